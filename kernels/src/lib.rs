@@ -1,3 +1,55 @@
-//! Under construction.
+//! The course: parallel reduction as GPU kernels, one idea per file, each step measured against the one before.
+//!
+//! # How to read it
+//! Begin with [`l01_neighbored`] and go on in the order of the file names. Each file opens with the defect of the step
+//! before it and makes one change; its documentation has the same seven headings everywhere:
+//!
+//! | heading | what stands there |
+//! |---|---|
+//! | before | what is wrong with the step before |
+//! | idea | the one change |
+//! | picture | which thread adds what |
+//! | cost | what one block does, counted |
+//! | observe | what to look for in the kernel's PTX (`warpfold ptx ID`) and in a run (`warpfold run ID`) |
+//! | break it | an experiment that shows why a line stands there |
+//! | source | where the algorithm comes from |
+//!
+//! Code that one step has taught, a later step calls; a step never calls what it has not been taught. What the kernels
+//! need of the device besides plain Rust stands in [`prelude`], each item with its reason.
+//!
+//! # What the kernels have in common
+//! Every kernel of the ladder is `unsafe fn(input: *mut i32, partials: *mut i32, n: usize)`; where it only reads its
+//! input, that is a `*const i32`. It adds up `n` values and leaves one partial sum per block in `partials`, in block
+//! order, for the host to add up. In the text, B is the number of threads in a block, `tid` a thread's index in it.
+//!
+//! - A block owns a *tile*: k·B consecutive elements, where k is how many elements a thread takes.
+//! - A launch has ⌈n ∕ (k·B)⌉ blocks, so that each has at least one element; the sum of nothing takes no launch.
+//! - B is a power of two from 64 to 1024.
+//! - Any n will do. Where n cuts the last tile short, a missing element counts as 0: it is never read or written, and the
+//!   threads that would own it still come to every barrier.
+//! - Sums wrap around, like every `i32` sum that is to be the same in any order.
+//!
+//! The catalogue (`catalogue`, on the host) lists all this as data.
+
 #![no_std]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)
+)]
+#![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
+
+// Text for hosts: on the device it would only bring in functions that compare strings.
+#[cfg(not(target_arch = "nvptx64"))]
 pub mod catalogue;
+pub mod prelude;
+
+pub mod l01_neighbored;
+pub mod l02_neighbored_less;
+pub mod l03_interleaved;
+pub mod l04_unroll;
+pub mod l05_unroll_warps8;
+pub mod l05b_unroll_warps8_sync;
+pub mod l06_complete_unroll_warps8;
+pub mod l07_complete_unroll;
+pub mod l08_complete_unroll_shared;
+pub mod l09_shuffle;

@@ -1,0 +1,163 @@
+//! What the kernels need and rust-cuda's `cuda_std` lacks or gets wrong. Both compilers make the same PTX of these.
+
+pub use cuda_std::kernel;
+
+use cuda_std::gpu_only;
+
+/// Threads in a warp, on every NVIDIA GPU so far.
+pub const WARP_SIZE: u32 = 32;
+
+/// The index of this thread in its block: 0 to [`block_dim_x`] − 1.
+///
+/// Here and not from `cuda_std::thread`, like the next two, because rust-cuda has not settled whether an index is a
+/// `u32` or a `usize`; the kernels count in 32 bits, which is what the hardware holds.
+#[gpu_only]
+#[inline(always)]
+pub fn thread_idx_x() -> u32 {
+    // SAFETY: reading a special register has no precondition.
+    unsafe { core::arch::nvptx::_thread_idx_x() }
+}
+
+/// The index of this block in the grid.
+#[gpu_only]
+#[inline(always)]
+pub fn block_idx_x() -> u32 {
+    // SAFETY: reading a special register has no precondition.
+    unsafe { core::arch::nvptx::_block_idx_x() }
+}
+
+/// The number of threads in a block.
+#[gpu_only]
+#[inline(always)]
+pub fn block_dim_x() -> u32 {
+    // SAFETY: reading a special register has no precondition.
+    unsafe { core::arch::nvptx::_block_dim_x() }
+}
+
+/// Waits until every thread of the block has come here; what each wrote before, all see afterwards.
+///
+/// Here and not from `cuda_std::thread`, because rust-cuda's is not marked convergent: its compiler copies the call into
+/// the branches around it, so that one half of a block waits at one copy and the other half at another, for ever.
+#[gpu_only]
+#[inline(always)]
+pub fn sync_threads() {
+    // SAFETY: a barrier touches no memory of its own; a barrier that a thread misses hangs, which is not unsound.
+    unsafe { core::arch::nvptx::_syncthreads() }
+}
+
+/// Waits until every lane of the warp has come here; what each wrote before, all of them see afterwards.
+///
+/// Here so that the mask, which is the whole warp in every kernel, is not repeated at each call.
+///
+/// # Safety
+/// All 32 lanes of the warp call it, and none has exited.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn sync_warp() {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.bar.warp.sync"]
+        fn bar_warp_sync(mask: u32);
+    }
+    // SAFETY: the mask names all 32 lanes, and the caller promises that all of them come here.
+    unsafe { bar_warp_sync(u32::MAX) }
+}
+
+/// The `value` of the lane `delta` above this one; this lane's own where there is no such lane.
+///
+/// Here and not from `cuda_std::warp`, because rust-cuda's returns a pair through a helper function and checks its
+/// arguments on the device; this is the instruction `shfl.sync.down` alone.
+///
+/// # Safety
+/// All 32 lanes of the warp call it with the same `delta`, and none has exited.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn shuffle_down(value: i32, delta: u32) -> i32 {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.shfl.sync.down.i32"]
+        fn shfl_down(mask: u32, value: i32, delta: u32, clamp: u32) -> i32;
+    }
+    // SAFETY: the mask names all 32 lanes, and the caller promises that all of them come here.
+    unsafe { shfl_down(u32::MAX, value, delta, WARP_SIZE - 1) }
+}
+
+/// Tells the compiler that `pointer` points into shared memory, so that it emits `ld.shared` and `st.shared` where it
+/// would otherwise have to ask the hardware which memory is meant.
+///
+/// # Safety
+/// It does point there.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn assume_shared<T>(pointer: *mut T) {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.isspacep.shared"]
+        fn is_shared(pointer: *const u8) -> bool;
+    }
+    // SAFETY: the intrinsic takes any address; that it answers yes is the caller's promise.
+    unsafe { core::hint::assert_unchecked(is_shared(pointer.cast())) }
+}
+
+/// `shared_array!(name: [T; length])`: a pointer to `length` uninitialised values in the block's shared memory,
+/// where `length` may depend on a const generic. `name` is the array's name in the PTX, once per kernel.
+///
+/// Here because a `static` can't depend on a const generic, so that neither compiler has a way to say this but the
+/// three instructions themselves: the declaration, its offset in shared memory, and that as a pointer.
+#[cfg(target_arch = "nvptx64")]
+#[macro_export]
+macro_rules! shared_array {
+    ($name:ident: [$type:ty; $length:expr]) => {{
+        let pointer: *mut $type;
+        // SAFETY: declaring an array and taking its address touches no memory, and the address is a shared one.
+        unsafe {
+            ::core::arch::asm!(
+                concat!(".shared .align 16 .b8 ", stringify!($name), "[{bytes}];"),
+                concat!("mov.u64 {offset}, ", stringify!($name), ";"),
+                "cvta.shared.u64 {pointer}, {offset};",
+                bytes = const $length as usize * size_of::<$type>(),
+                offset = out(reg64) _,
+                pointer = out(reg64) pointer,
+                options(pure, nomem, nostack, preserves_flags),
+            );
+            $crate::prelude::assume_shared(pointer);
+        }
+        pointer
+    }};
+}
+
+/// On the host, where there is no shared memory: checks its arguments when it is compiled, and panics when it is run.
+#[cfg(not(target_arch = "nvptx64"))]
+#[macro_export]
+macro_rules! shared_array {
+    ($name:ident: [$type:ty; $length:expr]) => {
+        $crate::prelude::shared_array_on_the_host::<$type>(stringify!($name), $length as usize)
+    };
+}
+
+/// What [`shared_array!`] becomes on the host.
+#[cfg(not(target_arch = "nvptx64"))]
+#[doc(hidden)]
+pub fn shared_array_on_the_host<T>(name: &str, length: usize) -> *mut T {
+    panic!(
+        "the shared array `{name}` of {length} values exists only in a kernel on the device, and this is the host"
+    )
+}
+
+pub use shared_array;
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    #[should_panic(
+        expected = "`warpfold_kernels::prelude::thread_idx_x` runs only in a kernel on the device"
+    )]
+    fn a_device_function_called_on_the_host_says_where_it_belongs() {
+        super::thread_idx_x();
+    }
+
+    #[test]
+    #[should_panic(
+        expected = "the shared array `sums` of 64 values exists only in a kernel on the device"
+    )]
+    fn a_shared_array_on_the_host_says_where_it_belongs() {
+        let _: *mut i32 = super::shared_array!(sums: [i32; 64]);
+    }
+}
