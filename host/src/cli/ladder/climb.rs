@@ -1,0 +1,146 @@
+//! The climb itself: every step run, verified and compared with the step before.
+
+use crate::cli::failure::Failure;
+use crate::cli::figures::{LessonFigures, ReferenceFigures};
+use crate::cli::machine::Machine;
+use crate::cli::workload::Workload;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::time::Duration;
+use warpfold::device::Timing;
+use warpfold::lesson::{self, LessonError};
+use warpfold::oracle::CPU_REFERENCES;
+use warpfold_kernels::catalogue::{LESSONS, Lesson, Part};
+
+/// The CPU references that a climb starts from.
+const STARTING_POINTS: [&str; 2] = ["cpu_sequential", "cpu_parallel"];
+
+/// All that a climb found out.
+#[derive(Debug, Serialize)]
+pub struct Climb {
+    /// What was run on what.
+    #[serde(flatten)]
+    pub workload: Workload,
+    /// Whether the steps have times of a GPU; otherwise they have counters of the emulator.
+    pub on_gpu: bool,
+    /// The CPU references on this computer.
+    pub cpu_references: Vec<ReferenceFigures>,
+    /// The steps in order.
+    pub steps: Vec<Step>,
+}
+
+/// One step of the ladder.
+#[derive(Debug, Serialize)]
+pub struct Step {
+    /// The lesson.
+    #[serde(skip)]
+    pub lesson: &'static Lesson,
+    /// What it came to; `null` where the kernel faulted.
+    pub figures: Option<LessonFigures>,
+    /// The fault of the kernel, in one sentence.
+    pub fault: Option<String>,
+    /// How many times faster than the step before on a GPU, how many times fewer warp instructions on the emulator.
+    pub step_speed_up: Option<f64>,
+    /// The same against the first step.
+    pub cumulative_speed_up: Option<f64>,
+}
+
+impl Step {
+    /// Whether the kernel ran to its end with the right sum.
+    pub fn is_right(&self) -> bool {
+        self.figures
+            .as_ref()
+            .is_some_and(|figures| figures.is_right)
+    }
+
+    /// What speed-ups compare: the time on a GPU, the warp instructions on the emulator.
+    pub fn cost(&self) -> Option<f64> {
+        let figures = self.figures.as_ref()?;
+        match (&figures.gpu, &figures.emulator) {
+            (Some(gpu), _) => Some(gpu.elapsed_ms),
+            (_, Some(emulator)) => Some(emulator.counters.warp_instructions as f64),
+            (None, None) => None,
+        }
+    }
+
+    /// Whether it is a variant beside the ladder, like 5b, which the next step does not build on.
+    fn is_variant(&self) -> bool {
+        self.lesson
+            .step
+            .ends_with(|last: char| last.is_ascii_alphabetic())
+    }
+}
+
+/// Runs every step of the ladder. A wrong step is a row like every other; what stops the climb is a device that cannot go on.
+pub fn climb(
+    machine: &Machine,
+    workload: Workload,
+    mut values: Vec<i32>,
+    block: u32,
+    timing: Timing,
+) -> Result<Climb, Failure> {
+    let ladder: Vec<&Lesson> = LESSONS
+        .iter()
+        .filter(|lesson| lesson.part == Part::Ladder)
+        .collect();
+    let progress = progress_bar((STARTING_POINTS.len() + ladder.len()) as u64)?;
+    let mut cpu_references = Vec::new();
+    for reference in CPU_REFERENCES
+        .iter()
+        .filter(|reference| STARTING_POINTS.contains(&reference.id))
+    {
+        progress.set_message(reference.id);
+        cpu_references.push(ReferenceFigures::measure(reference, &mut values));
+        progress.inc(1);
+    }
+    let mut steps: Vec<Step> = Vec::new();
+    for lesson in ladder {
+        progress.set_message(lesson.id);
+        let run = lesson::run(
+            &machine.device,
+            &machine.module,
+            lesson,
+            block,
+            &values,
+            Some(timing),
+        );
+        let (figures, fault) = match run {
+            Ok(run) => (
+                Some(LessonFigures::new(lesson, &run, workload.bytes())),
+                None,
+            ),
+            Err(LessonError::Device(error)) if error.is_fault() => (None, Some(error.to_string())),
+            Err(error) => return Err(error.into()),
+        };
+        let mut step = Step {
+            lesson,
+            figures,
+            fault,
+            step_speed_up: None,
+            cumulative_speed_up: None,
+        };
+        let speed_up = |before: Option<&Step>| Some(before?.cost()? / step.cost()?);
+        let step_speed_up = speed_up(steps.iter().rev().find(|step| !step.is_variant()));
+        let cumulative_speed_up = speed_up(steps.first());
+        step.step_speed_up = step_speed_up;
+        step.cumulative_speed_up = cumulative_speed_up;
+        steps.push(step);
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    Ok(Climb {
+        workload,
+        on_gpu: machine.device.is_gpu(),
+        cpu_references,
+        steps,
+    })
+}
+
+/// A bar on standard error, where that is a terminal.
+fn progress_bar(length: u64) -> Result<ProgressBar, Failure> {
+    let style = ProgressStyle::with_template("{spinner} {bar:30} {pos}/{len} {msg}")
+        .map_err(Failure::input)?;
+    let progress = ProgressBar::new(length).with_style(style);
+    progress.enable_steady_tick(Duration::from_millis(100));
+    Ok(progress)
+}

@@ -1,0 +1,108 @@
+//! Where results go: text on standard output, and JSON where `--json` says.
+
+use super::failure::Failure;
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The option `--json`, of every command that prints a table.
+#[derive(clap::Args, Debug)]
+pub struct JsonArguments {
+    /// Also write the results as JSON to FILE; with `-`, print JSON and nothing else
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<PathBuf>,
+}
+
+/// The two channels of a command's results.
+#[derive(Debug)]
+pub struct Output {
+    json: Option<PathBuf>,
+}
+
+impl Output {
+    /// Output as `--json` asks for it.
+    ///
+    /// # Errors
+    /// The folder of the JSON file does not exist: better said before a long run than after it.
+    pub fn new(arguments: &JsonArguments) -> Result<Self, Failure> {
+        let json = arguments.json.clone();
+        if let Some(path) = &json
+            && !folder_of(path).is_dir()
+        {
+            return Err(Failure::Input(format!(
+                "cannot write {}: there is no folder {}; create it first",
+                path.display(),
+                folder_of(path).display()
+            )));
+        }
+        Ok(Self { json })
+    }
+
+    /// Whether standard output belongs to the JSON.
+    pub fn is_json_only(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
+
+    /// Prints text and a line end, unless standard output belongs to the JSON.
+    pub fn print(&self, text: impl Display) -> Result<(), Failure> {
+        if self.is_json_only() {
+            return Ok(());
+        }
+        print(text)
+    }
+
+    /// Writes the results as JSON, if `--json` asked for it.
+    pub fn write_json(&self, results: &impl Serialize) -> Result<(), Failure> {
+        let Some(path) = &self.json else {
+            return Ok(());
+        };
+        let text = serde_json::to_string_pretty(results)
+            .map_err(|error| Failure::Input(format!("the results have no JSON form: {error}")))?;
+        if self.is_json_only() {
+            print(text)
+        } else {
+            write_file(path, format!("{text}\n").as_bytes())
+        }
+    }
+}
+
+/// Prints text and a line end on standard output.
+pub fn print(text: impl Display) -> Result<(), Failure> {
+    writeln!(io::stdout().lock(), "{text}").map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::OutputClosed,
+        _ => Failure::Input(format!("cannot write to standard output: {error}")),
+    })
+}
+
+/// Writes a file under a temporary name and renames it, so that nobody ever sees half of it.
+pub fn write_file(path: &Path, contents: &[u8]) -> Result<(), Failure> {
+    write_renamed(path, contents)
+        .map_err(|error| Failure::Input(format!("cannot write {}: {error}", path.display())))
+}
+
+fn write_renamed(path: &Path, contents: &[u8]) -> io::Result<()> {
+    // A device or a pipe is written to, not replaced by a file.
+    if path.exists() && !path.is_file() {
+        return std::fs::write(path, contents);
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".warpfold-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The permissions of an ordinary new file; the process's mask takes its share away.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder_of(path))?;
+    file.write_all(contents)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}

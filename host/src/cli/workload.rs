@@ -1,0 +1,145 @@
+//! The options of commands that run lessons on random data.
+
+use super::failure::Failure;
+use super::show;
+use super::size::parse_count;
+use serde::Serialize;
+use warpfold::device::{Device, DeviceChoice, Timing};
+use warpfold::random;
+use warpfold_kernels::catalogue::BLOCK_SIZES;
+
+/// How much random data, on what, measured how.
+#[derive(clap::Args, Debug)]
+pub struct WorkloadArguments {
+    /// Number of random i32 elements: 2^24, 16M, 1_000_000 [default: 2^24 on a GPU, 2^20 on the emulator]
+    #[arg(short, value_parser = parse_count)]
+    n: Option<usize>,
+    /// Threads of a block: 64, 128, 256, 512 or 1024
+    #[arg(long, default_value = "512", value_parser = parse_block)]
+    pub block: u32,
+    /// Where to run: auto, gpu, gpu:1, emulator
+    #[arg(long, default_value_t)]
+    pub device: DeviceChoice,
+    /// Timed launches of each kernel on a GPU, whose median is shown
+    #[arg(long, value_name = "R", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    repeat: u32,
+    /// Overwrite the GPU's L2 cache before each timed launch, so that every byte comes from memory
+    #[arg(long)]
+    cold: bool,
+    /// Seed of the random data
+    #[arg(long, default_value_t = 42)]
+    seed: u64,
+}
+
+/// What was run, for the first line of output and for JSON.
+#[derive(Debug, Serialize)]
+pub struct Workload {
+    /// The device in words.
+    pub device: String,
+    /// Number of i32 elements.
+    pub n: usize,
+    /// Threads of a block; `null` on the processor.
+    pub block: Option<u32>,
+    /// Seed of the data.
+    pub seed: u64,
+    /// Timed launches of each kernel; `null` anywhere but on a GPU.
+    pub repeat: Option<u32>,
+    /// Whether the L2 cache was overwritten before each timed launch; `null` anywhere but on a GPU.
+    pub cold: Option<bool>,
+}
+
+impl WorkloadArguments {
+    /// What is asked for, where it does not depend on the device: `Some(0)` for `-n 0`.
+    pub fn n_asked(&self) -> Option<usize> {
+        self.n
+    }
+
+    /// How a GPU times.
+    pub fn timing(&self) -> Timing {
+        Timing {
+            repeat: self.repeat as usize,
+            cold: self.cold,
+        }
+    }
+
+    /// The workload on this device.
+    pub fn on(&self, device: &Device) -> Workload {
+        Workload {
+            device: device.describe(),
+            n: self
+                .n
+                .unwrap_or(if device.is_gpu() { 1 << 24 } else { 1 << 20 }),
+            block: Some(self.block),
+            seed: self.seed,
+            repeat: device.is_gpu().then_some(self.repeat),
+            cold: device.is_gpu().then_some(self.cold),
+        }
+    }
+
+    /// The workload on this computer's processor.
+    pub fn on_processor(&self) -> Workload {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Workload {
+            device: format!("processor: {cores} cores"),
+            n: self.n.unwrap_or(1 << 24),
+            block: None,
+            seed: self.seed,
+            repeat: None,
+            cold: None,
+        }
+    }
+}
+
+impl Workload {
+    /// The random data.
+    pub fn values(&self) -> Result<Vec<i32>, Failure> {
+        random::i32_values(self.n, self.seed).map_err(|_| {
+            Failure::Input(format!(
+                "there is not enough memory for {} i32 elements; ask for fewer with -n",
+                self.n
+            ))
+        })
+    }
+
+    /// Bytes of the data.
+    pub fn bytes(&self) -> u64 {
+        self.n as u64 * size_of::<i32>() as u64
+    }
+
+    /// One line on what runs.
+    pub fn describe(&self) -> String {
+        format!(
+            "n = {} random i32 ({}, seed {}){}",
+            show::count(self.n as u64),
+            show::bytes(self.bytes()),
+            self.seed,
+            self.block
+                .map_or_else(String::new, |block| format!(" · block {block}"))
+        )
+    }
+
+    /// What the times of a GPU are; `None` anywhere else.
+    pub fn describe_timing(&self) -> Option<String> {
+        let cache = if self.cold? {
+            "cold: the L2 cache is overwritten before each"
+        } else {
+            "warm"
+        };
+        Some(format!(
+            "ms: the kernel alone between two events on the device, median of {} launches ({cache}); copies and the host's last additions are not timed.\n\
+             GB/s: the bytes of the input by that time.",
+            self.repeat?
+        ))
+    }
+}
+
+/// Reads a block size that every lesson takes.
+pub fn parse_block(text: &str) -> Result<u32, String> {
+    text.parse()
+        .ok()
+        .filter(|block| BLOCK_SIZES.contains(block))
+        .ok_or_else(|| {
+            let sizes = BLOCK_SIZES.map(|size| size.to_string()).join(", ");
+            format!("no kernel is built for that many threads; use one of {sizes}")
+        })
+}

@@ -1,0 +1,164 @@
+//! Kernel arguments as the bytes that a launch passes.
+
+use super::DeviceError;
+
+/// One argument of a kernel, in the order of its parameters.
+///
+/// Scalars convert from the Rust type of the same width (`7_i32.into()`), `usize` as the 64-bit integer that it is on the device;
+/// buffers give theirs with [`Buffer::argument`](super::Buffer::argument).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Argument {
+    /// `i8`
+    I8(i8),
+    /// `u8`
+    U8(u8),
+    /// `i16`
+    I16(i16),
+    /// `u16`
+    U16(u16),
+    /// `i32`
+    I32(i32),
+    /// `u32`
+    U32(u32),
+    /// `i64`
+    I64(i64),
+    /// `u64` or `usize`
+    U64(u64),
+    /// `f32`
+    F32(f32),
+    /// `f64`
+    F64(f64),
+    /// The address of a buffer on the device.
+    Address(u64),
+    /// A struct, byte for byte as it lies in memory.
+    Bytes(Vec<u8>),
+}
+
+impl Argument {
+    /// The little-endian bytes that the kernel finds in its parameter.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::I8(value) => value.to_le_bytes().to_vec(),
+            Self::U8(value) => value.to_le_bytes().to_vec(),
+            Self::I16(value) => value.to_le_bytes().to_vec(),
+            Self::U16(value) => value.to_le_bytes().to_vec(),
+            Self::I32(value) => value.to_le_bytes().to_vec(),
+            Self::U32(value) => value.to_le_bytes().to_vec(),
+            Self::I64(value) => value.to_le_bytes().to_vec(),
+            Self::U64(value) | Self::Address(value) => value.to_le_bytes().to_vec(),
+            Self::F32(value) => value.to_le_bytes().to_vec(),
+            Self::F64(value) => value.to_le_bytes().to_vec(),
+            Self::Bytes(bytes) => bytes.clone(),
+        }
+    }
+}
+
+macro_rules! from_scalar {
+    ($($scalar:ty => $variant:ident),* $(,)?) => { $(
+        impl From<$scalar> for Argument {
+            fn from(value: $scalar) -> Self {
+                Self::$variant(value)
+            }
+        }
+    )* };
+}
+
+from_scalar! {
+    i8 => I8, u8 => U8, i16 => I16, u16 => U16, i32 => I32, u32 => U32, i64 => I64, u64 => U64, f32 => F32, f64 => F64,
+}
+
+impl From<usize> for Argument {
+    fn from(value: usize) -> Self {
+        Self::U64(value as u64)
+    }
+}
+
+/// The bytes of each argument, when there are as many arguments as parameters and each has its parameter's size.
+pub(super) fn encode(
+    entry: &str,
+    parameter_bytes: &[usize],
+    arguments: &[Argument],
+) -> Result<Vec<Vec<u8>>, DeviceError> {
+    let invalid = |reason| DeviceError::InvalidLaunch {
+        entry: entry.to_owned(),
+        reason,
+    };
+    if arguments.len() != parameter_bytes.len() {
+        return Err(invalid(format!(
+            "it takes {} arguments, and {} are given",
+            parameter_bytes.len(),
+            arguments.len()
+        )));
+    }
+    let encoded: Vec<Vec<u8>> = arguments.iter().map(Argument::to_bytes).collect();
+    for (index, (bytes, &expected)) in encoded.iter().zip(parameter_bytes).enumerate() {
+        if bytes.len() != expected {
+            return Err(invalid(format!(
+                "its parameter {index} (counted from 0) has {expected} bytes, and the argument has {}",
+                bytes.len()
+            )));
+        }
+    }
+    Ok(encoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_that_fit_are_encoded_in_order() {
+        let arguments = [7_i32.into(), 1_usize.into()];
+        assert_eq!(
+            encode("k", &[4, 8], &arguments).expect("they fit"),
+            [vec![7, 0, 0, 0], vec![1, 0, 0, 0, 0, 0, 0, 0]]
+        );
+    }
+
+    #[test]
+    fn a_wrong_number_or_size_is_told() {
+        let sentence = |parameters: &[usize], arguments: &[Argument]| {
+            encode("k", parameters, arguments)
+                .expect_err("they do not fit")
+                .to_string()
+        };
+        assert_eq!(
+            sentence(&[8, 8], &[7_u64.into()]),
+            "kernel 'k' cannot be launched: it takes 2 arguments, and 1 are given"
+        );
+        assert_eq!(
+            sentence(&[8, 8], &[7_u64.into(), 7_i32.into()]),
+            "kernel 'k' cannot be launched: its parameter 1 (counted from 0) has 8 bytes, and the argument has 4"
+        );
+    }
+
+    #[test]
+    fn scalars_are_little_endian_and_of_their_own_width() {
+        assert_eq!(Argument::from(-2_i8).to_bytes(), [0xfe]);
+        assert_eq!(Argument::from(200_u8).to_bytes(), [200]);
+        assert_eq!(Argument::from(-2_i16).to_bytes(), [0xfe, 0xff]);
+        assert_eq!(Argument::from(0x0102_u16).to_bytes(), [2, 1]);
+        assert_eq!(Argument::from(-2_i32).to_bytes(), [0xfe, 0xff, 0xff, 0xff]);
+        assert_eq!(Argument::from(0x0102_0304_u32).to_bytes(), [4, 3, 2, 1]);
+        assert_eq!(Argument::from(-1_i64).to_bytes(), [0xff; 8]);
+        assert_eq!(
+            Argument::from(0x0102_0304_0506_0708_u64).to_bytes(),
+            [8, 7, 6, 5, 4, 3, 2, 1]
+        );
+        assert_eq!(Argument::from(1.0_f32).to_bytes(), [0, 0, 0x80, 0x3f]);
+        assert_eq!(
+            Argument::from(1.0_f64).to_bytes(),
+            [0, 0, 0, 0, 0, 0, 0xf0, 0x3f]
+        );
+    }
+
+    #[test]
+    fn sizes_addresses_and_structs() {
+        assert_eq!(Argument::from(5_usize), Argument::U64(5));
+        assert_eq!(
+            Argument::Address(0x100).to_bytes(),
+            [0, 1, 0, 0, 0, 0, 0, 0]
+        );
+        assert_eq!(Argument::Bytes(vec![1, 2, 3]).to_bytes(), [1, 2, 3]);
+    }
+}

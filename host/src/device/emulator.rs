@@ -1,0 +1,165 @@
+//! The emulator as a device.
+
+use super::{Argument, DeviceError, Observer, Shape, argument::encode};
+use std::{cell::RefCell, fmt, rc::Rc, sync::Arc, thread};
+use warpfold_emulator::{Launch, Memory, Program};
+
+/// The PTX emulator on this machine's processor.
+pub struct Emulator {
+    memory: SharedMemory,
+    cores: usize,
+    why_no_gpu: Option<String>,
+}
+
+impl Emulator {
+    /// The compute capability that the emulator stands in for: the newest that PTX is built for.
+    pub const SM: u32 = 90;
+
+    /// An emulator with empty memory, and why it is not a GPU where one would have been preferred.
+    pub(super) fn new(why_no_gpu: Option<String>) -> Self {
+        Self {
+            memory: Rc::new(RefCell::new(Memory::new())),
+            cores: cores(),
+            why_no_gpu,
+        }
+    }
+
+    /// How many cores of the processor it uses.
+    pub fn cores(&self) -> usize {
+        self.cores
+    }
+
+    pub(super) fn allocate(&self, bytes: usize) -> Result<Allocation, DeviceError> {
+        let address = self.memory.borrow_mut().allocate(bytes)?;
+        Ok(Allocation {
+            memory: self.memory.clone(),
+            address,
+            bytes,
+        })
+    }
+
+    pub(super) fn load(&self, ptx: &str) -> Result<Module, DeviceError> {
+        let parsed = warpfold_emulator::Module::parse(ptx)?;
+        let program = Program::load(parsed, &mut self.memory.borrow_mut())?;
+        Ok(Module {
+            program,
+            memory: self.memory.clone(),
+        })
+    }
+}
+
+impl fmt::Display for Emulator {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.cores == 1 { "" } else { "s" };
+        write!(formatter, "emulator: {} core{plural}", self.cores)?;
+        match &self.why_no_gpu {
+            Some(reason) => write!(formatter, ", no GPU found ({reason})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The number of threads that the processor runs at once.
+pub(super) fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The one memory that a device's buffers, modules and kernels share.
+type SharedMemory = Rc<RefCell<Memory>>;
+
+/// Part of the emulator's memory; freed when it is dropped.
+pub(super) struct Allocation {
+    memory: SharedMemory,
+    address: u64,
+    bytes: usize,
+}
+
+impl Allocation {
+    pub(super) fn address(&self) -> u64 {
+        self.address
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), DeviceError> {
+        Ok(self.memory.borrow_mut().write(self.address, bytes)?)
+    }
+
+    pub(super) fn read(&self, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        Ok(self.memory.borrow().read(self.address, bytes)?)
+    }
+
+    pub(super) fn copy_from(&mut self, source: &Self) -> Result<(), DeviceError> {
+        if !Rc::ptr_eq(&self.memory, &source.memory) {
+            return Err(DeviceError::OtherDevice);
+        }
+        let mut memory = self.memory.borrow_mut();
+        Ok(memory.copy(source.address, self.address, self.bytes)?)
+    }
+}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        // This cannot fail: the address came from an allocation, and is freed once.
+        let _ = self.memory.borrow_mut().free(self.address);
+    }
+}
+
+/// PTX that the emulator has parsed.
+pub(super) struct Module {
+    program: Program,
+    memory: SharedMemory,
+}
+
+impl Module {
+    pub(super) fn kernel(&self, entry: &str) -> Result<Kernel, DeviceError> {
+        if !self.program.module().entries().any(|name| name == entry) {
+            return Err(DeviceError::NoEntry {
+                entry: entry.to_owned(),
+            });
+        }
+        let compiled = self.program.kernel(entry)?;
+        Ok(Kernel {
+            parameter_bytes: compiled
+                .parameters()
+                .iter()
+                .map(|parameter| parameter.bytes)
+                .collect(),
+            compiled,
+            memory: self.memory.clone(),
+        })
+    }
+}
+
+/// A kernel that the emulator has compiled.
+pub(super) struct Kernel {
+    parameter_bytes: Vec<usize>,
+    compiled: Arc<warpfold_emulator::Kernel>,
+    memory: SharedMemory,
+}
+
+impl Kernel {
+    pub(super) fn observe(
+        &self,
+        shape: &Shape,
+        arguments: &[Argument],
+        observer: &mut impl Observer,
+    ) -> Result<(), DeviceError> {
+        let entry = self.compiled.name();
+        shape.check(entry)?;
+        let arguments = encode(entry, &self.parameter_bytes, arguments)?;
+        let launch = Launch {
+            grid: shape.grid,
+            block: shape.block,
+            dynamic_shared_bytes: shape.dynamic_shared_bytes,
+            threads: 0,
+            max_steps: 0,
+        };
+        let memory = self.memory.borrow();
+        Ok(warpfold_emulator::launch(
+            &self.compiled,
+            &memory,
+            &launch,
+            &arguments,
+            observer,
+        )?)
+    }
+}

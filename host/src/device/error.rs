@@ -1,0 +1,156 @@
+//! What can go wrong between the host and a device.
+
+use cust::error::CudaError;
+use warpfold_driver::{Failure, Unavailable};
+use warpfold_emulator::{LaunchError, MemoryError, PtxError};
+
+/// One sentence on what went wrong, where, and what to do.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// A GPU was asked for, and the driver has none to offer.
+    #[error("no GPU can be used: {0}; use --device emulator to run without one")]
+    NoGpu(Unavailable),
+    /// The driver has GPUs, but not this one.
+    #[error(
+        "there is no GPU {index}: the driver counts {count}, from 0 (`warpfold devices` lists them)"
+    )]
+    NoSuchGpu {
+        /// The index asked for.
+        index: u32,
+        /// How many GPUs there are.
+        count: u32,
+    },
+    /// The GPU is older than any architecture that PTX is built for.
+    #[error(
+        "this GPU is sm_{sm}, which is older than the PTX at hand ({targets}): use --device emulator"
+    )]
+    TooOld {
+        /// The GPU's compute capability.
+        sm: u32,
+        /// The architectures at hand: `sm_70, sm_80`.
+        targets: String,
+    },
+    /// A call of the driver failed.
+    #[error(transparent)]
+    Driver(#[from] Failure),
+    /// The driver's compiler refused PTX.
+    #[error("the GPU's driver refuses the PTX: {failure}: {log}")]
+    Load {
+        /// The call that failed.
+        failure: Failure,
+        /// What the driver's compiler wrote.
+        log: String,
+    },
+    /// PTX with a zero byte in it.
+    #[error("the PTX is not text: byte {position} is zero")]
+    NotText {
+        /// Offset of the byte.
+        position: usize,
+    },
+    /// PTX that is wrong, or that the emulator does not know.
+    #[error(transparent)]
+    Ptx(#[from] PtxError),
+    /// The module has no entry of this name.
+    #[error("the PTX has no kernel '{entry}'")]
+    NoEntry {
+        /// The name asked for.
+        entry: String,
+    },
+    /// A launch that no device would take; nothing has run.
+    #[error("kernel '{entry}' cannot be launched: {reason}")]
+    InvalidLaunch {
+        /// The kernel.
+        entry: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A kernel faulted on a GPU, which says no more than the kind of fault.
+    #[error(
+        "kernel '{entry}' faulted on the GPU: {failure}; run it with --device emulator to see the thread, the line and the address"
+    )]
+    GpuFault {
+        /// The kernel.
+        entry: String,
+        /// The call that reported it.
+        failure: Failure,
+    },
+    /// What the emulator would not launch or load; nothing has run.
+    #[error("{0}")]
+    Refused(String),
+    /// A kernel did on the emulator what it must not; the message has the place.
+    #[error("{0}")]
+    Trap(Box<warpfold_emulator::Trap>),
+    /// The emulator's memory refused an allocation or a copy.
+    #[error(transparent)]
+    EmulatorMemory(#[from] MemoryError),
+    /// Two lengths that must be equal.
+    #[error("a copy of {given} elements does not fit a buffer of {length}")]
+    LengthMismatch {
+        /// Elements of the buffer.
+        length: usize,
+        /// Elements of the other side.
+        given: usize,
+    },
+    /// The GPU's memory is too small, or too full.
+    #[error("the GPU has no room for {bytes} bytes more: {failure}")]
+    NoRoom {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The call that failed.
+        failure: Failure,
+    },
+    /// A buffer of more bytes than can be counted.
+    #[error("a buffer of {length} elements is larger than any memory")]
+    TooLarge {
+        /// Elements asked for.
+        length: usize,
+    },
+    /// Two buffers of different devices.
+    #[error("a buffer of one device cannot be copied to another: download and upload it")]
+    OtherDevice,
+    /// The emulator was asked for times.
+    #[error(
+        "the emulator has no times to give: its counters are what can be compared; use --device gpu to time"
+    )]
+    NoTimes,
+    /// A GPU was asked for what only the emulator sees.
+    #[error("a GPU cannot be observed instruction by instruction: use --device emulator")]
+    NotObservable,
+}
+
+impl DeviceError {
+    /// The same in fewer words where there is no GPU, for a line that says more than this.
+    pub(super) fn summary(&self) -> String {
+        match self {
+            Self::NoGpu(reason) => reason.summary(),
+            other => other.to_string(),
+        }
+    }
+
+    /// Whether a kernel itself did something wrong, as opposed to bad input, a bad launch or a missing device.
+    pub fn is_fault(&self) -> bool {
+        match self {
+            Self::GpuFault { .. } | Self::Trap(_) => true,
+            Self::Driver(failure) => failure.is_kernel_fault(),
+            _ => false,
+        }
+    }
+}
+
+impl From<CudaError> for DeviceError {
+    /// `cust` knows the code of what failed; the driver crate also knows the call.
+    fn from(error: CudaError) -> Self {
+        Self::Driver(Failure::last_or(error as u32))
+    }
+}
+
+impl From<LaunchError> for DeviceError {
+    fn from(error: LaunchError) -> Self {
+        match error {
+            LaunchError::Ptx(error) => Self::Ptx(error),
+            LaunchError::Trap(trap) => Self::Trap(trap),
+            refused => Self::Refused(refused.to_string()),
+        }
+    }
+}

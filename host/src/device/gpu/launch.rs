@@ -1,0 +1,216 @@
+//! Launching and timing kernels on a GPU.
+
+use super::module::LoadedModule;
+use crate::device::{Argument, DeviceError, Shape, Times, Timing, argument::encode};
+use cust::{
+    event::{Event, EventFlags},
+    sys::{self, CUfunction_attribute},
+};
+use std::{ffi::c_void, ptr, rc::Rc};
+use warpfold_driver::{Failure, check};
+
+/// Shared memory that a block may have without asking for more beforehand.
+const SHARED_BYTES_WITHOUT_ASKING: u32 = 48 * 1024;
+
+/// A kernel in a module that the driver has loaded.
+pub(in crate::device) struct Kernel {
+    entry: String,
+    function: sys::CUfunction,
+    /// Sizes of the parameters, where the PTX could be parsed.
+    parameter_bytes: Option<Vec<usize>>,
+    static_shared_bytes: u32,
+    /// What its registers allow.
+    most_threads_per_block: u32,
+    module: Rc<LoadedModule>,
+}
+
+impl Kernel {
+    pub(super) fn new(
+        entry: &str,
+        function: sys::CUfunction,
+        parameter_bytes: Option<Vec<usize>>,
+        module: Rc<LoadedModule>,
+    ) -> Result<Self, DeviceError> {
+        Ok(Self {
+            entry: entry.to_owned(),
+            function,
+            parameter_bytes,
+            static_shared_bytes: attribute(
+                function,
+                CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+            )?,
+            most_threads_per_block: attribute(
+                function,
+                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+            )?,
+            module,
+        })
+    }
+
+    /// Runs the kernel and waits for its end.
+    ///
+    /// # Safety
+    /// As for [`crate::device::Kernel::launch`].
+    pub(in crate::device) unsafe fn launch(
+        &self,
+        shape: &Shape,
+        arguments: &[Argument],
+    ) -> Result<(), DeviceError> {
+        self.module.session.activate()?;
+        let mut prepared = self.prepare(shape, arguments)?;
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.queue(shape, &mut prepared)? };
+        self.wait()
+    }
+
+    /// Times the kernel launch by launch.
+    ///
+    /// # Safety
+    /// As for [`crate::device::Kernel::time`].
+    pub(in crate::device) unsafe fn time(
+        &self,
+        shape: &Shape,
+        arguments: &[Argument],
+        timing: &Timing,
+        mut prepare: impl FnMut() -> Result<(), DeviceError>,
+    ) -> Result<Times, DeviceError> {
+        let session = &self.module.session;
+        session.activate()?;
+        let mut prepared = self.prepare(shape, arguments)?;
+        let events = (0..timing.repeat.max(1))
+            .map(|_| {
+                Ok((
+                    Event::new(EventFlags::DEFAULT)?,
+                    Event::new(EventFlags::DEFAULT)?,
+                ))
+            })
+            .collect::<Result<Vec<_>, DeviceError>>()?;
+
+        prepare()?;
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.queue(shape, &mut prepared)? };
+        self.wait()?;
+
+        // Nothing waits for the GPU between preparing and launching: where the preparation takes longer than queueing the launch,
+        // the kernel starts right behind the first event, and the time has no launch latency in it.
+        for (start, end) in &events {
+            prepare()?;
+            session.activate()?;
+            if timing.cold {
+                session.flush_cache()?;
+            }
+            start.record(&session.stream)?;
+            // SAFETY: the caller's contract is the same.
+            unsafe { self.queue(shape, &mut prepared)? };
+            end.record(&session.stream)?;
+        }
+        self.wait()?;
+
+        let elapsed_ms = events
+            .iter()
+            .map(|(start, end)| Ok(f64::from(end.elapsed_time_f32(start)?)))
+            .collect::<Result<Vec<_>, DeviceError>>()?;
+        Ok(Times { elapsed_ms })
+    }
+
+    /// Checks a launch, and encodes its arguments.
+    fn prepare(&self, shape: &Shape, arguments: &[Argument]) -> Result<Vec<Vec<u8>>, DeviceError> {
+        shape.check(&self.entry)?;
+        let invalid = |reason| DeviceError::InvalidLaunch {
+            entry: self.entry.clone(),
+            reason,
+        };
+        let threads: u32 = shape.block.iter().product();
+        if threads > self.most_threads_per_block {
+            return Err(invalid(format!(
+                "a block of {threads} threads needs more registers than the GPU has: {} is the most",
+                self.most_threads_per_block
+            )));
+        }
+        let shared_bytes = self
+            .static_shared_bytes
+            .saturating_add(shape.dynamic_shared_bytes);
+        if shared_bytes > SHARED_BYTES_WITHOUT_ASKING {
+            self.ask_for_shared_memory(shape.dynamic_shared_bytes)
+                .map_err(|failure| {
+                    invalid(format!(
+                        "its {shared_bytes} bytes of shared memory are more than the GPU gives a block ({failure})"
+                    ))
+                })?;
+        }
+        match &self.parameter_bytes {
+            Some(parameter_bytes) => encode(&self.entry, parameter_bytes, arguments),
+            None => Ok(arguments.iter().map(Argument::to_bytes).collect()),
+        }
+    }
+
+    fn ask_for_shared_memory(&self, dynamic_shared_bytes: u32) -> Result<(), Failure> {
+        // SAFETY: the function belongs to a loaded module; the driver checks the value.
+        check(unsafe {
+            sys::cuFuncSetAttribute(
+                self.function,
+                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                i32::try_from(dynamic_shared_bytes).unwrap_or(i32::MAX),
+            )
+        })
+    }
+
+    /// Queues a launch that [`Self::prepare`] has checked.
+    ///
+    /// # Safety
+    /// As for [`crate::device::Kernel::launch`].
+    unsafe fn queue(&self, shape: &Shape, arguments: &mut [Vec<u8>]) -> Result<(), DeviceError> {
+        let mut pointers: Vec<*mut c_void> = arguments
+            .iter_mut()
+            .map(|bytes| bytes.as_mut_ptr().cast())
+            .collect();
+        // SAFETY: the function belongs to a loaded module, and there is a pointer to each argument, whose bytes the driver copies
+        // before it returns; that the arguments are what the kernel takes is the caller's promise.
+        check(unsafe {
+            sys::cuLaunchKernel(
+                self.function,
+                shape.grid[0],
+                shape.grid[1],
+                shape.grid[2],
+                shape.block[0],
+                shape.block[1],
+                shape.block[2],
+                shape.dynamic_shared_bytes,
+                self.module.session.stream.as_inner(),
+                pointers.as_mut_ptr(),
+                ptr::null_mut(),
+            )
+        })
+        .map_err(|failure| self.blame(failure.into()))
+    }
+
+    /// Waits for the end of what is queued.
+    fn wait(&self) -> Result<(), DeviceError> {
+        self.module
+            .session
+            .stream
+            .synchronize()
+            .map_err(|error| self.blame(error.into()))
+    }
+
+    /// Names the kernel in a failure that says that a kernel faulted.
+    fn blame(&self, error: DeviceError) -> DeviceError {
+        match error {
+            DeviceError::Driver(failure) if failure.is_kernel_fault() => DeviceError::GpuFault {
+                entry: self.entry.clone(),
+                failure,
+            },
+            other => other,
+        }
+    }
+}
+
+fn attribute(
+    function: sys::CUfunction,
+    attribute: CUfunction_attribute,
+) -> Result<u32, DeviceError> {
+    let mut value = 0;
+    // SAFETY: the function belongs to a loaded module, and `value` may be written.
+    check(unsafe { sys::cuFuncGetAttribute(&raw mut value, attribute, function) })?;
+    Ok(value.unsigned_abs())
+}

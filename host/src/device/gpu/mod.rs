@@ -1,0 +1,76 @@
+//! NVIDIA GPUs, through `cust`.
+
+mod information;
+mod launch;
+mod memory;
+mod module;
+mod session;
+
+pub use information::GpuInformation;
+pub(super) use launch::Kernel;
+pub(super) use memory::Allocation;
+pub(super) use module::Module;
+
+use super::DeviceError;
+use cust::device::Device;
+use session::Session;
+use std::rc::Rc;
+
+/// The oldest architecture that the product's PTX is built for.
+const OLDEST_SM: u32 = 70;
+
+/// An NVIDIA GPU, opened.
+pub struct Gpu {
+    information: GpuInformation,
+    session: Rc<Session>,
+}
+
+impl Gpu {
+    pub(super) fn open(index: u32) -> Result<Self, DeviceError> {
+        warpfold_driver::available().map_err(DeviceError::NoGpu)?;
+        let count = Device::num_devices()?;
+        if index >= count {
+            return Err(DeviceError::NoSuchGpu { index, count });
+        }
+        let device = Device::get_device(index)?;
+        let information = GpuInformation::of(index, device)?;
+        let session = Rc::new(Session::new(device, information.l2_bytes)?);
+        Ok(Self {
+            information,
+            session,
+        })
+    }
+
+    /// Opens the first GPU that the product's PTX runs on.
+    pub(super) fn open_first() -> Result<Self, DeviceError> {
+        warpfold_driver::available().map_err(DeviceError::NoGpu)?;
+        let gpus = all()?;
+        match gpus.iter().find(|gpu| gpu.sm >= OLDEST_SM) {
+            Some(gpu) => Self::open(gpu.index),
+            None => Err(DeviceError::TooOld {
+                sm: gpus.iter().map(|gpu| gpu.sm).max().unwrap_or(0),
+                targets: format!("sm_{OLDEST_SM} and later"),
+            }),
+        }
+    }
+
+    /// What the driver tells about it.
+    pub fn information(&self) -> &GpuInformation {
+        &self.information
+    }
+
+    pub(super) fn allocate(&self, bytes: usize) -> Result<Allocation, DeviceError> {
+        Allocation::new(&self.session, bytes)
+    }
+
+    pub(super) fn load(&self, ptx: &str) -> Result<Module, DeviceError> {
+        Module::load(&self.session, ptx)
+    }
+}
+
+/// All GPUs, as the driver counts them. The driver has been found [`warpfold_driver::available`] before.
+pub(super) fn all() -> Result<Vec<GpuInformation>, DeviceError> {
+    (0..Device::num_devices()?)
+        .map(|index| GpuInformation::of(index, Device::get_device(index)?))
+        .collect()
+}

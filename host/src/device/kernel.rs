@@ -1,0 +1,122 @@
+//! Loaded modules and the kernels in them.
+
+use super::{Argument, DeviceError, Observer, Shape, Times, Timing, emulator, gpu};
+use std::fmt;
+
+/// PTX loaded into a device; unloaded when it and every kernel taken from it are dropped.
+pub struct Module(pub(super) LoadedModule);
+
+pub(super) enum LoadedModule {
+    Gpu(gpu::Module),
+    Emulator(emulator::Module),
+}
+
+impl Module {
+    /// The kernel whose `.entry` has this name.
+    ///
+    /// # Errors
+    /// The module has no such entry, or the device cannot run it.
+    pub fn kernel(&self, entry: &str) -> Result<Kernel, DeviceError> {
+        let compiled = match &self.0 {
+            LoadedModule::Gpu(module) => CompiledKernel::Gpu(module.kernel(entry)?),
+            LoadedModule::Emulator(module) => CompiledKernel::Emulator(module.kernel(entry)?),
+        };
+        Ok(Kernel {
+            entry: entry.to_owned(),
+            compiled,
+        })
+    }
+}
+
+/// One kernel, ready to launch.
+pub struct Kernel {
+    entry: String,
+    compiled: CompiledKernel,
+}
+
+enum CompiledKernel {
+    Gpu(gpu::Kernel),
+    Emulator(emulator::Kernel),
+}
+
+impl Kernel {
+    /// The name of its `.entry`.
+    pub fn entry(&self) -> &str {
+        &self.entry
+    }
+
+    /// Runs the kernel to its end.
+    ///
+    /// # Errors
+    /// A shape or arguments that do not fit the kernel or the device (nothing has run then), or a fault of the running kernel
+    /// ([`DeviceError::is_fault`]). After a fault a GPU answers every later call of the process with the same error.
+    ///
+    /// # Safety
+    /// A GPU checks neither addresses nor what an argument means. The caller vouches that, launched in this shape with these arguments,
+    /// the kernel reads and writes only inside live [`Buffer`](super::Buffer)s of the same device, and leaves in them values that
+    /// their element types may hold. The number and sizes of the arguments are checked here (on a GPU where the emulator's parser knows all of the PTX).
+    /// On the emulator every access is checked, and any call is sound.
+    pub unsafe fn launch(&self, shape: &Shape, arguments: &[Argument]) -> Result<(), DeviceError> {
+        match &self.compiled {
+            // SAFETY: the caller's contract is the same.
+            CompiledKernel::Gpu(kernel) => unsafe { kernel.launch(shape, arguments) },
+            CompiledKernel::Emulator(kernel) => {
+                kernel.observe(shape, arguments, &mut warpfold_emulator::Nothing)
+            }
+        }
+    }
+
+    /// Launches the kernel again and again on a GPU and times each launch with events on the device.
+    ///
+    /// `prepare` runs before each launch, outside the timed region; for a kernel that works in place it copies fresh input with
+    /// [`Buffer::copy_from`](super::Buffer::copy_from). One more launch, the first, is not timed.
+    ///
+    /// # Errors
+    /// As [`Self::launch`]; whatever `prepare` returns; and [`DeviceError::NoTimes`] on the emulator, whose speed says nothing about a GPU's.
+    ///
+    /// # Safety
+    /// As [`Self::launch`], for every launch as `prepare` leaves the buffers.
+    pub unsafe fn time(
+        &self,
+        shape: &Shape,
+        arguments: &[Argument],
+        timing: &Timing,
+        prepare: impl FnMut() -> Result<(), DeviceError>,
+    ) -> Result<Times, DeviceError> {
+        match &self.compiled {
+            // SAFETY: the caller's contract is the same.
+            CompiledKernel::Gpu(kernel) => unsafe {
+                kernel.time(shape, arguments, timing, prepare)
+            },
+            CompiledKernel::Emulator(_) => Err(DeviceError::NoTimes),
+        }
+    }
+
+    /// Runs the kernel to its end on the emulator while `observer` watches, for example [`Counters`](super::Counters).
+    ///
+    /// # Errors
+    /// As [`Self::launch`], and [`DeviceError::NotObservable`] on a GPU.
+    pub fn observe(
+        &self,
+        shape: &Shape,
+        arguments: &[Argument],
+        observer: &mut impl Observer,
+    ) -> Result<(), DeviceError> {
+        match &self.compiled {
+            CompiledKernel::Gpu(_) => Err(DeviceError::NotObservable),
+            CompiledKernel::Emulator(kernel) => kernel.observe(shape, arguments, observer),
+        }
+    }
+}
+
+impl fmt::Debug for Module {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Module")
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Kernel").field(&self.entry).finish()
+    }
+}

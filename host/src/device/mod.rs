@@ -1,0 +1,146 @@
+//! Where kernels run: an NVIDIA GPU or the emulator, behind one interface.
+//!
+//! ```no_run
+//! use warpfold::device::{Device, DeviceChoice, DeviceError, Shape};
+//!
+//! # fn main() -> Result<(), DeviceError> {
+//! # let ptx = "";
+//! let device = Device::open(&DeviceChoice::Auto)?;
+//! let data = device.upload(&[1_i32, 2, 3, 4])?;
+//! let partials = device.allocate::<i32>(1)?;
+//! let kernel = device.load(ptx)?.kernel("neighbored")?;
+//! let arguments = [data.argument(), partials.argument(), 4_u64.into()];
+//! // SAFETY: `neighbored` takes (data, partials, n), stays within n elements of `data` and writes one partial per block.
+//! unsafe { kernel.launch(&Shape::linear(1, 64), &arguments)? };
+//! assert_eq!(partials.read()?, [10]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Device`] and everything made from it belong to one thread: to use a GPU from several threads, open it in each.
+//! Buffers, modules and kernels keep what they need alive, so they may outlive the `Device` value that made them.
+
+mod argument;
+mod buffer;
+mod choice;
+mod emulator;
+mod error;
+mod gpu;
+mod kernel;
+mod list;
+mod ptx;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod timing;
+
+pub use argument::Argument;
+pub use buffer::Buffer;
+pub use bytemuck::Pod;
+pub use choice::{DeviceChoice, DeviceChoiceError};
+pub use emulator::Emulator;
+pub use error::DeviceError;
+pub use gpu::{Gpu, GpuInformation};
+pub use kernel::{Kernel, Module};
+pub use list::{DeviceList, list};
+pub use ptx::newest_runnable;
+pub use shape::Shape;
+pub use timing::{Times, Timing};
+pub use warpfold_emulator::{Counters, Observer};
+
+use kernel::LoadedModule;
+use std::fmt;
+
+/// Something that runs kernels.
+pub enum Device {
+    /// An NVIDIA GPU, through its driver.
+    Gpu(Gpu),
+    /// The PTX emulator, on this machine's processor.
+    Emulator(Emulator),
+}
+
+impl Device {
+    /// Opens the device that was asked for.
+    ///
+    /// # Errors
+    /// Where a GPU was asked for and there is none, or none that the product's PTX supports: what the driver answered, and what to do.
+    /// `auto` falls back to the emulator and keeps the reason for [`Self::describe`].
+    pub fn open(choice: &DeviceChoice) -> Result<Self, DeviceError> {
+        match choice {
+            DeviceChoice::Emulator => Ok(Self::Emulator(Emulator::new(None))),
+            DeviceChoice::Gpu(index) => Gpu::open(*index).map(Self::Gpu),
+            DeviceChoice::Auto => Ok(match Gpu::open_first() {
+                Ok(gpu) => Self::Gpu(gpu),
+                Err(reason) => Self::Emulator(Emulator::new(Some(reason.summary()))),
+            }),
+        }
+    }
+
+    /// One line on what this is: `GPU 0: NVIDIA H200, sm_90, 132 SMs, 139.8 GiB, 4.8 TB/s` or `emulator: 2 cores, no GPU found (…)`.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Gpu(gpu) => gpu.information().to_string(),
+            Self::Emulator(emulator) => emulator.to_string(),
+        }
+    }
+
+    /// Whether kernels run on hardware, so that their times mean something.
+    pub fn is_gpu(&self) -> bool {
+        matches!(self, Self::Gpu(_))
+    }
+
+    /// The compute capability: 90 for sm_90. The emulator counts as the newest architecture that it stands in for.
+    pub fn sm(&self) -> u32 {
+        match self {
+            Self::Gpu(gpu) => gpu.information().sm,
+            Self::Emulator(_) => Emulator::SM,
+        }
+    }
+
+    /// The newest of `variants` (compute capability, PTX text) that this device can run.
+    ///
+    /// # Errors
+    /// The device is older than every variant.
+    pub fn newest_ptx<'ptx>(
+        &self,
+        variants: &[(u32, &'ptx str)],
+    ) -> Result<&'ptx str, DeviceError> {
+        newest_runnable(self.sm(), variants)
+    }
+
+    /// Loads PTX text.
+    ///
+    /// # Errors
+    /// PTX that the device refuses, with the driver's compiler log or the emulator's line number.
+    pub fn load(&self, ptx: &str) -> Result<Module, DeviceError> {
+        match self {
+            Self::Gpu(gpu) => gpu.load(ptx).map(LoadedModule::Gpu),
+            Self::Emulator(emulator) => emulator.load(ptx).map(LoadedModule::Emulator),
+        }
+        .map(Module)
+    }
+
+    /// Allocates `length` elements (0 is allowed) with unspecified contents.
+    ///
+    /// # Errors
+    /// The device has not that much memory left.
+    pub fn allocate<T: Pod>(&self, length: usize) -> Result<Buffer<T>, DeviceError> {
+        Buffer::allocate(self, length)
+    }
+
+    /// Allocates a buffer and fills it from `elements`.
+    ///
+    /// # Errors
+    /// The device has not that much memory left, or the copy fails.
+    pub fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, DeviceError> {
+        let mut buffer = self.allocate(elements.len())?;
+        buffer.write(elements)?;
+        Ok(buffer)
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.describe())
+    }
+}

@@ -1,0 +1,273 @@
+//! One column of a `.csv` file.
+
+use super::values::{Number, with_number_type};
+use super::{Input, InputError};
+use crate::element::ElementType;
+use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
+use std::fs::File;
+use std::path::Path;
+
+/// The values of one column; without an element type, i32 where all of them are integers and else f32.
+pub fn read(
+    path: &Path,
+    element_type: Option<ElementType>,
+    column: Option<&str>,
+) -> Result<Input, InputError> {
+    let read_as = |element_type| {
+        with_number_type!(element_type, T => read_column::<T>(path, element_type, column))
+            .unwrap_or_else(|| {
+                Err(InputError::UnsupportedType {
+                    path: path.into(),
+                    element_type,
+                })
+            })
+    };
+    match element_type {
+        Some(element_type) => read_as(element_type),
+        None => match read_as(ElementType::I32) {
+            // An integer beyond i32 stays an error: as an f32 it would lose digits unasked.
+            Err(InputError::BadCell { text, .. })
+                if text.parse::<f64>().is_ok() && text.parse::<i128>().is_err() =>
+            {
+                read_as(ElementType::F32)
+            }
+            result => result,
+        },
+    }
+}
+
+fn read_column<T: Number>(
+    path: &Path,
+    element_type: ElementType,
+    column: Option<&str>,
+) -> Result<Input, InputError> {
+    let mut reader = open(path)?;
+    let mut record = ByteRecord::new();
+    let mut next = |record: &mut ByteRecord| {
+        reader
+            .read_byte_record(record)
+            .map_err(|error| InputError::Unreadable {
+                path: path.into(),
+                source: error.into(),
+            })
+    };
+    let mut numbers = Vec::new();
+    if !next(&mut record)? {
+        return Ok(Input {
+            values: T::into_values(numbers),
+            header: None,
+        });
+    }
+    let (index, header) = find_column(path, &record, column)?;
+    let mut more = header.is_none() || next(&mut record)?;
+    while more {
+        let line = record.position().map_or(0, csv::Position::line);
+        let cell = record.get(index).ok_or_else(|| InputError::ShortRow {
+            path: path.into(),
+            line,
+            cells: record.len(),
+            index,
+        })?;
+        if cell.is_empty() {
+            return Err(InputError::EmptyCell {
+                path: path.into(),
+                line,
+            });
+        }
+        let text = String::from_utf8_lossy(cell);
+        numbers.push(text.parse().map_err(|_| InputError::BadCell {
+            path: path.into(),
+            line,
+            text: text.into_owned(),
+            element_type,
+        })?);
+        more = next(&mut record)?;
+    }
+    Ok(Input {
+        values: T::into_values(numbers),
+        header,
+    })
+}
+
+fn open(path: &Path) -> Result<Reader<File>, InputError> {
+    let file = File::open(path).map_err(|source| InputError::Unreadable {
+        path: path.into(),
+        source,
+    })?;
+    // The first row may or may not be a header, and a row may be short: both are ours to judge.
+    Ok(ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(Trim::All)
+        .from_reader(file))
+}
+
+/// The column's number from 0, and its cell in the first row where that is a header.
+fn find_column(
+    path: &Path,
+    first_row: &ByteRecord,
+    column: Option<&str>,
+) -> Result<(usize, Option<String>), InputError> {
+    let cells: Vec<String> = first_row
+        .iter()
+        .map(|cell| String::from_utf8_lossy(cell).into_owned())
+        .collect();
+    let header = |index: usize| {
+        let is_number = cells[index].parse::<f64>().is_ok();
+        (!is_number).then(|| cells[index].clone())
+    };
+    let Some(column) = column else {
+        return if cells.len() == 1 {
+            Ok((0, header(0)))
+        } else {
+            Err(InputError::ColumnNotChosen {
+                path: path.into(),
+                columns: cells,
+            })
+        };
+    };
+    // A name that is a number could also be a value of a first row that is no header, so the column's number goes first.
+    let named = cells.iter().position(|cell| cell == column);
+    let numbered = column.parse().ok().filter(|&index| index < cells.len());
+    match (named, numbered) {
+        (Some(index), _) if header(index).is_some() => Ok((index, header(index))),
+        (_, Some(index)) => Ok((index, header(index))),
+        (Some(index), None) => Ok((index, Some(column.to_owned()))),
+        (None, None) => Err(InputError::NoSuchColumn {
+            path: path.into(),
+            column: column.to_owned(),
+            columns: cells,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Values;
+    use super::*;
+
+    fn read_csv(
+        contents: &str,
+        element_type: Option<ElementType>,
+        column: Option<&str>,
+    ) -> Result<Values, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), contents).unwrap();
+        read(file.path(), element_type, column)
+            .map(|input| input.values)
+            .map_err(|error| error.to_string())
+    }
+
+    #[track_caller]
+    fn header_of(contents: &str, column: Option<&str>) -> Option<String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), contents).unwrap();
+        read(file.path(), None, column).unwrap().header
+    }
+
+    #[test]
+    fn what_was_taken_for_a_header_is_told() {
+        assert_eq!(header_of(FLOWS, Some("1")).as_deref(), Some("flow"));
+        assert_eq!(header_of("1\n2\n", None), None);
+        assert_eq!(header_of("1O0\n2\n", None).as_deref(), Some("1O0"));
+        assert_eq!(header_of("", None), None);
+    }
+
+    const FLOWS: &str = "year,flow\n1871, 1120\n1872, 1160\n";
+
+    #[test]
+    fn a_column_goes_by_name_or_number() {
+        let flows = Ok(Values::I32(vec![1120, 1160]));
+        assert_eq!(read_csv(FLOWS, None, Some("flow")), flows);
+        assert_eq!(read_csv(FLOWS, None, Some("1")), flows);
+        assert_eq!(
+            read_csv(FLOWS, Some(ElementType::U64), Some("1")),
+            Ok(Values::U64(vec![1120, 1160]))
+        );
+    }
+
+    #[test]
+    fn a_number_in_the_first_row_is_a_name_only_where_it_is_no_column_number() {
+        assert_eq!(
+            read_csv("1,0\n2,5\n", None, Some("1")),
+            Ok(Values::I32(vec![0, 5]))
+        );
+        assert_eq!(
+            read_csv("1990,1991\n2,5\n", None, Some("1991")),
+            Ok(Values::I32(vec![5]))
+        );
+    }
+
+    #[test]
+    fn the_only_column_needs_no_name_and_no_header() {
+        assert_eq!(
+            read_csv("1\n2\n-3", None, None),
+            Ok(Values::I32(vec![1, 2, -3]))
+        );
+        assert_eq!(
+            read_csv("flow\r\n\"1\"\r\n", None, None),
+            Ok(Values::I32(vec![1]))
+        );
+        assert_eq!(
+            read_csv("\u{feff}flow\n1\n", None, Some("flow")),
+            Ok(Values::I32(vec![1]))
+        );
+        assert_eq!(read_csv("flow\n", None, None), Ok(Values::I32(vec![])));
+        assert_eq!(read_csv("", None, Some("flow")), Ok(Values::I32(vec![])));
+    }
+
+    #[test]
+    fn anything_with_a_fraction_is_f32() {
+        assert_eq!(
+            read_csv("1\n2.5\n1e3\n", None, None),
+            Ok(Values::F32(vec![1.0, 2.5, 1000.0]))
+        );
+        assert_eq!(
+            read_csv("1\n2\n", Some(ElementType::F32), None),
+            Ok(Values::F32(vec![1.0, 2.0]))
+        );
+    }
+
+    #[test]
+    fn bad_cells_are_named_with_their_line() {
+        for (contents, column, culprit) in [
+            ("1\ntwo\n", None, "line 2: 'two' is not a value of type i32"),
+            (
+                "a\n1.5\nx\n",
+                None,
+                "line 3: 'x' is not a value of type f32",
+            ),
+            (
+                "1\n3000000000\n",
+                None,
+                "line 2: '3000000000' is not a value of type i32",
+            ),
+            ("a,b\n1,2\n3,\n", Some("b"), "line 3: the cell is empty"),
+            (
+                "a,b\n1,2\n3\n",
+                Some("b"),
+                "line 3: the row has 1 cells and the column is number 1",
+            ),
+            (
+                "a,b\n1,2\n",
+                None,
+                "has 2 columns (a, b); choose one with --column",
+            ),
+            (
+                "a,b\n1,2\n",
+                Some("c"),
+                "has no column 'c'; its first row is: a, b",
+            ),
+            ("a,b\n1,2\n", Some("2"), "has no column '2'"),
+            ("a,b\n1,2\n", Some("-1"), "has no column '-1'"),
+        ] {
+            let message = read_csv(contents, None, column).unwrap_err();
+            assert!(message.contains(culprit), "{culprit}: {message}");
+        }
+        let message = read_csv("1\n-2\n", Some(ElementType::U32), None).unwrap_err();
+        assert!(
+            message.contains("line 2: '-2' is not a value of type u32"),
+            "{message}"
+        );
+    }
+}

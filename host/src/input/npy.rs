@@ -1,0 +1,203 @@
+//! NumPy's `.npy` arrays, flattened.
+
+use super::values::{Number, with_number_type};
+use super::{InputError, Values, read_bytes};
+use crate::element::ElementType;
+use npyz::{DType, NpyFile, NpyHeader, TypeChar};
+use std::path::Path;
+
+/// All values of the array, in the order they are stored in.
+pub fn read(path: &Path, asked: Option<ElementType>) -> Result<Values, InputError> {
+    let broken = |reason: String| InputError::BrokenNpy {
+        path: path.into(),
+        reason,
+    };
+    let bytes = read_bytes(path)?;
+    check_header_size(&bytes).map_err(broken)?;
+    let mut data = bytes.as_slice();
+    let header = NpyHeader::from_reader(&mut data).map_err(|error| {
+        // Further lines draw a picture of the place, which does not survive in one sentence.
+        broken(
+            error
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+        )
+    })?;
+    let element_type = element_type(&header.dtype()).ok_or_else(|| InputError::UnknownNpyType {
+        path: path.into(),
+        descriptor: header.dtype().descr(),
+    })?;
+    if let Some(asked) = asked
+        && asked != element_type
+    {
+        return Err(InputError::OtherType {
+            path: path.into(),
+            found: element_type,
+            asked,
+        });
+    }
+    // Before anything is allocated: a header may promise more than there is, or than there can be.
+    let promised_bytes = header
+        .shape()
+        .iter()
+        .try_fold(element_type.bytes() as u64, |bytes, &extent| {
+            bytes.checked_mul(extent)
+        });
+    if promised_bytes != Some(data.len() as u64) {
+        return Err(broken(format!(
+            "its shape {:?} of {element_type} does not match the {} bytes that follow the header",
+            header.shape(),
+            data.len()
+        )));
+    }
+    with_number_type!(element_type, T => NpyFile::with_header(header, data).into_vec().map(T::into_values))
+        .ok_or_else(|| InputError::UnsupportedType { path: path.into(), element_type })?
+        .map_err(|error| broken(error.to_string()))
+}
+
+/// Refuses headers that no NumPy writes, before the parser recurses into them.
+fn check_header_size(bytes: &[u8]) -> Result<(), String> {
+    // NumPy itself refuses longer headers.
+    const MOST_BYTES: usize = 10_000;
+    const MOST_BRACKETS: usize = 100;
+    let length = match bytes {
+        [_, _, _, _, _, _, 1, _, low, high, ..] => u16::from_le_bytes([*low, *high]).into(),
+        [_, _, _, _, _, _, 2..=9, _, a, b, c, d, ..] => {
+            u32::from_le_bytes([*a, *b, *c, *d]) as usize
+        }
+        _ => 0,
+    };
+    let header = &bytes[..bytes.len().min(length.saturating_add(12))];
+    let brackets = header.iter().filter(|byte| b"([{".contains(byte)).count();
+    if length > MOST_BYTES || brackets > MOST_BRACKETS {
+        return Err(format!(
+            "its header of {length} bytes is longer or deeper than any that NumPy reads"
+        ));
+    }
+    Ok(())
+}
+
+/// The element type of a plain array of numbers; npyz turns either byte order into the machine's.
+fn element_type(dtype: &DType) -> Option<ElementType> {
+    let DType::Plain(plain) = dtype else {
+        return None;
+    };
+    match (plain.type_char(), plain.size_field()) {
+        (TypeChar::Int, 4) => Some(ElementType::I32),
+        (TypeChar::Uint, 4) => Some(ElementType::U32),
+        (TypeChar::Int, 8) => Some(ElementType::I64),
+        (TypeChar::Uint, 8) => Some(ElementType::U64),
+        (TypeChar::Float, 4) => Some(ElementType::F32),
+        (TypeChar::Float, 8) => Some(ElementType::F64),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A `.npy` file of version 1.0 with this header dictionary.
+    fn npy(dictionary: &str, data: &[u8]) -> Vec<u8> {
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend_from_slice(&(dictionary.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(dictionary.as_bytes());
+        bytes.extend_from_slice(data);
+        bytes
+    }
+
+    fn read_npy(contents: &[u8], asked: Option<ElementType>) -> Result<Values, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), contents).unwrap();
+        read(file.path(), asked).map_err(|error| error.to_string())
+    }
+
+    const FOUR_I32: &str = "{'descr': '<i4', 'fortran_order': False, 'shape': (4,), }\n";
+
+    #[test]
+    fn arrays_of_any_shape_and_byte_order_are_flattened() {
+        let data: Vec<u8> = [1, -2, 3, 4]
+            .iter()
+            .flat_map(|value: &i32| value.to_le_bytes())
+            .collect();
+        let expected = Ok(Values::I32(vec![1, -2, 3, 4]));
+        assert_eq!(read_npy(&npy(FOUR_I32, &data), None), expected);
+        assert_eq!(
+            read_npy(&npy(FOUR_I32, &data), Some(ElementType::I32)),
+            expected
+        );
+        let square = "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 2), }";
+        assert_eq!(read_npy(&npy(square, &data), None), expected);
+        let big_endian = "{'descr': '>f8', 'fortran_order': False, 'shape': (), }";
+        assert_eq!(
+            read_npy(&npy(big_endian, &1.5_f64.to_be_bytes()), None),
+            Ok(Values::F64(vec![1.5]))
+        );
+        let empty = "{'descr': '<u8', 'fortran_order': False, 'shape': (0, 3), }";
+        assert_eq!(read_npy(&npy(empty, &[]), None), Ok(Values::U64(vec![])));
+    }
+
+    #[test]
+    fn broken_files_are_refused_with_the_reason() {
+        for (contents, reason) in [
+            (vec![], "magic not found"),
+            (b"not an array".to_vec(), "magic not found"),
+            (b"\x93NUMPY\x01\x00".to_vec(), "fill whole buffer"),
+            (
+                b"\x93NUMPY\x01\x00\xff\x00{'descr'".to_vec(),
+                "fill whole buffer",
+            ),
+            (npy("(1, 2)", &[]), "dict"),
+            (npy("{'descr': '<i4'}", &[]), "missing key"),
+            (npy(FOUR_I32, &[0; 15]), "does not match the 15 bytes"),
+            (npy(FOUR_I32, &[0; 17]), "does not match the 17 bytes"),
+            (
+                npy(
+                    "{'descr': '<i4', 'fortran_order': False, 'shape': (-1,), }",
+                    &[],
+                ),
+                "negative",
+            ),
+            (
+                npy(
+                    "{'descr': '<i4', 'fortran_order': False, 'shape': (4611686018427387904,), }",
+                    &[],
+                ),
+                "does not match",
+            ),
+            (
+                npy(
+                    "{'descr': '<i4', 'fortran_order': False, 'shape': (1099511627776, 1099511627776), }",
+                    &[],
+                ),
+                "does not match",
+            ),
+            (npy(&"(".repeat(9000), &[]), "deeper than any"),
+            (
+                b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(),
+                "longer or deeper",
+            ),
+        ] {
+            let message = read_npy(&contents, None).unwrap_err();
+            assert!(message.contains(reason), "{reason}: {message}");
+        }
+    }
+
+    #[test]
+    fn other_types_are_named() {
+        for descriptor in ["<f2", "|b1", "|S3", "<c8", "|O"] {
+            let header =
+                format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': (0,), }}");
+            let message = read_npy(&npy(&header, &[]), None).unwrap_err();
+            assert!(
+                message.contains(&format!("NumPy type '{descriptor}'")),
+                "{message}"
+            );
+        }
+        let message = read_npy(&npy(FOUR_I32, &[0; 16]), Some(ElementType::F32)).unwrap_err();
+        assert!(message.contains("holds i32 values, not f32"), "{message}");
+    }
+}

@@ -1,0 +1,100 @@
+//! Seeded random input: the same seed gives the same values on every machine and any number of cores.
+
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use std::collections::TryReserveError;
+
+/// Values drawn from one stream of the generator; longer inputs take several streams.
+const STREAM_ELEMENTS: usize = 1 << 16;
+
+/// `n` values over the whole range of `i32`, so that sums overflow and wrap.
+///
+/// Chunk `k` of 2^16 values is the ChaCha8 stream number `k` under `seed`: cores fill chunks side by side.
+///
+/// # Errors
+/// There is not enough memory for them.
+pub fn i32_values(n: usize, seed: u64) -> Result<Vec<i32>, TryReserveError> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(n)?;
+    values.resize(n, 0);
+    values
+        .par_chunks_mut(STREAM_ELEMENTS)
+        .enumerate()
+        .for_each(|(stream, chunk)| {
+            let mut generator = ChaCha8Rng::seed_from_u64(seed);
+            generator.set_stream(stream as u64);
+            generator.fill(chunk);
+        });
+    Ok(values)
+}
+
+/// `n` integers from `low` to `high`, both included: `low + z mod (high - low + 1)`, where `z` is the next
+/// 64-bit word of ChaCha8 under `seed`.
+///
+/// # Panics
+/// Where `low` is above `high`, or the two are 2^64 or more apart.
+pub fn integers(n: usize, seed: u64, low: i128, high: i128) -> impl Iterator<Item = i128> {
+    assert!(low <= high, "an empty range from {low} to {high}");
+    let span = u128::try_from(high - low + 1).expect("high is not below low");
+    assert!(span <= 1 << 64, "a range wider than 64 bits");
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    (0..n).map(move |_| low + (u128::from(generator.next_u64()) % span) as i128)
+}
+
+/// `n` floats from `low` up to but not including `high`: `low + u·(high - low)`, where `u` is the upper
+/// 53 bits of the next 64-bit word of ChaCha8 under `seed`, divided by 2^53.
+pub fn floats(n: usize, seed: u64, low: f64, high: f64) -> impl Iterator<Item = f64> {
+    let mut generator = ChaCha8Rng::seed_from_u64(seed);
+    (0..n).map(move |_| {
+        let unit = (generator.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
+        low + unit * (high - low)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_repeats_and_another_differs() {
+        assert_eq!(i32_values(1000, 1), i32_values(1000, 1));
+        assert_ne!(i32_values(1000, 1), i32_values(1000, 2));
+    }
+
+    #[test]
+    fn a_longer_input_starts_like_a_shorter_one() {
+        let long = i32_values(3 * STREAM_ELEMENTS + 5, 9).unwrap();
+        let short = i32_values(STREAM_ELEMENTS + 1, 9).unwrap();
+        assert_eq!(long[..short.len()], short);
+        assert_ne!(
+            long[..1000],
+            long[STREAM_ELEMENTS..][..1000],
+            "streams differ"
+        );
+    }
+
+    #[test]
+    fn more_than_fits_memory_is_refused() {
+        assert!(i32_values(usize::MAX / 8, 0).is_err());
+    }
+
+    #[test]
+    fn integers_reach_both_ends_and_no_further() {
+        let drawn: Vec<i128> = integers(1000, 3, -2, 2).collect();
+        assert_eq!(drawn.iter().min(), Some(&-2));
+        assert_eq!(drawn.iter().max(), Some(&2));
+    }
+
+    #[test]
+    fn integers_cover_the_whole_of_64_bits() {
+        let (low, high) = (i128::from(i64::MIN), i128::from(i64::MAX));
+        assert!(integers(1000, 3, low, high).all(|value| (low..=high).contains(&value)));
+        assert_eq!(integers(4, 3, 0, i128::from(u64::MAX)).count(), 4);
+    }
+
+    #[test]
+    fn floats_stay_in_their_range() {
+        assert!(floats(1000, 3, -1.0, 1.0).all(|value| (-1.0..1.0).contains(&value)));
+    }
+}

@@ -1,0 +1,109 @@
+//! What the course says to look at in the PTX of steps 5, 7 and 8, pinned.
+//!
+//! The excerpts come without register and block numbers, which change whenever a kernel is added. After a change of
+//! compiler or kernels `INSTA_UPDATE=always cargo test --test golden` takes the new text, for review in the diff.
+
+use warpfold::ptx::PtxSet;
+use warpfold_emulator::Module;
+
+#[test]
+fn step_5_ends_with_volatile_accesses_and_no_barrier_between_them() {
+    let text = entry("unroll_warps8");
+    let lines = excerpt(&text, "ld.volatile", Until::Last("st.volatile"));
+    assert_eq!(
+        lines.matches("st.volatile").count(),
+        6,
+        "strides 32, 16, 8, 4, 2, 1"
+    );
+    assert!(!lines.contains("bar."), "{lines}");
+    insta::assert_snapshot!("step_5_last_warp", lines);
+}
+
+#[test]
+fn step_7_has_lost_the_block_size_tests_of_step_6() {
+    assert!(
+        entry("complete_unroll_warps8").contains("%ntid.x"),
+        "step 6 asks for its block size"
+    );
+    let text = entry("complete_unroll_512");
+    assert!(!text.contains("%ntid"), "step 7 does not");
+    insta::assert_snapshot!(
+        "step_7_tree",
+        excerpt(&text, "bar.sync", Until::Nth(3, "bar.sync"))
+    );
+}
+
+#[test]
+fn step_8_runs_its_tree_in_shared_memory() {
+    let text = entry("complete_unroll_shared_512");
+    assert!(
+        text.contains(".shared .align 16 .b8"),
+        "its array is declared in the entry"
+    );
+    let tree = excerpt(&text, "st.shared", Until::Last("ret;"));
+    assert!(
+        tree.contains("ld.shared") && !tree.contains("ld.global"),
+        "{tree}"
+    );
+    insta::assert_snapshot!("step_8_tree", tree);
+}
+
+/// The PTX of one entry, for sm_80.
+fn entry(name: &str) -> String {
+    let ptx = PtxSet::embedded();
+    let text = ptx.built_for(80).expect("there is PTX for sm_80");
+    let module = Module::parse(text).expect("the PTX is right");
+    module
+        .function_source(name)
+        .unwrap_or_else(|| panic!("there is no entry {name}"))
+        .to_owned()
+}
+
+/// Where an excerpt ends.
+enum Until {
+    /// At the last line with this.
+    Last(&'static str),
+    /// At the line with this for the so-manieth time, the first line of the excerpt included.
+    Nth(usize, &'static str),
+}
+
+/// The lines from the first with `from` to the end, without numbers in registers and labels.
+fn excerpt(text: &str, from: &str, until: Until) -> String {
+    let lines: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.contains(from))
+        .collect();
+    let end = match until {
+        Until::Last(mark) => lines.iter().rposition(|line| line.contains(mark)),
+        Until::Nth(count, mark) => {
+            let mut marked = lines
+                .iter()
+                .enumerate()
+                .filter(|(_, line)| line.contains(mark));
+            marked.nth(count - 1).map(|(index, _)| index)
+        }
+    };
+    let end = end.unwrap_or_else(|| panic!("the excerpt from {from} has no end in:\n{text}"));
+    lines[..=end]
+        .iter()
+        .map(|line| without_numbers(line.trim()) + "\n")
+        .collect()
+}
+
+/// `ld.global.b32 %r26, [%rd6+64];` as `ld.global.b32 %r, [%rd+64];`, and `$L__BB22_14` as `$L__BB_14`.
+fn without_numbers(line: &str) -> String {
+    let mut plain = String::new();
+    let mut in_name = false;
+    for character in line.replace(" \t", " ").chars() {
+        match character {
+            '%' | '$' => in_name = true,
+            '0'..='9' if in_name => continue,
+            // The number of the block within its function stays, to tell labels apart.
+            '_' if plain.ends_with("BB") => in_name = false,
+            'A'..='Z' | 'a'..='z' | '_' => {}
+            _ => in_name = false,
+        }
+        plain.push(character);
+    }
+    plain
+}
