@@ -1,2 +1,76 @@
-//! Under construction.
-fn main() {}
+//! The chores of the workspace: `cargo xtask <chore>`.
+
+mod build_ptx;
+mod ci;
+mod error;
+// The host reads what this program writes. It is shared as a file, not as a dependency on the host: the host embeds the
+// PTX, and this program has to build while there is none.
+#[path = "../../host/src/ptx_header.rs"]
+mod ptx_header;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+
+use error::XtaskError;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", about)]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Compile the kernels to PTX and write kernels/ptx/, or check that what is there is what a rebuild gives.
+    BuildPtx(build_ptx::Options),
+    /// Everything that has to pass before a change lands, step by step, up to the first that fails.
+    Ci,
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error),
+    };
+    let done = match arguments.chore {
+        Chore::BuildPtx(options) => build_ptx::run(repository(), &options),
+        Chore::Ci => ci::run(repository()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            error.exit_status().into()
+        }
+    }
+}
+
+/// Prints the help that was asked for or that is needed, or the one sentence that says what is wrong with the arguments.
+fn usage(error: &clap::Error) -> ExitCode {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        eprint!("{}", error.render());
+        XtaskError::BAD_USE.into()
+    } else if error.use_stderr() {
+        let text = error.render().to_string();
+        let sentence: Vec<&str> = text
+            .lines()
+            .map(str::trim)
+            .take_while(|line| !line.is_empty())
+            .collect();
+        eprintln!("{} (see `cargo xtask --help`)", sentence.join(" "));
+        XtaskError::BAD_USE.into()
+    } else {
+        print!("{}", error.render());
+        ExitCode::SUCCESS
+    }
+}
+
+/// The root of the repository that this program was built in.
+fn repository() -> &'static Path {
+    let own_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    own_folder.parent().unwrap_or(own_folder)
+}

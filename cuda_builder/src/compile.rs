@@ -1,0 +1,209 @@
+//! Runs cargo with the device compiler.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde::Deserialize;
+
+use crate::compiler::{DeviceCompiler, TARGET};
+use crate::environment::cargo;
+use crate::kernel_crate::KernelCrate;
+use crate::{CudaBuilder, CudaBuilderError, DebugInfo};
+
+/// Settings that the PTX must not take from the profile of whoever's workspace the kernel crate is in.
+const PROFILE: [&str; 7] = [
+    "opt-level=3",
+    "lto=\"fat\"",
+    "codegen-units=1",
+    "debug-assertions=false",
+    "overflow-checks=false",
+    "incremental=false",
+    "strip=\"none\"",
+];
+
+/// The outcome of a compilation.
+pub(crate) struct Compiled {
+    /// The PTX text.
+    pub(crate) ptx: String,
+    /// The source files of the crate and of the path dependencies it is made from.
+    pub(crate) sources: Vec<PathBuf>,
+}
+
+/// Compiles the crate's library to PTX in `folder`, a target folder of its own: the outer cargo holds the lock of its own
+/// target folder as long as a build script runs.
+pub(crate) fn compile(
+    builder: &CudaBuilder,
+    kernel_crate: &KernelCrate,
+    compiler: &DeviceCompiler,
+    folder: &Path,
+) -> Result<Compiled, CudaBuilderError> {
+    // Other builds in the same folder wait until this one has read its output.
+    let _lock = lock(folder)?;
+    let mut command = cargo();
+    command
+        .args(["rustc", "--lib", "--release", "-Zbuild-std=core"])
+        .args(["--target", TARGET])
+        // Whatever the crate calls itself: nothing is to be linked.
+        .args(["--crate-type", "lib"])
+        .arg("--message-format=json-render-diagnostics")
+        .arg("--target-dir")
+        .arg(folder);
+    for setting in PROFILE {
+        command.args(["--config", &format!("profile.release.{setting}")]);
+    }
+    let debug = match builder.debug {
+        DebugInfo::None => "profile.release.debug=false",
+        DebugInfo::LineTables => "profile.release.debug=\"line-tables-only\"",
+    };
+    command
+        .args(["--config", debug])
+        .args(&builder.build_args)
+        // Only the crate itself is compiled for the architecture: all architectures share one `core`.
+        .arg("--")
+        .arg(format!("-Ctarget-cpu={}", builder.arch.target_cpu()))
+        .arg("--emit=asm")
+        .env(
+            "CARGO_ENCODED_RUSTFLAGS",
+            rustflags(builder.debug, kernel_crate, compiler).join("\u{1f}"),
+        )
+        // A configuration file may move intermediate files into a folder that the outer cargo has locked.
+        .env("CARGO_BUILD_BUILD_DIR", folder)
+        .current_dir(&kernel_crate.folder)
+        .stdin(Stdio::null())
+        // The compiler's messages are for whoever started the build.
+        .stderr(Stdio::inherit());
+    compiler.apply(&mut command);
+    let output = command
+        .output()
+        .map_err(CudaBuilderError::io("run cargo"))?;
+    if !output.status.success() {
+        return Err(CudaBuilderError::BuildFailed);
+    }
+    let manifest = kernel_crate.folder.join("Cargo.toml");
+    let assembly = assembly_file(&String::from_utf8_lossy(&output.stdout), &manifest)
+        .ok_or(CudaBuilderError::BuildFailed)?;
+    let dependencies = folder
+        .join(TARGET)
+        .join("release")
+        .join(format!("lib{}.d", kernel_crate.library));
+    Ok(Compiled {
+        ptx: read(&assembly)?,
+        sources: source_files(&read(&dependencies)?),
+    })
+}
+
+/// Flags for every crate of the device build.
+fn rustflags(
+    debug: DebugInfo,
+    kernel_crate: &KernelCrate,
+    compiler: &DeviceCompiler,
+) -> Vec<String> {
+    let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    let mut flags = vec![
+        "-Zunstable-options".to_owned(),
+        // A failed bounds check becomes a `trap`; otherwise it would call functions that nothing on the GPU defines.
+        "-Cpanic=immediate-abort".to_owned(),
+        // Functions of dependencies are compiled into the crate that calls them, for there is no linker to find them.
+        "-Zcross-crate-inline-threshold=always".to_owned(),
+        // Finds out that a generic pointer is a shared or global one, for `ld.shared` instead of `ld`.
+        "-Cpasses=infer-address-spaces".to_owned(),
+        // The same PTX wherever the crate and the compiler are.
+        remap(&kernel_crate.workspace, "."),
+        remap(&compiler.source_folder(), "/rustc"),
+    ];
+    if debug == DebugInfo::LineTables {
+        // LLVM writes address ranges in a form that ptxas does not read.
+        flags.push("-Zno-generate-arange-section".to_owned());
+    }
+    flags
+}
+
+fn lock(folder: &Path) -> Result<File, CudaBuilderError> {
+    fs::create_dir_all(folder)
+        .map_err(CudaBuilderError::io(format!("create {}", folder.display())))?;
+    let path = folder.join("lock");
+    let failed = || CudaBuilderError::io(format!("lock {}", path.display()));
+    let file = File::create(&path).map_err(failed())?;
+    file.lock().map_err(failed())?;
+    Ok(file)
+}
+
+fn read(path: &Path) -> Result<String, CudaBuilderError> {
+    fs::read_to_string(path).map_err(CudaBuilderError::io(format!("read {}", path.display())))
+}
+
+#[derive(Deserialize)]
+struct Message {
+    reason: String,
+    manifest_path: Option<PathBuf>,
+    #[serde(default)]
+    filenames: Vec<PathBuf>,
+}
+
+/// The assembly file of the crate with this manifest, from cargo's messages: it lies beside the crate's metadata file
+/// `lib<name>-<hash>.rmeta`, as `<name>-<hash>.s`.
+fn assembly_file(messages: &str, manifest: &Path) -> Option<PathBuf> {
+    let metadata_file = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Message>(line).ok())
+        .filter(|message| message.reason == "compiler-artifact")
+        .filter(|message| message.manifest_path.as_deref() == Some(manifest))
+        .flat_map(|message| message.filenames)
+        .rfind(|file| {
+            file.extension()
+                .is_some_and(|extension| extension == "rmeta")
+        })?;
+    let stem = metadata_file.file_stem()?.to_str()?.strip_prefix("lib")?;
+    Some(metadata_file.with_file_name(format!("{stem}.s")))
+}
+
+/// The files in cargo's dependency file `output: file file …`, where a space in a name is written `\ `.
+fn source_files(dependency_file: &str) -> Vec<PathBuf> {
+    let files = dependency_file
+        .lines()
+        .find_map(|line| line.split_once(": "))
+        .map_or("", |(_, files)| files);
+    files
+        .replace("\\ ", "\0")
+        .split_whitespace()
+        .map(|file| file.replace('\0', " ").into())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGES: &str = r#"
+{"reason":"compiler-artifact","manifest_path":"/w/std/Cargo.toml","filenames":["/t/deps/libstd_like-01.rmeta"]}
+{"reason":"compiler-artifact","manifest_path":"/w/demo/Cargo.toml","filenames":["/t/libdemo.rlib","/t/deps/libdemo-89ab.rmeta"]}
+{"reason":"build-finished","success":true}
+not a message
+"#;
+
+    #[test]
+    fn the_assembly_lies_beside_the_crates_metadata() {
+        assert_eq!(
+            assembly_file(MESSAGES, Path::new("/w/demo/Cargo.toml")),
+            Some("/t/deps/demo-89ab.s".into())
+        );
+        assert_eq!(
+            assembly_file(MESSAGES, Path::new("/w/other/Cargo.toml")),
+            None
+        );
+    }
+
+    #[test]
+    fn source_files_may_have_spaces_in_their_names() {
+        let text = "/t/release/demo.ptx: /w/demo/src/lib.rs /w/my\\ std/src/lib.rs\n";
+        assert_eq!(
+            source_files(text),
+            [
+                PathBuf::from("/w/demo/src/lib.rs"),
+                PathBuf::from("/w/my std/src/lib.rs")
+            ]
+        );
+        assert!(source_files("").is_empty());
+    }
+}

@@ -1,0 +1,76 @@
+//! The catalogue and the PTX must name the same kernels.
+
+use cuda_builder::ptx;
+use warpfold_kernels::catalogue::LESSONS;
+
+use super::Finding;
+
+/// Compares the entries of a PTX text for compute capability `sm` with the catalogue, both ways.
+pub(super) fn compare(file: &str, ptx: &str, sm: u32) -> Vec<Finding> {
+    let expected: Vec<&str> = LESSONS
+        .iter()
+        .filter(|lesson| lesson.least_sm <= sm)
+        .flat_map(|lesson| lesson.entry_names())
+        .collect();
+    compare_with(file, &ptx::entries(ptx), &expected)
+}
+
+fn compare_with(file: &str, found: &[String], expected: &[&str]) -> Vec<Finding> {
+    let missing: Vec<String> = expected
+        .iter()
+        .filter(|&&name| !found.iter().any(|entry| entry == name))
+        .map(|&name| name.to_owned())
+        .collect();
+    let unknown: Vec<String> = found
+        .iter()
+        .filter(|entry| !expected.contains(&entry.as_str()))
+        .cloned()
+        .collect();
+    let mut findings = Vec::new();
+    if !missing.is_empty() {
+        findings.push(Finding::EntriesMissing {
+            file: file.to_owned(),
+            entries: missing,
+        });
+    }
+    if !unknown.is_empty() {
+        findings.push(Finding::EntriesUnknown {
+            file: file.to_owned(),
+            entries: unknown,
+        });
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(names: &str) -> Vec<String> {
+        names.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_same_names_in_any_order_are_right() {
+        assert!(compare_with("k.ptx", &found("b a"), &["a", "b"]).is_empty());
+    }
+
+    #[test]
+    fn each_name_on_one_side_only_is_reported() {
+        let findings = compare_with("k.ptx", &found("a extra"), &["a", "b", "c"]);
+        let messages: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            messages,
+            [
+                "k.ptx lacks entries that the catalogue lists: `b`, `c`; write the kernels or mend kernels/src/catalogue.rs",
+                "k.ptx has entries that the catalogue does not list: `extra`; add them to kernels/src/catalogue.rs or remove \
+                 the kernels",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_catalogue_expects_something_of_every_architecture() {
+        assert!(!compare("k.ptx", "", 70).is_empty());
+    }
+}

@@ -1,0 +1,156 @@
+//! `cargo xtask build-ptx`: the kernels, compiled for each architecture.
+
+mod compare;
+mod entries;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use cuda_builder::{CudaBuilder, DeviceCompiler, NvvmArch};
+use tempfile::NamedTempFile;
+
+use crate::error::XtaskError;
+use crate::ptx_header::{Header, hash_sources};
+pub use compare::Finding;
+use compare::{Verdict, compare};
+
+/// What to build.
+#[derive(clap::Args)]
+#[command(after_help = "Example: cargo xtask build-ptx --sm 80,90 --check")]
+pub struct Options {
+    /// The architectures, as compute capabilities without the dot.
+    #[arg(
+        long,
+        value_name = "SM",
+        value_delimiter = ',',
+        default_value = "70,80,90"
+    )]
+    sm: Vec<NvvmArch>,
+    /// Write nothing; fail if kernels/ptx/ is not what a rebuild gives.
+    #[arg(long)]
+    check: bool,
+}
+
+/// A generated file: its path relative to the repository, and its text with header.
+struct Generated {
+    file: String,
+    text: String,
+}
+
+/// Builds, and then writes all files or none, or compares them.
+pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
+    let start = Instant::now();
+    let compiler = CudaBuilder::new(repository.join("kernels")).find_device_compiler()?;
+    println!("compiler: {}", compiler.version());
+    let source_hash =
+        hash_sources(repository).map_err(XtaskError::io("read the sources of the kernels"))?;
+    let mut generated = Vec::new();
+    let mut findings = Vec::new();
+    for &arch in &options.sm {
+        let ptx = build(repository, arch, &compiler)?;
+        let file = format!("kernels/ptx/kernels.{}.ptx", arch.target_cpu());
+        findings.extend(entries::compare(&file, &ptx, arch.capability_value()));
+        let header = Header {
+            generator: "cargo xtask build-ptx".into(),
+            compiler: compiler.version().to_string(),
+            target: format!("nvptx64-nvidia-cuda {}", arch.target_cpu()),
+            source_hash: source_hash.clone(),
+        };
+        let text = format!("{header}{ptx}");
+        generated.push(Generated { file, text });
+    }
+    if options.check {
+        for new in &generated {
+            check(repository, new, &mut findings)?;
+        }
+    }
+    if !findings.is_empty() {
+        return Err(XtaskError::Findings(findings));
+    }
+    if !options.check {
+        write(repository, &generated)?;
+    }
+    println!("done in {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn build(
+    repository: &Path,
+    arch: NvvmArch,
+    compiler: &DeviceCompiler,
+) -> Result<String, XtaskError> {
+    let path = CudaBuilder::new(repository.join("kernels"))
+        .arch(arch)
+        .device_compiler(compiler.clone())
+        .build()?;
+    fs::read_to_string(&path).map_err(XtaskError::io(format!("read {}", path.display())))
+}
+
+/// Compares a rebuilt file with the committed one.
+fn check(
+    repository: &Path,
+    rebuilt: &Generated,
+    findings: &mut Vec<Finding>,
+) -> Result<(), XtaskError> {
+    let file = &rebuilt.file;
+    let committed = match fs::read_to_string(repository.join(file)) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            findings.push(Finding::Missing { file: file.clone() });
+            return Ok(());
+        }
+        Err(error) => return Err(XtaskError::io(format!("read {file}"))(error)),
+    };
+    match compare(file, &committed, &rebuilt.text) {
+        Ok(Verdict::Identical) => println!("{file}: identical to a rebuild"),
+        Ok(Verdict::OtherCompiler { committed, rebuilt }) => println!(
+            "{file}: entries and source hash are right; bytes were not compared, since {committed} made it and this machine \
+             has {rebuilt}"
+        ),
+        Err(finding) => findings.push(finding),
+    }
+    Ok(())
+}
+
+/// Puts every file beside its place before any is moved there. A file that would not change is left alone, so that
+/// nothing is rebuilt for it.
+fn write(repository: &Path, generated: &[Generated]) -> Result<(), XtaskError> {
+    let folder = repository.join("kernels/ptx");
+    let failed = |path: &Path| XtaskError::io(format!("write {}", path.display()));
+    fs::create_dir_all(&folder).map_err(failed(&folder))?;
+    let mut ready = Vec::new();
+    for new in generated {
+        let path = repository.join(&new.file);
+        if fs::read_to_string(&path).is_ok_and(|old| old == new.text) {
+            println!("{}: unchanged", new.file);
+            continue;
+        }
+        let mut temporary = NamedTempFile::new_in(&folder).map_err(failed(&folder))?;
+        temporary
+            .write_all(new.text.as_bytes())
+            .and_then(|()| readable_by_all(temporary.as_file()))
+            .map_err(failed(&path))?;
+        ready.push((temporary, path, &new.file));
+    }
+    for (temporary, path, file) in ready {
+        temporary
+            .persist(&path)
+            .map_err(|error| failed(&path)(error.error))?;
+        println!("{file}: written");
+    }
+    Ok(())
+}
+
+/// Temporary files are private to their owner; committed files are not.
+#[cfg(unix)]
+fn readable_by_all(file: &fs::File) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable_by_all(_: &fs::File) -> std::io::Result<()> {
+    Ok(())
+}
