@@ -28,7 +28,11 @@ enum Chore {
     /// Compile the kernels to PTX and write kernels/ptx/, or check that what is there is what a rebuild gives.
     BuildPtx(build_ptx::Options),
     /// Everything that has to pass before a change lands, step by step, up to the first that fails.
-    Ci,
+    Ci {
+        /// Leave the tests out: whoever calls this has run them.
+        #[arg(long)]
+        skip_tests: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -38,7 +42,7 @@ fn main() -> ExitCode {
     };
     let done = match arguments.chore {
         Chore::BuildPtx(options) => build_ptx::run(repository(), &options),
-        Chore::Ci => ci::run(repository()),
+        Chore::Ci { skip_tests } => ci::run(repository(), skip_tests),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
