@@ -1,0 +1,419 @@
+//! Floating-point arithmetic (PTX ISA §9.7.3). Round-to-nearest forms run on the host's own arithmetic; the directed roundings
+//! on `rustc_apfloat`. Approximate forms give the correctly rounded host result, which is inside the manual's error bound.
+
+use rustc_apfloat::ieee::{Double, Single};
+use rustc_apfloat::{Float as _, Round};
+
+use super::{Alu, Arg, Execute, Form, by_type};
+use crate::registers::{Lane, Registers, Rows, map1, map2, map3};
+use crate::types::Scalar;
+
+/// An `f32` whose subnormal values read and write as zero: the `.ftz` of the manual.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+pub(super) struct Flushed(f32);
+
+/// Zero of the same sign for a subnormal value.
+pub(super) fn flush(value: f32) -> f32 {
+    if value.is_subnormal() {
+        0f32.copysign(value)
+    } else {
+        value
+    }
+}
+
+impl Lane for Flushed {
+    type Slot = u32;
+    #[inline(always)]
+    fn from_slot(slot: u32) -> Self {
+        Self(flush(f32::from_bits(slot)))
+    }
+    #[inline(always)]
+    fn to_slot(self) -> u32 {
+        flush(self.0).to_bits()
+    }
+}
+
+/// The float types, through the host type that computes them.
+trait Float: Lane {
+    type Host: HostFloat;
+    fn host(self) -> Self::Host;
+    fn of(host: Self::Host) -> Self;
+}
+
+/// Host arithmetic. `canonical` turns every NaN of `f32` into the one that GPUs produce.
+trait HostFloat: Copy + PartialOrd {
+    fn canonical(self) -> Self;
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    fn div(self, other: Self) -> Self;
+    fn fma(self, b: Self, c: Self) -> Self;
+    fn sqrt(self) -> Self;
+    fn one() -> Self;
+    fn abs(self) -> Self;
+    fn neg(self) -> Self;
+    fn copysign(self, sign: Self) -> Self;
+    fn is_nan(self) -> bool;
+    fn is_sign_negative(self) -> bool;
+    fn clamp01(self) -> Self;
+    fn round_with(operation: Operation, a: Self, b: Self, c: Self, round: Round) -> Self;
+}
+
+#[derive(Clone, Copy)]
+enum Operation {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Fma,
+    Rcp,
+    Sqrt,
+}
+
+macro_rules! host_float {
+    ($ty:ty, $soft:ty, $bits:ty, $canonical:expr) => {
+        impl HostFloat for $ty {
+            #[inline(always)]
+            fn canonical(self) -> Self {
+                let canonical: fn($ty) -> $ty = $canonical;
+                canonical(self)
+            }
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn sub(self, other: Self) -> Self {
+                self - other
+            }
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self {
+                self * other
+            }
+            #[inline(always)]
+            fn div(self, other: Self) -> Self {
+                self / other
+            }
+            #[inline(always)]
+            fn fma(self, b: Self, c: Self) -> Self {
+                self.mul_add(b, c)
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                <$ty>::sqrt(self)
+            }
+            #[inline(always)]
+            fn one() -> Self {
+                1.0
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                <$ty>::abs(self)
+            }
+            #[inline(always)]
+            fn neg(self) -> Self {
+                -self
+            }
+            #[inline(always)]
+            fn copysign(self, sign: Self) -> Self {
+                <$ty>::copysign(self, sign)
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                <$ty>::is_nan(self)
+            }
+            #[inline(always)]
+            fn is_sign_negative(self) -> bool {
+                <$ty>::is_sign_negative(self)
+            }
+            #[inline(always)]
+            fn clamp01(self) -> Self {
+                if self > 0.0 { self.min(1.0) } else { 0.0 }
+            }
+            fn round_with(operation: Operation, a: Self, b: Self, c: Self, round: Round) -> Self {
+                let soft = |value: $ty| <$soft>::from_bits(u128::from(value.to_bits()));
+                let hard = |value: $soft| <$ty>::from_bits(value.to_bits() as $bits);
+                match operation {
+                    Operation::Add => hard(soft(a).add_r(soft(b), round).value),
+                    Operation::Sub => hard(soft(a).sub_r(soft(b), round).value),
+                    Operation::Mul => hard(soft(a).mul_r(soft(b), round).value),
+                    Operation::Div => hard(soft(a).div_r(soft(b), round).value),
+                    Operation::Fma => hard(soft(a).mul_add_r(soft(b), soft(c), round).value),
+                    Operation::Rcp => hard(soft(1.0).div_r(soft(a), round).value),
+                    Operation::Sqrt => {
+                        let nearest = <$ty>::sqrt(a);
+                        if !nearest.is_normal() {
+                            return nearest;
+                        }
+                        // The remainder is exact with one rounding, and says on which side of the root `nearest` lies.
+                        let remainder = (-nearest).mul_add(nearest, a);
+                        match round {
+                            Round::TowardPositive if remainder > 0.0 => nearest.next_up(),
+                            Round::TowardNegative | Round::TowardZero if remainder < 0.0 => {
+                                nearest.next_down()
+                            }
+                            _ => nearest,
+                        }
+                    }
+                }
+            }
+        }
+    };
+}
+host_float!(f32, Single, u32, |value| if value.is_nan() {
+    f32::from_bits(0x7fff_ffff)
+} else {
+    value
+});
+host_float!(f64, Double, u64, |value| value);
+
+macro_rules! float {
+    ($($ty:ty, $host:ty, $get:expr, $make:expr;)*) => {$(
+        impl Float for $ty {
+            type Host = $host;
+            #[inline(always)]
+            fn host(self) -> $host { let get: fn($ty) -> $host = $get; get(self) }
+            #[inline(always)]
+            fn of(host: $host) -> Self { let make: fn($host) -> $ty = $make; make(host) }
+        }
+    )*};
+}
+float! {
+    f32, f32, |value| value, |host| host;
+    f64, f64, |value| value, |host| host;
+    Flushed, f32, |value| value.0, Flushed;
+}
+
+fn add<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        T::of(a.host().add(b.host()).canonical())
+    });
+}
+fn sub<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        T::of(a.host().sub(b.host()).canonical())
+    });
+}
+fn mul<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        T::of(a.host().mul(b.host()).canonical())
+    });
+}
+fn div<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        T::of(a.host().div(b.host()).canonical())
+    });
+}
+fn fma<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map3(r, o, mask, |a: T, b: T, c: T| {
+        T::of(a.host().fma(b.host(), c.host()).canonical())
+    });
+}
+fn sqrt<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map1(r, o, mask, |a: T| T::of(a.host().sqrt().canonical()));
+}
+fn rcp<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map1(r, o, mask, |a: T| {
+        T::of(T::Host::one().div(a.host()).canonical())
+    });
+}
+fn rsqrt<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map1(r, o, mask, |a: T| {
+        T::of(T::Host::one().div(a.host().sqrt()).canonical())
+    });
+}
+fn abs<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map1(r, o, mask, |a: T| T::of(a.host().abs()));
+}
+fn neg<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map1(r, o, mask, |a: T| T::of(a.host().neg()));
+}
+/// `copysign.f32 d, a, b`: the magnitude of b with the sign of a.
+fn copysign<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| T::of(b.host().copysign(a.host())));
+}
+
+const NAN_PROPAGATES: u32 = 1;
+
+/// IEEE minNum and maxNum, or with the flag minimum and maximum; -0 is below +0.
+#[inline(always)]
+fn extremum<H: HostFloat>(a: H, b: H, flags: u32, want_max: bool) -> H {
+    if a.is_nan() || b.is_nan() {
+        let (nan, other) = if a.is_nan() { (a, b) } else { (b, a) };
+        return if flags & NAN_PROPAGATES != 0 {
+            nan.canonical()
+        } else {
+            other.canonical()
+        };
+    }
+    let a_is_less = a < b || (a == b && a.is_sign_negative());
+    if a_is_less != want_max { a } else { b }
+}
+fn min<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        T::of(extremum(a.host(), b.host(), flags, false))
+    });
+}
+fn max<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        T::of(extremum(a.host(), b.host(), flags, true))
+    });
+}
+
+const SATURATE: u32 = 1;
+const ROUND_SHIFT: u32 = 1;
+
+/// Any of the operations with rounding and saturation as flags say.
+#[inline(always)]
+fn general<T: Float>(operation: Operation, flags: u32, a: T, b: T, c: T) -> T {
+    let round = match flags >> ROUND_SHIFT & 3 {
+        0 => Round::NearestTiesToEven,
+        1 => Round::TowardZero,
+        2 => Round::TowardNegative,
+        _ => Round::TowardPositive,
+    };
+    let value = T::Host::round_with(operation, a.host(), b.host(), c.host(), round);
+    T::of(if flags & SATURATE != 0 {
+        value.clamp01()
+    } else {
+        value.canonical()
+    })
+}
+fn add_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        general(Operation::Add, flags, a, b, b)
+    });
+}
+fn sub_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        general(Operation::Sub, flags, a, b, b)
+    });
+}
+fn mul_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        general(Operation::Mul, flags, a, b, b)
+    });
+}
+fn div_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        general(Operation::Div, flags, a, b, b)
+    });
+}
+fn fma_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+    map3(r, o, mask, |a: T, b: T, c: T| {
+        general(Operation::Fma, flags, a, b, c)
+    });
+}
+fn rcp_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+    map1(r, o, mask, |a: T| general(Operation::Rcp, flags, a, a, a));
+}
+fn sqrt_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+    map1(r, o, mask, |a: T| general(Operation::Sqrt, flags, a, a, a));
+}
+
+/// Transcendental functions on `f32`, computed in `f64` and rounded once. Flag: flush subnormals.
+macro_rules! transcendental {
+    ($($name:ident = $function:expr;)*) => {$(
+        fn $name(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+            map1(r, o, mask, |a: f32| {
+                let function: fn(f64) -> f64 = $function;
+                let a = if flags & 1 != 0 { flush(a) } else { a };
+                let value = HostFloat::canonical(function(f64::from(a)) as f32);
+                if flags & 1 != 0 { flush(value) } else { value }
+            });
+        }
+    )*};
+}
+transcendental! {
+    sin = f64::sin;
+    cos = f64::cos;
+    lg2 = f64::log2;
+    ex2 = f64::exp2;
+    tanh = f64::tanh;
+}
+
+/// Fast and general function of an operation, by type.
+macro_rules! pair {
+    ($ty:expr, $flush:expr, $fast:ident, $general:ident) => {
+        match ($ty, $flush) {
+            (Scalar::F32, false) => ($fast::<f32> as Execute, $general::<f32> as Execute),
+            (Scalar::F32, true) => ($fast::<Flushed> as Execute, $general::<Flushed> as Execute),
+            (Scalar::F64, false) => ($fast::<f64> as Execute, $general::<f64> as Execute),
+            _ => return None,
+        }
+    };
+}
+macro_rules! simple {
+    ($ty:expr, $flush:expr, $function:ident) => {
+        if $flush && $ty == Scalar::F32 { $function::<Flushed> as Execute } else { by_type!($ty, $function: F32, F64) }
+    };
+}
+
+pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
+    let ty = *form.types.first()?;
+    if form.types.len() != 1 || !matches!(ty, Scalar::F32 | Scalar::F64) {
+        return None;
+    }
+    let flush = form.has("ftz");
+    let ((fast, slow), sources) = match form.opcode {
+        "add" => (pair!(ty, flush, add, add_general), 2),
+        "sub" => (pair!(ty, flush, sub, sub_general), 2),
+        "mul" => (pair!(ty, flush, mul, mul_general), 2),
+        "div" => (pair!(ty, flush, div, div_general), 2),
+        "fma" | "mad" => (pair!(ty, flush, fma, fma_general), 3),
+        "rcp" => (pair!(ty, flush, rcp, rcp_general), 1),
+        "sqrt" => (pair!(ty, flush, sqrt, sqrt_general), 1),
+        _ => return select_simple(form, ty, flush),
+    };
+    form.only(1, &["rn", "rz", "rm", "rp", "approx", "full", "ftz", "sat"])?;
+    let round = ["rn", "rz", "rm", "rp"]
+        .iter()
+        .position(|round| form.has(round))
+        .unwrap_or(0) as u32;
+    let flags = u32::from(form.has("sat")) * SATURATE | round << ROUND_SHIFT;
+    let execute = if flags == 0 { fast } else { slow };
+    let mut args = vec![Arg::D(ty)];
+    args.extend(std::iter::repeat_n(Arg::S(ty), sources));
+    Some(Alu {
+        execute,
+        args,
+        flags,
+    })
+}
+
+fn select_simple(form: &Form<'_>, ty: Scalar, flush: bool) -> Option<Alu> {
+    let alu = match form.opcode {
+        "abs" => Alu::unary(simple!(ty, flush, abs), ty),
+        "neg" => Alu::unary(simple!(ty, flush, neg), ty),
+        "copysign" => Alu::binary(simple!(ty, false, copysign), ty),
+        "min" | "max" => {
+            form.only(1, &["ftz", "NaN"])?;
+            let execute = if form.opcode == "min" {
+                simple!(ty, flush, min)
+            } else {
+                simple!(ty, flush, max)
+            };
+            return Some(
+                Alu::binary(execute, ty).flagged(u32::from(form.has("NaN")) * NAN_PROPAGATES),
+            );
+        }
+        "rsqrt" => {
+            form.only(1, &["approx", "ftz"])?;
+            return Some(Alu::unary(simple!(ty, flush, rsqrt), ty));
+        }
+        "sin" | "cos" | "lg2" | "ex2" | "tanh" if ty == Scalar::F32 => {
+            form.only(1, &["approx", "ftz"])?;
+            let execute = match form.opcode {
+                "sin" => sin,
+                "cos" => cos,
+                "lg2" => lg2,
+                "ex2" => ex2,
+                _ => tanh as Execute,
+            };
+            return Some(Alu::unary(execute, ty).flagged(u32::from(flush)));
+        }
+        _ => return None,
+    };
+    form.only(1, &["ftz"])?;
+    Some(alu)
+}

@@ -1,0 +1,250 @@
+//! Logic, shifts, byte permutation and moves (PTX ISA §9.7.8 and §9.7.9), predicates included.
+
+use super::integer::Integer;
+use super::{Alu, Arg, Execute, Form, by_type};
+use crate::registers::{FULL, Lane, Registers, Rows, blend, map1, map2, map3};
+use crate::types::Scalar;
+
+fn and<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        T::from_bits(a.to_bits() & b.to_bits())
+    });
+}
+fn or<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        T::from_bits(a.to_bits() | b.to_bits())
+    });
+}
+fn xor<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        T::from_bits(a.to_bits() ^ b.to_bits())
+    });
+}
+fn not<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map1(r, o, mask, |a: T| T::from_bits(!a.to_bits()));
+}
+fn cnot<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map1(r, o, mask, |a: T| T::from_bits(u64::from(a.to_bits() == 0)));
+}
+/// Shift amounts beyond the width count as the width.
+fn shl<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: u32| {
+        T::from_bits(if b >= T::BITS { 0 } else { a.to_bits() << b })
+    });
+}
+fn shr<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: u32| {
+        if b >= T::BITS {
+            a.sign_fill()
+        } else {
+            a.shr(b)
+        }
+    });
+}
+fn mov<T: Lane>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map1(r, o, mask, |a: T| a);
+}
+
+fn lop3(r: &mut Registers, o: &Rows, table: u32, mask: u32) {
+    map3(r, o, mask, |a: u32, b: u32, c: u32| {
+        (0..8)
+            .filter(|row| table >> row & 1 == 1)
+            .fold(0, |out, row| {
+                let pick = |value: u32, bit: u32| if row & bit != 0 { value } else { !value };
+                out | (pick(a, 4) & pick(b, 2) & pick(c, 1))
+            })
+    });
+}
+
+fn funnel(a: u32, b: u32) -> u64 {
+    u64::from(b) << 32 | u64::from(a)
+}
+fn shf_left_wrap(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map3(r, o, mask, |a: u32, b: u32, c: u32| {
+        (funnel(a, b) << (c & 31) >> 32) as u32
+    });
+}
+fn shf_left_clamp(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map3(r, o, mask, |a: u32, b: u32, c: u32| {
+        (funnel(a, b) << c.min(32) >> 32) as u32
+    });
+}
+fn shf_right_wrap(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map3(r, o, mask, |a: u32, b: u32, c: u32| {
+        (funnel(a, b) >> (c & 31)) as u32
+    });
+}
+fn shf_right_clamp(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map3(r, o, mask, |a: u32, b: u32, c: u32| {
+        (funnel(a, b) >> c.min(32)) as u32
+    });
+}
+
+/// The byte of `b:a` that a selector nibble names, its sign replicated where bit 3 is set.
+fn pick_byte(pool: u64, selector: u32) -> u32 {
+    let byte = (pool >> (8 * (selector & 7))) as u8;
+    if selector & 8 == 0 {
+        u32::from(byte)
+    } else if byte >> 7 == 1 {
+        0xff
+    } else {
+        0
+    }
+}
+fn permute(a: u32, b: u32, selectors: [u32; 4]) -> u32 {
+    let pool = funnel(a, b);
+    (0..4).fold(0, |out, i| out | pick_byte(pool, selectors[i]) << (8 * i))
+}
+fn prmt(r: &mut Registers, o: &Rows, mode: u32, mask: u32) {
+    map3(r, o, mask, |a: u32, b: u32, c: u32| {
+        let n = c & 3;
+        permute(
+            a,
+            b,
+            match mode {
+                0 => [c & 15, c >> 4 & 15, c >> 8 & 15, c >> 12 & 15],
+                1 => [n, n + 1, n + 2, n + 3],
+                2 => [
+                    n,
+                    n.wrapping_sub(1) & 7,
+                    n.wrapping_sub(2) & 7,
+                    n.wrapping_sub(3) & 7,
+                ],
+                3 => [n, n, n, n],
+                4 => [n, n.max(1), n.max(2), 3],
+                5 => [0, n.min(1), n.min(2), n],
+                _ => [(n & 1) * 2, (n & 1) * 2 + 1, (n & 1) * 2, (n & 1) * 2 + 1],
+            },
+        )
+    });
+}
+
+fn source_predicate(r: &Registers, code: u32) -> u32 {
+    let bits = r.predicates[(code >> 1) as usize];
+    if code & 1 == 1 { !bits } else { bits }
+}
+/// Reads a predicate operand: `number << 1 | negated`.
+pub(super) fn predicate(r: &Registers, code: u32) -> u32 {
+    source_predicate(r, code)
+}
+fn write_predicate(r: &mut Registers, o: &Rows, mask: u32, bits: u32) {
+    let old = &mut r.predicates[o.d as usize];
+    *old = blend(*old, bits, mask);
+}
+fn and_pred(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    let bits = predicate(r, o.a) & predicate(r, o.b);
+    write_predicate(r, o, mask, bits);
+}
+fn or_pred(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    let bits = predicate(r, o.a) | predicate(r, o.b);
+    write_predicate(r, o, mask, bits);
+}
+fn xor_pred(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    let bits = predicate(r, o.a) ^ predicate(r, o.b);
+    write_predicate(r, o, mask, bits);
+}
+fn not_pred(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    let bits = !predicate(r, o.a);
+    write_predicate(r, o, mask, bits);
+}
+fn mov_pred(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    let bits = predicate(r, o.a);
+    write_predicate(r, o, mask, bits);
+}
+
+fn selp<T: Lane>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    let chosen = predicate(r, o.c);
+    if mask == FULL {
+        // Two unconditional passes would need a scratch row: choose by lane instead.
+        let (a, b) = (row::<T>(r, o.a), row::<T>(r, o.b));
+        let d = &mut <T::Slot as crate::registers::Slot>::rows_mut(r)[o.d as usize];
+        for lane in 0..crate::registers::LANES {
+            d[lane] = if chosen >> lane & 1 == 1 {
+                a[lane]
+            } else {
+                b[lane]
+            };
+        }
+    } else {
+        map1::<T, T>(r, &Rows { a: o.b, ..*o }, mask & !chosen, |b| b);
+        map1::<T, T>(r, o, mask & chosen, |a| a);
+    }
+}
+fn row<T: Lane>(r: &Registers, number: u32) -> [T::Slot; crate::registers::LANES] {
+    <T::Slot as crate::registers::Slot>::rows(r)[number as usize]
+}
+
+fn logic_pred(opcode: &str) -> Option<Alu> {
+    let (execute, sources): (Execute, usize) = match opcode {
+        "and" => (and_pred, 2),
+        "or" => (or_pred, 2),
+        "xor" => (xor_pred, 2),
+        "not" => (not_pred, 1),
+        "mov" => (mov_pred, 1),
+        _ => return None,
+    };
+    let args = [Arg::PD, Arg::PS, Arg::PS];
+    Some(Alu::new(execute, &args[..=sources]))
+}
+
+pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
+    use Arg::{D, I, PS, S};
+    let ty = *form.types.first()?;
+    if ty == Scalar::Pred {
+        form.only(1, &[])?;
+        return logic_pred(form.opcode);
+    }
+    let alu = match form.opcode {
+        "and" => Alu::binary(by_type!(ty, and: B16, B32, B64), ty),
+        "or" => Alu::binary(by_type!(ty, or: B16, B32, B64), ty),
+        "xor" => Alu::binary(by_type!(ty, xor: B16, B32, B64), ty),
+        "not" => Alu::unary(by_type!(ty, not: B16, B32, B64), ty),
+        "cnot" => Alu::unary(by_type!(ty, cnot: B16, B32, B64), ty),
+        "shl" => Alu::new(
+            by_type!(ty, shl: B16, B32, B64),
+            &[D(ty), S(ty), S(Scalar::U32)],
+        ),
+        "shr" => Alu::new(
+            by_type!(ty, shr: B16, B32, B64, U16, S16, U32, S32, U64, S64),
+            &[D(ty), S(ty), S(Scalar::U32)],
+        ),
+        "mov" => Alu::unary(
+            by_type!(ty, mov: B16, U16, S16, B32, U32, S32, F32, B64, U64, S64, F64),
+            ty,
+        ),
+        "selp" => Alu::new(
+            by_type!(ty, selp: B16, U16, S16, B32, U32, S32, F32, B64, U64, S64, F64),
+            &[D(ty), S(ty), S(ty), PS],
+        ),
+        "lop3" if ty == Scalar::B32 => Alu::new(lop3, &[D(ty), S(ty), S(ty), S(ty), I]),
+        "shf" if ty == Scalar::B32 => {
+            form.only(1, &["l", "r", "wrap", "clamp"])?;
+            let execute: Execute = match (
+                form.has("l"),
+                form.has("r"),
+                form.has("wrap"),
+                form.has("clamp"),
+            ) {
+                (true, false, true, false) => shf_left_wrap,
+                (true, false, false, true) => shf_left_clamp,
+                (false, true, true, false) => shf_right_wrap,
+                (false, true, false, true) => shf_right_clamp,
+                _ => return None,
+            };
+            return Some(Alu::new(execute, &[D(ty), S(ty), S(ty), S(Scalar::U32)]));
+        }
+        "prmt" if ty == Scalar::B32 => {
+            let modes = ["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"];
+            form.only(1, &modes)?;
+            let mode = match form.flags[..] {
+                [] => 0,
+                [mode] => 1 + modes.iter().position(|&known| known == mode)? as u32,
+                _ => return None,
+            };
+            return Some(Alu::ternary(prmt, ty).flagged(mode));
+        }
+        _ => return None,
+    };
+    form.only(1, &[])?;
+    Some(alu)
+}

@@ -1,0 +1,145 @@
+//! Instructions that only read and write registers: each form of the PTX manual is selected once, when a kernel is compiled,
+//! and is then one function over the lanes of a warp. One file per family of PTX ISA §9.7.
+
+mod carry;
+mod compare;
+mod convert;
+mod float;
+mod integer;
+mod logic;
+
+use crate::registers::{Registers, Rows};
+use crate::types::Scalar;
+
+/// What an instruction does to the lanes of `mask`. Register rows are in `rows`, immediates in `extra`.
+pub(crate) type Execute = fn(&mut Registers, &Rows, extra: u32, mask: u32);
+
+/// One operand of a form, in the order of the manual.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arg {
+    /// Destination register.
+    D(Scalar),
+    /// Source register or constant; sources fill rows a, b, c and then `extra`.
+    S(Scalar),
+    /// Destination predicate `p` or pair `p|q`: row d, and `extra` = q + 1.
+    PD,
+    /// Source predicate, perhaps negated: `number << 1 | negated` in the next source row.
+    PS,
+    /// Immediate, in `extra`.
+    I,
+}
+
+/// A selected form.
+pub(crate) struct Alu {
+    pub execute: Execute,
+    pub args: Vec<Arg>,
+    /// Added to `extra`: rounding and the like.
+    pub flags: u32,
+}
+
+/// An opcode with its types and its other modifiers told apart.
+pub(crate) struct Form<'a> {
+    pub opcode: &'a str,
+    pub types: Vec<Scalar>,
+    pub flags: Vec<&'a str>,
+    /// Whether the first source is a 64-bit register, which `cvt` allows for narrower types.
+    pub wide_source: bool,
+}
+
+impl<'a> Form<'a> {
+    pub fn new(opcode: &'a str, modifiers: &'a [String]) -> Self {
+        let mut form = Self {
+            opcode,
+            types: Vec::new(),
+            flags: Vec::new(),
+            wide_source: false,
+        };
+        for modifier in modifiers {
+            match Scalar::parse(modifier) {
+                Some(ty) => form.types.push(ty),
+                None => form.flags.push(modifier),
+            }
+        }
+        form
+    }
+
+    /// Whether the modifier is present.
+    pub fn has(&self, flag: &str) -> bool {
+        self.flags.contains(&flag)
+    }
+
+    /// `Some` if no modifier but these is present, and as many types as given.
+    fn only(&self, types: usize, flags: &[&str]) -> Option<()> {
+        (self.types.len() == types && self.flags.iter().all(|flag| flags.contains(flag)))
+            .then_some(())
+    }
+
+    /// The only type.
+    fn ty(&self) -> Scalar {
+        self.types[0]
+    }
+}
+
+/// Finds the form, or `None` where the emulator does not know it.
+pub(crate) fn select(form: &Form<'_>) -> Option<Alu> {
+    integer::select(form)
+        .or_else(|| carry::select(form))
+        .or_else(|| logic::select(form))
+        .or_else(|| compare::select(form))
+        .or_else(|| float::select(form))
+        .or_else(|| convert::select(form))
+}
+
+impl Alu {
+    fn new(execute: Execute, args: &[Arg]) -> Self {
+        Self {
+            execute,
+            args: args.to_vec(),
+            flags: 0,
+        }
+    }
+
+    /// `d = f(a)` on one type.
+    fn unary(execute: Execute, ty: Scalar) -> Self {
+        Self::new(execute, &[Arg::D(ty), Arg::S(ty)])
+    }
+
+    /// `d = f(a, b)` on one type.
+    fn binary(execute: Execute, ty: Scalar) -> Self {
+        Self::new(execute, &[Arg::D(ty), Arg::S(ty), Arg::S(ty)])
+    }
+
+    /// `d = f(a, b, c)` on one type.
+    fn ternary(execute: Execute, ty: Scalar) -> Self {
+        Self::new(execute, &[Arg::D(ty), Arg::S(ty), Arg::S(ty), Arg::S(ty)])
+    }
+
+    fn flagged(mut self, flags: u32) -> Self {
+        self.flags = flags;
+        self
+    }
+}
+
+/// Picks `$function::<T>` by the scalar type, or returns `None` from the caller.
+macro_rules! by_type {
+    ($ty:expr, $function:ident: $($scalar:ident),+) => {
+        match $ty {
+            $(crate::types::Scalar::$scalar => $function::<by_type!(@ $scalar)> as crate::alu::Execute,)+
+            _ => return None,
+        }
+    };
+    (@ U8) => { u8 };
+    (@ S8) => { i8 };
+    (@ U16) => { u16 };
+    (@ S16) => { i16 };
+    (@ U32) => { u32 };
+    (@ S32) => { i32 };
+    (@ U64) => { u64 };
+    (@ S64) => { i64 };
+    (@ B16) => { u16 };
+    (@ B32) => { u32 };
+    (@ B64) => { u64 };
+    (@ F32) => { f32 };
+    (@ F64) => { f64 };
+}
+pub(crate) use by_type;

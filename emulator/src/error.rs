@@ -1,0 +1,187 @@
+//! What can go wrong, as values: with the PTX text, with the guest's memory, with a launch, with a running kernel.
+
+use crate::types::Space;
+
+/// What is wrong with a PTX text, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("PTX line {line}: {message}{}", if text.is_empty() { String::new() } else { format!(" in `{text}`") })]
+pub struct PtxError {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// That line, trimmed; empty when the message says it all.
+    pub text: String,
+    /// What is wrong with it.
+    pub message: String,
+    /// Whether the text is valid as far as known, but needs something that the emulator does not implement.
+    pub unsupported: bool,
+}
+
+/// A misuse of the guest's memory by the host.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MemoryError {
+    /// The allocation does not fit.
+    #[error("cannot allocate {bytes} bytes: {in_use} of the emulator's {limit} bytes are in use")]
+    Exhausted {
+        /// Bytes asked for.
+        bytes: usize,
+        /// Bytes allocated before.
+        in_use: usize,
+        /// All there is.
+        limit: usize,
+    },
+    /// The range is not inside one live allocation.
+    #[error("{bytes} bytes at address {address:#x} are not inside one live allocation")]
+    OutOfBounds {
+        /// First guest address.
+        address: u64,
+        /// Length in bytes.
+        bytes: usize,
+    },
+    /// The address is not the start of a live allocation.
+    #[error("address {address:#x} is not the start of a live allocation")]
+    NotAllocated {
+        /// The address given.
+        address: u64,
+    },
+}
+
+/// Why a launch did not run to its end.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// A module that cannot be loaded or an entry that cannot be compiled.
+    #[error(transparent)]
+    Ptx(#[from] PtxError),
+    /// The module's variables do not fit into the memory.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// A launch that no device would take, in one sentence.
+    #[error("{0}")]
+    Invalid(String),
+    /// The kernel did something that it must not.
+    #[error(transparent)]
+    Trap(#[from] Box<Trap>),
+}
+
+/// A fault of a running kernel, with its place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{fault}, in kernel `{kernel}`, block ({}, {}, {}), thread ({}, {}, {}), PTX line {line}: `{text}`",
+    block[0], block[1], block[2], thread[0], thread[1], thread[2]
+)]
+pub struct Trap {
+    /// What happened.
+    pub fault: Fault,
+    /// The entry that was launched.
+    pub kernel: String,
+    /// `%ctaid` of the block.
+    pub block: [u32; 3],
+    /// `%tid` of the thread: the first one that faulted.
+    pub thread: [u32; 3],
+    /// The PTX line, counted from 1.
+    pub line: usize,
+    /// That line, trimmed.
+    pub text: String,
+}
+
+/// The kinds of trap.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// An access outside every live allocation, or across the end of one.
+    #[error("{access} of {bytes} bytes out of bounds at {} address {address:#x}{}", space.name(), hint(*nearest))]
+    OutOfBounds {
+        /// `load`, `store` or `atomic`.
+        access: &'static str,
+        /// Width of the access in bytes.
+        bytes: usize,
+        /// The state space of the instruction.
+        space: Space,
+        /// The guest address.
+        address: u64,
+        /// The allocation that ends or begins nearest below: its first address and length in bytes.
+        nearest: Option<(u64, u64)>,
+    },
+    /// An access whose address is not a multiple of its width.
+    #[error("{access} of {bytes} bytes misaligned at {} address {address:#x}", space.name())]
+    Misaligned {
+        /// `load`, `store` or `atomic`.
+        access: &'static str,
+        /// Width of the access in bytes (of the whole vector).
+        bytes: usize,
+        /// The state space of the instruction.
+        space: Space,
+        /// The guest address.
+        address: u64,
+    },
+    /// A store to memory that the kernel may only read.
+    #[error("{access} to read-only memory at address {address:#x}")]
+    ReadOnly {
+        /// `store` or `atomic`.
+        access: &'static str,
+        /// The guest address.
+        address: u64,
+    },
+    /// `trap` was executed: in Rust kernels a failed bounds check, an overflow or an explicit panic.
+    #[error("the kernel executed a trap")]
+    Trap,
+    /// Some threads wait at a barrier that the others never reach.
+    #[error(
+        "barrier {barrier} is never completed: {waiting} of {expected} threads wait and {missing}"
+    )]
+    BarrierNeverCompleted {
+        /// Number of the barrier, 0 to 15.
+        barrier: u32,
+        /// Threads that arrived.
+        waiting: u32,
+        /// Threads that must arrive.
+        expected: u32,
+        /// What the others do instead, naming the first of them.
+        missing: String,
+    },
+    /// Threads of one warp arrived at different barrier instructions.
+    #[error(
+        "barrier {barrier} was reached by one warp at two places, this one and line {other_line}"
+    )]
+    DivergentBarrier {
+        /// Number of the barrier, 0 to 15.
+        barrier: u32,
+        /// PTX line of the other barrier instruction.
+        other_line: usize,
+    },
+    /// A `.sync` instruction waits for lanes that never come.
+    #[error("lanes {mask:#010x} are named in the mask and never arrive: {missing}")]
+    WarpSyncNeverCompleted {
+        /// The member mask of the instruction.
+        mask: u32,
+        /// What the absent lanes do instead.
+        missing: String,
+    },
+    /// A lane executed a `.sync` instruction whose mask does not name it.
+    #[error("lane {lane} is not in its own member mask {mask:#010x}")]
+    NotInMask {
+        /// The lane.
+        lane: u32,
+        /// The mask it gave.
+        mask: u32,
+    },
+    /// A bad operand that only shows at run time: barrier number, branch index, function address.
+    #[error("{0}")]
+    BadOperand(String),
+    /// More instructions than the launch allows.
+    #[error("stopped after {0} warp instructions, the limit of this launch")]
+    StepLimit(u64),
+    /// The threads wait for one another in a ring.
+    #[error("no thread of the block can go on: {0}")]
+    Deadlock(String),
+    /// Calls nested too deeply for the stack.
+    #[error("calls are nested more than {0} deep")]
+    StackOverflow(usize),
+}
+
+fn hint(nearest: Option<(u64, u64)>) -> String {
+    match nearest {
+        Some((base, bytes)) => {
+            format!(" (the nearest allocation below has {bytes} bytes at {base:#x})")
+        }
+        None => String::new(),
+    }
+}

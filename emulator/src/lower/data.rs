@@ -1,0 +1,468 @@
+//! Loads, stores, atomics, addresses and the special moves (PTX ISA §9.7.9 and §9.7.13).
+
+use super::scope::{Symbol, clock};
+use super::{Instr, Lowering, Result, error, spelling, unknown, unsupported};
+use crate::alu::{self, Form};
+use crate::memory::window;
+use crate::program::*;
+use crate::registers::Rows;
+use crate::syntax::Operand;
+use crate::types::{Scalar, Space};
+
+/// Modifiers of loads and stores that only advise the hardware.
+fn is_hint(modifier: &str) -> bool {
+    matches!(
+        modifier,
+        "weak"
+            | "mmio"
+            | "cta"
+            | "cluster"
+            | "gpu"
+            | "sys"
+            | "ca"
+            | "cg"
+            | "cs"
+            | "lu"
+            | "cv"
+            | "wb"
+            | "wt"
+            | "nc"
+            | "unified"
+    ) || modifier.starts_with("L1::")
+        || modifier.starts_with("L2::")
+        || modifier.starts_with("level::")
+}
+
+impl<'m> Lowering<'_, 'm> {
+    pub(super) fn data(&mut self, instruction: &'m Instr) -> Result<()> {
+        match instruction.opcode.as_str() {
+            "ld" | "ldu" => self.access(instruction, true),
+            "st" => self.access(instruction, false),
+            "atom" => self.atomic(instruction, true),
+            "red" => self.atomic(instruction, false),
+            "cvta" => self.convert_address(instruction),
+            _ => self.is_space(instruction),
+        }
+    }
+
+    fn access(&mut self, instruction: &Instr, is_load: bool) -> Result<()> {
+        let line = instruction.line;
+        let mut space = Space::Generic;
+        let mut vector = 1;
+        let mut ty = None;
+        let mut ordered = false;
+        for modifier in &instruction.modifiers {
+            match modifier.as_str() {
+                "v2" => vector = 2,
+                "v4" => vector = 4,
+                "v8" => vector = 8,
+                // Every access of the emulator is as strong as these.
+                "volatile" | "relaxed" => {}
+                "acquire" | "release" => ordered = true,
+                word if is_hint(word) => {}
+                word => {
+                    if let Some(found) = Space::parse(word) {
+                        space = found;
+                    } else if let Some(found) =
+                        Scalar::parse(word).filter(|&found| found != Scalar::Pred && ty.is_none())
+                    {
+                        ty = Some(found);
+                    } else {
+                        return unknown(instruction);
+                    }
+                }
+            }
+        }
+        let Some(ty) = ty else {
+            return unknown(instruction);
+        };
+        if vector * ty.bytes() > 32 {
+            return error(
+                line,
+                format!("`{}` is wider than 32 bytes", spelling(instruction)),
+            );
+        }
+        let (value, address) = match (&instruction.operands[..], is_load) {
+            ([value, address] | [value, address, _], true)
+            | ([address, value] | [address, value, _], false) => (value, address),
+            _ => {
+                return error(
+                    line,
+                    format!(
+                        "`{}` takes a register and an address",
+                        spelling(instruction)
+                    ),
+                );
+            }
+        };
+        let address = self.address(line, address, space)?;
+        let single = std::slice::from_ref(value);
+        let parts = match value {
+            Operand::Vector(parts) => parts,
+            _ => single,
+        };
+        if parts.len() != vector {
+            return error(
+                line,
+                format!(
+                    "`{}` takes {vector} registers, not {}",
+                    spelling(instruction),
+                    parts.len()
+                ),
+            );
+        }
+        let mut registers = Vec::with_capacity(vector);
+        for part in parts {
+            registers.push(match part {
+                Operand::Name(name) if name == "_" && is_load => None,
+                Operand::Name(name) if is_load => Some(self.any_register(line, name)?),
+                _ if is_load => return error(line, "the destination of a load must be a register"),
+                source => Some(self.any_source(line, source, ty)?),
+            });
+        }
+        for row in registers.iter().flatten() {
+            if matches!(row, Row::Narrow(_)) && ty.bytes() == 8 {
+                return error(
+                    line,
+                    format!("`{}` needs 64-bit registers", spelling(instruction)),
+                );
+            }
+        }
+        let access = Box::new(Access {
+            address,
+            element_bytes: ty.bytes() as u8,
+            signed: ty.is_signed(),
+            registers: registers.into(),
+            ordered,
+        });
+        self.emit_plain(
+            instruction,
+            if is_load {
+                Op::Load(access)
+            } else {
+                Op::Store(access)
+            },
+        )
+    }
+
+    fn address(&mut self, line: u32, operand: &Operand, space: Space) -> Result<Address> {
+        let Operand::Address { base, offset } = operand else {
+            return error(line, "an address in brackets is needed here");
+        };
+        let in_entry = self.function.is_entry;
+        let mut place = match space {
+            Space::Generic => Where::Generic,
+            Space::Global | Space::Const => Where::Global,
+            Space::Shared => Where::Shared,
+            Space::Local => Where::Local,
+            Space::Param if in_entry => Where::EntryParameter,
+            Space::Param => Where::FrameParameter,
+        };
+        let base = match &**base {
+            Operand::Name(name) => match self.lookup(line, name)? {
+                Symbol::Register { .. } => self.any_register(line, name)?,
+                symbol => {
+                    match symbol {
+                        Symbol::EntryParameter(_) => place = Where::EntryParameter,
+                        Symbol::FrameParameter(_) => place = Where::FrameParameter,
+                        Symbol::Address(found, _)
+                            if found == space
+                                || (space == Space::Generic && found == Space::Global) => {}
+                        _ => {
+                            return error(
+                                line,
+                                format!("`{name}` does not live in {} memory", space.name()),
+                            );
+                        }
+                    }
+                    if matches!(
+                        symbol,
+                        Symbol::EntryParameter(_) | Symbol::FrameParameter(_)
+                    ) && space != Space::Param
+                    {
+                        return error(
+                            line,
+                            format!("`{name}` does not live in {} memory", space.name()),
+                        );
+                    }
+                    Row::Wide(self.source(line, &Operand::Name(name.clone()), Scalar::U64)?)
+                }
+            },
+            Operand::Integer(value) => Row::Wide(self.constant(Scalar::U64, *value)),
+            _ => return error(line, "an address is a register, a symbol or a number"),
+        };
+        Ok(Address {
+            place,
+            base,
+            offset: *offset,
+        })
+    }
+
+    fn atomic(&mut self, instruction: &Instr, has_result: bool) -> Result<()> {
+        use AtomicOperation::*;
+        let line = instruction.line;
+        let mut space = Space::Generic;
+        let mut operation = None;
+        let mut ty = None;
+        for modifier in &instruction.modifiers {
+            match modifier.as_str() {
+                "relaxed" | "acquire" | "release" | "acq_rel" | "noftz" => {}
+                word if is_hint(word) => {}
+                word => {
+                    let found = match word {
+                        "add" => Some(Add),
+                        "min" => Some(Min),
+                        "max" => Some(Max),
+                        "inc" => Some(Inc),
+                        "dec" => Some(Dec),
+                        "and" => Some(And),
+                        "or" => Some(Or),
+                        "xor" => Some(Xor),
+                        "exch" => Some(Exchange),
+                        "cas" => Some(CompareAndSwap),
+                        _ => None,
+                    };
+                    if found.is_some() {
+                        operation = found;
+                    } else if let Some(found) = Space::parse(word) {
+                        space = found;
+                    } else if let Some(found) = Scalar::parse(word) {
+                        ty = Some(found);
+                    } else {
+                        return unknown(instruction);
+                    }
+                }
+            }
+        }
+        let (Some(operation), Some(ty)) = (operation, ty) else {
+            return unknown(instruction);
+        };
+        if !atomic_form_exists(operation, ty) {
+            return unknown(instruction);
+        }
+        let mut operands = &instruction.operands[..];
+        let mut d = None;
+        if has_result {
+            let [first, rest @ ..] = operands else {
+                return error(line, "`atom` needs a destination");
+            };
+            d = match first {
+                Operand::Name(name) if name == "_" => None,
+                Operand::Name(name) => Some(self.any_register(line, name)?),
+                _ => return error(line, "the destination must be a register"),
+            };
+            operands = rest;
+        }
+        let (address, b, c) = match operands {
+            [address, b] if operation != CompareAndSwap => (address, b, None),
+            [address, b, c] if operation == CompareAndSwap => (address, b, Some(c)),
+            _ => {
+                return error(
+                    line,
+                    format!(
+                        "`{}` has the wrong number of operands",
+                        spelling(instruction)
+                    ),
+                );
+            }
+        };
+        let address = self.address(line, address, space)?;
+        let b = self.any_source(line, b, ty)?;
+        let c = match c {
+            Some(c) => Some(self.any_source(line, c, ty)?),
+            None => None,
+        };
+        for row in [d, Some(b), c].into_iter().flatten() {
+            if matches!(row, Row::Wide(_)) != (ty.bytes() == 8) {
+                return error(
+                    line,
+                    format!(
+                        "`{}` needs {}-bit registers",
+                        spelling(instruction),
+                        ty.bytes() * 8
+                    ),
+                );
+            }
+        }
+        self.emit_plain(
+            instruction,
+            Op::Atomic(Box::new(Atomic {
+                address,
+                operation,
+                ty,
+                d,
+                b,
+                c,
+            })),
+        )
+    }
+
+    /// `cvta.space` adds the window's first address, `cvta.to.space` subtracts it; global and constant addresses are generic as they are.
+    fn convert_address(&mut self, instruction: &Instr) -> Result<()> {
+        let line = instruction.line;
+        let modifiers: Vec<&str> = instruction.modifiers.iter().map(String::as_str).collect();
+        let (to_space, space) = match modifiers[..] {
+            ["to", space, "u64"] => (true, space),
+            [space, "u64"] => (false, space),
+            _ => return unknown(instruction),
+        };
+        let Some(space) = Space::parse(space) else {
+            return unknown(instruction);
+        };
+        let [d, a] = &instruction.operands[..] else {
+            return error(
+                line,
+                format!(
+                    "`{}` takes a destination and a source",
+                    spelling(instruction)
+                ),
+            );
+        };
+        let rows = Rows {
+            d: self.destination(line, d, Scalar::U64)?,
+            a: self.source(line, a, Scalar::U64)?,
+            b: self.constant(Scalar::U64, window_of(space).map_or(0, |(first, _)| first)),
+            ..Rows::default()
+        };
+        let modifiers = ["u64".to_owned()];
+        let opcode = if to_space { "sub" } else { "add" };
+        let Some(alu) = alu::select(&Form::new(opcode, &modifiers)) else {
+            return unknown(instruction);
+        };
+        self.emit_plain(
+            instruction,
+            Op::Alu {
+                execute: alu.execute,
+                rows,
+                extra: 0,
+            },
+        )
+    }
+
+    fn is_space(&mut self, instruction: &Instr) -> Result<()> {
+        let line = instruction.line;
+        let space = match &instruction.modifiers[..] {
+            [space] => Space::parse(space),
+            _ => None,
+        };
+        let Some(space) = space else {
+            return unknown(instruction);
+        };
+        let [d, a] = &instruction.operands[..] else {
+            return error(line, "`isspacep` takes a predicate and an address");
+        };
+        let Some(d) = self.predicate_destination(line, d)? else {
+            return error(line, "`isspacep` needs a predicate");
+        };
+        let a = self.any_source(line, a, Scalar::U64)?;
+        let window = match space {
+            Space::Const => {
+                return unsupported(
+                    line,
+                    "`isspacep.const` is not supported: constant and global memory share their addresses",
+                );
+            }
+            _ => window_of(space).unwrap_or((window::GLOBAL, u64::MAX)),
+        };
+        self.emit_plain(instruction, Op::IsSpace { d, a, window })
+    }
+
+    /// The forms of `mov` that are more than a copy of one register. Returns whether it was one.
+    pub(super) fn special_move(&mut self, instruction: &Instr) -> Result<bool> {
+        let line = instruction.line;
+        let ty = match &instruction.modifiers[..] {
+            [ty] => Scalar::parse(ty),
+            _ => None,
+        };
+        let (Some(ty), [d, a]) = (ty, &instruction.operands[..]) else {
+            return Ok(false);
+        };
+        let op = match (d, a) {
+            (Operand::Vector(parts), a) => {
+                let bits = part_bits(line, ty, parts.len())?;
+                let a = self.any_source(line, a, ty)?;
+                let parts = parts
+                    .iter()
+                    .map(|part| match part {
+                        Operand::Name(name) if name == "_" => Ok(None),
+                        Operand::Name(name) => self.any_register(line, name).map(Some),
+                        _ => error(line, "the destination must be a register"),
+                    })
+                    .collect::<Result<_>>()?;
+                Op::Unpack { a, bits, parts }
+            }
+            (d, Operand::Vector(parts)) => {
+                let bits = part_bits(line, ty, parts.len())?;
+                let part_type = match bits {
+                    8 => Scalar::B8,
+                    16 => Scalar::B16,
+                    _ => Scalar::B32,
+                };
+                let row = self.destination(line, d, ty)?;
+                let d = if ty.bytes() == 8 {
+                    Row::Wide(row)
+                } else {
+                    Row::Narrow(row)
+                };
+                let parts = parts
+                    .iter()
+                    .map(|part| self.any_source(line, part, part_type))
+                    .collect::<Result<_>>()?;
+                Op::Pack { d, bits, parts }
+            }
+            (d, Operand::Name(name)) => {
+                let Some((clock, wide)) = clock(name) else {
+                    return Ok(false);
+                };
+                if wide != (ty.bytes() == 8) {
+                    return error(
+                        line,
+                        format!(
+                            "`{name}` does not have the width of `{}`",
+                            spelling(instruction)
+                        ),
+                    );
+                }
+                Op::Clock {
+                    d: self.destination(line, d, ty)?,
+                    wide,
+                    clock,
+                }
+            }
+            _ => return Ok(false),
+        };
+        self.emit_plain(instruction, op)?;
+        Ok(true)
+    }
+}
+
+fn part_bits(line: u32, ty: Scalar, parts: usize) -> Result<u32> {
+    let bits = ty.bytes() * 8;
+    if !matches!(parts, 2 | 4) || bits / parts < 8 {
+        return error(line, format!("{parts} parts do not make up {bits} bits"));
+    }
+    Ok((bits / parts) as u32)
+}
+
+/// First address and length of a space's window into the generic address space.
+fn window_of(space: Space) -> Option<(u64, u64)> {
+    match space {
+        Space::Shared => Some((window::SHARED, window::LENGTH)),
+        Space::Local => Some((window::LOCAL, window::LENGTH)),
+        Space::Param => Some((window::PARAM, window::LENGTH)),
+        Space::Generic | Space::Global | Space::Const => None,
+    }
+}
+
+fn atomic_form_exists(operation: AtomicOperation, ty: Scalar) -> bool {
+    use AtomicOperation::*;
+    use Scalar::*;
+    match operation {
+        Add => matches!(ty, U32 | S32 | U64 | S64 | F32 | F64),
+        Min | Max => matches!(ty, U32 | S32 | U64 | S64),
+        Inc | Dec => ty == U32,
+        And | Or | Xor => matches!(ty, B32 | B64),
+        Exchange => matches!(ty, B32 | B64),
+        CompareAndSwap => matches!(ty, B16 | B32 | B64),
+    }
+}

@@ -1,0 +1,537 @@
+//! The syntax tree to a compiled program: names become row numbers, addresses and instruction numbers, and every form is checked.
+
+mod control;
+mod data;
+mod scope;
+mod sync;
+
+use std::collections::HashMap;
+
+use crate::alu::{self, Arg, Form};
+use crate::cfg::{Successors, reconvergence};
+use crate::error::PtxError;
+use crate::memory::window;
+use crate::program::*;
+use crate::registers::Rows;
+use crate::syntax::{
+    Function, Instruction as Instr, Location, ModuleSyntax, Operand, Statement, Variable,
+};
+use crate::types::{Scalar, Space};
+use scope::{Scope, Symbol};
+
+type Result<T> = std::result::Result<T, PtxError>;
+
+/// What a module's functions are compiled against.
+pub(crate) struct Environment<'m> {
+    pub module: &'m ModuleSyntax,
+    /// Addresses of the variables at module scope, by name.
+    pub addresses: &'m HashMap<String, u64>,
+}
+
+/// An error without its line's text, which the module adds.
+pub(crate) fn error<T>(line: u32, message: impl Into<String>) -> Result<T> {
+    Err(PtxError {
+        line: line as usize,
+        text: String::new(),
+        message: message.into(),
+        unsupported: false,
+    })
+}
+
+/// As [`error`], for what may be right but is not implemented.
+pub(crate) fn unsupported<T>(line: u32, message: impl Into<String>) -> Result<T> {
+    Err(PtxError {
+        line: line as usize,
+        text: String::new(),
+        message: message.into(),
+        unsupported: true,
+    })
+}
+
+/// Lays variables out one behind the other.
+#[derive(Default, Clone, Copy)]
+struct Layout {
+    bytes: u64,
+}
+
+impl Layout {
+    fn place(&mut self, bytes: u64, align: u64) -> u64 {
+        let offset = self.bytes.next_multiple_of(align.max(1));
+        self.bytes = offset + bytes;
+        offset
+    }
+}
+
+/// State common to all functions of a kernel.
+struct Kernel<'m> {
+    environment: &'m Environment<'m>,
+    /// Functions in the order of their numbers; compiled up to some point.
+    functions: Vec<&'m Function>,
+    shared: Layout,
+    /// Offsets of shared variables at module scope.
+    shared_offsets: HashMap<&'m str, u64>,
+}
+
+/// Compiles an entry (or, to check it, any function) and all functions that it calls.
+///
+/// With `check_only` the functions called are left alone.
+pub(crate) fn compile(
+    environment: &Environment<'_>,
+    entry: &Function,
+    check_only: bool,
+) -> Result<Program> {
+    let mut kernel = Kernel {
+        environment,
+        functions: vec![entry],
+        shared: Layout::default(),
+        shared_offsets: HashMap::new(),
+    };
+    // Functions whose address is taken may be called from anywhere: all of a module's functions then have their numbers first.
+    let mut functions = Vec::new();
+    while let Some(&function) = kernel.functions.get(functions.len()) {
+        functions.push(Lowering::new(&mut kernel, function).run()?);
+        if check_only {
+            break;
+        }
+    }
+    let dynamic_shared_offset = kernel.shared.bytes.next_multiple_of(16) as u32;
+    Ok(Program {
+        functions,
+        static_shared_bytes: kernel.shared.bytes as u32,
+        dynamic_shared_offset,
+    })
+}
+
+/// The compilation of one function.
+struct Lowering<'k, 'm> {
+    kernel: &'k mut Kernel<'m>,
+    function: &'m Function,
+    scopes: Vec<Scope<'m>>,
+    local: Layout,
+    parameter: Layout,
+    values: HashMap<(bool, Value), u32>,
+    true_predicate: Option<u32>,
+    successors: Vec<Successors>,
+    location: Option<Location>,
+    code: Code,
+}
+
+impl<'k, 'm> Lowering<'k, 'm> {
+    fn new(kernel: &'k mut Kernel<'m>, function: &'m Function) -> Self {
+        Self {
+            kernel,
+            function,
+            scopes: vec![Scope::default()],
+            local: Layout::default(),
+            parameter: Layout::default(),
+            values: HashMap::new(),
+            true_predicate: None,
+            successors: Vec::new(),
+            location: None,
+            code: Code {
+                name: function.name.clone(),
+                instructions: Vec::new(),
+                lines: Vec::new(),
+                locations: Vec::new(),
+                narrow_rows: 0,
+                wide_rows: 0,
+                predicate_rows: 0,
+                narrow_values: Vec::new(),
+                wide_values: Vec::new(),
+                true_predicates: Vec::new(),
+                local_bytes: 0,
+                parameter_bytes: 0,
+                parameters: Vec::new(),
+                returns: Vec::new(),
+            },
+        }
+    }
+
+    fn run(mut self) -> Result<Code> {
+        let function = self.function;
+        let Some(body) = &function.body else {
+            return unsupported(
+                function.line,
+                format!(
+                    "the function `{}` has no body in this module",
+                    function.name
+                ),
+            );
+        };
+        let mut own = Layout::default();
+        for (parameters, is_return) in [(&function.returns, true), (&function.parameters, false)] {
+            for parameter in parameters {
+                let layout = if function.is_entry {
+                    &mut own
+                } else {
+                    &mut self.parameter
+                };
+                let offset = layout.place(parameter.bytes as u64, parameter.align as u64);
+                let slice = Slice {
+                    offset: offset as u32,
+                    bytes: parameter.bytes as u32,
+                };
+                let symbol = if function.is_entry {
+                    Symbol::EntryParameter(slice)
+                } else {
+                    Symbol::FrameParameter(slice)
+                };
+                self.declare(function.line, &parameter.name, symbol)?;
+                if is_return {
+                    &mut self.code.returns
+                } else {
+                    &mut self.code.parameters
+                }
+                .push(slice);
+            }
+        }
+        self.statements(body)?;
+        // A body may end without `ret`.
+        self.emit(
+            function.last_line,
+            0,
+            Op::Return,
+            Successors {
+                leaves: true,
+                ..Successors::default()
+            },
+        );
+        let scope = self.scopes.pop().unwrap_or_default();
+        self.resolve_labels(scope, None)?;
+        let meetings = reconvergence(&self.successors);
+        for (instruction, &meeting) in self.code.instructions.iter_mut().zip(&meetings) {
+            match &mut instruction.op {
+                Op::Branch { reconverge, .. } => *reconverge = meeting,
+                Op::BranchTable(table) => table.reconverge = meeting,
+                _ => {}
+            }
+        }
+        for ((wide, value), row) in self.values {
+            if wide {
+                &mut self.code.wide_values
+            } else {
+                &mut self.code.narrow_values
+            }
+            .push((row, value));
+        }
+        self.code.local_bytes = self.local.bytes.next_multiple_of(16) as u32;
+        self.code.parameter_bytes = self.parameter.bytes.next_multiple_of(8) as u32;
+        Ok(self.code)
+    }
+
+    fn statements(&mut self, statements: &'m [Statement]) -> Result<()> {
+        for statement in statements {
+            match statement {
+                Statement::Registers { line, ty, names } => self.registers(*line, *ty, names)?,
+                Statement::Variable(variable) => self.variable(variable)?,
+                Statement::Label { line, name } => self.label(*line, name)?,
+                Statement::BranchTargets { name, labels } => {
+                    self.scope().tables.insert(name, labels);
+                }
+                Statement::CallPrototype { name } => {
+                    self.scope().prototypes.push(name);
+                }
+                Statement::Instruction(instruction) => self.instruction(instruction)?,
+                Statement::Scope(inner) => {
+                    self.scopes.push(Scope::default());
+                    self.statements(inner)?;
+                    let scope = self.scopes.pop().unwrap_or_default();
+                    let outer = self.scopes.len() - 1;
+                    self.resolve_labels(scope, Some(outer))?;
+                }
+                Statement::Unsupported { line, message } => {
+                    return unsupported(*line, message.clone());
+                }
+                Statement::Location(location) => self.location = Some(*location),
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends an instruction; returns its number.
+    fn emit(&mut self, line: u32, guard: u32, op: Op, mut successors: Successors) -> u32 {
+        // A guarded instruction may be passed over.
+        successors.next |= guard != 0;
+        self.code.instructions.push(Instruction { guard, op });
+        self.code.lines.push(line);
+        self.code.locations.push(self.location);
+        self.successors.push(successors);
+        self.code.instructions.len() as u32 - 1
+    }
+
+    /// Appends an instruction after which the next one follows.
+    fn emit_plain(&mut self, instruction: &Instr, op: Op) -> Result<()> {
+        let guard = self.guard(instruction)?;
+        self.emit(
+            instruction.line,
+            guard,
+            op,
+            Successors {
+                next: true,
+                ..Successors::default()
+            },
+        );
+        Ok(())
+    }
+
+    fn guard(&mut self, instruction: &Instr) -> Result<u32> {
+        match &instruction.guard {
+            None => Ok(0),
+            Some(guard) => {
+                let row = self.predicate_register(instruction.line, &guard.predicate)?;
+                Ok((row + 1) << 1 | u32::from(guard.negated))
+            }
+        }
+    }
+
+    fn instruction(&mut self, instruction: &'m Instr) -> Result<()> {
+        match instruction.opcode.as_str() {
+            "bra" | "brx" | "call" | "ret" | "exit" | "trap" => self.control(instruction),
+            "ld" | "ldu" | "st" | "atom" | "red" | "cvta" | "isspacep" => self.data(instruction),
+            "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect"
+            | "membar" | "fence" => self.synchronisation(instruction),
+            "prefetch" | "prefetchu" | "nanosleep" | "pmevent" | "brkpt" | "griddepcontrol"
+            | "discard" | "applypriority" => self.emit_plain(instruction, Op::Nothing),
+            "mov" if self.special_move(instruction)? => Ok(()),
+            _ => self.arithmetic(instruction),
+        }
+    }
+
+    /// Everything in `alu/`.
+    fn arithmetic(&mut self, instruction: &Instr) -> Result<()> {
+        let line = instruction.line;
+        let mut form = Form::new(&instruction.opcode, &instruction.modifiers);
+        form.wide_source = self.is_wide_register(instruction.operands.get(1));
+        let Some(alu) = alu::select(&form) else {
+            return unknown(instruction);
+        };
+        if alu.args.len() != instruction.operands.len() {
+            return error(
+                line,
+                format!(
+                    "`{}` takes {} operands, not {}",
+                    spelling(instruction),
+                    alu.args.len(),
+                    instruction.operands.len()
+                ),
+            );
+        }
+        let mut rows = Rows::default();
+        let mut extra = alu.flags;
+        let mut sources = 0;
+        for (arg, operand) in alu.args.iter().zip(&instruction.operands) {
+            let source = match *arg {
+                Arg::D(ty) => {
+                    rows.d = self.destination(line, operand, ty)?;
+                    continue;
+                }
+                Arg::PD => {
+                    let first = match operand {
+                        Operand::Pair(first, second) => {
+                            if let Some(q) = self.predicate_destination(line, second)? {
+                                if q >= 0xffff {
+                                    return unsupported(
+                                        line,
+                                        "more than 65534 predicates in one function",
+                                    );
+                                }
+                                extra |= q + 1;
+                            }
+                            first
+                        }
+                        other => other,
+                    };
+                    rows.d = match self.predicate_destination(line, first)? {
+                        Some(row) => row,
+                        None => self.new_predicate(),
+                    };
+                    continue;
+                }
+                Arg::I => {
+                    let Operand::Integer(value) = operand else {
+                        return error(
+                            line,
+                            format!("`{}` needs a number here", spelling(instruction)),
+                        );
+                    };
+                    extra |= *value as u32;
+                    continue;
+                }
+                Arg::S(ty) => self.source(line, operand, ty)?,
+                Arg::PS => self.predicate_source(line, operand)?,
+            };
+            match sources {
+                0 => rows.a = source,
+                1 => rows.b = source,
+                2 => rows.c = source,
+                _ => extra = source,
+            }
+            sources += 1;
+        }
+        self.emit_plain(
+            instruction,
+            Op::Alu {
+                execute: alu.execute,
+                rows,
+                extra,
+            },
+        )
+    }
+}
+
+/// The whole opcode.
+fn spelling(instruction: &Instr) -> String {
+    let mut text = instruction.opcode.clone();
+    for modifier in &instruction.modifiers {
+        text.push('.');
+        text.push_str(modifier);
+    }
+    text
+}
+
+/// An instruction or form that is not known.
+fn unknown<T>(instruction: &Instr) -> Result<T> {
+    unsupported(
+        instruction.line,
+        format!(
+            "the instruction `{}` is not supported by the emulator",
+            spelling(instruction)
+        ),
+    )
+}
+
+impl<'m> Lowering<'_, 'm> {
+    /// The address of a function, for calls through pointers.
+    fn function_address(&mut self, line: u32, name: &str) -> Result<u64> {
+        let number = self.function_number(line, name)?;
+        Ok(window::FUNCTIONS + 16 * u64::from(number))
+    }
+
+    /// The number of a function of the module, which is thereby compiled into the kernel.
+    fn function_number(&mut self, line: u32, name: &str) -> Result<u32> {
+        let module = self.kernel.environment.module;
+        let name = module
+            .aliases
+            .iter()
+            .find(|(alias, _)| alias == name)
+            .map_or(name, |(_, target)| target.as_str());
+        let mut candidates = module
+            .functions
+            .iter()
+            .filter(|function| function.name == name && !function.is_entry);
+        let Some(function) = candidates
+            .clone()
+            .find(|function| function.body.is_some())
+            .or_else(|| candidates.next())
+        else {
+            return error(line, format!("there is no function `{name}`"));
+        };
+        if function.body.is_none() {
+            return unsupported(
+                line,
+                format!(
+                    "`{name}` is defined outside this module, and the emulator does not provide it"
+                ),
+            );
+        }
+        let known = self
+            .kernel
+            .functions
+            .iter()
+            .position(|other| std::ptr::eq(*other, function));
+        Ok(known.unwrap_or_else(|| {
+            self.kernel.functions.push(function);
+            self.kernel.functions.len() - 1
+        }) as u32)
+    }
+
+    /// The offset of a shared variable at module scope: placed when first used.
+    fn module_shared(&mut self, variable: &'m Variable) -> Value {
+        if variable.unsized_array {
+            return Value::DynamicShared(0);
+        }
+        let shared = &mut self.kernel.shared;
+        let offset = *self
+            .kernel
+            .shared_offsets
+            .entry(&variable.name)
+            .or_insert_with(|| shared.place(variable.bytes, variable.align));
+        Value::Constant(offset)
+    }
+
+    /// The row that holds a value from the start.
+    fn value_row(&mut self, wide: bool, value: Value) -> u32 {
+        let rows = if wide {
+            &mut self.code.wide_rows
+        } else {
+            &mut self.code.narrow_rows
+        };
+        *self.values.entry((wide, value)).or_insert_with(|| {
+            *rows += 1;
+            *rows as u32 - 1
+        })
+    }
+
+    fn constant(&mut self, ty: Scalar, bits: u64) -> u32 {
+        let wide = ty.bytes() == 8;
+        let bits = if wide { bits } else { bits & 0xffff_ffff };
+        self.value_row(wide, Value::Constant(bits))
+    }
+
+    fn new_row(&mut self, wide: bool) -> u32 {
+        let rows = if wide {
+            &mut self.code.wide_rows
+        } else {
+            &mut self.code.narrow_rows
+        };
+        *rows += 1;
+        *rows as u32 - 1
+    }
+
+    fn new_predicate(&mut self) -> u32 {
+        self.code.predicate_rows += 1;
+        self.code.predicate_rows as u32 - 1
+    }
+
+    fn variable(&mut self, variable: &'m Variable) -> Result<()> {
+        let symbol = match variable.space {
+            Space::Shared if variable.unsized_array => {
+                Symbol::Address(Space::Shared, Value::DynamicShared(0))
+            }
+            Space::Shared => {
+                let offset = self.kernel.shared.place(variable.bytes, variable.align);
+                Symbol::Address(Space::Shared, Value::Constant(offset))
+            }
+            Space::Local => {
+                let offset = self.local.place(variable.bytes, variable.align);
+                Symbol::Address(Space::Local, Value::Local(offset as u32))
+            }
+            Space::Param => {
+                let offset = self.parameter.place(variable.bytes, variable.align);
+                Symbol::FrameParameter(Slice {
+                    offset: offset as u32,
+                    bytes: variable.bytes as u32,
+                })
+            }
+            _ => {
+                return unsupported(
+                    variable.line,
+                    format!(
+                        "variables in {} memory inside a function are not supported",
+                        variable.space.name()
+                    ),
+                );
+            }
+        };
+        if self.local.bytes > 1 << 20
+            || self.parameter.bytes > 1 << 20
+            || self.kernel.shared.bytes > 1 << 24
+        {
+            return error(
+                variable.line,
+                format!("the variable `{}` does not fit", variable.name),
+            );
+        }
+        self.declare(variable.line, &variable.name, symbol)
+    }
+}

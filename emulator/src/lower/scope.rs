@@ -1,0 +1,450 @@
+//! Names: registers, variables, labels, special registers; and operands as rows.
+
+use std::collections::HashMap;
+
+use super::{Lowering, Result, error, unsupported};
+use crate::program::*;
+use crate::syntax::*;
+use crate::types::{Scalar, Space};
+
+/// The names of one pair of braces.
+#[derive(Default)]
+pub(super) struct Scope<'m> {
+    symbols: HashMap<String, Symbol>,
+    labels: HashMap<&'m str, u32>,
+    pub tables: HashMap<&'m str, &'m [String]>,
+    pub prototypes: Vec<&'m str>,
+    /// Jumps to labels not yet seen.
+    jumps: Vec<Jump<'m>>,
+}
+
+pub(super) struct Jump<'m> {
+    pub instruction: u32,
+    /// Which of a table's targets.
+    pub slot: usize,
+    pub label: &'m str,
+    pub line: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Symbol {
+    Register { ty: Scalar, row: u32 },
+    Address(Space, Value),
+    EntryParameter(Slice),
+    FrameParameter(Slice),
+}
+
+impl<'m> Lowering<'_, 'm> {
+    pub(super) fn scope(&mut self) -> &mut Scope<'m> {
+        self.scopes
+            .last_mut()
+            .expect("a function has a scope until it is finished")
+    }
+
+    pub(super) fn declare(&mut self, line: u32, name: &str, symbol: Symbol) -> Result<()> {
+        if self
+            .scope()
+            .symbols
+            .insert(name.to_owned(), symbol)
+            .is_some()
+        {
+            return error(line, format!("`{name}` is declared twice in one scope"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn registers(
+        &mut self,
+        line: u32,
+        ty: Scalar,
+        names: &[RegisterNames],
+    ) -> Result<()> {
+        let mut declare = |name: &str| {
+            let row = if ty == Scalar::Pred {
+                self.new_predicate()
+            } else {
+                self.new_row(ty.bytes() == 8)
+            };
+            self.declare(line, name, Symbol::Register { ty, row })
+        };
+        for names in names {
+            match names {
+                RegisterNames::One(name) => declare(name)?,
+                RegisterNames::Numbered { prefix, count } => {
+                    for number in 0..*count {
+                        declare(&format!("{prefix}{number}"))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn label(&mut self, line: u32, name: &'m str) -> Result<()> {
+        let at = self.code.instructions.len() as u32;
+        if self.scope().labels.insert(name, at).is_some() {
+            return error(line, format!("the label `{name}` is defined twice"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn jump(&mut self, jump: Jump<'m>) {
+        self.scope().jumps.push(jump);
+    }
+
+    /// Connects the jumps of a scope that ends with its labels; hands those that leave it to the scope around.
+    pub(super) fn resolve_labels(&mut self, scope: Scope<'m>, outer: Option<usize>) -> Result<()> {
+        for jump in scope.jumps {
+            let Some(&target) = scope.labels.get(jump.label) else {
+                match outer {
+                    Some(outer) => self.scopes[outer].jumps.push(jump),
+                    None => {
+                        return error(
+                            jump.line,
+                            format!("the label `{}` is not defined", jump.label),
+                        );
+                    }
+                }
+                continue;
+            };
+            match &mut self.code.instructions[jump.instruction as usize].op {
+                Op::Branch { target: to, .. } => *to = target,
+                Op::BranchTable(table) => table.targets[jump.slot] = target,
+                _ => {}
+            }
+            self.successors[jump.instruction as usize]
+                .targets
+                .push(target);
+        }
+        Ok(())
+    }
+
+    /// The labels of `.branchtargets`.
+    pub(super) fn table(&self, line: u32, name: &str) -> Result<&'m [String]> {
+        match self
+            .scopes
+            .iter()
+            .rev()
+            .find_map(|scope| scope.tables.get(name))
+        {
+            Some(labels) => Ok(labels),
+            None => error(
+                line,
+                format!("the branch targets `{name}` are not defined before their use"),
+            ),
+        }
+    }
+
+    pub(super) fn lookup(&mut self, line: u32, name: &str) -> Result<Symbol> {
+        if let Some(&symbol) = self
+            .scopes
+            .iter()
+            .rev()
+            .find_map(|scope| scope.symbols.get(name))
+        {
+            return Ok(symbol);
+        }
+        let module = self.kernel.environment.module;
+        if let Some(variable) = module
+            .variables
+            .iter()
+            .find(|variable| variable.name == name && !variable.external)
+            .or_else(|| {
+                module
+                    .variables
+                    .iter()
+                    .find(|variable| variable.name == name)
+            })
+        {
+            if variable.space == Space::Shared {
+                let value = self.module_shared(variable);
+                return Ok(Symbol::Address(Space::Shared, value));
+            }
+            return match self.kernel.environment.addresses.get(name) {
+                Some(&address) => Ok(Symbol::Address(variable.space, Value::Constant(address))),
+                None => unsupported(
+                    line,
+                    format!("the variable `{name}` is defined outside this module"),
+                ),
+            };
+        }
+        if module
+            .functions
+            .iter()
+            .any(|function| function.name == name && !function.is_entry)
+        {
+            let address = self.function_address(line, name)?;
+            return Ok(Symbol::Address(Space::Generic, Value::Constant(address)));
+        }
+        let kind = if name.starts_with('%') {
+            "register"
+        } else {
+            "name"
+        };
+        error(line, format!("the {kind} `{name}` is not declared"))
+    }
+
+    pub(super) fn is_wide_register(&self, operand: Option<&Operand>) -> bool {
+        let Some(Operand::Name(name)) = operand else {
+            return false;
+        };
+        let symbol = self
+            .scopes
+            .iter()
+            .rev()
+            .find_map(|scope| scope.symbols.get(name.as_str()));
+        matches!(symbol, Some(Symbol::Register { ty, .. }) if ty.bytes() == 8)
+    }
+
+    /// The row of a register that holds `ty`.
+    fn register_row(&mut self, line: u32, name: &str, ty: Scalar) -> Result<u32> {
+        match self.lookup(line, name)? {
+            Symbol::Register {
+                ty: Scalar::Pred, ..
+            } => error(
+                line,
+                format!(
+                    "`{name}` is a predicate where a register of {} bits is needed",
+                    ty.bytes() * 8
+                ),
+            ),
+            Symbol::Register { ty: found, row } if (found.bytes() == 8) == (ty.bytes() == 8) => {
+                Ok(row)
+            }
+            Symbol::Register { ty: found, .. } => error(
+                line,
+                format!(
+                    "`{name}` has {} bits where {} are needed",
+                    found.bytes() * 8,
+                    ty.bytes() * 8
+                ),
+            ),
+            _ => error(line, format!("`{name}` is not a register")),
+        }
+    }
+
+    /// The row that an instruction writes; the sink `_` gets a row that nobody reads.
+    pub(super) fn destination(&mut self, line: u32, operand: &Operand, ty: Scalar) -> Result<u32> {
+        match operand {
+            Operand::Name(name) if name == "_" => Ok(self.new_row(ty.bytes() == 8)),
+            Operand::Name(name) => self.register_row(line, name, ty),
+            _ => error(line, "the destination must be a register"),
+        }
+    }
+
+    /// The row that an instruction reads.
+    pub(super) fn source(&mut self, line: u32, operand: &Operand, ty: Scalar) -> Result<u32> {
+        match operand {
+            Operand::Name(name) => {
+                if let Some(special) = special(name) {
+                    return Ok(self.value_row(ty.bytes() == 8, special));
+                }
+                match self.lookup(line, name)? {
+                    Symbol::Register { .. } => self.register_row(line, name, ty),
+                    symbol => self.address_row(line, name, symbol, 0, ty),
+                }
+            }
+            Operand::Sum { name, offset } => {
+                let symbol = self.lookup(line, name)?;
+                self.address_row(line, name, symbol, *offset, ty)
+            }
+            Operand::Integer(value) if ty.is_float() => {
+                // Integers in float operands are their value, as the assembler converts them.
+                let value = *value as i64 as f64;
+                Ok(self.constant(ty, float_bits(value, ty)))
+            }
+            Operand::Integer(value) => Ok(self.constant(ty, *value)),
+            Operand::F32(bits) if ty == Scalar::F64 => {
+                Ok(self.constant(ty, f64::from(f32::from_bits(*bits)).to_bits()))
+            }
+            Operand::F32(bits) => Ok(self.constant(ty, u64::from(*bits))),
+            Operand::F64(bits) if ty == Scalar::F32 => {
+                Ok(self.constant(ty, float_bits(f64::from_bits(*bits), ty)))
+            }
+            Operand::F64(bits) => Ok(self.constant(ty, *bits)),
+            _ => error(line, "the source must be a register, a number or a symbol"),
+        }
+    }
+
+    /// A row that holds the address of a variable in its own state space.
+    fn address_row(
+        &mut self,
+        line: u32,
+        name: &str,
+        symbol: Symbol,
+        offset: i64,
+        ty: Scalar,
+    ) -> Result<u32> {
+        let value = match symbol {
+            Symbol::Address(_, value) => match value {
+                Value::Constant(base) => Value::Constant(base.wrapping_add_signed(offset)),
+                Value::DynamicShared(base) => {
+                    Value::DynamicShared(base.wrapping_add_signed(offset))
+                }
+                Value::Local(base) => Value::Local((i64::from(base) + offset) as u32),
+                Value::Special(_) => value,
+            },
+            Symbol::EntryParameter(slice) | Symbol::FrameParameter(slice) => {
+                Value::Constant(u64::from(slice.offset).wrapping_add_signed(offset))
+            }
+            Symbol::Register { .. } => {
+                return error(
+                    line,
+                    format!("`{name}` is a register, which has no address"),
+                );
+            }
+        };
+        Ok(self.value_row(ty.bytes() == 8, value))
+    }
+
+    /// A register of either width, for loads, stores and packing.
+    pub(super) fn any_register(&mut self, line: u32, name: &str) -> Result<Row> {
+        match self.lookup(line, name)? {
+            Symbol::Register {
+                ty: Scalar::Pred, ..
+            } => error(
+                line,
+                format!("`{name}` is a predicate where a register is needed"),
+            ),
+            Symbol::Register { ty, row } => Ok(if ty.bytes() == 8 {
+                Row::Wide(row)
+            } else {
+                Row::Narrow(row)
+            }),
+            _ => error(line, format!("`{name}` is not a register")),
+        }
+    }
+
+    /// A register of either width or a constant of the type.
+    pub(super) fn any_source(&mut self, line: u32, operand: &Operand, ty: Scalar) -> Result<Row> {
+        if let Operand::Name(name) = operand
+            && special(name).is_none()
+            && let Symbol::Register { .. } = self.lookup(line, name)?
+        {
+            return self.any_register(line, name);
+        }
+        let row = self.source(line, operand, ty)?;
+        Ok(if ty.bytes() == 8 {
+            Row::Wide(row)
+        } else {
+            Row::Narrow(row)
+        })
+    }
+
+    pub(super) fn predicate_register(&mut self, line: u32, name: &str) -> Result<u32> {
+        match self.lookup(line, name)? {
+            Symbol::Register {
+                ty: Scalar::Pred,
+                row,
+            } => Ok(row),
+            _ => error(line, format!("`{name}` is not a predicate")),
+        }
+    }
+
+    pub(super) fn predicate_destination(
+        &mut self,
+        line: u32,
+        operand: &Operand,
+    ) -> Result<Option<u32>> {
+        match operand {
+            Operand::Name(name) if name == "_" => Ok(None),
+            Operand::Name(name) => self.predicate_register(line, name).map(Some),
+            _ => error(line, "the destination must be a predicate"),
+        }
+    }
+
+    /// A predicate as a source: `number << 1 | negated`.
+    pub(super) fn predicate_source(&mut self, line: u32, operand: &Operand) -> Result<u32> {
+        match operand {
+            Operand::Name(name) => Ok(self.predicate_register(line, name)? << 1),
+            Operand::Negated(name) => Ok(self.predicate_register(line, name)? << 1 | 1),
+            Operand::Integer(value) => {
+                let row = match self.true_predicate {
+                    Some(row) => row,
+                    None => {
+                        let row = self.new_predicate();
+                        self.code.true_predicates.push(row);
+                        self.true_predicate = Some(row);
+                        row
+                    }
+                };
+                Ok(row << 1 | u32::from(*value == 0))
+            }
+            _ => error(line, "the source must be a predicate"),
+        }
+    }
+}
+
+fn float_bits(value: f64, ty: Scalar) -> u64 {
+    if ty == Scalar::F32 {
+        u64::from((value as f32).to_bits())
+    } else {
+        value.to_bits()
+    }
+}
+
+/// Special registers whose value is known when a thread starts.
+fn special(name: &str) -> Option<Value> {
+    let axis = |base: &str| match name.strip_prefix(base)? {
+        ".x" => Some(0),
+        ".y" => Some(1),
+        ".z" => Some(2),
+        _ => None,
+    };
+    let special = match name {
+        "%laneid" => Special::Lane,
+        "%warpid" => Special::Warp,
+        "%nwarpid" => Special::Warps,
+        "%lanemask_eq" => Special::LaneMaskEq,
+        "%lanemask_le" => Special::LaneMaskLe,
+        "%lanemask_lt" => Special::LaneMaskLt,
+        "%lanemask_ge" => Special::LaneMaskGe,
+        "%lanemask_gt" => Special::LaneMaskGt,
+        "%dynamic_smem_size" => Special::DynamicSharedBytes,
+        "%total_smem_size" | "%aggr_smem_size" => Special::TotalSharedBytes,
+        "WARP_SZ" => return Some(Value::Constant(32)),
+        // One multiprocessor, one grid, clusters of one block.
+        "%smid"
+        | "%gridid"
+        | "%is_explicit_cluster"
+        | "%cluster_ctarank"
+        | "%clusterid.x"
+        | "%clusterid.y"
+        | "%clusterid.z"
+        | "%cluster_ctaid.x"
+        | "%cluster_ctaid.y"
+        | "%cluster_ctaid.z" => {
+            return Some(Value::Constant(0));
+        }
+        "%nsmid" | "%cluster_nctarank" | "%cluster_nctaid.x" | "%cluster_nctaid.y"
+        | "%cluster_nctaid.z" => {
+            return Some(Value::Constant(1));
+        }
+        _ if name.starts_with("%envreg") => return Some(Value::Constant(0)),
+        _ => {
+            if let Some(axis) = axis("%tid") {
+                Special::ThreadIndex(axis)
+            } else if let Some(axis) = axis("%ntid") {
+                Special::BlockDim(axis)
+            } else if let Some(axis) = axis("%ctaid") {
+                Special::BlockIndex(axis)
+            } else {
+                Special::GridDim(axis("%nctaid")?)
+            }
+        }
+    };
+    Some(Value::Special(special))
+}
+
+/// Special registers that change while a thread runs.
+pub(super) fn clock(name: &str) -> Option<(Clock, bool)> {
+    Some(match name {
+        "%clock" => (Clock::Cycles, false),
+        "%clock_hi" => (Clock::CyclesHigh, false),
+        "%clock64" => (Clock::Cycles64, true),
+        "%globaltimer" => (Clock::Nanoseconds, true),
+        "%globaltimer_lo" => (Clock::NanosecondsLow, false),
+        "%globaltimer_hi" => (Clock::NanosecondsHigh, false),
+        _ => return None,
+    })
+}

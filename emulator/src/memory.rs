@@ -1,0 +1,398 @@
+//! The global memory of an emulated device.
+//!
+//! Guest addresses are numbers of the guest's own; every access is checked against the live allocations. Blocks of a launch run
+//! on several host threads, and guests race: all guest accesses are therefore atomic on the host (relaxed unless the
+//! instruction orders more), which costs nothing on common hosts and leaves no undefined behaviour to a racing guest.
+
+use std::alloc::{Layout, alloc_zeroed};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use crate::error::MemoryError;
+
+/// Windows of the generic address space (each far larger than what it maps).
+pub(crate) mod window {
+    /// First generic address of the block's shared memory.
+    pub const SHARED: u64 = 0x0100_0000_0000;
+    /// First generic address of the thread's local memory.
+    pub const LOCAL: u64 = 0x0200_0000_0000;
+    /// First generic address of the kernel's parameters.
+    pub const PARAM: u64 = 0x0300_0000_0000;
+    /// Length of each of these windows.
+    pub const LENGTH: u64 = 0x0100_0000_0000;
+    /// Addresses of functions, for calls through pointers.
+    pub const FUNCTIONS: u64 = 0x0400_0000_0000;
+    /// First address of global memory.
+    pub const GLOBAL: u64 = 0x7f00_0000_0000;
+}
+
+/// Every allocation starts at a multiple of this.
+const ALIGNMENT: u64 = 256;
+/// Unmapped addresses behind every allocation.
+const GUARD: u64 = 256;
+/// What an emulated device has unless told otherwise.
+const DEFAULT_LIMIT: usize = 64 << 30;
+
+/// The global memory of an emulated device.
+#[derive(Debug)]
+pub struct Memory {
+    /// Live allocations in ascending order of address.
+    allocations: Vec<Allocation>,
+    next: u64,
+    in_use: usize,
+    limit: usize,
+}
+
+#[derive(Debug)]
+struct Allocation {
+    base: u64,
+    bytes: usize,
+    read_only: bool,
+    words: Box<[AtomicU64]>,
+}
+
+/// One live allocation, as workers cache it for the time of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region<'m> {
+    pub base: u64,
+    pub bytes: u64,
+    pub read_only: bool,
+    words: &'m [AtomicU64],
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Memory {
+    /// An empty memory of 64 GiB; the host commits a page when it is first written.
+    pub fn new() -> Self {
+        Self::with_limit(DEFAULT_LIMIT)
+    }
+
+    /// An empty memory that holds at most `limit` bytes.
+    pub fn with_limit(limit: usize) -> Self {
+        Self {
+            allocations: Vec::new(),
+            next: window::GLOBAL,
+            in_use: 0,
+            limit,
+        }
+    }
+
+    /// Allocates `bytes` bytes (0 is allowed) at a multiple of 256 and returns the guest address. The contents are zeros, on
+    /// which a guest must not rely.
+    ///
+    /// # Errors
+    /// [`MemoryError::Exhausted`] when the limit or the host's memory does not suffice.
+    pub fn allocate(&mut self, bytes: usize) -> Result<u64, MemoryError> {
+        let exhausted = MemoryError::Exhausted {
+            bytes,
+            in_use: self.in_use,
+            limit: self.limit,
+        };
+        if bytes > self.limit - self.in_use {
+            return Err(exhausted);
+        }
+        let words = zeroed(bytes.div_ceil(8)).ok_or(exhausted)?;
+        let base = self.next;
+        // Fresh addresses for every allocation: a stale pointer never hits a newer buffer.
+        self.next += (bytes as u64).next_multiple_of(ALIGNMENT) + GUARD.next_multiple_of(ALIGNMENT);
+        self.in_use += bytes;
+        self.allocations.push(Allocation {
+            base,
+            bytes,
+            read_only: false,
+            words,
+        });
+        Ok(base)
+    }
+
+    /// Frees an allocation by its first address.
+    ///
+    /// # Errors
+    /// [`MemoryError::NotAllocated`] when no live allocation starts there.
+    pub fn free(&mut self, address: u64) -> Result<(), MemoryError> {
+        let index = self
+            .allocations
+            .binary_search_by_key(&address, |allocation| allocation.base)
+            .map_err(|_| MemoryError::NotAllocated { address })?;
+        let freed = self.allocations.remove(index);
+        self.in_use -= freed.bytes;
+        Ok(())
+    }
+
+    /// Copies bytes from the host to the guest.
+    ///
+    /// # Errors
+    /// [`MemoryError::OutOfBounds`] when the range is not inside one live allocation.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        let region = self.range(address, bytes.len())?;
+        let mut offset = address - region.base;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            if offset % 8 == 0
+                && let Some((word, tail)) = rest.split_first_chunk::<8>()
+            {
+                region.store::<u64>(offset, u64::from_le_bytes(*word));
+                (offset, rest) = (offset + 8, tail);
+            } else {
+                region.store::<u8>(offset, rest[0]);
+                (offset, rest) = (offset + 1, &rest[1..]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies bytes from the guest to the host.
+    ///
+    /// # Errors
+    /// [`MemoryError::OutOfBounds`] when the range is not inside one live allocation.
+    pub fn read(&self, address: u64, bytes: &mut [u8]) -> Result<(), MemoryError> {
+        let region = self.range(address, bytes.len())?;
+        let mut offset = address - region.base;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            if offset % 8 == 0 && rest.len() >= 8 {
+                let (word, tail) = rest.split_at_mut(8);
+                word.copy_from_slice(&region.load::<u64>(offset).to_le_bytes());
+                (offset, rest) = (offset + 8, tail);
+            } else {
+                let (byte, tail) = rest.split_at_mut(1);
+                byte[0] = region.load::<u8>(offset);
+                (offset, rest) = (offset + 1, tail);
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies `bytes` bytes inside the guest's memory; the ranges may overlap.
+    ///
+    /// # Errors
+    /// [`MemoryError::OutOfBounds`] when either range is not inside one live allocation.
+    pub fn copy(&mut self, from: u64, to: u64, bytes: usize) -> Result<(), MemoryError> {
+        self.range(to, bytes)?;
+        let mut buffer = vec![0; bytes];
+        self.read(from, &mut buffer)?;
+        self.write(to, &buffer)
+    }
+
+    /// Marks an allocation as read-only for kernels: `.const` variables.
+    pub(crate) fn protect(&mut self, address: u64) {
+        if let Ok(index) = self
+            .allocations
+            .binary_search_by_key(&address, |allocation| allocation.base)
+        {
+            self.allocations[index].read_only = true;
+        }
+    }
+
+    fn range(&self, address: u64, bytes: usize) -> Result<Region<'_>, MemoryError> {
+        let error = MemoryError::OutOfBounds { address, bytes };
+        let region = self.region(address).ok_or(error.clone())?;
+        if bytes as u64 > region.bytes - (address - region.base) {
+            Err(error)
+        } else {
+            Ok(region)
+        }
+    }
+
+    /// The allocation that an address lies in; its end counts as inside, for ranges of length 0.
+    pub(crate) fn region(&self, address: u64) -> Option<Region<'_>> {
+        self.below(address)
+            .filter(|region| address - region.base <= region.bytes)
+    }
+
+    /// The live allocation with the greatest base not above the address.
+    pub(crate) fn below(&self, address: u64) -> Option<Region<'_>> {
+        let index = self
+            .allocations
+            .partition_point(|allocation| allocation.base <= address);
+        let allocation = &self.allocations[index.checked_sub(1)?];
+        Some(Region::new(
+            allocation.base,
+            allocation.bytes as u64,
+            allocation.read_only,
+            &allocation.words,
+        ))
+    }
+}
+
+/// A zeroed slice whose pages the host commits lazily, or `None` where it has no room.
+fn zeroed(words: usize) -> Option<Box<[AtomicU64]>> {
+    if words == 0 {
+        return Some(Box::default());
+    }
+    let layout = Layout::array::<AtomicU64>(words).ok()?;
+    // SAFETY: the layout is not empty, since `words` is not 0.
+    let start = unsafe { alloc_zeroed(layout) }.cast::<AtomicU64>();
+    if start.is_null() {
+        return None;
+    }
+    // SAFETY: `start` comes from the global allocator with the layout of `[AtomicU64; words]`, all its bytes are zero, which is a
+    // valid value of every element, and nothing else refers to it.
+    Some(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, words)) })
+}
+
+/// A width in which guests access memory.
+pub(crate) trait Width: Copy {
+    const BYTES: u64;
+    /// # Safety
+    /// `address` is valid for reads of this width, aligned to it, and only accessed atomically while others may write it.
+    unsafe fn load_at(address: *mut u8, order: Ordering) -> Self;
+    /// # Safety
+    /// As for `load_at`, for writes.
+    unsafe fn store_at(address: *mut u8, value: Self, order: Ordering);
+    /// Swaps in `new` if the memory holds `old`; returns what it held.
+    ///
+    /// # Safety
+    /// As for `load_at`, for reads and writes.
+    unsafe fn exchange_at(address: *mut u8, old: Self, new: Self) -> Result<Self, Self>;
+    fn to_u64(self) -> u64;
+}
+
+macro_rules! width {
+    ($($ty:ty, $atomic:ty;)*) => {$(
+        impl Width for $ty {
+            const BYTES: u64 = size_of::<$ty>() as u64;
+            #[inline(always)]
+            unsafe fn load_at(address: *mut u8, order: Ordering) -> Self {
+                // SAFETY: the caller promises a valid, aligned address that is accessed atomically only.
+                unsafe { <$atomic>::from_ptr(address.cast()) }.load(order)
+            }
+            #[inline(always)]
+            unsafe fn store_at(address: *mut u8, value: Self, order: Ordering) {
+                // SAFETY: as above.
+                unsafe { <$atomic>::from_ptr(address.cast()) }.store(value, order);
+            }
+            #[inline(always)]
+            unsafe fn exchange_at(address: *mut u8, old: Self, new: Self) -> Result<Self, Self> {
+                // SAFETY: as above.
+                unsafe { <$atomic>::from_ptr(address.cast()) }.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst)
+            }
+            #[inline(always)]
+            fn to_u64(self) -> u64 { u64::from(self) }
+        }
+    )*};
+}
+width! {
+    u8, AtomicU8;
+    u16, AtomicU16;
+    u32, AtomicU32;
+    u64, AtomicU64;
+}
+
+impl<'m> Region<'m> {
+    /// A region over words: `bytes` bytes from guest address `base` (fewer than `bytes` if the words do not reach so far).
+    #[inline(always)]
+    pub fn new(base: u64, bytes: u64, read_only: bool, words: &'m [AtomicU64]) -> Self {
+        Self {
+            base,
+            bytes: bytes.min(8 * words.len() as u64),
+            read_only,
+            words,
+        }
+    }
+
+    /// Whether `bytes` bytes at the offset are inside.
+    #[inline(always)]
+    pub fn holds(&self, offset: u64, bytes: u64) -> bool {
+        offset <= self.bytes && bytes <= self.bytes - offset
+    }
+
+    #[inline(always)]
+    fn pointer<T: Width>(&self, offset: u64) -> *mut u8 {
+        assert!(
+            self.holds(offset, T::BYTES) && offset % T::BYTES == 0,
+            "accesses are checked before they are made"
+        );
+        self.words
+            .as_ptr()
+            .cast::<u8>()
+            .cast_mut()
+            .wrapping_add(offset as usize)
+    }
+
+    /// Loads a value at an aligned offset inside the region.
+    #[inline(always)]
+    pub fn load<T: Width>(&self, offset: u64) -> T {
+        // SAFETY: `pointer` checked bounds and alignment (the words are 8-aligned); guests and host access the words atomically only.
+        unsafe { T::load_at(self.pointer::<T>(offset), Ordering::Relaxed) }
+    }
+
+    /// Stores a value at an aligned offset inside the region.
+    #[inline(always)]
+    pub fn store<T: Width>(&self, offset: u64, value: T) {
+        // SAFETY: as for `load`; atomics may be written through shared references.
+        unsafe { T::store_at(self.pointer::<T>(offset), value, Ordering::Relaxed) }
+    }
+
+    /// Replaces the value at an aligned offset by `f` of it, atomically; returns the old value.
+    #[inline(always)]
+    pub fn update<T: Width + PartialEq>(&self, offset: u64, f: impl Fn(T) -> T) -> T {
+        let pointer = self.pointer::<T>(offset);
+        // SAFETY: as for `load`.
+        let mut old = unsafe { T::load_at(pointer, Ordering::SeqCst) };
+        loop {
+            // SAFETY: as for `load`.
+            match unsafe { T::exchange_at(pointer, old, f(old)) } {
+                Ok(_) => return old,
+                Err(found) => old = found,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_and_reads_at_any_offset() {
+        let mut memory = Memory::new();
+        let address = memory.allocate(21).unwrap();
+        assert_eq!(address % 256, 0);
+        let bytes: Vec<u8> = (1..=18).collect();
+        memory.write(address + 3, &bytes).unwrap();
+        let mut read = vec![0; 21];
+        memory.read(address, &mut read).unwrap();
+        assert_eq!(read, [&[0, 0, 0], &bytes[..]].concat());
+        memory.copy(address + 3, address, 18).unwrap();
+        memory.read(address, &mut read[..18]).unwrap();
+        assert_eq!(read[..18], bytes);
+    }
+
+    #[test]
+    fn misuse_is_named() {
+        let mut memory = Memory::with_limit(100);
+        let address = memory.allocate(60).unwrap();
+        assert_eq!(
+            memory.allocate(41),
+            Err(MemoryError::Exhausted {
+                bytes: 41,
+                in_use: 60,
+                limit: 100
+            })
+        );
+        assert!(memory.write(address, &[0; 61]).is_err());
+        assert!(memory.read(address + 60, &mut [0]).is_err());
+        assert!(memory.read(address - 1, &mut [0]).is_err());
+        memory.free(address).unwrap();
+        assert_eq!(
+            memory.free(address),
+            Err(MemoryError::NotAllocated { address })
+        );
+        assert!(memory.read(address, &mut [0]).is_err());
+        assert!(memory.allocate(100).is_ok());
+    }
+
+    #[test]
+    fn nothing_has_an_address_too() {
+        let mut memory = Memory::new();
+        let (a, b) = (memory.allocate(0).unwrap(), memory.allocate(0).unwrap());
+        assert_ne!(a, b);
+        memory.write(a, &[]).unwrap();
+        assert!(memory.write(a, &[1]).is_err());
+    }
+}

@@ -1,0 +1,343 @@
+//! A compiled kernel: flat instructions whose operands are row numbers and whose branches are instruction numbers.
+
+use crate::alu::Execute;
+use crate::registers::Rows;
+use crate::syntax::Location;
+use crate::types::Scalar;
+
+/// "No instruction": where control flow does not meet again.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// An entry with every function that it can reach.
+#[derive(Debug)]
+pub(crate) struct Program {
+    /// The entry first.
+    pub functions: Vec<Code>,
+    pub static_shared_bytes: u32,
+    /// Offset of `extern .shared` arrays: behind the static ones.
+    pub dynamic_shared_offset: u32,
+}
+
+/// One function.
+#[derive(Debug)]
+pub(crate) struct Code {
+    pub name: String,
+    pub instructions: Vec<Instruction>,
+    /// The PTX line of each instruction.
+    pub lines: Vec<u32>,
+    /// The source line of each instruction, where the PTX says.
+    pub locations: Vec<Option<Location>>,
+    pub narrow_rows: usize,
+    pub wide_rows: usize,
+    pub predicate_rows: usize,
+    pub narrow_values: Vec<(u32, Value)>,
+    pub wide_values: Vec<(u32, Value)>,
+    pub true_predicates: Vec<u32>,
+    /// Local memory of one thread's frame.
+    pub local_bytes: u32,
+    /// Parameter memory of one thread's frame: its own parameters and results (not an entry's), and those of its calls.
+    pub parameter_bytes: u32,
+    pub parameters: Vec<Slice>,
+    pub returns: Vec<Slice>,
+}
+
+/// A piece of a frame's parameter memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slice {
+    pub offset: u32,
+    pub bytes: u32,
+}
+
+/// What a row holds from the start of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Value {
+    Constant(u64),
+    Special(Special),
+    /// An address in the frame's local memory.
+    Local(u32),
+    /// Offset of the dynamic shared memory, plus so much.
+    DynamicShared(u64),
+}
+
+/// Special registers that do not change while a thread runs (PTX ISA §10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Special {
+    ThreadIndex(u8),
+    BlockDim(u8),
+    BlockIndex(u8),
+    GridDim(u8),
+    Lane,
+    Warp,
+    Warps,
+    LaneMaskEq,
+    LaneMaskLe,
+    LaneMaskLt,
+    LaneMaskGe,
+    LaneMaskGt,
+    DynamicSharedBytes,
+    TotalSharedBytes,
+}
+
+/// Registers that must be read anew each time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Instructions that the warp has executed, low half.
+    Cycles,
+    /// The same, high half.
+    CyclesHigh,
+    /// The same, whole.
+    Cycles64,
+    /// Nanoseconds of the host's clock since the launch began.
+    Nanoseconds,
+    NanosecondsLow,
+    NanosecondsHigh,
+}
+
+/// One instruction with its guard: 0 without one, else `(predicate + 1) << 1 | negated`.
+#[derive(Debug)]
+pub(crate) struct Instruction {
+    pub guard: u32,
+    pub op: Op,
+}
+
+#[derive(Debug)]
+pub(crate) enum Op {
+    Alu {
+        execute: Execute,
+        rows: Rows,
+        extra: u32,
+    },
+    Load(Box<Access>),
+    Store(Box<Access>),
+    Atomic(Box<Atomic>),
+    Branch {
+        target: u32,
+        reconverge: u32,
+    },
+    BranchTable(Box<BranchTable>),
+    Call(Box<Call>),
+    Return,
+    Exit,
+    Trap,
+    Barrier(Box<Barrier>),
+    Collective(Box<Collective>),
+    ActiveMask {
+        d: u32,
+    },
+    Fence,
+    Clock {
+        d: u32,
+        wide: bool,
+        clock: Clock,
+    },
+    /// `mov.b64 d, {a, b}`
+    Pack {
+        d: Row,
+        bits: u32,
+        parts: Box<[Row]>,
+    },
+    /// `mov.b64 {a, b}, d`; a part may be the sink `_`.
+    Unpack {
+        a: Row,
+        bits: u32,
+        parts: Box<[Option<Row>]>,
+    },
+    /// `isspacep`
+    IsSpace {
+        d: u32,
+        a: Row,
+        window: (u64, u64),
+    },
+    /// Counts as executed and does nothing: prefetches, hints.
+    Nothing,
+}
+
+/// A row of either file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Row {
+    Narrow(u32),
+    Wide(u32),
+}
+
+/// Which memory an access goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Where {
+    Generic,
+    /// Global and constant memory.
+    Global,
+    Shared,
+    Local,
+    /// The launch's parameters.
+    EntryParameter,
+    /// The frame's parameter memory.
+    FrameParameter,
+}
+
+/// The operand `[base + offset]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address {
+    pub place: Where,
+    pub base: Row,
+    pub offset: i64,
+}
+
+/// A load or a store.
+#[derive(Debug)]
+pub(crate) struct Access {
+    pub address: Address,
+    /// Bytes of one element: 1, 2, 4 or 8.
+    pub element_bytes: u8,
+    /// Whether narrow elements are sign-extended when loaded.
+    pub signed: bool,
+    /// One register per element of the vector; `None` is the sink `_`.
+    pub registers: Box<[Option<Row>]>,
+    /// Orders other accesses around it: acquire, release or sequentially consistent.
+    pub ordered: bool,
+}
+
+/// `atom` and `red` (PTX ISA §9.7.13).
+#[derive(Debug)]
+pub(crate) struct Atomic {
+    pub address: Address,
+    pub operation: AtomicOperation,
+    pub ty: Scalar,
+    /// Receives the old value; `red` has none.
+    pub d: Option<Row>,
+    pub b: Row,
+    /// The new value of `cas`.
+    pub c: Option<Row>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtomicOperation {
+    Add,
+    Min,
+    Max,
+    Inc,
+    Dec,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+}
+
+#[derive(Debug)]
+pub(crate) struct BranchTable {
+    pub index: u32,
+    pub targets: Box<[u32]>,
+    pub reconverge: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub callee: Callee,
+    pub arguments: Vec<Slice>,
+    pub results: Vec<Slice>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Callee {
+    /// Index into [`Program::functions`].
+    Function(u32),
+    /// Row with a function's address.
+    Pointer(u32),
+}
+
+/// A block-wide barrier (PTX ISA §9.7.13.1).
+#[derive(Debug)]
+pub(crate) struct Barrier {
+    pub id: u32,
+    /// Row with the number of threads; all of the block without it.
+    pub count: Option<u32>,
+    pub kind: BarrierKind,
+    /// All threads of a warp must execute the same barrier instruction.
+    pub aligned: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BarrierKind {
+    Sync,
+    Arrive,
+    /// Counts the threads whose predicate holds.
+    Count {
+        d: u32,
+        predicate: u32,
+    },
+    /// Whether it holds for all.
+    And {
+        d: u32,
+        predicate: u32,
+    },
+    /// Whether it holds for any.
+    Or {
+        d: u32,
+        predicate: u32,
+    },
+}
+
+/// An instruction by which the lanes of a mask act together.
+#[derive(Debug)]
+pub(crate) struct Collective {
+    /// Narrow row of the member mask; without one, the active lanes.
+    pub members: Option<u32>,
+    pub kind: CollectiveKind,
+}
+
+/// The kinds; predicates as sources are `number << 1 | negated`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CollectiveKind {
+    /// `bar.warp.sync`
+    Barrier,
+    Shuffle {
+        mode: ShuffleMode,
+        d: u32,
+        valid: Option<u32>,
+        a: u32,
+        b: u32,
+        c: u32,
+    },
+    VoteAll {
+        d: u32,
+        predicate: u32,
+    },
+    VoteAny {
+        d: u32,
+        predicate: u32,
+    },
+    VoteUniform {
+        d: u32,
+        predicate: u32,
+    },
+    Ballot {
+        d: u32,
+        predicate: u32,
+    },
+    MatchAny {
+        d: u32,
+        a: Row,
+    },
+    MatchAll {
+        d: u32,
+        valid: Option<u32>,
+        a: Row,
+    },
+    Reduce {
+        operation: AtomicOperation,
+        ty: Scalar,
+        d: u32,
+        a: u32,
+    },
+    Elect {
+        d: Option<u32>,
+        elected: u32,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ShuffleMode {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}

@@ -1,0 +1,403 @@
+//! What the lanes of a member mask do together: shuffles, votes, matches, reductions, the barrier of a warp.
+//!
+//! A `.sync` instruction waits until every member that has not exited executes it. Members that stand in different fragments are
+//! therefore gathered first; the values are taken from each one's frame.
+
+use super::access::{Faulty, combine};
+use super::block::{Block, thread_index};
+use super::warp::{Fragment, State, Warp};
+use crate::error::{Fault, Trap};
+use crate::observer::Observer;
+use crate::program::*;
+use crate::registers::{LANES, Registers, each_lane};
+
+impl<O: Observer> Block<'_, '_, O> {
+    /// Executes the instruction if the lanes of one fragment are all the members; tells whether it did.
+    pub(super) fn collective_alone(
+        &mut self,
+        number: usize,
+        fragment: &Fragment,
+        collective: &Collective,
+        lanes: u32,
+    ) -> Faulty<bool> {
+        let warp = &mut self.warps[number];
+        let live = warp.live;
+        let registers = &mut warp.frames[fragment.frame as usize].registers;
+        let members = members_of(registers, collective, lanes)?;
+        let mut all_here = true;
+        each_lane(lanes, |lane| all_here &= members[lane] & live & !lanes == 0);
+        if all_here {
+            execute(&mut [(registers, lanes)], &collective.kind, &members, lanes);
+        }
+        Ok(all_here)
+    }
+
+    /// Sets a fragment aside until the other members come.
+    pub(super) fn wait_for_members(&mut self, number: usize, mut fragment: Fragment) -> Faulty<()> {
+        fragment.state = State::AtCollective;
+        let warp = &mut self.warps[number];
+        warp.fragments.push(fragment);
+        self.gather(number, fragment.pc, fragment.frame)
+    }
+
+    /// After an exit: members that waited only for the exited lanes can go on.
+    pub(super) fn retry_collectives(&mut self, number: usize) {
+        let places: Vec<(u32, u32)> = self.warps[number]
+            .fragments
+            .iter()
+            .filter(|fragment| fragment.state == State::AtCollective)
+            .map(|fragment| (fragment.pc, fragment.frame))
+            .collect();
+        for (pc, frame) in places {
+            // The masks were checked when the fragments arrived.
+            let _ = self.gather(number, pc, frame);
+        }
+    }
+
+    /// Executes the collective instruction at `pc` for all waiting lanes whose members are all there.
+    fn gather(&mut self, number: usize, pc: u32, frame: u32) -> Faulty<()> {
+        let program = self.program;
+        let warp = &mut self.warps[number];
+        let code = warp.frames[frame as usize].code;
+        let Op::Collective(collective) =
+            &program.functions[code as usize].instructions[pc as usize].op
+        else {
+            return Ok(());
+        };
+        let mut here = Vec::new();
+        let mut members = [0; LANES];
+        let mut union = 0;
+        for index in 0..warp.fragments.len() {
+            let fragment = warp.fragments[index];
+            if fragment.state != State::AtCollective {
+                continue;
+            }
+            let other_code = warp.frames[fragment.frame as usize].code;
+            let other =
+                &program.functions[other_code as usize].instructions[fragment.pc as usize].op;
+            let Op::Collective(other) = other else {
+                continue;
+            };
+            // Lanes may wait for one another at different `bar.warp.sync`; every other kind must be the same instruction.
+            let both_barriers = matches!(
+                (collective.kind, other.kind),
+                (CollectiveKind::Barrier, CollectiveKind::Barrier)
+            );
+            if !both_barriers && (fragment.pc != pc || other_code != code) {
+                continue;
+            }
+            let registers = &warp.frames[fragment.frame as usize].registers;
+            let own = members_of(registers, other, fragment.lanes)?;
+            each_lane(fragment.lanes, |lane| members[lane] = own[lane]);
+            union |= fragment.lanes;
+            here.push(fragment);
+        }
+        let mut complete = union;
+        // A lane whose members are not all there stays, and so do those that count on it.
+        loop {
+            let mut stays = 0;
+            each_lane(complete, |lane| {
+                stays |= u32::from(members[lane] & warp.live & !complete != 0) << lane;
+            });
+            if stays == 0 {
+                break;
+            }
+            complete &= !stays;
+        }
+        if complete == 0 {
+            return Ok(());
+        }
+        execute_gathered(warp, &here, &collective.kind, &members, complete);
+        warp.fragments.retain(|fragment| {
+            fragment.state != State::AtCollective || fragment.lanes & complete == 0
+        });
+        for fragment in here {
+            let done = fragment.lanes & complete;
+            if done == 0 {
+                continue;
+            }
+            if fragment.lanes != done {
+                warp.fragments.push(Fragment {
+                    lanes: fragment.lanes & !done,
+                    ..fragment
+                });
+            }
+            warp.settle(Fragment {
+                lanes: done,
+                pc: fragment.pc + 1,
+                state: State::Ready,
+                ..fragment
+            });
+        }
+        Ok(())
+    }
+
+    /// The trap for members that never come.
+    pub(super) fn stuck_collective(&self, number: usize, fragment: &Fragment) -> Box<Trap> {
+        let warp = &self.warps[number];
+        let line = self.line_of(number, fragment);
+        let frame = &warp.frames[fragment.frame as usize];
+        let op = &self.program.functions[frame.code as usize].instructions[fragment.pc as usize].op;
+        let lane = fragment.lanes.trailing_zeros();
+        let mask = match op {
+            Op::Collective(collective) => collective.members.map_or(fragment.lanes, |row| {
+                frame.registers.narrow[row as usize][lane as usize]
+            }),
+            _ => fragment.lanes,
+        };
+        let other = warp
+            .fragments
+            .iter()
+            .find(|other| other.lanes & mask & !fragment.lanes != 0);
+        let missing = match other {
+            Some(other) => {
+                let lane = (other.lanes & mask & !fragment.lanes).trailing_zeros();
+                let [x, y, z] = thread_index(self.shape.block, number as u32 * LANES as u32 + lane);
+                format!(
+                    "thread ({x}, {y}, {z}) waits at line {}",
+                    self.line_of(number, other)
+                )
+            }
+            None => "they belong to no running thread".to_owned(),
+        };
+        self.trap(
+            number,
+            lane,
+            line,
+            Fault::WarpSyncNeverCompleted { mask, missing },
+        )
+    }
+}
+
+/// The member mask of each lane; checks that every lane is in its own.
+fn members_of(registers: &Registers, collective: &Collective, lanes: u32) -> Faulty<[u32; LANES]> {
+    let Some(row) = collective.members else {
+        return Ok([lanes; LANES]);
+    };
+    let members = registers.narrow[row as usize];
+    let mut outside = 0;
+    each_lane(lanes, |lane| {
+        outside |= u32::from(members[lane] >> lane & 1 == 0) << lane
+    });
+    if outside != 0 {
+        let lane = outside.trailing_zeros();
+        return Err((
+            Fault::NotInMask {
+                lane,
+                mask: members[lane as usize],
+            },
+            lane,
+        ));
+    }
+    Ok(members)
+}
+
+/// [`execute`] over the frames of several fragments.
+fn execute_gathered(
+    warp: &mut Warp,
+    fragments: &[Fragment],
+    kind: &CollectiveKind,
+    members: &[u32; LANES],
+    lanes: u32,
+) {
+    // Each frame once, with all its lanes.
+    let mut by_frame: Vec<(u32, u32)> = Vec::new();
+    for fragment in fragments {
+        match by_frame
+            .iter_mut()
+            .find(|(frame, _)| *frame == fragment.frame)
+        {
+            Some((_, lanes)) => *lanes |= fragment.lanes,
+            None => by_frame.push((fragment.frame, fragment.lanes)),
+        }
+    }
+    let mut parts: Vec<(&mut Registers, u32)> = warp
+        .frames
+        .iter_mut()
+        .enumerate()
+        .filter_map(|(index, frame)| {
+            let (_, own) = by_frame
+                .iter()
+                .find(|(number, _)| *number == index as u32)?;
+            Some((&mut frame.registers, own & lanes))
+        })
+        .collect();
+    execute(&mut parts, kind, members, lanes);
+}
+
+/// Executes a collective instruction for `lanes`, each in its own frame of `parts`.
+fn execute(
+    parts: &mut [(&mut Registers, u32)],
+    kind: &CollectiveKind,
+    members: &[u32; LANES],
+    lanes: u32,
+) {
+    let narrow = |parts: &[(&mut Registers, u32)], row: u32| {
+        let mut values = [0u32; LANES];
+        for (registers, own) in parts {
+            each_lane(*own, |lane| {
+                values[lane] = registers.narrow[row as usize][lane]
+            });
+        }
+        values
+    };
+    let any = |parts: &[(&mut Registers, u32)], row: Row| match row {
+        Row::Narrow(row) => narrow(parts, row).map(u64::from),
+        Row::Wide(row) => {
+            let mut values = [0u64; LANES];
+            for (registers, own) in parts {
+                each_lane(*own, |lane| {
+                    values[lane] = registers.wide[row as usize][lane]
+                });
+            }
+            values
+        }
+    };
+    let predicate = |parts: &[(&mut Registers, u32)], code: u32| {
+        parts.iter().fold(0, |bits, (registers, own)| {
+            let row = registers.predicates[(code >> 1) as usize];
+            bits | own & if code & 1 == 1 { !row } else { row }
+        })
+    };
+    let set = |parts: &mut [(&mut Registers, u32)], d: u32, values: &[u32; LANES]| {
+        for (registers, own) in parts {
+            each_lane(*own, |lane| {
+                registers.narrow[d as usize][lane] = values[lane]
+            });
+        }
+    };
+    let set_predicate = |parts: &mut [(&mut Registers, u32)], d: u32, bits: u32| {
+        for (registers, own) in parts {
+            let d = &mut registers.predicates[d as usize];
+            *d = *d & !*own | bits & *own;
+        }
+    };
+    let by_lane = |test: &dyn Fn(usize) -> bool| {
+        let mut bits = 0;
+        each_lane(lanes, |lane| bits |= u32::from(test(lane)) << lane);
+        bits
+    };
+    match *kind {
+        CollectiveKind::Barrier => {}
+        CollectiveKind::Shuffle {
+            mode,
+            d,
+            valid,
+            a,
+            b,
+            c,
+        } => {
+            let (values, offsets, controls) =
+                (narrow(parts, a), narrow(parts, b), narrow(parts, c));
+            let mut results = [0; LANES];
+            let mut in_range = 0;
+            each_lane(lanes, |lane| {
+                let (source, valid) =
+                    shuffle_source(mode, lane as u32, offsets[lane], controls[lane]);
+                results[lane] = values[source as usize];
+                in_range |= u32::from(valid) << lane;
+            });
+            set(parts, d, &results);
+            if let Some(valid) = valid {
+                set_predicate(parts, valid, in_range);
+            }
+        }
+        CollectiveKind::VoteAll { d, predicate: code } => {
+            let holds = predicate(parts, code);
+            let bits = by_lane(&|lane| members[lane] & lanes & !holds == 0);
+            set_predicate(parts, d, bits);
+        }
+        CollectiveKind::VoteAny { d, predicate: code } => {
+            let holds = predicate(parts, code);
+            let bits = by_lane(&|lane| members[lane] & holds != 0);
+            set_predicate(parts, d, bits);
+        }
+        CollectiveKind::VoteUniform { d, predicate: code } => {
+            let holds = predicate(parts, code);
+            let bits = by_lane(&|lane| {
+                let voters = members[lane] & lanes;
+                voters & holds == 0 || voters & !holds == 0
+            });
+            set_predicate(parts, d, bits);
+        }
+        CollectiveKind::Ballot { d, predicate: code } => {
+            let holds = predicate(parts, code);
+            set(parts, d, &members.map(|members| members & holds));
+        }
+        CollectiveKind::MatchAny { d, a } => {
+            let values = any(parts, a);
+            let mut results = [0; LANES];
+            each_lane(lanes, |lane| {
+                each_lane(members[lane] & lanes, |other| {
+                    results[lane] |= u32::from(values[other] == values[lane]) << other;
+                });
+            });
+            set(parts, d, &results);
+        }
+        CollectiveKind::MatchAll { d, valid, a } => {
+            let values = any(parts, a);
+            let same = by_lane(&|lane| {
+                let mut same = true;
+                each_lane(members[lane] & lanes, |other| {
+                    same &= values[other] == values[lane]
+                });
+                same
+            });
+            let results = core::array::from_fn(|lane| {
+                if same >> lane & 1 == 1 {
+                    members[lane] & lanes
+                } else {
+                    0
+                }
+            });
+            set(parts, d, &results);
+            if let Some(valid) = valid {
+                set_predicate(parts, valid, same);
+            }
+        }
+        CollectiveKind::Reduce {
+            operation,
+            ty,
+            d,
+            a,
+        } => {
+            let values = narrow(parts, a);
+            let mut results = [0; LANES];
+            each_lane(lanes, |lane| {
+                let mut total = None;
+                each_lane(members[lane] & lanes, |other| {
+                    let value = u64::from(values[other]);
+                    total =
+                        Some(total.map_or(value, |total| combine(operation, ty, total, value, 0)));
+                });
+                results[lane] = total.unwrap_or(0) as u32;
+            });
+            set(parts, d, &results);
+        }
+        CollectiveKind::Elect { d, elected } => {
+            let leader = |lane: usize| (members[lane] & lanes).trailing_zeros();
+            let bits = by_lane(&|lane| leader(lane) == lane as u32);
+            set_predicate(parts, elected, bits);
+            if let Some(d) = d {
+                set(parts, d, &core::array::from_fn(leader));
+            }
+        }
+    }
+}
+
+/// The lane that a shuffle reads, and whether it is in range (PTX ISA §9.7.9.6 `shfl.sync`).
+fn shuffle_source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
+    let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
+    let max = (lane & segment) | (clamp & !segment);
+    let min = lane & segment;
+    let (source, valid) = match mode {
+        ShuffleMode::Up => (lane.wrapping_sub(b), lane as i32 - b as i32 >= max as i32),
+        ShuffleMode::Down => (lane + b, lane + b <= max),
+        ShuffleMode::Butterfly => (lane ^ b, lane ^ b <= max),
+        ShuffleMode::Index => {
+            let source = min | (b & !segment);
+            (source, source <= max)
+        }
+    };
+    if valid { (source, true) } else { (lane, false) }
+}

@@ -1,0 +1,176 @@
+//! A launch: its blocks, handed in order to the workers.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::block::{Block, Progress};
+use crate::error::Trap;
+use crate::memory::{Memory, Region};
+use crate::observer::Observer;
+use crate::program::Program;
+
+pub(crate) use super::block::Shape;
+
+/// Instructions after which a worker looks at another of its blocks, since blocks may wait for each other.
+const BLOCK_TURN: u64 = 1 << 20;
+/// The most blocks that one worker keeps unfinished.
+const OPEN_BLOCKS: usize = 256;
+
+/// Everything that a launch needs.
+pub(crate) struct Run<'a> {
+    pub program: &'a Program,
+    pub shape: &'a Shape,
+    pub memory: &'a Memory,
+    pub parameters: Region<'a>,
+    pub threads: usize,
+    /// 0: no limit.
+    pub max_steps: u64,
+}
+
+/// What the workers share.
+struct Progression {
+    next: AtomicU64,
+    blocks: u64,
+    steps: AtomicU64,
+    /// Blocks from this one on need not run: it, or one before it, has trapped.
+    end: AtomicU64,
+    trap: Mutex<Option<(u64, Box<Trap>)>>,
+}
+
+/// Runs all blocks. Of several traps, the one of the first block is returned.
+pub(crate) fn run<O: Observer>(run: &Run<'_>, observer: &mut O) -> Result<(), Box<Trap>> {
+    let blocks = run
+        .shape
+        .grid
+        .iter()
+        .map(|&extent| u64::from(extent))
+        .product();
+    let progression = Progression {
+        next: AtomicU64::new(0),
+        blocks,
+        steps: AtomicU64::new(0),
+        end: AtomicU64::new(blocks),
+        trap: Mutex::new(None),
+    };
+    let workers = run
+        .threads
+        .min(usize::try_from(blocks).unwrap_or(usize::MAX))
+        .max(1);
+    let others: Vec<O> = (1..workers).map(|_| observer.fork()).collect();
+    let own = observer.fork();
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = others
+            .into_iter()
+            .map(|observer| scope.spawn(|| work(run, &progression, observer)))
+            .collect();
+        observer.merge(work(run, &progression, own));
+        for handle in handles {
+            match handle.join() {
+                Ok(other) => observer.merge(other),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    match progression
+        .trap
+        .into_inner()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+    {
+        Some((_, trap)) => Err(trap),
+        None => Ok(()),
+    }
+}
+
+/// One worker: takes blocks in order and returns what it observed.
+fn work<'a, O: Observer>(run: &Run<'a>, progression: &Progression, observer: O) -> O {
+    let mut collected = observer.fork();
+    let mut idle: Vec<Block<'a, 'a, O>> = Vec::new();
+    let mut open: VecDeque<(u64, Block<'a, 'a, O>)> = VecDeque::new();
+    loop {
+        if open.len() < OPEN_BLOCKS
+            && let Some(number) = take_next(progression)
+        {
+            let mut block = idle.pop().unwrap_or_else(|| {
+                Block::new(
+                    run.program,
+                    run.shape,
+                    run.memory,
+                    run.parameters,
+                    observer.fork(),
+                )
+            });
+            let [x, y, _] = run.shape.grid.map(u64::from);
+            block.begin([
+                (number % x) as u32,
+                (number / x % y) as u32,
+                (number / x / y) as u32,
+            ]);
+            open.push_front((number, block));
+        }
+        let Some((number, mut block)) = open.pop_front() else {
+            break;
+        };
+        if number > progression.end.load(Ordering::Relaxed) {
+            idle.push(block);
+            continue;
+        }
+        match step(run, progression, &mut block) {
+            Ok(Progress::Finished) => idle.push(block),
+            Ok(Progress::Unfinished) => open.push_back((number, block)),
+            Err(trap) => {
+                progression.end.fetch_min(number, Ordering::Relaxed);
+                let mut first = progression
+                    .trap
+                    .lock()
+                    .unwrap_or_else(|poisoned| poisoned.into_inner());
+                if first.as_ref().is_none_or(|(other, _)| number < *other) {
+                    *first = Some((number, trap));
+                }
+                idle.push(block);
+            }
+        }
+    }
+    for block in idle {
+        collected.merge(block.observer);
+    }
+    collected
+}
+
+fn take_next(progression: &Progression) -> Option<u64> {
+    let end = progression
+        .end
+        .load(Ordering::Relaxed)
+        .min(progression.blocks);
+    if progression.next.load(Ordering::Relaxed) >= end {
+        return None;
+    }
+    let number = progression.next.fetch_add(1, Ordering::Relaxed);
+    (number < end).then_some(number)
+}
+
+/// Runs a block for a turn, within the launch's limit of instructions.
+fn step<O: Observer>(
+    run: &Run<'_>,
+    progression: &Progression,
+    block: &mut Block<'_, '_, O>,
+) -> Result<Progress, Box<Trap>> {
+    let mut turn = BLOCK_TURN;
+    if run.max_steps != 0 {
+        turn = turn.min(
+            run.max_steps
+                .saturating_sub(progression.steps.load(Ordering::Relaxed)),
+        );
+    }
+    let before = block.executed;
+    let progress = block.run(turn)?;
+    let steps = progression
+        .steps
+        .fetch_add(block.executed - before, Ordering::Relaxed)
+        + block.executed
+        - before;
+    if run.max_steps != 0 && progress == Progress::Unfinished && steps >= run.max_steps {
+        return Err(block.out_of_steps(run.max_steps));
+    }
+    Ok(progress)
+}
