@@ -41,13 +41,13 @@
 
 mod alu;
 mod cfg;
-mod counters;
 mod error;
 mod lexer;
 mod lower;
 mod memory;
 mod module;
 mod observer;
+mod observers;
 mod parser;
 mod program;
 mod registers;
@@ -55,11 +55,12 @@ mod simt;
 mod syntax;
 mod types;
 
-pub use counters::Counters;
 pub use error::{Fault, LaunchError, MemoryError, PtxError, Trap};
 pub use memory::Memory;
-pub use module::{Kernel, Launch, Module, Parameter, Program, launch};
+pub use module::{Kernel, Launch, Module, Parameter, Program, SourcePlace, launch};
 pub use observer::{
-    AccessEvent, AccessKind, BarrierEvent, BranchEvent, InstructionEvent, Nothing, Observer,
+    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent, CollectiveEvent,
+    InstructionEvent, Nothing, Observer, ReleaseEvent,
 };
+pub use observers::Counters;
 pub use types::Space;

@@ -11,7 +11,7 @@ use crate::observer::Observer;
 use crate::parser;
 use crate::program;
 use crate::simt;
-use crate::syntax::{Function, InitialValue, ModuleSyntax, Variable};
+use crate::syntax::{Function, InitialValue, Location, ModuleSyntax, Variable};
 use crate::types::Space;
 
 /// The most threads of a block, on every GPU so far.
@@ -113,6 +113,18 @@ impl Module {
             .definitions()
             .find(|function| function.is_entry && function.name == entry)?;
         Some(parameters(function))
+    }
+
+    fn source_place(&self, location: Location) -> SourcePlace {
+        let file = self
+            .syntax
+            .files
+            .iter()
+            .find(|(number, _)| *number == location.file);
+        SourcePlace {
+            file: file.map(|(_, name)| name.clone()).unwrap_or_default(),
+            line: location.line,
+        }
     }
 
     fn definitions(&self) -> impl Iterator<Item = &Function> {
@@ -287,7 +299,16 @@ impl Program {
                 });
             }
         }
+        let mut sources = HashMap::new();
+        for code in &program.functions {
+            for (&line, location) in code.lines.iter().zip(&code.locations) {
+                if let Some(location) = location {
+                    sources.insert(line, self.module.source_place(*location));
+                }
+            }
+        }
         let kernel = Arc::new(Kernel {
+            sources,
             name: name.to_owned(),
             parameters: parameters(function),
             required_block: function.required_block,
@@ -309,6 +330,16 @@ pub struct Kernel {
     max_threads: Option<u64>,
     program: program::Program,
     texts: HashMap<u32, String>,
+    sources: HashMap<u32, SourcePlace>,
+}
+
+/// A line of the source that PTX was compiled from, as its `.loc` directives say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourcePlace {
+    /// The file's name as the compiler wrote it; empty where `.file` does not name it.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: u32,
 }
 
 /// A kernel parameter: `.param .u64 name` or `.param .align 8 .b8 name[16]`.
@@ -336,6 +367,11 @@ impl Kernel {
     /// Shared memory that every block needs whatever the launch, in bytes.
     pub fn static_shared_bytes(&self) -> u32 {
         self.program.static_shared_bytes
+    }
+
+    /// The source line that a line of PTX was compiled from, where the PTX says.
+    pub fn source_place(&self, line: u32) -> Option<&SourcePlace> {
+        self.sources.get(&line)
     }
 
     /// The PTX text of a line of this kernel.

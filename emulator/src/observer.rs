@@ -2,19 +2,36 @@
 
 use crate::types::Space;
 
-/// An executed warp instruction.
+/// A block begins. All events that follow belong to it, up to the next of these.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockEvent {
+    /// `%ctaid` of the block.
+    pub index: [u32; 3],
+    /// `%ntid`: its shape.
+    pub shape: [u32; 3],
+    /// Bytes of shared memory that it has, static and dynamic.
+    pub shared_bytes: u64,
+}
+
+/// A warp executes an instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct InstructionEvent {
-    /// Its PTX line, counted from 1.
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line, counted from 1.
     pub line: u32,
     /// The lanes that execute it: bit i for lane i.
     pub lanes: u32,
+    /// The lanes of the warp that have not exited.
+    pub live: u32,
 }
 
-/// An executed conditional branch.
+/// A warp executes a conditional branch.
 #[derive(Clone, Copy, Debug)]
 pub struct BranchEvent {
-    /// Its PTX line, counted from 1.
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line, counted from 1.
     pub line: u32,
     /// The lanes that jump.
     pub taken: u32,
@@ -33,13 +50,30 @@ pub enum AccessKind {
     Atomic,
 }
 
+/// How an access is ordered against those of other threads (PTX ISA §8 "Memory Consistency Model").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessOrder {
+    /// Not at all.
+    Weak,
+    /// `.volatile`: done as written, in the order written, and ordered against nothing else.
+    Volatile,
+    /// `.relaxed`, and atomics without more: no data race with its like.
+    Relaxed,
+    /// `.acquire`, `.release` or both.
+    AcquireRelease,
+}
+
 /// A memory instruction of a warp.
 #[derive(Clone, Copy, Debug)]
 pub struct AccessEvent<'a> {
-    /// Its PTX line, counted from 1.
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line, counted from 1.
     pub line: u32,
     /// What it does.
     pub kind: AccessKind,
+    /// How it is ordered.
+    pub order: AccessOrder,
     /// Where the addresses point: global, shared, local, const or param, never generic.
     pub space: Space,
     /// Bytes that each lane accesses.
@@ -50,25 +84,56 @@ pub struct AccessEvent<'a> {
     pub addresses: &'a [u64; 32],
 }
 
-/// A warp's arrival at a block-wide barrier.
+/// Lanes of a warp arrive at a block-wide barrier.
 #[derive(Clone, Copy, Debug)]
 pub struct BarrierEvent {
-    /// Its PTX line, counted from 1.
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line, counted from 1.
     pub line: u32,
     /// The lanes that arrive.
     pub lanes: u32,
+    /// The lanes of the warp that have not exited.
+    pub live: u32,
+    /// The barrier's number.
+    pub barrier: u32,
 }
 
-/// Sees what a kernel does. One instance per host thread: forked before the launch, merged behind it.
+/// All have arrived at a block-wide barrier.
+#[derive(Clone, Copy, Debug)]
+pub struct ReleaseEvent<'a> {
+    /// The barrier's number.
+    pub barrier: u32,
+    /// Who arrived: warps with their lanes, in the order of arrival.
+    pub arrived: &'a [(u32, u32)],
+}
+
+/// The lanes of a member mask act together: a shuffle, a vote, a match, a reduction or a warp barrier.
+#[derive(Clone, Copy, Debug)]
+pub struct CollectiveEvent {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line, counted from 1; of several (warp barriers may be) that of the last to arrive.
+    pub line: u32,
+    /// The lanes that act.
+    pub lanes: u32,
+    /// Whether it is a warp barrier, which orders the accesses of its lanes; the others order nothing.
+    pub is_barrier: bool,
+}
+
+/// Sees what a kernel does. One instance per block in flight: forked before the launch, merged behind it.
 pub trait Observer: Send {
     /// Whether [`Observer::access`] wants to be called: gathering the addresses costs time.
     const ACCESSES: bool;
 
-    /// An observer that has seen nothing, for another host thread.
+    /// An observer that has seen nothing, for another block.
     fn fork(&self) -> Self;
     /// Adds what the other has seen.
     fn merge(&mut self, other: Self);
 
+    /// A block begins.
+    #[inline(always)]
+    fn block(&mut self, _event: BlockEvent) {}
     /// A warp executes an instruction.
     #[inline(always)]
     fn instruction(&mut self, _event: InstructionEvent) {}
@@ -78,9 +143,21 @@ pub trait Observer: Send {
     /// A warp accesses memory.
     #[inline(always)]
     fn access(&mut self, _event: AccessEvent<'_>) {}
-    /// A warp arrives at a block-wide barrier.
+    /// Lanes of a warp arrive at a block-wide barrier.
     #[inline(always)]
     fn barrier(&mut self, _event: BarrierEvent) {}
+    /// A block-wide barrier lets its threads go on.
+    #[inline(always)]
+    fn release(&mut self, _event: ReleaseEvent<'_>) {}
+    /// Lanes of a warp act together.
+    #[inline(always)]
+    fn collective(&mut self, _event: CollectiveEvent) {}
+    /// Lanes of a warp order their accesses (`fence`, `membar`).
+    #[inline(always)]
+    fn fence(&mut self, _event: InstructionEvent) {}
+    /// Lanes of a warp exit.
+    #[inline(always)]
+    fn exit(&mut self, _event: InstructionEvent) {}
 }
 
 /// Observes nothing, at no cost.
@@ -93,4 +170,62 @@ impl Observer for Nothing {
         Self
     }
     fn merge(&mut self, _: Self) {}
+}
+
+/// Both see everything; for more than two, nest.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const ACCESSES: bool = A::ACCESSES || B::ACCESSES;
+
+    fn fork(&self) -> Self {
+        (self.0.fork(), self.1.fork())
+    }
+    fn merge(&mut self, other: Self) {
+        self.0.merge(other.0);
+        self.1.merge(other.1);
+    }
+    #[inline(always)]
+    fn block(&mut self, event: BlockEvent) {
+        self.0.block(event);
+        self.1.block(event);
+    }
+    #[inline(always)]
+    fn instruction(&mut self, event: InstructionEvent) {
+        self.0.instruction(event);
+        self.1.instruction(event);
+    }
+    #[inline(always)]
+    fn branch(&mut self, event: BranchEvent) {
+        self.0.branch(event);
+        self.1.branch(event);
+    }
+    #[inline(always)]
+    fn access(&mut self, event: AccessEvent<'_>) {
+        self.0.access(event);
+        self.1.access(event);
+    }
+    #[inline(always)]
+    fn barrier(&mut self, event: BarrierEvent) {
+        self.0.barrier(event);
+        self.1.barrier(event);
+    }
+    #[inline(always)]
+    fn release(&mut self, event: ReleaseEvent<'_>) {
+        self.0.release(event);
+        self.1.release(event);
+    }
+    #[inline(always)]
+    fn collective(&mut self, event: CollectiveEvent) {
+        self.0.collective(event);
+        self.1.collective(event);
+    }
+    #[inline(always)]
+    fn fence(&mut self, event: InstructionEvent) {
+        self.0.fence(event);
+        self.1.fence(event);
+    }
+    #[inline(always)]
+    fn exit(&mut self, event: InstructionEvent) {
+        self.0.exit(event);
+        self.1.exit(event);
+    }
 }

@@ -1,6 +1,7 @@
 //! A compiled kernel: flat instructions whose operands are row numbers and whose branches are instruction numbers.
 
 use crate::alu::Execute;
+use crate::observer::AccessOrder;
 use crate::registers::Rows;
 use crate::syntax::Location;
 use crate::types::Scalar;
@@ -191,8 +192,7 @@ pub(crate) struct Access {
     pub signed: bool,
     /// One register per element of the vector; `None` is the sink `_`.
     pub registers: Box<[Option<Row>]>,
-    /// Orders other accesses around it: acquire, release or sequentially consistent.
-    pub ordered: bool,
+    pub order: AccessOrder,
 }
 
 /// `atom` and `red` (PTX ISA §9.7.13).
@@ -200,6 +200,7 @@ pub(crate) struct Access {
 pub(crate) struct Atomic {
     pub address: Address,
     pub operation: AtomicOperation,
+    pub order: AccessOrder,
     pub ty: Scalar,
     /// Receives the old value; `red` has none.
     pub d: Option<Row>,

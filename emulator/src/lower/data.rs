@@ -4,6 +4,7 @@ use super::scope::{Symbol, clock};
 use super::{Instr, Lowering, Result, error, spelling, unknown, unsupported};
 use crate::alu::{self, Form};
 use crate::memory::window;
+use crate::observer::AccessOrder;
 use crate::program::*;
 use crate::registers::Rows;
 use crate::syntax::Operand;
@@ -14,7 +15,6 @@ fn is_hint(modifier: &str) -> bool {
     matches!(
         modifier,
         "weak"
-            | "mmio"
             | "cta"
             | "cluster"
             | "gpu"
@@ -50,15 +50,15 @@ impl<'m> Lowering<'_, 'm> {
         let mut space = Space::Generic;
         let mut vector = 1;
         let mut ty = None;
-        let mut ordered = false;
+        let mut order = AccessOrder::Weak;
         for modifier in &instruction.modifiers {
             match modifier.as_str() {
                 "v2" => vector = 2,
                 "v4" => vector = 4,
                 "v8" => vector = 8,
-                // Every access of the emulator is as strong as these.
-                "volatile" | "relaxed" => {}
-                "acquire" | "release" => ordered = true,
+                "volatile" => order = AccessOrder::Volatile,
+                "relaxed" | "mmio" => order = AccessOrder::Relaxed,
+                "acquire" | "release" => order = AccessOrder::AcquireRelease,
                 word if is_hint(word) => {}
                 word => {
                     if let Some(found) = Space::parse(word) {
@@ -133,7 +133,7 @@ impl<'m> Lowering<'_, 'm> {
             element_bytes: ty.bytes() as u8,
             signed: ty.is_signed(),
             registers: registers.into(),
-            ordered,
+            order,
         });
         self.emit_plain(
             instruction,
@@ -203,10 +203,12 @@ impl<'m> Lowering<'_, 'm> {
         let line = instruction.line;
         let mut space = Space::Generic;
         let mut operation = None;
+        let mut order = AccessOrder::Relaxed;
         let mut ty = None;
         for modifier in &instruction.modifiers {
             match modifier.as_str() {
-                "relaxed" | "acquire" | "release" | "acq_rel" | "noftz" => {}
+                "relaxed" | "noftz" => {}
+                "acquire" | "release" | "acq_rel" => order = AccessOrder::AcquireRelease,
                 word if is_hint(word) => {}
                 word => {
                     let found = match word {
@@ -289,6 +291,7 @@ impl<'m> Lowering<'_, 'm> {
             Op::Atomic(Box::new(Atomic {
                 address,
                 operation,
+                order,
                 ty,
                 d,
                 b,

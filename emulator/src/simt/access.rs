@@ -6,7 +6,7 @@ use super::block::Block;
 use super::warp::Fragment;
 use crate::error::Fault;
 use crate::memory::{Region, Width, window};
-use crate::observer::{AccessEvent, AccessKind, Observer};
+use crate::observer::{AccessEvent, AccessKind, AccessOrder, Observer};
 use crate::program::*;
 use crate::registers::{FULL, LANES, Registers, each_lane};
 use crate::types::{Scalar, Space};
@@ -200,7 +200,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         );
         let first = lanes.trailing_zeros() as usize;
         let place = access.address.place;
-        if access.ordered {
+        if access.order == AccessOrder::AcquireRelease {
             fence(Ordering::SeqCst);
         }
         let (space, base) = if let Some((region, space)) = self.candidate(place, addresses[first])
@@ -222,8 +222,10 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         if O::ACCESSES {
             let addresses = addresses.map(|address| address.wrapping_sub(base));
             self.observer.access(AccessEvent {
+                warp: warp as u32,
                 line,
                 kind: AccessKind::Load,
+                order: access.order,
                 space,
                 bytes: bytes as u32,
                 lanes,
@@ -275,7 +277,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                 }
             }
         }
-        self.report(&seen, AccessKind::Load, bytes as u32, line);
+        self.report(warp, line, AccessKind::Load, access.order, bytes, &seen);
         Ok(())
     }
 
@@ -312,14 +314,16 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         } else {
             return self.store_by_lane(warp, fragment, access, &addresses, lanes, line);
         };
-        if access.ordered {
+        if access.order == AccessOrder::AcquireRelease {
             fence(Ordering::SeqCst);
         }
         if O::ACCESSES {
             let addresses = addresses.map(|address| address.wrapping_sub(base));
             self.observer.access(AccessEvent {
+                warp: warp as u32,
                 line,
                 kind: AccessKind::Store,
+                order: access.order,
                 space,
                 bytes: bytes as u32,
                 lanes,
@@ -364,10 +368,10 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                 store_one(&target.region, offset, access.element_bytes, value);
             }
         }
-        if access.ordered {
+        if access.order == AccessOrder::AcquireRelease {
             fence(Ordering::SeqCst);
         }
-        self.report(&seen, AccessKind::Store, bytes as u32, line);
+        self.report(warp, line, AccessKind::Store, access.order, bytes, &seen);
         Ok(())
     }
 
@@ -422,12 +426,20 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                 None => {}
             }
         }
-        self.report(&seen, AccessKind::Atomic, bytes as u32, line);
+        self.report(warp, line, AccessKind::Atomic, atomic.order, bytes, &seen);
         Ok(())
     }
 
     /// Tells the observer of an access that went lane by lane, one event per space.
-    fn report(&mut self, seen: &Seen, kind: AccessKind, bytes: u32, line: u32) {
+    fn report(
+        &mut self,
+        warp: usize,
+        line: u32,
+        kind: AccessKind,
+        order: AccessOrder,
+        bytes: u64,
+        seen: &Seen,
+    ) {
         if !O::ACCESSES {
             return;
         }
@@ -435,10 +447,12 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
             let lanes = seen.lanes[space as usize];
             if lanes != 0 {
                 self.observer.access(AccessEvent {
+                    warp: warp as u32,
                     line,
                     kind,
+                    order,
                     space,
-                    bytes,
+                    bytes: bytes as u32,
                     lanes,
                     addresses: &seen.addresses,
                 });

@@ -4,12 +4,12 @@ use super::access::Faulty;
 use super::block::{BARRIERS, Block, thread_index};
 use super::warp::{Fragment, State};
 use crate::error::{Fault, Trap};
-use crate::observer::{BarrierEvent, Observer};
+use crate::observer::{BarrierEvent, Observer, ReleaseEvent};
 use crate::program::*;
 use crate::registers::{LANES, each_lane};
 
 /// One barrier.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct BarrierState {
     /// Threads that have arrived.
     arrived: u32,
@@ -17,6 +17,8 @@ pub(super) struct BarrierState {
     expected: u32,
     /// Of the arrived threads, those whose predicate holds.
     holds: u32,
+    /// Who arrived: warps with their lanes.
+    who: Vec<(u32, u32)>,
 }
 
 impl<O: Observer> Block<'_, '_, O> {
@@ -51,22 +53,24 @@ impl<O: Observer> Block<'_, '_, O> {
                 "a barrier for {expected} threads, which is no multiple of the warp size"
             ));
         }
-        let (predicate, is_and) = match barrier.kind {
-            BarrierKind::Sync | BarrierKind::Arrive => (None, false),
-            BarrierKind::Count { predicate, .. } | BarrierKind::Or { predicate, .. } => {
-                (Some(predicate), false)
-            }
-            BarrierKind::And { predicate, .. } => (Some(predicate), true),
+        let predicate = match barrier.kind {
+            BarrierKind::Sync | BarrierKind::Arrive => None,
+            BarrierKind::Count { predicate, .. }
+            | BarrierKind::Or { predicate, .. }
+            | BarrierKind::And { predicate, .. } => Some(predicate),
         };
         let holds = predicate.map_or(0, |code| {
             let bits = registers.predicates[(code >> 1) as usize];
             (fragment.lanes & if code & 1 == 1 { !bits } else { bits }).count_ones()
         });
+        let warp = &self.warps[number];
         self.observer.barrier(BarrierEvent {
+            warp: number as u32,
             line,
             lanes: fragment.lanes,
+            live: warp.live,
+            barrier: id,
         });
-        let warp = &self.warps[number];
         // With an explicit count a warp counts as 32 threads, even the last one of a block that is not full.
         let arriving = if barrier.count.is_some()
             && fragment.lanes == warp.live
@@ -87,7 +91,7 @@ impl<O: Observer> Block<'_, '_, O> {
         state.expected = expected;
         state.arrived += arriving;
         state.holds += holds;
-        debug_assert!(!is_and || holds <= arriving);
+        state.who.push((number as u32, fragment.lanes));
         if state.arrived > expected {
             let message = format!(
                 "barrier {id} for {expected} threads is reached by {}",
@@ -111,7 +115,17 @@ impl<O: Observer> Block<'_, '_, O> {
 
     /// All have arrived: everybody goes on, with the result of a reducing barrier.
     fn release(&mut self, number: usize, first: u32, id: u32) -> Faulty<()> {
-        let BarrierState { arrived, holds, .. } = std::mem::take(&mut self.barriers[id as usize]);
+        let state = &mut self.barriers[id as usize];
+        let (arrived, holds) = (state.arrived, state.holds);
+        self.observer.release(ReleaseEvent {
+            barrier: id,
+            arrived: &state.who,
+        });
+        state.who.clear();
+        *state = BarrierState {
+            who: std::mem::take(&mut state.who),
+            ..BarrierState::default()
+        };
         let program = self.program;
         for warp in 0..self.warps.len() {
             let mut place: Option<u32> = None;
@@ -187,7 +201,7 @@ impl<O: Observer> Block<'_, '_, O> {
         let State::AtBarrier(barrier) = fragment.state else {
             unreachable!("found by its state")
         };
-        let state = self.barriers[barrier as usize];
+        let state = &self.barriers[barrier as usize];
         let missing = self.missing(barrier);
         let lane = fragment.lanes.trailing_zeros();
         let fault = Fault::BarrierNeverCompleted {

@@ -8,7 +8,7 @@ use super::barrier::BarrierState;
 use super::warp::{Fragment, Frame, NONE, State, Warp};
 use crate::error::{Fault, Trap};
 use crate::memory::{Memory, Region};
-use crate::observer::{BranchEvent, InstructionEvent, Observer};
+use crate::observer::{BlockEvent, BranchEvent, InstructionEvent, Observer};
 use crate::program::*;
 use crate::registers::{LANES, Registers, each_lane};
 
@@ -125,6 +125,11 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         self.executed = 0;
         self.next_warp = 0;
         self.barriers = Default::default();
+        self.observer.block(BlockEvent {
+            index,
+            shape: self.shape.block,
+            shared_bytes: self.shared_bytes,
+        });
         for word in &mut self.shared {
             *word.get_mut() = 0;
         }
@@ -325,7 +330,12 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                     fragment.lanes & if guard & 1 == 1 { !bits } else { bits }
                 }
             };
-            self.observer.instruction(InstructionEvent { line, lanes });
+            self.observer.instruction(InstructionEvent {
+                warp: number as u32,
+                line,
+                lanes,
+                live: warp.live,
+            });
             if let Op::Alu {
                 execute,
                 rows,
@@ -343,6 +353,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                 let rest = fragment.lanes & !lanes;
                 if instruction.guard != 0 {
                     self.observer.branch(BranchEvent {
+                        warp: number as u32,
                         line,
                         taken: lanes,
                         not_taken: rest,
@@ -415,6 +426,12 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                     Ok(())
                 }
                 Op::Fence => {
+                    self.observer.fence(InstructionEvent {
+                        warp: number as u32,
+                        line,
+                        lanes,
+                        live: warp.live,
+                    });
                     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
                     Ok(())
                 }
@@ -461,7 +478,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                     }
                 }
                 Op::Collective(collective) => {
-                    match self.collective_alone(number, &fragment, collective, lanes) {
+                    match self.collective_alone(number, &fragment, collective, lanes, line) {
                         Ok(true) => Ok(()),
                         Ok(false) => {
                             let rest = fragment.lanes & !lanes;
@@ -561,6 +578,12 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
 
     fn exit(&mut self, number: usize, fragment: &Fragment, lanes: u32, line: u32) {
         let warp = &mut self.warps[number];
+        self.observer.exit(InstructionEvent {
+            warp: number as u32,
+            line,
+            lanes,
+            live: warp.live,
+        });
         warp.live &= !lanes;
         warp.last_exit = Some((lanes.trailing_zeros(), line));
         warp.leave(fragment.meeting, lanes, NONE);

@@ -7,7 +7,7 @@ use super::access::{Faulty, combine};
 use super::block::{Block, thread_index};
 use super::warp::{Fragment, State, Warp};
 use crate::error::{Fault, Trap};
-use crate::observer::Observer;
+use crate::observer::{CollectiveEvent, Observer};
 use crate::program::*;
 use crate::registers::{LANES, Registers, each_lane};
 
@@ -19,6 +19,7 @@ impl<O: Observer> Block<'_, '_, O> {
         fragment: &Fragment,
         collective: &Collective,
         lanes: u32,
+        line: u32,
     ) -> Faulty<bool> {
         let warp = &mut self.warps[number];
         let live = warp.live;
@@ -28,6 +29,12 @@ impl<O: Observer> Block<'_, '_, O> {
         each_lane(lanes, |lane| all_here &= members[lane] & live & !lanes == 0);
         if all_here {
             execute(&mut [(registers, lanes)], &collective.kind, &members, lanes);
+            self.observer.collective(CollectiveEvent {
+                warp: number as u32,
+                line,
+                lanes,
+                is_barrier: collective.kind == CollectiveKind::Barrier,
+            });
         }
         Ok(all_here)
     }
@@ -108,6 +115,12 @@ impl<O: Observer> Block<'_, '_, O> {
             return Ok(());
         }
         execute_gathered(warp, &here, &collective.kind, &members, complete);
+        self.observer.collective(CollectiveEvent {
+            warp: number as u32,
+            line: program.functions[code as usize].lines[pc as usize],
+            lanes: complete,
+            is_barrier: collective.kind == CollectiveKind::Barrier,
+        });
         warp.fragments.retain(|fragment| {
             fragment.state != State::AtCollective || fragment.lanes & complete == 0
         });
