@@ -303,7 +303,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         let mut code =
             &program.functions[self.warps[number].frames[fragment.frame as usize].code as usize];
         let mut stop = self.warps[number].stop_of(&fragment);
-        let mut left = turn;
+        let (mut done, mut limit) = (0, turn);
         let result = loop {
             if fragment.pc == stop {
                 match self.warps[number].arrive(fragment.meeting, fragment.lanes) {
@@ -314,10 +314,10 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                 stop = self.warps[number].stop_of(&fragment);
                 continue;
             }
-            if left == 0 {
+            if done == limit {
                 break Turn::Paused(fragment);
             }
-            left -= 1;
+            done += 1;
             let pc = fragment.pc as usize;
             let instruction = &code.instructions[pc];
             let line = code.lines[pc];
@@ -375,7 +375,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                     fragment.lanes = rest;
                     fragment.pc += 1;
                     stop = self.warps[number].stop_of(&fragment);
-                    left = left.min(FRAGMENT_TURN);
+                    limit = limit.min(done + FRAGMENT_TURN);
                 }
                 continue;
             }
@@ -415,7 +415,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                 }
                 Op::Clock { d, wide, clock } => {
                     let value =
-                        read_clock(*clock, warp.executed + (turn - left), self.shape.started);
+                        read_clock(*clock, warp.executed + done, self.shape.started);
                     each_lane(lanes, |lane| {
                         if *wide {
                             registers.wide[*d as usize][lane] = value;
@@ -504,9 +504,8 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
             }
             fragment.pc += 1;
         };
-        let executed = turn.saturating_sub(left);
-        self.executed += executed;
-        self.warps[number].executed += executed;
+        self.executed += done;
+        self.warps[number].executed += done;
         Ok(result)
     }
 
