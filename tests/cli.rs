@@ -5,6 +5,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use warpfold_kernels::catalogue::{LESSONS, Part};
 
 const NILE_SUM: i32 = 91_935;
 
@@ -302,7 +303,8 @@ mod ladder {
         assert_eq!(climb["on_gpu"], false);
         assert_eq!(climb["cpu_references"].as_array().map(Vec::len), Some(2));
         let steps = climb["steps"].as_array().expect("steps");
-        assert_eq!(steps.len(), warpfold_kernels::catalogue::LESSONS.len());
+        let ladder = LESSONS.iter().filter(|lesson| lesson.part == Part::Ladder);
+        assert_eq!(steps.len(), ladder.count());
         for step in steps {
             let figures = &step["figures"];
             assert_eq!(figures["is_right"], true, "{step}");
@@ -329,7 +331,9 @@ mod ladder {
             let climb = json_of(&[
                 "ladder", "-n", "100", "--device", "emulator", "--seed", seed,
             ]);
-            climb["steps"][0]["figures"]["sum"].as_i64().expect("a sum")
+            climb["steps"][0]["figures"]["result"]
+                .as_i64()
+                .expect("a sum")
         };
         assert_eq!(sum("1"), sum("1"));
         assert_ne!(sum("1"), sum("2"));
@@ -355,7 +359,24 @@ mod lessons {
     fn the_table_and_the_json_list_the_catalogue() {
         let table = output_of(&["lessons"]);
         let json = json_of(&["lessons"]);
-        for lesson in warpfold_kernels::catalogue::LESSONS {
+        for heading in ["The CPU references", "The ladder", "Operators and types"] {
+            assert_eq!(
+                table.lines().filter(|line| *line == heading).count(),
+                1,
+                "{heading} in {table}"
+            );
+        }
+        let of_f32 = json["lessons"]
+            .as_array()
+            .expect("lessons")
+            .iter()
+            .find(|row| row["element_type"] == "f32")
+            .expect("a lesson of f32");
+        assert_eq!(
+            (&of_f32["part"], &of_f32["operator"]),
+            (&"Operators and types".into(), &"sum".into())
+        );
+        for lesson in LESSONS {
             assert!(table.contains(lesson.id), "{}", lesson.id);
             let listed = json["lessons"]
                 .as_array()
@@ -385,15 +406,48 @@ mod run {
             (&"unroll4".into(), &true.into())
         );
         assert_eq!(json["grid"], 40);
-        assert_eq!(json["sum"], json["expected"]);
+        assert_eq!(json["result"], json["expected"]);
+        assert_eq!(json["tolerance"], Value::Null);
+    }
+
+    #[test]
+    fn a_lesson_of_floats_is_verified_to_within_rounding() {
+        let arguments = [
+            "run",
+            "shuffle_sum_f32",
+            "-n",
+            "10_000",
+            "--device=emulator",
+        ];
+        let output = output_of(&arguments);
+        assert!(
+            output.contains("Operators and types, step 1 · shuffle_sum_f32")
+                && output.contains("n = 10,000 random f32 (39.06 KiB")
+                && output.contains("rounding allowed"),
+            "{output}"
+        );
+        let json = json_of(&[&arguments[..], &["--type", "f32", "--op", "sum"]].concat());
+        assert_eq!(
+            (&json["element_type"], &json["is_right"]),
+            (&"f32".into(), &true.into())
+        );
+        let number = |key: &str| json[key].as_f64().expect("a number");
+        assert_ne!(number("expected"), 0.0);
+        assert!((number("result") - number("expected")).abs() <= number("tolerance"));
+        assert!(number("tolerance") < 0.01, "{json}");
     }
 
     #[test]
     fn the_sum_of_nothing_is_0() {
         let json = json_of(&["run", "shuffle", "-n", "0", "--device", "emulator"]);
         assert_eq!(
-            (&json["sum"], &json["grid"], &json["is_right"]),
+            (&json["result"], &json["grid"], &json["is_right"]),
             (&0.into(), &0.into(), &true.into())
+        );
+        let json = json_of(&["run", "shuffle_sum_f32", "-n", "0", "--device", "emulator"]);
+        assert_eq!(
+            (&json["result"], &json["grid"], &json["is_right"]),
+            (&0.0.into(), &0.into(), &true.into())
         );
     }
 
@@ -417,15 +471,23 @@ mod run {
 
     #[test]
     fn what_is_not_there_is_refused_with_the_nearest_that_is() {
-        refuses(&["run", "neighboured"], "did you mean 'neighbored'?");
-        refuses(&["run", "zzz"], "there are: cpu_sequential,");
+        refuses(&["run", "neighboured"], "did you mean `neighbored`?");
+        refuses(&["run", "zzz"], "there are: `cpu_sequential`,");
         refuses(
             &["run", "shuffle", "--type", "f32"],
-            "no lesson is built for the sum of f32 values",
+            "`shuffle` is built for the sum of i32 values, not for the sum of f32 values; `shuffle_sum_f32` is",
         );
         refuses(
             &["run", "shuffle", "--op", "max"],
-            "no lesson is built for the max of i32 values",
+            "not for the max of i32 values; no lesson is",
+        );
+        refuses(
+            &["run", "shuffle_sum_f32", "--type", "f64"],
+            "not for the sum of f64 values; no lesson is",
+        );
+        refuses(
+            &["run", "cpu_parallel", "--type", "f32"],
+            "`cpu_parallel` is built for the sum of i32 values",
         );
         refuses(
             &["run", "shuffle", "--type", "int"],
@@ -452,7 +514,7 @@ mod ptx {
 
     #[test]
     fn what_is_not_built_is_refused() {
-        refuses(&["ptx", "shufle"], "did you mean 'shuffle'?");
+        refuses(&["ptx", "shufle"], "did you mean `shuffle`?");
         refuses(
             &["ptx", "cpu_parallel"],
             "there is no PTX of 'cpu_parallel'",
@@ -542,22 +604,134 @@ mod reduce {
         let file = scratch.file("empty.bin", &[]);
         assert_eq!(sum_of(&[&file, "--type", "i32"])["result"], 0);
         assert_eq!(sum_of(&[&scratch.file("empty.csv", b"")])["result"], 0);
+        let npy = scratch.file("empty.npy", &npy("<f4", 0, &[]));
+        for arguments in [&[&*file, "--type", "f32"][..], &[&npy]] {
+            let json = sum_of(arguments);
+            assert_eq!(
+                (&json["result"], &json["is_right"]),
+                (&0.0.into(), &true.into())
+            );
+        }
+    }
+
+    /// A .npy file of one dimension.
+    fn npy(descriptor: &str, length: usize, bytes: &[u8]) -> Vec<u8> {
+        let header =
+            format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': ({length},)}}\n");
+        let header_length = u16::try_from(header.len())
+            .expect("it is short")
+            .to_le_bytes();
+        [
+            b"\x93NUMPY\x01\x00",
+            &header_length[..],
+            header.as_bytes(),
+            bytes,
+        ]
+        .concat()
+    }
+
+    /// A file of little-endian f32 values.
+    fn floats(scratch: &Scratch, values: &[f32]) -> String {
+        let bytes: Vec<u8> = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        scratch.file("floats.bin", &bytes)
+    }
+
+    #[test]
+    fn floats_add_up_to_numpys_sum_but_for_rounding() {
+        // NumPy 2.4.6: v = ((np.arange(10_000) * 7919) % 10_007).astype(np.float32) / np.float32(100) - np.float32(37);
+        // v.sum(dtype=np.float64), np.abs(v).sum(dtype=np.float64)
+        const NUMPY_SUM: f64 = 130_365.780_004_501_34;
+        const NUMPY_MAGNITUDE: f64 = 267_181.620_004_653_93;
+        // 8 additions by a thread, 9 by the tree of 512 threads, and the last of all.
+        let tolerance = 18.0 * 2_f64.powi(-24) * NUMPY_MAGNITUDE;
+        let values: Vec<f32> = (0..10_000)
+            .map(|index| (index * 7919 % 10_007) as f32 / 100.0 - 37.0)
+            .collect();
+        let scratch = Scratch::new();
+        let bin = floats(&scratch, &values);
+        let bytes = std::fs::read(&bin).expect("the file was written");
+        let npy = scratch.file("floats.npy", &npy("<f4", values.len(), &bytes));
+        let rows: String = values.iter().map(|value| format!("x,{value}\n")).collect();
+        let csv = scratch.file("floats.csv", format!("name,value\n{rows}").as_bytes());
+        let results = [
+            sum_of(&[&npy]),
+            sum_of(&[&bin, "--type", "f32"]),
+            sum_of(&[&csv, "--column", "value"]),
+        ];
+        for json in &results {
+            assert_eq!(
+                (&json["n"], &json["element_type"]),
+                (&10_000.into(), &"f32".into())
+            );
+            let in_f64 = json["sum_in_f64"].as_f64().expect("the sum in f64");
+            assert!((in_f64 - NUMPY_SUM).abs() < 1e-9, "{json}");
+            let result = json["result"].as_f64().expect("a sum");
+            assert!((result - NUMPY_SUM).abs() <= tolerance, "{json}");
+            assert_eq!(json["result"], results[0]["result"], "always the same");
+            assert_eq!(
+                (&json["overflowed"], &json["is_right"]),
+                (&false.into(), &true.into())
+            );
+        }
+        assert_eq!(
+            sum_of(&[&data("nile.csv"), "--column=1", "--type=f32"])["result"],
+            f64::from(NILE_SUM)
+        );
+    }
+
+    #[test]
+    fn infinities_and_nan_come_through() {
+        let scratch = Scratch::new();
+        for (cells, expected) in [
+            ("1.5\ninf\n2\n", "inf"),
+            ("1.5\n-inf\n2\n", "-inf"),
+            ("1.5\nNaN\n2\n", "NaN"),
+            ("1.5\ninf\n-inf\n", "NaN"),
+        ] {
+            let csv = scratch.file("special.csv", cells.as_bytes());
+            let json = sum_of(&[&csv]);
+            assert_eq!(json["result"], expected, "{cells}");
+            assert_eq!(
+                (&json["overflowed"], &json["is_right"]),
+                (&false.into(), &true.into()),
+                "{cells}"
+            );
+        }
+        let file = floats(&scratch, &[-0.0; 1000]);
+        let output = output_of(&["reduce", &file, "--type=f32", "--device=emulator"]);
+        assert!(output.contains("sum = -0.0"), "{output}");
+    }
+
+    #[test]
+    fn a_float_overflow_is_reported_with_the_sum_in_f64() {
+        let scratch = Scratch::new();
+        let file = floats(&scratch, &[f32::MAX, 1.0, f32::MAX]);
+        let json = sum_of(&[&file, "--type", "f32"]);
+        assert_eq!(
+            (&json["result"], &json["overflowed"], &json["is_right"]),
+            (&"inf".into(), &true.into(), &true.into())
+        );
+        let output = output_of(&["reduce", &file, "--type=f32", "--device=emulator"]);
+        assert!(
+            output.contains("sum = inf") && output.contains("in f64 the sum is 6.80564693"),
+            "{output}"
+        );
     }
 
     #[test]
     fn bad_input_is_one_sentence_with_status_2() {
         let scratch = Scratch::new();
+        let doubles = scratch.file("doubles.npy", &npy("<f8", 1, &[0; 8]));
+        let single = floats(&scratch, &[1.0]);
+        let large = scratch.file("large.csv", b"1.5\n1e39\n");
         let text = scratch.file("notes.txt", b"hello");
         let bin = scratch.file("odd.bin", &[0; 7]);
         let csv = scratch.file("words.csv", b"a,b\n1,2\n3,four\n5,\n");
         let fake = scratch.file("fake.npy", b"PK");
-        let narrow = "{'descr': '<i2', 'fortran_order': False, 'shape': (0,)}";
-        let magic = [
-            b"\x93NUMPY\x01\x00",
-            &(narrow.len() as u16).to_le_bytes()[..],
-        ]
-        .concat();
-        let narrow = scratch.file("narrow.npy", &[&magic, narrow.as_bytes()].concat());
+        let narrow = scratch.file("narrow.npy", &npy("<i2", 0, &[]));
         let nile = data("nile.npy");
         let truncated = scratch.file("cut.npy", &std::fs::read(&nile).expect("the data")[..300]);
         for (arguments, culprit) in [
@@ -585,6 +759,13 @@ mod reduce {
                 &[&nile, "--op", "max"],
                 "there is no kernel for the max of i32 values",
             ),
+            (
+                &[&single, "--type", "f32", "--op", "mean"],
+                "no kernel for the mean of f32 values; there is one for the sum of i32, the sum of f32",
+            ),
+            (&[&doubles], "no kernel for the sum of f64 values"),
+            (&[&doubles, "--type", "f32"], "holds f64 values, not f32"),
+            (&[&large], "line 2: '1e39' is not a value of type f32"),
             (&[&nile, "--op", "median"], "'median' is not an operator"),
             (
                 &[&data("nile.csv"), "--column", "1", "--type", "u64"],
@@ -853,7 +1034,7 @@ mod emulate {
                 "--block",
                 "1",
             ],
-            "did you mean 'scale'?",
+            "did you mean `scale`?",
         );
     }
 }

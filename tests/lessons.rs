@@ -1,39 +1,50 @@
-//! Every lesson, with every block size, on inputs of every awkward length, against the CPU reference: on the emulator,
-//! and on the first GPU where there is one. Without a GPU its half is counted as ignored.
+//! Every lesson, with every block size, on inputs of every awkward length, against the CPU: on the emulator, and on the
+//! first GPU where there is one. Without a GPU its half is counted as ignored.
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::{Arguments, Failed, Trial};
 use proptest::prelude::*;
+use proptest::strategy::BoxedStrategy;
 use proptest::test_runner::{Config, TestRunner};
 use warpfold::device::{Device, DeviceChoice, Module};
+use warpfold::lesson::{self, LessonError, LessonRun};
+use warpfold::partials::Measured;
 use warpfold::ptx::PtxSet;
-use warpfold::{lesson, random};
-use warpfold_kernels::catalogue::{BLOCK_SIZES, Entries, LESSONS, Lesson};
+use warpfold::random;
+use warpfold::reducible::Reducible;
+use warpfold_kernels::catalogue::{BLOCK_SIZES, ElementType, Entries, LESSONS, Lesson, find};
 
 fn main() {
     let arguments = Arguments::from_args();
     let has_gpu = Device::open(&DeviceChoice::Gpu(0)).is_ok();
-    let mut trials = vec![Trial::test("emulator::a_wrong_kernel_is_found_out", || {
-        a_wrong_kernel_is_found_out();
-        Ok(())
-    })];
+    let mut trials = vec![
+        Trial::test("emulator::a_wrong_kernel_is_found_out", || {
+            a_wrong_kernel_is_found_out();
+            Ok(())
+        }),
+        Trial::test("emulator::a_lesson_takes_its_own_type_only", || {
+            a_lesson_takes_its_own_type_only();
+            Ok(())
+        }),
+        Trial::test("emulator::a_generic_body_costs_nothing", || {
+            a_generic_body_costs_nothing();
+            Ok(())
+        }),
+    ];
     for lesson in LESSONS {
         for (machine, choice) in [
             ("emulator", DeviceChoice::Emulator),
             ("gpu", DeviceChoice::Gpu(0)),
         ] {
+            let lesson_trials = match lesson.element_type {
+                ElementType::I32 => trials_of::<i32>(machine, choice, lesson),
+                ElementType::F32 => trials_of::<f32>(machine, choice, lesson),
+            };
             let is_ignored = choice != DeviceChoice::Emulator && !has_gpu;
-            for block in BLOCK_SIZES {
-                let name = format!("{machine}::{}::block_{block}", lesson.id);
-                let trial = Trial::test(name, move || {
-                    awkward_lengths(choice, lesson, block);
-                    Ok(())
-                });
-                trials.push(trial.with_ignored_flag(is_ignored));
-            }
-            let trial = Trial::test(format!("{machine}::{}::any_input", lesson.id), move || {
-                any_input(choice, lesson)
-            });
-            trials.push(trial.with_ignored_flag(is_ignored));
+            trials.extend(
+                lesson_trials
+                    .into_iter()
+                    .map(|trial| trial.with_ignored_flag(is_ignored)),
+            );
         }
     }
     if !has_gpu {
@@ -42,20 +53,143 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// The lesson must give the CPU's sum. The input buffer has exactly as many elements as the kernel is told and the
+/// One trial for each block size, one for any input, and those that only the type has.
+fn trials_of<T: Tested>(
+    machine: &str,
+    choice: DeviceChoice,
+    lesson: &'static Lesson,
+) -> Vec<Trial> {
+    let mut trials: Vec<Trial> = BLOCK_SIZES
+        .into_iter()
+        .map(|block| {
+            let name = format!("{machine}::{}::block_{block}", lesson.id);
+            Trial::test(name, move || {
+                awkward_lengths::<T>(choice, lesson, block);
+                Ok(())
+            })
+        })
+        .collect();
+    let name = format!("{machine}::{}::any_input", lesson.id);
+    trials.push(Trial::test(name, move || any_input::<T>(choice, lesson)));
+    let name = format!("{machine}::{}::special_values", lesson.id);
+    trials.push(Trial::test(name, move || {
+        special_values::<T>(choice, lesson);
+        Ok(())
+    }));
+    trials
+}
+
+/// What a type brings to its tests.
+trait Tested: Reducible {
+    /// Values of the type, as different as they come.
+    fn any_values() -> BoxedStrategy<Vec<Self>>;
+
+    /// Values that need a test of their own, wherever among others they stand.
+    fn special_values() -> Vec<Self>;
+
+    /// Judges a result once more, without the oracle that the lesson was judged by.
+    #[track_caller]
+    fn check_again(run: &LessonRun<Self>, block: u32, values: &[Self]);
+}
+
+impl Tested for i32 {
+    fn any_values() -> BoxedStrategy<Vec<Self>> {
+        prop::collection::vec(any::<i32>(), 0..20_000).boxed()
+    }
+
+    fn special_values() -> Vec<Self> {
+        vec![i32::MAX, i32::MIN]
+    }
+
+    fn check_again(run: &LessonRun<Self>, _block: u32, values: &[Self]) {
+        let wrapped = values
+            .iter()
+            .fold(0, |sum: i32, value| sum.wrapping_add(*value));
+        assert_eq!(run.result, wrapped);
+    }
+}
+
+impl Tested for f32 {
+    fn any_values() -> BoxedStrategy<Vec<Self>> {
+        let values_of = |value: BoxedStrategy<f32>| prop::collection::vec(value, 0..20_000);
+        prop_oneof![
+            // Values that round, values of any exponent, and values with infinities and NaN among them.
+            values_of((-1e3_f32..1e3).boxed()),
+            values_of(any::<f32>().boxed()),
+            values_of(prop_oneof![9999 => -1.0_f32..1.0, 1 => prop::num::f32::ANY].boxed()),
+        ]
+        .boxed()
+    }
+
+    fn special_values() -> Vec<Self> {
+        vec![
+            f32::NAN,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::MAX,
+            f32::from_bits(1),
+            -0.0,
+        ]
+    }
+
+    /// The additions of step 9 in their order must give the same sum, to the last bit.
+    fn check_again(run: &LessonRun<Self>, block: u32, values: &[Self]) {
+        let partials = values
+            .chunks(8 * block as usize)
+            .map(|tile| f64::from(tile_sum(tile, block as usize)));
+        let sum = partials.reduce(|sum, partial| sum + partial).unwrap_or(0.0) as f32;
+        assert!(
+            run.result.to_bits() == sum.to_bits() || run.result.is_nan() && sum.is_nan(),
+            "{} and not {sum} as by the same tree",
+            run.result
+        );
+    }
+}
+
+/// The sum of a tile by the tree of step 9.
+fn tile_sum(tile: &[f32], block: usize) -> f32 {
+    let thread_sums: Vec<f32> = (0..block)
+        .map(|thread| {
+            let mine: Vec<f32> = tile.iter().skip(thread).step_by(block).copied().collect();
+            match mine[..] {
+                [a0, a1, a2, a3, a4, a5, a6, a7] if tile.len() == 8 * block => {
+                    (a0 + a1 + a2 + a3) + (a4 + a5 + a6 + a7)
+                }
+                _ => mine.iter().fold(-0.0, |sum, value| sum + value),
+            }
+        })
+        .collect();
+    let warp_sums: Vec<f32> = thread_sums.chunks(32).map(warp_sum).collect();
+    warp_sum(&warp_sums)
+}
+
+/// The sum of up to 32 values by shuffles.
+fn warp_sum(values: &[f32]) -> f32 {
+    let mut lanes = [-0.0; 32];
+    lanes[..values.len()].copy_from_slice(values);
+    for delta in [16, 8, 4, 2, 1] {
+        for lane in 0..delta {
+            lanes[lane] += lanes[lane + delta];
+        }
+    }
+    lanes[0]
+}
+
+/// The lesson must give the CPU's result. The input buffer has exactly as many elements as the kernel is told and the
 /// other exactly one per block, so on the emulator a kernel that strays by one element is a fault.
 #[track_caller]
-fn check(device: &Device, kernels: &Module, lesson: &Lesson, block: u32, values: &[i32]) {
-    let n = values.len();
+fn check<T: Tested>(device: &Device, kernels: &Module, lesson: &Lesson, block: u32, values: &[T]) {
+    let place = format!("{}, block {block}, n {}", lesson.id, values.len());
     let run = lesson::run(device, kernels, lesson, block, values, None)
-        .unwrap_or_else(|error| panic!("{}, block {block}, n {n}: {error}", lesson.id));
-    assert_eq!(run.sum, run.expected, "{}, block {block}, n {n}", lesson.id);
-    assert_eq!(
-        run.expected,
-        values
-            .iter()
-            .fold(0, |sum: i32, value| sum.wrapping_add(*value))
+        .unwrap_or_else(|error| panic!("{place}: {error}"));
+    assert!(
+        run.is_right(),
+        "{place}: {:?} instead of {}, to within {:?}",
+        run.result,
+        run.expected(),
+        run.tolerance()
     );
+    T::check_again(&run, block, values);
 }
 
 fn open(choice: DeviceChoice) -> (Device, Module) {
@@ -68,7 +202,7 @@ fn open(choice: DeviceChoice) -> (Device, Module) {
     (device, kernels)
 }
 
-fn awkward_lengths(choice: DeviceChoice, lesson: &Lesson, block: u32) {
+fn awkward_lengths<T: Tested>(choice: DeviceChoice, lesson: &Lesson, block: u32) {
     let (device, kernels) = open(choice);
     let block_elements = block as usize;
     for n in [
@@ -87,18 +221,17 @@ fn awkward_lengths(choice: DeviceChoice, lesson: &Lesson, block: u32) {
         12345,
         (1 << 17) + 13,
     ] {
-        let values =
-            random::i32_values(n, u64::from(block)).expect("there is memory for the values");
+        let values = T::random(n, u64::from(block)).expect("there is memory for the values");
         check(&device, &kernels, lesson, block, &values);
     }
 }
 
 /// Any values, any length and any block size; a failure is reduced to its smallest form.
-fn any_input(choice: DeviceChoice, lesson: &Lesson) -> Result<(), libtest_mimic::Failed> {
+fn any_input<T: Tested>(choice: DeviceChoice, lesson: &Lesson) -> Result<(), Failed> {
     let (device, kernels) = open(choice);
     let inputs = (
         prop::sample::select(BLOCK_SIZES.as_slice()),
-        prop::collection::vec(any::<i32>(), 0..20_000),
+        T::any_values(),
     );
     // The file of past failures would lie beside this one; the seed in the report does the same.
     let config = Config {
@@ -114,14 +247,89 @@ fn any_input(choice: DeviceChoice, lesson: &Lesson) -> Result<(), libtest_mimic:
         .map_err(|error| error.to_string().into())
 }
 
+/// A special value in the first and the last place, in another lane, another warp and another tile than the first; then
+/// two of them, which may cancel; then nothing else.
+fn special_values<T: Tested>(choice: DeviceChoice, lesson: &Lesson) {
+    const BLOCK: u32 = 64;
+    let n = 8 * BLOCK as usize + 100;
+    let (device, kernels) = open(choice);
+    let others = T::random(n, 1).expect("there is memory for the values");
+    for special in T::special_values() {
+        for place in [0, 1, 40, 64, 8 * 64, n - 1] {
+            let mut values = others.clone();
+            values[place] = special;
+            check(&device, &kernels, lesson, BLOCK, &values);
+            for second in T::special_values() {
+                values[n / 2] = second;
+                check(&device, &kernels, lesson, BLOCK, &values);
+            }
+        }
+        check(&device, &kernels, lesson, BLOCK, &vec![special; n]);
+        check(&device, &kernels, lesson, BLOCK, &[special]);
+    }
+}
+
 /// The check itself must be able to fail: the eightfold grid of one kernel leaves half of the elements to no block of another.
 fn a_wrong_kernel_is_found_out() {
     let (device, kernels) = open(DeviceChoice::Emulator);
-    let unroll8 = warpfold_kernels::catalogue::find("unroll8").expect("unroll8 is a lesson");
+    let unroll8 = find("unroll8").expect("unroll8 is a lesson");
     let wrong = Lesson {
         entries: Entries::AnyBlock("unroll4"),
         ..*unroll8
     };
     let run = lesson::run(&device, &kernels, &wrong, 64, &[1; 4096], None).expect("it runs");
-    assert_eq!((run.sum, run.expected, run.is_right()), (2048, 4096, false));
+    assert_eq!((run.result, run.oracle.exact), (2048, 4096));
+    assert!(!run.is_right());
+    // The same of floats: the sum of so many is not taken for rounding.
+    let shuffle = find("shuffle_sum_f32").expect("shuffle_sum_f32 is a lesson");
+    let wrong = Lesson {
+        entries: Entries::AnyBlock("shuffle_sum_f32_128"),
+        ..*shuffle
+    };
+    let run = lesson::run(&device, &kernels, &wrong, 64, &[1.0_f32; 400], None).expect("it runs");
+    assert!(!run.is_right(), "{}", run.result);
+}
+
+/// A kernel would take the bits of any type for its own.
+fn a_lesson_takes_its_own_type_only() {
+    let (device, kernels) = open(DeviceChoice::Emulator);
+    let lesson = find("shuffle").expect("shuffle is a lesson");
+    let error = lesson::run(&device, &kernels, lesson, 64, &[1.0_f32; 10], None).unwrap_err();
+    assert!(matches!(error, LessonError::ElementType { .. }), "{error}");
+    assert_eq!(
+        error.to_string(),
+        "`shuffle` is built for i32 elements, not for f32"
+    );
+}
+
+/// Step 9 through the generic body does what step 9 does, instruction for instruction; so does the sum of floats.
+fn a_generic_body_costs_nothing() {
+    let (device, kernels) = open(DeviceChoice::Emulator);
+    let n = 12_345;
+    let integers = random::i32_values(n, 5).expect("there is memory for the values");
+    let floats = random::f32_values(n, 5).expect("there is memory for the values");
+    for block in BLOCK_SIZES {
+        let step_9 = counters(&device, &kernels, "shuffle", block, &integers);
+        let generic = counters(&device, &kernels, "shuffle_sum_i32", block, &integers);
+        let of_floats = counters(&device, &kernels, "shuffle_sum_f32", block, &floats);
+        assert_eq!(step_9, generic, "block {block}");
+        assert_eq!(step_9, of_floats, "block {block}");
+    }
+}
+
+/// What the emulator counts of a right run.
+fn counters<T: Tested>(
+    device: &Device,
+    kernels: &Module,
+    id: &str,
+    block: u32,
+    values: &[T],
+) -> warpfold_emulator::Counters {
+    let lesson = find(id).unwrap_or_else(|| panic!("{id} is a lesson"));
+    let run = lesson::run(device, kernels, lesson, block, values, None).expect("it runs");
+    assert!(run.is_right(), "{id}");
+    match run.measured {
+        Measured::Counters { counters, .. } => counters,
+        other => panic!("the emulator counts, and gave {other:?}"),
+    }
 }

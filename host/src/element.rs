@@ -1,10 +1,13 @@
 //! Element types: the scalars that buffers hold, by the names the command line and the file readers use.
 
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
+use warpfold_kernels::catalogue;
 
 /// The type of one element of a buffer, little-endian wherever it is bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "each variant is the Rust type of that name")]
 pub enum ElementType {
     I8,
@@ -69,6 +72,15 @@ impl ElementType {
                 Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1))
             }
             Self::U8 | Self::U16 | Self::U32 | Self::U64 => Some((0, (1 << bits) - 1)),
+        }
+    }
+}
+
+impl From<catalogue::ElementType> for ElementType {
+    fn from(element_type: catalogue::ElementType) -> Self {
+        match element_type {
+            catalogue::ElementType::I32 => Self::I32,
+            catalogue::ElementType::F32 => Self::F32,
         }
     }
 }

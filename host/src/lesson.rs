@@ -1,27 +1,42 @@
-//! Running one lesson of the ladder on a device: launch, add up the partials, compare with the CPU.
+//! Running one lesson on a device: launch, put the partials together, compare with the CPU.
 
 use crate::device::{Device, DeviceError, Module, Shape, Timing};
-use crate::oracle::cpu_sequential;
+use crate::element::ElementType;
+use crate::number::Number;
+use crate::oracle::Oracle;
 use crate::partials::{Measured, PartialsLaunch};
-use warpfold_kernels::catalogue::{BLOCK_SIZES, Finish, Lesson};
+use crate::reducible::Reducible;
+use warpfold_kernels::catalogue::{BLOCK_SIZES, Finish, Geometry, Lesson};
 
 /// What came of one lesson on one input.
 #[derive(Clone, Debug)]
-pub struct LessonRun {
-    /// Number of blocks launched; 0 where there was nothing to add and nothing was launched.
+pub struct LessonRun<T: Reducible> {
+    /// Number of blocks launched; 0 where there was nothing to reduce and nothing was launched.
     pub blocks: u32,
-    /// The sum that the kernel and the host's last additions give.
-    pub sum: i32,
-    /// The sum that the CPU reference gives.
-    pub expected: i32,
+    /// What the kernel and the host's last steps give.
+    pub result: T,
+    /// What the CPU makes of the same values.
+    pub oracle: T::Oracle,
+    /// The most roundings that one value goes through, if its type rounds at all.
+    pub roundings: u32,
     /// What was measured on the way.
     pub measured: Measured,
 }
 
-impl LessonRun {
-    /// Whether the lesson gives the sum of the CPU reference.
+impl<T: Reducible> LessonRun<T> {
+    /// The right result, as exactly as the CPU knows it.
+    pub fn expected(&self) -> Number {
+        self.oracle.expected()
+    }
+
+    /// How far from it the result may be; `None` where it must be exact.
+    pub fn tolerance(&self) -> Option<f64> {
+        self.oracle.tolerance(self.roundings)
+    }
+
+    /// Whether the lesson gives the result of the CPU, but for the rounding it may have.
     pub fn is_right(&self) -> bool {
-        self.sum == self.expected
+        self.oracle.accepts(self.result, self.roundings)
     }
 }
 
@@ -30,16 +45,26 @@ impl LessonRun {
 #[non_exhaustive]
 pub enum LessonError {
     /// The lesson is not built for this block size.
-    #[error("{lesson} is not built for blocks of {block} threads; use one of {}", BLOCK_SIZES.map(|size| size.to_string()).join(", "))]
+    #[error("`{lesson}` is not built for blocks of {block} threads; use one of {}", BLOCK_SIZES.map(|size| size.to_string()).join(", "))]
     BlockSize {
         /// The lesson's id.
         lesson: &'static str,
         /// The block size asked for.
         block: u32,
     },
+    /// The lesson is not built for elements of this type.
+    #[error("`{lesson}` is built for {built_for} elements, not for {element_type}")]
+    ElementType {
+        /// The lesson's id.
+        lesson: &'static str,
+        /// The type it is built for.
+        built_for: ElementType,
+        /// The type of the elements given.
+        element_type: ElementType,
+    },
     /// More elements than a grid has blocks for.
     #[error(
-        "{n} elements are more than one launch of {lesson} takes with blocks of {block} threads; use larger blocks or fewer elements"
+        "{n} elements are more than one launch of `{lesson}` takes with blocks of {block} threads; use larger blocks or fewer elements"
     )]
     TooManyElements {
         /// The lesson's id.
@@ -54,24 +79,29 @@ pub enum LessonError {
     Device(#[from] DeviceError),
 }
 
-/// Adds up `values` by a lesson and verifies the sum.
+/// Reduces `values` by a lesson and verifies the result.
 ///
 /// On a GPU a right kernel is launched again and timed, where `timing` asks for it; on the emulator it is launched once
 /// and counted. The sum of nothing is 0, for which nothing is launched.
 ///
 /// # Errors
-/// A block size or a number of elements that the lesson does not take; a device without the memory; a kernel that faults.
-/// A wrong sum is no error: it is in the result.
-pub fn run(
+/// A block size, a type or a number of elements that the lesson does not take; a device without the memory; a kernel that
+/// faults. A wrong result is no error: it is in the run.
+pub fn run<T: Reducible>(
     device: &Device,
     module: &Module,
     lesson: &Lesson,
     block: u32,
-    values: &[i32],
+    values: &[T],
     timing: Option<Timing>,
-) -> Result<LessonRun, LessonError> {
-    // No sum that a test is likely to expect.
-    const NO_PARTIAL: i32 = 0x5eed_bad0;
+) -> Result<LessonRun<T>, LessonError> {
+    if lesson.element_type != T::ELEMENT_TYPE {
+        return Err(LessonError::ElementType {
+            lesson: lesson.id,
+            built_for: lesson.element_type.into(),
+            element_type: T::ELEMENT_TYPE.into(),
+        });
+    }
     let entry = lesson.entry(block).ok_or(LessonError::BlockSize {
         lesson: lesson.id,
         block,
@@ -83,38 +113,51 @@ pub fn run(
             block,
             n,
         })?;
-    let expected = cpu_sequential(values);
+    let mut run = LessonRun {
+        blocks,
+        result: finish(lesson, &[]),
+        oracle: T::Oracle::new(lesson.operator, values),
+        roundings: roundings(lesson, block),
+        measured: Measured::Nothing,
+    };
     if blocks == 0 {
-        return Ok(LessonRun {
-            blocks,
-            sum: 0,
-            expected,
-            measured: Measured::Nothing,
-        });
+        return Ok(run);
     }
     let kernel = module.kernel(entry)?;
     let shape = Shape::linear(blocks, block);
-    // SAFETY: every lesson of the catalogue takes (input, partials, n) over i32 and, launched with the catalogue's
-    // geometry, keeps to n elements and one partial per block; the tests hold each to it on the emulator.
-    let mut launch =
-        unsafe { PartialsLaunch::new(device, kernel, shape, values, lesson.in_place, NO_PARTIAL)? };
-    let mut measured = launch.first()?;
-    let mut sum = finish(lesson.finish, &launch.partials()?);
-    if let (Some(timing), true) = (timing, device.is_gpu() && sum == expected) {
-        measured = Measured::Times(launch.time(&timing)?);
+    // SAFETY: every lesson of the catalogue takes (input, partials, n) over its element type, which is `T`, and, launched
+    // with the catalogue's geometry, keeps to n elements and one partial per block; the tests hold each to it on the emulator.
+    let mut launch = unsafe {
+        PartialsLaunch::new(
+            device,
+            kernel,
+            shape,
+            values,
+            lesson.in_place,
+            T::NO_PARTIAL,
+        )?
+    };
+    run.measured = launch.first()?;
+    run.result = finish(lesson, &launch.partials()?);
+    if let (Some(timing), true) = (timing, device.is_gpu() && run.is_right()) {
+        run.measured = Measured::Times(launch.time(&timing)?);
         // The last of the timed launches must be right as well.
-        sum = finish(lesson.finish, &launch.partials()?);
+        run.result = finish(lesson, &launch.partials()?);
     }
-    Ok(LessonRun {
-        blocks,
-        sum,
-        expected,
-        measured,
-    })
+    Ok(run)
 }
 
-fn finish(finish: Finish, partials: &[i32]) -> i32 {
-    match finish {
-        Finish::PartialPerBlock => cpu_sequential(partials),
+fn finish<T: Reducible>(lesson: &Lesson, partials: &[T]) -> T {
+    match lesson.finish {
+        Finish::PartialPerBlock => T::finish(lesson.operator, partials),
     }
+}
+
+/// The most roundings that one value goes through: those of its thread, those of the tree, and the last one of the host,
+/// which puts the partials of floats together without rounding them.
+fn roundings(lesson: &Lesson, block: u32) -> u32 {
+    let Geometry::Tiles {
+        elements_per_thread,
+    } = lesson.geometry;
+    elements_per_thread + block.ilog2() + 1
 }

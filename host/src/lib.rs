@@ -1,7 +1,7 @@
 //! warpfold: parallel reduction as GPU kernels written in Rust, climbed step by step.
 //!
 //! This crate is the host's side: it opens a [`device`] (an NVIDIA GPU, or the emulator that runs the same PTX),
-//! loads the kernels' [`ptx`] that it carries, runs a [`lesson`] and judges it by the CPU references of the [`oracle`].
+//! loads the kernels' [`ptx`] that it carries, runs a [`lesson`] and judges it by an [`oracle`] on the CPU.
 //! The kernels themselves and their catalogue are in `warpfold-kernels`; the command line over all this is the binary
 //! `warpfold`.
 //!
@@ -23,9 +23,11 @@ pub mod device;
 pub mod element;
 pub mod input;
 pub mod lesson;
+pub mod number;
 pub mod oracle;
 pub mod partials;
 pub mod ptx;
 pub mod ptx_header;
 pub mod random;
 pub mod reducer;
+pub mod reducible;

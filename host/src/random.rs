@@ -15,16 +15,40 @@ const STREAM_ELEMENTS: usize = 1 << 16;
 /// # Errors
 /// There is not enough memory for them.
 pub fn i32_values(n: usize, seed: u64) -> Result<Vec<i32>, TryReserveError> {
+    values(n, seed, |generator, chunk| generator.fill(chunk))
+}
+
+/// `n` multiples of 2^-23 from -1 up to but not including 1, so that sums lose digits to rounding.
+///
+/// Value `i` is `k·2^-23 - 1`, where `k` is the upper 24 bits of value `i` of [`i32_values`] under the same seed.
+///
+/// # Errors
+/// There is not enough memory for them.
+pub fn f32_values(n: usize, seed: u64) -> Result<Vec<f32>, TryReserveError> {
+    values(n, seed, |generator, chunk| {
+        for value in chunk {
+            let upper_bits = generator.next_u32() >> 8;
+            *value = upper_bits as f32 / (1 << 23) as f32 - 1.0;
+        }
+    })
+}
+
+/// `n` values in chunks of [`STREAM_ELEMENTS`], each drawn from its own stream.
+fn values<T: Default + Clone + Send>(
+    n: usize,
+    seed: u64,
+    draw: impl Fn(&mut ChaCha8Rng, &mut [T]) + Sync,
+) -> Result<Vec<T>, TryReserveError> {
     let mut values = Vec::new();
     values.try_reserve_exact(n)?;
-    values.resize(n, 0);
+    values.resize(n, T::default());
     values
         .par_chunks_mut(STREAM_ELEMENTS)
         .enumerate()
         .for_each(|(stream, chunk)| {
             let mut generator = ChaCha8Rng::seed_from_u64(seed);
             generator.set_stream(stream as u64);
-            generator.fill(chunk);
+            draw(&mut generator, chunk);
         });
     Ok(values)
 }
@@ -75,8 +99,20 @@ mod tests {
     }
 
     #[test]
+    fn floats_are_those_of_the_integers_on_a_finer_scale() {
+        let n = STREAM_ELEMENTS + 5;
+        let (integers, floats) = (i32_values(n, 4).unwrap(), f32_values(n, 4).unwrap());
+        for (integer, float) in integers.into_iter().zip(floats) {
+            let upper_bits = f64::from(integer.cast_unsigned() >> 8);
+            assert_eq!(f64::from(float), upper_bits / 8_388_608.0 - 1.0);
+            assert!((-1.0..1.0).contains(&float));
+        }
+    }
+
+    #[test]
     fn more_than_fits_memory_is_refused() {
         assert!(i32_values(usize::MAX / 8, 0).is_err());
+        assert!(f32_values(usize::MAX / 8, 0).is_err());
     }
 
     #[test]

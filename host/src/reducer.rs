@@ -1,17 +1,13 @@
 //! Sums of real data: which kernel adds up which type, and what its sum is worth.
 
-use crate::device::{Device, DeviceError, Module, Pod, Shape, Timing};
+use crate::device::{Device, DeviceError, Module, Timing};
 use crate::element::ElementType;
 use crate::input::Values;
-use crate::oracle::{FloatOracle, cpu_sequential};
-use crate::partials::{Measured, PartialsLaunch};
-use rayon::prelude::*;
+use crate::lesson::{self, LessonError};
+use crate::partials::Measured;
 use std::fmt;
 use std::str::FromStr;
-use warpfold_kernels::catalogue::{self, Geometry, Lesson};
-
-/// The lesson that reduces each type by each operator. What is not in this table is not supported.
-const KERNELS: &[(Operator, ElementType, &str)] = &[(Operator::Sum, ElementType::I32, "shuffle")];
+use warpfold_kernels::catalogue::{self, LESSONS, Lesson, Part};
 
 /// Threads of a block: the size that the ladder is taught with.
 const BLOCK: u32 = 512;
@@ -38,6 +34,14 @@ impl Operator {
             Self::Min => "min",
             Self::Max => "max",
             Self::Mean => "mean",
+        }
+    }
+}
+
+impl From<catalogue::Operator> for Operator {
+    fn from(operator: catalogue::Operator) -> Self {
+        match operator {
+            catalogue::Operator::Sum => Self::Sum,
         }
     }
 }
@@ -89,9 +93,20 @@ pub enum ReducedValue {
     F32 {
         /// The sum, rounded on the way.
         sum: f32,
-        /// Whether it is infinite or NaN although no value is.
-        overflowed: bool,
+        /// The sum in f64 on the CPU.
+        in_f64: f64,
     },
+}
+
+impl ReducedValue {
+    /// Whether the type was too small: the sum of integers has wrapped, or that of floats is not finite although no value
+    /// is infinite or NaN.
+    pub fn has_overflowed(&self) -> bool {
+        match *self {
+            Self::I32 { wrapped, exact } => i128::from(wrapped) != exact,
+            Self::F32 { sum, in_f64 } => !sum.is_finite() && in_f64.is_finite(),
+        }
+    }
 }
 
 /// Why a reduction could not be made.
@@ -109,26 +124,47 @@ pub enum ReduceError {
         /// The type of the values.
         element_type: ElementType,
     },
-    /// More elements than a grid has blocks for.
-    #[error("{n} values are more than one launch takes; split the file")]
-    TooManyValues {
-        /// The number of values.
-        n: usize,
-    },
+    /// The kernel does not take so many values.
+    #[error(transparent)]
+    Lesson(LessonError),
     /// The device has not the memory, refuses the launch, or the kernel faults.
     #[error(transparent)]
-    Device(#[from] DeviceError),
+    Device(DeviceError),
+}
+
+impl From<LessonError> for ReduceError {
+    fn from(error: LessonError) -> Self {
+        match error {
+            LessonError::Device(error) => Self::Device(error),
+            error => Self::Lesson(error),
+        }
+    }
+}
+
+/// The lessons that reductions take their kernels from.
+fn kernels() -> impl DoubleEndedIterator<Item = &'static Lesson> {
+    LESSONS
+        .iter()
+        .filter(|lesson| lesson.part == Part::Operators)
 }
 
 fn supported() -> String {
-    let kernels: Vec<String> = KERNELS
-        .iter()
-        .map(|(operator, element_type, _)| format!("the {operator} of {element_type}"))
+    let mut names: Vec<String> = kernels()
+        .map(|lesson| {
+            let (operator, element_type) = built_for(lesson);
+            format!("the {operator} of {element_type}")
+        })
         .collect();
-    kernels.join(", ")
+    names.dedup();
+    names.join(", ")
 }
 
-/// The lesson that reduces values of this type by this operator.
+/// The operator and the type that a lesson is built for.
+pub fn built_for(lesson: &Lesson) -> (Operator, ElementType) {
+    (lesson.operator.into(), lesson.element_type.into())
+}
+
+/// The lesson that reduces values of this type by this operator: where there are several, the last that the course comes to.
 ///
 /// # Errors
 /// There is none.
@@ -136,10 +172,8 @@ pub fn kernel_for(
     operator: Operator,
     element_type: ElementType,
 ) -> Result<&'static Lesson, ReduceError> {
-    KERNELS
-        .iter()
-        .find(|kernel| (kernel.0, kernel.1) == (operator, element_type))
-        .and_then(|(_, _, id)| catalogue::find(id))
+    kernels()
+        .rfind(|lesson| built_for(lesson) == (operator, element_type))
         .ok_or(ReduceError::Unsupported {
             operator,
             element_type,
@@ -152,8 +186,8 @@ pub fn kernel_for(
 /// nothing is 0, for which nothing is launched.
 ///
 /// # Errors
-/// An operator and a type that no kernel is for; a device without the memory; a kernel that faults. A wrong result is
-/// no error: it is in the reduction.
+/// An operator and a type that no kernel is for; more values than one launch takes; a device without the memory; a kernel
+/// that faults. A wrong result is no error: it is in the reduction.
 pub fn reduce(
     device: &Device,
     module: &Module,
@@ -161,104 +195,37 @@ pub fn reduce(
     values: &Values,
     timing: Timing,
 ) -> Result<Reduction, ReduceError> {
-    let lesson = kernel_for(operator, values.element_type())?;
-    let launch = Launch {
-        device,
-        module,
-        lesson,
-        timing,
-    };
+    let element_type = values.element_type();
+    let lesson = kernel_for(operator, element_type)?;
     match values {
         Values::I32(values) => {
-            let (partials, measured) = launch.partials(values, 0x5eed_bad0)?;
-            let wrapped = cpu_sequential(&partials);
-            let exact: i128 = values.par_iter().map(|&value| i128::from(value)).sum();
+            let run = lesson::run(device, module, lesson, BLOCK, values, Some(timing))?;
             Ok(Reduction {
-                value: ReducedValue::I32 { wrapped, exact },
-                // Wrapping is arithmetic modulo 2^32, which is what the truncation does to the exact sum.
-                is_right: wrapped == exact as i32,
-                measured,
+                value: ReducedValue::I32 {
+                    wrapped: run.result,
+                    exact: run.oracle.exact,
+                },
+                is_right: run.is_right(),
+                measured: run.measured,
             })
         }
         Values::F32(values) => {
-            let (partials, measured) = launch.partials(values, f32::NAN)?;
-            let sum = partials
-                .iter()
-                .fold(0.0, |sum, &partial| sum + f64::from(partial)) as f32;
-            let oracle = FloatOracle::new(values);
+            let run = lesson::run(device, module, lesson, BLOCK, values, Some(timing))?;
             Ok(Reduction {
                 value: ReducedValue::F32 {
-                    sum,
-                    overflowed: !sum.is_finite() && oracle.sum.is_finite(),
+                    sum: run.result,
+                    in_f64: run.oracle.sum,
                 },
-                is_right: oracle.accepts(sum, launch.roundings()),
-                measured,
+                is_right: run.is_right(),
+                measured: run.measured,
             })
         }
         Values::U32(_) | Values::I64(_) | Values::U64(_) | Values::F64(_) => {
             Err(ReduceError::Unsupported {
                 operator,
-                element_type: values.element_type(),
+                element_type,
             })
         }
-    }
-}
-
-/// What every launch of a reduction needs, whatever the type.
-struct Launch<'a> {
-    device: &'a Device,
-    module: &'a Module,
-    lesson: &'static Lesson,
-    timing: Timing,
-}
-
-impl Launch<'_> {
-    /// One partial result per block; none for no values.
-    fn partials<T: Pod>(
-        &self,
-        values: &[T],
-        no_partial: T,
-    ) -> Result<(Vec<T>, Measured), ReduceError> {
-        if values.is_empty() {
-            return Ok((Vec::new(), Measured::Nothing));
-        }
-        let n = values.len();
-        let blocks = u32::try_from(self.lesson.grid(n as u64, BLOCK))
-            .map_err(|_| ReduceError::TooManyValues { n })?;
-        let entry = self
-            .lesson
-            .entry(BLOCK)
-            .ok_or_else(|| DeviceError::NoEntry {
-                entry: format!("{} for blocks of {BLOCK} threads", self.lesson.id),
-            })?;
-        let kernel = self.module.kernel(entry)?;
-        let shape = Shape::linear(blocks, BLOCK);
-        // SAFETY: the table of kernels names lessons that take (input, partials, n) over the type of the values and,
-        // launched with the catalogue's geometry, keep to n elements and one partial per block.
-        let mut launch = unsafe {
-            PartialsLaunch::new(
-                self.device,
-                kernel,
-                shape,
-                values,
-                self.lesson.in_place,
-                no_partial,
-            )?
-        };
-        let measured = match self.device {
-            Device::Gpu(_) => Measured::Times(launch.time(&self.timing)?),
-            Device::Emulator(_) => launch.first()?,
-        };
-        Ok((launch.partials()?, measured))
-    }
-
-    /// The most roundings that one value goes through: the additions of its thread, those of the tree, and the last
-    /// one to f32, after the partials were added up in f64.
-    fn roundings(&self) -> u32 {
-        let Geometry::Tiles {
-            elements_per_thread,
-        } = self.lesson.geometry;
-        elements_per_thread + BLOCK.ilog2() + 1
     }
 }
 
@@ -267,11 +234,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kernel_of_the_table_is_in_the_catalogue() {
-        for &(operator, element_type, id) in KERNELS {
-            let lesson = kernel_for(operator, element_type).unwrap();
-            assert_eq!(lesson.id, id);
-            assert!(lesson.entry(BLOCK).is_some(), "{id}");
+    fn each_kernel_is_that_of_the_catalogue() {
+        let id = |element_type| kernel_for(Operator::Sum, element_type).unwrap().id;
+        assert_eq!(id(ElementType::I32), "shuffle_sum_i32");
+        assert_eq!(id(ElementType::F32), "shuffle_sum_f32");
+        for lesson in kernels() {
+            assert!(lesson.entry(BLOCK).is_some(), "{}", lesson.id);
         }
     }
 
@@ -280,7 +248,17 @@ mod tests {
         let error = kernel_for(Operator::Max, ElementType::I32).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "there is no kernel for the max of i32 values; there is one for the sum of i32"
+            "there is no kernel for the max of i32 values; there is one for the sum of i32, the sum of f32"
         );
+    }
+
+    #[test]
+    fn overflow_is_told_from_infinities_among_the_values() {
+        let float = |sum, in_f64| ReducedValue::F32 { sum, in_f64 }.has_overflowed();
+        assert!(float(f32::INFINITY, 4e38) && float(f32::NAN, 0.0));
+        assert!(!float(f32::INFINITY, f64::INFINITY) && !float(f32::NAN, f64::NAN));
+        assert!(!float(1.0, 1.0));
+        let (wrapped, exact) = (0, 1 << 32);
+        assert!(ReducedValue::I32 { wrapped, exact }.has_overflowed());
     }
 }

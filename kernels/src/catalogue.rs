@@ -4,8 +4,38 @@
 /// A part of the course; lessons are grouped by it and read in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// Part 2: the reduction ladder.
+    /// The reduction ladder: the sum of `i32` values, one idea a step.
     Ladder,
+    /// Steps of the ladder for other operators and types, through generic bodies.
+    Operators,
+}
+
+impl Part {
+    /// All parts in reading order.
+    pub const ALL: [Self; 2] = [Self::Ladder, Self::Operators];
+
+    /// Its heading.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Ladder => "The ladder",
+            Self::Operators => "Operators and types",
+        }
+    }
+}
+
+/// How a lesson puts values together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// Addition, which wraps around for integers and rounds for floats.
+    Sum,
+}
+
+/// The type of the elements that a lesson takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each variant is the Rust type of that name")]
+pub enum ElementType {
+    I32,
+    F32,
 }
 
 /// The exported PTX entries of a lesson.
@@ -50,6 +80,10 @@ pub struct Lesson {
     pub change: &'static str,
     /// The source file, relative to the repository root.
     pub file: &'static str,
+    /// How it puts values together.
+    pub operator: Operator,
+    /// The type of the values.
+    pub element_type: ElementType,
     /// Exported entries.
     pub entries: Entries,
     /// Number of blocks for n elements.
@@ -64,7 +98,7 @@ pub struct Lesson {
     pub exhibit: Option<&'static str>,
 }
 
-/// The block sizes every lesson of the ladder takes.
+/// The block sizes every lesson takes.
 pub const BLOCK_SIZES: [u32; 5] = [64, 128, 256, 512, 1024];
 
 impl Lesson {
@@ -127,6 +161,8 @@ const LADDER: Lesson = Lesson {
     title: "",
     change: "",
     file: "",
+    operator: Operator::Sum,
+    element_type: ElementType::I32,
     entries: Entries::AnyBlock(""),
     geometry: Geometry::Tiles {
         elements_per_thread: 8,
@@ -135,6 +171,15 @@ const LADDER: Lesson = Lesson {
     in_place: true,
     least_sm: 70,
     exhibit: None,
+};
+
+/// What the instances of step 9's generic body have in common.
+const GENERIC_SHUFFLE: Lesson = Lesson {
+    part: Part::Operators,
+    step: "1",
+    file: "kernels/src/o01_shuffle.rs",
+    in_place: false,
+    ..LADDER
 };
 
 /// All lessons in reading order.
@@ -285,6 +330,36 @@ pub const LESSONS: &[Lesson] = &[
         in_place: false,
         ..LADDER
     },
+    Lesson {
+        id: "shuffle_sum_i32",
+        title: "step 9, generic, for the sum of i32",
+        change: "step 9 with its operator and its type taken out, which costs nothing: its instructions are those of step 9",
+        operator: Operator::Sum,
+        element_type: ElementType::I32,
+        entries: Entries::PerBlock(&[
+            (64, "shuffle_sum_i32_64"),
+            (128, "shuffle_sum_i32_128"),
+            (256, "shuffle_sum_i32_256"),
+            (512, "shuffle_sum_i32_512"),
+            (1024, "shuffle_sum_i32_1024"),
+        ]),
+        ..GENERIC_SHUFFLE
+    },
+    Lesson {
+        id: "shuffle_sum_f32",
+        title: "the same body for the sum of f32",
+        change: "the same body for floats, whose sum depends on the grouping: a tree rounds less than a loop",
+        operator: Operator::Sum,
+        element_type: ElementType::F32,
+        entries: Entries::PerBlock(&[
+            (64, "shuffle_sum_f32_64"),
+            (128, "shuffle_sum_f32_128"),
+            (256, "shuffle_sum_f32_256"),
+            (512, "shuffle_sum_f32_512"),
+            (1024, "shuffle_sum_f32_1024"),
+        ]),
+        ..GENERIC_SHUFFLE
+    },
 ];
 
 #[cfg(test)]
@@ -317,6 +392,22 @@ mod tests {
             for block in [0, 1, 32, 63, 100, 2048] {
                 assert_eq!(lesson.entry(block), None, "{} at {block}", lesson.id);
             }
+        }
+    }
+
+    #[test]
+    fn lessons_stand_in_the_order_of_the_parts() {
+        assert!(LESSONS.is_sorted_by_key(|lesson| lesson.part));
+        for part in Part::ALL {
+            assert!(LESSONS.iter().any(|lesson| lesson.part == part), "{part:?}");
+        }
+    }
+
+    #[test]
+    fn the_ladder_is_the_sum_of_i32() {
+        for lesson in LESSONS.iter().filter(|lesson| lesson.part == Part::Ladder) {
+            let sum_of_i32 = (Operator::Sum, ElementType::I32);
+            assert_eq!((lesson.operator, lesson.element_type), sum_of_i32);
         }
     }
 

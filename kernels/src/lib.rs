@@ -29,6 +29,10 @@
 //!   threads that would own it still come to every barrier.
 //! - Sums wrap around, like every `i32` sum that is to be the same in any order.
 //!
+//! # After the ladder
+//! The files with an o are about *operators and types*: a step of the ladder as one body that is generic over what it
+//! puts together and how. Their kernels take pointers to that type, and are otherwise launched as the ladder's are.
+//!
 //! The catalogue (`catalogue`, on the host) lists all this as data.
 
 #![no_std]
@@ -53,3 +57,5 @@ pub mod l06_complete_unroll_warps8;
 pub mod l07_complete_unroll;
 pub mod l08_complete_unroll_shared;
 pub mod l09_shuffle;
+
+pub mod o01_shuffle;

@@ -34,8 +34,8 @@ impl CounterFigures {
             branches: counters.branches,
             divergent_branches: counters.divergent_branches,
             branch_efficiency_percent: 100.0 * counters.branch_efficiency(),
-            global_load_bytes: counters.global_load_bytes,
-            global_store_bytes: counters.global_store_bytes,
+            global_load_bytes: counters.global_loads.bytes,
+            global_store_bytes: counters.global_stores.bytes,
             barriers: counters.barriers,
         }
     }

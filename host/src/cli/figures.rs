@@ -1,27 +1,32 @@
 //! What one lesson or CPU reference came to, as tables and JSON show it.
 
 use super::counters::CounterFigures;
+use super::show;
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::Instant;
 use warpfold::lesson::LessonRun;
+use warpfold::number::Number;
 use warpfold::oracle::CpuReference;
 use warpfold::partials::Measured;
+use warpfold::reducible::Reducible;
 use warpfold_kernels::catalogue::Lesson;
 
 /// One lesson on one input.
 #[derive(Debug, Serialize)]
 pub struct LessonFigures {
-    /// Its number in the ladder.
+    /// Its number in its part of the course.
     pub step: &'static str,
     /// Its name.
     pub id: &'static str,
     /// Number of blocks.
     pub grid: u32,
     /// What it makes of the input.
-    pub sum: i32,
+    pub result: Number,
     /// What it should make of it.
-    pub expected: i32,
+    pub expected: Number,
+    /// How far apart rounding may bring the two; `null` where they must be equal.
+    pub tolerance: Option<f64>,
     /// Whether the two agree.
     pub is_right: bool,
     /// Why it is kept although it breaks a rule.
@@ -54,19 +59,31 @@ pub struct EmulatorFigures {
 
 impl LessonFigures {
     /// The figures of a run over `bytes` bytes of input.
-    pub fn new(lesson: &Lesson, run: &LessonRun, bytes: u64) -> Self {
+    pub fn new<T: Reducible>(lesson: &Lesson, run: &LessonRun<T>, bytes: u64) -> Self {
         let (gpu, emulator) = measured_figures(&run.measured, bytes);
         Self {
             step: lesson.step,
             id: lesson.id,
             grid: run.blocks,
-            sum: run.sum,
-            expected: run.expected,
+            result: run.result.into(),
+            expected: run.expected(),
+            tolerance: run.tolerance(),
             is_right: run.is_right(),
             exhibit: lesson.exhibit,
             gpu,
             emulator,
         }
+    }
+
+    /// What is wrong with the result, in words that follow the name of the lesson.
+    pub fn wrong_result(&self) -> String {
+        let tolerance = self.tolerance.map_or_else(String::new, |tolerance| {
+            format!(", to within {}", show::significant(tolerance))
+        });
+        format!(
+            "gives {}, which should be {}{tolerance}",
+            self.result, self.expected
+        )
     }
 }
 

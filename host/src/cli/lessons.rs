@@ -5,8 +5,10 @@ use super::output::{JsonArguments, Output};
 use super::{footnotes, show};
 use comfy_table::CellAlignment::{Left, Right};
 use serde::Serialize;
+use warpfold::element::ElementType;
 use warpfold::oracle::CPU_REFERENCES;
-use warpfold_kernels::catalogue::{BLOCK_SIZES, Geometry, LESSONS, Lesson};
+use warpfold::reducer::built_for;
+use warpfold_kernels::catalogue::{BLOCK_SIZES, Geometry, LESSONS, Lesson, Part};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -32,10 +34,13 @@ struct Reference {
 
 #[derive(Serialize)]
 struct Row {
+    part: &'static str,
     step: &'static str,
     id: &'static str,
     title: &'static str,
     change: &'static str,
+    operator: &'static str,
+    element_type: ElementType,
     elements_per_thread: u32,
     in_place: bool,
     least_sm: u32,
@@ -49,11 +54,15 @@ impl Row {
         let Geometry::Tiles {
             elements_per_thread,
         } = lesson.geometry;
+        let (operator, element_type) = built_for(lesson);
         Self {
+            part: lesson.part.title(),
             step: lesson.step,
             id: lesson.id,
             title: lesson.title,
             change: lesson.change,
+            operator: operator.name(),
+            element_type,
             elements_per_thread,
             in_place: lesson.in_place,
             least_sm: lesson.least_sm,
@@ -98,7 +107,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             row.file,
         ]);
     }
-    output.print(show::fitted_text(&mut table, &[4, 3]))?;
+    let parts = Part::ALL.map(|part| {
+        let lessons = LESSONS.iter().filter(|lesson| lesson.part == part);
+        (part.title(), lessons.count())
+    });
+    let headings = [&[("The CPU references", CPU_REFERENCES.len())][..], &parts].concat();
+    let text = show::fitted_text(&mut table, &[4, 3]);
+    output.print(show::with_headings(&text, &headings))?;
     output.print("")?;
     for note in footnotes::exhibits(LESSONS) {
         output.print(note)?;

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use warpfold::device::{DeviceChoice, Timing};
 use warpfold::element::ElementType;
 use warpfold::input;
+use warpfold::number::Number;
 use warpfold::reducer::{self, Operator, ReducedValue, Reduction, kernel_for};
 
 /// The command's arguments.
@@ -53,26 +54,21 @@ struct Report {
     /// The column's cell in the header of a .csv file, where it has one.
     column: Option<String>,
     operator: &'static str,
-    element_type: &'static str,
+    element_type: ElementType,
     n: usize,
     bytes: u64,
     device: String,
-    /// The result in the type of the values: integers wrap.
+    /// The result in the type of the values: integers wrap, floats round.
     result: Number,
     /// The sum of integers without wrapping.
     exact_sum: Option<i128>,
-    /// Whether the result has wrapped (integers) or is infinite though no value is (floats).
+    /// The sum of floats in f64 on the CPU.
+    sum_in_f64: Option<Number>,
+    /// Whether the result has wrapped (integers), or is infinite or NaN though no value is (floats).
     overflowed: bool,
     is_right: bool,
     gpu: Option<GpuFigures>,
     emulator: Option<EmulatorFigures>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Number {
-    Integer(i32),
-    Float(f32),
 }
 
 /// Runs the command.
@@ -97,39 +93,32 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     )?;
     let bytes = values.bytes() as u64;
     let (gpu, emulator) = measured_figures(&reduction.measured, bytes);
-    let (result, exact_sum, overflowed) = match reduction.value {
-        ReducedValue::I32 { wrapped, exact } => (
-            Number::Integer(wrapped),
-            Some(exact),
-            i128::from(wrapped) != exact,
-        ),
-        ReducedValue::F32 { sum, overflowed } => (Number::Float(sum), None, overflowed),
+    let (result, exact_sum, sum_in_f64) = match reduction.value {
+        ReducedValue::I32 { wrapped, exact } => (wrapped.into(), Some(exact), None),
+        ReducedValue::F32 { sum, in_f64 } => (sum.into(), None, Some(in_f64.into())),
     };
     let report = Report {
         file: arguments.file.display().to_string(),
         column: header,
         operator: arguments.operator.name(),
-        element_type: values.element_type().name(),
+        element_type: values.element_type(),
         n: values.len(),
         bytes,
         device: machine.device.describe(),
         result,
         exact_sum,
-        overflowed,
+        sum_in_f64,
+        overflowed: reduction.value.has_overflowed(),
         is_right: reduction.is_right,
         gpu,
         emulator,
     };
-    print(&report, &output)?;
+    print(&report, &reduction, &output)?;
     output.write_json(&report)?;
     judge(arguments, &reduction)
 }
 
-fn print(report: &Report, output: &Output) -> Result<(), Failure> {
-    let result = match report.result {
-        Number::Integer(result) => result.to_string(),
-        Number::Float(result) => format!("{result:?}"),
-    };
+fn print(report: &Report, reduction: &Reduction, output: &Output) -> Result<(), Failure> {
     output.print(&report.device)?;
     output.print(format!(
         "{}{}: {} × {} ({})\n",
@@ -142,14 +131,9 @@ fn print(report: &Report, output: &Output) -> Result<(), Failure> {
         report.element_type,
         show::bytes(report.bytes)
     ))?;
-    output.print(format!("{} = {result}", report.operator))?;
-    match report.exact_sum {
-        Some(exact) if report.overflowed => output.print(format!(
-            "overflow: the true sum is {exact}, which {} cannot hold; the result is what is left of it modulo 2^32",
-            report.element_type
-        ))?,
-        None if report.overflowed => output.print("overflow: the values are finite and their sum is beyond f32")?,
-        _ => {}
+    output.print(format!("{} = {}", report.operator, report.result))?;
+    if report.overflowed {
+        output.print(overflow(&reduction.value))?;
     }
     if let Some(gpu) = &report.gpu {
         output.print(format!(
@@ -167,6 +151,18 @@ fn print(report: &Report, output: &Output) -> Result<(), Failure> {
         ))?;
     }
     Ok(())
+}
+
+fn overflow(value: &ReducedValue) -> String {
+    match value {
+        ReducedValue::I32 { exact, .. } => format!(
+            "overflow: the true sum is {exact}, which i32 cannot hold; the result is what is left of it modulo 2^32"
+        ),
+        ReducedValue::F32 { in_f64, .. } => format!(
+            "overflow: all values are finite, but a sum on the way is beyond f32; in f64 the sum is {}",
+            Number::F64(*in_f64)
+        ),
+    }
 }
 
 fn judge(arguments: &Arguments, reduction: &Reduction) -> Result<(), Failure> {

@@ -13,23 +13,24 @@ use warpfold::device::DeviceChoice;
 use warpfold::element::ElementType;
 use warpfold::lesson;
 use warpfold::oracle::{CPU_REFERENCES, CpuReference, cpu_sequential};
-use warpfold::reducer::Operator;
+use warpfold::reducer::{Operator, built_for, kernel_for};
+use warpfold::reducible::Reducible;
 use warpfold_kernels::catalogue::{self, LESSONS, Lesson};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  warpfold run unroll8 -n 2^22 --block 256 --device emulator\n  warpfold run cpu_parallel -n 2^26"
+    after_help = "Examples:\n  warpfold run unroll8 -n 2^22 --block 256 --device emulator\n  warpfold run shuffle_sum_f32\n  warpfold run cpu_parallel -n 2^26"
 )]
 pub struct Arguments {
     /// The lesson or CPU reference, as `warpfold lessons` lists it
     id: String,
-    /// Type of the elements; the lessons are built for i32
-    #[arg(long = "type", value_name = "TYPE", default_value_t = ElementType::I32)]
-    element_type: ElementType,
-    /// Operator; the lessons are built for sum
-    #[arg(long = "op", value_name = "OPERATOR", default_value_t = Operator::Sum)]
-    operator: Operator,
+    /// Type of the elements, to be sure of it: a lesson is built for one, which is the default
+    #[arg(long = "type", value_name = "TYPE")]
+    element_type: Option<ElementType>,
+    /// Operator, to be sure of it: a lesson is built for one, which is the default
+    #[arg(long = "op", value_name = "OPERATOR")]
+    operator: Option<Operator>,
     #[command(flatten)]
     workload: WorkloadArguments,
     #[command(flatten)]
@@ -38,20 +39,19 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if (arguments.operator, arguments.element_type) != (Operator::Sum, ElementType::I32) {
-        return Err(Failure::Input(format!(
-            "no lesson is built for the {} of {} values; use --op sum --type i32",
-            arguments.operator, arguments.element_type
-        )));
-    }
     let output = Output::new(&arguments.json)?;
     if let Some(lesson) = catalogue::find(&arguments.id) {
-        return run_lesson(lesson, arguments, &output);
+        arguments.check_built_for(built_for(lesson))?;
+        return match lesson.element_type {
+            catalogue::ElementType::I32 => run_lesson::<i32>(lesson, arguments, &output),
+            catalogue::ElementType::F32 => run_lesson::<f32>(lesson, arguments, &output),
+        };
     }
     if let Some(reference) = CPU_REFERENCES
         .iter()
         .find(|reference| reference.id == arguments.id)
     {
+        arguments.check_built_for((Operator::Sum, ElementType::I32))?;
         return run_reference(reference, arguments, &output);
     }
     let known = CPU_REFERENCES
@@ -59,10 +59,32 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map(|reference| reference.id)
         .chain(LESSONS.iter().map(|lesson| lesson.id));
     Err(Failure::Input(format!(
-        "there is no lesson '{}'{}",
+        "there is no lesson `{}`{}",
         arguments.id,
         did_you_mean(&arguments.id, known)
     )))
+}
+
+impl Arguments {
+    /// Whether `--op` and `--type`, where they are given, are what the lesson is built for.
+    fn check_built_for(&self, built_for: (Operator, ElementType)) -> Result<(), Failure> {
+        let (operator, element_type) = built_for;
+        let asked = (
+            self.operator.unwrap_or(operator),
+            self.element_type.unwrap_or(element_type),
+        );
+        if asked == built_for {
+            return Ok(());
+        }
+        let instead = match kernel_for(asked.0, asked.1) {
+            Ok(lesson) => format!("`{}` is", lesson.id),
+            Err(_) => "no lesson is".to_owned(),
+        };
+        Err(Failure::Input(format!(
+            "`{}` is built for the {operator} of {element_type} values, not for the {} of {} values; {instead}",
+            self.id, asked.0, asked.1
+        )))
+    }
 }
 
 /// What the command writes as JSON.
@@ -74,10 +96,16 @@ struct Report<'a, Figures> {
     figures: &'a Figures,
 }
 
-fn run_lesson(lesson: &Lesson, arguments: &Arguments, output: &Output) -> Result<(), Failure> {
+fn run_lesson<T: Reducible>(
+    lesson: &Lesson,
+    arguments: &Arguments,
+    output: &Output,
+) -> Result<(), Failure> {
     let machine = Machine::open(arguments.workload.device)?;
-    let workload = arguments.workload.on(&machine.device);
-    let values = workload.values()?;
+    let workload = arguments
+        .workload
+        .on(&machine.device, T::ELEMENT_TYPE.into());
+    let values = workload.values::<T>()?;
     let run = lesson::run(
         &machine.device,
         &machine.module,
@@ -91,15 +119,23 @@ fn run_lesson(lesson: &Lesson, arguments: &Arguments, output: &Output) -> Result
     output.print(&workload.device)?;
     output.print(workload.describe())?;
     output.print(format!(
-        "\nstep {}{} · {}: {}\n",
+        "\n{}, step {}{} · {}: {}\n",
+        lesson.part.title(),
         lesson.step,
         footnotes::mark(lesson.exhibit),
         lesson.id,
         lesson.change
     ))?;
     let mut table = show::table(&[("", Left), ("value", Right)]);
-    table.add_row(["sum", &figures.sum.to_string()]);
-    table.add_row(["sum on the CPU", &figures.expected.to_string()]);
+    let (operator, _) = built_for(lesson);
+    table.add_row([operator.name(), &figures.result.to_string()]);
+    table.add_row([
+        &format!("{operator} on the CPU"),
+        &figures.expected.to_string(),
+    ]);
+    if let Some(tolerance) = figures.tolerance {
+        table.add_row(["rounding allowed", &show::significant(tolerance)]);
+    }
     table.add_row(["blocks", &show::count(figures.grid.into())]);
     if let Some(gpu) = &figures.gpu {
         table.add_row(["median time", &show::milliseconds(gpu.elapsed_ms)]);
@@ -120,7 +156,15 @@ fn run_lesson(lesson: &Lesson, arguments: &Arguments, output: &Output) -> Result
         workload: &workload,
         figures: &figures,
     })?;
-    judge(lesson.id, figures.sum, figures.expected)
+    if figures.is_right {
+        Ok(())
+    } else {
+        Err(Failure::Finding(format!(
+            "`{}` {}",
+            lesson.id,
+            figures.wrong_result()
+        )))
+    }
 }
 
 fn run_reference(
@@ -130,12 +174,12 @@ fn run_reference(
 ) -> Result<(), Failure> {
     if arguments.workload.device != DeviceChoice::Auto {
         return Err(Failure::Input(format!(
-            "{} runs on this computer's processor; leave --device out",
+            "`{}` runs on this computer's processor; leave --device out",
             reference.id
         )));
     }
     let workload = arguments.workload.on_processor();
-    let mut values = workload.values()?;
+    let mut values = workload.values::<i32>()?;
     let expected = cpu_sequential(&values);
     let figures = ReferenceFigures::measure(reference, &mut values);
 
@@ -152,15 +196,12 @@ fn run_reference(
         workload: &workload,
         figures: &figures,
     })?;
-    judge(reference.id, figures.sum, expected)
-}
-
-fn judge(id: &str, sum: i32, expected: i32) -> Result<(), Failure> {
-    if sum == expected {
+    if figures.sum == expected {
         Ok(())
     } else {
         Err(Failure::Finding(format!(
-            "{id} gives the sum {sum}, which should be {expected}"
+            "`{}` gives {}, which should be {expected}",
+            reference.id, figures.sum
         )))
     }
 }

@@ -52,6 +52,25 @@ pub fn fitted_text(table: &mut Table, expendable: &[usize]) -> String {
     fitted
 }
 
+/// The text of a table with a heading above each group of rows, which are given as heading and number of rows. Every row
+/// is one line.
+pub fn with_headings(text: &str, groups: &[(&str, usize)]) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let rows: usize = groups.iter().map(|&(_, rows)| rows).sum();
+    let (header, mut rest) = lines.split_at(lines.len() - rows);
+    let mut grouped = header.to_vec();
+    for (index, &(heading, rows)) in groups.iter().enumerate() {
+        if index > 0 {
+            grouped.push("");
+        }
+        grouped.push(heading);
+        let (group, after) = rest.split_at(rows);
+        grouped.extend(group);
+        rest = after;
+    }
+    grouped.join("\n")
+}
+
 /// Whether a result is right; on a terminal green or red, unless `NO_COLOR` is set (<https://no-color.org>).
 pub fn verdict(is_right: bool) -> Cell {
     let (word, colour) = if is_right {
@@ -151,6 +170,14 @@ mod tests {
             fitted_text(table.set_width(1), &[1, 0]).lines().next(),
             Some("third")
         );
+    }
+
+    #[test]
+    fn headings_stand_above_their_rows() {
+        let mut table = table(&[("two\nlines", CellAlignment::Left)]);
+        table.add_row(["1"]).add_row(["2"]).add_row(["3"]);
+        let text = with_headings(&text(&table), &[("one", 1), ("none", 0), ("more", 2)]);
+        assert_eq!(text, "two\nlines\n──────\none\n1\n\nnone\n\nmore\n2\n3");
     }
 
     #[test]

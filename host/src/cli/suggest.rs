@@ -8,8 +8,8 @@ pub fn did_you_mean<'known>(name: &str, known: impl IntoIterator<Item = &'known 
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
         .max_by(|(left, _), (right, _)| left.total_cmp(right));
     match nearest {
-        Some((similarity, nearest)) if similarity > 0.75 => format!("; did you mean '{nearest}'?"),
-        _ => format!("; there are: {}", known.join(", ")),
+        Some((similarity, nearest)) if similarity > 0.75 => format!("; did you mean `{nearest}`?"),
+        _ => format!("; there are: `{}`", known.join("`, `")),
     }
 }
 
@@ -22,11 +22,11 @@ mod tests {
         let known = ["neighbored", "interleaved"];
         assert_eq!(
             did_you_mean("neighboured", known),
-            "; did you mean 'neighbored'?"
+            "; did you mean `neighbored`?"
         );
         assert_eq!(
             did_you_mean("xyz", known),
-            "; there are: neighbored, interleaved"
+            "; there are: `neighbored`, `interleaved`"
         );
     }
 }

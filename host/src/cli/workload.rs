@@ -5,13 +5,14 @@ use super::show;
 use super::size::parse_count;
 use serde::Serialize;
 use warpfold::device::{Device, DeviceChoice, Timing};
-use warpfold::random;
+use warpfold::element::ElementType;
+use warpfold::reducible::Reducible;
 use warpfold_kernels::catalogue::BLOCK_SIZES;
 
 /// How much random data, on what, measured how.
 #[derive(clap::Args, Debug)]
 pub struct WorkloadArguments {
-    /// Number of random i32 elements: 2^24, 16M, 1_000_000 [default: 2^24 on a GPU, 2^20 on the emulator]
+    /// Number of random elements: 2^24, 16M, 1_000_000 [default: 2^24 on a GPU, 2^20 on the emulator]
     #[arg(short, value_parser = parse_count)]
     n: Option<usize>,
     /// Threads of a block: 64, 128, 256, 512 or 1024
@@ -36,8 +37,10 @@ pub struct WorkloadArguments {
 pub struct Workload {
     /// The device in words.
     pub device: String,
-    /// Number of i32 elements.
+    /// Number of elements.
     pub n: usize,
+    /// Type of the elements.
+    pub element_type: ElementType,
     /// Threads of a block; `null` on the processor.
     pub block: Option<u32>,
     /// Seed of the data.
@@ -63,12 +66,13 @@ impl WorkloadArguments {
     }
 
     /// The workload on this device.
-    pub fn on(&self, device: &Device) -> Workload {
+    pub fn on(&self, device: &Device, element_type: ElementType) -> Workload {
         Workload {
             device: device.describe(),
             n: self
                 .n
                 .unwrap_or(if device.is_gpu() { 1 << 24 } else { 1 << 20 }),
+            element_type,
             block: Some(self.block),
             seed: self.seed,
             repeat: device.is_gpu().then_some(self.repeat),
@@ -76,12 +80,13 @@ impl WorkloadArguments {
         }
     }
 
-    /// The workload on this computer's processor.
+    /// The workload on this computer's processor, whose references add up `i32` values.
     pub fn on_processor(&self) -> Workload {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Workload {
             device: format!("processor: {cores} cores"),
             n: self.n.unwrap_or(1 << 24),
+            element_type: ElementType::I32,
             block: None,
             seed: self.seed,
             repeat: None,
@@ -91,26 +96,28 @@ impl WorkloadArguments {
 }
 
 impl Workload {
-    /// The random data.
-    pub fn values(&self) -> Result<Vec<i32>, Failure> {
-        random::i32_values(self.n, self.seed).map_err(|_| {
+    /// The random data; `T` is the type of the elements.
+    pub fn values<T: Reducible>(&self) -> Result<Vec<T>, Failure> {
+        debug_assert_eq!(self.element_type, T::ELEMENT_TYPE.into());
+        T::random(self.n, self.seed).map_err(|_| {
             Failure::Input(format!(
-                "there is not enough memory for {} i32 elements; ask for fewer with -n",
-                self.n
+                "there is not enough memory for {} {} elements; ask for fewer with -n",
+                self.n, self.element_type
             ))
         })
     }
 
     /// Bytes of the data.
     pub fn bytes(&self) -> u64 {
-        self.n as u64 * size_of::<i32>() as u64
+        self.n as u64 * self.element_type.bytes() as u64
     }
 
     /// One line on what runs.
     pub fn describe(&self) -> String {
         format!(
-            "n = {} random i32 ({}, seed {}){}",
+            "n = {} random {} ({}, seed {}){}",
             show::count(self.n as u64),
+            self.element_type,
             show::bytes(self.bytes()),
             self.seed,
             self.block

@@ -8,7 +8,7 @@ pub struct Module(pub(super) LoadedModule);
 
 pub(super) enum LoadedModule {
     Gpu(gpu::Module),
-    Emulator(emulator::Module),
+    Emulator(Box<emulator::Module>),
 }
 
 impl Module {

@@ -115,7 +115,9 @@ impl Device {
     pub fn load(&self, ptx: &str) -> Result<Module, DeviceError> {
         match self {
             Self::Gpu(gpu) => gpu.load(ptx).map(LoadedModule::Gpu),
-            Self::Emulator(emulator) => emulator.load(ptx).map(LoadedModule::Emulator),
+            Self::Emulator(emulator) => emulator
+                .load(ptx)
+                .map(|module| LoadedModule::Emulator(Box::new(module))),
         }
         .map(Module)
     }

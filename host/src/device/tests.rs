@@ -326,8 +326,8 @@ fn the_emulator_counts_and_does_not_time() {
         .observe(&shape, &arguments, &mut counters)
         .expect("the launch is in order");
     assert_eq!(data.read().expect("it is there"), [1; 64]);
-    assert_eq!(counters.global_load_bytes, 256);
-    assert_eq!(counters.global_store_bytes, 256);
+    assert_eq!(counters.global_loads.bytes, 256);
+    assert_eq!(counters.global_stores.bytes, 256);
 
     let timing = Timing {
         repeat: 3,

@@ -75,7 +75,7 @@ fn read_column<T: Number>(
             });
         }
         let text = String::from_utf8_lossy(cell);
-        numbers.push(text.parse().map_err(|_| InputError::BadCell {
+        numbers.push(parse_cell(&text).ok_or_else(|| InputError::BadCell {
             path: path.into(),
             line,
             text: text.into_owned(),
@@ -87,6 +87,14 @@ fn read_column<T: Number>(
         values: T::into_values(numbers),
         header,
     })
+}
+
+/// The number that stands in a cell; `None` too where it is beyond the type, which Rust would read as an infinity.
+fn parse_cell<T: Number>(text: &str) -> Option<T> {
+    let number: T = text.parse().ok()?;
+    let has_digits = text.contains(|character: char| character.is_ascii_digit());
+    let is_beyond_type = number.is_infinite() && has_digits;
+    (!is_beyond_type).then_some(number)
 }
 
 fn open(path: &Path) -> Result<Reader<File>, InputError> {
@@ -229,6 +237,16 @@ mod tests {
     }
 
     #[test]
+    fn infinities_and_nan_are_values_where_they_are_spelled_out() {
+        let read = read_csv("a\n1.5\ninf\n-Infinity\nNaN\n", None, None).unwrap();
+        let Values::F32(values) = read else {
+            panic!("{read:?} is not f32");
+        };
+        assert_eq!(values[..3], [1.5, f32::INFINITY, f32::NEG_INFINITY]);
+        assert!(values[3].is_nan());
+    }
+
+    #[test]
     fn bad_cells_are_named_with_their_line() {
         for (contents, column, culprit) in [
             ("1\ntwo\n", None, "line 2: 'two' is not a value of type i32"),
@@ -241,6 +259,11 @@ mod tests {
                 "1\n3000000000\n",
                 None,
                 "line 2: '3000000000' is not a value of type i32",
+            ),
+            (
+                "a\n1.5\n-1e39\n",
+                None,
+                "line 3: '-1e39' is not a value of type f32",
             ),
             ("a,b\n1,2\n3,\n", Some("b"), "line 3: the cell is empty"),
             (

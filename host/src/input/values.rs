@@ -4,6 +4,8 @@ use crate::element::ElementType;
 
 /// A type of number that files hold.
 pub(super) trait Number: npyz::Deserialize + std::str::FromStr {
+    /// Whether it is an infinity.
+    fn is_infinite(&self) -> bool;
     /// Its little-endian values, end to end; an incomplete one at the end is left out.
     fn read_all(bytes: &[u8]) -> Vec<Self>;
     /// The values with their type in a variant.
@@ -30,6 +32,11 @@ macro_rules! number_types {
         }
 
         $(impl Number for $number {
+            fn is_infinite(&self) -> bool {
+                // No integer is so large.
+                (*self as f64).is_infinite()
+            }
+
             fn read_all(bytes: &[u8]) -> Vec<Self> {
                 let (numbers, _) = bytes.as_chunks();
                 numbers.iter().map(|&bytes| Self::from_le_bytes(bytes)).collect()

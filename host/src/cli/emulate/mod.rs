@@ -140,7 +140,7 @@ fn parse(arguments: &Arguments) -> Result<Module, Failure> {
     if !entries.contains(&arguments.kernel.as_str()) {
         let suggestion = did_you_mean(&arguments.kernel, entries);
         return Err(Failure::Input(format!(
-            "{file} has no kernel '{}'{suggestion}",
+            "{file} has no kernel `{}`{suggestion}",
             arguments.kernel
         )));
     }
@@ -187,7 +187,7 @@ fn check_parameters(kernel: &Kernel, arguments: &[Argument]) -> Result<(), Failu
             .map(|parameter| format!("{} of {} bytes", parameter.name, parameter.bytes))
             .collect();
         return Err(Failure::Input(format!(
-            "kernel '{}' takes {} arguments and {} given; its parameters are: {}",
+            "kernel `{}` takes {} arguments and {} given; its parameters are: {}",
             kernel.name(),
             parameters.len(),
             arguments.len(),
@@ -205,7 +205,7 @@ fn check_parameters(kernel: &Kernel, arguments: &[Argument]) -> Result<(), Failu
         };
         if bytes != parameter.bytes {
             return Err(Failure::Input(format!(
-                "argument {index} has {bytes} bytes where parameter {} of kernel '{}' has {}; give a value of that size",
+                "argument {index} has {bytes} bytes where parameter {} of kernel `{}` has {}; give a value of that size",
                 parameter.name,
                 kernel.name(),
                 parameter.bytes

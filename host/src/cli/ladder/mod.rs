@@ -9,6 +9,7 @@ use super::machine::Machine;
 use super::output::{JsonArguments, Output};
 use super::workload::WorkloadArguments;
 use climb::{Climb, climb};
+use warpfold::element::ElementType;
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -31,7 +32,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let output = Output::new(&arguments.json)?;
     let machine = Machine::open(arguments.workload.device)?;
-    let workload = arguments.workload.on(&machine.device);
+    // What every step of the ladder adds up.
+    let workload = arguments.workload.on(&machine.device, ElementType::I32);
     let values = workload.values()?;
     output.print(&workload.device)?;
     output.print(workload.describe())?;
@@ -45,11 +47,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     )?;
     print(&climb, &output)?;
     output.write_json(&climb)?;
-    let wrong: Vec<&str> = climb
+    let wrong: Vec<String> = climb
         .steps
         .iter()
         .filter(|step| !step.is_right())
-        .map(|step| step.lesson.id)
+        .map(|step| format!("`{}`", step.lesson.id))
         .collect();
     if wrong.is_empty() {
         Ok(())
@@ -68,12 +70,9 @@ fn print(climb: &Climb, output: &Output) -> Result<(), Failure> {
     output.print("")?;
     for step in &climb.steps {
         if let Some(fault) = &step.fault {
-            output.print(format!("{}: {fault}", step.lesson.id))?;
+            output.print(format!("`{}`: {fault}", step.lesson.id))?;
         } else if let Some(figures) = step.figures.as_ref().filter(|figures| !figures.is_right) {
-            output.print(format!(
-                "{}: the sum is {} and should be {}",
-                figures.id, figures.sum, figures.expected
-            ))?;
+            output.print(format!("`{}` {}", figures.id, figures.wrong_result()))?;
         }
     }
     for note in footnotes::exhibits(climb.steps.iter().map(|step| step.lesson)) {

@@ -197,6 +197,8 @@ mod tests {
     use crate::cli::counters::CounterFigures;
     use crate::cli::figures::{EmulatorFigures, GpuFigures, LessonFigures};
     use crate::cli::workload::Workload;
+    use warpfold::element::ElementType;
+    use warpfold::number::Number;
     use warpfold_emulator::Counters;
     use warpfold_kernels::catalogue::{LESSONS, Lesson};
 
@@ -212,8 +214,9 @@ mod tests {
                 step,
                 id,
                 grid: 8,
-                sum,
-                expected: 1,
+                result: Number::I32(sum),
+                expected: Number::I32(1),
+                tolerance: None,
                 is_right: sum == 1,
                 exhibit: None,
                 gpu,
@@ -231,6 +234,7 @@ mod tests {
             workload: Workload {
                 device: "test".to_owned(),
                 n: 8,
+                element_type: ElementType::I32,
                 block: Some(64),
                 seed: 0,
                 repeat: None,

@@ -1,0 +1,76 @@
+//! A number with its type: what a reduction comes to.
+
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// A number of one of the types that reductions have results in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "each variant is the Rust type of that name")]
+pub enum Number {
+    I32(i32),
+    F32(f32),
+    F64(f64),
+}
+
+impl From<i32> for Number {
+    fn from(number: i32) -> Self {
+        Self::I32(number)
+    }
+}
+
+impl From<f32> for Number {
+    fn from(number: f32) -> Self {
+        Self::F32(number)
+    }
+}
+
+impl From<f64> for Number {
+    fn from(number: f64) -> Self {
+        Self::F64(number)
+    }
+}
+
+/// Floats with as many digits as it takes to read them back, and at least one after the point.
+impl fmt::Display for Number {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::I32(number) => write!(formatter, "{number}"),
+            Self::F32(number) => write!(formatter, "{number:?}"),
+            Self::F64(number) => write!(formatter, "{number:?}"),
+        }
+    }
+}
+
+/// A number; a string for what JSON has no number for: `"NaN"`, `"inf"`, `"-inf"`.
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Self::I32(number) => serializer.serialize_i32(number),
+            Self::F32(number) if number.is_finite() => serializer.serialize_f32(number),
+            Self::F64(number) if number.is_finite() => serializer.serialize_f64(number),
+            Self::F32(_) | Self::F64(_) => serializer.collect_str(self),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_numbers_where_it_can() {
+        let json = |number: Number| serde_json::to_string(&number).unwrap();
+        assert_eq!(json(Number::I32(-7)), "-7");
+        assert_eq!(json(Number::F32(0.1)), "0.1");
+        assert_eq!(json(Number::F64(-0.0)), "-0.0");
+        assert_eq!(json(Number::F32(f32::NAN)), "\"NaN\"");
+        assert_eq!(json(Number::F64(f64::NEG_INFINITY)), "\"-inf\"");
+    }
+
+    #[test]
+    fn floats_look_like_floats() {
+        assert_eq!(Number::F32(3.0).to_string(), "3.0");
+        assert_eq!(Number::F32(16_777_216.5).to_string(), "16777216.0");
+        assert_eq!(Number::F64(f64::INFINITY).to_string(), "inf");
+    }
+}
