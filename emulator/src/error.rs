@@ -100,6 +100,72 @@ pub enum Fault {
         /// The allocation that ends or begins nearest below: its first address and length in bytes.
         nearest: Option<(u64, u64)>,
     },
+    /// An access to an allocation that the host has freed.
+    #[error("{access} of {bytes} bytes at {} address {address:#x}, in an allocation of {allocated} bytes at {base:#x} that has been freed", space.name())]
+    Freed {
+        /// `load`, `store` or `atomic`.
+        access: &'static str,
+        /// Width of the access in bytes.
+        bytes: usize,
+        /// The state space of the instruction.
+        space: Space,
+        /// The guest address.
+        address: u64,
+        /// First address of the allocation that was.
+        base: u64,
+        /// Its length in bytes.
+        allocated: u64,
+    },
+    /// An access through a null pointer, or a few bytes behind one.
+    #[error("{access} of {bytes} bytes through a null pointer, at {} address {address:#x}: check what the host passes", space.name())]
+    Null {
+        /// `load`, `store` or `atomic`.
+        access: &'static str,
+        /// Width of the access in bytes.
+        bytes: usize,
+        /// The state space of the instruction.
+        space: Space,
+        /// The guest address.
+        address: u64,
+    },
+    /// A generic access to a small number that would be a place in the block's shared memory.
+    #[error(
+        "{access} of {bytes} bytes at generic address {address:#x}, which is an offset in shared memory and no generic address: convert it with cvta.shared first"
+    )]
+    SharedOffset {
+        /// `load`, `store` or `atomic`.
+        access: &'static str,
+        /// Width of the access in bytes.
+        bytes: usize,
+        /// The guest address.
+        address: u64,
+    },
+    /// An access in one state space with an address of another.
+    #[error("{access} of {bytes} bytes in {} memory at address {address:#x}, which is a generic address of {} memory: {}", space.name(), meant.name(), wrong_space_advice(*space))]
+    WrongSpace {
+        /// `load`, `store` or `atomic`.
+        access: &'static str,
+        /// Width of the access in bytes.
+        bytes: usize,
+        /// The state space of the instruction.
+        space: Space,
+        /// The guest address.
+        address: u64,
+        /// Where the address points when it is taken as a generic one.
+        meant: Space,
+    },
+    /// A generic access to an address that no state space is mapped at.
+    #[error(
+        "{access} of {bytes} bytes at generic address {address:#x}, which belongs to no state space: it was never a pointer"
+    )]
+    NoSpace {
+        /// `load`, `store` or `atomic`.
+        access: &'static str,
+        /// Width of the access in bytes.
+        bytes: usize,
+        /// The guest address.
+        address: u64,
+    },
     /// An access whose address is not a multiple of its width.
     #[error("{access} of {bytes} bytes misaligned at {} address {address:#x}", space.name())]
     Misaligned {
@@ -134,8 +200,8 @@ pub enum Fault {
         waiting: u32,
         /// Threads that must arrive.
         expected: u32,
-        /// What the others do instead, naming the first of them.
-        missing: String,
+        /// What the first of the others does instead.
+        missing: Absence,
     },
     /// Threads of one warp arrived at different barrier instructions.
     #[error(
@@ -152,8 +218,8 @@ pub enum Fault {
     WarpSyncNeverCompleted {
         /// The member mask of the instruction.
         mask: u32,
-        /// What the absent lanes do instead.
-        missing: String,
+        /// What the first of the absent lanes does instead.
+        missing: Absence,
     },
     /// A lane executed a `.sync` instruction whose mask does not name it.
     #[error("lane {lane} is not in its own member mask {mask:#010x}")]
@@ -175,6 +241,55 @@ pub enum Fault {
     /// Calls nested too deeply for the stack.
     #[error("calls are nested more than {0} deep")]
     StackOverflow(usize),
+}
+
+/// Why a thread that others wait for does not come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Absence {
+    /// It waits elsewhere.
+    Waits {
+        /// `%tid` of the thread.
+        thread: [u32; 3],
+        /// The PTX line at which it waits.
+        line: u32,
+    },
+    /// It has exited.
+    Exited {
+        /// `%tid` of the thread.
+        thread: [u32; 3],
+        /// The PTX line at which the last lane of its warp to exit did so.
+        line: u32,
+    },
+    /// There is no such thread.
+    NoThread,
+}
+
+impl std::fmt::Display for Absence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Waits {
+                thread: [x, y, z],
+                line,
+            } => write!(f, "thread ({x}, {y}, {z}) waits at line {line}"),
+            Self::Exited {
+                thread: [x, y, z],
+                line,
+            } => write!(
+                f,
+                "thread ({x}, {y}, {z}) has exited (its warp last exited at line {line})"
+            ),
+            Self::NoThread => f.write_str("the others are no running threads of this block"),
+        }
+    }
+}
+
+fn wrong_space_advice(space: Space) -> &'static str {
+    match space {
+        Space::Global => {
+            "use a generic instruction, or one of that space with the converted address"
+        }
+        _ => "convert it with cvta.to first",
+    }
 }
 
 fn hint(nearest: Option<(u64, u64)>) -> String {

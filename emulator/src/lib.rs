@@ -41,7 +41,9 @@
 
 mod alu;
 mod cfg;
+mod check;
 mod error;
+mod finding;
 mod lexer;
 mod lower;
 mod memory;
@@ -55,12 +57,20 @@ mod simt;
 mod syntax;
 mod types;
 
-pub use error::{Fault, LaunchError, MemoryError, PtxError, Trap};
+pub use check::{Order, check, compare_orders};
+pub use error::{Absence, Fault, LaunchError, MemoryError, PtxError, Trap};
+pub use finding::{Bytes, Finding, Place, Tool};
 pub use memory::Memory;
-pub use module::{Kernel, Launch, Module, Parameter, Program, SourcePlace, launch};
+pub use module::{
+    Kernel, Launch, Module, Parameter, Program, SourcePlace, launch, launch_scheduled,
+};
 pub use observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent, CollectiveEvent,
-    InstructionEvent, Nothing, Observer, ReleaseEvent,
+    ExchangeEvent, InstructionEvent, Nothing, Observer, ReleaseEvent, ValuesEvent,
 };
-pub use observers::Counters;
+pub use observers::{
+    AtomicTargets, BarrierWait, BarrierWaits, BlockTrace, ByLine, Counters, GlobalTraffic,
+    Initcheck, LaneAccess, LaneExchange, METRICS, Measurements, Metric, Profile, Racecheck,
+    SharedTraffic, Synccheck, Trace, TraceEvent, Unit,
+};
 pub use types::Space;

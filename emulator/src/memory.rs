@@ -37,6 +37,8 @@ const DEFAULT_LIMIT: usize = 64 << 30;
 pub struct Memory {
     /// Live allocations in ascending order of address.
     allocations: Vec<Allocation>,
+    /// First address and length of those that were freed, in ascending order of address.
+    freed: Vec<(u64, u64)>,
     next: u64,
     in_use: usize,
     limit: usize,
@@ -48,6 +50,8 @@ struct Allocation {
     bytes: usize,
     read_only: bool,
     words: Box<[AtomicU64]>,
+    /// Which bytes the host has written: offsets from `base`, first and past the last, in ascending order and apart.
+    written: Vec<(u64, u64)>,
 }
 
 /// One live allocation, as workers cache it for the time of a launch.
@@ -75,6 +79,7 @@ impl Memory {
     pub fn with_limit(limit: usize) -> Self {
         Self {
             allocations: Vec::new(),
+            freed: Vec::new(),
             next: window::GLOBAL,
             in_use: 0,
             limit,
@@ -105,6 +110,7 @@ impl Memory {
             bytes,
             read_only: false,
             words,
+            written: Vec::new(),
         });
         Ok(base)
     }
@@ -120,6 +126,8 @@ impl Memory {
             .map_err(|_| MemoryError::NotAllocated { address })?;
         let freed = self.allocations.remove(index);
         self.in_use -= freed.bytes;
+        let place = self.freed.partition_point(|&(base, _)| base < freed.base);
+        self.freed.insert(place, (freed.base, freed.bytes as u64));
         Ok(())
     }
 
@@ -128,6 +136,13 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::OutOfBounds`] when the range is not inside one live allocation.
     pub fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
+        self.put(address, bytes)?;
+        self.mark_written(address, bytes.len());
+        Ok(())
+    }
+
+    /// As [`Memory::write`], without counting the bytes as written.
+    pub(crate) fn put(&mut self, address: u64, bytes: &[u8]) -> Result<(), MemoryError> {
         let region = self.range(address, bytes.len())?;
         let mut offset = address - region.base;
         let mut rest = bytes;
@@ -176,6 +191,62 @@ impl Memory {
         let mut buffer = vec![0; bytes];
         self.read(from, &mut buffer)?;
         self.write(to, &buffer)
+    }
+
+    /// Notes that bytes of one live allocation have a value.
+    pub(crate) fn mark_written(&mut self, address: u64, bytes: usize) {
+        let index = self
+            .allocations
+            .partition_point(|allocation| allocation.base <= address);
+        let Some(allocation) = index
+            .checked_sub(1)
+            .map(|index| &mut self.allocations[index])
+        else {
+            return;
+        };
+        let (mut first, mut end) = (
+            address - allocation.base,
+            address - allocation.base + bytes as u64,
+        );
+        if first < end {
+            // Ranges that touch the new one become part of it.
+            allocation.written.retain(|&(from, to)| {
+                let apart = to < first || end < from;
+                if !apart {
+                    (first, end) = (first.min(from), end.max(to));
+                }
+                apart
+            });
+            let place = allocation
+                .written
+                .partition_point(|&(from, _)| from < first);
+            allocation.written.insert(place, (first, end));
+        }
+    }
+
+    /// The ranges that the host has written, first address and past the last, in ascending order.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.allocations.iter().flat_map(|allocation| {
+            let base = allocation.base;
+            allocation
+                .written
+                .iter()
+                .map(move |&(first, end)| (base + first, base + end))
+        })
+    }
+
+    /// First address and length of the freed allocation that an address lies in.
+    pub(crate) fn freed(&self, address: u64) -> Option<(u64, u64)> {
+        let index = self.freed.partition_point(|&(base, _)| base <= address);
+        let (base, bytes) = self.freed[index.checked_sub(1)?];
+        (address - base < bytes).then_some((base, bytes))
+    }
+
+    /// First address and length in bytes of every live allocation, in ascending order of address.
+    pub fn allocations(&self) -> impl Iterator<Item = (u64, usize)> {
+        self.allocations
+            .iter()
+            .map(|allocation| (allocation.base, allocation.bytes))
     }
 
     /// Marks an allocation as read-only for kernels: `.const` variables.

@@ -210,6 +210,8 @@ impl Program {
         }
         for variable in stored {
             let base = addresses[&variable.name];
+            // PTX ISA §5.4.4: without an initialiser they begin as zeros.
+            memory.mark_written(base, variable.bytes as usize);
             for initial in &variable.initial {
                 let bits = match &initial.value {
                     InitialValue::Bits(bits) => *bits,
@@ -374,6 +376,25 @@ impl Kernel {
         self.sources.get(&line)
     }
 
+    /// For a line of PTX that was compiled from another file than the rest of the entry, something inlined: the line of the entry's
+    /// own file that is nearest before it, which is the call or little before the call.
+    pub fn calling_place(&self, line: u32) -> Option<&SourcePlace> {
+        let entry = self.program.functions.first()?;
+        let own_file = |place: &&SourcePlace| {
+            let first = entry.lines.iter().find_map(|line| self.sources.get(line));
+            first.is_some_and(|first| first.file == place.file)
+        };
+        let place = self.sources.get(&line)?;
+        if own_file(&place) && place.line != 0 {
+            return None;
+        }
+        let before = entry.lines.iter().take_while(|&&other| other <= line);
+        before
+            .filter_map(|other| self.sources.get(other))
+            .filter(|place| own_file(place) && place.line != 0)
+            .last()
+    }
+
     /// The PTX text of a line of this kernel.
     pub fn line_text(&self, line: u32) -> Option<&str> {
         self.texts.get(&line).map(String::as_str)
@@ -395,6 +416,19 @@ pub struct Launch {
     pub max_steps: u64,
 }
 
+/// One block of one thread, on all cores, without a limit.
+impl Default for Launch {
+    fn default() -> Self {
+        Self {
+            grid: [1; 3],
+            block: [1; 3],
+            dynamic_shared_bytes: 0,
+            threads: 0,
+            max_steps: 0,
+        }
+    }
+}
+
 /// Runs a kernel to its end. `arguments` holds one little-endian byte string per parameter, of exactly its size.
 ///
 /// # Errors
@@ -405,6 +439,33 @@ pub fn launch<O: Observer>(
     memory: &Memory,
     launch: &Launch,
     arguments: &[Vec<u8>],
+    observer: &mut O,
+) -> Result<(), LaunchError> {
+    start(kernel, memory, launch, arguments, None, observer)
+}
+
+/// As [`launch`], by a random schedule: blocks, warps and the lanes of a warp, converged or not, advance in an order that the seed
+/// decides, as a GPU may let them. A seed gives the same schedule every time; it all runs on one host thread.
+///
+/// # Errors
+/// As [`launch`].
+pub fn launch_scheduled<O: Observer>(
+    kernel: &Kernel,
+    memory: &Memory,
+    launch: &Launch,
+    arguments: &[Vec<u8>],
+    seed: u64,
+    observer: &mut O,
+) -> Result<(), LaunchError> {
+    start(kernel, memory, launch, arguments, Some(seed), observer)
+}
+
+fn start<O: Observer>(
+    kernel: &Kernel,
+    memory: &Memory,
+    launch: &Launch,
+    arguments: &[Vec<u8>],
+    schedule: Option<u64>,
     observer: &mut O,
 ) -> Result<(), LaunchError> {
     check_shape(kernel, launch)?;
@@ -428,6 +489,7 @@ pub fn launch<O: Observer>(
         parameters: Region::new(0, bytes, true, &words),
         threads,
         max_steps: launch.max_steps,
+        schedule,
     };
     simt::run(&run, observer).map_err(|mut trap| {
         trap.text = kernel

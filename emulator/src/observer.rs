@@ -22,6 +22,8 @@ pub struct InstructionEvent {
     pub line: u32,
     /// The lanes that execute it: bit i for lane i.
     pub lanes: u32,
+    /// The lanes that stand at it, of which its guard may keep some from executing it.
+    pub active: u32,
     /// The lanes of the warp that have not exited.
     pub live: u32,
 }
@@ -97,6 +99,10 @@ pub struct BarrierEvent {
     pub live: u32,
     /// The barrier's number.
     pub barrier: u32,
+    /// Whether they wait for the others; those of `bar.arrive` go on at once.
+    pub waits: bool,
+    /// Whether the instruction asks that all lanes of the warp execute it together (`.aligned`, and every `bar`).
+    pub aligned: bool,
 }
 
 /// All have arrived at a block-wide barrier.
@@ -104,7 +110,7 @@ pub struct BarrierEvent {
 pub struct ReleaseEvent<'a> {
     /// The barrier's number.
     pub barrier: u32,
-    /// Who arrived: warps with their lanes, in the order of arrival.
+    /// Who arrived: warps with their lanes, in the order of arrival, those among them that did not wait as well.
     pub arrived: &'a [(u32, u32)],
 }
 
@@ -119,12 +125,42 @@ pub struct CollectiveEvent {
     pub lanes: u32,
     /// Whether it is a warp barrier, which orders the accesses of its lanes; the others order nothing.
     pub is_barrier: bool,
+    /// Of the lanes, those that are named by another one in a mask which is not their own.
+    pub disagreeing: u32,
+}
+
+/// What a memory instruction moved: told behind its [`AccessEvent`], once for each element of a vector.
+#[derive(Clone, Copy, Debug)]
+pub struct ValuesEvent<'a> {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The lanes that take part.
+    pub lanes: u32,
+    /// What each lane loaded or stored, or what its atomic operation left in memory; those of other lanes mean nothing.
+    pub values: &'a [u64; 32],
+}
+
+/// Lanes of a warp get values from each other's registers: a shuffle, or a reduction over the warp.
+#[derive(Clone, Copy, Debug)]
+pub struct ExchangeEvent<'a> {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line, counted from 1.
+    pub line: u32,
+    /// The lanes that act.
+    pub lanes: u32,
+    /// For each of them the lanes whose values its result is made of: bit i for lane i.
+    pub sources: &'a [u32; 32],
+    /// What each lane brings.
+    pub values: &'a [u32; 32],
 }
 
 /// Sees what a kernel does. One instance per block in flight: forked before the launch, merged behind it.
 pub trait Observer: Send {
     /// Whether [`Observer::access`] wants to be called: gathering the addresses costs time.
     const ACCESSES: bool;
+    /// Whether [`Observer::values`] wants to be called: gathering the values costs time.
+    const VALUES: bool = false;
 
     /// An observer that has seen nothing, for another block.
     fn fork(&self) -> Self;
@@ -143,6 +179,12 @@ pub trait Observer: Send {
     /// A warp accesses memory.
     #[inline(always)]
     fn access(&mut self, _event: AccessEvent<'_>) {}
+    /// What the access moved that was told of last.
+    #[inline(always)]
+    fn values(&mut self, _event: ValuesEvent<'_>) {}
+    /// Lanes of a warp get values from each other's registers.
+    #[inline(always)]
+    fn exchange(&mut self, _event: ExchangeEvent<'_>) {}
     /// Lanes of a warp arrive at a block-wide barrier.
     #[inline(always)]
     fn barrier(&mut self, _event: BarrierEvent) {}
@@ -172,9 +214,61 @@ impl Observer for Nothing {
     fn merge(&mut self, _: Self) {}
 }
 
+/// Sees everything, or, where there is none, nothing.
+impl<O: Observer> Observer for Option<O> {
+    const ACCESSES: bool = O::ACCESSES;
+    const VALUES: bool = O::VALUES;
+
+    fn fork(&self) -> Self {
+        self.as_ref().map(O::fork)
+    }
+    fn merge(&mut self, other: Self) {
+        if let (Some(observer), Some(other)) = (self, other) {
+            observer.merge(other);
+        }
+    }
+    fn block(&mut self, event: BlockEvent) {
+        self.iter_mut().for_each(|observer| observer.block(event));
+    }
+    fn instruction(&mut self, event: InstructionEvent) {
+        self.iter_mut()
+            .for_each(|observer| observer.instruction(event));
+    }
+    fn branch(&mut self, event: BranchEvent) {
+        self.iter_mut().for_each(|observer| observer.branch(event));
+    }
+    fn access(&mut self, event: AccessEvent<'_>) {
+        self.iter_mut().for_each(|observer| observer.access(event));
+    }
+    fn values(&mut self, event: ValuesEvent<'_>) {
+        self.iter_mut().for_each(|observer| observer.values(event));
+    }
+    fn exchange(&mut self, event: ExchangeEvent<'_>) {
+        self.iter_mut()
+            .for_each(|observer| observer.exchange(event));
+    }
+    fn barrier(&mut self, event: BarrierEvent) {
+        self.iter_mut().for_each(|observer| observer.barrier(event));
+    }
+    fn release(&mut self, event: ReleaseEvent<'_>) {
+        self.iter_mut().for_each(|observer| observer.release(event));
+    }
+    fn collective(&mut self, event: CollectiveEvent) {
+        self.iter_mut()
+            .for_each(|observer| observer.collective(event));
+    }
+    fn fence(&mut self, event: InstructionEvent) {
+        self.iter_mut().for_each(|observer| observer.fence(event));
+    }
+    fn exit(&mut self, event: InstructionEvent) {
+        self.iter_mut().for_each(|observer| observer.exit(event));
+    }
+}
+
 /// Both see everything; for more than two, nest.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const ACCESSES: bool = A::ACCESSES || B::ACCESSES;
+    const VALUES: bool = A::VALUES || B::VALUES;
 
     fn fork(&self) -> Self {
         (self.0.fork(), self.1.fork())
@@ -202,6 +296,16 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn access(&mut self, event: AccessEvent<'_>) {
         self.0.access(event);
         self.1.access(event);
+    }
+    #[inline(always)]
+    fn values(&mut self, event: ValuesEvent<'_>) {
+        self.0.values(event);
+        self.1.values(event);
+    }
+    #[inline(always)]
+    fn exchange(&mut self, event: ExchangeEvent<'_>) {
+        self.0.exchange(event);
+        self.1.exchange(event);
     }
     #[inline(always)]
     fn barrier(&mut self, event: BarrierEvent) {

@@ -4,7 +4,7 @@ use crate::alu::Execute;
 use crate::observer::AccessOrder;
 use crate::registers::Rows;
 use crate::syntax::Location;
-use crate::types::Scalar;
+use crate::types::{Scalar, Space};
 
 /// "No instruction": where control flow does not meet again.
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -143,6 +143,13 @@ pub(crate) enum Op {
         bits: u32,
         parts: Box<[Option<Row>]>,
     },
+    Mbarrier(Box<Mbarrier>),
+    /// `mbarrier.pending_count`
+    MbarrierPending {
+        d: u32,
+        a: u32,
+    },
+    AsyncCopy(Box<AsyncCopy>),
     /// `isspacep`
     IsSpace {
         d: u32,
@@ -193,6 +200,65 @@ pub(crate) struct Access {
     /// One register per element of the vector; `None` is the sink `_`.
     pub registers: Box<[Option<Row>]>,
     pub order: AccessOrder,
+}
+
+impl Where {
+    /// The state space for messages.
+    pub fn space(self) -> Space {
+        match self {
+            Self::Generic => Space::Generic,
+            Self::Global => Space::Global,
+            Self::Shared => Space::Shared,
+            Self::Local => Space::Local,
+            Self::EntryParameter | Self::FrameParameter => Space::Param,
+        }
+    }
+}
+
+/// `cp.async` and `cp.async.bulk` (PTX ISA §9.7.9.25).
+#[derive(Debug)]
+pub(crate) struct AsyncCopy {
+    pub to: Address,
+    pub from: Address,
+    /// Narrow row: bytes to write.
+    pub bytes: u32,
+    /// Narrow row: bytes to read; zeros make up for the rest.
+    pub source_bytes: u32,
+    /// Any multiple of 16 bytes, aligned to 16; else 4, 8 or 16, aligned to themselves.
+    pub is_bulk: bool,
+    /// The mbarrier that is told of the bytes.
+    pub completes: Option<Address>,
+}
+
+/// An operation on a barrier in shared memory (PTX ISA §9.7.13.15).
+#[derive(Debug)]
+pub(crate) struct Mbarrier {
+    pub address: Address,
+    pub kind: MbarrierKind,
+    /// Count, bytes, state or parity; 1 without it.
+    pub operand: Option<Row>,
+    /// Wide row that receives the barrier as it was.
+    pub state: Option<u32>,
+    /// Receives the answer of a test.
+    pub predicate: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MbarrierKind {
+    Init,
+    /// More bytes are to come.
+    Expect,
+    /// Bytes have come.
+    Complete,
+    /// Threads arrive, for this phase or, dropped, for good.
+    Arrive {
+        dropped: bool,
+    },
+    ExpectAndArrive,
+    /// Whether the phase of a state is over.
+    TestState,
+    /// Whether the phase of a parity is over.
+    TestParity,
 }
 
 /// `atom` and `red` (PTX ISA §9.7.13).

@@ -17,6 +17,9 @@ pub(crate) enum Scalar {
     S32,
     S64,
     F16,
+    F16x2,
+    Bf16,
+    Bf16x2,
     F32,
     F64,
 }
@@ -39,6 +42,9 @@ impl Scalar {
             "s32" => Self::S32,
             "s64" => Self::S64,
             "f16" => Self::F16,
+            "f16x2" => Self::F16x2,
+            "bf16" => Self::Bf16,
+            "bf16x2" => Self::Bf16x2,
             "f32" => Self::F32,
             "f64" => Self::F64,
             _ => return None,
@@ -49,8 +55,8 @@ impl Scalar {
     pub fn bytes(self) -> usize {
         match self {
             Self::Pred | Self::B8 | Self::U8 | Self::S8 => 1,
-            Self::B16 | Self::U16 | Self::S16 | Self::F16 => 2,
-            Self::B32 | Self::U32 | Self::S32 | Self::F32 => 4,
+            Self::B16 | Self::U16 | Self::S16 | Self::F16 | Self::Bf16 => 2,
+            Self::B32 | Self::U32 | Self::S32 | Self::F32 | Self::F16x2 | Self::Bf16x2 => 4,
             Self::B64 | Self::U64 | Self::S64 | Self::F64 => 8,
         }
     }
@@ -60,7 +66,7 @@ impl Scalar {
     }
 
     pub fn is_float(self) -> bool {
-        matches!(self, Self::F16 | Self::F32 | Self::F64)
+        matches!(self, Self::F16 | Self::Bf16 | Self::F32 | Self::F64)
     }
 }
 

@@ -120,10 +120,14 @@ fn to_real<A: Integer, D: Real>(r: &mut Registers, o: &Rows, flags: u32, mask: u
 fn to_integer<A: Real, D: Integer>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map1(r, o, mask, |a: A| {
         let a = if flags & FLUSH != 0 { a.flushed() } else { a };
-        let (least, most) = limits::<D>();
-        // `as` saturates at the limits of i128, which lie outside those of every PTX type.
-        D::from_bits((integral(a.to_f64(), round_of(flags)) as i128).clamp(least, most) as u64)
+        saturated::<D>(a.to_f64(), round_of(flags))
     });
+}
+/// The integer next to a value, or the limit of the type that it lies beyond.
+pub(super) fn saturated<D: Integer>(value: f64, round: Round) -> D {
+    let (least, most) = limits::<D>();
+    // `as` saturates at the limits of i128, which lie outside those of every PTX type.
+    D::from_bits((integral(value, round) as i128).clamp(least, most) as u64)
 }
 
 /// Float to float.
@@ -199,6 +203,7 @@ macro_rules! with_integer {
         }
     };
 }
+pub(super) use with_integer;
 macro_rules! with_real {
     ($ty:expr, $t:ident => $result:expr) => {
         match $ty {

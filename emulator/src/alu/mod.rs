@@ -5,6 +5,7 @@ mod carry;
 mod compare;
 mod convert;
 mod float;
+mod half;
 mod integer;
 mod logic;
 
@@ -87,6 +88,7 @@ pub(crate) fn select(form: &Form<'_>) -> Option<Alu> {
         .or_else(|| logic::select(form))
         .or_else(|| compare::select(form))
         .or_else(|| float::select(form))
+        .or_else(|| half::select(form))
         .or_else(|| convert::select(form))
 }
 

@@ -145,7 +145,12 @@ impl<'m> Lowering<'_, 'm> {
         )
     }
 
-    fn address(&mut self, line: u32, operand: &Operand, space: Space) -> Result<Address> {
+    pub(super) fn address(
+        &mut self,
+        line: u32,
+        operand: &Operand,
+        space: Space,
+    ) -> Result<Address> {
         let Operand::Address { base, offset } = operand else {
             return error(line, "an address in brackets is needed here");
         };

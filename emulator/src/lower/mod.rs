@@ -1,5 +1,6 @@
 //! The syntax tree to a compiled program: names become row numbers, addresses and instruction numbers, and every form is checked.
 
+mod async_copy;
 mod control;
 mod data;
 mod scope;
@@ -290,6 +291,8 @@ impl<'k, 'm> Lowering<'k, 'm> {
             "ld" | "ldu" | "st" | "atom" | "red" | "cvta" | "isspacep" => self.data(instruction),
             "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect"
             | "membar" | "fence" => self.synchronisation(instruction),
+            "mbarrier" => self.memory_barrier(instruction),
+            "cp" => self.async_copy(instruction),
             "prefetch" | "prefetchu" | "nanosleep" | "pmevent" | "brkpt" | "griddepcontrol"
             | "discard" | "applypriority" => self.emit_plain(instruction, Op::Nothing),
             "mov" if self.special_move(instruction)? => Ok(()),

@@ -250,9 +250,16 @@ fn wrong_operands<T>(instruction: &Instr) -> Result<T> {
     )
 }
 
+/// Words of a fence: on the emulator, which orders every access, all fences are one.
 fn is_fence_word(word: &str) -> bool {
     matches!(
         word,
         "sc" | "acq_rel" | "acquire" | "release" | "cta" | "cluster" | "gpu" | "sys"
-    )
+    ) || matches!(
+        word,
+        "mbarrier_init" | "proxy" | "async" | "alias" | "generic" | "global"
+    ) || word.starts_with("async.")
+        || word.starts_with("async::")
+        || word.starts_with("shared::")
+        || word.starts_with("sync_restrict::")
 }

@@ -1,5 +1,9 @@
-//! Counts under the names of Nsight Compute's metrics.
+//! Counts what NVIDIA's profiler Nsight Compute counts on a GPU; [`metrics`](super::metrics) gives the names.
 
+use std::ops::AddAssign;
+
+use super::banks::conflicts;
+use super::coalescing::coalesce;
 use crate::observer::{
     AccessEvent, AccessKind, BarrierEvent, BranchEvent, InstructionEvent, Observer,
 };
@@ -10,24 +14,61 @@ use crate::types::Space;
 pub struct Counters {
     /// Warp instructions executed.
     pub inst_executed: u64,
-    /// Thread instructions executed: the active lanes of each warp instruction, added up.
+    /// Thread instructions executed: the active lanes of each warp instruction, added up, with those that a guard keeps from
+    /// having an effect.
     pub thread_inst_executed: u64,
+    /// The same without the lanes that a guard keeps from having an effect.
+    pub thread_inst_executed_pred_on: u64,
     /// Conditional branches executed by warps.
     pub branches: u64,
     /// Those at which the lanes of a warp went both ways.
     pub divergent_branches: u64,
-    /// Bytes that threads loaded from global memory.
-    pub global_load_bytes: u64,
-    /// Bytes that threads stored to global memory.
-    pub global_store_bytes: u64,
-    /// Bytes that threads loaded from shared memory.
-    pub shared_load_bytes: u64,
-    /// Bytes that threads stored to shared memory.
-    pub shared_store_bytes: u64,
+    /// Loads from global memory.
+    pub global_loads: GlobalTraffic,
+    /// Stores to global memory.
+    pub global_stores: GlobalTraffic,
+    /// Atomic operations on global memory.
+    pub global_atomics: GlobalTraffic,
+    /// Loads from shared memory.
+    pub shared_loads: SharedTraffic,
+    /// Stores to shared memory.
+    pub shared_stores: SharedTraffic,
+    /// Atomic operations on shared memory.
+    pub shared_atomics: SharedTraffic,
     /// Atomic operations of threads, on any memory.
     pub atomics: u64,
+    /// How often sectors of global memory are served to atomics: once for each lane with the same address.
+    pub global_atomic_passes: u64,
     /// Arrivals of warps at block-wide barriers.
     pub barriers: u64,
+}
+
+/// Accesses of one kind to global memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GlobalTraffic {
+    /// Warp instructions.
+    pub requests: u64,
+    /// The 32-byte sectors that they touch, each counted once per request.
+    pub sectors: u64,
+    /// The sectors that it would take if the bytes of each request lay side by side.
+    pub ideal_sectors: u64,
+    /// Bytes that threads asked for.
+    pub bytes: u64,
+    /// Bytes that requests asked for: a byte that several lanes share is counted once.
+    pub useful_bytes: u64,
+}
+
+/// Accesses of one kind to shared memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SharedTraffic {
+    /// Warp instructions.
+    pub requests: u64,
+    /// The turns in which the banks serve them.
+    pub wavefronts: u64,
+    /// The turns that it would take without bank conflicts.
+    pub ideal_wavefronts: u64,
+    /// Bytes that threads asked for.
+    pub bytes: u64,
 }
 
 impl Counters {
@@ -39,6 +80,60 @@ impl Counters {
             1.0 - self.divergent_branches as f64 / self.branches as f64
         }
     }
+
+    /// All accesses to global memory.
+    pub fn global(&self) -> GlobalTraffic {
+        let mut all = self.global_loads;
+        all += self.global_stores;
+        all += self.global_atomics;
+        all
+    }
+
+    /// All accesses to shared memory.
+    pub fn shared(&self) -> SharedTraffic {
+        let mut all = self.shared_loads;
+        all += self.shared_stores;
+        all += self.shared_atomics;
+        all
+    }
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        self.inst_executed += other.inst_executed;
+        self.thread_inst_executed += other.thread_inst_executed;
+        self.thread_inst_executed_pred_on += other.thread_inst_executed_pred_on;
+        self.branches += other.branches;
+        self.divergent_branches += other.divergent_branches;
+        self.global_loads += other.global_loads;
+        self.global_stores += other.global_stores;
+        self.global_atomics += other.global_atomics;
+        self.shared_loads += other.shared_loads;
+        self.shared_stores += other.shared_stores;
+        self.shared_atomics += other.shared_atomics;
+        self.atomics += other.atomics;
+        self.global_atomic_passes += other.global_atomic_passes;
+        self.barriers += other.barriers;
+    }
+}
+
+impl AddAssign for GlobalTraffic {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.sectors += other.sectors;
+        self.ideal_sectors += other.ideal_sectors;
+        self.bytes += other.bytes;
+        self.useful_bytes += other.useful_bytes;
+    }
+}
+
+impl AddAssign for SharedTraffic {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.wavefronts += other.wavefronts;
+        self.ideal_wavefronts += other.ideal_wavefronts;
+        self.bytes += other.bytes;
+    }
 }
 
 impl Observer for Counters {
@@ -49,22 +144,14 @@ impl Observer for Counters {
     }
 
     fn merge(&mut self, other: Self) {
-        self.inst_executed += other.inst_executed;
-        self.thread_inst_executed += other.thread_inst_executed;
-        self.branches += other.branches;
-        self.divergent_branches += other.divergent_branches;
-        self.global_load_bytes += other.global_load_bytes;
-        self.global_store_bytes += other.global_store_bytes;
-        self.shared_load_bytes += other.shared_load_bytes;
-        self.shared_store_bytes += other.shared_store_bytes;
-        self.atomics += other.atomics;
-        self.barriers += other.barriers;
+        *self += other;
     }
 
     #[inline(always)]
     fn instruction(&mut self, event: InstructionEvent) {
         self.inst_executed += 1;
-        self.thread_inst_executed += u64::from(event.lanes.count_ones());
+        self.thread_inst_executed += u64::from(event.active.count_ones());
+        self.thread_inst_executed_pred_on += u64::from(event.lanes.count_ones());
     }
 
     #[inline(always)]
@@ -73,16 +160,45 @@ impl Observer for Counters {
         self.divergent_branches += u64::from(event.taken != 0 && event.not_taken != 0);
     }
 
-    #[inline(always)]
     fn access(&mut self, event: AccessEvent<'_>) {
         let lanes = u64::from(event.lanes.count_ones());
         let bytes = lanes * u64::from(event.bytes);
-        match (event.space, event.kind) {
-            (_, AccessKind::Atomic) => self.atomics += lanes,
-            (Space::Global, AccessKind::Load) => self.global_load_bytes += bytes,
-            (Space::Global, AccessKind::Store) => self.global_store_bytes += bytes,
-            (Space::Shared, AccessKind::Load) => self.shared_load_bytes += bytes,
-            (Space::Shared, AccessKind::Store) => self.shared_store_bytes += bytes,
+        if event.kind == AccessKind::Atomic {
+            self.atomics += lanes;
+        }
+        match event.space {
+            Space::Global => {
+                let coalesced = coalesce(event.addresses, event.lanes, event.bytes);
+                let traffic = match event.kind {
+                    AccessKind::Load => &mut self.global_loads,
+                    AccessKind::Store => &mut self.global_stores,
+                    AccessKind::Atomic => &mut self.global_atomics,
+                };
+                *traffic += GlobalTraffic {
+                    requests: 1,
+                    sectors: coalesced.sectors.into(),
+                    ideal_sectors: coalesced.ideal_sectors.into(),
+                    bytes,
+                    useful_bytes: coalesced.useful_bytes.into(),
+                };
+                if event.kind == AccessKind::Atomic {
+                    self.global_atomic_passes += u64::from(coalesced.passes);
+                }
+            }
+            Space::Shared => {
+                let conflicts = conflicts(event.kind, event.addresses, event.lanes, event.bytes);
+                let traffic = match event.kind {
+                    AccessKind::Load => &mut self.shared_loads,
+                    AccessKind::Store => &mut self.shared_stores,
+                    AccessKind::Atomic => &mut self.shared_atomics,
+                };
+                *traffic += SharedTraffic {
+                    requests: 1,
+                    wavefronts: conflicts.wavefronts.into(),
+                    ideal_wavefronts: conflicts.ideal_wavefronts.into(),
+                    bytes,
+                };
+            }
             _ => {}
         }
     }

@@ -1,5 +1,25 @@
 //! The observers: one per file, each blind to the others. A pair of observers is one that tells both.
 
+mod atomic_targets;
+mod banks;
+mod barrier_waits;
+mod by_line;
+mod coalescing;
 mod counters;
+mod initcheck;
+mod metrics;
+mod profile;
+mod racecheck;
+mod synccheck;
+mod trace;
 
-pub use counters::Counters;
+pub use atomic_targets::AtomicTargets;
+pub use barrier_waits::{BarrierWait, BarrierWaits};
+pub use by_line::ByLine;
+pub use counters::{Counters, GlobalTraffic, SharedTraffic};
+pub use initcheck::Initcheck;
+pub use metrics::{METRICS, Metric, Unit};
+pub use profile::{Measurements, Profile};
+pub use racecheck::Racecheck;
+pub use synccheck::Synccheck;
+pub use trace::{BlockTrace, LaneAccess, LaneExchange, Trace, TraceEvent};

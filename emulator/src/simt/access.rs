@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::block::Block;
+use super::diagnosis::Failed;
 use super::warp::Fragment;
 use crate::error::Fault;
 use crate::memory::{Region, Width, window};
-use crate::observer::{AccessEvent, AccessKind, AccessOrder, Observer};
+use crate::observer::{AccessEvent, AccessKind, AccessOrder, Observer, ValuesEvent};
 use crate::program::*;
 use crate::registers::{FULL, LANES, Registers, each_lane};
 use crate::types::{Scalar, Space};
@@ -16,13 +17,13 @@ pub(super) type Faulty<T> = Result<T, (Fault, u32)>;
 
 /// Where an address leads, resolved.
 #[derive(Clone, Copy)]
-struct Target<'a> {
-    region: Region<'a>,
-    offset: u64,
-    space: Space,
+pub(super) struct Target<'a> {
+    pub region: Region<'a>,
+    pub offset: u64,
+    pub space: Space,
 }
 
-fn base_address(registers: &Registers, address: &Address, lane: usize) -> u64 {
+pub(super) fn base_address(registers: &Registers, address: &Address, lane: usize) -> u64 {
     let base = match address.base {
         Row::Wide(row) => registers.wide[row as usize][lane],
         Row::Narrow(row) => u64::from(registers.narrow[row as usize][lane]),
@@ -68,7 +69,7 @@ fn offsets_in(
 
 impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
     /// Finds the memory behind one lane's address, or the fault.
-    fn target(
+    pub(super) fn target(
         &self,
         warp: usize,
         fragment: &Fragment,
@@ -139,21 +140,13 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                 });
             }
         }
-        let nearest = match space {
-            Space::Global => self
-                .memory
-                .below(address)
-                .map(|region| (region.base, region.bytes)),
-            Space::Shared => Some((0, self.shared_region().bytes)),
-            _ => None,
-        };
-        Err(Fault::OutOfBounds {
+        Err(self.diagnose(&Failed {
             access,
-            bytes: bytes as usize,
-            space: shown,
+            bytes,
+            named: shown,
+            space,
             address,
-            nearest,
-        })
+        }))
     }
 
     fn shared_region(&self) -> Region<'_> {
@@ -231,6 +224,8 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                 lanes,
                 addresses: &addresses,
             });
+            let values = self.moved(warp, fragment, access);
+            self.report_values(warp, lanes, &values);
         }
         Ok(())
     }
@@ -277,6 +272,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                 }
             }
         }
+        seen.values = self.moved(warp, fragment, access);
         self.report(warp, line, AccessKind::Load, access.order, bytes, &seen);
         Ok(())
     }
@@ -329,6 +325,8 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                 lanes,
                 addresses: &addresses,
             });
+            let values = self.moved(warp, fragment, access);
+            self.report_values(warp, lanes, &values);
         }
         Ok(())
     }
@@ -371,6 +369,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         if access.order == AccessOrder::AcquireRelease {
             fence(Ordering::SeqCst);
         }
+        seen.values = self.moved(warp, fragment, access);
         self.report(warp, line, AccessKind::Store, access.order, bytes, &seen);
         Ok(())
     }
@@ -386,6 +385,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
     ) -> Faulty<()> {
         let bytes = atomic.ty.bytes() as u64;
         let mut seen = Seen::default();
+        let mut left = [0; LANES];
         let mut rest = lanes;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
@@ -419,6 +419,9 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                     .to_u64(),
                 _ => target.region.update(target.offset, apply),
             };
+            if O::VALUES {
+                left[lane] = apply(old);
+            }
             let registers = &mut self.warps[warp].frames[fragment.frame as usize].registers;
             match atomic.d {
                 Some(Row::Narrow(row)) => registers.narrow[row as usize][lane] = old as u32,
@@ -426,12 +429,15 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                 None => {}
             }
         }
+        if O::VALUES {
+            seen.values.push(left);
+        }
         self.report(warp, line, AccessKind::Atomic, atomic.order, bytes, &seen);
         Ok(())
     }
 
     /// Tells the observer of an access that went lane by lane, one event per space.
-    fn report(
+    pub(super) fn report(
         &mut self,
         warp: usize,
         line: u32,
@@ -456,20 +462,46 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                     lanes,
                     addresses: &seen.addresses,
                 });
+                self.report_values(warp, lanes, &seen.values);
             }
+        }
+    }
+
+    /// What the lanes have loaded or stored, element by element of the vector; nothing where no observer wants it.
+    fn moved(&self, warp: usize, fragment: &Fragment, access: &Access) -> Vec<[u64; LANES]> {
+        if !O::VALUES {
+            return Vec::new();
+        }
+        let registers = &self.warps[warp].frames[fragment.frame as usize].registers;
+        let in_row = |row: &Option<Row>| {
+            core::array::from_fn(|lane| row.map_or(0, |row| row_value(registers, row, lane)))
+        };
+        access.registers.iter().map(in_row).collect()
+    }
+
+    /// Tells the observer what an access has moved.
+    fn report_values(&mut self, warp: usize, lanes: u32, values: &[[u64; LANES]]) {
+        for values in values {
+            self.observer.values(ValuesEvent {
+                warp: warp as u32,
+                lanes,
+                values,
+            });
         }
     }
 }
 
 /// The lanes of an access by space, with their addresses.
 #[derive(Default)]
-struct Seen {
+pub(super) struct Seen {
     lanes: [u32; 6],
     addresses: [u64; LANES],
+    /// What the lanes have moved, element by element, where an observer wants it.
+    pub values: Vec<[u64; LANES]>,
 }
 
 impl Seen {
-    fn add(&mut self, lane: usize, target: &Target<'_>) {
+    pub fn add(&mut self, lane: usize, target: &Target<'_>) {
         self.lanes[target.space as usize] |= 1 << lane;
         self.addresses[lane] = target.region.base.wrapping_add(target.offset);
     }
@@ -500,7 +532,7 @@ fn slice_region(words: &[AtomicU64], bytes: u32, lane: usize) -> Region<'_> {
     )
 }
 
-fn row_value(registers: &Registers, row: Row, lane: usize) -> u64 {
+pub(super) fn row_value(registers: &Registers, row: Row, lane: usize) -> u64 {
     match row {
         Row::Narrow(row) => u64::from(registers.narrow[row as usize][lane]),
         Row::Wide(row) => registers.wide[row as usize][lane],

@@ -3,7 +3,7 @@
 use super::access::Faulty;
 use super::block::{BARRIERS, Block, thread_index};
 use super::warp::{Fragment, State};
-use crate::error::{Fault, Trap};
+use crate::error::{Absence, Fault, Trap};
 use crate::observer::{BarrierEvent, Observer, ReleaseEvent};
 use crate::program::*;
 use crate::registers::{LANES, each_lane};
@@ -70,17 +70,25 @@ impl<O: Observer> Block<'_, '_, O> {
             lanes: fragment.lanes,
             live: warp.live,
             barrier: id,
+            waits: barrier.kind != BarrierKind::Arrive,
+            aligned: barrier.aligned,
         });
+        let state = &mut self.barriers[id as usize];
+        let before: u32 = state
+            .who
+            .iter()
+            .filter(|(warp, _)| *warp == number as u32)
+            .fold(0, |before, (_, lanes)| before | lanes);
         // With an explicit count a warp counts as 32 threads, even the last one of a block that is not full.
-        let arriving = if barrier.count.is_some()
-            && fragment.lanes == warp.live
+        let missing = if barrier.count.is_some()
+            && (before | fragment.lanes) == warp.live
             && warp.live == warp.initial
         {
-            LANES as u32
+            LANES as u32 - warp.live.count_ones()
         } else {
-            fragment.lanes.count_ones()
+            0
         };
-        let state = &mut self.barriers[id as usize];
+        let arriving = fragment.lanes.count_ones() + missing;
         if state.arrived != 0 && state.expected != expected {
             let message = format!(
                 "barrier {id} for {expected} threads, while others wait at it for {}",
@@ -223,32 +231,27 @@ impl<O: Observer> Block<'_, '_, O> {
     }
 
     /// What the first thread does that is not at the barrier.
-    fn missing(&self, barrier: u32) -> String {
+    fn missing(&self, barrier: u32) -> Absence {
         for (number, warp) in self.warps.iter().enumerate() {
-            let place = |lane: u32| {
-                let [x, y, z] = thread_index(self.shape.block, number as u32 * LANES as u32 + lane);
-                format!("thread ({x}, {y}, {z})")
-            };
+            let thread =
+                |lane: u32| thread_index(self.shape.block, number as u32 * LANES as u32 + lane);
             let elsewhere = warp
                 .fragments
                 .iter()
                 .find(|fragment| fragment.state != State::AtBarrier(barrier));
             if let Some(fragment) = elsewhere {
-                let line = self.line_of(number, fragment);
-                return format!(
-                    "{} waits at line {line}",
-                    place(fragment.lanes.trailing_zeros())
-                );
+                return Absence::Waits {
+                    thread: thread(fragment.lanes.trailing_zeros()),
+                    line: self.line_of(number, fragment),
+                };
             }
             if warp.live != warp.initial {
-                let lane = (warp.initial & !warp.live).trailing_zeros();
-                let line = warp.last_exit.map_or(0, |(_, line)| line);
-                return format!(
-                    "{} has exited (its warp last exited at line {line})",
-                    place(lane)
-                );
+                return Absence::Exited {
+                    thread: thread((warp.initial & !warp.live).trailing_zeros()),
+                    line: warp.last_exit.map_or(0, |(_, line)| line),
+                };
             }
         }
-        "the others are no threads of this block".to_owned()
+        Absence::NoThread
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use super::access::Faulty;
+use super::async_copy::pending_count;
 use super::barrier::BarrierState;
 use super::warp::{Fragment, Frame, NONE, State, Warp};
 use crate::error::{Fault, Trap};
@@ -50,6 +51,23 @@ pub(crate) struct Block<'k, 'm, O> {
     next_warp: usize,
 }
 
+impl Shape {
+    /// `%ctaid` of a block by its number in the grid.
+    pub fn block_index(&self, number: u64) -> [u32; 3] {
+        let [x, y, _] = self.grid.map(u64::from);
+        [
+            (number % x) as u32,
+            (number / x % y) as u32,
+            (number / x / y) as u32,
+        ]
+    }
+
+    /// The number of blocks.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&extent| u64::from(extent)).product()
+    }
+}
+
 /// Whether a block has come to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
@@ -58,7 +76,7 @@ pub(crate) enum Progress {
 }
 
 /// How a fragment's turn ended.
-enum Turn {
+pub(super) enum Turn {
     /// It waits, has met others or has exited.
     Over,
     /// It could go on.
@@ -241,6 +259,11 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
             }
             self.next_warp = (warp + 1) % self.warps.len();
         }
+        self.finished()
+    }
+
+    /// No warp can go on: because all threads have exited, or because they wait for ever.
+    pub(super) fn finished(&self) -> Result<Progress, Box<Trap>> {
         if self.warps.iter().all(|warp| warp.live == 0) {
             Ok(Progress::Finished)
         } else {
@@ -293,7 +316,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
     }
 
     /// Runs one fragment for at most `turn` instructions.
-    fn run_fragment(
+    pub(super) fn run_fragment(
         &mut self,
         number: usize,
         mut fragment: Fragment,
@@ -334,6 +357,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                 warp: number as u32,
                 line,
                 lanes,
+                active: fragment.lanes,
                 live: warp.live,
             });
             if let Op::Alu {
@@ -388,6 +412,15 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                 Op::Load(access) => self.load(number, &fragment, access, lanes, line),
                 Op::Store(access) => self.store(number, &fragment, access, lanes, line),
                 Op::Atomic(atomic) => self.atomic(number, &fragment, atomic, lanes, line),
+                Op::Mbarrier(mbarrier) => self.mbarrier(number, &fragment, mbarrier, lanes, line),
+                Op::MbarrierPending { d, a } => {
+                    each_lane(lanes, |lane| {
+                        let state = registers.wide[*a as usize][lane];
+                        registers.narrow[*d as usize][lane] = pending_count(state) as u32;
+                    });
+                    Ok(())
+                }
+                Op::AsyncCopy(copy) => self.async_copy(number, &fragment, copy, lanes, line),
                 Op::Pack { d, bits, parts } => {
                     pack(registers, *d, *bits, parts, lanes);
                     Ok(())
@@ -414,8 +447,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                     Ok(())
                 }
                 Op::Clock { d, wide, clock } => {
-                    let value =
-                        read_clock(*clock, warp.executed + done, self.shape.started);
+                    let value = read_clock(*clock, warp.executed + done, self.shape.started);
                     each_lane(lanes, |lane| {
                         if *wide {
                             registers.wide[*d as usize][lane] = value;
@@ -430,6 +462,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                         warp: number as u32,
                         line,
                         lanes,
+                        active: fragment.lanes,
                         live: warp.live,
                     });
                     std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
@@ -581,6 +614,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
             warp: number as u32,
             line,
             lanes,
+            active: fragment.lanes,
             live: warp.live,
         });
         warp.live &= !lanes;

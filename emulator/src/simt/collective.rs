@@ -6,8 +6,8 @@
 use super::access::{Faulty, combine};
 use super::block::{Block, thread_index};
 use super::warp::{Fragment, State, Warp};
-use crate::error::{Fault, Trap};
-use crate::observer::{CollectiveEvent, Observer};
+use crate::error::{Absence, Fault, Trap};
+use crate::observer::{CollectiveEvent, ExchangeEvent, Observer};
 use crate::program::*;
 use crate::registers::{LANES, Registers, each_lane};
 
@@ -28,12 +28,28 @@ impl<O: Observer> Block<'_, '_, O> {
         let mut all_here = true;
         each_lane(lanes, |lane| all_here &= members[lane] & live & !lanes == 0);
         if all_here {
-            execute(&mut [(registers, lanes)], &collective.kind, &members, lanes);
+            let observer = &mut self.observer;
+            execute(
+                &mut [(registers, lanes)],
+                &collective.kind,
+                &members,
+                lanes,
+                |sources, values| {
+                    observer.exchange(ExchangeEvent {
+                        warp: number as u32,
+                        line,
+                        lanes,
+                        sources,
+                        values,
+                    });
+                },
+            );
             self.observer.collective(CollectiveEvent {
                 warp: number as u32,
                 line,
                 lanes,
                 is_barrier: collective.kind == CollectiveKind::Barrier,
+                disagreeing: disagreeing(&members, lanes),
             });
         }
         Ok(all_here)
@@ -114,12 +130,30 @@ impl<O: Observer> Block<'_, '_, O> {
         if complete == 0 {
             return Ok(());
         }
-        execute_gathered(warp, &here, &collective.kind, &members, complete);
+        let line = program.functions[code as usize].lines[pc as usize];
+        let observer = &mut self.observer;
+        execute_gathered(
+            warp,
+            &here,
+            &collective.kind,
+            &members,
+            complete,
+            |sources, values| {
+                observer.exchange(ExchangeEvent {
+                    warp: number as u32,
+                    line,
+                    lanes: complete,
+                    sources,
+                    values,
+                });
+            },
+        );
         self.observer.collective(CollectiveEvent {
             warp: number as u32,
-            line: program.functions[code as usize].lines[pc as usize],
+            line,
             lanes: complete,
             is_barrier: collective.kind == CollectiveKind::Barrier,
+            disagreeing: disagreeing(&members, complete),
         });
         warp.fragments.retain(|fragment| {
             fragment.state != State::AtCollective || fragment.lanes & complete == 0
@@ -165,13 +199,12 @@ impl<O: Observer> Block<'_, '_, O> {
         let missing = match other {
             Some(other) => {
                 let lane = (other.lanes & mask & !fragment.lanes).trailing_zeros();
-                let [x, y, z] = thread_index(self.shape.block, number as u32 * LANES as u32 + lane);
-                format!(
-                    "thread ({x}, {y}, {z}) waits at line {}",
-                    self.line_of(number, other)
-                )
+                Absence::Waits {
+                    thread: thread_index(self.shape.block, number as u32 * LANES as u32 + lane),
+                    line: self.line_of(number, other),
+                }
             }
-            None => "they belong to no running thread".to_owned(),
+            None => Absence::NoThread,
         };
         self.trap(
             number,
@@ -205,6 +238,21 @@ fn members_of(registers: &Registers, collective: &Collective, lanes: u32) -> Fau
     Ok(members)
 }
 
+/// The lanes that are named in another one's mask and have not the same.
+fn disagreeing(members: &[u32; LANES], lanes: u32) -> u32 {
+    let first = members[lanes.trailing_zeros() as usize];
+    if (0..LANES).all(|lane| members[lane] == first || lanes >> lane & 1 == 0) {
+        return 0;
+    }
+    let mut disagreeing = 0;
+    each_lane(lanes, |lane| {
+        each_lane(members[lane] & lanes & !disagreeing, |other| {
+            disagreeing |= u32::from(members[other] != members[lane]) << other;
+        });
+    });
+    disagreeing
+}
+
 /// [`execute`] over the frames of several fragments.
 fn execute_gathered(
     warp: &mut Warp,
@@ -212,6 +260,7 @@ fn execute_gathered(
     kind: &CollectiveKind,
     members: &[u32; LANES],
     lanes: u32,
+    exchanged: impl FnMut(&[u32; LANES], &[u32; LANES]),
 ) {
     // Each frame once, with all its lanes.
     let mut by_frame: Vec<(u32, u32)> = Vec::new();
@@ -235,15 +284,17 @@ fn execute_gathered(
             Some((&mut frame.registers, own & lanes))
         })
         .collect();
-    execute(&mut parts, kind, members, lanes);
+    execute(&mut parts, kind, members, lanes, exchanged);
 }
 
-/// Executes a collective instruction for `lanes`, each in its own frame of `parts`.
+/// Executes a collective instruction for `lanes`, each in its own frame of `parts`. Where lanes get values from registers of
+/// others, `exchanged` is told from which lanes, as a mask for each, and what every lane brings.
 fn execute(
     parts: &mut [(&mut Registers, u32)],
     kind: &CollectiveKind,
     members: &[u32; LANES],
     lanes: u32,
+    mut exchanged: impl FnMut(&[u32; LANES], &[u32; LANES]),
 ) {
     let narrow = |parts: &[(&mut Registers, u32)], row: u32| {
         let mut values = [0u32; LANES];
@@ -303,13 +354,16 @@ fn execute(
             let (values, offsets, controls) =
                 (narrow(parts, a), narrow(parts, b), narrow(parts, c));
             let mut results = [0; LANES];
+            let mut sources = [0; LANES];
             let mut in_range = 0;
             each_lane(lanes, |lane| {
                 let (source, valid) =
                     shuffle_source(mode, lane as u32, offsets[lane], controls[lane]);
                 results[lane] = values[source as usize];
+                sources[lane] = 1 << source;
                 in_range |= u32::from(valid) << lane;
             });
+            exchanged(&sources, &values);
             set(parts, d, &results);
             if let Some(valid) = valid {
                 set_predicate(parts, valid, in_range);
@@ -375,6 +429,7 @@ fn execute(
             a,
         } => {
             let values = narrow(parts, a);
+            exchanged(&members.map(|members| members & lanes), &values);
             let mut results = [0; LANES];
             each_lane(lanes, |lane| {
                 let mut total = None;

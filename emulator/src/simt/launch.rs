@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::block::{Block, Progress};
+use super::schedule;
 use crate::error::Trap;
 use crate::memory::{Memory, Region};
 use crate::observer::Observer;
@@ -26,6 +27,8 @@ pub(crate) struct Run<'a> {
     pub threads: usize,
     /// 0: no limit.
     pub max_steps: u64,
+    /// The seed of a random schedule; without one, blocks, warps and lanes take turns in a fixed order.
+    pub schedule: Option<u64>,
 }
 
 /// What the workers share.
@@ -40,12 +43,10 @@ struct Progression {
 
 /// Runs all blocks. Of several traps, the one of the first block is returned.
 pub(crate) fn run<O: Observer>(run: &Run<'_>, observer: &mut O) -> Result<(), Box<Trap>> {
-    let blocks = run
-        .shape
-        .grid
-        .iter()
-        .map(|&extent| u64::from(extent))
-        .product();
+    if let Some(seed) = run.schedule {
+        return schedule::run(run, seed, observer);
+    }
+    let blocks = run.shape.blocks();
     let progression = Progression {
         next: AtomicU64::new(0),
         blocks,
@@ -100,12 +101,7 @@ fn work<'a, O: Observer>(run: &Run<'a>, progression: &Progression, observer: O) 
                     observer.fork(),
                 )
             });
-            let [x, y, _] = run.shape.grid.map(u64::from);
-            block.begin([
-                (number % x) as u32,
-                (number / x % y) as u32,
-                (number / x / y) as u32,
-            ]);
+            block.begin(run.shape.block_index(number));
             open.push_front((number, block));
         }
         let Some((number, mut block)) = open.pop_front() else {

@@ -1,11 +1,14 @@
 //! Execution: blocks of warps of 32 lanes, one instruction over all active lanes at a time.
 
 mod access;
+mod async_copy;
 mod barrier;
 mod block;
 mod calls;
 mod collective;
+mod diagnosis;
 mod launch;
+mod schedule;
 mod warp;
 
 pub(crate) use launch::{Run, Shape, run};

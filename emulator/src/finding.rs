@@ -1,0 +1,309 @@
+//! What the sanitizers report: findings, each with the places that have to do with it.
+
+use std::fmt;
+
+use crate::error::{Absence, Fault, Trap};
+use crate::module::{Kernel, SourcePlace};
+use crate::types::Space;
+
+/// The sanitizers, under the names that compute-sanitizer's tools have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tool {
+    /// Addresses that the kernel must not touch.
+    Memcheck,
+    /// Reads of memory that nothing has written.
+    Initcheck,
+    /// Accesses of two threads that nothing orders.
+    Racecheck,
+    /// Barriers and warp-wide instructions that not the right threads take part in.
+    Synccheck,
+    /// Results that depend on the order in which blocks, warps and lanes advance.
+    Schedules,
+}
+
+impl Tool {
+    /// Those that watch one launch.
+    pub const WATCHING: [Self; 4] = [
+        Self::Memcheck,
+        Self::Initcheck,
+        Self::Racecheck,
+        Self::Synccheck,
+    ];
+
+    /// The name, as users type it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memcheck => "memcheck",
+            Self::Initcheck => "initcheck",
+            Self::Racecheck => "racecheck",
+            Self::Synccheck => "synccheck",
+            Self::Schedules => "schedules",
+        }
+    }
+}
+
+/// One thing that a kernel does wrong, however often it does it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Who reports it.
+    pub tool: Tool,
+    /// What it is, in two to four words.
+    pub kind: &'static str,
+    /// What is wrong, and what would put it right, as one sentence or two.
+    pub message: String,
+    /// The entry that was launched.
+    pub kernel: String,
+    /// The first instance's threads and lines: first the one that did the wrong thing or did it last.
+    pub places: Vec<Place>,
+    /// The first instance's memory, where the finding is about memory.
+    pub memory: Option<Bytes>,
+    /// How many times it happened, counted by threads.
+    pub count: u64,
+    /// Whether the launch ended there, as it does at a trap; whatever would have followed has not been checked.
+    pub ends_launch: bool,
+}
+
+/// What a thread did, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// What it did there: `reads`.
+    pub does: &'static str,
+    /// `%ctaid` of its block.
+    pub block: [u32; 3],
+    /// `%tid` of the thread.
+    pub thread: [u32; 3],
+    /// The PTX line, counted from 1.
+    pub line: u32,
+    /// That line, trimmed.
+    pub text: String,
+    /// The line of the source that it was compiled from, where the PTX says.
+    pub source: Option<SourcePlace>,
+    /// Where that is something inlined: the line of the kernel's own file that called it, or one little before.
+    pub caller: Option<SourcePlace>,
+}
+
+/// A few bytes of the guest's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes {
+    /// The state space.
+    pub space: Space,
+    /// The first byte's address in that space.
+    pub address: u64,
+    /// How many.
+    pub bytes: u32,
+}
+
+impl Place {
+    pub(crate) fn new(
+        kernel: &Kernel,
+        does: &'static str,
+        block: [u32; 3],
+        thread: [u32; 3],
+        line: u32,
+    ) -> Self {
+        Self {
+            does,
+            block,
+            thread,
+            line,
+            text: kernel.line_text(line).unwrap_or_default().to_owned(),
+            source: kernel
+                .source_place(line)
+                .filter(|place| place.line != 0)
+                .cloned(),
+            caller: kernel.calling_place(line).cloned(),
+        }
+    }
+}
+
+impl Finding {
+    /// A trap as the finding of the tool whose business it is; `None` for one that is no fault of the kernel's own, such as
+    /// the limit of a launch.
+    pub fn of_trap(trap: &Trap, kernel: &Kernel) -> Option<Self> {
+        let (tool, kind) = classify(&trap.fault)?;
+        let here = Place::new(
+            kernel,
+            does(&trap.fault),
+            trap.block,
+            trap.thread,
+            trap.line as u32,
+        );
+        let other = absence(&trap.fault).and_then(|absence| {
+            let (does, thread, line) = match *absence {
+                Absence::Waits { thread, line } => ("waits", thread, line),
+                Absence::Exited { thread, line } => ("has exited", thread, line),
+                Absence::NoThread => return None,
+            };
+            Some(Place::new(kernel, does, trap.block, thread, line))
+        });
+        Some(Self {
+            tool,
+            kind,
+            message: trap.fault.to_string(),
+            kernel: trap.kernel.clone(),
+            places: [here].into_iter().chain(other).collect(),
+            memory: memory(&trap.fault),
+            count: 1,
+            ends_launch: true,
+        })
+    }
+}
+
+fn classify(fault: &Fault) -> Option<(Tool, &'static str)> {
+    Some(match fault {
+        Fault::OutOfBounds { .. } => (Tool::Memcheck, "access out of bounds"),
+        Fault::Freed { .. } => (Tool::Memcheck, "use of freed memory"),
+        Fault::Null { .. } => (Tool::Memcheck, "null pointer"),
+        Fault::SharedOffset { .. } => (Tool::Memcheck, "shared offset as a pointer"),
+        Fault::WrongSpace { .. } => (Tool::Memcheck, "address of another space"),
+        Fault::NoSpace { .. } => (Tool::Memcheck, "address in no space"),
+        Fault::Misaligned { .. } => (Tool::Memcheck, "misaligned access"),
+        Fault::ReadOnly { .. } => (Tool::Memcheck, "write to constant memory"),
+        Fault::StackOverflow(_) => (Tool::Memcheck, "stack overflow"),
+        Fault::Trap => (Tool::Memcheck, "trap"),
+        Fault::BadOperand(_) => (Tool::Synccheck, "bad operand"),
+        Fault::BarrierNeverCompleted { .. } => (Tool::Synccheck, "barrier never completed"),
+        Fault::DivergentBarrier { .. } => (Tool::Synccheck, "divergent barrier"),
+        Fault::WarpSyncNeverCompleted { .. } => (Tool::Synccheck, "lanes never arrive"),
+        Fault::NotInMask { .. } => (Tool::Synccheck, "wrong member mask"),
+        Fault::Deadlock(_) => (Tool::Synccheck, "deadlock"),
+        Fault::StepLimit(_) => return None,
+    })
+}
+
+fn does(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::OutOfBounds { access, .. }
+        | Fault::Freed { access, .. }
+        | Fault::Null { access, .. }
+        | Fault::SharedOffset { access, .. }
+        | Fault::WrongSpace { access, .. }
+        | Fault::NoSpace { access, .. }
+        | Fault::Misaligned { access, .. }
+        | Fault::ReadOnly { access, .. } => match *access {
+            "load" => "reads",
+            "store" => "writes",
+            _ => "updates",
+        },
+        Fault::BarrierNeverCompleted { .. } | Fault::WarpSyncNeverCompleted { .. } => "waits",
+        _ => "is here",
+    }
+}
+
+fn absence(fault: &Fault) -> Option<&Absence> {
+    match fault {
+        Fault::BarrierNeverCompleted { missing, .. }
+        | Fault::WarpSyncNeverCompleted { missing, .. } => Some(missing),
+        _ => None,
+    }
+}
+
+fn memory(fault: &Fault) -> Option<Bytes> {
+    let (space, address, bytes) = match *fault {
+        Fault::OutOfBounds {
+            space,
+            address,
+            bytes,
+            ..
+        }
+        | Fault::Freed {
+            space,
+            address,
+            bytes,
+            ..
+        }
+        | Fault::Null {
+            space,
+            address,
+            bytes,
+            ..
+        }
+        | Fault::WrongSpace {
+            space,
+            address,
+            bytes,
+            ..
+        }
+        | Fault::Misaligned {
+            space,
+            address,
+            bytes,
+            ..
+        } => (space, address, bytes),
+        Fault::SharedOffset { address, bytes, .. } | Fault::NoSpace { address, bytes, .. } => {
+            (Space::Generic, address, bytes)
+        }
+        _ => return None,
+    };
+    Some(Bytes {
+        space,
+        address,
+        bytes: bytes as u32,
+    })
+}
+
+/// A headline, and under it one line for each place.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.tool.name(), self.kind)?;
+        if let Some(memory) = self.memory {
+            write!(
+                f,
+                " at {} address {:#x} ({} bytes)",
+                memory.space.name(),
+                memory.address,
+                memory.bytes
+            )?;
+        }
+        write!(f, " in kernel `{}`", self.kernel)?;
+        match self.count {
+            1 => {}
+            count => write!(f, ", {count} times")?,
+        }
+        if self.ends_launch {
+            f.write_str(", which ends the launch")?;
+        }
+        writeln!(f)?;
+        let named: Vec<String> = self
+            .places
+            .iter()
+            .map(|place| {
+                format!(
+                    "block {} thread {} {}",
+                    triple(place.block),
+                    triple(place.thread),
+                    place.does
+                )
+            })
+            .collect();
+        let width = named.iter().map(String::len).max().unwrap_or(0);
+        for (name, place) in named.iter().zip(&self.places) {
+            write!(f, "  {name:width$}  ")?;
+            let own = place.caller.as_ref().or(place.source.as_ref());
+            if let Some(SourcePlace { file, line }) = own {
+                write!(f, "{}:{line}", file.trim_start_matches("./"))?;
+                if let (Some(_), Some(inlined)) = (&place.caller, &place.source) {
+                    write!(f, " → {}:{}", file_name(&inlined.file), inlined.line)?;
+                }
+                f.write_str("  ")?;
+            }
+            let text: Vec<&str> = place.text.split_whitespace().collect();
+            writeln!(f, "PTX line {}: {}", place.line, text.join(" "))?;
+        }
+        write!(f, "  {}", self.message)
+    }
+}
+
+/// The last part of a path.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Indices without trailing zeros beyond the first: `(3)`, `(3, 1)`.
+fn triple([x, y, z]: [u32; 3]) -> String {
+    match (y, z) {
+        (0, 0) => format!("({x})"),
+        (_, 0) => format!("({x}, {y})"),
+        _ => format!("({x}, {y}, {z})"),
+    }
+}

@@ -1,0 +1,255 @@
+//! Asynchronous copies and the barriers in memory that they complete on (PTX ISA §9.7.9.25 and §9.7.13.15).
+
+use super::{Instr, Lowering, Result, error, spelling, unknown};
+use crate::program::*;
+use crate::syntax::Operand;
+use crate::types::{Scalar, Space};
+
+impl<'m> Lowering<'_, 'm> {
+    /// `cp.async`, `cp.async.bulk` and what goes with them.
+    pub(super) fn async_copy(&mut self, instruction: &'m Instr) -> Result<()> {
+        let modifiers: Vec<&str> = instruction
+            .modifiers
+            .iter()
+            .map(String::as_str)
+            .filter(|modifier| !modifier.starts_with("L2::"))
+            .collect();
+        match modifiers[..] {
+            // A copy is complete as soon as it is issued, which is one of the moments that the manual allows.
+            ["async", "commit_group" | "wait_group" | "wait_all"]
+            | ["async", "bulk", "commit_group" | "wait_group"]
+            | ["async", "bulk", "wait_group", "read"]
+            | ["async", "bulk", "prefetch", "L2", "global"]
+            | ["async", "bulk", "prefetch", "global"] => self.emit_plain(instruction, Op::Nothing),
+            ["async", "ca" | "cg", "shared" | "shared::cta", "global"] => {
+                self.small_copy(instruction)
+            }
+            [
+                "async",
+                "bulk",
+                "shared::cta" | "shared::cluster",
+                "global",
+                "mbarrier::complete_tx::bytes",
+            ] => self.bulk_copy(instruction, Space::Shared, Space::Global, true),
+            ["async", "bulk", "global", "shared::cta", "bulk_group"] => {
+                self.bulk_copy(instruction, Space::Global, Space::Shared, false)
+            }
+            ["async", "mbarrier", "arrive", "noinc", ref rest @ ..] if is_mbarrier_place(rest) => {
+                let [address] = &instruction.operands[..] else {
+                    return wrong_operands(instruction);
+                };
+                self.mbarrier(
+                    instruction,
+                    MbarrierKind::Arrive { dropped: false },
+                    None,
+                    address,
+                    None,
+                    None,
+                )
+            }
+            // It adds the arrival that it then makes.
+            ["async", "mbarrier", "arrive", ref rest @ ..] if is_mbarrier_place(rest) => {
+                self.emit_plain(instruction, Op::Nothing)
+            }
+            _ => unknown(instruction),
+        }
+    }
+
+    /// `cp.async.ca.shared.global [to], [from], bytes{, source-bytes}`: what the source lacks is zeros.
+    fn small_copy(&mut self, instruction: &Instr) -> Result<()> {
+        let line = instruction.line;
+        let (to, from, bytes, source_bytes) = match &instruction.operands[..] {
+            [to, from, bytes] => (to, from, bytes, None),
+            [to, from, bytes, source_bytes] => (to, from, bytes, Some(source_bytes)),
+            _ => return wrong_operands(instruction),
+        };
+        if !matches!(bytes, Operand::Integer(4 | 8 | 16)) {
+            return error(
+                line,
+                format!("`{}` copies 4, 8 or 16 bytes", spelling(instruction)),
+            );
+        }
+        let bytes_row = self.source(line, bytes, Scalar::U32)?;
+        let copy = AsyncCopy {
+            to: self.address(line, to, Space::Shared)?,
+            from: self.address(line, from, Space::Global)?,
+            source_bytes: match source_bytes {
+                Some(source_bytes) => self.source(line, source_bytes, Scalar::U32)?,
+                None => bytes_row,
+            },
+            bytes: bytes_row,
+            is_bulk: false,
+            completes: None,
+        };
+        self.emit_plain(instruction, Op::AsyncCopy(Box::new(copy)))
+    }
+
+    /// `cp.async.bulk… [to], [from], bytes{, [mbarrier]}{, cache-policy}`
+    fn bulk_copy(
+        &mut self,
+        instruction: &Instr,
+        to_space: Space,
+        from_space: Space,
+        completes: bool,
+    ) -> Result<()> {
+        let line = instruction.line;
+        let [to, from, bytes, rest @ ..] = &instruction.operands[..] else {
+            return wrong_operands(instruction);
+        };
+        let (mbarrier, rest) = match rest {
+            [mbarrier, rest @ ..] if completes => (Some(mbarrier), rest),
+            rest => (None, rest),
+        };
+        if completes && mbarrier.is_none() || rest.len() > 1 {
+            return wrong_operands(instruction);
+        }
+        let bytes = self.source(line, bytes, Scalar::U32)?;
+        let copy = AsyncCopy {
+            to: self.address(line, to, to_space)?,
+            from: self.address(line, from, from_space)?,
+            bytes,
+            source_bytes: bytes,
+            is_bulk: true,
+            completes: match mbarrier {
+                Some(mbarrier) => Some(self.address(line, mbarrier, Space::Shared)?),
+                None => None,
+            },
+        };
+        self.emit_plain(instruction, Op::AsyncCopy(Box::new(copy)))
+    }
+
+    /// `mbarrier.…`
+    pub(super) fn memory_barrier(&mut self, instruction: &'m Instr) -> Result<()> {
+        use MbarrierKind::*;
+        let line = instruction.line;
+        let words: Vec<&str> = instruction
+            .modifiers
+            .iter()
+            .map(String::as_str)
+            .filter(|word| {
+                !matches!(
+                    *word,
+                    "acquire"
+                        | "release"
+                        | "relaxed"
+                        | "cta"
+                        | "cluster"
+                        | "b64"
+                        | "shared"
+                        | "shared::cta"
+                        | "shared::cluster"
+                )
+            })
+            .collect();
+        let operands = &instruction.operands[..];
+        match (&words[..], operands) {
+            (["init"], [address, count]) => {
+                self.mbarrier(instruction, Init, None, address, Some(count), None)
+            }
+            (["inval"], [_]) => self.emit_plain(instruction, Op::Nothing),
+            (["expect_tx"], [address, bytes]) => {
+                self.mbarrier(instruction, Expect, None, address, Some(bytes), None)
+            }
+            (["complete_tx"], [address, bytes]) => {
+                self.mbarrier(instruction, Complete, None, address, Some(bytes), None)
+            }
+            (["arrive"] | ["arrive", "noComplete"], [state, address, rest @ ..])
+                if rest.len() <= 1 =>
+            {
+                self.mbarrier(
+                    instruction,
+                    Arrive { dropped: false },
+                    Some(state),
+                    address,
+                    rest.first(),
+                    None,
+                )
+            }
+            (["arrive_drop"] | ["arrive_drop", "noComplete"], [state, address, rest @ ..])
+                if rest.len() <= 1 =>
+            {
+                self.mbarrier(
+                    instruction,
+                    Arrive { dropped: true },
+                    Some(state),
+                    address,
+                    rest.first(),
+                    None,
+                )
+            }
+            (["arrive", "expect_tx"], [state, address, bytes]) => self.mbarrier(
+                instruction,
+                ExpectAndArrive,
+                Some(state),
+                address,
+                Some(bytes),
+                None,
+            ),
+            (["test_wait" | "try_wait"], [d, address, state, ..]) => {
+                self.mbarrier(instruction, TestState, None, address, Some(state), Some(d))
+            }
+            (["test_wait" | "try_wait", "parity"], [d, address, parity, ..]) => self.mbarrier(
+                instruction,
+                TestParity,
+                None,
+                address,
+                Some(parity),
+                Some(d),
+            ),
+            (["pending_count"], [d, state]) => {
+                let a = self.source(line, state, Scalar::U64)?;
+                let d = self.destination(line, d, Scalar::U32)?;
+                self.emit_plain(instruction, Op::MbarrierPending { d, a })
+            }
+            _ => unknown(instruction),
+        }
+    }
+
+    fn mbarrier(
+        &mut self,
+        instruction: &Instr,
+        kind: MbarrierKind,
+        state: Option<&Operand>,
+        address: &Operand,
+        operand: Option<&Operand>,
+        predicate: Option<&Operand>,
+    ) -> Result<()> {
+        let line = instruction.line;
+        let state = match state {
+            Some(Operand::Name(name)) if name == "_" => None,
+            Some(state) => Some(self.destination(line, state, Scalar::B64)?),
+            None => None,
+        };
+        let operand = match operand {
+            Some(operand) if kind == MbarrierKind::TestState => {
+                Some(Row::Wide(self.source(line, operand, Scalar::B64)?))
+            }
+            Some(operand) => Some(Row::Narrow(self.source(line, operand, Scalar::U32)?)),
+            None => None,
+        };
+        let mbarrier = Mbarrier {
+            address: self.address(line, address, Space::Shared)?,
+            kind,
+            operand,
+            state,
+            predicate: match predicate {
+                Some(predicate) => self.predicate_destination(line, predicate)?,
+                None => None,
+            },
+        };
+        self.emit_plain(instruction, Op::Mbarrier(Box::new(mbarrier)))
+    }
+}
+
+fn is_mbarrier_place(words: &[&str]) -> bool {
+    words
+        .iter()
+        .all(|word| matches!(*word, "shared" | "shared::cta" | "b64"))
+}
+
+fn wrong_operands<T>(instruction: &Instr) -> Result<T> {
+    error(
+        instruction.line,
+        format!("the operands of `{}` do not fit", spelling(instruction)),
+    )
+}

@@ -1,0 +1,250 @@
+//! initcheck: reads of memory that nothing has written.
+//!
+//! The emulator's memory begins as zeros; a GPU's holds whatever was there before. What counts as written is what the host
+//! has written before the check began, variables of the module, and what kernels have stored since; atomic operations
+//! read before they write.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use crate::finding::{Bytes, Finding, Place, Tool};
+use crate::memory::Memory;
+use crate::module::Kernel;
+use crate::observer::{AccessEvent, AccessKind, BlockEvent, Observer};
+use crate::registers::{LANES, each_lane};
+use crate::types::Space;
+
+/// Bytes of a page of global memory, which is 64 words of marks.
+const PAGE_BYTES: u64 = 64 * 64;
+
+/// Finds reads of bytes that nothing has written. It may watch several launches after one another: what one has written, the
+/// next may read. Each has to run on one host thread, so that a store is seen before the load that depends on it.
+#[derive(Debug)]
+pub struct Initcheck {
+    /// Ranges that the host has written: first address and past the last, in ascending order.
+    from_host: Arc<[(u64, u64)]>,
+    common: Arc<Mutex<Common>>,
+    block: BlockMarks,
+}
+
+/// What all blocks have in common.
+#[derive(Debug, Default)]
+struct Common {
+    /// A bit for each byte of global memory that a kernel has written, by page.
+    global: HashMap<u64, [u64; 64]>,
+    reads: Vec<Read>,
+    by_line: HashMap<(u32, Space), usize>,
+}
+
+/// What is written of a block's own memory, a bit for each byte.
+#[derive(Debug, Default)]
+struct BlockMarks {
+    index: [u32; 3],
+    shape: [u32; 3],
+    shared: Marks,
+    /// By thread.
+    local: Vec<Marks>,
+}
+
+/// A read of what nothing has written.
+#[derive(Debug)]
+struct Read {
+    line: u32,
+    block: [u32; 3],
+    thread: [u32; 3],
+    memory: Bytes,
+    count: u64,
+}
+
+/// A bit for each byte of a memory that begins at 0.
+#[derive(Clone, Debug, Default)]
+struct Marks(Vec<u64>);
+
+impl Marks {
+    fn add(&mut self, address: u64, bytes: u64) {
+        let end = (address + bytes).div_ceil(64) as usize;
+        if self.0.len() < end {
+            self.0.resize(end, 0);
+        }
+        // Accesses are aligned to their width, so that all their bytes are in one word.
+        self.0[address as usize / 64] |= bits(address, bytes);
+    }
+
+    fn has(&self, address: u64, bytes: u64) -> bool {
+        let word = self.0.get(address as usize / 64).copied().unwrap_or(0);
+        !word & bits(address, bytes) == 0
+    }
+}
+
+/// The bits of an access in its word of marks.
+fn bits(address: u64, bytes: u64) -> u64 {
+    ((1 << bytes) - 1) << (address % 64)
+}
+
+impl Initcheck {
+    /// A checker to which everything counts as written that the host has written into the memory so far.
+    pub fn new(memory: &Memory) -> Self {
+        Self {
+            from_host: memory.written().collect(),
+            common: Arc::default(),
+            block: BlockMarks::default(),
+        }
+    }
+
+    /// The reads of unwritten memory that were seen, in the order in which each was first.
+    pub fn findings(&self, kernel: &Kernel) -> Vec<Finding> {
+        let common = self
+            .common
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let finding = |read: &Read| {
+            Finding {
+            tool: Tool::Initcheck,
+            kind: "read of uninitialised memory",
+            message: match read.memory.space {
+                Space::Global => "neither the host nor a kernel has written there: the GPU's memory holds anything at all before it is written".to_owned(),
+                space => format!("nothing has written there since the block began: {} memory holds anything at all before it is written", space.name()),
+            },
+            kernel: kernel.name().to_owned(),
+            places: vec![Place::new(kernel, "reads", read.block, read.thread, read.line)],
+            memory: Some(read.memory),
+            count: read.count,
+                ends_launch: false,
+        }
+        };
+        common.reads.iter().map(finding).collect()
+    }
+
+    /// Whether the host has written all of a range.
+    fn is_from_host(&self, first: u64, end: u64) -> bool {
+        let after = self.from_host.partition_point(|&(from, _)| from <= first);
+        after > 0 && end <= self.from_host[after - 1].1
+    }
+
+    /// The lanes that read unwritten global memory; marks what is written.
+    fn global(&self, event: &AccessEvent<'_>) -> u32 {
+        let bytes = u64::from(event.bytes);
+        let (mut least, mut greatest) = (u64::MAX, 0);
+        each_lane(event.lanes, |lane| {
+            least = least.min(event.addresses[lane]);
+            greatest = greatest.max(event.addresses[lane]);
+        });
+        // The common case: all lanes are in one buffer that the host has filled.
+        if self.is_from_host(least, greatest + bytes) {
+            return 0;
+        }
+        let mut common = self
+            .common
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut unwritten = 0;
+        each_lane(event.lanes, |lane| {
+            let address = event.addresses[lane];
+            if self.is_from_host(address, address + bytes) {
+                return;
+            }
+            let page = common.global.entry(address / PAGE_BYTES).or_insert([0; 64]);
+            let word = &mut page[(address % PAGE_BYTES / 64) as usize];
+            // Bytes that the host has written among others that it has not.
+            let mut missing = bits(address, bytes) & !*word;
+            if missing != 0 && event.kind != AccessKind::Store {
+                for byte in address..address + bytes {
+                    if self.is_from_host(byte, byte + 1) {
+                        missing &= !bits(byte, 1);
+                    }
+                }
+                unwritten |= u32::from(missing != 0) << lane;
+            }
+            if event.kind != AccessKind::Load {
+                *word |= bits(address, bytes);
+            }
+        });
+        unwritten
+    }
+
+    /// The lanes that read unwritten memory of their block or their own; marks what is written.
+    fn own(&mut self, event: &AccessEvent<'_>) -> u32 {
+        let bytes = u64::from(event.bytes);
+        let mut unwritten = 0;
+        each_lane(event.lanes, |lane| {
+            let marks = match event.space {
+                Space::Shared => &mut self.block.shared,
+                _ => &mut self.block.local[event.warp as usize * LANES + lane],
+            };
+            let address = event.addresses[lane];
+            if event.kind != AccessKind::Store && !marks.has(address, bytes) {
+                unwritten |= 1 << lane;
+            }
+            if event.kind != AccessKind::Load {
+                marks.add(address, bytes);
+            }
+        });
+        unwritten
+    }
+
+    fn report(&mut self, event: &AccessEvent<'_>, lanes: u32) {
+        let first = lanes.trailing_zeros();
+        let [x, y, _] = self.block.shape;
+        let thread = event.warp * LANES as u32 + first;
+        let mut common = self
+            .common
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let Common { reads, by_line, .. } = &mut *common;
+        let index = *by_line.entry((event.line, event.space)).or_insert_with(|| {
+            reads.push(Read {
+                line: event.line,
+                block: self.block.index,
+                thread: [thread % x, thread / x % y, thread / x / y],
+                memory: Bytes {
+                    space: event.space,
+                    address: event.addresses[first as usize],
+                    bytes: event.bytes,
+                },
+                count: 0,
+            });
+            reads.len() - 1
+        });
+        reads[index].count += u64::from(lanes.count_ones());
+    }
+}
+
+impl Observer for Initcheck {
+    const ACCESSES: bool = true;
+
+    fn fork(&self) -> Self {
+        Self {
+            from_host: Arc::clone(&self.from_host),
+            common: Arc::clone(&self.common),
+            block: BlockMarks::default(),
+        }
+    }
+
+    /// All blocks report to the same place already.
+    fn merge(&mut self, _: Self) {}
+
+    fn block(&mut self, event: BlockEvent) {
+        let block = &mut self.block;
+        block.index = event.index;
+        block.shape = event.shape;
+        block.shared.0.clear();
+        let threads: u32 = event.shape.iter().product();
+        block
+            .local
+            .resize((threads as usize).next_multiple_of(LANES), Marks::default());
+        for marks in &mut block.local {
+            marks.0.clear();
+        }
+    }
+
+    fn access(&mut self, event: AccessEvent<'_>) {
+        let unwritten = match event.space {
+            Space::Global => self.global(&event),
+            Space::Shared | Space::Local => self.own(&event),
+            _ => 0,
+        };
+        if unwritten != 0 {
+            self.report(&event, unwritten);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! All that a profile is made of, observed in one launch.
+
+use super::{AtomicTargets, BarrierWait, BarrierWaits, ByLine, Counters};
+use crate::observer::{
+    AccessEvent, BarrierEvent, BlockEvent, BranchEvent, InstructionEvent, Observer, ReleaseEvent,
+};
+
+/// [`Counters`], [`BarrierWaits`] and [`AtomicTargets`] of a launch, as a whole and by PTX line.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    parts: ((ByLine, BarrierWaits), AtomicTargets),
+}
+
+/// What was measured at one line, or in a whole launch: [`METRICS`](super::METRICS) are views of this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measurements {
+    /// The counters.
+    pub counters: Counters,
+    /// Barriers that completed, and how long warps waited at them.
+    pub barrier_wait: BarrierWait,
+    /// The most atomic operations on one address of global memory.
+    pub atomics_on_one_address: u64,
+}
+
+impl Profile {
+    /// The whole launch.
+    pub fn total(&self) -> Measurements {
+        let ((by_line, waits), targets) = &self.parts;
+        Measurements {
+            counters: by_line.total(),
+            barrier_wait: waits.total(),
+            atomics_on_one_address: targets.most(),
+        }
+    }
+
+    /// The PTX lines that were executed, in their order.
+    pub fn lines(&self) -> Vec<(u32, Measurements)> {
+        let ((by_line, waits), targets) = &self.parts;
+        by_line
+            .lines()
+            .map(|(line, counters)| {
+                let measurements = Measurements {
+                    counters: *counters,
+                    barrier_wait: waits.at(line),
+                    atomics_on_one_address: if counters.global_atomics.requests == 0 {
+                        0
+                    } else {
+                        targets.most_at(line)
+                    },
+                };
+                (line, measurements)
+            })
+            .collect()
+    }
+}
+
+impl Observer for Profile {
+    const ACCESSES: bool = true;
+
+    fn fork(&self) -> Self {
+        Self {
+            parts: self.parts.fork(),
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.parts.merge(other.parts);
+    }
+
+    fn block(&mut self, event: BlockEvent) {
+        self.parts.block(event);
+    }
+
+    #[inline(always)]
+    fn instruction(&mut self, event: InstructionEvent) {
+        self.parts.instruction(event);
+    }
+
+    #[inline(always)]
+    fn branch(&mut self, event: BranchEvent) {
+        self.parts.branch(event);
+    }
+
+    fn access(&mut self, event: AccessEvent<'_>) {
+        self.parts.access(event);
+    }
+
+    fn barrier(&mut self, event: BarrierEvent) {
+        self.parts.barrier(event);
+    }
+
+    fn release(&mut self, event: ReleaseEvent<'_>) {
+        self.parts.release(event);
+    }
+}

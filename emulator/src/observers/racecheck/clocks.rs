@@ -1,0 +1,318 @@
+//! What the threads of a block know of each other's past: vector clocks, kept small by what GPUs synchronise with.
+//!
+//! Every thread counts its *clock*, and an access happens at its thread's clock. A thread that *knows* another one up to a clock
+//! is ordered behind all that this one did at lesser clocks. A barrier of the whole block raises everybody to one new clock, the
+//! *base*: below it everything is known to everybody, and one number says so. Between such barriers the lanes of a warp have rows
+//! of a table for each other, and what comes by atomics or from a barrier of some warps only is in maps.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::registers::{LANES, each_lane};
+
+/// What somebody knows: clocks below which accesses have happened before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Knowledge {
+    /// Of all threads of a block.
+    blocks: HashMap<u32, u32>,
+    /// Of a block's thread.
+    threads: HashMap<(u32, u32), u32>,
+}
+
+impl Knowledge {
+    fn covers(&self, block: u32, thread: u32, clock: u32) -> bool {
+        let below = |end: Option<&u32>| end.is_some_and(|&end| clock < end);
+        below(self.blocks.get(&block)) || below(self.threads.get(&(block, thread)))
+    }
+
+    /// Learns all that the other knows.
+    pub fn add(&mut self, other: &Self) {
+        for (&block, &clock) in &other.blocks {
+            raise(self.blocks.entry(block).or_default(), clock);
+        }
+        for (&thread, &clock) in &other.threads {
+            raise(self.threads.entry(thread).or_default(), clock);
+        }
+    }
+}
+
+fn raise(clock: &mut u32, to: u32) {
+    *clock = (*clock).max(to);
+}
+
+/// Which of its lanes each lane of a warp knows, up to which clock.
+type Rows = [[u32; LANES]; LANES];
+
+/// The clocks and the knowledge of a block's threads.
+#[derive(Debug, Default)]
+pub(super) struct Clocks {
+    /// The block's number.
+    block: u32,
+    threads: u32,
+    /// Everything below is known to the whole block.
+    base: u32,
+    /// Each thread's clock; whole warps, even the last.
+    now: Vec<u32>,
+    /// By warp, since its first warp barrier.
+    rows: Vec<Option<Box<Rows>>>,
+    /// By thread: what came by atomics, or from a barrier of a part of the block.
+    known: Vec<Option<Arc<Knowledge>>>,
+    /// Whether any thread has such.
+    any_known: bool,
+    /// By thread: what it knew at its last fence, which its relaxed writes since then pass on.
+    fenced: Vec<Option<Arc<Knowledge>>>,
+    /// By thread: what its relaxed reads have picked up, to be known from the next fence or barrier on.
+    pending: Vec<Option<Arc<Knowledge>>>,
+    /// Whether any thread has such.
+    any_pending: bool,
+}
+
+impl Clocks {
+    /// Begins a block.
+    pub fn begin(&mut self, block: u32, threads: u32) {
+        let warps = threads.div_ceil(LANES as u32) as usize;
+        let slots = warps * LANES;
+        self.block = block;
+        self.threads = threads;
+        self.base = 1;
+        self.now.clear();
+        self.now.resize(slots, 1);
+        self.rows.clear();
+        self.rows.resize_with(warps, || None);
+        for maps in [&mut self.known, &mut self.fenced, &mut self.pending] {
+            maps.clear();
+            maps.resize(slots, None);
+        }
+        self.any_known = false;
+        self.any_pending = false;
+    }
+
+    /// The block's number.
+    pub fn block(&self) -> u32 {
+        self.block
+    }
+
+    /// The number of its threads.
+    pub fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    /// The clocks of a warp's lanes.
+    pub fn of_warp(&self, warp: u32) -> &[u32] {
+        &self.now[warp as usize * LANES..][..LANES]
+    }
+
+    /// Whether everything at this clock of this block is known to all of it.
+    #[inline(always)]
+    pub fn all_know(&self, block: u32, clock: u32) -> bool {
+        block == self.block && clock < self.base
+    }
+
+    /// Whether what a thread of a block did at a clock is ordered before what `thread` of this block does now.
+    pub fn is_ordered(&self, block: u32, other: u32, clock: u32, thread: u32) -> bool {
+        if block == self.block {
+            if clock < self.base || other == thread {
+                return true;
+            }
+            let (warp, lane) = (thread as usize / LANES, thread as usize % LANES);
+            if other as usize / LANES == warp
+                && let Some(rows) = &self.rows[warp]
+                && clock < rows[lane][other as usize % LANES]
+            {
+                return true;
+            }
+        }
+        let known = &self.known[thread as usize];
+        known
+            .as_ref()
+            .is_some_and(|known| known.covers(block, other, clock))
+    }
+
+    /// All threads of the block have met.
+    pub fn block_barrier(&mut self) {
+        if self.any_pending {
+            for thread in 0..self.now.len() as u32 {
+                self.take_pending(thread);
+            }
+        }
+        self.base = self.now.iter().max().map_or(1, |greatest| greatest + 1);
+        self.now.fill(self.base);
+        if self.any_known {
+            let all = union(self.known.iter().flatten());
+            self.known.fill(all);
+        }
+    }
+
+    /// Lanes of a warp have met.
+    pub fn warp_barrier(&mut self, warp: u32, lanes: u32) {
+        let first = warp * LANES as u32;
+        if self.any_pending {
+            each_lane(lanes, |lane| self.take_pending(first + lane as u32));
+        }
+        let now = &mut self.now[first as usize..][..LANES];
+        let rows = self.rows[warp as usize].get_or_insert_with(|| Box::new([[0; LANES]; LANES]));
+        let mut joined = [0; LANES];
+        each_lane(lanes, |lane| {
+            for (joined, &known) in joined.iter_mut().zip(&rows[lane]) {
+                raise(joined, known);
+            }
+            now[lane] += 1;
+        });
+        each_lane(lanes, |lane| raise(&mut joined[lane], now[lane]));
+        each_lane(lanes, |lane| rows[lane] = joined);
+        if self.any_known {
+            let known = &mut self.known[first as usize..][..LANES];
+            let those = (0..LANES).filter(|lane| lanes >> lane & 1 == 1);
+            let all = union(those.filter_map(|lane| known[lane].as_ref()));
+            each_lane(lanes, |lane| known[lane].clone_from(&all));
+        }
+    }
+
+    /// Adds all that a thread knows, itself up to now included, to what it hands on.
+    pub fn release(&mut self, thread: u32, into: &mut Knowledge) {
+        let (block, base) = (self.block, self.base);
+        raise(into.blocks.entry(block).or_default(), base);
+        let warp = thread as usize / LANES;
+        if let Some(rows) = &self.rows[warp] {
+            for (lane, &clock) in rows[thread as usize % LANES].iter().enumerate() {
+                if clock > base {
+                    let other = (warp * LANES + lane) as u32;
+                    raise(into.threads.entry((block, other)).or_default(), clock);
+                }
+            }
+        }
+        if let Some(known) = &self.known[thread as usize] {
+            into.add(known);
+        }
+        let now = &mut self.now[thread as usize];
+        *now += 1;
+        raise(into.threads.entry((block, thread)).or_default(), *now);
+    }
+
+    /// A thread learns what was handed on.
+    pub fn acquire(&mut self, thread: u32, knowledge: &Arc<Knowledge>) {
+        self.any_known = true;
+        learn(&mut self.known[thread as usize], knowledge);
+    }
+
+    /// A thread has read what somebody handed on, and will know it at its next fence.
+    pub fn acquire_at_fence(&mut self, thread: u32, knowledge: &Arc<Knowledge>) {
+        self.any_pending = true;
+        learn(&mut self.pending[thread as usize], knowledge);
+    }
+
+    /// A thread learns what its relaxed reads have picked up.
+    pub fn take_pending(&mut self, thread: u32) {
+        if let Some(pending) = self.pending[thread as usize].take() {
+            self.acquire(thread, &pending);
+        }
+    }
+
+    /// A thread orders what it did before what it will do.
+    pub fn fence(&mut self, thread: u32) {
+        self.take_pending(thread);
+        let mut handed_on = Knowledge::default();
+        self.release(thread, &mut handed_on);
+        self.fenced[thread as usize] = Some(Arc::new(handed_on));
+    }
+
+    /// What a relaxed write of the thread hands on: what it knew at its last fence.
+    pub fn fenced(&self, thread: u32) -> Option<&Arc<Knowledge>> {
+        self.fenced[thread as usize].as_ref()
+    }
+}
+
+fn learn(known: &mut Option<Arc<Knowledge>>, more: &Arc<Knowledge>) {
+    match known {
+        Some(known) if Arc::ptr_eq(known, more) => {}
+        Some(known) => Arc::make_mut(known).add(more),
+        None => *known = Some(Arc::clone(more)),
+    }
+}
+
+/// What they know together.
+fn union<'a>(all: impl Iterator<Item = &'a Arc<Knowledge>>) -> Option<Arc<Knowledge>> {
+    let mut union: Option<Arc<Knowledge>> = None;
+    let mut last: Option<&Arc<Knowledge>> = None;
+    for known in all {
+        // Threads that have met share theirs.
+        if last.is_none_or(|last| !Arc::ptr_eq(last, known)) {
+            learn(&mut union, known);
+            last = Some(known);
+        }
+    }
+    union
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clocks() -> Clocks {
+        let mut clocks = Clocks::default();
+        clocks.begin(7, 96);
+        clocks
+    }
+
+    #[test]
+    fn a_thread_knows_its_own_past_and_nobody_elses() {
+        let clocks = clocks();
+        assert!(clocks.is_ordered(7, 5, 1, 5));
+        assert!(!clocks.is_ordered(7, 5, 1, 6));
+        assert!(
+            !clocks.is_ordered(8, 5, 1, 5),
+            "the thread of another block"
+        );
+    }
+
+    #[test]
+    fn a_block_barrier_orders_all_that_was_before_it() {
+        let mut clocks = clocks();
+        clocks.block_barrier();
+        assert!(clocks.is_ordered(7, 5, 1, 90));
+        let after = clocks.of_warp(0)[5];
+        assert!(!clocks.is_ordered(7, 5, after, 90));
+    }
+
+    #[test]
+    fn a_warp_barrier_orders_its_lanes_only() {
+        let mut clocks = clocks();
+        clocks.warp_barrier(1, 0b0110);
+        assert!(clocks.is_ordered(7, 33, 1, 34));
+        assert!(!clocks.is_ordered(7, 33, 1, 35), "not named");
+        assert!(!clocks.is_ordered(7, 33, 1, 2), "another warp");
+        // What lane 1 had learnt, lane 3 learns from lane 2.
+        clocks.warp_barrier(1, 0b1100);
+        assert!(clocks.is_ordered(7, 33, 1, 35));
+    }
+
+    #[test]
+    fn what_is_released_can_be_acquired_in_another_block() {
+        let (mut one, mut other) = (clocks(), Clocks::default());
+        other.begin(8, 32);
+        one.block_barrier();
+        let mut handed_on = Knowledge::default();
+        one.release(40, &mut handed_on);
+        let (before, after) = (one.of_warp(1)[8] - 1, one.of_warp(1)[8]);
+        let handed_on = Arc::new(handed_on);
+        other.acquire_at_fence(3, &handed_on);
+        assert!(!other.is_ordered(7, 40, before, 3), "not before the fence");
+        other.fence(3);
+        assert!(other.is_ordered(7, 40, before, 3));
+        assert!(!other.is_ordered(7, 40, after, 3), "later than the release");
+        assert!(
+            !other.is_ordered(7, 41, before, 3),
+            "another thread since the barrier"
+        );
+        assert!(
+            other.is_ordered(7, 41, 1, 3),
+            "but known to the releasing thread by the barrier"
+        );
+        assert!(!other.is_ordered(7, 40, before, 4));
+        other.block_barrier();
+        assert!(
+            other.is_ordered(7, 40, before, 4),
+            "the barrier passes it on"
+        );
+    }
+}

@@ -1,0 +1,366 @@
+//! racecheck: two accesses to one byte by different threads, one of them a write, that nothing orders.
+//!
+//! The order is *happens-before*, not the order of this run: program order of each thread; barriers of the block, whole or in
+//! part, and `bar.arrive`; barriers of a warp; and what an atomic, `.relaxed` or `.volatile` access hands on. A write hands on
+//! what its thread had done before its last fence (or before the write itself, if that is a `.release`); who reads the value knows
+//! it from their next fence or barrier on (or at once, by an `.acquire`). Scopes are taken to be wide enough. Shuffles and
+//! votes order nothing, nor does lockstep, which no GPU since Volta promises; atomic and relaxed accesses race with others, not
+//! among themselves; `.volatile` accesses race like plain ones.
+
+mod clocks;
+mod shadow;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use self::clocks::{Clocks, Knowledge};
+use self::shadow::{Conflict, Moment, Recent, Shadow};
+use crate::finding::{Bytes, Finding, Place, Tool};
+use crate::module::Kernel;
+use crate::observer::{
+    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, CollectiveEvent,
+    InstructionEvent, Observer, ReleaseEvent,
+};
+use crate::registers::{LANES, each_lane};
+use crate::types::Space;
+
+/// Finds data races. For one launch, which it has to be run on one host thread for: it takes the order in which it is told of
+/// synchronising accesses for that in which they were made.
+#[derive(Debug, Default)]
+pub struct Racecheck {
+    launch: Arc<Mutex<LaunchState>>,
+    block: BlockState,
+}
+
+/// What the blocks of a launch have in common.
+#[derive(Debug, Default)]
+struct LaunchState {
+    /// `%ctaid` of each block, by the number that it goes by here.
+    blocks: Vec<[u32; 3]>,
+    shape: [u32; 3],
+    global: Shadow,
+    handed_on: Locations,
+    races: Races,
+}
+
+/// The races that were seen, in the order in which each was first.
+#[derive(Debug, Default)]
+struct Races {
+    all: Vec<Race>,
+    by_lines: HashMap<RaceKey, usize>,
+}
+
+/// What one block has for itself.
+#[derive(Debug, Default)]
+struct BlockState {
+    clocks: Clocks,
+    shared: Shadow,
+    handed_on: Locations,
+    /// By warp.
+    recent_global: Vec<Recent>,
+    recent_shared: Vec<Recent>,
+    /// By barrier: what those have handed on that did not wait, and who they are.
+    arrived: HashMap<u32, (Knowledge, Vec<(u32, u32)>)>,
+}
+
+/// What the last writes to a location have handed on, by its address.
+type Locations = HashMap<u64, Arc<Knowledge>>;
+
+/// What makes races one finding: what clashes with what, and the two lines.
+type RaceKey = (&'static str, u32, u32);
+
+/// A race, as often as it was seen.
+#[derive(Debug)]
+struct Race {
+    space: Space,
+    first: Conflict,
+    bytes: u32,
+    count: u64,
+}
+
+impl Racecheck {
+    /// A checker that has seen nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The races that were seen, in the order in which each was first.
+    pub fn findings(&self, kernel: &Kernel) -> Vec<Finding> {
+        let launch = lock(&self.launch);
+        let finding = |race: &Race| launch.finding(race, kernel);
+        launch.races.all.iter().map(finding).collect()
+    }
+
+    /// Follows what strong and volatile accesses hand on.
+    fn synchronise(&mut self, event: &AccessEvent<'_>) {
+        let BlockState {
+            clocks, handed_on, ..
+        } = &mut self.block;
+        let mut launch = lock(&self.launch);
+        let locations = match event.space {
+            Space::Shared => handed_on,
+            _ => &mut launch.handed_on,
+        };
+        let at_once = event.order == AccessOrder::AcquireRelease;
+        let (reads, writes) = (
+            event.kind != AccessKind::Store,
+            event.kind != AccessKind::Load,
+        );
+        each_lane(event.lanes, |lane| {
+            let thread = event.warp * LANES as u32 + lane as u32;
+            let address = event.addresses[lane];
+            if reads && let Some(knowledge) = locations.get(&address) {
+                if at_once {
+                    clocks.acquire(thread, knowledge);
+                } else {
+                    clocks.acquire_at_fence(thread, knowledge);
+                }
+            }
+            if !writes {
+                return;
+            }
+            let handed_on = if at_once {
+                let mut knowledge = Knowledge::default();
+                clocks.release(thread, &mut knowledge);
+                Some(Arc::new(knowledge))
+            } else {
+                clocks.fenced(thread).cloned()
+            };
+            match (handed_on, locations.get_mut(&address)) {
+                // A read-modify-write passes on what it found.
+                (Some(new), Some(old)) if reads => Arc::make_mut(old).add(&new),
+                (Some(new), _) => {
+                    locations.insert(address, new);
+                }
+                (None, Some(_)) if !reads => {
+                    locations.remove(&address);
+                }
+                (None, _) => {}
+            }
+        });
+    }
+}
+
+impl Races {
+    fn report(&mut self, space: Space, bytes: u32, conflict: Conflict) {
+        let key = (clash(&conflict), conflict.before.line, conflict.after.line);
+        let races = &mut self.all;
+        let index = *self.by_lines.entry(key).or_insert_with(|| {
+            races.push(Race {
+                space,
+                first: conflict,
+                bytes,
+                count: 0,
+            });
+            races.len() - 1
+        });
+        races[index].count += 1;
+    }
+}
+
+impl LaunchState {
+    fn finding(&self, race: &Race, kernel: &Kernel) -> Finding {
+        let Conflict {
+            before,
+            before_lane,
+            after,
+            after_lane,
+            address,
+        } = race.first;
+        let place = |moment: Moment, lane: u32| {
+            let does = match moment.mode.kind {
+                AccessKind::Load => "reads",
+                AccessKind::Store => "writes",
+                AccessKind::Atomic => "updates",
+            };
+            let thread = moment.warp * LANES as u32 + lane;
+            let [x, y, _] = self.shape;
+            Place::new(
+                kernel,
+                does,
+                self.blocks[moment.block as usize],
+                [thread % x, thread / x % y, thread / x / y],
+                moment.line,
+            )
+        };
+        Finding {
+            tool: Tool::Racecheck,
+            kind: clash(&race.first),
+            message: advice(&race.first),
+            kernel: kernel.name().to_owned(),
+            places: vec![place(after, after_lane), place(before, before_lane)],
+            memory: Some(Bytes {
+                space: race.space,
+                address,
+                bytes: race.bytes,
+            }),
+            count: race.count,
+            ends_launch: false,
+        }
+    }
+}
+
+/// What clashes, the later access first.
+fn clash(conflict: &Conflict) -> &'static str {
+    match (conflict.after.mode.writes, conflict.before.mode.writes) {
+        (false, _) => "read after write",
+        (true, false) => "write after read",
+        (true, true) => "write after write",
+    }
+}
+
+/// Why nothing orders the two, and what would.
+fn advice(conflict: &Conflict) -> String {
+    let Conflict { before, after, .. } = conflict;
+    if before.block != after.block {
+        return "blocks run in any order: use atomic operations, or a second launch".to_owned();
+    }
+    if before.warp != after.warp {
+        return "nothing orders the two warps: a barrier of the block between the two accesses would"
+            .to_owned();
+    }
+    if before == after {
+        return "lanes of one warp write to the same address: whose value stays is not defined"
+            .to_owned();
+    }
+    let volatile = if before.mode.volatile && after.mode.volatile {
+        ", and volatile orders nothing between threads"
+    } else {
+        ""
+    };
+    format!(
+        "lanes of one warp need not run in lockstep since Volta (sm_70){volatile}: a barrier of the warp between the two accesses would order them"
+    )
+}
+
+impl Observer for Racecheck {
+    const ACCESSES: bool = true;
+
+    fn fork(&self) -> Self {
+        Self {
+            launch: Arc::clone(&self.launch),
+            block: BlockState::default(),
+        }
+    }
+
+    /// All blocks report to the same place already.
+    fn merge(&mut self, _: Self) {}
+
+    fn block(&mut self, event: BlockEvent) {
+        let number = {
+            let mut launch = lock(&self.launch);
+            launch.shape = event.shape;
+            launch.blocks.push(event.index);
+            launch.blocks.len() as u32 - 1
+        };
+        let threads: u32 = event.shape.iter().product();
+        let warps = threads.div_ceil(LANES as u32) as usize;
+        let block = &mut self.block;
+        block.clocks.begin(number, threads);
+        block.shared.clear();
+        block.handed_on.clear();
+        block.arrived.clear();
+        block.recent_global.resize(warps, Recent::default());
+        block.recent_shared.resize(warps, Recent::default());
+    }
+
+    fn access(&mut self, event: AccessEvent<'_>) {
+        let block = &mut self.block;
+        let warp = event.warp as usize;
+        match event.space {
+            Space::Global => {
+                let launch = &mut *lock(&self.launch);
+                let LaunchState { global, races, .. } = launch;
+                global.access(
+                    &block.clocks,
+                    &mut block.recent_global[warp],
+                    &event,
+                    |conflict| races.report(event.space, event.bytes, conflict),
+                );
+            }
+            Space::Shared => {
+                block.shared.access(
+                    &block.clocks,
+                    &mut block.recent_shared[warp],
+                    &event,
+                    |conflict| {
+                        let races = &mut lock(&self.launch).races;
+                        races.report(event.space, event.bytes, conflict);
+                    },
+                );
+            }
+            _ => return,
+        }
+        if event.order != AccessOrder::Weak {
+            self.synchronise(&event);
+        }
+    }
+
+    fn barrier(&mut self, event: BarrierEvent) {
+        if event.waits {
+            return;
+        }
+        let BlockState {
+            clocks, arrived, ..
+        } = &mut self.block;
+        let (knowledge, who) = arrived.entry(event.barrier).or_default();
+        who.push((event.warp, event.lanes));
+        each_lane(event.lanes, |lane| {
+            clocks.release(event.warp * LANES as u32 + lane as u32, knowledge);
+        });
+    }
+
+    fn release(&mut self, event: ReleaseEvent<'_>) {
+        let BlockState {
+            clocks, arrived, ..
+        } = &mut self.block;
+        let (mut knowledge, not_waiting) = arrived.remove(&event.barrier).unwrap_or_default();
+        let threads: u32 = event
+            .arrived
+            .iter()
+            .map(|(_, lanes)| lanes.count_ones())
+            .sum();
+        if not_waiting.is_empty() && threads == clocks.threads() {
+            clocks.block_barrier();
+            return;
+        }
+        let waiting: Vec<u32> = event
+            .arrived
+            .iter()
+            .filter(|who| !not_waiting.contains(who))
+            .flat_map(|&(warp, lanes)| {
+                (0..LANES as u32)
+                    .filter(move |lane| lanes >> lane & 1 == 1)
+                    .map(move |lane| warp * LANES as u32 + lane)
+            })
+            .collect();
+        for &thread in &waiting {
+            clocks.take_pending(thread);
+            clocks.release(thread, &mut knowledge);
+        }
+        let knowledge = Arc::new(knowledge);
+        for thread in waiting {
+            clocks.acquire(thread, &knowledge);
+        }
+    }
+
+    fn collective(&mut self, event: CollectiveEvent) {
+        if event.is_barrier {
+            self.block.clocks.warp_barrier(event.warp, event.lanes);
+        }
+    }
+
+    fn fence(&mut self, event: InstructionEvent) {
+        each_lane(event.lanes, |lane| {
+            self.block
+                .clocks
+                .fence(event.warp * LANES as u32 + lane as u32);
+        });
+    }
+}
+
+fn lock(launch: &Mutex<LaunchState>) -> MutexGuard<'_, LaunchState> {
+    launch
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}

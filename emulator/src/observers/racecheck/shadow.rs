@@ -1,0 +1,486 @@
+//! Who last accessed each word of a memory, and whether that is ordered before the next access.
+//!
+//! A cell per 4-byte word holds the last plain write and the accesses since then that nothing orders: one stamp each, for as long
+//! as that is enough, which it nearly always is. Words that are accessed in part have a cell per byte.
+
+use std::collections::HashMap;
+
+use super::clocks::Clocks;
+use crate::observer::{AccessEvent, AccessKind, AccessOrder};
+use crate::registers::{LANES, each_lane};
+
+/// Cells of a page.
+const PAGE_WORDS: u64 = 1024;
+/// Of the unordered accesses to one word, so many are remembered, in warps.
+const CROWD_LIMIT: usize = 1 << 16;
+/// A warp's last moments, among which the next access looks for its like: loops come back to the same ones.
+pub(super) type Recent = [u64; 4];
+
+/// How an access conflicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mode {
+    pub writes: bool,
+    pub kind: AccessKind,
+    /// Atomic, relaxed or stronger: no race with its like.
+    pub strong: bool,
+    pub volatile: bool,
+}
+
+impl Mode {
+    fn of(kind: AccessKind, order: AccessOrder) -> Self {
+        Self {
+            writes: kind != AccessKind::Load,
+            kind,
+            strong: kind == AccessKind::Atomic
+                || matches!(order, AccessOrder::Relaxed | AccessOrder::AcquireRelease),
+            volatile: order == AccessOrder::Volatile,
+        }
+    }
+
+    /// Whether two unordered accesses are a race.
+    fn conflicts(self, other: Self) -> bool {
+        (self.writes || other.writes) && !(self.strong && other.strong)
+    }
+}
+
+/// Lanes of a warp access memory by one instruction, at one clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    pub block: u32,
+    pub clock: u32,
+    pub line: u32,
+    pub warp: u32,
+    pub mode: Mode,
+}
+
+/// A lane's part of a moment, as `number << 5 | lane`; 0 is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Stamp(u64);
+
+/// In place of a stamp: the index of a crowd or of four cells.
+const INDEX: u64 = 1 << 63;
+
+impl Stamp {
+    const NONE: Self = Self(0);
+
+    fn new(moment: u64, lane: usize) -> Self {
+        Self(moment << 5 | lane as u64)
+    }
+    fn moment(self) -> u64 {
+        self.0 >> 5
+    }
+    fn lane(self) -> u32 {
+        self.0 as u32 & 31
+    }
+    fn from_index(index: usize) -> Self {
+        Self(INDEX | index as u64)
+    }
+    fn index(self) -> Option<usize> {
+        (self.0 & INDEX != 0).then_some((self.0 & !INDEX) as usize)
+    }
+}
+
+/// A word, or a byte of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    /// The last write that was not strong; or the index of the four cells of the word's bytes.
+    write: Stamp,
+    /// The other access since then; or the index of a crowd.
+    others: Stamp,
+}
+
+/// Accesses to a word that nothing orders: moments with their lanes.
+#[derive(Clone, Debug, Default)]
+struct Crowd {
+    reads: Vec<(u64, u32)>,
+    strong: Vec<(u64, u32)>,
+}
+
+/// Two accesses that conflict and that nothing orders.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Conflict {
+    pub before: Moment,
+    pub before_lane: u32,
+    pub after: Moment,
+    pub after_lane: u32,
+    /// The first byte that both access.
+    pub address: u64,
+}
+
+/// The past of a memory.
+#[derive(Debug)]
+pub(super) struct Shadow {
+    /// The first is nobody's.
+    moments: Vec<Moment>,
+    pages: Vec<Box<[Cell]>>,
+    page_numbers: HashMap<u64, usize>,
+    /// Number and index of the page used last.
+    last_page: (u64, usize),
+    crowds: Vec<Crowd>,
+    free_crowds: Vec<usize>,
+    splits: Vec<[Cell; 4]>,
+    free_splits: Vec<usize>,
+}
+
+impl Default for Shadow {
+    fn default() -> Self {
+        let nobody = Moment {
+            block: u32::MAX,
+            clock: 0,
+            line: 0,
+            warp: 0,
+            mode: Mode::of(AccessKind::Load, AccessOrder::Weak),
+        };
+        Self {
+            moments: vec![nobody],
+            pages: Vec::new(),
+            page_numbers: HashMap::new(),
+            last_page: (u64::MAX, 0),
+            crowds: Vec::new(),
+            free_crowds: Vec::new(),
+            splits: Vec::new(),
+            free_splits: Vec::new(),
+        }
+    }
+}
+
+impl Shadow {
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.moments.truncate(1);
+        for page in &mut self.pages {
+            page.fill(Cell::default());
+        }
+        self.crowds.clear();
+        self.free_crowds.clear();
+        self.splits.clear();
+        self.free_splits.clear();
+    }
+
+    /// Takes note of an access, and tells of every word of it that is part of a race.
+    pub fn access(
+        &mut self,
+        clocks: &Clocks,
+        recent: &mut Recent,
+        event: &AccessEvent<'_>,
+        mut found: impl FnMut(Conflict),
+    ) {
+        let mode = Mode::of(event.kind, event.order);
+        let mut rest = event.lanes;
+        while rest != 0 {
+            let now = clocks.of_warp(event.warp);
+            let clock = now[rest.trailing_zeros() as usize];
+            // Nearly always the lanes of a warp are at the same clock.
+            let lanes = (0..LANES).fold(0, |lanes, lane| {
+                lanes | u32::from(now[lane] == clock) << lane
+            }) & rest;
+            rest &= !lanes;
+            let moment = self.moment(
+                recent,
+                Moment {
+                    block: clocks.block(),
+                    clock,
+                    line: event.line,
+                    warp: event.warp,
+                    mode,
+                },
+            );
+            let mut view = View {
+                clocks,
+                moment,
+                mode,
+                warp: event.warp,
+                known: 0,
+            };
+            each_lane(lanes, |lane| {
+                let stamp = Stamp::new(moment, lane);
+                let (address, bytes) = (event.addresses[lane], u64::from(event.bytes));
+                let conflict = if bytes < 4 {
+                    let mask = ((1 << bytes) - 1) << (address % 4);
+                    let conflict = self.visit_word(&mut view, address / 4, mask, stamp);
+                    conflict.map(|(before, byte)| (before, address / 4 * 4 + byte))
+                } else {
+                    let mut first = None;
+                    for word in address / 4..(address + bytes) / 4 {
+                        let conflict = self.visit_word(&mut view, word, 0b1111, stamp);
+                        first = first.or(conflict.map(|(before, byte)| (before, 4 * word + byte)));
+                    }
+                    first
+                };
+                if let Some((before, address)) = conflict {
+                    found(Conflict {
+                        before: self.moments[before.moment() as usize],
+                        before_lane: before.lane(),
+                        after: self.moments[moment as usize],
+                        after_lane: lane as u32,
+                        address,
+                    });
+                }
+            });
+        }
+    }
+
+    /// The number of a moment: that of one just like it, if it was among the warp's last.
+    fn moment(&mut self, recent: &mut Recent, moment: Moment) -> u64 {
+        let found = recent
+            .iter()
+            .find(|&&number| self.moments.get(number as usize) == Some(&moment));
+        if let Some(&number) = found {
+            return number;
+        }
+        let number = self.moments.len() as u64;
+        self.moments.push(moment);
+        recent.rotate_right(1);
+        recent[0] = number;
+        number
+    }
+
+    /// Visits the bytes of the mask in one word. Returns an access that races, and the byte of the word that shows it.
+    #[inline(always)]
+    fn visit_word(
+        &mut self,
+        view: &mut View<'_>,
+        word: u64,
+        mask: u32,
+        stamp: Stamp,
+    ) -> Option<(Stamp, u64)> {
+        let (page, slot) = self.place(word);
+        let mut cell = self.pages[page][slot];
+        if mask == 0b1111 && cell.write.index().is_none() {
+            let conflict = self.visit(view, &mut cell, stamp);
+            self.pages[page][slot] = cell;
+            return conflict.map(|before| (before, 0));
+        }
+        let conflict = self.visit_bytes(view, &mut cell, mask, stamp);
+        self.pages[page][slot] = cell;
+        conflict
+    }
+
+    fn visit_bytes(
+        &mut self,
+        view: &mut View<'_>,
+        cell: &mut Cell,
+        mask: u32,
+        stamp: Stamp,
+    ) -> Option<(Stamp, u64)> {
+        let split = match cell.write.index() {
+            Some(split) => split,
+            None => self.split(*cell),
+        };
+        *cell = Cell {
+            write: Stamp::from_index(split),
+            others: Stamp::NONE,
+        };
+        let mut first = None;
+        each_lane(mask, |byte| {
+            let mut part = self.splits[split][byte];
+            let conflict = self.visit(view, &mut part, stamp);
+            self.splits[split][byte] = part;
+            first = first.or(conflict.map(|before| (before, byte as u64)));
+        });
+        if mask == 0b1111 && view.mode.writes && !view.mode.strong {
+            // All four bytes have the same past again.
+            *cell = self.splits[split][0];
+            self.free_splits.push(split);
+        }
+        first
+    }
+
+    /// Gives each byte of a word a cell of its own.
+    fn split(&mut self, cell: Cell) -> usize {
+        let mut parts = [cell; 4];
+        if let Some(crowd) = cell.others.index() {
+            for part in &mut parts[1..] {
+                let copy = self.crowds[crowd].clone();
+                part.others = Stamp::from_index(self.new_crowd(copy));
+            }
+        }
+        match self.free_splits.pop() {
+            Some(index) => {
+                self.splits[index] = parts;
+                index
+            }
+            None => {
+                self.splits.push(parts);
+                self.splits.len() - 1
+            }
+        }
+    }
+
+    fn new_crowd(&mut self, crowd: Crowd) -> usize {
+        match self.free_crowds.pop() {
+            Some(index) => {
+                self.crowds[index] = crowd;
+                index
+            }
+            None => {
+                self.crowds.push(crowd);
+                self.crowds.len() - 1
+            }
+        }
+    }
+
+    /// Page and place in it of a word.
+    #[inline(always)]
+    fn place(&mut self, word: u64) -> (usize, usize) {
+        let (number, slot) = (word / PAGE_WORDS, (word % PAGE_WORDS) as usize);
+        if self.last_page.0 != number {
+            let pages = &mut self.pages;
+            let index = *self.page_numbers.entry(number).or_insert_with(|| {
+                pages.push(vec![Cell::default(); PAGE_WORDS as usize].into());
+                pages.len() - 1
+            });
+            self.last_page = (number, index);
+        }
+        (self.last_page.1, slot)
+    }
+
+    /// Adds an access to the past of a cell. Returns one that it races with.
+    #[inline(always)]
+    fn visit(&mut self, view: &mut View<'_>, cell: &mut Cell, stamp: Stamp) -> Option<Stamp> {
+        let mut conflict = None;
+        if cell.write != Stamp::NONE && !view.is_ordered(&self.moments, cell.write, stamp) {
+            conflict = Some(cell.write);
+        }
+        if cell.others != Stamp::NONE && conflict.is_none() {
+            conflict = self.conflict_with_others(view, cell.others, stamp);
+        }
+        if view.mode.writes && !view.mode.strong {
+            // Whatever is ordered behind this is ordered behind all that was ordered before it.
+            if let Some(crowd) = cell.others.index() {
+                self.free_crowds.push(crowd);
+            }
+            *cell = Cell {
+                write: stamp,
+                others: Stamp::NONE,
+            };
+        } else if cell.others == Stamp::NONE {
+            cell.others = stamp;
+        } else {
+            self.add_other(view, cell, stamp);
+        }
+        conflict
+    }
+
+    fn conflict_with_others(
+        &mut self,
+        view: &mut View<'_>,
+        others: Stamp,
+        stamp: Stamp,
+    ) -> Option<Stamp> {
+        let Some(crowd) = others.index() else {
+            let races = self.moments[others.moment() as usize]
+                .mode
+                .conflicts(view.mode)
+                && !view.is_ordered(&self.moments, others, stamp);
+            return races.then_some(others);
+        };
+        let Crowd { reads, strong } = &self.crowds[crowd];
+        let reads = if view.mode.writes { &reads[..] } else { &[] };
+        let strong = if view.mode.strong { &[] } else { &strong[..] };
+        for &(moment, lanes) in reads.iter().chain(strong) {
+            let before = &self.moments[moment as usize];
+            if !before.mode.conflicts(view.mode) || view.clocks.all_know(before.block, before.clock)
+            {
+                continue;
+            }
+            let racing = (0..LANES)
+                .filter(|lane| lanes >> lane & 1 == 1)
+                .map(|lane| Stamp::new(moment, lane))
+                .find(|&other| !view.is_ordered(&self.moments, other, stamp));
+            if racing.is_some() {
+                return racing;
+            }
+        }
+        None
+    }
+
+    /// Adds a read or a strong access to those since the last write.
+    fn add_other(&mut self, view: &mut View<'_>, cell: &mut Cell, stamp: Stamp) {
+        let crowd = match cell.others.index() {
+            Some(crowd) => crowd,
+            None => {
+                let other = cell.others;
+                let mode = self.moments[other.moment() as usize].mode;
+                // What conflicts with the older one, conflicts with the newer or is ordered behind it.
+                let stands_for = mode.strong == view.mode.strong && view.mode.writes >= mode.writes;
+                if stands_for && view.is_ordered(&self.moments, other, stamp) {
+                    cell.others = stamp;
+                    return;
+                }
+                let index = self.new_crowd(Crowd::default());
+                let list = self.crowds[index].list(mode);
+                list.push((other.moment(), 1 << other.lane()));
+                cell.others = Stamp::from_index(index);
+                index
+            }
+        };
+        let Self {
+            crowds, moments, ..
+        } = self;
+        let list = crowds[crowd].list(view.mode);
+        match list
+            .iter_mut()
+            .rev()
+            .take(4)
+            .find(|(moment, _)| *moment == view.moment)
+        {
+            Some((_, lanes)) => *lanes |= 1 << stamp.lane(),
+            None => {
+                if list.len() >= 16 && list.len().is_power_of_two() {
+                    // Whatever races with one that is left out, races with the new one as well.
+                    list.retain(|&(moment, _)| {
+                        let moment = &moments[moment as usize];
+                        moment.mode.writes > view.mode.writes
+                            || !view.clocks.all_know(moment.block, moment.clock)
+                    });
+                }
+                if list.len() >= CROWD_LIMIT {
+                    list.drain(..CROWD_LIMIT / 2);
+                }
+                list.push((view.moment, 1 << stamp.lane()));
+            }
+        }
+    }
+}
+
+impl Crowd {
+    fn list(&mut self, mode: Mode) -> &mut Vec<(u64, u32)> {
+        if mode.strong {
+            &mut self.strong
+        } else {
+            &mut self.reads
+        }
+    }
+}
+
+/// An access as it looks back.
+struct View<'a> {
+    clocks: &'a Clocks,
+    moment: u64,
+    mode: Mode,
+    warp: u32,
+    /// A moment that is known to be ordered before, whatever the lanes.
+    known: u64,
+}
+
+impl View<'_> {
+    #[inline(always)]
+    fn is_ordered(&mut self, moments: &[Moment], before: Stamp, stamp: Stamp) -> bool {
+        let number = before.moment();
+        if number == self.known {
+            return true;
+        }
+        let moment = &moments[number as usize];
+        if self.clocks.all_know(moment.block, moment.clock) {
+            self.known = number;
+            return true;
+        }
+        self.clocks.is_ordered(
+            moment.block,
+            moment.warp * LANES as u32 + before.lane(),
+            moment.clock,
+            self.warp * LANES as u32 + stamp.lane(),
+        )
+    }
+}

@@ -1,0 +1,187 @@
+//! synccheck: barriers that a warp does not reach together, member masks that do not agree, shuffles from lanes that take no part.
+//!
+//! What makes a launch stop (lanes or threads that never arrive, a lane outside its own mask) is a trap, and its finding comes from
+//! [`Finding::of_trap`](crate::Finding::of_trap); here is what hardware lets pass and nobody may rely on. Not for random
+//! schedules, which part lanes that the program has not parted.
+
+use std::collections::HashMap;
+
+use crate::finding::{Finding, Place, Tool};
+use crate::module::Kernel;
+use crate::observer::{BarrierEvent, BlockEvent, CollectiveEvent, ExchangeEvent, Observer};
+use crate::registers::{LANES, each_lane};
+
+/// Finds warps that use barriers and warp-wide instructions as no GPU promises to support.
+#[derive(Debug, Default)]
+pub struct Synccheck {
+    index: [u32; 3],
+    shape: [u32; 3],
+    /// In the order of their first block.
+    faults: Vec<Fault>,
+    by_line: HashMap<(Kind, u32), usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    PartedAtBarrier,
+    MasksDisagree,
+    ShuffleFromOutside,
+}
+
+#[derive(Debug)]
+struct Fault {
+    kind: Kind,
+    line: u32,
+    block: [u32; 3],
+    thread: [u32; 3],
+    /// The thread that is missing, disagrees or is read from.
+    other: [u32; 3],
+    count: u64,
+}
+
+impl Synccheck {
+    /// A checker that has seen nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What was seen.
+    pub fn findings(&self, kernel: &Kernel) -> Vec<Finding> {
+        let finding = |fault: &Fault| {
+            let [x, y, z] = fault.other;
+            let other = format!("thread ({x}, {y}, {z})");
+            let (kind, does, message) = match fault.kind {
+                Kind::PartedAtBarrier => (
+                    "divergent barrier",
+                    "arrives",
+                    format!(
+                        "{other} of the same warp is elsewhere at that time: all lanes of a warp have to come to this barrier together, so it must not stand in a branch that some of them do not take"
+                    ),
+                ),
+                Kind::MasksDisagree => (
+                    "member masks disagree",
+                    "is here",
+                    format!(
+                        "{other}, which is named in another lane's mask, gives a mask of its own: all lanes that a mask names have to give the same"
+                    ),
+                ),
+                Kind::ShuffleFromOutside => (
+                    "shuffle from an absent lane",
+                    "reads",
+                    format!(
+                        "{other}, whose value it reads, takes no part in the shuffle: the value is undefined"
+                    ),
+                ),
+            };
+            Finding {
+                tool: Tool::Synccheck,
+                kind,
+                message,
+                kernel: kernel.name().to_owned(),
+                places: vec![Place::new(
+                    kernel,
+                    does,
+                    fault.block,
+                    fault.thread,
+                    fault.line,
+                )],
+                memory: None,
+                count: fault.count,
+                ends_launch: false,
+            }
+        };
+        self.faults.iter().map(finding).collect()
+    }
+
+    fn thread(&self, warp: u32, lane: u32) -> [u32; 3] {
+        let thread = warp * LANES as u32 + lane;
+        let [x, y, _] = self.shape;
+        [thread % x, thread / x % y, thread / x / y]
+    }
+
+    fn report(&mut self, kind: Kind, line: u32, warp: u32, lanes: u32, other: u32) {
+        let fault = Fault {
+            kind,
+            line,
+            block: self.index,
+            thread: self.thread(warp, lanes.trailing_zeros()),
+            other: self.thread(warp, other),
+            count: u64::from(lanes.count_ones()),
+        };
+        self.add(fault);
+    }
+
+    fn add(&mut self, fault: Fault) {
+        let key = (fault.kind, fault.line);
+        match self.by_line.get(&key) {
+            Some(&index) => self.faults[index].count += fault.count,
+            None => {
+                self.by_line.insert(key, self.faults.len());
+                self.faults.push(fault);
+            }
+        }
+    }
+}
+
+impl Observer for Synccheck {
+    const ACCESSES: bool = false;
+
+    fn fork(&self) -> Self {
+        Self::default()
+    }
+
+    fn merge(&mut self, other: Self) {
+        for fault in other.faults {
+            self.add(fault);
+        }
+    }
+
+    fn block(&mut self, event: BlockEvent) {
+        self.index = event.index;
+        self.shape = event.shape;
+    }
+
+    fn barrier(&mut self, event: BarrierEvent) {
+        let elsewhere = event.live & !event.lanes;
+        if event.aligned && elsewhere != 0 {
+            self.report(
+                Kind::PartedAtBarrier,
+                event.line,
+                event.warp,
+                event.lanes,
+                elsewhere.trailing_zeros(),
+            );
+        }
+    }
+
+    fn collective(&mut self, event: CollectiveEvent) {
+        if event.disagreeing != 0 {
+            let other = event.disagreeing.trailing_zeros();
+            self.report(
+                Kind::MasksDisagree,
+                event.line,
+                event.warp,
+                event.lanes & !(1 << other),
+                other,
+            );
+        }
+    }
+
+    fn exchange(&mut self, event: ExchangeEvent<'_>) {
+        let (mut readers, mut absent) = (0, 0);
+        each_lane(event.lanes, |lane| {
+            let outside = event.sources[lane] & !event.lanes;
+            readers |= u32::from(outside != 0) << lane;
+            absent = if absent == 0 { outside } else { absent };
+        });
+        if readers != 0 {
+            self.report(
+                Kind::ShuffleFromOutside,
+                event.line,
+                event.warp,
+                readers,
+                absent.trailing_zeros(),
+            );
+        }
+    }
+}

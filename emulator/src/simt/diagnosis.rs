@@ -1,0 +1,114 @@
+//! What is wrong with an address that leads nowhere.
+
+use super::block::Block;
+use crate::error::Fault;
+use crate::memory::window;
+use crate::observer::Observer;
+use crate::types::Space;
+
+/// A null pointer with so small an offset is still called one.
+const NULL_BYTES: u64 = 4096;
+
+/// An access that failed.
+pub(super) struct Failed {
+    /// `load`, `store` or `atomic`.
+    pub access: &'static str,
+    pub bytes: u64,
+    /// The space that the instruction names.
+    pub named: Space,
+    /// The space whose bounds were missed.
+    pub space: Space,
+    pub address: u64,
+}
+
+impl<O: Observer> Block<'_, '_, O> {
+    /// The fault, as near to its cause as the address tells.
+    pub(super) fn diagnose(&self, failed: &Failed) -> Fault {
+        let &Failed {
+            access,
+            bytes: length,
+            named,
+            space,
+            address,
+        } = failed;
+        let bytes = length as usize;
+        if named != Space::Generic
+            && named != Space::Param
+            && let Some(meant) = space_of(address)
+            && meant != named
+        {
+            return Fault::WrongSpace {
+                access,
+                bytes,
+                space: named,
+                address,
+                meant,
+            };
+        }
+        if space == Space::Global {
+            if let Some((base, allocated)) = self.memory.freed(address) {
+                return Fault::Freed {
+                    access,
+                    bytes,
+                    space: named,
+                    address,
+                    base,
+                    allocated,
+                };
+            }
+            if named == Space::Generic && address != 0 && address < self.shared_bytes {
+                return Fault::SharedOffset {
+                    access,
+                    bytes,
+                    address,
+                };
+            }
+            if address < NULL_BYTES {
+                return Fault::Null {
+                    access,
+                    bytes,
+                    space: named,
+                    address,
+                };
+            }
+            if named == Space::Generic && address < window::GLOBAL {
+                return Fault::NoSpace {
+                    access,
+                    bytes,
+                    address,
+                };
+            }
+        }
+        let nearest = match space {
+            Space::Global => self
+                .memory
+                .below(address)
+                .map(|region| (region.base, region.bytes)),
+            Space::Shared => Some((0, self.shared_bytes)),
+            _ => None,
+        };
+        Fault::OutOfBounds {
+            access,
+            bytes,
+            space: named,
+            address,
+            nearest,
+        }
+    }
+}
+
+/// Where a generic address points; `None` where no space is mapped.
+fn space_of(address: u64) -> Option<Space> {
+    let in_window = |first: u64| (first..first + window::LENGTH).contains(&address);
+    if address >= window::GLOBAL {
+        Some(Space::Global)
+    } else if in_window(window::SHARED) {
+        Some(Space::Shared)
+    } else if in_window(window::LOCAL) {
+        Some(Space::Local)
+    } else if in_window(window::PARAM) {
+        Some(Space::Param)
+    } else {
+        None
+    }
+}
