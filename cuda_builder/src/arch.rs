@@ -7,22 +7,14 @@ use crate::CudaBuilderError;
 
 /// Declares the enum and everything that lists its variants, from one list.
 macro_rules! architectures {
-    ($($variant:ident = $number:literal),+ $(,)?) => {
-        /// A virtual compute architecture: the least GPU generation that the PTX runs on.
-        ///
-        /// The names are rust-cuda's. Those before `Compute70` are left out: independent thread scheduling and the
-        /// `.sync` warp instructions begin there, and so does the NVPTX target of current compilers.
-        ///
-        /// - no suffix: runs on that generation and every later one;
-        /// - `f`: family-specific, runs on later GPUs of the same family;
-        /// - `a`: architecture-specific, runs on exactly that GPU.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub enum NvvmArch {
+    ($(#[$attribute:meta])* pub enum $name:ident { $($variant:ident = $number:literal,)+ }) => {
+        $(#[$attribute])*
+        pub enum $name {
             #[default]
             $(#[doc = concat!("`compute_", $number, "`")] $variant,)+
         }
 
-        impl NvvmArch {
+        impl $name {
             const ALL: &[Self] = &[$(Self::$variant),+];
 
             /// `80`, `90a`, `100f`.
@@ -36,30 +28,41 @@ macro_rules! architectures {
 }
 
 architectures! {
-    Compute70 = "70",
-    Compute72 = "72",
-    Compute75 = "75",
-    Compute80 = "80",
-    Compute86 = "86",
-    Compute87 = "87",
-    Compute89 = "89",
-    Compute90 = "90",
-    Compute90a = "90a",
-    Compute100 = "100",
-    Compute100f = "100f",
-    Compute100a = "100a",
-    Compute101 = "101",
-    Compute101f = "101f",
-    Compute101a = "101a",
-    Compute103 = "103",
-    Compute103f = "103f",
-    Compute103a = "103a",
-    Compute120 = "120",
-    Compute120f = "120f",
-    Compute120a = "120a",
-    Compute121 = "121",
-    Compute121f = "121f",
-    Compute121a = "121a",
+    /// A virtual compute architecture: the least GPU generation that the PTX runs on.
+    ///
+    /// The names are rust-cuda's. Those before `Compute70` are left out: independent thread scheduling and the
+    /// `.sync` warp instructions begin there, and so does the NVPTX target of current compilers.
+    ///
+    /// - no suffix: runs on that generation and every later one;
+    /// - `f`: family-specific, runs on later GPUs of the same family;
+    /// - `a`: architecture-specific, runs on exactly that GPU.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum NvvmArch {
+        Compute70 = "70",
+        Compute72 = "72",
+        Compute75 = "75",
+        Compute80 = "80",
+        Compute86 = "86",
+        Compute87 = "87",
+        Compute89 = "89",
+        Compute90 = "90",
+        Compute90a = "90a",
+        Compute100 = "100",
+        Compute100f = "100f",
+        Compute100a = "100a",
+        Compute101 = "101",
+        Compute101f = "101f",
+        Compute101a = "101a",
+        Compute103 = "103",
+        Compute103f = "103f",
+        Compute103a = "103a",
+        Compute120 = "120",
+        Compute120f = "120f",
+        Compute120a = "120a",
+        Compute121 = "121",
+        Compute121f = "121f",
+        Compute121a = "121a",
+    }
 }
 
 impl NvvmArch {

@@ -106,6 +106,9 @@ fn rustflags(
         "-Cpanic=immediate-abort".to_owned(),
         // Functions of dependencies are compiled into the crate that calls them, for there is no linker to find them.
         "-Zcross-crate-inline-threshold=always".to_owned(),
+        // This pass of rustc's knows nothing of barriers: it copies one that stands between two tests of the same
+        // condition into both branches, where half of a warp waits at one copy and the other half at the other.
+        "-Zmir-enable-passes=-JumpThreading".to_owned(),
         // Finds out that a generic pointer is a shared or global one, for `ld.shared` instead of `ld`.
         "-Cpasses=infer-address-spaces".to_owned(),
         // The same PTX wherever the crate and the compiler are.

@@ -7,8 +7,6 @@ use crate::compiler::{Refusal, TOOLCHAIN_VARIABLE};
 use crate::ptx::Violation;
 
 /// Why a build gave no PTX.
-///
-/// The first three variants are rust-cuda's; the others are additions.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaBuilderError {
@@ -24,7 +22,7 @@ pub enum CudaBuilderError {
     )]
     BuildFailed,
 
-    /// No compiler that can make PTX was found, and none could be fetched.
+    /// *Addition to rust-cuda's API:* no compiler that can make PTX was found, and none could be fetched.
     #[error(
         "no device compiler found ({}): run `rustup toolchain install nightly --component rust-src`, or build on a Debian \
          whose packages include rustc-web, or set {TOOLCHAIN_VARIABLE} to a rustup toolchain or to the path of a rustc \
@@ -35,7 +33,7 @@ pub enum CudaBuilderError {
         /// Each place that was looked at, and why it did not do.
         refusals: Vec<Refusal>,
     },
-    /// The PTX was compiled but would not load, or would not do what its source says.
+    /// *Addition to rust-cuda's API:* the PTX was compiled but would not load, or would not do what its source says.
     #[error("the PTX in {} is wrong: {}", .path.display(), join(.violations))]
     InvalidPtx {
         /// The PTX file.
@@ -43,7 +41,7 @@ pub enum CudaBuilderError {
         /// Everything found wrong with it.
         violations: Vec<Violation>,
     },
-    /// NVIDIA's assembler refuses the PTX.
+    /// *Addition to rust-cuda's API:* NVIDIA's assembler refuses the PTX.
     #[error("ptxas ({}) refuses the PTX in {}: {message}", .ptxas.display(), .path.display())]
     PtxasFailed {
         /// The assembler that was run.
@@ -53,12 +51,12 @@ pub enum CudaBuilderError {
         /// What it printed.
         message: String,
     },
-    /// Not the name of an architecture.
+    /// *Addition to rust-cuda's API:* not the name of an architecture.
     #[error(
         "`{0}` is no architecture this builder knows: give one such as 70, 80 or 90 (also sm_80 or compute_80)"
     )]
     UnknownArch(String),
-    /// Cargo does not describe the kernel crate as one that can be compiled to PTX.
+    /// *Addition to rust-cuda's API:* cargo does not describe the kernel crate as one that can be compiled to PTX.
     #[error("cargo cannot build PTX from {}: {reason}", .path.display())]
     NotAKernelCrate {
         /// The crate folder.
@@ -66,7 +64,7 @@ pub enum CudaBuilderError {
         /// What is missing.
         reason: String,
     },
-    /// A program could not be started, or a file not be read or written.
+    /// *Addition to rust-cuda's API:* a program could not be started, or a file not be read or written.
     #[error("cannot {action}: {source}")]
     Io {
         /// What was tried, with the program or path.

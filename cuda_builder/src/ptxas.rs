@@ -6,14 +6,31 @@ use std::process::Command;
 
 use crate::{CudaBuilderError, NvvmArch};
 
-/// Assembles the PTX and throws the result away. Does nothing where there is no `ptxas`, or one that knows no GPU that
-/// could run the PTX.
+/// *Addition to rust-cuda's API:* lets NVIDIA's assembler judge a PTX file. Does nothing where there is no `ptxas`, or one
+/// that knows no GPU that could run the PTX.
 ///
 /// # Errors
 /// [`CudaBuilderError::PtxasFailed`] with the assembler's messages.
-pub(crate) fn assemble(ptx: &Path, arch: NvvmArch) -> Result<(), CudaBuilderError> {
+pub fn assemble(ptx: &Path, arch: NvvmArch) -> Result<(), CudaBuilderError> {
+    run(ptx, arch).map(|_| ())
+}
+
+/// *Addition to rust-cuda's API:* the name of each kernel in a PTX file and the registers that NVIDIA's assembler gives each
+/// of its threads. `None` where there is no `ptxas`, or one that knows no GPU that could run the PTX.
+///
+/// # Errors
+/// [`CudaBuilderError::PtxasFailed`] with the assembler's messages.
+pub fn registers(
+    ptx: &Path,
+    arch: NvvmArch,
+) -> Result<Option<Vec<(String, u32)>>, CudaBuilderError> {
+    Ok(run(ptx, arch)?.map(|report| registers_in(&report)))
+}
+
+/// Assembles the PTX, throws the result away, and returns what the assembler reports about it.
+fn run(ptx: &Path, arch: NvvmArch) -> Result<Option<String>, CudaBuilderError> {
     let Some(ptxas) = find() else {
-        return Ok(());
+        return Ok(None);
     };
     let run = |arguments: &mut Command| {
         arguments
@@ -22,23 +39,41 @@ pub(crate) fn assemble(ptx: &Path, arch: NvvmArch) -> Result<(), CudaBuilderErro
     };
     let help = run(Command::new(&ptxas).arg("--help"))?;
     let Some(gpu) = gpu_for(arch, &String::from_utf8_lossy(&help.stdout)) else {
-        return Ok(());
+        return Ok(None);
     };
     // Functions of the device library stay undefined until the driver links them: compile, do not link.
     let assembling = run(Command::new(&ptxas)
-        .args(["--compile-only", "--gpu-name", &gpu])
+        .args(["--compile-only", "--verbose", "--gpu-name", &gpu])
         .arg(ptx)
         .args(["--output-file", "/dev/null"]))?;
+    let report = String::from_utf8_lossy(&assembling.stderr)
+        .trim()
+        .to_owned();
     if assembling.status.success() {
-        return Ok(());
+        return Ok(Some(report));
     }
     Err(CudaBuilderError::PtxasFailed {
         ptxas,
         path: ptx.to_owned(),
-        message: String::from_utf8_lossy(&assembling.stderr)
-            .trim()
-            .to_owned(),
+        message: report,
     })
+}
+
+/// The kernels of a report, each with the number in the first `Used N registers` behind its name.
+fn registers_in(report: &str) -> Vec<(String, u32)> {
+    let mut kernel = None;
+    let mut registers = Vec::new();
+    for line in report.lines() {
+        if let Some((_, name)) = line.split_once("Compiling entry function '") {
+            kernel = name.split('\'').next();
+        } else if let Some((_, used)) = line.split_once("Used ")
+            && let Some(count) = used.split(' ').next().and_then(|count| count.parse().ok())
+            && let Some(kernel) = kernel.take()
+        {
+            registers.push((kernel.to_owned(), count));
+        }
+    }
+    registers
 }
 
 /// `ptxas` on the `PATH`, else in the CUDA toolkit that a variable names, else where CUDA installs itself.
@@ -79,6 +114,23 @@ mod tests {
     use super::*;
 
     const HELP: &str = "Allowed values: 'compute_75','compute_80','lto_75',\n 'sm_100','sm_100a',\n 'sm_75','sm_80','sm_90','sm_90a'.";
+
+    #[test]
+    fn registers_are_read_from_the_report() {
+        let report = "\
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'unroll8' for 'sm_80'
+ptxas info    : Function properties for unroll8
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 18 registers, used 1 barriers, 376 bytes cmem[0]
+ptxas info    : Compiling entry function 'empty' for 'sm_80'
+ptxas info    : Used 2 registers";
+        assert_eq!(
+            registers_in(report),
+            [("unroll8".to_owned(), 18), ("empty".to_owned(), 2)]
+        );
+        assert_eq!(registers_in("ptxas info    : Used 2 registers"), []);
+    }
 
     #[test]
     fn the_architecture_itself_comes_first() {

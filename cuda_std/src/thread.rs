@@ -5,9 +5,9 @@
 
 use crate::gpu_only;
 
-/// Functions that read one special register each.
+/// Functions that read one special register each, by the intrinsic in their braces.
 macro_rules! special_registers {
-    ($($(#[$doc:meta])* $name:ident = $intrinsic:ident;)*) => {$(
+    ($($(#[$doc:meta])* pub fn $name:ident() -> u32 { $intrinsic:ident })*) => {$(
         $(#[$doc])*
         #[gpu_only]
         #[inline(always)]
@@ -20,29 +20,29 @@ macro_rules! special_registers {
 
 special_registers! {
     /// The index of the thread in its block, x dimension; below [`block_dim_x`].
-    thread_idx_x = _thread_idx_x;
+    pub fn thread_idx_x() -> u32 { _thread_idx_x }
     /// The index of the thread in its block, y dimension; below [`block_dim_y`].
-    thread_idx_y = _thread_idx_y;
+    pub fn thread_idx_y() -> u32 { _thread_idx_y }
     /// The index of the thread in its block, z dimension; below [`block_dim_z`].
-    thread_idx_z = _thread_idx_z;
+    pub fn thread_idx_z() -> u32 { _thread_idx_z }
     /// The index of the block in the grid, x dimension; below [`grid_dim_x`].
-    block_idx_x = _block_idx_x;
+    pub fn block_idx_x() -> u32 { _block_idx_x }
     /// The index of the block in the grid, y dimension; below [`grid_dim_y`].
-    block_idx_y = _block_idx_y;
+    pub fn block_idx_y() -> u32 { _block_idx_y }
     /// The index of the block in the grid, z dimension; below [`grid_dim_z`].
-    block_idx_z = _block_idx_z;
+    pub fn block_idx_z() -> u32 { _block_idx_z }
     /// Threads in a block, x dimension.
-    block_dim_x = _block_dim_x;
+    pub fn block_dim_x() -> u32 { _block_dim_x }
     /// Threads in a block, y dimension.
-    block_dim_y = _block_dim_y;
+    pub fn block_dim_y() -> u32 { _block_dim_y }
     /// Threads in a block, z dimension.
-    block_dim_z = _block_dim_z;
+    pub fn block_dim_z() -> u32 { _block_dim_z }
     /// Blocks in the grid, x dimension.
-    grid_dim_x = _grid_dim_x;
+    pub fn grid_dim_x() -> u32 { _grid_dim_x }
     /// Blocks in the grid, y dimension.
-    grid_dim_y = _grid_dim_y;
+    pub fn grid_dim_y() -> u32 { _grid_dim_y }
     /// Blocks in the grid, z dimension.
-    grid_dim_z = _grid_dim_z;
+    pub fn grid_dim_z() -> u32 { _grid_dim_z }
 }
 
 /// The index of the thread among all threads of the launch, unique in any launch of up to three dimensions; it

@@ -125,8 +125,8 @@ pub struct CollectiveEvent {
     pub lanes: u32,
     /// Whether it is a warp barrier, which orders the accesses of its lanes; the others order nothing.
     pub is_barrier: bool,
-    /// Of the lanes, those that are named by another one in a mask which is not their own.
-    pub disagreeing: u32,
+    /// The member mask that each of them gave; lanes that have exited may be named in it too.
+    pub mask: u32,
 }
 
 /// What a memory instruction moved: told behind its [`AccessEvent`], once for each element of a vector.

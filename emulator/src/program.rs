@@ -19,6 +19,13 @@ pub(crate) struct Program {
     pub dynamic_shared_offset: u32,
 }
 
+impl Program {
+    /// The PTX line of an instruction.
+    pub fn line(&self, function: u32, pc: u32) -> u32 {
+        self.functions[function as usize].lines[pc as usize]
+    }
+}
+
 /// One function.
 #[derive(Debug)]
 pub(crate) struct Code {

@@ -222,7 +222,6 @@ fn the_ladder_by_nvcc() {
             Argument::Wide(elements.into()),
         ];
         let measured = profile(LADDER_PTX, row.kernel, BLOCKS, 512, &arguments);
-        // A volatile last warp that starts at partial 0 of 2048:
         row.check(&measured, times.into(), &GLOBAL);
         row.check(&measured, times.into(), &SHARED[..2]);
         checked += 1;

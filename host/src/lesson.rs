@@ -1,6 +1,6 @@
 //! Running one lesson on a device: launch, put the partials together, compare with the CPU.
 
-use crate::device::{Device, DeviceError, Module, Shape, Timing};
+use crate::device::{Device, DeviceError, Module, Observer, Shape, Timing};
 use crate::element::ElementType;
 use crate::number::Number;
 use crate::oracle::Oracle;
@@ -95,6 +95,55 @@ pub fn run<T: Reducible>(
     values: &[T],
     timing: Option<Timing>,
 ) -> Result<LessonRun<T>, LessonError> {
+    let (mut run, launch) = prepare(device, module, lesson, block, values)?;
+    let Some(mut launch) = launch else {
+        return Ok(run);
+    };
+    run.measured = launch.first()?;
+    run.result = finish(lesson, &launch.partials()?);
+    if let (Some(timing), true) = (timing, device.is_gpu() && run.is_right()) {
+        run.measured = Measured::Times(launch.time(&timing)?);
+        // The last of the timed launches must be right as well.
+        run.result = finish(lesson, &launch.partials()?);
+    }
+    Ok(run)
+}
+
+/// Reduces `values` by a lesson on the emulator while `observer` watches, and verifies the result. For no values nothing is
+/// launched, and there is nothing to see.
+///
+/// # Errors
+/// As [`run`], and a device that is a GPU.
+pub fn observe<T: Reducible>(
+    device: &Device,
+    module: &Module,
+    lesson: &Lesson,
+    block: u32,
+    values: &[T],
+    observer: &mut impl Observer,
+) -> Result<LessonRun<T>, LessonError> {
+    let (mut run, launch) = prepare(device, module, lesson, block, values)?;
+    if let Some(launch) = launch {
+        launch.observe(observer)?;
+        run.result = finish(lesson, &launch.partials()?);
+    }
+    Ok(run)
+}
+
+/// How a lesson is launched.
+pub(crate) struct LaunchShape {
+    /// The kernel's entry.
+    pub(crate) entry: &'static str,
+    /// The number of blocks.
+    pub(crate) blocks: u32,
+}
+
+/// How a lesson is launched over `n` elements of the type.
+pub(crate) fn shape<T: Reducible>(
+    lesson: &Lesson,
+    block: u32,
+    n: usize,
+) -> Result<LaunchShape, LessonError> {
     if lesson.element_type != T::ELEMENT_TYPE {
         return Err(LessonError::ElementType {
             lesson: lesson.id,
@@ -106,14 +155,26 @@ pub fn run<T: Reducible>(
         lesson: lesson.id,
         block,
     })?;
-    let n = values.len();
     let blocks =
         u32::try_from(lesson.grid(n as u64, block)).map_err(|_| LessonError::TooManyElements {
             lesson: lesson.id,
             block,
             n,
         })?;
-    let mut run = LessonRun {
+    Ok(LaunchShape { entry, blocks })
+}
+
+/// A run before its launch, and the launch, unless there is nothing to launch.
+fn prepare<T: Reducible>(
+    device: &Device,
+    module: &Module,
+    lesson: &Lesson,
+    block: u32,
+    values: &[T],
+) -> Result<(LessonRun<T>, Option<PartialsLaunch<T>>), LessonError> {
+    let n = values.len();
+    let LaunchShape { entry, blocks } = shape::<T>(lesson, block, n)?;
+    let run = LessonRun {
         blocks,
         result: finish(lesson, &[]),
         oracle: T::Oracle::new(lesson.operator, values),
@@ -121,13 +182,13 @@ pub fn run<T: Reducible>(
         measured: Measured::Nothing,
     };
     if blocks == 0 {
-        return Ok(run);
+        return Ok((run, None));
     }
     let kernel = module.kernel(entry)?;
     let shape = Shape::linear(blocks, block);
     // SAFETY: every lesson of the catalogue takes (input, partials, n) over its element type, which is `T`, and, launched
     // with the catalogue's geometry, keeps to n elements and one partial per block; the tests hold each to it on the emulator.
-    let mut launch = unsafe {
+    let launch = unsafe {
         PartialsLaunch::new(
             device,
             kernel,
@@ -137,14 +198,7 @@ pub fn run<T: Reducible>(
             T::NO_PARTIAL,
         )?
     };
-    run.measured = launch.first()?;
-    run.result = finish(lesson, &launch.partials()?);
-    if let (Some(timing), true) = (timing, device.is_gpu() && run.is_right()) {
-        run.measured = Measured::Times(launch.time(&timing)?);
-        // The last of the timed launches must be right as well.
-        run.result = finish(lesson, &launch.partials()?);
-    }
-    Ok(run)
+    Ok((run, Some(launch)))
 }
 
 fn finish<T: Reducible>(lesson: &Lesson, partials: &[T]) -> T {

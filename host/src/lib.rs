@@ -19,6 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod check;
 pub mod device;
 pub mod element;
 pub mod input;
@@ -31,3 +32,4 @@ pub mod ptx_header;
 pub mod random;
 pub mod reducer;
 pub mod reducible;
+pub mod trace;

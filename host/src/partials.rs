@@ -1,12 +1,16 @@
 //! Launching kernels that take `(input, partials, n)` and leave one partial result per block.
 
 use crate::device::{
-    Argument, Buffer, Counters, Device, DeviceError, Kernel, Pod, Shape, Times, Timing,
+    Argument, Buffer, Counters, Device, DeviceError, Kernel, Observer, Pod, Shape, Times, Timing,
 };
 use std::time::Instant;
 
 /// What a launch tells beside its results.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one for each launch of thousands of blocks"
+)]
 pub enum Measured {
     /// Nothing: there was no launch, or no time was asked for.
     Nothing,
@@ -65,21 +69,25 @@ impl<T: Pod> PartialsLaunch<T> {
 
     /// The first launch: counted on the emulator, without times on a GPU.
     pub(crate) fn first(&self) -> Result<Measured, DeviceError> {
-        let arguments = self.arguments();
         if self.is_gpu {
             // SAFETY: the kernel keeps to the two buffers, as `new` was promised, and both are alive.
-            unsafe { self.kernel.launch(&self.shape, &arguments)? };
+            unsafe { self.kernel.launch(&self.shape, &self.arguments())? };
             return Ok(Measured::Nothing);
         }
         let mut counters = Counters::default();
         let start = Instant::now();
-        self.kernel
-            .observe(&self.shape, &arguments, &mut counters)?;
+        self.observe(&mut counters)?;
         let emulated_in_ms = start.elapsed().as_secs_f64() * 1e3;
         Ok(Measured::Counters {
             counters,
             emulated_in_ms,
         })
+    }
+
+    /// A launch on the emulator while `observer` watches.
+    pub(crate) fn observe(&self, observer: &mut impl Observer) -> Result<(), DeviceError> {
+        self.kernel
+            .observe(&self.shape, &self.arguments(), observer)
     }
 
     /// Timed launches on a GPU, each on a fresh copy of the input where the kernel works in place.

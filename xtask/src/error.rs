@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cuda_builder::CudaBuilderError;
 
-use crate::build_ptx::Finding;
+use crate::build_ptx::{Finding, Missing};
 
 /// Why a chore was not done.
 #[derive(Debug, thiserror::Error)]
@@ -16,7 +16,35 @@ pub enum XtaskError {
     /// The PTX is not what it should be.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nerror: "))]
     Findings(Vec<Finding>),
-    /// A step of `cargo xtask ci` failed.
+    /// `--check` and `--codegen rust-cuda` together.
+    #[error(
+        "--check compares a rebuild with the committed PTX, and what rust-cuda makes is not committed: leave out --check or \
+         --codegen rust-cuda"
+    )]
+    NothingToCheck,
+    /// The machine lacks what rust-cuda is built with.
+    #[error("this machine cannot build with rust-cuda, because it lacks:{}\n{CONTAINER}", .0.iter().map(|missing| format!("\n- {missing}")).collect::<String>())]
+    NotPrepared(Vec<Missing>),
+    /// rust-cuda/builder takes no such architecture.
+    #[error(
+        "rust-cuda/builder does not build for {0}: give --sm 70, 80 or 90, or add it to rust-cuda/builder/src/main.rs"
+    )]
+    NotInBuilder(String),
+    /// A PTX file to compare is not there.
+    #[error(
+        "{0} does not exist: build it with `cargo xtask build-ptx`, with --codegen rust-cuda for target/ptx-rust-cuda, or give \
+         --left, --right and --sm as they are"
+    )]
+    NothingToCompare(String),
+    /// A run of `warpfold` failed.
+    #[error("`{command}` failed: {message}")]
+    Warpfold {
+        /// The command line.
+        command: String,
+        /// What it said.
+        message: String,
+    },
+    /// A program that was started failed: a step of `cargo xtask ci`, a build.
     #[error("`{command}` failed after {:.1} s: see its output above", .elapsed.as_secs_f64())]
     Step {
         /// The command line.
@@ -34,6 +62,10 @@ pub enum XtaskError {
     },
 }
 
+/// Where everything is already installed.
+const CONTAINER: &str = "Or build in the container image ghcr.io/rust-gpu/rust-cuda-ubuntu24-cuda12, which has CUDA and LLVM 7: see \
+                         rust-cuda/README.md.";
+
 impl XtaskError {
     /// For arguments and machines that cannot do what is asked, as opposed to something that was checked and is wrong.
     pub const BAD_USE: u8 = 2;
@@ -41,13 +73,18 @@ impl XtaskError {
     /// 1 for a finding, 2 for bad use or input.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Self::Findings(_) | Self::Step { .. } => 1,
+            Self::Findings(_) | Self::Step { .. } | Self::Warpfold { .. } => 1,
             Self::Builder(
                 CudaBuilderError::BuildFailed
                 | CudaBuilderError::InvalidPtx { .. }
                 | CudaBuilderError::PtxasFailed { .. },
             ) => 1,
-            Self::Builder(_) | Self::Io { .. } => Self::BAD_USE,
+            Self::Builder(_)
+            | Self::NothingToCheck
+            | Self::NotPrepared(_)
+            | Self::NotInBuilder(_)
+            | Self::NothingToCompare(_)
+            | Self::Io { .. } => Self::BAD_USE,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod build_ptx;
 mod ci;
+mod compare_codegen;
 mod error;
 // The host reads what this program writes. It is shared as a file, not as a dependency on the host: the host embeds the
 // PTX, and this program has to build while there is none.
@@ -27,6 +28,8 @@ struct Arguments {
 enum Chore {
     /// Compile the kernels to PTX and write kernels/ptx/, or check that what is there is what a rebuild gives.
     BuildPtx(build_ptx::Options),
+    /// What two compilers made of the same kernels: instructions, registers, counters and, on a GPU, times, side by side.
+    CompareCodegen(compare_codegen::Options),
     /// Everything that has to pass before a change lands, step by step, up to the first that fails.
     Ci {
         /// Leave the tests out: whoever calls this has run them.
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
     };
     let done = match arguments.chore {
         Chore::BuildPtx(options) => build_ptx::run(repository(), &options),
+        Chore::CompareCodegen(options) => compare_codegen::run(repository(), &options),
         Chore::Ci { skip_tests } => ci::run(repository(), skip_tests),
     };
     match done {

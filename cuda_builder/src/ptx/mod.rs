@@ -1,10 +1,12 @@
-//! Textual checks on finished PTX: what the compiler lets pass and the driver, or nobody, would notice later.
+//! *Addition to rust-cuda's API:* textual checks on finished PTX: what the compiler lets pass and the driver, or nobody,
+//! would notice later.
 
 mod check;
 mod scan;
 
 use std::fmt;
 
+pub use crate::ptxas::{assemble, registers};
 pub use check::check;
 
 /// *Addition to rust-cuda's API:* something wrong with a PTX module, with the entry and line where it is.
@@ -79,5 +81,16 @@ pub fn entries(ptx: &str) -> Vec<String> {
         .into_iter()
         .filter(|function| function.is_entry)
         .map(|function| function.name)
+        .collect()
+}
+
+/// *Addition to rust-cuda's API:* each kernel (`.entry`) of the PTX with its instructions in the order of the text: the
+/// operation of each, such as `ld.global.b32`, without predicate and operands.
+pub fn operations(ptx: &str) -> Vec<(String, Vec<String>)> {
+    scan::scan(ptx)
+        .functions
+        .into_iter()
+        .filter(|function| function.is_entry)
+        .map(|function| (function.name, function.operations))
         .collect()
 }

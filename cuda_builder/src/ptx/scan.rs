@@ -15,6 +15,8 @@ pub(super) struct Function {
     pub(super) is_entry: bool,
     pub(super) has_body: bool,
     pub(super) calls: Vec<Place>,
+    /// The operation of each instruction.
+    pub(super) operations: Vec<String>,
     pub(super) shared_arrays: Vec<Place>,
 }
 
@@ -84,8 +86,9 @@ fn finish_statement(statement: &[Token<'_>], depth: usize, module: &mut Module) 
         module
             .extern_variables
             .extend(extern_variable_of(statement));
-    } else if let (Some(call), Some(function)) = (call_of(statement), module.functions.last_mut()) {
-        function.calls.push(call);
+    } else if let Some(function) = module.functions.last_mut() {
+        function.calls.extend(call_of(statement));
+        function.operations.extend(operation_of(statement));
     }
 }
 
@@ -109,6 +112,32 @@ fn call_of(statement: &[Token<'_>]) -> Option<Place> {
         .iter()
         .position(|token| token.text == "call" || token.text.starts_with("call."))?;
     place(after_group(&statement[call + 1..])?)
+}
+
+/// `ld.global.b32` in `$label: @!%p1 ld.global.b32 %r1, [%rd1]`; nothing in a directive, which begins with a dot.
+fn operation_of(statement: &[Token<'_>]) -> Option<String> {
+    let mut rest = statement;
+    loop {
+        match rest {
+            [_, colon, behind @ ..] if colon.text == ":" => rest = behind,
+            // The one directive that ends with its line.
+            [location, ..] if location.text == ".loc" => {
+                let length = rest.iter().take_while(|token| token.line == location.line);
+                rest = &rest[length.count()..];
+            }
+            _ => break,
+        }
+    }
+    if rest.first()?.text == "@" {
+        let predicate = rest
+            .iter()
+            .position(|token| !matches!(token.text, "@" | "!"))?;
+        rest = &rest[predicate + 1..];
+    }
+    let operation = rest.first()?.text;
+    operation
+        .starts_with(|c: char| c.is_ascii_alphabetic())
+        .then(|| operation.to_owned())
 }
 
 /// `.shared .align 16 .b8 name[512]`, also `.extern`.
@@ -244,6 +273,18 @@ mod tests {
         assert_eq!(first.calls, [at("helper", 18), at("vprintf", 20)]);
         assert_eq!(first.shared_arrays, [at("tile", 15)]);
         assert_eq!(module.shared_arrays, [at("dynamic", 6)]);
+    }
+
+    #[test]
+    fn operations_are_read_without_labels_predicates_and_directives() {
+        let module = scan(
+            ".entry k()\n{\n.reg .pred %p<2>;\n.loc 1 2 3\nmov.u32 %r1, %tid.x;\n$L1:\n$L2: @!%p1 bra.uni $L1;\n\
+             // begin inline asm\n{ .shared .b8 t[4]; mov.u64 %rd1, t; }\nbar.sync 0;\n@%p1 ret;\n}\n",
+        );
+        assert_eq!(
+            module.functions[0].operations,
+            ["mov.u32", "bra.uni", "mov.u64", "bar.sync", "ret"]
+        );
     }
 
     #[test]

@@ -80,7 +80,7 @@ fn agree_in_pairs(addresses: &[u64; LANES], lanes: u32) -> bool {
 /// take a turn for each lane of a bank, even of one word.
 fn turns(kind: AccessKind, addresses: &[u64; LANES], lanes: u32, bytes: u32) -> u32 {
     // A wide element covers neighbouring banks, and two of them the same banks or none in common: as if banks were so wide.
-    let bank_bytes = bytes.max(BANK_BYTES);
+    let bank_bytes = bytes.clamp(BANK_BYTES, WAVEFRONT_BYTES);
     let banks = u64::from(WAVEFRONT_BYTES / bank_bytes);
     // The lanes whose words a bank gives, as a list: the last lane, and for each lane the one before it.
     let (mut last, mut before) = ([NO_LANE; BANKS], [NO_LANE; LANES]);

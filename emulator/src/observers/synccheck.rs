@@ -8,7 +8,9 @@ use std::collections::HashMap;
 
 use crate::finding::{Finding, Place, Tool};
 use crate::module::Kernel;
-use crate::observer::{BarrierEvent, BlockEvent, CollectiveEvent, ExchangeEvent, Observer};
+use crate::observer::{
+    BarrierEvent, BlockEvent, CollectiveEvent, ExchangeEvent, InstructionEvent, Observer,
+};
 use crate::registers::{LANES, each_lane};
 
 /// Finds warps that use barriers and warp-wide instructions as no GPU promises to support.
@@ -16,6 +18,8 @@ use crate::registers::{LANES, each_lane};
 pub struct Synccheck {
     index: [u32; 3],
     shape: [u32; 3],
+    /// By warp: the lanes that have not exited.
+    live: Vec<u32>,
     /// In the order of their first block.
     faults: Vec<Fault>,
     by_line: HashMap<(Kind, u32), usize>,
@@ -139,6 +143,12 @@ impl Observer for Synccheck {
     fn block(&mut self, event: BlockEvent) {
         self.index = event.index;
         self.shape = event.shape;
+        let threads: u32 = event.shape.iter().product();
+        self.live.clear();
+        self.live.extend((0..threads).step_by(LANES).map(|first| {
+            let lanes = (threads - first).min(LANES as u32);
+            u32::MAX >> (LANES as u32 - lanes)
+        }));
     }
 
     fn barrier(&mut self, event: BarrierEvent) {
@@ -155,16 +165,21 @@ impl Observer for Synccheck {
     }
 
     fn collective(&mut self, event: CollectiveEvent) {
-        if event.disagreeing != 0 {
-            let other = event.disagreeing.trailing_zeros();
+        // All that the mask names are here, but those that have exited; so these have given another mask.
+        let others = event.mask & !event.lanes & self.live[event.warp as usize];
+        if others != 0 {
             self.report(
                 Kind::MasksDisagree,
                 event.line,
                 event.warp,
-                event.lanes & !(1 << other),
-                other,
+                event.lanes,
+                others.trailing_zeros(),
             );
         }
+    }
+
+    fn exit(&mut self, event: InstructionEvent) {
+        self.live[event.warp as usize] &= !event.lanes;
     }
 
     fn exchange(&mut self, event: ExchangeEvent<'_>) {

@@ -181,3 +181,101 @@ impl Observer for Trace {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Launch, Memory, Module, Program, launch};
+
+    #[test]
+    fn a_trace_tells_who_moved_what_in_the_order_of_the_blocks() {
+        let module = Module::parse(
+            ".version 7.0
+             .target sm_80
+             .address_size 64
+             .visible .entry tell(.param .u64 data) {
+                 .reg .b32 %r<5>;
+                 .reg .b64 %rd<4>;
+                 .shared .align 8 .b8 pairs[16];
+                 ld.param.u64 %rd1, [data];
+                 mov.u32 %r1, %tid.x;
+                 mul.wide.u32 %rd2, %r1, 8;
+                 st.shared.v2.u32 [%rd2], {%r1, 7};
+                 bar.sync 0;
+                 shfl.sync.bfly.b32 %r2, %r1, 1, 31, 3;
+                 bar.warp.sync 3;
+                 atom.global.add.u32 %r3, [%rd1], 5;
+                 ret;
+             }",
+        )
+        .unwrap();
+        let mut memory = Memory::new();
+        let data = memory.allocate(4).unwrap();
+        let program = Program::load(module, &mut memory).unwrap();
+        let shape = Launch {
+            grid: [3, 1, 1],
+            block: [2, 1, 1],
+            dynamic_shared_bytes: 0,
+            threads: 2,
+            max_steps: 0,
+        };
+        let mut trace = Trace::default();
+        launch(
+            &*program.kernel("tell").unwrap(),
+            &memory,
+            &shape,
+            &[data.to_le_bytes().to_vec()],
+            &mut trace,
+        )
+        .unwrap();
+
+        let indices: Vec<u32> = trace.blocks.iter().map(|block| block.index[0]).collect();
+        assert_eq!(indices, [0, 1, 2]);
+        let [
+            TraceEvent::Access {
+                space: Space::Param,
+                ..
+            },
+            TraceEvent::Access {
+                kind,
+                space,
+                bytes,
+                lanes: stored,
+                ..
+            },
+            TraceEvent::BlockBarrier { arrived },
+            TraceEvent::Exchange {
+                lanes: exchanged, ..
+            },
+            TraceEvent::WarpBarrier { lanes: 3, .. },
+            TraceEvent::Access {
+                kind: AccessKind::Atomic,
+                lanes: added,
+                ..
+            },
+        ] = &trace.blocks[1].events[..]
+        else {
+            panic!("{:#?}", trace.blocks[1].events);
+        };
+        assert_eq!(
+            (*kind, *space, *bytes),
+            (AccessKind::Store, Space::Shared, 8)
+        );
+        let moved = |lane, address, values: &[u64]| LaneAccess {
+            lane,
+            address,
+            values: values.to_vec(),
+        };
+        assert_eq!(stored[..], [moved(0, 0, &[0, 7]), moved(1, 8, &[1, 7])]);
+        assert_eq!(arrived[..], [(0, 3)]);
+        assert_eq!(
+            exchanged
+                .iter()
+                .map(|lane| (lane.sources, lane.value))
+                .collect::<Vec<_>>(),
+            [(0b10, 0), (0b01, 1)]
+        );
+        // The blocks take turns in any order, but each thread leaves 5 more than there was.
+        assert_eq!(added[1].values[0], added[0].values[0] + 5);
+    }
+}

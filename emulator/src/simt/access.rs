@@ -201,7 +201,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         {
             let registers = &mut self.warps[warp].frames[fragment.frame as usize].registers;
             load_elements(registers, access, &region, &offsets, lanes);
-            (space, 0)
+            (told_space(&region, space), 0)
         } else if let Some(base) = shared_base(place, addresses[first])
             && let region = Region::new(base, self.shared_bytes, false, &self.shared)
             && let Some(offsets) = offsets_in(&region, &addresses, lanes, bytes)
@@ -449,7 +449,13 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         if !O::ACCESSES {
             return;
         }
-        for space in [Space::Global, Space::Shared, Space::Local, Space::Param] {
+        for space in [
+            Space::Global,
+            Space::Shared,
+            Space::Local,
+            Space::Const,
+            Space::Param,
+        ] {
             let lanes = seen.lanes[space as usize];
             if lanes != 0 {
                 self.observer.access(AccessEvent {
@@ -502,8 +508,18 @@ pub(super) struct Seen {
 
 impl Seen {
     pub fn add(&mut self, lane: usize, target: &Target<'_>) {
-        self.lanes[target.space as usize] |= 1 << lane;
+        self.lanes[told_space(&target.region, target.space) as usize] |= 1 << lane;
         self.addresses[lane] = target.region.base.wrapping_add(target.offset);
+    }
+}
+
+/// The space that observers are told of: constant memory lies among the allocations of global memory, where nothing else is
+/// read-only.
+#[inline(always)]
+fn told_space(region: &Region<'_>, space: Space) -> Space {
+    match space {
+        Space::Global if region.read_only => Space::Const,
+        _ => space,
     }
 }
 

@@ -245,6 +245,12 @@ impl<O: Observer> Block<'_, '_, O> {
                     line: self.line_of(number, fragment),
                 };
             }
+            if let Some((pc, frame, lanes)) = warp.met() {
+                return Absence::Waits {
+                    thread: thread(lanes.trailing_zeros()),
+                    line: self.program.line(warp.frames[frame as usize].code, pc),
+                };
+            }
             if warp.live != warp.initial {
                 return Absence::Exited {
                     thread: thread((warp.initial & !warp.live).trailing_zeros()),

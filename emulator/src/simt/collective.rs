@@ -44,13 +44,8 @@ impl<O: Observer> Block<'_, '_, O> {
                     });
                 },
             );
-            self.observer.collective(CollectiveEvent {
-                warp: number as u32,
-                line,
-                lanes,
-                is_barrier: collective.kind == CollectiveKind::Barrier,
-                disagreeing: disagreeing(&members, lanes),
-            });
+            let kind = &collective.kind;
+            report(&mut self.observer, number, line, kind, &members, lanes);
         }
         Ok(all_here)
     }
@@ -148,13 +143,8 @@ impl<O: Observer> Block<'_, '_, O> {
                 });
             },
         );
-        self.observer.collective(CollectiveEvent {
-            warp: number as u32,
-            line,
-            lanes: complete,
-            is_barrier: collective.kind == CollectiveKind::Barrier,
-            disagreeing: disagreeing(&members, complete),
-        });
+        let kind = &collective.kind;
+        report(&mut self.observer, number, line, kind, &members, complete);
         warp.fragments.retain(|fragment| {
             fragment.state != State::AtCollective || fragment.lanes & complete == 0
         });
@@ -204,7 +194,16 @@ impl<O: Observer> Block<'_, '_, O> {
                     line: self.line_of(number, other),
                 }
             }
-            None => Absence::NoThread,
+            None => match warp.met() {
+                Some((pc, frame, lanes)) if lanes & mask != 0 => Absence::Waits {
+                    thread: thread_index(
+                        self.shape.block,
+                        number as u32 * LANES as u32 + (lanes & mask).trailing_zeros(),
+                    ),
+                    line: self.program.line(warp.frames[frame as usize].code, pc),
+                },
+                _ => Absence::NoThread,
+            },
         };
         self.trap(
             number,
@@ -238,19 +237,29 @@ fn members_of(registers: &Registers, collective: &Collective, lanes: u32) -> Fau
     Ok(members)
 }
 
-/// The lanes that are named in another one's mask and have not the same.
-fn disagreeing(members: &[u32; LANES], lanes: u32) -> u32 {
-    let first = members[lanes.trailing_zeros() as usize];
-    if (0..LANES).all(|lane| members[lane] == first || lanes >> lane & 1 == 0) {
-        return 0;
-    }
-    let mut disagreeing = 0;
-    each_lane(lanes, |lane| {
-        each_lane(members[lane] & lanes & !disagreeing, |other| {
-            disagreeing |= u32::from(members[other] != members[lane]) << other;
+/// Tells the observer who has acted, one event for each member mask.
+fn report(
+    observer: &mut impl Observer,
+    warp: usize,
+    line: u32,
+    kind: &CollectiveKind,
+    members: &[u32; LANES],
+    mut lanes: u32,
+) {
+    while lanes != 0 {
+        let mask = members[lanes.trailing_zeros() as usize];
+        let group = (0..LANES).fold(0, |group, lane| {
+            group | u32::from(members[lane] == mask) << lane
+        }) & lanes;
+        observer.collective(CollectiveEvent {
+            warp: warp as u32,
+            line,
+            lanes: group,
+            mask,
+            is_barrier: *kind == CollectiveKind::Barrier,
         });
-    });
-    disagreeing
+        lanes &= !group;
+    }
 }
 
 /// [`execute`] over the frames of several fragments.

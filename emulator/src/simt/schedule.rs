@@ -14,10 +14,10 @@ use crate::registers::LANES;
 
 /// The most blocks that are resident at a time.
 const RESIDENT_BLOCKS: u64 = 8;
-/// A turn has 1, 2, 4 … or, at most, 2 to this power instructions.
+/// A fragment's turn has 1, 2, 4 … or, at most, 2 to this power instructions.
 const LONGEST_TURN_LOG2: u64 = 7;
-/// Turns of its warps that a block has before another one is drawn.
-const BLOCK_TURNS: u64 = 16;
+/// A block's turn has 1, 2, 4 … or, at most, 2 to this power turns of its fragments.
+const LONGEST_BLOCK_TURN_LOG2: u64 = 4;
 
 /// The source of all choices: SplitMix64 (Steele, Lea, Flood 2014).
 pub(super) struct Schedule {
@@ -47,9 +47,9 @@ impl Schedule {
         self.below(end) == 0
     }
 
-    /// Instructions of a turn.
-    fn turn(&mut self) -> u64 {
-        1 << self.below(LONGEST_TURN_LOG2 + 1)
+    /// The length of a turn: any power of two up to the longest.
+    fn turn(&mut self, longest_log2: u64) -> u64 {
+        1 << self.below(longest_log2 + 1)
     }
 }
 
@@ -107,7 +107,7 @@ pub(super) fn run<O: Observer>(
 impl<O: Observer> Block<'_, '_, O> {
     /// Gives a few turns to warps of the block.
     fn run_scheduled(&mut self, schedule: &mut Schedule) -> Result<Progress, Box<Trap>> {
-        for _ in 0..BLOCK_TURNS {
+        for _ in 0..schedule.turn(LONGEST_BLOCK_TURN_LOG2) {
             let ready = self.warps.iter().filter(|warp| warp.has_ready()).count();
             if ready == 0 {
                 return self.finished();
@@ -120,7 +120,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 .map_or(0, |(number, _)| number);
             if let Some(fragment) = draw(&mut self.warps[warp], schedule)
                 && let Turn::Paused(fragment) =
-                    self.run_fragment(warp, fragment, schedule.turn())?
+                    self.run_fragment(warp, fragment, schedule.turn(LONGEST_TURN_LOG2))?
             {
                 self.warps[warp].fragments.push(fragment);
             }

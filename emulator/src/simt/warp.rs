@@ -135,6 +135,15 @@ impl Warp {
         self.complete(index)
     }
 
+    /// Instruction, frame and lanes of a meeting at which some wait for the rest of their warp.
+    pub fn met(&self) -> Option<(u32, u32, u32)> {
+        (0..self.meetings.len() as u32)
+            .filter(|index| !self.free_meetings.contains(index))
+            .map(|index| &self.meetings[index as usize])
+            .find(|meeting| meeting.arrived != 0)
+            .map(|meeting| (meeting.pc, meeting.frame, meeting.arrived))
+    }
+
     /// Ends a meeting at which all have arrived.
     fn complete(&mut self, index: u32) -> Option<Fragment> {
         let meeting = self.meetings[index as usize];

@@ -1,6 +1,7 @@
 //! A device with the kernels loaded: what most commands start with.
 
 use super::failure::Failure;
+use std::path::PathBuf;
 use warpfold::device::{Device, DeviceChoice, DeviceError, Module};
 use warpfold::lesson::LessonError;
 use warpfold::ptx::PtxSet;
@@ -16,24 +17,42 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Opens the device that was asked for and loads the kernels.
-    pub fn open(choice: DeviceChoice) -> Result<Self, Failure> {
+    /// Opens the device that was asked for and loads the kernels that were asked for.
+    pub fn open(choice: DeviceChoice, ptx: &KernelsArguments) -> Result<Self, Failure> {
+        let ptx = ptx.read()?;
         let device = Device::open(&choice)?;
-        let ptx = kernels_ptx();
         let module = device.load(ptx.newest_for(&device)?)?;
         Ok(Self { device, module })
     }
 }
 
-/// The kernels' PTX, with a warning on standard error if it is not that of the sources.
-pub fn kernels_ptx() -> PtxSet {
-    let ptx = PtxSet::embedded();
-    if ptx.is_older_than_sources() {
-        eprintln!(
-            "warpfold: the kernels have changed since their PTX was built; `cargo xtask build-ptx` builds it again"
-        );
+/// Which PTX of the kernels a command takes; every command that loads them has this option.
+#[derive(clap::Args, Debug)]
+pub struct KernelsArguments {
+    /// Folder with PTX of the kernels that was built elsewhere (kernels.sm_80.ptx and the like), in place of what this program
+    /// carries
+    #[arg(long, value_name = "DIR")]
+    ptx_dir: Option<PathBuf>,
+}
+
+impl KernelsArguments {
+    /// The PTX, with a warning on standard error if it is not that of the sources.
+    pub fn read(&self) -> Result<PtxSet, Failure> {
+        let (ptx, command) = match &self.ptx_dir {
+            None => (
+                PtxSet::embedded(),
+                "`cargo xtask build-ptx` builds it again",
+            ),
+            Some(folder) => (
+                PtxSet::in_folder(folder).map_err(Failure::input)?,
+                "build that of --ptx-dir again",
+            ),
+        };
+        if ptx.is_older_than_sources() {
+            eprintln!("warpfold: the kernels have changed since their PTX was built; {command}");
+        }
+        Ok(ptx)
     }
-    ptx
 }
 
 impl From<DeviceError> for Failure {

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod check;
 mod counters;
 mod devices;
 mod emulate;
@@ -10,12 +11,14 @@ mod ladder;
 mod lessons;
 mod machine;
 mod output;
+mod profile;
 mod ptx;
 mod reduce;
 mod run;
 mod show;
 mod size;
 mod suggest;
+mod trace;
 mod workload;
 
 use clap::{Parser, Subcommand};
@@ -53,6 +56,12 @@ enum Command {
     Run(run::Arguments),
     /// Reduce the numbers of a file: .npy, .csv or raw little-endian values
     Reduce(reduce::Arguments),
+    /// Profile lessons or any PTX: counters under the names of Nsight Compute, by kernel, block shape and line
+    Profile(profile::Arguments),
+    /// Check a lesson, an exhibit or any PTX for bad accesses, races, bad barriers and luck
+    Check(check::Arguments),
+    /// Draw a small launch step by step: which thread reads what and writes where
+    Trace(trace::Arguments),
     /// Print the PTX of one lesson
     Ptx(ptx::Arguments),
     /// Run any PTX on the emulator
@@ -86,6 +95,9 @@ fn dispatch(command_line: CommandLine) -> Result<(), Failure> {
         Some(Command::Lessons(arguments)) => lessons::run(&arguments),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Reduce(arguments)) => reduce::run(&arguments),
+        Some(Command::Profile(arguments)) => profile::run(&arguments),
+        Some(Command::Check(arguments)) => check::run(&arguments),
+        Some(Command::Trace(arguments)) => trace::run(&arguments),
         Some(Command::Ptx(arguments)) => ptx::run(&arguments),
         Some(Command::Emulate(arguments)) => emulate::run(&arguments),
         Some(Command::Devices(arguments)) => devices::run(&arguments),

@@ -1,7 +1,7 @@
 //! `warpfold ptx`: the PTX of one lesson.
 
 use super::failure::Failure;
-use super::machine::kernels_ptx;
+use super::machine::KernelsArguments;
 use super::output::print;
 use super::suggest::did_you_mean;
 use super::workload::parse_block;
@@ -20,6 +20,8 @@ pub struct Arguments {
     /// Block size, where the lesson has an entry for each
     #[arg(long, default_value = "512", value_parser = parse_block)]
     block: u32,
+    #[command(flatten)]
+    kernels: KernelsArguments,
 }
 
 /// Runs the command.
@@ -32,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             did_you_mean(&arguments.id, known)
         ))
     })?;
-    let ptx = kernels_ptx();
+    let ptx = arguments.kernels.read()?;
     let text = ptx.built_for(arguments.sm).ok_or_else(|| {
         let built: Vec<String> = ptx.architectures().map(|sm| sm.to_string()).collect();
         Failure::Input(format!(

@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::figures::{EmulatorFigures, GpuFigures, measured_figures};
-use super::machine::Machine;
+use super::machine::{KernelsArguments, Machine};
 use super::output::{JsonArguments, Output};
 use super::show;
 use serde::Serialize;
@@ -31,6 +31,8 @@ pub struct Arguments {
     /// Where to run: auto, gpu, gpu:1, emulator
     #[arg(long, default_value_t)]
     device: DeviceChoice,
+    #[command(flatten)]
+    kernels: KernelsArguments,
     #[command(flatten)]
     json: JsonArguments,
 }
@@ -83,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Before a device is opened: what no kernel is for needs none.
     kernel_for(arguments.operator, values.element_type())
         .map_err(|error| Failure::Input(format!("{}: {error}", arguments.file.display())))?;
-    let machine = Machine::open(arguments.device)?;
+    let machine = Machine::open(arguments.device, &arguments.kernels)?;
     let reduction = reducer::reduce(
         &machine.device,
         &machine.module,

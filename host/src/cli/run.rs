@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::figures::{LessonFigures, ReferenceFigures};
-use super::machine::Machine;
+use super::machine::{KernelsArguments, Machine};
 use super::output::{JsonArguments, Output};
 use super::suggest::did_you_mean;
 use super::workload::{Workload, WorkloadArguments};
@@ -33,6 +33,8 @@ pub struct Arguments {
     operator: Option<Operator>,
     #[command(flatten)]
     workload: WorkloadArguments,
+    #[command(flatten)]
+    kernels: KernelsArguments,
     #[command(flatten)]
     json: JsonArguments,
 }
@@ -101,7 +103,7 @@ fn run_lesson<T: Reducible>(
     arguments: &Arguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let machine = Machine::open(arguments.workload.device)?;
+    let machine = Machine::open(arguments.workload.device, &arguments.kernels)?;
     let workload = arguments
         .workload
         .on(&machine.device, T::ELEMENT_TYPE.into());

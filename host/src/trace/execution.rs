@@ -20,14 +20,16 @@ pub enum TraceError {
     /// Nothing is launched for no elements.
     #[error("a launch over no elements has no picture; use -n 1 or more")]
     NoElements,
-    /// Blocks are powers of two.
-    #[error("no lesson takes blocks of {0} threads; use a power of two from 2 to {MOST_THREADS}")]
+    /// The tree takes a power of two, and the picture has its limit.
+    #[error("a picture takes blocks of 2, 4, 8, 16, 32 or {MOST_THREADS} threads, not of {0}")]
     BlockSize(u32),
     /// The lesson has no entry for such blocks.
-    #[error("`{lesson}` is built for blocks of certain sizes; use --block {least}")]
+    #[error("`{lesson}` has no entry for blocks of {block} threads; use --block {least}")]
     NotBuilt {
         /// The lesson's id.
         lesson: &'static str,
+        /// The block size asked for.
+        block: u32,
         /// The smallest size that it is built for.
         least: u32,
     },
@@ -84,7 +86,7 @@ pub fn trace<T: Reducible + From<i16>>(
         // A maximum shows the one, a minimum the other, and a sum both.
         for other in [i16::MAX, i16::MIN] {
             values[element] = other.into();
-            flow.compare(element, &launch.record(&values)?);
+            flow.compare(element, launch.record(&values)?);
         }
         values[element] = own;
     }
@@ -101,6 +103,7 @@ pub fn trace<T: Reducible + From<i16>>(
         title: lesson.title,
         n,
         block,
+        input: values.into_iter().map(Into::into).collect(),
         blocks,
     })
 }
@@ -115,12 +118,11 @@ fn check(lesson: &Lesson, block: u32, n: usize) -> Result<(&'static str, u32), T
         Entries::PerBlock(sizes) => {
             let built = sizes.iter().find(|(size, _)| *size == block);
             let least = sizes.iter().map(|&(size, _)| size).min();
-            built
-                .map(|&(_, entry)| entry)
-                .ok_or(TraceError::NotBuilt {
-                    lesson: lesson.id,
-                    least: least.unwrap_or_default(),
-                })?
+            built.map(|&(_, entry)| entry).ok_or(TraceError::NotBuilt {
+                lesson: lesson.id,
+                block,
+                least: least.unwrap_or_default(),
+            })?
         }
     };
     let blocks = lesson.grid(n as u64, block);

@@ -15,25 +15,26 @@ pub(super) struct Flow {
 impl Flow {
     /// Nothing is known yet of the values of this trace.
     pub fn new(trace: &Trace) -> Self {
-        let values = values_of(trace);
+        let mut skeleton = trace.clone();
+        let values = take_values(&mut skeleton);
         Self {
-            skeleton: without_values(trace),
+            skeleton,
             elements: Some(vec![Vec::new(); values.len()]),
             values,
         }
     }
 
     /// Compares with the trace of an input that differs in one element. Elements must come in ascending order.
-    pub fn compare(&mut self, element: usize, other: &Trace) {
-        if without_values(other) != self.skeleton {
+    pub fn compare(&mut self, element: usize, mut other: Trace) {
+        let values = take_values(&mut other);
+        if other != self.skeleton {
             self.elements = None;
         }
         let Some(elements) = &mut self.elements else {
             return;
         };
-        for ((elements, own), other) in elements.iter_mut().zip(&self.values).zip(values_of(other))
-        {
-            if *own != other && elements.last() != Some(&element) {
+        for ((elements, own), other) in elements.iter_mut().zip(&self.values).zip(&values) {
+            if own != other && elements.last() != Some(&element) {
                 elements.push(element);
             }
         }
@@ -45,35 +46,21 @@ impl Flow {
     }
 }
 
-fn values_of(trace: &Trace) -> Vec<u64> {
-    let events = trace.blocks.iter().flat_map(|block| &block.events);
+/// Takes the values out of a trace and puts zeros in their place.
+fn take_values(trace: &mut Trace) -> Vec<u64> {
     let mut values = Vec::new();
-    for event in events {
+    for event in trace.blocks.iter_mut().flat_map(|block| &mut block.events) {
         match event {
             TraceEvent::Access { lanes, .. } => {
-                values.extend(lanes.iter().flat_map(|access| &access.values));
+                let moved = lanes.iter_mut().flat_map(|access| &mut access.values);
+                values.extend(moved.map(std::mem::take));
             }
             TraceEvent::Exchange { lanes, .. } => {
-                values.extend(lanes.iter().map(|exchange| u64::from(exchange.value)));
+                let brought = lanes.iter_mut().map(|exchange| &mut exchange.value);
+                values.extend(brought.map(|value| u64::from(std::mem::take(value))));
             }
             TraceEvent::WarpBarrier { .. } | TraceEvent::BlockBarrier { .. } => {}
         }
     }
     values
-}
-
-fn without_values(trace: &Trace) -> Trace {
-    let mut trace = trace.clone();
-    for event in trace.blocks.iter_mut().flat_map(|block| &mut block.events) {
-        match event {
-            TraceEvent::Access { lanes, .. } => {
-                lanes.iter_mut().for_each(|access| access.values.fill(0));
-            }
-            TraceEvent::Exchange { lanes, .. } => {
-                lanes.iter_mut().for_each(|exchange| exchange.value = 0);
-            }
-            TraceEvent::WarpBarrier { .. } | TraceEvent::BlockBarrier { .. } => {}
-        }
-    }
-    trace
 }

@@ -10,10 +10,12 @@ pub struct Picture {
     pub lesson: &'static str,
     /// A few words on it.
     pub title: &'static str,
-    /// Number of elements; element i begins as i + 1.
+    /// Number of elements.
     pub n: usize,
     /// Threads of a block.
     pub block: u32,
+    /// The input before the launch.
+    pub input: Vec<Number>,
     /// The blocks in order. All have the same number of steps, some of which may be empty.
     pub blocks: Vec<Block>,
 }
@@ -111,9 +113,15 @@ impl Picture {
 
     /// The work of all blocks in a step: block and work.
     pub(super) fn work(&self, step: usize) -> impl Iterator<Item = (usize, &Work)> {
-        self.blocks.iter().enumerate().flat_map(move |(number, block)| {
-            block.steps[step].work.iter().map(move |work| (number, work))
-        })
+        self.blocks
+            .iter()
+            .enumerate()
+            .flat_map(move |(number, block)| {
+                block.steps[step]
+                    .work
+                    .iter()
+                    .map(move |work| (number, work))
+            })
     }
 
     /// What lies before a step, in all blocks together.
@@ -123,6 +131,27 @@ impl Picture {
             .map(|block| block.steps[step].boundary)
             .max()
             .unwrap_or_default()
+    }
+
+    /// What an element of the input is before the launch.
+    pub(super) fn first_content(&self, index: usize) -> Content {
+        Content {
+            value: self.input[index],
+            elements: Some(vec![index]),
+        }
+    }
+
+    /// All that cells ever hold.
+    pub(super) fn contents(&self) -> impl Iterator<Item = Content> {
+        let steps = self.blocks.iter().flat_map(|block| &block.steps);
+        let writes = steps.flat_map(|step| {
+            let work = step.work.iter().flat_map(|work| &work.writes);
+            work.chain(&step.registers)
+        });
+        let written = writes.filter_map(|write| write.content.clone());
+        (0..self.n)
+            .map(|index| self.first_content(index))
+            .chain(written)
     }
 
     /// The number of threads of all blocks.

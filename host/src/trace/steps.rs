@@ -70,7 +70,10 @@ pub(super) fn align(blocks: &mut [Block]) {
         block.steps.resize_with(count, Step::default);
     }
     for step in (0..count).rev() {
-        if blocks.iter().any(|block| !block.steps[step].work.is_empty()) {
+        if blocks
+            .iter()
+            .any(|block| !block.steps[step].work.is_empty())
+        {
             continue;
         }
         for block in &mut *blocks {
@@ -168,7 +171,11 @@ impl Clocks {
     ) {
         let clock = self.warps.entry(warp).or_default();
         let reads = kind != AccessKind::Store;
-        if reads && moves.iter().any(|(_, cell, _)| clock.written.contains(cell)) {
+        if reads
+            && moves
+                .iter()
+                .any(|(_, cell, _)| clock.written.contains(cell))
+        {
             // It needs what this step has written. Everything behind the writing goes along.
             let boundary = if clock.has_barrier_behind_store {
                 Boundary::WarpBarrier
@@ -182,13 +189,10 @@ impl Clocks {
             clock.begin(step);
             raise(&mut self.boundaries, step, boundary);
         }
-        let clock = &mut *clock;
         if kind == AccessKind::Load {
             let is_unordered = |(lane, cell, _): &(u32, Cell, Content)| {
                 self.writers.get(cell).is_some_and(|writer| {
-                    writer.warp == warp
-                        && writer.lane != *lane
-                        && writer.barriers == clock.barriers
+                    writer.warp == warp && writer.lane != *lane && writer.barriers == clock.barriers
                 })
             };
             if moves.iter().any(is_unordered) {
@@ -235,7 +239,6 @@ struct Draft {
     writes: Vec<Write>,
     /// The elements in what it has read.
     read_elements: BTreeSet<usize>,
-    exchanges: bool,
 }
 
 fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, registers: &mut Vec<Write>) {
@@ -244,7 +247,7 @@ fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, registers: &mut Vec
             for (lane, cell, content) in moves {
                 let draft = drafts.entry(warp * LANES + lane).or_default();
                 if *kind != AccessKind::Store {
-                    draft.read(*cell, Some(content));
+                    draft.read(*cell, content);
                 }
                 if *kind != AccessKind::Load {
                     draft.writes.retain(|write| write.cell != *cell);
@@ -263,10 +266,9 @@ fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, registers: &mut Vec
                     content: Some(content.clone()),
                 });
                 let draft = drafts.entry(first + lane).or_default();
-                draft.exchanges = true;
                 for (source, _, content) in lanes {
                     if source != lane && sources >> source & 1 == 1 {
-                        draft.read(Cell::Register(first + source), Some(content));
+                        draft.read(Cell::Register(first + source), content);
                     }
                 }
             }
@@ -276,12 +278,11 @@ fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, registers: &mut Vec
 }
 
 impl Draft {
-    fn read(&mut self, cell: Cell, content: Option<&Content>) {
+    fn read(&mut self, cell: Cell, content: &Content) {
         if !self.reads.contains(&cell) {
             self.reads.push(cell);
         }
-        let elements = content.and_then(|content| content.elements.as_ref());
-        self.read_elements.extend(elements.into_iter().flatten());
+        self.read_elements.extend(content.elements.iter().flatten());
     }
 
     fn finish(mut self, thread: u32, brought: &HashMap<Cell, Option<Content>>) -> Work {
@@ -293,9 +294,7 @@ impl Draft {
             });
         }
         let has_more = |write: &Write| {
-            let content = write.content.as_ref();
-            let elements = content.and_then(|content| content.elements.as_ref());
-            let mut elements = elements.into_iter().flatten();
+            let mut elements = elements_of(write).unwrap_or_default().iter();
             elements.any(|element| !self.read_elements.contains(element))
         };
         Work {
@@ -306,6 +305,11 @@ impl Draft {
             is_used: true,
         }
     }
+}
+
+/// What a cell is made of from now on, if that is known.
+fn elements_of(write: &Write) -> Option<&[usize]> {
+    write.content.as_ref()?.elements.as_deref()
 }
 
 /// Finds the work that has a part in a partial result: backwards, from those who write them.
@@ -327,19 +331,170 @@ fn mark_used(steps: &mut [Step]) {
                 .any(|write| is_partial(write) || needed.contains(&write.cell))
                 || feeds_register && needed.contains(&own);
         }
+        // What is made anew here is not needed from before.
         for work in &step.work {
             for write in &work.writes {
-                needed.remove(&write.cell);
-            }
-            if work.is_used && (!work.reads.is_empty() || work.from_register) {
-                needed.remove(&Cell::Register(work.thread));
+                let is_new = match write.cell {
+                    Cell::Register(_) => !work.from_register && elements_of(write).is_some(),
+                    _ => true,
+                };
+                if is_new {
+                    needed.remove(&write.cell);
+                }
             }
         }
+        // What lanes bring to an exchange without any element in it might as well not be there.
+        let empty: HashSet<Cell> = step
+            .registers
+            .iter()
+            .filter(|write| elements_of(write).is_some_and(<[usize]>::is_empty))
+            .map(|write| write.cell)
+            .collect();
         for work in step.work.iter().filter(|work| work.is_used) {
-            needed.extend(&work.reads);
+            needed.extend(work.reads.iter().filter(|cell| !empty.contains(cell)));
             if work.from_register {
                 needed.insert(Cell::Register(work.thread));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::number::Number;
+    use AccessKind::{Load, Store};
+
+    fn content(elements: &[usize]) -> Content {
+        Content {
+            value: Number::I32(elements.len() as i32),
+            elements: Some(elements.to_vec()),
+        }
+    }
+
+    /// An access of warp 0 to elements of the input by lane, where each holds what `holds` says.
+    fn access(kind: AccessKind, cells: &[(u32, usize)], holds: &[&[usize]]) -> Event {
+        let moves = cells
+            .iter()
+            .zip(holds)
+            .map(|(&(lane, index), elements)| (lane, Cell::Input(index), content(elements)))
+            .collect();
+        Event::Access {
+            warp: 0,
+            kind,
+            moves,
+        }
+    }
+
+    fn store_partial(elements: &[usize]) -> Event {
+        Event::Access {
+            warp: 0,
+            kind: Store,
+            moves: vec![(0, Cell::Partials(0), content(elements))],
+        }
+    }
+
+    /// Two lanes of a warp add up four elements: each takes the second next, then lane 0 takes its neighbour.
+    fn tree(between: Option<Event>) -> Vec<Event> {
+        let mut events = vec![
+            access(Load, &[(0, 0), (1, 1)], &[&[0], &[1]]),
+            access(Load, &[(0, 2), (1, 3)], &[&[2], &[3]]),
+            access(Store, &[(0, 0), (1, 1)], &[&[0, 2], &[1, 3]]),
+        ];
+        events.extend(between);
+        events.extend([
+            access(Load, &[(0, 0), (1, 1)], &[&[0, 2], &[1, 3]]),
+            access(Load, &[(0, 1), (1, 2)], &[&[1, 3], &[2]]),
+            access(Store, &[(0, 0), (1, 1)], &[&[0, 1, 2, 3], &[1, 2, 3]]),
+            access(Load, &[(0, 0)], &[&[0, 1, 2, 3]]),
+            store_partial(&[0, 1, 2, 3]),
+        ]);
+        events
+    }
+
+    fn boundaries(steps: &[Step]) -> Vec<Boundary> {
+        steps.iter().map(|step| step.boundary).collect()
+    }
+
+    #[test]
+    fn a_step_ends_where_a_warp_reads_what_it_has_written() {
+        for (between, expected) in [
+            (None, Boundary::Unordered),
+            (Some(Event::WarpBarrier { warp: 0 }), Boundary::WarpBarrier),
+            (
+                Some(Event::BlockBarrier { warps: vec![0] }),
+                Boundary::BlockBarrier,
+            ),
+        ] {
+            let steps = of_block(&tree(between));
+            let [start, second, last] = boundaries(&steps)[..] else {
+                panic!("three steps, not {}", steps.len());
+            };
+            assert_eq!(start, Boundary::Start);
+            assert_eq!(second, expected);
+            assert_eq!(last, Boundary::OwnThread);
+            let first = &steps[0].work[0];
+            assert_eq!(first.reads, [Cell::Input(0), Cell::Input(2)]);
+            assert_eq!(first.writes[0].cell, Cell::Input(0));
+            assert!(!first.from_register, "all of it has been read here");
+        }
+    }
+
+    #[test]
+    fn work_that_reaches_no_partial_result_is_in_vain() {
+        let steps = of_block(&tree(Some(Event::WarpBarrier { warp: 0 })));
+        let used: Vec<Vec<bool>> = steps
+            .iter()
+            .map(|step| step.work.iter().map(|work| work.is_used).collect())
+            .collect();
+        assert_eq!(used, [vec![true, true], vec![true, false], vec![true]]);
+    }
+
+    #[test]
+    fn what_has_not_been_read_comes_from_a_register() {
+        let steps = of_block(&[
+            access(Load, &[(0, 0)], &[&[0]]),
+            access(Store, &[(0, 0), (1, 1)], &[&[0], &[1]]),
+            Event::WarpBarrier { warp: 0 },
+            access(Load, &[(0, 1)], &[&[1]]),
+            store_partial(&[0, 1]),
+        ]);
+        let last = &steps[1].work[0];
+        assert_eq!(last.reads, [Cell::Input(1)]);
+        assert!(last.from_register);
+    }
+
+    #[test]
+    fn an_exchange_is_a_step_of_its_own() {
+        let lanes = vec![(0, 1 << 1, content(&[0])), (1, 1 << 1, content(&[1]))];
+        let steps = of_block(&[
+            access(Load, &[(0, 0), (1, 1)], &[&[0], &[1]]),
+            Event::Exchange { warp: 0, lanes },
+            store_partial(&[0, 1]),
+        ]);
+        assert_eq!(boundaries(&steps), [Boundary::Start, Boundary::Exchange]);
+        let loaded = &steps[0].work[1].writes[0];
+        assert_eq!(loaded.cell, Cell::Register(1));
+        assert_eq!(loaded.content, Some(content(&[1])));
+        assert!(steps[0].work.iter().all(|work| work.is_used));
+        assert_eq!(steps[1].work[0].reads, [Cell::Register(1)]);
+        assert!(!steps[1].work[1].is_used, "nobody asks for lane 1's result");
+    }
+
+    #[test]
+    fn blocks_get_the_same_steps_without_the_idle_ones() {
+        let barrier = || Event::BlockBarrier { warps: vec![0] };
+        let busy = || access(Store, &[(0, 0)], &[&[0]]);
+        let mut blocks =
+            [vec![busy(), barrier(), barrier(), busy()], vec![busy()]].map(|events| Block {
+                steps: of_block(&events),
+            });
+        align(&mut blocks);
+        assert_eq!(
+            boundaries(&blocks[0].steps),
+            [Boundary::Start, Boundary::BlockBarrier]
+        );
+        assert_eq!(blocks[1].steps.len(), 2);
+        assert!(blocks[1].steps[1].work.is_empty());
     }
 }

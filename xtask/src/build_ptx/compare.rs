@@ -27,6 +27,23 @@ pub enum Finding {
         /// Their names.
         entries: Vec<String>,
     },
+    /// A kernel has more or fewer barriers than by the other compiler.
+    #[error(
+        "{file}: `{entry}` has {barriers} `bar.sync`, and {other_barriers} in {other}; unless one compiler unrolled a loop that \
+         the other did not, a barrier was copied into divergent branches, which hangs a GPU: look at both before this one runs"
+    )]
+    BarriersDiffer {
+        /// The PTX file.
+        file: String,
+        /// The kernel.
+        entry: String,
+        /// How many it has.
+        barriers: usize,
+        /// The PTX file of the other compiler.
+        other: String,
+        /// How many it has there.
+        other_barriers: usize,
+    },
     /// There is no such file.
     #[error("{file} does not exist: {MEND}")]
     Missing {

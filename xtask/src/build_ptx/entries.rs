@@ -6,7 +6,7 @@ use warpfold_kernels::catalogue::LESSONS;
 use super::Finding;
 
 /// Compares the entries of a PTX text for compute capability `sm` with the catalogue, both ways.
-pub(super) fn compare(file: &str, ptx: &str, sm: u32) -> Vec<Finding> {
+pub fn compare(file: &str, ptx: &str, sm: u32) -> Vec<Finding> {
     let expected: Vec<&str> = LESSONS
         .iter()
         .filter(|lesson| lesson.least_sm <= sm)

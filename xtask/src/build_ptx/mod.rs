@@ -1,13 +1,15 @@
 //! `cargo xtask build-ptx`: the kernels, compiled for each architecture.
 
 mod compare;
-mod entries;
+pub mod entries;
+mod rust_cuda;
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use clap::ValueEnum;
 use cuda_builder::{CudaBuilder, DeviceCompiler, NvvmArch};
 use tempfile::NamedTempFile;
 
@@ -15,10 +17,13 @@ use crate::error::XtaskError;
 use crate::ptx_header::{Header, hash_sources};
 pub use compare::Finding;
 use compare::{Verdict, compare};
+pub use rust_cuda::Missing;
 
 /// What to build.
 #[derive(clap::Args)]
-#[command(after_help = "Example: cargo xtask build-ptx --sm 80,90 --check")]
+#[command(
+    after_help = "Examples:\n  cargo xtask build-ptx --sm 80,90 --check\n  cargo xtask build-ptx --codegen rust-cuda"
+)]
 pub struct Options {
     /// The architectures, as compute capabilities without the dot.
     #[arg(
@@ -28,9 +33,21 @@ pub struct Options {
         default_value = "70,80,90"
     )]
     sm: Vec<NvvmArch>,
+    /// What compiles the kernels: rustc's own backend, into kernels/ptx/, or rust-cuda, into target/ptx-rust-cuda/.
+    #[arg(long, value_enum, default_value_t = Codegen::Rustc)]
+    codegen: Codegen,
     /// Write nothing; fail if kernels/ptx/ is not what a rebuild gives.
     #[arg(long)]
     check: bool,
+}
+
+/// The two ways from Rust to PTX.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Codegen {
+    /// rustc's own NVPTX backend, through the cuda_builder of this repository.
+    Rustc,
+    /// rust-cuda's code generator over LLVM 7 and libNVVM, through the workspace in rust-cuda/.
+    RustCuda,
 }
 
 /// A generated file: its path relative to the repository, and its text with header.
@@ -42,6 +59,18 @@ struct Generated {
 /// Builds, and then writes all files or none, or compares them.
 pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     let start = Instant::now();
+    match options.codegen {
+        Codegen::Rustc => run_rustc(repository, options)?,
+        Codegen::RustCuda if options.check => return Err(XtaskError::NothingToCheck),
+        Codegen::RustCuda => {
+            write(repository, &rust_cuda::build(repository, &options.sm)?)?;
+        }
+    }
+    println!("done in {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn run_rustc(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     let compiler = CudaBuilder::new(repository.join("kernels")).find_device_compiler()?;
     println!("compiler: {}", compiler.version());
     let source_hash =
@@ -72,7 +101,6 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     if !options.check {
         write(repository, &generated)?;
     }
-    println!("done in {:.1} s", start.elapsed().as_secs_f64());
     Ok(())
 }
 
@@ -117,9 +145,7 @@ fn check(
 /// Puts every file beside its place before any is moved there. A file that would not change is left alone, so that
 /// nothing is rebuilt for it.
 fn write(repository: &Path, generated: &[Generated]) -> Result<(), XtaskError> {
-    let folder = repository.join("kernels/ptx");
     let failed = |path: &Path| XtaskError::io(format!("write {}", path.display()));
-    fs::create_dir_all(&folder).map_err(failed(&folder))?;
     let mut ready = Vec::new();
     for new in generated {
         let path = repository.join(&new.file);
@@ -127,7 +153,9 @@ fn write(repository: &Path, generated: &[Generated]) -> Result<(), XtaskError> {
             println!("{}: unchanged", new.file);
             continue;
         }
-        let mut temporary = NamedTempFile::new_in(&folder).map_err(failed(&folder))?;
+        let folder = path.parent().unwrap_or(repository);
+        fs::create_dir_all(folder).map_err(failed(folder))?;
+        let mut temporary = NamedTempFile::new_in(folder).map_err(failed(folder))?;
         temporary
             .write_all(new.text.as_bytes())
             .and_then(|()| readable_by_all(temporary.as_file()))

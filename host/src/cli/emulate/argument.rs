@@ -19,6 +19,8 @@ pub enum Argument {
 /// What a buffer holds before the launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Contents {
+    /// So many elements that are not written, for `warpfold check`; the emulator has zeros there.
+    Uninitialised(usize),
     /// So many zeros.
     Zeros(usize),
     /// 0, 1, 2, …: so many, wrapping where the type ends.
@@ -75,7 +77,7 @@ impl Contents {
     /// One sentence on a file that cannot be read or is no whole number of elements, or on too little memory.
     pub fn bytes(&self, element_type: ElementType) -> Result<Vec<u8>, String> {
         match self {
-            Self::Zeros(n) => {
+            Self::Uninitialised(n) | Self::Zeros(n) => {
                 let mut bytes = reserve(*n, element_type)?;
                 bytes.resize(n * element_type.bytes(), 0);
                 Ok(bytes)
@@ -186,8 +188,7 @@ fn parse_hex(text: &str) -> Result<Vec<u8>, String> {
 
 /// Reads what follows `buf:`.
 fn parse_buffer(text: &str) -> Result<Argument, String> {
-    const FORMS: &str =
-        "buf:TYPE:zeros:N, buf:TYPE:iota:N, buf:TYPE:random:N:SEED:LO:HI or buf:TYPE:file:PATH";
+    const FORMS: &str = "buf:TYPE:zeros:N, buf:TYPE:uninit:N, buf:TYPE:iota:N, buf:TYPE:random:N:SEED:LO:HI or buf:TYPE:file:PATH";
     let unreadable = || format!("'buf:{text}' is not a buffer; write {FORMS}");
     let (name, rest) = text.split_once(':').ok_or_else(unreadable)?;
     let element_type: ElementType = name
@@ -195,6 +196,7 @@ fn parse_buffer(text: &str) -> Result<Argument, String> {
         .map_err(|error: warpfold::element::UnknownElementType| error.to_string())?;
     let (contents, rest) = rest.split_once(':').ok_or_else(unreadable)?;
     let contents = match contents {
+        "uninit" => Contents::Uninitialised(parse_count(rest)?),
         "zeros" => Contents::Zeros(parse_count(rest)?),
         "iota" => Contents::Iota(parse_count(rest)?),
         "random" => parse_random(element_type, rest).ok_or_else(unreadable)??,

@@ -5,7 +5,7 @@ mod table;
 
 use super::failure::Failure;
 use super::footnotes;
-use super::machine::Machine;
+use super::machine::{KernelsArguments, Machine};
 use super::output::{JsonArguments, Output};
 use super::workload::WorkloadArguments;
 use climb::{Climb, climb};
@@ -20,6 +20,8 @@ pub struct Arguments {
     #[command(flatten)]
     workload: WorkloadArguments,
     #[command(flatten)]
+    kernels: KernelsArguments,
+    #[command(flatten)]
     json: JsonArguments,
 }
 
@@ -31,7 +33,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ));
     }
     let output = Output::new(&arguments.json)?;
-    let machine = Machine::open(arguments.workload.device)?;
+    let machine = Machine::open(arguments.workload.device, &arguments.kernels)?;
     // What every step of the ladder adds up.
     let workload = arguments.workload.on(&machine.device, ElementType::I32);
     let values = workload.values()?;

@@ -22,12 +22,13 @@ const GPU_COLUMNS: [(&str, CellAlignment); 10] = [
     ("GB/s", Left),
 ];
 
-const EMULATOR_COLUMNS: [(&str, CellAlignment); 11] = [
+const EMULATOR_COLUMNS: [(&str, CellAlignment); 12] = [
     ("step", Left),
     ("kernel", Left),
     ("grid", Right),
     ("warp\ninstructions", Right),
     ("global\nbytes", Right),
+    ("useful bytes\nper sector", Right),
     ("branch\nefficiency", Right),
     ("fewer than\nbefore", Right),
     ("fewer than\nfirst", Right),
@@ -39,8 +40,8 @@ const EMULATOR_COLUMNS: [(&str, CellAlignment); 11] = [
 /// Columns that narrow terminals do without, the first to go first: the bar, the comparison with the CPU, the grid.
 const GPU_EXPENDABLE: [usize; 3] = [9, 7, 2];
 
-/// The same on the emulator: the comparison with the step before, the bar, the times, the grid, the branches.
-const EMULATOR_EXPENDABLE: [usize; 5] = [6, 10, 8, 2, 5];
+/// The same on the emulator: the comparison with the step before, the bar, the times, the grid, the sectors, the branches.
+const EMULATOR_EXPENDABLE: [usize; 6] = [7, 11, 9, 2, 5, 6];
 
 /// The table of a climb as text, which fits the terminal.
 pub fn text(climb: &Climb) -> String {
@@ -120,7 +121,7 @@ fn gpu_row(step: &Step, climb: &Climb, lowest_ms: f64) -> Vec<Cell> {
 
 fn emulator_reference_row(reference: &ReferenceFigures) -> Vec<Cell> {
     let mut row = vec![Cell::new("cpu"), Cell::new(reference.id)];
-    row.resize_with(8, || Cell::new(""));
+    row.resize_with(9, || Cell::new(""));
     row.push(Cell::new(show::milliseconds(reference.elapsed_ms)));
     row
 }
@@ -138,6 +139,11 @@ fn emulator_row(step: &Step, most_instructions: f64) -> Vec<Cell> {
             Cell::new(show::bytes(
                 counters.global_load_bytes + counters.global_store_bytes,
             )),
+            Cell::new(
+                counters
+                    .global_useful_bytes_per_sector
+                    .map_or_else(String::new, |bytes| format!("{bytes:.1}")),
+            ),
             Cell::new(show::percent(counters.branch_efficiency_percent)),
             ratio(step.step_speed_up),
             ratio(step.cumulative_speed_up),
@@ -148,7 +154,7 @@ fn emulator_row(step: &Step, most_instructions: f64) -> Vec<Cell> {
             )),
         ]);
     } else {
-        row.resize_with(9, || Cell::new(""));
+        row.resize_with(10, || Cell::new(""));
         row.push(verdict(step));
     }
     row

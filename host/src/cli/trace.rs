@@ -1,0 +1,100 @@
+//! `warpfold trace`: a small launch as a picture.
+
+use super::failure::Failure;
+use super::machine::{KernelsArguments, Machine};
+use super::output::{JsonArguments, Output, write_file};
+use super::size::parse_count;
+use super::suggest::did_you_mean;
+use std::path::PathBuf;
+use warpfold::device::DeviceChoice;
+use warpfold::trace::{TraceError, trace};
+use warpfold_kernels::catalogue::{
+    self, BLOCK_SIZES, ElementType, Entries, Geometry, LESSONS, Lesson,
+};
+
+/// The command's arguments.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  warpfold trace interleaved -n 16 --block 8\n  warpfold trace shuffle --svg shuffle.svg"
+)]
+pub struct Arguments {
+    /// The lesson, as `warpfold lessons` lists it
+    id: String,
+    /// Number of elements: 1, 2, 3 … [default: what two blocks of 8 threads or one of 64 take]
+    #[arg(short, value_parser = parse_count)]
+    n: Option<usize>,
+    /// Threads of a block: a power of two up to 64 [default: 8; 64 where the work of whole warps is the lesson]
+    #[arg(long)]
+    block: Option<u32>,
+    /// Also write the picture as SVG to FILE
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    kernels: KernelsArguments,
+    #[command(flatten)]
+    json: JsonArguments,
+}
+
+/// Threads of a block where they show everything.
+const SMALL_BLOCK: u32 = 8;
+/// Threads that two small blocks have.
+const SMALL_GRID: u32 = 16;
+/// Columns of what is no terminal.
+const WIDTH: u16 = 80;
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let lesson = catalogue::find(&arguments.id).ok_or_else(|| {
+        let known = LESSONS.iter().map(|lesson| lesson.id);
+        Failure::Input(format!(
+            "there is no lesson `{}`{}",
+            arguments.id,
+            did_you_mean(&arguments.id, known)
+        ))
+    })?;
+    let output = Output::new(&arguments.json)?;
+    let block = arguments.block.unwrap_or_else(|| usual_block(lesson));
+    let n = arguments.n.unwrap_or_else(|| usual_n(lesson, block));
+    let machine = Machine::open(DeviceChoice::Emulator, &arguments.kernels)?;
+    let take = match lesson.element_type {
+        ElementType::I32 => trace::<i32>,
+        ElementType::F32 => trace::<f32>,
+    };
+    let picture = take(&machine.device, &machine.module, lesson, block, n)?;
+    if let Some(path) = &arguments.svg {
+        write_file(path, picture.to_svg().as_bytes())?;
+    }
+    // Only a terminal has a width.
+    let width = comfy_table::Table::new().width().unwrap_or(WIDTH);
+    output.print(picture.to_text(width.into()))?;
+    output.write_json(&picture)
+}
+
+/// The block size that shows the idea of a lesson: a small one, or one of two warps where a thread takes so many elements that
+/// the work of the last warp is what counts.
+fn usual_block(lesson: &Lesson) -> u32 {
+    let Geometry::Tiles {
+        elements_per_thread,
+    } = lesson.geometry;
+    match lesson.entries {
+        Entries::AnyBlock(_) if elements_per_thread < SMALL_BLOCK => SMALL_BLOCK,
+        _ => BLOCK_SIZES[0],
+    }
+}
+
+/// As many elements as a few blocks take.
+fn usual_n(lesson: &Lesson, block: u32) -> usize {
+    let Geometry::Tiles {
+        elements_per_thread,
+    } = lesson.geometry;
+    (elements_per_thread * block.max(SMALL_GRID)) as usize
+}
+
+impl From<TraceError> for Failure {
+    fn from(error: TraceError) -> Self {
+        match error {
+            TraceError::Device(error) => error.into(),
+            error => Self::input(error),
+        }
+    }
+}

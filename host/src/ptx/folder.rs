@@ -1,0 +1,135 @@
+//! A folder of PTX that was built elsewhere.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use warpfold_kernels::catalogue::LESSONS;
+
+/// Why the PTX in a folder cannot take the place of what the binary carries.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PtxFolderError {
+    /// The folder or a file in it cannot be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    Unreadable {
+        /// The folder or file.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// The folder has no PTX under a name that says what it is built for.
+    #[error(
+        "{} holds no PTX of the kernels: its files must be named kernels.sm_80.ptx and the like, as `cargo xtask build-ptx` \
+         names them",
+        .0.display()
+    )]
+    NoFile(PathBuf),
+    /// A file lacks kernels.
+    #[error(
+        "{} lacks kernels that the catalogue lists: {}; build it again from the kernels of this version",
+        .file.display(),
+        .entries.join(", ")
+    )]
+    EntriesMissing {
+        /// The PTX file.
+        file: PathBuf,
+        /// The names of the `.entry`s that are not there.
+        entries: Vec<&'static str>,
+    },
+}
+
+/// The texts in the folder with the compute capability each is built for, oldest first.
+pub(super) fn read(folder: &Path) -> Result<Vec<(u32, String)>, PtxFolderError> {
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        move |source| PtxFolderError::Unreadable { path, source }
+    };
+    let mut variants = Vec::new();
+    for file in fs::read_dir(folder).map_err(unreadable(folder))? {
+        let path = file.map_err(unreadable(folder))?.path();
+        let Some(sm) = path.file_name().and_then(|name| built_for(name.to_str()?)) else {
+            continue;
+        };
+        let text = fs::read_to_string(&path).map_err(unreadable(&path))?;
+        let missing = missing_entries(&text, sm);
+        if !missing.is_empty() {
+            return Err(PtxFolderError::EntriesMissing {
+                file: path,
+                entries: missing,
+            });
+        }
+        variants.push((sm, text));
+    }
+    if variants.is_empty() {
+        return Err(PtxFolderError::NoFile(folder.to_owned()));
+    }
+    variants.sort_by_key(|(sm, _)| *sm);
+    Ok(variants)
+}
+
+/// 80 for `kernels.sm_80.ptx`.
+fn built_for(file_name: &str) -> Option<u32> {
+    let sm = file_name
+        .strip_prefix("kernels.sm_")?
+        .strip_suffix(".ptx")?;
+    sm.parse().ok()
+}
+
+/// The kernels that the catalogue has for this compute capability and the text has not.
+fn missing_entries(ptx: &str, sm: u32) -> Vec<&'static str> {
+    let found = entries(ptx);
+    LESSONS
+        .iter()
+        .filter(|lesson| lesson.least_sm <= sm)
+        .flat_map(|lesson| lesson.entry_names())
+        .filter(|name| !found.contains(name))
+        .collect()
+}
+
+/// The names behind `.entry`. The emulator's parser is not asked: a GPU may know PTX that it does not.
+fn entries(ptx: &str) -> Vec<&str> {
+    let without_comments = ptx
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default());
+    let words = without_comments.flat_map(str::split_whitespace);
+    words
+        .clone()
+        .zip(words.skip(1))
+        .filter(|(keyword, _)| *keyword == ".entry")
+        .map(|(_, name)| name.split('(').next().unwrap_or_default())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_file_says_what_it_is_built_for() {
+        assert_eq!(built_for("kernels.sm_80.ptx"), Some(80));
+        for other in [
+            "kernels.ptx",
+            "kernels.sm_80.ptx.tmp",
+            "kernels.sm_x.ptx",
+            "sm_80.ptx",
+        ] {
+            assert_eq!(built_for(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn entries_are_found_however_the_compiler_sets_them() {
+        let ptx = ".visible .entry first(\n\t.param .u64 a\n)\n{ ret; }\n// .entry hidden(\n.entry second () { ret; }\n\
+                   .visible .entry\nthird(.param .b32 x)\n";
+        assert_eq!(entries(ptx), ["first", "second", "third"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_named_and_what_needs_a_newer_gpu_is_not_missed() {
+        let all = missing_entries("", 90);
+        assert!(all.contains(&"neighbored") && all.contains(&"shuffle_512"));
+        let without_first = missing_entries(".entry neighbored(", 90);
+        assert_eq!(without_first.len(), all.len() - 1);
+        assert!(missing_entries("", 60).is_empty());
+    }
+}

@@ -1,0 +1,28 @@
+//! # A lost update
+//!
+//! ## What is wrong
+//! Every block adds its element to one total: load, add, store. Two blocks that load the same total both store it with only
+//! their own element added, and the other one is lost.
+//!
+//! ## The finding
+//! Three races between blocks: the load of one and the store of another, either way round, and the two stores.
+//!
+//! ## Put right
+//! One atomic addition: `AtomicI32::from_ptr(total).fetch_add(value, Relaxed)`.
+
+use warpfold_kernels::prelude::*;
+
+/// Adds one value per block to `total`.
+///
+/// # Safety
+/// `input` points to one value per block, `total` to one value.
+#[kernel]
+pub unsafe fn lost_update(input: *const i32, total: *mut i32) {
+    if thread_idx_x() == 0 {
+        // SAFETY: there is one value per block. That the blocks are not ordered is the mistake.
+        unsafe {
+            let value = *input.add(block_idx_x() as usize);
+            *total = (*total).wrapping_add(value);
+        }
+    }
+}

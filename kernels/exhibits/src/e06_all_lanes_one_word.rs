@@ -1,0 +1,28 @@
+//! # All lanes store to one word
+//!
+//! ## What is wrong
+//! Every lane that finds a value above the limit notes its index in the same word. One of the stores stays, and which one is
+//! for the hardware to choose.
+//!
+//! ## The finding
+//! `write after write` of two lanes by one instruction.
+//!
+//! ## Put right
+//! Say which one is wanted: `AtomicU32::fetch_min` for the first, or a ballot and the lowest bit of it.
+
+use warpfold_kernels::prelude::*;
+
+/// Leaves the index of a value above `limit` in `index`.
+///
+/// # Safety
+/// `input` points to one value per thread, `index` to one value; the launch is one block.
+#[kernel]
+pub unsafe fn all_lanes_one_word(input: *const i32, index: *mut u32, limit: i32) {
+    let tid = thread_idx_x();
+    // SAFETY: there is one value per thread. That several threads store is the mistake.
+    unsafe {
+        if *input.add(tid as usize) > limit {
+            *index = tid;
+        }
+    }
+}

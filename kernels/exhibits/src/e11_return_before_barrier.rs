@@ -1,0 +1,31 @@
+//! # Return before a barrier
+//!
+//! ## What is wrong
+//! Threads past the end return at once, which is how most kernels begin. This one has a barrier further down, and the threads
+//! that have returned never come to it.
+//!
+//! ## The finding
+//! `barrier never completed`: so many threads wait, and which one has exited, and where.
+//!
+//! ## Put right
+//! Let every thread reach the barrier, with a neutral value where it has no element.
+
+use warpfold_kernels::prelude::*;
+
+/// Shifts `n` values by one place.
+///
+/// # Safety
+/// `values` points to `n` values, at most 64; the launch is one block of 64 threads.
+#[kernel]
+pub unsafe fn return_before_barrier(values: *mut i32, n: u32) {
+    let tid = thread_idx_x();
+    if tid >= n {
+        return;
+    }
+    // SAFETY: the indices are below n.
+    unsafe {
+        let value = *values.add(tid as usize);
+        sync_threads();
+        *values.add(((tid + 1) % n) as usize) = value;
+    }
+}

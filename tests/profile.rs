@@ -1,0 +1,458 @@
+//! `warpfold profile`: its numbers against hand counts and against a GPU's, its forms, its documentation.
+//!
+//! The GPU's numbers are those of Nsight Compute for the CUDA C++ form of the ladder, `peers/ladder.cu`
+//! (`emulator/tests/data/README.md` says how they were measured).
+
+use assert_cmd::Command;
+use indicatif::HumanCount;
+use predicates::str::contains;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use warpfold_emulator::METRICS;
+use warpfold_kernels::catalogue::{LESSONS, Lesson, Part};
+
+const BLOCK: u32 = 512;
+/// The elements that the GPU was given.
+const GPU_N: u64 = 1 << 22;
+/// The elements that the emulator is given instead, where all blocks do the same.
+const N: u64 = 1 << 16;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn warpfold(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpfold"));
+    command.args(arguments).env("NO_COLOR", "1");
+    command
+}
+
+#[track_caller]
+fn output_of(arguments: &[&str]) -> String {
+    let assert = warpfold(arguments).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).expect("the output is text")
+}
+
+/// The profiles that the command writes as JSON.
+#[track_caller]
+fn profiles(arguments: &[&str]) -> Vec<Value> {
+    let text = output_of(&[&["profile"], arguments, &["--json", "-"]].concat());
+    let mut report: Value = serde_json::from_str(&text).expect("it is JSON");
+    match report["profiles"].take() {
+        Value::Array(profiles) => profiles,
+        other => panic!("{other} is no list of profiles"),
+    }
+}
+
+#[track_caller]
+fn count(profile: &Value, metric: &str) -> u64 {
+    profile["measured"][metric]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{metric} is a count in {profile}"))
+}
+
+#[track_caller]
+fn percent(profile: &Value, metric: &str) -> f64 {
+    profile["measured"][metric]
+        .as_f64()
+        .unwrap_or_else(|| panic!("{metric} is a number in {profile}"))
+}
+
+#[track_caller]
+fn refuses(arguments: &[&str], culprit: &str) {
+    warpfold(&[&["profile"], arguments].concat())
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains("warpfold: "))
+        .stderr(contains(culprit));
+}
+
+/// What Nsight Compute read for the kernels of the ladder: metrics by entry.
+fn gpu() -> HashMap<&'static str, HashMap<&'static str, f64>> {
+    let text = include_str!("../emulator/tests/data/ncu.h200.csv");
+    let mut lines = text.lines();
+    let names: Vec<&str> = lines.next().expect("a header").split(',').collect();
+    let rows = lines.map(|line| line.split(',').collect::<Vec<_>>());
+    rows.filter(|cells| cells[1].parse() == Ok(GPU_N))
+        .map(|cells| {
+            let figures = names.iter().zip(&cells).skip(3);
+            let figures = figures.filter_map(|(name, cell)| Some((*name, cell.parse().ok()?)));
+            (cells[0], figures.collect())
+        })
+        .collect()
+}
+
+/// One step of the ladder, counted here and on a GPU.
+struct Step {
+    lesson: &'static Lesson,
+    profile: Value,
+    gpu: HashMap<&'static str, f64>,
+}
+
+impl Step {
+    /// A count for as many elements as the GPU had: all blocks do the same.
+    fn scaled(&self, metric: &str) -> u64 {
+        count(&self.profile, metric) * (GPU_N / N)
+    }
+}
+
+/// Every step, counted once for all tests.
+fn ladder() -> &'static [Step] {
+    static LADDER: OnceLock<Vec<Step>> = OnceLock::new();
+    LADDER.get_or_init(count_ladder)
+}
+
+fn count_ladder() -> Vec<Step> {
+    let gpu = gpu();
+    let lessons = LESSONS.iter().filter(|lesson| lesson.part == Part::Ladder);
+    let lessons: Vec<&Lesson> = lessons.collect();
+    let n = N.to_string();
+    let mut arguments: Vec<&str> = lessons.iter().map(|lesson| lesson.id).collect();
+    arguments.extend(["-n", &n]);
+    let profiles = profiles(&arguments);
+    lessons
+        .into_iter()
+        .zip(profiles)
+        .map(|(lesson, profile)| {
+            assert_eq!(profile["is_right"], true, "{}", lesson.id);
+            let entry = lesson.entry(BLOCK).expect("every lesson has blocks of 512");
+            Step {
+                lesson,
+                profile,
+                gpu: gpu[entry].clone(),
+            }
+        })
+        .collect()
+}
+
+/// By hand, for a block of 512 threads, which is 16 warps: the bounds of the loop are tested once before it (16 branches) and
+/// nine times behind its body (144), the body nine times (144), `tid == 0` once (16). The body diverges wherever a warp holds
+/// a thread that adds and one that does not: strides 1 to 16 in all 16 warps, 32 in every second, 64 in every fourth, and so on:
+/// 5 · 16 + 8 + 4 + 2 + 1 = 95. The last test diverges in warp 0.
+#[test]
+fn hand_count_of_neighbored_by_nvcc() {
+    let ptx = root().join("emulator/tests/data/ladder.nvcc.sm_80.ptx");
+    let ptx = ptx.to_str().expect("the path is text");
+    let launch = ["--kernel", "neighbored", "--grid", "3", "--block", "512"];
+    let data = [
+        "--arg",
+        "buf:i32:iota:1536",
+        "--arg",
+        "buf:i32:zeros:3",
+        "--arg",
+        "u64:1536",
+    ];
+    let by_line = ["--by", "line"];
+    let arguments = [&["--ptx", ptx], &launch[..], &data, &by_line].concat();
+    let profile = &profiles(&arguments)[0];
+    assert_eq!(count(profile, "branches"), 3 * 320);
+    assert_eq!(count(profile, "divergent_branches"), 3 * 96);
+    assert!((percent(profile, "branch_efficiency") - 70.0).abs() < 1e-9);
+
+    let lines = profile["lines"].as_array().expect("a list of lines");
+    let branches: Vec<(u64, u64)> = lines
+        .iter()
+        .filter(|line| count(line, "branches") != 0)
+        .map(|line| {
+            (
+                count(line, "branches") / 3,
+                count(line, "divergent_branches") / 3,
+            )
+        })
+        .collect();
+    assert_eq!(branches, [(16, 0), (144, 95), (144, 0), (16, 1)]);
+    let instructions: u64 = lines
+        .iter()
+        .map(|line| count(line, "warp_instructions"))
+        .sum();
+    assert_eq!(instructions, count(profile, "warp_instructions"));
+    for line in lines {
+        assert!(
+            line["ptx"].as_str().is_some_and(|text| !text.is_empty()),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn the_promised_command() {
+    let profile = &profiles(&["neighbored", "-n", "2^22", "--block", "512"])[0];
+    assert!((percent(profile, "branch_efficiency") - 68.75).abs() <= 2.0);
+    assert_eq!(count(profile, "branches"), 8192 * 320);
+}
+
+/// What ptxas predicates, or turns into a conditional exit, is no branch for the GPU; that costs up to two points, but for the
+/// shuffle: all of its divergent branches have bodies of a few instructions.
+#[test]
+fn branch_efficiency_is_the_gpus() {
+    for step in ladder() {
+        let emulated = percent(&step.profile, "branch_efficiency");
+        let measured = step.gpu["smsp__sass_average_branch_targets_threads_uniform.pct"];
+        if step.lesson.id == "shuffle" {
+            assert_eq!((emulated, measured), (64.0, 100.0));
+        } else {
+            assert!(
+                (emulated - measured).abs() <= 2.0,
+                "{}: {emulated}, {measured}",
+                step.lesson.id
+            );
+        }
+    }
+}
+
+#[test]
+fn instructions_are_near_the_gpus() {
+    let mut before = None;
+    for step in ladder() {
+        let emulated = step.scaled("warp_instructions") as f64;
+        let measured = step.gpu["smsp__inst_executed.sum"];
+        // One `rem` is a dozen and a half machine instructions.
+        let range = if step.lesson.id == "neighbored" {
+            0.5..0.65
+        } else {
+            0.9..1.1
+        };
+        let ratio = emulated / measured;
+        assert!(range.contains(&ratio), "{}: {ratio}", step.lesson.id);
+        // Each step has fewer than the one before, here and there.
+        if let Some((emulated_before, measured_before)) = before {
+            assert!(
+                emulated < emulated_before && measured < measured_before,
+                "{}",
+                step.lesson.id
+            );
+        }
+        before = Some((emulated, measured));
+    }
+}
+
+#[test]
+fn memory_traffic_is_exactly_the_gpus() {
+    for step in ladder() {
+        for metric in METRICS {
+            let Some(ncu) = metric.ncu else { continue };
+            let is_global = ncu.contains("mem_global_op") && ncu.ends_with(".sum");
+            if !is_global && !ncu.starts_with("memory_") || ncu.contains(" + ") {
+                continue;
+            }
+            let (emulated, measured) = (step.scaled(metric.name) as f64, step.gpu[ncu]);
+            assert_eq!(emulated, measured, "{} of {}", metric.name, step.lesson.id);
+        }
+    }
+}
+
+#[test]
+fn kernels_and_block_shapes_side_by_side() {
+    let both = profiles(&[
+        "interleaved",
+        "shuffle",
+        "-n",
+        "2^14",
+        "--block",
+        "64",
+        "--block",
+        "1024",
+    ]);
+    let shapes: Vec<(&str, u64)> = both
+        .iter()
+        .map(|profile| {
+            let block = profile["block"][0].as_u64().expect("a number");
+            (profile["kernel"].as_str().expect("a name"), block)
+        })
+        .collect();
+    let expected = [
+        ("interleaved", 64),
+        ("interleaved", 1024),
+        ("shuffle_64", 64),
+        ("shuffle_1024", 1024),
+    ];
+    assert_eq!(shapes, expected);
+    let text = output_of(&["profile", "interleaved", "shuffle", "-n", "2^14"]);
+    for expected in [
+        "shuffle_512",
+        "branch_efficiency",
+        "memory_l1_wavefronts_shared_ideal",
+    ] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+}
+
+#[test]
+fn lines_stand_beside_their_source() {
+    let ptx = "\
+.version 7.0
+.target sm_70
+.address_size 64
+.file 1 \"count.rs\"
+.visible .entry count(.param .u64 word)
+{
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<2>;
+    .loc 1 7 5
+    ld.param.u64 %rd1, [word];
+    .loc 1 8 5
+    atom.global.add.u32 %r1, [%rd1], 1;
+    .loc 1 9 5
+    bar.sync 0;
+    ret;
+}
+";
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("count.ptx");
+    std::fs::write(&file, ptx).expect("it can be written");
+    let file = file.to_str().expect("the path is text");
+    let arguments = [
+        "--ptx",
+        file,
+        "--kernel",
+        "count",
+        "--grid",
+        "4",
+        "--block",
+        "128",
+        "--arg",
+        "buf:u32:zeros:1",
+    ];
+    let by_line = ["--by", "line", "--top", "1", "--sort", "atomics"];
+    let text = output_of(&[&["profile"], &arguments[..], &by_line].concat());
+    assert!(text.contains("1 of 4 lines, by atomics"), "{text}");
+    assert!(
+        text.contains("atom.global.add.u32 %r1, [%rd1], 1;") && text.contains("count.rs:8"),
+        "{text}"
+    );
+
+    let profile = &profiles(&[&arguments[..], &by_line].concat())[0];
+    // All 512 threads on one word: every warp's 32 lanes take turns.
+    assert_eq!(count(profile, "atomics"), 512);
+    assert_eq!(count(profile, "global_atomic_requests"), 16);
+    assert_eq!(count(profile, "global_atomic_passes"), 512);
+    assert_eq!(count(profile, "atomics_on_one_address"), 512);
+    assert_eq!(percent(profile, "barrier_waiting_warps"), 0.0);
+    let atomic = &profile["lines"][1];
+    assert_eq!(
+        (&atomic["source_file"], &atomic["source_line"]),
+        (&"count.rs".into(), &8.into())
+    );
+}
+
+#[test]
+fn bad_usage_is_one_sentence() {
+    refuses(&[], "ID");
+    refuses(&["neighbord"], "did you mean `neighbored`?");
+    refuses(&["neighbored", "-n", "0"], "nothing to profile");
+    refuses(
+        &["neighbored", "--block", "100"],
+        "use one of 64, 128, 256, 512, 1024",
+    );
+    refuses(&["neighbored", "--by", "column"], "column");
+    refuses(&["neighbored", "--top", "3"], "--by");
+    refuses(
+        &["neighbored", "--by", "line", "--sort", "branch_eficiency"],
+        "did you mean `branch_efficiency`?",
+    );
+    refuses(&["neighbored", "--kernel", "x"], "--ptx");
+    refuses(&["--ptx", "missing.ptx"], "--kernel");
+    let launch = [
+        "--ptx",
+        "missing.ptx",
+        "--kernel",
+        "k",
+        "--grid",
+        "1",
+        "--block",
+        "32",
+    ];
+    refuses(&launch, "cannot read missing.ptx");
+    refuses(
+        &[&launch[..], &["--block", "64"]].concat(),
+        "--ptx takes one --block",
+    );
+    refuses(&[&launch[..], &["neighbored"]].concat(), "--ptx");
+}
+
+#[test]
+fn help_explains_every_metric() {
+    // Without the line ends that a narrow terminal makes.
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let help = words(&output_of(&["profile", "--help"]));
+    for metric in METRICS {
+        let explained = format!(
+            "{} {} {}",
+            metric.name,
+            metric.explanation,
+            metric.ncu.unwrap_or_default()
+        );
+        assert!(help.contains(&words(&explained)), "{explained}");
+    }
+}
+
+/// With `WARPFOLD_BLESS` set, writes the block anew instead.
+#[track_caller]
+fn check_document(document: &str, block: &str, expected: &str) {
+    let path = root().join(document);
+    let text = std::fs::read_to_string(&path).expect("the document is there");
+    let (begin, end) = (
+        format!("<!-- {block}: begin -->\n"),
+        format!("<!-- {block}: end -->"),
+    );
+    let (before, rest) = text.split_once(&begin).expect("the block begins");
+    let (shown, after) = rest.split_once(&end).expect("the block ends");
+    if std::env::var_os("WARPFOLD_BLESS").is_some() {
+        let blessed = format!("{before}{begin}{expected}{end}{after}");
+        std::fs::write(&path, blessed).expect("the document can be written");
+    } else {
+        assert_eq!(
+            shown, expected,
+            "{document} is out of date: WARPFOLD_BLESS=1 cargo test --test profile writes it anew"
+        );
+    }
+}
+
+#[test]
+fn the_metrics_of_the_documentation_are_those_of_the_table() {
+    let mut table = "| metric | in Nsight Compute | what it says |\n|---|---|---|\n".to_owned();
+    for metric in METRICS {
+        let ncu = metric.ncu.map_or_else(String::new, |ncu| {
+            format!("`{}`", ncu.replace(" + ", "` + `"))
+        });
+        writeln!(
+            table,
+            "| `{}` | {ncu} | {} |",
+            metric.name, metric.explanation
+        )
+        .expect("a string takes all");
+    }
+    check_document("docs/counters.md", "metrics", &table);
+}
+
+#[test]
+fn the_ladder_of_the_documentation_is_the_one_that_is_counted() {
+    let mut table = "\
+| kernel | warp instructions | H200 | branch efficiency | H200 | sectors | H200 | shared wavefronts | H200 |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|
+"
+    .to_owned();
+    for step in ladder() {
+        let emulated = |metric| HumanCount(step.scaled(metric));
+        let measured = |ncu: &str| HumanCount(step.gpu[ncu] as u64);
+        writeln!(
+            table,
+            "| `{}` | {} | {} | {:.2} % | {:.2} % | {} | {} | {} | {} |",
+            step.lesson.id,
+            emulated("warp_instructions"),
+            measured("smsp__inst_executed.sum"),
+            percent(&step.profile, "branch_efficiency"),
+            step.gpu["smsp__sass_average_branch_targets_threads_uniform.pct"],
+            emulated("global_sectors"),
+            measured("memory_l2_theoretical_sectors_global"),
+            emulated("shared_wavefronts"),
+            measured("memory_l1_wavefronts_shared"),
+        )
+        .expect("a string takes all");
+    }
+    check_document("README.md", "h200", &table);
+}

@@ -1,0 +1,189 @@
+//! Pictures of small launches: what they show, and what is refused.
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+
+fn warpfold(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpfold"));
+    command.arg("trace").args(arguments).env("NO_COLOR", "1");
+    command
+}
+
+/// What the command prints on success.
+#[track_caller]
+fn picture(arguments: &[&str]) -> String {
+    let assert = warpfold(arguments).assert().success();
+    String::from_utf8(assert.get_output().stdout.clone()).expect("the picture is text")
+}
+
+/// The picture as SVG.
+#[track_caller]
+fn svg(arguments: &[&str]) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("picture.svg");
+    let path = file.to_str().expect("the path is text");
+    picture(&[arguments, &["--svg", path]].concat());
+    std::fs::read_to_string(file).expect("the picture is written")
+}
+
+/// The elements of an SVG document by name and attributes, which also proves it well-formed.
+fn elements(document: &str) -> Vec<(String, svg::node::Attributes)> {
+    let mut elements = Vec::new();
+    for event in svg::read(document).expect("the document is readable") {
+        match event {
+            svg::parser::Event::Tag(name, _, attributes) => {
+                elements.push((name.to_owned(), attributes));
+            }
+            svg::parser::Event::Error(error) => panic!("{error}"),
+            _ => {}
+        }
+    }
+    elements
+}
+
+#[test]
+fn the_trees_of_the_first_three_steps_as_text() {
+    for lesson in ["neighbored", "neighbored_less", "interleaved"] {
+        let text = picture(&[lesson, "-n", "16", "--block", "8"]);
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        insta::assert_snapshot!(lesson, text);
+    }
+}
+
+#[test]
+fn a_cut_tile_leaves_threads_idle() {
+    insta::assert_snapshot!("cut_tile", picture(&["interleaved", "-n", "13"]));
+}
+
+#[test]
+fn rows_of_the_input_stand_above_each_other() {
+    insta::assert_snapshot!("unroll2", picture(&["unroll2"]));
+}
+
+#[test]
+fn whole_warps_as_text() {
+    for lesson in [
+        "unroll_warps8",
+        "unroll_warps8_sync",
+        "complete_unroll_shared",
+        "shuffle",
+    ] {
+        let text = picture(&[lesson]);
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        insta::assert_snapshot!(lesson, text);
+    }
+}
+
+#[test]
+fn every_lesson_has_a_picture_that_ends_in_the_right_result() {
+    for lesson in warpfold_kernels::catalogue::LESSONS {
+        let json: Value = serde_json::from_str(&picture(&[lesson.id, "--json", "-"]))
+            .expect("the picture has a JSON form");
+        let n = json["n"].as_f64().expect("n is a number");
+        let blocks = json["blocks"].as_array().expect("there are blocks");
+        let partials = blocks.iter().map(|block| {
+            let last = block["steps"].as_array().and_then(|steps| steps.last());
+            let write = &last.expect("there are steps")["work"][0]["writes"][0];
+            assert!(write["cell"]["partials"].is_u64(), "{}: {write}", lesson.id);
+            let elements = write["content"]["elements"].as_array();
+            assert_eq!(
+                elements.map(Vec::len),
+                Some(n as usize / blocks.len()),
+                "{}: all elements of the block are in its partial sum",
+                lesson.id
+            );
+            write["content"]["value"].as_f64().expect("it is a number")
+        });
+        assert_eq!(partials.sum::<f64>(), n * (n + 1.0) / 2.0, "{}", lesson.id);
+    }
+}
+
+#[test]
+fn an_svg_shows_every_thread_in_every_step() {
+    let document = svg(&["interleaved", "-n", "16", "--block", "8"]);
+    let elements = elements(&document);
+    let count = |name: &str| elements.iter().filter(|(other, _)| other == name).count();
+    assert_eq!(count("circle"), 4 * 16 + 2, "four steps, and the legend");
+    assert_eq!(count("polygon"), 8 + 4 + 2 + 2, "an arrow for each write");
+    // The background, the cells before the launch and behind three steps, the partial results, and the legend.
+    assert_eq!(count("rect"), 1 + 4 * 16 + 2 + 1);
+    for text in [
+        "interleaved",
+        "0,2…6",
+        "partials[1]",
+        "8 of 16 threads work",
+    ] {
+        assert!(document.lines().any(|line| line == text), "{text}");
+    }
+}
+
+#[test]
+fn an_svg_needs_nothing_from_outside_and_keeps_to_its_edges() {
+    for lesson in ["unroll_warps8_sync", "complete_unroll_shared", "shuffle"] {
+        let document = svg(&[lesson]);
+        let elements = elements(&document);
+        let length = |attributes: &svg::node::Attributes, name: &str| -> f64 {
+            let text = attributes.get(name).map_or("0", |value| value);
+            text.parse().expect("lengths are numbers")
+        };
+        let (name, sheet) = &elements[0];
+        assert_eq!(name, "svg");
+        let (width, height) = (length(sheet, "width"), length(sheet, "height"));
+        for (name, attributes) in &elements[1..] {
+            for key in attributes.keys() {
+                assert!(!key.contains("href") && key != "style", "{name} {key}");
+            }
+            for (key, most) in [
+                ("x", width),
+                ("x1", width),
+                ("x2", width),
+                ("cx", width),
+                ("y", height),
+                ("y1", height),
+                ("y2", height),
+                ("cy", height),
+            ] {
+                assert!(
+                    (0.0..=most).contains(&length(attributes, key)),
+                    "{name} {key}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_drawn_is_refused_with_the_limit() {
+    for (arguments, culprit) in [
+        (&["interleaved", "-n", "0"][..], "use -n 1 or more"),
+        (
+            &["interleaved", "-n", "1000", "--block", "8"],
+            "use -n 64 or fewer",
+        ),
+        (&["interleaved", "-n", "2^60"], "use -n 64 or fewer"),
+        (&["shuffle", "-n", "513"], "use -n 512 or fewer"),
+        (&["shuffle", "--block", "8"], "use --block 64"),
+        (&["interleaved", "--block", "12"], "not of 12"),
+        (&["interleaved", "--block", "128"], "not of 128"),
+        (&["interleaved", "--block", "0"], "not of 0"),
+        (&["interleavd"], "did you mean `interleaved`?"),
+        (
+            &["interleaved", "--svg", "no/such/folder/x.svg"],
+            "cannot write no/such/folder/x.svg",
+        ),
+    ] {
+        warpfold(arguments)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(culprit).and(contains("warpfold: ")));
+    }
+}

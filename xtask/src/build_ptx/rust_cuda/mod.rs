@@ -1,0 +1,227 @@
+//! `cargo xtask build-ptx --codegen rust-cuda`: the same kernels by the workspace in `rust-cuda/`, held to the PTX of rustc's own
+//! backend.
+
+mod barriers;
+mod prepared;
+mod toolchain_file;
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use cuda_builder::{CudaBuilderError, NvvmArch, ptx};
+
+use super::{Finding, Generated, entries};
+use crate::error::XtaskError;
+use crate::ptx_header::{Header, hash_sources};
+pub use prepared::Missing;
+use prepared::Prepared;
+use toolchain_file::ToolchainFile;
+
+/// The version of glam that the `cuda_std` of rust-cuda compiles with. Its manifest takes any from 0.22 on, and the newer ones
+/// lack vector types that it imports.
+const GLAM: &str = "0.30.9";
+
+/// Compiles the kernels for each architecture and checks them like those of rustc's own backend; besides, each must have as
+/// many barriers as there.
+///
+/// # Errors
+/// What the machine lacks; a step of the build that fails; everything that is wrong with the PTX.
+pub(super) fn build(
+    repository: &Path,
+    architectures: &[NvvmArch],
+) -> Result<Vec<Generated>, XtaskError> {
+    if let Some(unknown) = architectures.iter().find(|&&arch| !is_in_builder(arch)) {
+        return Err(XtaskError::NotInBuilder(unknown.target_cpu()));
+    }
+    let workspace = repository.join("rust-cuda");
+    let toolchain = ToolchainFile::read(&workspace)?;
+    let prepared = Prepared::check(&toolchain).map_err(XtaskError::NotPrepared)?;
+    println!("compiler: {prepared}");
+    let source_hash =
+        hash_sources(repository).map_err(XtaskError::io("read the sources of the kernels"))?;
+    let cargo = Cargo {
+        workspace: &workspace,
+        prepared: &prepared,
+    };
+    if !workspace.join("Cargo.lock").exists() {
+        cargo.run(&["update", "glam", "--precise", GLAM])?;
+    }
+
+    let mut generated = Vec::new();
+    let mut findings = Vec::new();
+    for &arch in architectures {
+        let name = format!("kernels.{}.ptx", arch.target_cpu());
+        // Not yet where finished PTX is looked for.
+        let built = format!("target/rust-cuda/{name}");
+        let text = compile(&cargo, arch, &repository.join(&built))?;
+        findings.extend(entries::compare(&built, &text, arch.capability_value()));
+        findings.extend(barriers::compare(
+            repository,
+            &built,
+            &text,
+            arch,
+            &source_hash,
+        )?);
+        let header = Header {
+            generator: "cargo xtask build-ptx --codegen rust-cuda".into(),
+            compiler: prepared.to_string(),
+            target: format!("nvptx64-nvidia-cuda {}", arch.target_cpu()),
+            source_hash: source_hash.clone(),
+        };
+        let text = format!("{header}{text}");
+        let file = format!("target/ptx-rust-cuda/{name}");
+        generated.push(Generated { file, text });
+    }
+    if findings.is_empty() {
+        Ok(generated)
+    } else {
+        Err(XtaskError::Findings(findings))
+    }
+}
+
+/// Whether the builder's `--arch` knows the architecture.
+fn is_in_builder(arch: NvvmArch) -> bool {
+    matches!(
+        arch,
+        NvvmArch::Compute70 | NvvmArch::Compute80 | NvvmArch::Compute90
+    )
+}
+
+/// Runs the builder for one architecture, into the file, and checks its PTX by itself.
+fn compile(cargo: &Cargo<'_>, arch: NvvmArch, path: &Path) -> Result<String, XtaskError> {
+    let file = path.display().to_string();
+    cargo.run(&[
+        "run",
+        "--release",
+        "--locked",
+        "--",
+        "--arch",
+        &arch.to_string(),
+        "--copy-to",
+        &file,
+    ])?;
+    let text = fs::read_to_string(path).map_err(XtaskError::io(format!("read {file}")))?;
+    ptx::check(&text).map_err(|violations| CudaBuilderError::InvalidPtx {
+        path: path.to_owned(),
+        violations,
+    })?;
+    ptx::assemble(path, arch)?;
+    Ok(text)
+}
+
+/// The cargo of the pinned nightly, in the workspace of rust-cuda.
+struct Cargo<'a> {
+    workspace: &'a Path,
+    prepared: &'a Prepared,
+}
+
+impl Cargo<'_> {
+    fn run(&self, arguments: &[&str]) -> Result<(), XtaskError> {
+        let command_line = format!("cargo {}", arguments.join(" "));
+        println!("$ cd rust-cuda && {command_line}");
+        let start = Instant::now();
+        let status = self
+            .command()
+            .args(arguments)
+            .status()
+            .map_err(XtaskError::io(format!("run `{command_line}`")))?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(XtaskError::Step {
+                command: command_line,
+                elapsed: start.elapsed(),
+            })
+        }
+    }
+
+    fn command(&self) -> Command {
+        let Prepared {
+            toolchain,
+            llvm_config,
+            cuda,
+            ..
+        } = self.prepared;
+        let mut command = Command::new("rustup");
+        command
+            .args(["run", toolchain, "cargo"])
+            .current_dir(self.workspace);
+        for (name, _) in env::vars_os() {
+            if name.to_str().is_some_and(belongs_to_outer_cargo) {
+                command.env_remove(name);
+            }
+        }
+        command
+            // `cuda_builder` looks for its code generator there.
+            .env("CARGO_TARGET_DIR", self.workspace.join("target"))
+            .env("LLVM_CONFIG", llvm_config)
+            .env("CUDA_HOME", cuda)
+            .env("CUDA_PATH", cuda)
+            // The root's .cargo/config.toml has another use for this one.
+            .env("CUDA_LIBRARY_PATH", cuda.join("lib64"))
+            // rustc loads the code generator, and that loads libNVVM.
+            .env("LD_LIBRARY_PATH", in_front(cuda.join("nvvm/lib64")));
+        command
+    }
+}
+
+/// Whether a variable comes from the cargo that runs this program, which is another one with another compiler.
+fn belongs_to_outer_cargo(name: &str) -> bool {
+    let is_for_every_cargo = name == "CARGO_HOME"
+        || ["CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTRIES_"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix));
+    let is_of_cargo = ["CARGO", "RUSTC", "RUSTDOC", "RUSTFLAGS"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix));
+    is_of_cargo && !is_for_every_cargo
+}
+
+/// The library path with a folder put in front.
+fn in_front(folder: PathBuf) -> OsString {
+    let mut path = folder.into_os_string();
+    if let Some(rest) = env::var_os("LD_LIBRARY_PATH").filter(|rest| !rest.is_empty()) {
+        path.push(":");
+        path.push(rest);
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_outer_cargo_sets_stays_outside() {
+        for name in [
+            "CARGO",
+            "CARGO_MANIFEST_DIR",
+            "CARGO_TARGET_DIR",
+            "RUSTC_WRAPPER",
+            "RUSTFLAGS",
+        ] {
+            assert!(belongs_to_outer_cargo(name), "{name}");
+        }
+        for name in [
+            "CARGO_HOME",
+            "CARGO_NET_OFFLINE",
+            "RUSTUP_HOME",
+            "PATH",
+            "CUDA_HOME",
+        ] {
+            assert!(!belongs_to_outer_cargo(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_default_architectures_are_in_the_builder() {
+        for name in ["70", "80", "90"] {
+            assert!(is_in_builder(name.parse().unwrap()), "{name}");
+        }
+        assert!(!is_in_builder(NvvmArch::Compute75));
+    }
+}
