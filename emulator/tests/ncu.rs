@@ -124,14 +124,18 @@ const GLOBAL: [&str; 6] = [
     "global_sectors",
     "global_sectors_ideal",
 ];
-/// The same of shared memory.
+/// The same of shared memory: what the hardware counted, and what Nsight Compute works out from the addresses.
 const SHARED: [&str; 5] = [
-    "shared_wavefronts",
-    "shared_wavefronts_ideal",
     "shared_load_wavefronts",
     "shared_store_wavefronts",
     "shared_atomic_wavefronts",
+    "shared_wavefronts",
+    "shared_wavefronts_ideal",
 ];
+/// Of these, the hardware's.
+const SHARED_HARDWARE: &[&str] = &[SHARED[0], SHARED[1], SHARED[2]];
+/// Of these, Nsight Compute's own.
+const SHARED_BY_ADDRESS: &[&str] = &[SHARED[3], SHARED[4]];
 
 #[test]
 fn sectors_of_copies_with_an_offset_or_a_stride() {
@@ -173,7 +177,7 @@ fn wavefronts_of_strides_through_the_banks() {
 
 #[test]
 fn any_pattern_of_indices() {
-    let mut checked = 0;
+    let (mut checked, mut contradictions) = (0, 0);
     for row in rows() {
         let (shared, atomic) = (
             row.kernel.starts_with("shared"),
@@ -189,7 +193,15 @@ fn any_pattern_of_indices() {
             _ => arguments.extend([buffer(), buffer()]),
         }
         if shared {
-            names.extend(SHARED);
+            let by_hardware: f64 = SHARED_HARDWARE.iter().map(|name| row.figure(name)).sum();
+            if by_hardware == row.figure("shared_wavefronts") {
+                names.extend(SHARED);
+            } else {
+                // Nsight Compute works out one wavefront more than the hardware takes: the hardware is right.
+                assert!(row.indices.contains(&NONE), "{}", row.parameter);
+                contradictions += 1;
+                names.extend(SHARED_HARDWARE);
+            }
         } else if atomic || row.kernel == "global_reduction_indexed" {
             names.extend(["global_atomic_requests", "global_atomic_passes"]);
         }
@@ -201,7 +213,8 @@ fn any_pattern_of_indices() {
         );
         checked += 1;
     }
-    assert!(checked >= 9 * 27, "{checked} patterns");
+    assert!(checked >= 9 * 44, "{checked} patterns");
+    assert_eq!(contradictions, 6);
 }
 
 #[test]
@@ -223,7 +236,7 @@ fn the_ladder_by_nvcc() {
         ];
         let measured = profile(LADDER_PTX, row.kernel, BLOCKS, 512, &arguments);
         row.check(&measured, times.into(), &GLOBAL);
-        row.check(&measured, times.into(), &SHARED[..2]);
+        row.check(&measured, times.into(), SHARED_BY_ADDRESS);
         checked += 1;
     }
     assert_eq!(checked, 12);

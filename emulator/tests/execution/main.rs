@@ -1,0 +1,15 @@
+//! What warps, blocks and launches do: control flow, scheduling, collectives, barriers, memory, traps, counters.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod atomics;
+mod barriers;
+mod calls;
+mod collectives;
+mod control;
+mod counters;
+mod launches;
+mod memory;
+mod memory_traps;
+mod scheduling;
