@@ -65,6 +65,30 @@ fn the_ladder_of_the_readme_is_the_one_that_is_printed() {
     );
 }
 
+/// With `WARPFOLD_BLESS` set, draws the picture anew instead.
+#[test]
+fn the_picture_of_the_readme_is_the_one_that_is_drawn() {
+    let shown = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/interleaved.svg");
+    let folder = tempfile::tempdir().expect("there is room for a file");
+    let drawn = folder.path().join("interleaved.svg");
+    let status = Command::new(env!("CARGO_BIN_EXE_warpfold"))
+        .args(["trace", "interleaved", "-n", "16", "--block", "8", "--svg"])
+        .arg(&drawn)
+        .stdout(std::process::Stdio::null())
+        .status()
+        .expect("warpfold runs");
+    assert!(status.success());
+    let drawn = std::fs::read_to_string(&drawn).expect("it has been drawn");
+    if std::env::var_os("WARPFOLD_BLESS").is_some() {
+        std::fs::write(&shown, drawn).expect("the picture can be written");
+        return;
+    }
+    assert!(
+        std::fs::read_to_string(&shown).is_ok_and(|shown| shown == drawn),
+        "docs/interleaved.svg is out of date: WARPFOLD_BLESS=1 cargo test --test readme draws it anew"
+    );
+}
+
 #[test]
 fn what_the_readme_links_to_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

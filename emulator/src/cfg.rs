@@ -3,6 +3,9 @@
 
 use crate::program::NOWHERE;
 
+/// Ways out of endless loops that are looked for one by one.
+const SINGLE_RESTORATIONS: usize = 64;
+
 /// What follows an instruction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Successors {
@@ -15,7 +18,8 @@ pub(crate) struct Successors {
 }
 
 /// For each instruction that ends a basic block with several successors, the first instruction that all ways from it to the end
-/// of the function pass; [`NOWHERE`] where there is none. Ways that end in a trap or never end do not count.
+/// of the function pass; [`NOWHERE`] where there is none. Ways that end in a trap or never end do not count, nor do those that
+/// leave at once while another way goes on: who leaves is waited for by nobody.
 pub(crate) fn reconvergence(successors: &[Successors]) -> Vec<u32> {
     let count = successors.len();
     let mut leader = vec![false; count + 1];
@@ -37,7 +41,6 @@ pub(crate) fn reconvergence(successors: &[Successors]) -> Vec<u32> {
     // The virtual exit is node `exit`.
     let exit = starts.len();
     let mut forward: Vec<Vec<usize>> = vec![Vec::new(); exit + 1];
-    let mut backward: Vec<Vec<usize>> = vec![Vec::new(); exit + 1];
     let mut last_of = vec![0; exit];
     for block in 0..exit {
         let last = starts.get(block + 1).copied().unwrap_or(count) - 1;
@@ -58,11 +61,18 @@ pub(crate) fn reconvergence(successors: &[Successors]) -> Vec<u32> {
         if successor.leaves {
             to.push(exit);
         }
-        for target in to {
-            forward[block].push(target);
-            backward[target].push(block);
-        }
+        forward[block] = to;
     }
+    let leaves_at_once: Vec<bool> = starts
+        .iter()
+        .map(|&start| {
+            let first = &successors[start];
+            first.leaves && !first.next && first.targets.is_empty()
+        })
+        .chain([true])
+        .collect();
+    let forward = without_early_exits(forward, &leaves_at_once);
+    let backward = reversed(&forward);
     let order = postorder(&backward, exit);
     let mut number = vec![usize::MAX; exit + 1];
     for (position, &node) in order.iter().enumerate() {
@@ -99,6 +109,50 @@ pub(crate) fn reconvergence(successors: &[Successors]) -> Vec<u32> {
         }
     }
     reconverge
+}
+
+/// Drops the edges of nodes that leave at once, where the node has others too and the end can still be reached over those.
+fn without_early_exits(forward: Vec<Vec<usize>>, leaves_at_once: &[bool]) -> Vec<Vec<usize>> {
+    let exit = forward.len() - 1;
+    let mut kept = forward.clone();
+    for edges in &mut kept {
+        if edges.iter().any(|&to| !leaves_at_once[to]) {
+            edges.retain(|&to| !leaves_at_once[to]);
+        }
+    }
+    for attempt in 0.. {
+        let mut reaches = vec![false; exit + 1];
+        for node in postorder(&reversed(&kept), exit) {
+            reaches[node] = true;
+        }
+        let lost = (0..exit)
+            .rev()
+            .filter(|&node| !reaches[node] && kept[node].len() < forward[node].len());
+        // One way out of an endless loop is as good as all; the last is mostly the loop's own.
+        let limit = if attempt < SINGLE_RESTORATIONS {
+            1
+        } else {
+            exit
+        };
+        let restored: Vec<usize> = lost.take(limit).collect();
+        if restored.is_empty() {
+            break;
+        }
+        for node in restored {
+            kept[node].clone_from(&forward[node]);
+        }
+    }
+    kept
+}
+
+fn reversed(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut reversed = vec![Vec::new(); edges.len()];
+    for (from, edges) in edges.iter().enumerate() {
+        for &to in edges {
+            reversed[to].push(from);
+        }
+    }
+    reversed
 }
 
 fn meet(mut a: usize, mut b: usize, dominator: &[usize], number: &[usize]) -> usize {
@@ -178,11 +232,35 @@ mod tests {
     }
 
     #[test]
-    fn an_early_return_meets_nowhere_but_a_trap_does_not_count() {
-        let early = [branch(3), next(), leave(), leave()];
-        assert_eq!(reconvergence(&early)[0], NOWHERE);
+    fn two_ends_meet_nowhere_but_a_trap_does_not_count() {
+        let two_ends = [branch(3), next(), leave(), next(), leave()];
+        assert_eq!(reconvergence(&two_ends)[0], NOWHERE);
         let trap = [branch(3), next(), leave(), Successors::default()];
         assert_eq!(reconvergence(&trap)[0], 1);
+    }
+
+    #[test]
+    fn who_returns_early_is_not_waited_for() {
+        // 0: if → 3; 1: return, unless guarded away; 2: …; 3: behind; 4: ret
+        let guarded = Successors {
+            next: true,
+            leaves: true,
+            ..Default::default()
+        };
+        let graph = [branch(3), guarded, next(), next(), leave()];
+        assert_eq!(reconvergence(&graph)[0], 3);
+        // The same as a branch to the one `ret` at the end.
+        let graph = [branch(3), branch(4), next(), next(), leave()];
+        assert_eq!(reconvergence(&graph)[0], 3);
+        assert_eq!(reconvergence(&graph)[1], 2);
+    }
+
+    #[test]
+    fn a_loop_that_only_a_return_ends() {
+        // 0: if → 2; 1: then; 2: done? → 4; 3: → 0; 4: ret
+        let graph = [branch(2), next(), branch(4), jump(0), leave()];
+        assert_eq!(reconvergence(&graph)[0], 2);
+        assert_eq!(reconvergence(&graph)[2], 4);
     }
 
     #[test]

@@ -97,7 +97,7 @@ pub enum Fault {
         space: Space,
         /// The guest address.
         address: u64,
-        /// The allocation that ends or begins nearest below: its first address and length in bytes.
+        /// The allocation that begins nearest below, or, at 0, the whole of a memory that is one: first address and length in bytes.
         nearest: Option<(u64, u64)>,
     },
     /// An access to an allocation that the host has freed.
@@ -235,11 +235,8 @@ pub enum Fault {
     /// More instructions than the launch allows.
     #[error("stopped after {0} warp instructions, the limit of this launch")]
     StepLimit(u64),
-    /// The threads wait for one another in a ring.
-    #[error("no thread of the block can go on: {0}")]
-    Deadlock(String),
-    /// Calls nested too deeply for the stack.
-    #[error("calls are nested more than {0} deep")]
+    /// Calls nested too deeply: so many of them are open, or their local memory is more than a thread has.
+    #[error("the stack overflows: {0} calls are open")]
     StackOverflow(usize),
 }
 
@@ -294,6 +291,7 @@ fn wrong_space_advice(space: Space) -> &'static str {
 
 fn hint(nearest: Option<(u64, u64)>) -> String {
     match nearest {
+        Some((0, bytes)) => format!(" (that memory has {bytes} bytes)"),
         Some((base, bytes)) => {
             format!(" (the nearest allocation below has {bytes} bytes at {base:#x})")
         }

@@ -166,7 +166,6 @@ fn classify(fault: &Fault) -> Option<(Tool, &'static str)> {
         Fault::DivergentBarrier { .. } => (Tool::Synccheck, "divergent barrier"),
         Fault::WarpSyncNeverCompleted { .. } => (Tool::Synccheck, "lanes never arrive"),
         Fault::NotInMask { .. } => (Tool::Synccheck, "wrong member mask"),
-        Fault::Deadlock(_) => (Tool::Synccheck, "deadlock"),
         Fault::StepLimit(_) => return None,
     })
 }

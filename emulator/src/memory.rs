@@ -21,7 +21,9 @@ pub(crate) mod window {
     pub const LENGTH: u64 = 0x0100_0000_0000;
     /// Addresses of functions, for calls through pointers.
     pub const FUNCTIONS: u64 = 0x0400_0000_0000;
-    /// First address of global memory.
+    /// First address of constant memory.
+    pub const CONST: u64 = 0x0500_0000_0000;
+    /// First address of global memory, which reaches to the end.
     pub const GLOBAL: u64 = 0x7f00_0000_0000;
 }
 
@@ -37,11 +39,14 @@ const DEFAULT_LIMIT: usize = 64 << 30;
 pub struct Memory {
     /// Live allocations in ascending order of address.
     allocations: Vec<Allocation>,
-    /// First address and length of those that were freed, in ascending order of address.
-    freed: Vec<(u64, u64)>,
+    /// Where the next allocation goes.
     next: u64,
+    /// Where the next constant variable goes.
+    next_constant: u64,
     in_use: usize,
     limit: usize,
+    /// First address and length of those that were freed, in ascending order of address.
+    freed: Vec<(u64, u64)>,
 }
 
 #[derive(Debug)]
@@ -79,10 +84,11 @@ impl Memory {
     pub fn with_limit(limit: usize) -> Self {
         Self {
             allocations: Vec::new(),
-            freed: Vec::new(),
             next: window::GLOBAL,
+            next_constant: window::CONST,
             in_use: 0,
             limit,
+            freed: Vec::new(),
         }
     }
 
@@ -92,6 +98,24 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::Exhausted`] when the limit or the host's memory does not suffice.
     pub fn allocate(&mut self, bytes: usize) -> Result<u64, MemoryError> {
+        let words = self.words(bytes)?;
+        Ok(self.place(bytes, ALIGNMENT, false, words))
+    }
+
+    /// Allocates a module's variable, in constant memory or in global.
+    pub(crate) fn allocate_variable(
+        &mut self,
+        bytes: u64,
+        align: u64,
+        constant: bool,
+    ) -> Result<u64, MemoryError> {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let words = self.words(bytes)?;
+        Ok(self.place(bytes, align.max(ALIGNMENT), constant, words))
+    }
+
+    /// The host's memory for an allocation.
+    fn words(&self, bytes: usize) -> Result<Box<[AtomicU64]>, MemoryError> {
         let exhausted = MemoryError::Exhausted {
             bytes,
             in_use: self.in_use,
@@ -100,19 +124,31 @@ impl Memory {
         if bytes > self.limit - self.in_use {
             return Err(exhausted);
         }
-        let words = zeroed(bytes.div_ceil(8)).ok_or(exhausted)?;
-        let base = self.next;
-        // Fresh addresses for every allocation: a stale pointer never hits a newer buffer.
-        self.next += (bytes as u64).next_multiple_of(ALIGNMENT) + GUARD.next_multiple_of(ALIGNMENT);
+        zeroed(bytes.div_ceil(8)).ok_or(exhausted)
+    }
+
+    /// Gives an allocation its address: fresh ones every time, so that a stale pointer never hits a newer buffer.
+    fn place(&mut self, bytes: usize, align: u64, constant: bool, words: Box<[AtomicU64]>) -> u64 {
+        let next = if constant {
+            &mut self.next_constant
+        } else {
+            &mut self.next
+        };
+        let base = next.next_multiple_of(align);
+        *next = (base + bytes as u64).next_multiple_of(ALIGNMENT) + GUARD;
         self.in_use += bytes;
-        self.allocations.push(Allocation {
+        let index = self
+            .allocations
+            .partition_point(|allocation| allocation.base < base);
+        let allocation = Allocation {
             base,
             bytes,
-            read_only: false,
+            read_only: constant,
             words,
             written: Vec::new(),
-        });
-        Ok(base)
+        };
+        self.allocations.insert(index, allocation);
+        base
     }
 
     /// Frees an allocation by its first address.
@@ -147,7 +183,7 @@ impl Memory {
         let mut offset = address - region.base;
         let mut rest = bytes;
         while !rest.is_empty() {
-            if offset % 8 == 0
+            if offset.is_multiple_of(8)
                 && let Some((word, tail)) = rest.split_first_chunk::<8>()
             {
                 region.store::<u64>(offset, u64::from_le_bytes(*word));
@@ -169,7 +205,7 @@ impl Memory {
         let mut offset = address - region.base;
         let mut rest = bytes;
         while !rest.is_empty() {
-            if offset % 8 == 0 && rest.len() >= 8 {
+            if offset.is_multiple_of(8) && rest.len() >= 8 {
                 let (word, tail) = rest.split_at_mut(8);
                 word.copy_from_slice(&region.load::<u64>(offset).to_le_bytes());
                 (offset, rest) = (offset + 8, tail);
@@ -247,16 +283,6 @@ impl Memory {
         self.allocations
             .iter()
             .map(|allocation| (allocation.base, allocation.bytes))
-    }
-
-    /// Marks an allocation as read-only for kernels: `.const` variables.
-    pub(crate) fn protect(&mut self, address: u64) {
-        if let Ok(index) = self
-            .allocations
-            .binary_search_by_key(&address, |allocation| allocation.base)
-        {
-            self.allocations[index].read_only = true;
-        }
     }
 
     fn range(&self, address: u64, bytes: usize) -> Result<Region<'_>, MemoryError> {
@@ -375,7 +401,7 @@ impl<'m> Region<'m> {
     #[inline(always)]
     fn pointer<T: Width>(&self, offset: u64) -> *mut u8 {
         assert!(
-            self.holds(offset, T::BYTES) && offset % T::BYTES == 0,
+            self.holds(offset, T::BYTES) && offset.is_multiple_of(T::BYTES),
             "accesses are checked before they are made"
         );
         self.words
@@ -456,6 +482,48 @@ mod tests {
         );
         assert!(memory.read(address, &mut [0]).is_err());
         assert!(memory.allocate(100).is_ok());
+    }
+
+    #[test]
+    fn it_knows_what_the_host_has_written() {
+        let mut memory = Memory::new();
+        let one = memory.allocate(100).unwrap();
+        let other = memory.allocate(100).unwrap();
+        let written = |memory: &Memory| memory.written().collect::<Vec<_>>();
+        assert_eq!(written(&memory), []);
+        memory.write(one + 40, &[1; 8]).unwrap();
+        memory.write(one + 20, &[1; 8]).unwrap();
+        memory.write(other, &[1; 100]).unwrap();
+        let expected = [
+            (one + 20, one + 28),
+            (one + 40, one + 48),
+            (other, other + 100),
+        ];
+        assert_eq!(written(&memory), expected);
+        // What touches the new range on either side becomes one with it.
+        memory.write(one + 28, &[1; 12]).unwrap();
+        assert_eq!(written(&memory)[0], (one + 20, one + 48));
+        memory.put(one, &[1; 4]).unwrap();
+        memory.write(one, &[]).unwrap();
+        assert_eq!(written(&memory).len(), 2);
+        memory.free(other).unwrap();
+        assert_eq!(written(&memory), [(one + 20, one + 48)]);
+    }
+
+    #[test]
+    fn it_remembers_what_was_freed() {
+        let mut memory = Memory::new();
+        let addresses: Vec<u64> = (0..3).map(|_| memory.allocate(60).unwrap()).collect();
+        memory.free(addresses[2]).unwrap();
+        memory.free(addresses[0]).unwrap();
+        assert_eq!(memory.freed(addresses[0] + 59), Some((addresses[0], 60)));
+        assert_eq!(memory.freed(addresses[0] + 60), None);
+        assert_eq!(memory.freed(addresses[1]), None);
+        assert_eq!(memory.freed(addresses[2]), Some((addresses[2], 60)));
+        assert_eq!(
+            memory.allocations().collect::<Vec<_>>(),
+            [(addresses[1], 60)]
+        );
     }
 
     #[test]

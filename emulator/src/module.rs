@@ -11,7 +11,7 @@ use crate::observer::Observer;
 use crate::parser;
 use crate::program;
 use crate::simt;
-use crate::syntax::{Function, InitialValue, Location, ModuleSyntax, Variable};
+use crate::syntax::{Function, Initial, InitialValue, Location, ModuleSyntax, Variable};
 use crate::types::Space;
 
 /// The most threads of a block, on every GPU so far.
@@ -62,13 +62,20 @@ impl Module {
                 );
             }
         }
-        let addresses = self
+        let mut addresses = HashMap::new();
+        for variable in self
             .syntax
             .variables
             .iter()
             .filter(|variable| !variable.external)
-            .map(|variable| (variable.name.clone(), 0))
-            .collect();
+        {
+            if addresses.insert(variable.name.clone(), 0).is_some() {
+                return lower::error(
+                    variable.line,
+                    format!("the variable `{}` is defined twice", variable.name),
+                );
+            }
+        }
         let environment = Environment {
             module: &self.syntax,
             addresses: &addresses,
@@ -196,45 +203,18 @@ impl Program {
             })
             .collect();
         for variable in &stored {
-            let address = memory.allocate(variable.bytes as usize)?;
-            if addresses.insert(variable.name.clone(), address).is_some() {
-                let error = lower::error::<()>(
-                    variable.line,
-                    format!("the variable `{}` is defined twice", variable.name),
-                );
-                return Err(error
-                    .map_err(|error| with_text(error, &module.source))
-                    .unwrap_err()
-                    .into());
-            }
+            let constant = variable.space == Space::Const;
+            let address = memory.allocate_variable(variable.bytes, variable.align, constant)?;
+            addresses.insert(variable.name.clone(), address);
         }
         for variable in stored {
             let base = addresses[&variable.name];
             // PTX ISA §5.4.4: without an initialiser they begin as zeros.
             memory.mark_written(base, variable.bytes as usize);
             for initial in &variable.initial {
-                let bits = match &initial.value {
-                    InitialValue::Bits(bits) => *bits,
-                    InitialValue::Symbol { name, offset } => match addresses.get(name) {
-                        Some(address) => address.wrapping_add_signed(*offset),
-                        None => {
-                            let error = lower::unsupported::<()>(
-                                initial.line,
-                                format!(
-                                    "the initialiser needs the address of `{name}`, which is no variable of this module"
-                                ),
-                            );
-                            return Err(error
-                                .map_err(|error| with_text(error, &module.source))
-                                .unwrap_err()
-                                .into());
-                        }
-                    },
-                };
+                let bits = initial_bits(&module.syntax, &addresses, initial)
+                    .map_err(|error| with_text(error, &module.source))?;
                 memory.write(base + initial.offset, &bits.to_le_bytes()[..initial.bytes])?;
-            }
-            if variable.space == Space::Const {
-                memory.protect(base);
             }
         }
         Ok(Self {
@@ -320,6 +300,34 @@ impl Program {
         });
         kernels.insert(name.to_owned(), Arc::clone(&kernel));
         Ok(kernel)
+    }
+}
+
+/// The value of one piece of an initialiser.
+fn initial_bits(
+    module: &ModuleSyntax,
+    addresses: &HashMap<String, u64>,
+    initial: &Initial,
+) -> Result<u64, PtxError> {
+    let (name, offset, mask) = match &initial.value {
+        InitialValue::Bits(bits) => return Ok(*bits),
+        InitialValue::Symbol { name, offset, mask } => (name, *offset, *mask),
+    };
+    let address = addresses
+        .get(name)
+        .copied()
+        .or_else(|| lower::function_address(module, name));
+    match address {
+        Some(address) => {
+            let shift = mask.trailing_zeros().min(63);
+            Ok((address.wrapping_add_signed(offset) & mask) >> shift)
+        }
+        None => lower::unsupported(
+            initial.line,
+            format!(
+                "the initialiser needs the address of `{name}`, which this module does not define"
+            ),
+        ),
     }
 }
 

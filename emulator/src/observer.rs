@@ -35,9 +35,9 @@ pub struct BranchEvent {
     pub warp: u32,
     /// The PTX line, counted from 1.
     pub line: u32,
-    /// The lanes that jump.
+    /// The lanes that jump; of a branch through a table, those that go where the first lane goes.
     pub taken: u32,
-    /// The lanes that go on with the next instruction.
+    /// The other lanes: they go on with the next instruction, or elsewhere.
     pub not_taken: u32,
 }
 
@@ -50,6 +50,17 @@ pub enum AccessKind {
     Store,
     /// Reads and writes in one.
     Atomic,
+}
+
+impl AccessKind {
+    /// The name for messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Store => "store",
+            Self::Atomic => "atomic",
+        }
+    }
 }
 
 /// How an access is ordered against those of other threads (PTX ISA §8 "Memory Consistency Model").

@@ -1,5 +1,7 @@
 //! A compiled kernel: flat instructions whose operands are row numbers and whose branches are instruction numbers.
 
+use std::collections::HashMap;
+
 use crate::alu::Execute;
 use crate::observer::AccessOrder;
 use crate::registers::Rows;
@@ -14,16 +16,11 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 pub(crate) struct Program {
     /// The entry first.
     pub functions: Vec<Code>,
+    /// Numbers of functions by their addresses.
+    pub by_address: HashMap<u64, u32>,
     pub static_shared_bytes: u32,
     /// Offset of `extern .shared` arrays: behind the static ones.
     pub dynamic_shared_offset: u32,
-}
-
-impl Program {
-    /// The PTX line of an instruction.
-    pub fn line(&self, function: u32, pc: u32) -> u32 {
-        self.functions[function as usize].lines[pc as usize]
-    }
 }
 
 /// One function.
@@ -134,8 +131,7 @@ pub(crate) enum Op {
     },
     Fence,
     Clock {
-        d: u32,
-        wide: bool,
+        d: Row,
         clock: Clock,
     },
     /// `mov.b64 d, {a, b}`
@@ -163,6 +159,8 @@ pub(crate) enum Op {
         a: Row,
         window: (u64, u64),
     },
+    /// `nanosleep`: lets others go first.
+    Pause,
     /// Counts as executed and does nothing: prefetches, hints.
     Nothing,
 }
@@ -174,12 +172,23 @@ pub(crate) enum Row {
     Wide(u32),
 }
 
+impl Row {
+    /// The row of a register or value of this type.
+    pub fn of(ty: Scalar, row: u32) -> Self {
+        if ty.bytes() == 8 {
+            Self::Wide(row)
+        } else {
+            Self::Narrow(row)
+        }
+    }
+}
+
 /// Which memory an access goes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Where {
     Generic,
-    /// Global and constant memory.
     Global,
+    Const,
     Shared,
     Local,
     /// The launch's parameters.
@@ -209,12 +218,20 @@ pub(crate) struct Access {
     pub order: AccessOrder,
 }
 
+impl Access {
+    /// Whether a load may wait for what others write.
+    pub fn observes(&self) -> bool {
+        self.order != AccessOrder::Weak
+    }
+}
+
 impl Where {
     /// The state space for messages.
     pub fn space(self) -> Space {
         match self {
             Self::Generic => Space::Generic,
             Self::Global => Space::Global,
+            Self::Const => Space::Const,
             Self::Shared => Space::Shared,
             Self::Local => Space::Local,
             Self::EntryParameter | Self::FrameParameter => Space::Param,

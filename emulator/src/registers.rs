@@ -4,6 +4,8 @@
 //! bit per lane. A value narrower than its row is extended as its type says, and read back truncated. Constants and special registers are rows too, filled when the frame
 //! is made, so that every operand of an instruction is the number of a row.
 
+use crate::program::{Address, Row};
+
 /// Lanes of a warp.
 pub const LANES: usize = 32;
 /// All lanes.
@@ -18,6 +20,40 @@ pub(crate) struct Registers {
     pub predicates: Vec<u32>,
     /// The carry flag of `add.cc` and its kin, a bit per lane.
     pub carry: u32,
+}
+
+impl Registers {
+    /// What a lane of a row of either file holds.
+    #[inline(always)]
+    pub fn get(&self, row: Row, lane: usize) -> u64 {
+        match row {
+            Row::Narrow(row) => u64::from(self.narrow[row as usize][lane]),
+            Row::Wide(row) => self.wide[row as usize][lane],
+        }
+    }
+
+    /// A predicate as a source: `number << 1 | negated`.
+    #[inline(always)]
+    pub fn predicate(&self, code: u32) -> u32 {
+        let bits = self.predicates[(code >> 1) as usize];
+        if code & 1 == 1 { !bits } else { bits }
+    }
+
+    /// The address that an operand names.
+    #[inline(always)]
+    pub fn address(&self, address: &Address, lane: usize) -> u64 {
+        self.get(address.base, lane)
+            .wrapping_add_signed(address.offset)
+    }
+
+    /// Sets it, to the low half of the value in the narrow file.
+    #[inline(always)]
+    pub fn put(&mut self, row: Row, lane: usize, value: u64) {
+        match row {
+            Row::Narrow(row) => self.narrow[row as usize][lane] = value as u32,
+            Row::Wide(row) => self.wide[row as usize][lane] = value,
+        }
+    }
 }
 
 /// What a lane of a row holds.
@@ -209,8 +245,8 @@ pub(crate) fn test2<A: Lane, B: Lane>(
     let a = &A::Slot::rows(registers)[rows.a as usize];
     let b = &B::Slot::rows(registers)[rows.b as usize];
     let mut bits = 0;
-    for lane in 0..LANES {
-        bits |= u32::from(f(A::from_slot(a[lane]), B::from_slot(b[lane]))) << lane;
+    for (lane, (&a, &b)) in a.iter().zip(b).enumerate() {
+        bits |= u32::from(f(A::from_slot(a), B::from_slot(b))) << lane;
     }
     bits
 }
@@ -220,8 +256,8 @@ pub(crate) fn test2<A: Lane, B: Lane>(
 pub(crate) fn test1<A: Lane>(registers: &Registers, row: u32, f: impl Fn(A) -> bool) -> u32 {
     let a = &A::Slot::rows(registers)[row as usize];
     let mut bits = 0;
-    for lane in 0..LANES {
-        bits |= u32::from(f(A::from_slot(a[lane]))) << lane;
+    for (lane, &a) in a.iter().enumerate() {
+        bits |= u32::from(f(A::from_slot(a))) << lane;
     }
     bits
 }

@@ -17,6 +17,24 @@ pub(crate) struct ModuleSyntax {
     pub aliases: Vec<(String, String)>,
 }
 
+impl ModuleSyntax {
+    /// The function that a name stands for.
+    pub fn resolve_alias<'a>(&'a self, name: &'a str) -> &'a str {
+        self.aliases
+            .iter()
+            .find(|(alias, _)| alias == name)
+            .map_or(name, |(_, target)| target)
+    }
+
+    /// The device function of this name, unless it is only declared.
+    pub fn function_with_body(&self, name: &str) -> Option<&Function> {
+        let name = self.resolve_alias(name);
+        self.functions
+            .iter()
+            .find(|function| function.name == name && !function.is_entry && function.body.is_some())
+    }
+}
+
 /// A variable outside registers: `.shared .align 4 .b8 tile[2048]`.
 #[derive(Debug, Clone)]
 pub(crate) struct Variable {
@@ -45,10 +63,15 @@ pub(crate) struct Initial {
 #[derive(Debug, Clone)]
 pub(crate) enum InitialValue {
     Bits(u64),
-    Symbol { name: String, offset: i64 },
+    /// Of that address, the bits under the mask, moved to the lowest place: `0xFF00(symbol)`.
+    Symbol {
+        name: String,
+        offset: i64,
+        mask: u64,
+    },
 }
 
-/// A parameter of an entry or function: a `.param` variable, or a register in the oldest form of functions.
+/// A parameter of an entry or function.
 #[derive(Debug, Clone)]
 pub(crate) struct Parameter {
     pub name: String,
@@ -69,6 +92,8 @@ pub(crate) struct Function {
     pub required_block: Option<[u32; 3]>,
     /// From `.maxntid`: the most threads of a block.
     pub max_threads: Option<u64>,
+    /// Why the emulator cannot run it, however right it may be: the line and what is missing.
+    pub unsupported: Option<(u32, String)>,
     /// `None` for a declaration.
     pub body: Option<Vec<Statement>>,
 }
@@ -115,7 +140,7 @@ pub(crate) struct Location {
 #[derive(Debug)]
 pub(crate) enum RegisterNames {
     One(String),
-    Numbered { prefix: String, count: u32 },
+    Numbered { prefix: String, count: u64 },
 }
 
 #[derive(Debug)]

@@ -19,6 +19,17 @@ const SOURCES: [&str; 6] = [
     "cuda_std/macros/src",
 ];
 
+/// What the PTX of the exhibits is made from.
+const EXHIBIT_SOURCES: [&str; 7] = [
+    "kernels/exhibits/Cargo.toml",
+    "kernels/exhibits/src",
+    "kernels/src/prelude.rs",
+    "cuda_std/Cargo.toml",
+    "cuda_std/src",
+    "cuda_std/macros/Cargo.toml",
+    "cuda_std/macros/src",
+];
+
 /// The header of a generated PTX file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
@@ -68,8 +79,20 @@ impl fmt::Display for Header {
 /// A source cannot be read; the error names it. `repository` need not be a checkout at all when the program runs on a
 /// machine where it was not built, which is [`io::ErrorKind::NotFound`].
 pub fn hash_sources(repository: &Path) -> io::Result<String> {
+    hash(repository, &SOURCES)
+}
+
+/// As [`hash_sources`], for the exhibits.
+///
+/// # Errors
+/// As [`hash_sources`].
+pub fn hash_exhibits(repository: &Path) -> io::Result<String> {
+    hash(repository, &EXHIBIT_SOURCES)
+}
+
+fn hash(repository: &Path, sources: &[&str]) -> io::Result<String> {
     let mut files = Vec::new();
-    for source in SOURCES {
+    for source in sources {
         let path = repository.join(source);
         if path.is_dir() {
             rust_files(&path, &mut files)?;

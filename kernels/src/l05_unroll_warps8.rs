@@ -36,7 +36,8 @@
 //! ## Observe
 //! In the PTX: `ld.volatile.global.b32` and `st.volatile.global.b32`, six times over, without a branch or a barrier
 //! between. In a run: fewer instructions than `unroll8`, but on a recent GPU not less time, since each volatile access
-//! goes all the way to global memory. The race checker names the two lanes that meet.
+//! goes all the way to global memory. `warpfold check unroll_warps8` names the lanes that meet, two by two, and with
+//! `--schedules 50` finds orders of execution whose sums differ.
 //!
 //! ## Break it
 //! Read and write `*mine` plainly instead of by `read_volatile` and `write_volatile`, and compare the PTX: five of the

@@ -27,12 +27,12 @@
 //! loads and 160 stores, where step 5 has 384 and 192: 8B + 2(B − 64) + 224 loads, 2B + 97 stores.
 //!
 //! ## Observe
-//! In the PTX: `bar.warp.sync -1` between plain `st.global.b32` and `ld.global.b32`. In a run: no finding of the
-//! race checker.
+//! In the PTX: `bar.warp.sync -1` between plain `st.global.b32` and `ld.global.b32`. In a run:
+//! `warpfold check unroll_warps8_sync --schedules 200` finds nothing.
 //!
 //! ## Break it
-//! Remove the second of the two barriers. The race checker finds lane 0 reading element 16 in one step and lane 16
-//! writing it in the next, with nothing to order them.
+//! Remove the second of the two barriers. `warpfold check unroll_warps8_sync` finds lane 0 reading element 16 in one step
+//! and lane 16 writing it in the next, with nothing to order them.
 //!
 //! ## Source
 //! Yuan Lin, Vinod Grover, *Using CUDA Warp-Level Primitives* (NVIDIA, 2018).

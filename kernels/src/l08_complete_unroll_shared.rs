@@ -31,8 +31,8 @@
 //! `st.shared.b32`. In a run: less time, where steps 5 to 7 gained little but fewer instructions.
 //!
 //! ## Break it
-//! Remove the `sync_threads()` after the first store. The race checker names the element that one warp reads
-//! before another has written it.
+//! Remove the `sync_threads()` after the first store. `warpfold check complete_unroll_shared` names the element that
+//! one warp reads before another has written it.
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), whose kernels all work in shared memory; Cheng,

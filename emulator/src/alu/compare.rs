@@ -1,7 +1,8 @@
 //! Comparison and selection (PTX ISA §9.7.6 "Comparison and Selection Instructions").
 
+use core::num::FpCategory;
+
 use super::float::Flushed;
-use super::logic::predicate;
 use super::{Alu, Arg, Execute, Form, by_type};
 use crate::registers::{Lane, Registers, Rows, blend, each_lane, map3, test1, test2};
 use crate::types::Scalar;
@@ -16,7 +17,10 @@ macro_rules! comparisons {
         struct $name;
         impl Comparison for $name {
             #[inline(always)]
-            #[allow(clippy::neg_cmp_op_on_partial_ord, clippy::eq_op, reason = "unordered comparisons are the negated ordered ones")]
+            #[allow(
+                clippy::neg_cmp_op_on_partial_ord, clippy::eq_op, clippy::double_comparisons,
+                reason = "an ordered comparison does not hold for NaN, an unordered one does"
+            )]
             fn holds<T: PartialOrd>($a: T, $b: T) -> bool { $test }
         }
     )*};
@@ -49,9 +53,9 @@ const FLOAT_RESULT: u32 = 4;
 
 fn combine(r: &Registers, o: &Rows, extra: u32, bits: u32) -> u32 {
     match extra >> COMBINE_SHIFT & 3 {
-        AND => bits & predicate(r, o.c),
-        OR => bits | predicate(r, o.c),
-        XOR => bits ^ predicate(r, o.c),
+        AND => bits & r.predicate(o.c),
+        OR => bits | r.predicate(o.c),
+        XOR => bits ^ r.predicate(o.c),
         _ => bits,
     }
 }
@@ -119,6 +123,15 @@ fn slct_float<T: Lane>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     );
 }
 
+fn slct_flushed<T: Lane>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map3(
+        r,
+        o,
+        mask,
+        |a: T, b: T, c: Flushed| if c >= Flushed::ZERO { a } else { b },
+    );
+}
+
 fn testp(r: &mut Registers, o: &Rows, bits: u32, mask: u32) {
     let d = &mut r.predicates[o.d as usize];
     *d = blend(*d, bits, mask);
@@ -145,20 +158,20 @@ test_property! {
     infinite, "infinite", |a| a.into().is_infinite();
     number, "number", |a| !a.into().is_nan();
     not_a_number, "notanumber", |a| a.into().is_nan();
-    normal, "normal", |a| a.class() == core::num::FpCategory::Normal;
-    subnormal, "subnormal", |a| a.class() == core::num::FpCategory::Subnormal;
+    normal, "normal", |a| matches!(a.class(), FpCategory::Normal | FpCategory::Zero);
+    subnormal, "subnormal", |a| a.class() == FpCategory::Subnormal;
 }
 /// Classification in the value's own width: a subnormal f32 is a normal f64.
 trait Classify: Copy {
-    fn class(self) -> core::num::FpCategory;
+    fn class(self) -> FpCategory;
 }
 impl Classify for f32 {
-    fn class(self) -> core::num::FpCategory {
+    fn class(self) -> FpCategory {
         self.classify()
     }
 }
 impl Classify for f64 {
-    fn class(self) -> core::num::FpCategory {
+    fn class(self) -> FpCategory {
         self.classify()
     }
 }
@@ -230,6 +243,9 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
             let execute: Execute = match chooser {
                 Scalar::S32 => {
                     by_type!(ty, slct: B16, U16, S16, B32, U32, S32, F32, B64, U64, S64, F64)
+                }
+                Scalar::F32 if form.has("ftz") => {
+                    by_type!(ty, slct_flushed: B16, U16, S16, B32, U32, S32, F32, B64, U64, S64, F64)
                 }
                 Scalar::F32 => {
                     by_type!(ty, slct_float: B16, U16, S16, B32, U32, S32, F32, B64, U64, S64, F64)

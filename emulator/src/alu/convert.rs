@@ -3,7 +3,7 @@
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float as _, FloatConvert as _, Round};
 
-use super::float::flush;
+use super::float::{canonical, flush};
 use super::integer::Integer;
 use super::{Alu, Arg, Execute, Form};
 use crate::registers::{Lane, Registers, Rows, map1};
@@ -60,12 +60,16 @@ fn low_part<D: Integer>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
 
 /// Host floats as conversions need them.
 trait Real: Lane {
+    const IS_DOUBLE: bool;
     fn to_f64(self) -> f64;
     fn from_i128(value: i128, round: Round) -> Self;
     fn from_f64(value: f64, round: Round) -> Self;
     fn flushed(self) -> Self;
+    /// What every operation inside one precision makes of NaN.
+    fn canonical(self) -> Self;
 }
 impl Real for f32 {
+    const IS_DOUBLE: bool = false;
     fn to_f64(self) -> f64 {
         f64::from(self)
     }
@@ -73,10 +77,7 @@ impl Real for f32 {
         f32::from_bits(Single::from_i128_r(value, round).value.to_bits() as u32)
     }
     fn from_f64(value: f64, round: Round) -> Self {
-        if value.is_nan() {
-            return f32::from_bits(0x7fff_ffff);
-        }
-        if round == Round::NearestTiesToEven {
+        if round == Round::NearestTiesToEven || value.is_nan() {
             return value as f32;
         }
         let mut exact = true;
@@ -88,8 +89,12 @@ impl Real for f32 {
     fn flushed(self) -> Self {
         flush(self)
     }
+    fn canonical(self) -> Self {
+        canonical(self)
+    }
 }
 impl Real for f64 {
+    const IS_DOUBLE: bool = true;
     fn to_f64(self) -> f64 {
         self
     }
@@ -100,6 +105,9 @@ impl Real for f64 {
         value
     }
     fn flushed(self) -> Self {
+        self
+    }
+    fn canonical(self) -> Self {
         self
     }
 }
@@ -116,15 +124,20 @@ fn to_real<A: Integer, D: Real>(r: &mut Registers, o: &Rows, flags: u32, mask: u
     });
 }
 
-/// Float to integer: rounds, then saturates; NaN gives 0.
+/// Float to integer: rounds, then saturates.
 fn to_integer<A: Real, D: Integer>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map1(r, o, mask, |a: A| {
         let a = if flags & FLUSH != 0 { a.flushed() } else { a };
-        saturated::<D>(a.to_f64(), round_of(flags))
+        saturated::<D>(a.to_f64(), round_of(flags), !A::IS_DOUBLE)
     });
 }
-/// The integer next to a value, or the limit of the type that it lies beyond.
-pub(super) fn saturated<D: Integer>(value: f64, round: Round) -> D {
+/// The integer next to a value, or the limit of the type that it lies beyond. NaN from at most 32 bits to at most 32 bits gives 0,
+/// else the highest bit alone.
+pub(super) fn saturated<D: Integer>(value: f64, round: Round, is_narrow: bool) -> D {
+    if value.is_nan() {
+        let is_narrow = is_narrow && D::BITS < 64;
+        return D::from_bits(if is_narrow { 0 } else { 1 << (D::BITS - 1) });
+    }
     let (least, most) = limits::<D>();
     // `as` saturates at the limits of i128, which lie outside those of every PTX type.
     D::from_bits((integral(value, round) as i128).clamp(least, most) as u64)
@@ -141,7 +154,10 @@ fn real_to_real<A: Real, D: Real>(r: &mut Registers, o: &Rows, flags: u32, mask:
         if flags & SATURATE != 0 {
             value = clamp01(value);
         }
-        let value = D::from_f64(value, round_of(flags));
+        let mut value = D::from_f64(value, round_of(flags));
+        if A::IS_DOUBLE == D::IS_DOUBLE {
+            value = value.canonical();
+        }
         if flags & FLUSH != 0 {
             value.flushed()
         } else {
@@ -236,7 +252,7 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
         if from.is_float() {
             return None;
         }
-        let flags = from.bytes() as u32 * 8 | if from.is_signed() { SIGNED } else { 0 };
+        let flags = (from.bytes() as u32 * 8) | if from.is_signed() { SIGNED } else { 0 };
         let execute: Execute = with_integer!(to, D => low_part::<D> as Execute);
         return Some(Alu {
             execute,
@@ -252,9 +268,9 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
     };
     let integral_round = round(["rni", "rzi", "rmi", "rpi"]);
     let rounding = integral_round.or(round(["rn", "rz", "rm", "rp"]));
-    let flags = u32::from(form.has("sat")) * SATURATE
-        | u32::from(form.has("ftz")) * FLUSH
-        | rounding.unwrap_or(0) << ROUND_SHIFT
+    let flags = (u32::from(form.has("sat")) * SATURATE)
+        | (u32::from(form.has("ftz")) * FLUSH)
+        | (rounding.unwrap_or(0) << ROUND_SHIFT)
         | if integral_round.is_some() {
             INTEGRAL
         } else {

@@ -12,12 +12,35 @@ use crate::types::Scalar;
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 pub(super) struct Flushed(f32);
 
+/// The NaN that GPUs produce for any other in single precision. On bits, since compilers may take one NaN for another.
+#[inline(always)]
+pub(crate) fn canonical(value: f32) -> f32 {
+    let bits = value.to_bits();
+    let is_nan = bits & 0x7fff_ffff > 0x7f80_0000;
+    f32::from_bits(if is_nan { 0x7fff_ffff } else { bits })
+}
+
 /// Zero of the same sign for a subnormal value.
-pub(super) fn flush(value: f32) -> f32 {
+pub(crate) fn flush(value: f32) -> f32 {
     if value.is_subnormal() {
         0f32.copysign(value)
     } else {
         value
+    }
+}
+
+impl Flushed {
+    pub const ZERO: Self = Self(0.0);
+
+    /// A rounded result, given as exactly as `f64` holds it too: what is below the least normal value before it is rounded is
+    /// flushed, even where it would round up to that value.
+    #[inline(always)]
+    fn rounded(value: f32, exact: impl Fn() -> f64) -> Self {
+        let least = f32::MIN_POSITIVE;
+        if value.abs() == least && exact().abs() < f64::from(least) {
+            return Self(0f32.copysign(value));
+        }
+        Self(value)
     }
 }
 
@@ -38,6 +61,15 @@ trait Float: Lane {
     type Host: HostFloat;
     fn host(self) -> Self::Host;
     fn of(host: Self::Host) -> Self;
+    fn mul(self, other: Self) -> Self {
+        Self::of(self.host().mul(other.host()).canonical())
+    }
+    fn div(self, other: Self) -> Self {
+        Self::of(self.host().div(other.host()).canonical())
+    }
+    fn fma(self, b: Self, c: Self) -> Self {
+        Self::of(self.host().fma(b.host(), c.host()).canonical())
+    }
 }
 
 /// Host arithmetic. `canonical` turns every NaN of `f32` into the one that GPUs produce.
@@ -145,8 +177,10 @@ macro_rules! host_float {
                         if !nearest.is_normal() {
                             return nearest;
                         }
-                        // The remainder is exact with one rounding, and says on which side of the root `nearest` lies.
-                        let remainder = (-nearest).mul_add(nearest, a);
+                        // The remainder's sign says on which side of the root `nearest` lies. Scaled, small values lose no bit of it.
+                        let scale = <$ty>::powi(2.0, if a < 1.0 { 60 } else { 0 });
+                        let root = nearest * scale;
+                        let remainder = (-root).mul_add(root, a * scale * scale);
                         match round {
                             Round::TowardPositive if remainder > 0.0 => nearest.next_up(),
                             Round::TowardNegative | Round::TowardZero if remainder < 0.0 => {
@@ -160,11 +194,7 @@ macro_rules! host_float {
         }
     };
 }
-host_float!(f32, Single, u32, |value| if value.is_nan() {
-    f32::from_bits(0x7fff_ffff)
-} else {
-    value
-});
+host_float!(f32, Single, u32, canonical);
 host_float!(f64, Double, u64, |value| value);
 
 macro_rules! float {
@@ -181,7 +211,30 @@ macro_rules! float {
 float! {
     f32, f32, |value| value, |host| host;
     f64, f64, |value| value, |host| host;
-    Flushed, f32, |value| value.0, Flushed;
+}
+
+impl Float for Flushed {
+    type Host = f32;
+    #[inline(always)]
+    fn host(self) -> f32 {
+        self.0
+    }
+    #[inline(always)]
+    fn of(host: f32) -> Self {
+        Self(host)
+    }
+    fn mul(self, other: Self) -> Self {
+        let [a, b] = [self.0, other.0].map(f64::from);
+        Self::rounded(canonical(self.0 * other.0), || a * b)
+    }
+    fn div(self, other: Self) -> Self {
+        let [a, b] = [self.0, other.0].map(f64::from);
+        Self::rounded(canonical(self.0 / other.0), || a / b)
+    }
+    fn fma(self, b: Self, c: Self) -> Self {
+        let [x, y, z] = [self.0, b.0, c.0].map(f64::from);
+        Self::rounded(canonical(self.0.mul_add(b.0, c.0)), || x * y + z)
+    }
 }
 
 fn add<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
@@ -195,19 +248,23 @@ fn sub<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     });
 }
 fn mul<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map2(r, o, mask, |a: T, b: T| {
-        T::of(a.host().mul(b.host()).canonical())
-    });
+    map2(r, o, mask, |a: T, b: T| a.mul(b));
 }
 fn div<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| a.div(b));
+}
+/// `div.approx.f32`: a divisor whose reciprocal is subnormal gives zero (PTX ISA §9.7.3.8 `div`).
+fn div_approx<T: Float<Host = f32>>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
-        T::of(a.host().div(b.host()).canonical())
+        let divisor = b.host().abs();
+        if divisor > 2f32.powi(126) && divisor.is_finite() {
+            return T::of(canonical(a.host() * 0f32.copysign(b.host())));
+        }
+        a.div(b)
     });
 }
 fn fma<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map3(r, o, mask, |a: T, b: T, c: T| {
-        T::of(a.host().fma(b.host(), c.host()).canonical())
-    });
+    map3(r, o, mask, |a: T, b: T, c: T| a.fma(b, c));
 }
 fn sqrt<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map1(r, o, mask, |a: T| T::of(a.host().sqrt().canonical()));
@@ -222,11 +279,28 @@ fn rsqrt<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
         T::of(T::Host::one().div(a.host().sqrt()).canonical())
     });
 }
+/// `rcp` and `rsqrt` with `.approx.ftz.f64`: the starts of an iteration, whose low word is zero.
+fn rcp_start(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map1(r, o, mask, |a: f64| high_word(1.0 / flush_f64(a)));
+}
+fn rsqrt_start(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map1(r, o, mask, |a: f64| high_word(1.0 / flush_f64(a).sqrt()));
+}
+fn high_word(value: f64) -> f64 {
+    f64::from_bits(flush_f64(value).to_bits() >> 32 << 32)
+}
+fn flush_f64(value: f64) -> f64 {
+    if value.is_subnormal() {
+        0f64.copysign(value)
+    } else {
+        value
+    }
+}
 fn abs<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map1(r, o, mask, |a: T| T::of(a.host().abs()));
+    map1(r, o, mask, |a: T| T::of(a.host().abs().canonical()));
 }
 fn neg<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map1(r, o, mask, |a: T| T::of(a.host().neg()));
+    map1(r, o, mask, |a: T| T::of(a.host().neg().canonical()));
 }
 /// `copysign.f32 d, a, b`: the magnitude of b with the sign of a.
 fn copysign<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
@@ -355,6 +429,23 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
         return None;
     }
     let flush = form.has("ftz");
+    if form.has("approx") && flush && ty == Scalar::F64 {
+        form.only(1, &["approx", "ftz"])?;
+        return match form.opcode {
+            "rcp" => Some(Alu::unary(rcp_start, ty)),
+            "rsqrt" => Some(Alu::unary(rsqrt_start, ty)),
+            _ => None,
+        };
+    }
+    if form.opcode == "div" && form.has("approx") {
+        form.only(1, &["approx", "ftz"])?;
+        let execute: Execute = match (ty, flush) {
+            (Scalar::F32, false) => div_approx::<f32>,
+            (Scalar::F32, true) => div_approx::<Flushed>,
+            _ => return None,
+        };
+        return Some(Alu::binary(execute, ty));
+    }
     let ((fast, slow), sources) = match form.opcode {
         "add" => (pair!(ty, flush, add, add_general), 2),
         "sub" => (pair!(ty, flush, sub, sub_general), 2),
@@ -370,7 +461,7 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
         .iter()
         .position(|round| form.has(round))
         .unwrap_or(0) as u32;
-    let flags = u32::from(form.has("sat")) * SATURATE | round << ROUND_SHIFT;
+    let flags = (u32::from(form.has("sat")) * SATURATE) | (round << ROUND_SHIFT);
     let execute = if flags == 0 { fast } else { slow };
     let mut args = vec![Arg::D(ty)];
     args.extend(std::iter::repeat_n(Arg::S(ty), sources));

@@ -6,7 +6,6 @@ use rustc_apfloat::{Float, FloatConvert, Round};
 
 use super::convert::{saturated, with_integer};
 use super::integer::Integer;
-use super::logic::predicate;
 use super::{Alu, Arg, Execute, Form};
 use crate::registers::{Registers, Rows, blend, map1, map2, map3, test2};
 use crate::types::Scalar;
@@ -179,9 +178,9 @@ fn setp<F: Format>(r: &mut Registers, o: &Rows, extra: u32, mask: u32) {
         relation & relations != 0
     });
     let combine = |bits: u32| match extra >> 16 & 3 {
-        1 => bits & predicate(r, o.c),
-        2 => bits | predicate(r, o.c),
-        3 => bits ^ predicate(r, o.c),
+        1 => bits & r.predicate(o.c),
+        2 => bits | r.predicate(o.c),
+        3 => bits ^ r.predicate(o.c),
         _ => bits,
     };
     let (first, second) = (combine(bits), combine(!bits));
@@ -292,7 +291,11 @@ fn from_integer<A: Integer, F: Format>(r: &mut Registers, o: &Rows, flags: u32, 
 fn to_integer<D: Integer, F: Format>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map1(r, o, mask, |a: u16| {
         let value: Double = read::<F>(a, 0).convert(&mut false).value;
-        saturated::<D>(f64::from_bits(value.to_bits() as u64), round_of(flags))
+        saturated::<D>(
+            f64::from_bits(value.to_bits() as u64),
+            round_of(flags),
+            true,
+        )
     });
 }
 

@@ -48,7 +48,7 @@ macro_rules! integer {
             #[inline(always)]
             fn div(self, other: Self) -> Self { if other == 0 { !0 } else { self.wrapping_div(other) } }
             #[inline(always)]
-            fn rem(self, other: Self) -> Self { if other == 0 { self } else { self.wrapping_rem(other) } }
+            fn rem(self, other: Self) -> Self { if other == 0 { !0 } else { self.wrapping_rem(other) } }
             #[inline(always)]
             fn abs(self) -> Self { let abs: fn($ty) -> $ty = $abs; abs(self) }
             #[inline(always)]
@@ -116,11 +116,22 @@ fn mad_wide<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
         T::add_wide(a.mul_wide(b), c)
     });
 }
+fn mad_hi_sat(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map3(r, o, mask, |a: i32, b: i32, c: i32| {
+        a.mul_hi(b).saturating_add(c)
+    });
+}
 fn mul24_lo<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| low24(a).mul(low24(b)));
 }
 fn mad24_lo<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map3(r, o, mask, |a: T, b: T, c: T| low24(a).mul(low24(b)).add(c));
+}
+/// Bits 16 to 47 of the 48-bit product.
+fn mul24_hi<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        T::from_bits(((low24(a).to_i128() * low24(b).to_i128()) >> 16) as u64)
+    });
 }
 /// The low 24 bits, sign- or zero-extended.
 #[inline(always)]
@@ -189,9 +200,19 @@ fn low_bits(length: u32) -> u64 {
     }
 }
 
+/// A field's position or length: eight bits. What is more the 32-bit forms of GPUs drop, and the 64-bit ones take for large.
+#[inline(always)]
+fn field_number<T: Integer>(value: u32) -> u32 {
+    if T::BITS == 32 {
+        value & 0xff
+    } else {
+        value.min(0xff)
+    }
+}
+
 fn bfe<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map3(r, o, mask, |a: T, position: u32, length: u32| {
-        let (position, length) = (position & 0xff, length & 0xff);
+        let (position, length) = (field_number::<T>(position), field_number::<T>(length));
         if length == 0 {
             return T::from_bits(0);
         }
@@ -225,8 +246,8 @@ impl<T: Integer> SignBit for T {
 
 fn bfi<T: Integer>(r: &mut Registers, o: &Rows, length_row: u32, mask: u32) {
     each_lane(mask, |lane| {
-        let position = r.narrow[o.c as usize][lane] & 0xff;
-        let length = r.narrow[length_row as usize][lane] & 0xff;
+        let position = field_number::<T>(r.narrow[o.c as usize][lane]);
+        let length = field_number::<T>(r.narrow[length_row as usize][lane]);
         let a = T::from_slot(<T::Slot as crate::registers::Slot>::rows(r)[o.a as usize][lane])
             .to_bits();
         let b = T::from_slot(<T::Slot as crate::registers::Slot>::rows(r)[o.b as usize][lane])
@@ -239,6 +260,29 @@ fn bfi<T: Integer>(r: &mut Registers, o: &Rows, length_row: u32, mask: u32) {
         let moved = if position >= 64 { 0 } else { a << position };
         let value = T::from_bits((b & !field) | (moved & field));
         <T::Slot as crate::registers::Slot>::rows_mut(r)[o.d as usize][lane] = value.to_slot();
+    });
+}
+
+/// `length` bits from `position` on; flag: amounts wrap at 32 instead of clamping there.
+fn bmsk(r: &mut Registers, o: &Rows, wraps: u32, mask: u32) {
+    map2(r, o, mask, |position: u32, length: u32| {
+        let [position, length] = [position, length].map(|amount| match wraps {
+            0 => amount.min(32),
+            _ => amount & 31,
+        });
+        (low_bits(length) << position) as u32
+    });
+}
+/// The low bits of a value, extended with their sign or with zeros; flags: the amount wraps at 32, signed.
+fn szext(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+    map2(r, o, mask, |a: u32, bits: u32| {
+        let bits = match flags & 1 {
+            0 => bits.min(32),
+            _ => bits & 31,
+        };
+        let kept = u64::from(a) & low_bits(bits);
+        let sign = flags & 2 != 0 && bits != 0 && kept >> (bits - 1) & 1 == 1;
+        (if sign { kept | !low_bits(bits) } else { kept }) as u32
     });
 }
 
@@ -308,6 +352,10 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
             form.only(1, &[])?;
             Alu::binary(by_type!(ty, sub: U16, S16, U32, S32, U64, S64), ty)
         }
+        "mad" if form.has("sat") && ty == Scalar::S32 => {
+            form.only(1, &["hi", "sat"])?;
+            form.has("hi").then(|| Alu::ternary(mad_hi_sat, ty))?
+        }
         "mul" | "mad" | "mul24" | "mad24" => {
             let [part] = form.flags[..] else { return None };
             form.only(1, &["lo", "hi", "wide"])?;
@@ -332,6 +380,7 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
                     by_type!(ty, mad_wide: U16, S16, U32, S32),
                     &[D(wide), S(ty), S(ty), S(wide)],
                 ),
+                ("mul24", "hi") => Alu::binary(by_type!(ty, mul24_hi: U32, S32), ty),
                 ("mul24", "lo") => Alu::binary(by_type!(ty, mul24_lo: U32, S32), ty),
                 ("mad24", "lo") => Alu::ternary(by_type!(ty, mad24_lo: U32, S32), ty),
                 _ => return None,
@@ -399,6 +448,18 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
                 by_type!(ty, bfi: B32, B64),
                 &[D(ty), S(ty), S(ty), S(Scalar::U32), S(Scalar::U32)],
             )
+        }
+        "bmsk" | "szext" => {
+            form.only(1, &["wrap", "clamp"])?;
+            let [edge] = form.flags[..] else { return None };
+            let wraps = u32::from(edge == "wrap");
+            let (execute, flags): (Execute, u32) = match (form.opcode, ty) {
+                ("bmsk", Scalar::B32) => (bmsk, wraps),
+                ("szext", Scalar::U32) => (szext, wraps),
+                ("szext", Scalar::S32) => (szext, wraps | 2),
+                _ => return None,
+            };
+            Alu::new(execute, &[D(ty), S(ty), S(Scalar::U32)]).flagged(flags)
         }
         "dp4a" | "dp2a" => {
             form.only(2, &["lo", "hi"])?;

@@ -119,43 +119,34 @@ fn prmt(r: &mut Registers, o: &Rows, mode: u32, mask: u32) {
     });
 }
 
-fn source_predicate(r: &Registers, code: u32) -> u32 {
-    let bits = r.predicates[(code >> 1) as usize];
-    if code & 1 == 1 { !bits } else { bits }
-}
-/// Reads a predicate operand: `number << 1 | negated`.
-pub(super) fn predicate(r: &Registers, code: u32) -> u32 {
-    source_predicate(r, code)
-}
 fn write_predicate(r: &mut Registers, o: &Rows, mask: u32, bits: u32) {
     let old = &mut r.predicates[o.d as usize];
     *old = blend(*old, bits, mask);
 }
 fn and_pred(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    let bits = predicate(r, o.a) & predicate(r, o.b);
+    let bits = r.predicate(o.a) & r.predicate(o.b);
     write_predicate(r, o, mask, bits);
 }
 fn or_pred(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    let bits = predicate(r, o.a) | predicate(r, o.b);
+    let bits = r.predicate(o.a) | r.predicate(o.b);
     write_predicate(r, o, mask, bits);
 }
 fn xor_pred(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    let bits = predicate(r, o.a) ^ predicate(r, o.b);
+    let bits = r.predicate(o.a) ^ r.predicate(o.b);
     write_predicate(r, o, mask, bits);
 }
 fn not_pred(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    let bits = !predicate(r, o.a);
+    let bits = !r.predicate(o.a);
     write_predicate(r, o, mask, bits);
 }
 fn mov_pred(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    let bits = predicate(r, o.a);
+    let bits = r.predicate(o.a);
     write_predicate(r, o, mask, bits);
 }
 
 fn selp<T: Lane>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    let chosen = predicate(r, o.c);
+    let chosen = r.predicate(o.c);
     if mask == FULL {
-        // Two unconditional passes would need a scratch row: choose by lane instead.
         let (a, b) = (row::<T>(r, o.a), row::<T>(r, o.b));
         let d = &mut <T::Slot as crate::registers::Slot>::rows_mut(r)[o.d as usize];
         for lane in 0..crate::registers::LANES {

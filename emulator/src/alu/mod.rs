@@ -9,6 +9,8 @@ mod half;
 mod integer;
 mod logic;
 
+pub(crate) use float::{canonical, flush};
+
 use crate::registers::{Registers, Rows};
 use crate::types::Scalar;
 

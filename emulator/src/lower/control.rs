@@ -114,13 +114,11 @@ impl<'m> Lowering<'_, 'm> {
                     .iter()
                     .any(|scope| scope.prototypes.contains(&prototype.as_str())) =>
             {
+                self.kernel.calls_pointers = true;
                 Callee::Pointer(self.source(line, &Operand::Name(function.clone()), Scalar::U64)?)
             }
             _ => {
-                return error(
-                    line,
-                    "the prototype of this call is not defined before its use",
-                );
+                return error(line, "the prototype of this call is not defined");
             }
         };
         let [results, arguments] = lists;

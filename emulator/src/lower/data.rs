@@ -1,7 +1,7 @@
 //! Loads, stores, atomics, addresses and the special moves (PTX ISA §9.7.9 and §9.7.13).
 
 use super::scope::{Symbol, clock};
-use super::{Instr, Lowering, Result, error, spelling, unknown, unsupported};
+use super::{Instr, Lowering, Result, error, spelling, unknown};
 use crate::alu::{self, Form};
 use crate::memory::window;
 use crate::observer::AccessOrder;
@@ -76,6 +76,9 @@ impl<'m> Lowering<'_, 'm> {
         let Some(ty) = ty else {
             return unknown(instruction);
         };
+        if !is_load && space == Space::Const {
+            return error(line, "constant memory cannot be stored to");
+        }
         if vector * ty.bytes() > 32 {
             return error(
                 line,
@@ -115,18 +118,12 @@ impl<'m> Lowering<'_, 'm> {
         for part in parts {
             registers.push(match part {
                 Operand::Name(name) if name == "_" && is_load => None,
-                Operand::Name(name) if is_load => Some(self.any_register(line, name)?),
+                Operand::Name(name) if is_load => {
+                    Some(self.any_register(line, name, ty.bytes())?)
+                }
                 _ if is_load => return error(line, "the destination of a load must be a register"),
                 source => Some(self.any_source(line, source, ty)?),
             });
-        }
-        for row in registers.iter().flatten() {
-            if matches!(row, Row::Narrow(_)) && ty.bytes() == 8 {
-                return error(
-                    line,
-                    format!("`{}` needs 64-bit registers", spelling(instruction)),
-                );
-            }
         }
         let access = Box::new(Access {
             address,
@@ -157,7 +154,8 @@ impl<'m> Lowering<'_, 'm> {
         let in_entry = self.function.is_entry;
         let mut place = match space {
             Space::Generic => Where::Generic,
-            Space::Global | Space::Const => Where::Global,
+            Space::Global => Where::Global,
+            Space::Const => Where::Const,
             Space::Shared => Where::Shared,
             Space::Local => Where::Local,
             Space::Param if in_entry => Where::EntryParameter,
@@ -165,7 +163,7 @@ impl<'m> Lowering<'_, 'm> {
         };
         let base = match &**base {
             Operand::Name(name) => match self.lookup(line, name)? {
-                Symbol::Register { .. } => self.any_register(line, name)?,
+                Symbol::Register { .. } => self.any_register(line, name, 4)?,
                 symbol => {
                     match symbol {
                         Symbol::EntryParameter(_) => place = Where::EntryParameter,
@@ -255,7 +253,7 @@ impl<'m> Lowering<'_, 'm> {
             };
             d = match first {
                 Operand::Name(name) if name == "_" => None,
-                Operand::Name(name) => Some(self.any_register(line, name)?),
+                Operand::Name(name) => Some(self.any_register(line, name, ty.bytes())?),
                 _ => return error(line, "the destination must be a register"),
             };
             operands = rest;
@@ -364,13 +362,8 @@ impl<'m> Lowering<'_, 'm> {
         };
         let a = self.any_source(line, a, Scalar::U64)?;
         let window = match space {
-            Space::Const => {
-                return unsupported(
-                    line,
-                    "`isspacep.const` is not supported: constant and global memory share their addresses",
-                );
-            }
-            _ => window_of(space).unwrap_or((window::GLOBAL, u64::MAX)),
+            Space::Const => (window::CONST, window::LENGTH),
+            _ => window_of(space).unwrap_or((window::GLOBAL, window::GLOBAL.wrapping_neg())),
         };
         self.emit_plain(instruction, Op::IsSpace { d, a, window })
     }
@@ -393,7 +386,9 @@ impl<'m> Lowering<'_, 'm> {
                     .iter()
                     .map(|part| match part {
                         Operand::Name(name) if name == "_" => Ok(None),
-                        Operand::Name(name) => self.any_register(line, name).map(Some),
+                        Operand::Name(name) => {
+                            self.any_register(line, name, bits as usize / 8).map(Some)
+                        }
                         _ => error(line, "the destination must be a register"),
                     })
                     .collect::<Result<_>>()?;
@@ -406,12 +401,7 @@ impl<'m> Lowering<'_, 'm> {
                     16 => Scalar::B16,
                     _ => Scalar::B32,
                 };
-                let row = self.destination(line, d, ty)?;
-                let d = if ty.bytes() == 8 {
-                    Row::Wide(row)
-                } else {
-                    Row::Narrow(row)
-                };
+                let d = Row::of(ty, self.destination(line, d, ty)?);
                 let parts = parts
                     .iter()
                     .map(|part| self.any_source(line, part, part_type))
@@ -432,8 +422,7 @@ impl<'m> Lowering<'_, 'm> {
                     );
                 }
                 Op::Clock {
-                    d: self.destination(line, d, ty)?,
-                    wide,
+                    d: Row::of(ty, self.destination(line, d, ty)?),
                     clock,
                 }
             }

@@ -15,10 +15,11 @@ use crate::memory::window;
 use crate::program::*;
 use crate::registers::Rows;
 use crate::syntax::{
-    Function, Instruction as Instr, Location, ModuleSyntax, Operand, Statement, Variable,
+    Function, InitialValue, Instruction as Instr, Location, ModuleSyntax, Operand, Statement,
+    Variable,
 };
 use crate::types::{Scalar, Space};
-use scope::{Scope, Symbol};
+use scope::{Fit, Scope, Symbol};
 
 type Result<T> = std::result::Result<T, PtxError>;
 
@@ -49,16 +50,28 @@ pub(crate) fn unsupported<T>(line: u32, message: impl Into<String>) -> Result<T>
     })
 }
 
+/// The most parameters of a function, in bytes (PTX ISA §5.1.6.2).
+const MAX_PARAMETER_BYTES: u64 = 32_764;
+/// The most shared memory that a kernel's own variables may take: what assemblers allow on every GPU.
+const MAX_STATIC_SHARED_BYTES: u64 = 48 << 10;
+/// The most local memory of a thread.
+pub(crate) const MAX_LOCAL_BYTES: u64 = 512 << 10;
+
 /// Lays variables out one behind the other.
 #[derive(Default, Clone, Copy)]
 struct Layout {
+    /// Where the next one goes.
+    next: u64,
+    /// Where the last one ends.
     bytes: u64,
 }
 
 impl Layout {
+    /// The offset of a variable. No variable has more than 2^40 bytes.
     fn place(&mut self, bytes: u64, align: u64) -> u64 {
-        let offset = self.bytes.next_multiple_of(align.max(1));
-        self.bytes = offset + bytes;
+        let offset = self.next.next_multiple_of(align.max(1));
+        self.next = offset.saturating_add(bytes).min(1 << 40);
+        self.bytes = self.bytes.max(self.next);
         offset
     }
 }
@@ -71,6 +84,8 @@ struct Kernel<'m> {
     shared: Layout,
     /// Offsets of shared variables at module scope.
     shared_offsets: HashMap<&'m str, u64>,
+    /// Whether a function is called through a pointer.
+    calls_pointers: bool,
 }
 
 /// Compiles an entry (or, to check it, any function) and all functions that it calls.
@@ -86,21 +101,85 @@ pub(crate) fn compile(
         functions: vec![entry],
         shared: Layout::default(),
         shared_offsets: HashMap::new(),
+        calls_pointers: false,
     };
-    // Functions whose address is taken may be called from anywhere: all of a module's functions then have their numbers first.
     let mut functions = Vec::new();
     while let Some(&function) = kernel.functions.get(functions.len()) {
         functions.push(Lowering::new(&mut kernel, function).run()?);
         if check_only {
             break;
         }
+        if kernel.calls_pointers {
+            kernel.add_functions_in_tables();
+        }
     }
-    let dynamic_shared_offset = kernel.shared.bytes.next_multiple_of(16) as u32;
+    let shared = kernel.shared.bytes;
+    if shared > MAX_STATIC_SHARED_BYTES {
+        return error(
+            entry.line,
+            format!(
+                "the shared variables of `{}` have {shared} bytes, where at most {MAX_STATIC_SHARED_BYTES} are allowed",
+                entry.name
+            ),
+        );
+    }
+    let by_address = kernel
+        .functions
+        .iter()
+        .enumerate()
+        .filter_map(|(number, function)| {
+            Some((
+                function_address(environment.module, &function.name)?,
+                number as u32,
+            ))
+        })
+        .collect();
     Ok(Program {
         functions,
-        static_shared_bytes: kernel.shared.bytes as u32,
-        dynamic_shared_offset,
+        by_address,
+        static_shared_bytes: shared as u32,
+        dynamic_shared_offset: shared.next_multiple_of(16) as u32,
     })
+}
+
+/// The address of a function, for calls through pointers: the same in every kernel of the module.
+pub(crate) fn function_address(module: &ModuleSyntax, name: &str) -> Option<u64> {
+    let name = module.resolve_alias(name);
+    let index = module
+        .functions
+        .iter()
+        .position(|function| function.name == name && !function.is_entry)?;
+    Some(window::FUNCTIONS + 16 * index as u64)
+}
+
+impl<'m> Kernel<'m> {
+    /// The number of a function that has a body, which is thereby compiled into the kernel.
+    fn number_of(&mut self, function: &'m Function) -> u32 {
+        let known = self
+            .functions
+            .iter()
+            .position(|other| std::ptr::eq(*other, function));
+        known.unwrap_or_else(|| {
+            self.functions.push(function);
+            self.functions.len() - 1
+        }) as u32
+    }
+
+    /// Compiles the functions whose addresses stand in the module's variables: pointers to them may be loaded from there.
+    fn add_functions_in_tables(&mut self) {
+        let module = self.environment.module;
+        for initial in module
+            .variables
+            .iter()
+            .flat_map(|variable| &variable.initial)
+        {
+            if let InitialValue::Symbol { name, .. } = &initial.value
+                && let Some(function) = module.function_with_body(name)
+            {
+                self.number_of(function);
+            }
+        }
+    }
 }
 
 /// The compilation of one function.
@@ -150,15 +229,9 @@ impl<'k, 'm> Lowering<'k, 'm> {
 
     fn run(mut self) -> Result<Code> {
         let function = self.function;
-        let Some(body) = &function.body else {
-            return unsupported(
-                function.line,
-                format!(
-                    "the function `{}` has no body in this module",
-                    function.name
-                ),
-            );
-        };
+        if let Some((line, message)) = &function.unsupported {
+            return unsupported(*line, message.clone());
+        }
         let mut own = Layout::default();
         for (parameters, is_return) in [(&function.returns, true), (&function.parameters, false)] {
             for parameter in parameters {
@@ -186,7 +259,16 @@ impl<'k, 'm> Lowering<'k, 'm> {
                 .push(slice);
             }
         }
-        self.statements(body)?;
+        if own.bytes.max(self.parameter.bytes) > MAX_PARAMETER_BYTES {
+            return error(
+                function.line,
+                format!(
+                    "the parameters of `{}` have more than {MAX_PARAMETER_BYTES} bytes",
+                    function.name
+                ),
+            );
+        }
+        self.statements(function.body.as_deref().unwrap_or_default())?;
         // A body may end without `ret`.
         self.emit(
             function.last_line,
@@ -221,21 +303,29 @@ impl<'k, 'm> Lowering<'k, 'm> {
     }
 
     fn statements(&mut self, statements: &'m [Statement]) -> Result<()> {
+        // Lists of labels and prototypes may stand behind the instructions that name them.
+        for statement in statements {
+            match statement {
+                Statement::BranchTargets { name, labels } => {
+                    self.scope().tables.insert(name, labels);
+                }
+                Statement::CallPrototype { name } => self.scope().prototypes.push(name),
+                _ => {}
+            }
+        }
         for statement in statements {
             match statement {
                 Statement::Registers { line, ty, names } => self.registers(*line, *ty, names)?,
                 Statement::Variable(variable) => self.variable(variable)?,
                 Statement::Label { line, name } => self.label(*line, name)?,
-                Statement::BranchTargets { name, labels } => {
-                    self.scope().tables.insert(name, labels);
-                }
-                Statement::CallPrototype { name } => {
-                    self.scope().prototypes.push(name);
-                }
+                Statement::BranchTargets { .. } | Statement::CallPrototype { .. } => {}
                 Statement::Instruction(instruction) => self.instruction(instruction)?,
                 Statement::Scope(inner) => {
                     self.scopes.push(Scope::default());
+                    let parameters = self.parameter.next;
                     self.statements(inner)?;
+                    // The parameters of a call live as long as the braces around it.
+                    self.parameter.next = parameters;
                     let scope = self.scopes.pop().unwrap_or_default();
                     let outer = self.scopes.len() - 1;
                     self.resolve_labels(scope, Some(outer))?;
@@ -291,10 +381,11 @@ impl<'k, 'm> Lowering<'k, 'm> {
             "ld" | "ldu" | "st" | "atom" | "red" | "cvta" | "isspacep" => self.data(instruction),
             "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect"
             | "membar" | "fence" => self.synchronisation(instruction),
+            "nanosleep" => self.emit_plain(instruction, Op::Pause),
+            "prefetch" | "prefetchu" | "pmevent" | "brkpt" | "griddepcontrol" | "discard"
+            | "applypriority" => self.emit_plain(instruction, Op::Nothing),
             "mbarrier" => self.memory_barrier(instruction),
             "cp" => self.async_copy(instruction),
-            "prefetch" | "prefetchu" | "nanosleep" | "pmevent" | "brkpt" | "griddepcontrol"
-            | "discard" | "applypriority" => self.emit_plain(instruction, Op::Nothing),
             "mov" if self.special_move(instruction)? => Ok(()),
             _ => self.arithmetic(instruction),
         }
@@ -319,13 +410,17 @@ impl<'k, 'm> Lowering<'k, 'm> {
                 ),
             );
         }
+        let fit = match instruction.opcode.as_str() {
+            "cvt" => Fit::AtLeast,
+            _ => Fit::Exact,
+        };
         let mut rows = Rows::default();
         let mut extra = alu.flags;
         let mut sources = 0;
         for (arg, operand) in alu.args.iter().zip(&instruction.operands) {
             let source = match *arg {
                 Arg::D(ty) => {
-                    rows.d = self.destination(line, operand, ty)?;
+                    rows.d = self.fitting_destination(line, operand, ty, fit)?;
                     continue;
                 }
                 Arg::PD => {
@@ -360,7 +455,7 @@ impl<'k, 'm> Lowering<'k, 'm> {
                     extra |= *value as u32;
                     continue;
                 }
-                Arg::S(ty) => self.source(line, operand, ty)?,
+                Arg::S(ty) => self.fitting_source(line, operand, ty, fit)?,
                 Arg::PS => self.predicate_source(line, operand)?,
             };
             match sources {
@@ -406,30 +501,20 @@ fn unknown<T>(instruction: &Instr) -> Result<T> {
 impl<'m> Lowering<'_, 'm> {
     /// The address of a function, for calls through pointers.
     fn function_address(&mut self, line: u32, name: &str) -> Result<u64> {
-        let number = self.function_number(line, name)?;
-        Ok(window::FUNCTIONS + 16 * u64::from(number))
+        self.function_number(line, name)?;
+        match function_address(self.kernel.environment.module, name) {
+            Some(address) => Ok(address),
+            None => error(line, format!("there is no function `{name}`")),
+        }
     }
 
     /// The number of a function of the module, which is thereby compiled into the kernel.
     fn function_number(&mut self, line: u32, name: &str) -> Result<u32> {
         let module = self.kernel.environment.module;
-        let name = module
-            .aliases
-            .iter()
-            .find(|(alias, _)| alias == name)
-            .map_or(name, |(_, target)| target.as_str());
-        let mut candidates = module
-            .functions
-            .iter()
-            .filter(|function| function.name == name && !function.is_entry);
-        let Some(function) = candidates
-            .clone()
-            .find(|function| function.body.is_some())
-            .or_else(|| candidates.next())
-        else {
-            return error(line, format!("there is no function `{name}`"));
-        };
-        if function.body.is_none() {
+        if let Some(function) = module.function_with_body(name) {
+            return Ok(self.kernel.number_of(function));
+        }
+        if function_address(module, name).is_some() {
             return unsupported(
                 line,
                 format!(
@@ -437,15 +522,7 @@ impl<'m> Lowering<'_, 'm> {
                 ),
             );
         }
-        let known = self
-            .kernel
-            .functions
-            .iter()
-            .position(|other| std::ptr::eq(*other, function));
-        Ok(known.unwrap_or_else(|| {
-            self.kernel.functions.push(function);
-            self.kernel.functions.len() - 1
-        }) as u32)
+        error(line, format!("there is no function `{name}`"))
     }
 
     /// The offset of a shared variable at module scope: placed when first used.
@@ -526,13 +603,13 @@ impl<'m> Lowering<'_, 'm> {
                 );
             }
         };
-        if self.local.bytes > 1 << 20
-            || self.parameter.bytes > 1 << 20
-            || self.kernel.shared.bytes > 1 << 24
-        {
+        if self.local.bytes > MAX_LOCAL_BYTES || self.parameter.bytes > MAX_LOCAL_BYTES {
             return error(
                 variable.line,
-                format!("the variable `{}` does not fit", variable.name),
+                format!(
+                    "the variable `{}` does not fit: a thread has {MAX_LOCAL_BYTES} bytes",
+                    variable.name
+                ),
             );
         }
         self.declare(variable.line, &variable.name, symbol)

@@ -11,11 +11,32 @@ use crate::types::{Scalar, Space};
 #[derive(Default)]
 pub(super) struct Scope<'m> {
     symbols: HashMap<String, Symbol>,
+    /// Declarations such as `%r<7>`, by their prefix. A register becomes a symbol, and gets its row, when it is first named.
+    ranges: HashMap<&'m str, Range>,
     labels: HashMap<&'m str, u32>,
     pub tables: HashMap<&'m str, &'m [String]>,
     pub prototypes: Vec<&'m str>,
     /// Jumps to labels not yet seen.
     jumps: Vec<Jump<'m>>,
+}
+
+#[derive(Clone, Copy)]
+struct Range {
+    ty: Scalar,
+    count: u64,
+}
+
+impl Scope<'_> {
+    /// The declaration that a numbered register such as `%r12` falls under.
+    fn range_of(&self, name: &str) -> Option<Range> {
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+        (name.len() - digits..name.len()).find_map(|split| {
+            let (prefix, number) = name.split_at(split);
+            let range = *self.ranges.get(prefix)?;
+            let plain = number == "0" || !number.starts_with('0');
+            (plain && number.parse().is_ok_and(|number: u64| number < range.count)).then_some(range)
+        })
+    }
 }
 
 pub(super) struct Jump<'m> {
@@ -24,6 +45,14 @@ pub(super) struct Jump<'m> {
     pub slot: usize,
     pub label: &'m str,
     pub line: u32,
+}
+
+/// How wide a register must be for a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    Exact,
+    /// `cvt`, `ld` and `st` take wider ones too (PTX ISA §9.4.1 "Operand Size Exceeding Instruction-Type Size").
+    AtLeast,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -42,11 +71,8 @@ impl<'m> Lowering<'_, 'm> {
     }
 
     pub(super) fn declare(&mut self, line: u32, name: &str, symbol: Symbol) -> Result<()> {
-        if self
-            .scope()
-            .symbols
-            .insert(name.to_owned(), symbol)
-            .is_some()
+        let scope = self.scope();
+        if scope.range_of(name).is_some() || scope.symbols.insert(name.to_owned(), symbol).is_some()
         {
             return error(line, format!("`{name}` is declared twice in one scope"));
         }
@@ -57,27 +83,54 @@ impl<'m> Lowering<'_, 'm> {
         &mut self,
         line: u32,
         ty: Scalar,
-        names: &[RegisterNames],
+        names: &'m [RegisterNames],
     ) -> Result<()> {
-        let mut declare = |name: &str| {
-            let row = if ty == Scalar::Pred {
-                self.new_predicate()
-            } else {
-                self.new_row(ty.bytes() == 8)
-            };
-            self.declare(line, name, Symbol::Register { ty, row })
-        };
         for names in names {
             match names {
-                RegisterNames::One(name) => declare(name)?,
+                RegisterNames::One(name) => {
+                    let symbol = self.new_register(ty);
+                    self.declare(line, name, symbol)?;
+                }
                 RegisterNames::Numbered { prefix, count } => {
-                    for number in 0..*count {
-                        declare(&format!("{prefix}{number}"))?;
+                    let range = Range { ty, count: *count };
+                    let scope = self.scope();
+                    let again = scope.ranges.insert(prefix, range).is_some();
+                    let taken = scope
+                        .symbols
+                        .keys()
+                        .find(|name| scope.range_of(name).is_some());
+                    if again || taken.is_some() {
+                        let name = taken.cloned().unwrap_or_else(|| format!("{prefix}0"));
+                        return error(line, format!("`{name}` is declared twice in one scope"));
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    fn new_register(&mut self, ty: Scalar) -> Symbol {
+        let row = if ty == Scalar::Pred {
+            self.new_predicate()
+        } else {
+            self.new_row(ty.bytes() == 8)
+        };
+        Symbol::Register { ty, row }
+    }
+
+    /// What a name stands for in this function.
+    fn local_symbol(&mut self, name: &str) -> Option<Symbol> {
+        for index in (0..self.scopes.len()).rev() {
+            if let Some(&symbol) = self.scopes[index].symbols.get(name) {
+                return Some(symbol);
+            }
+            if let Some(range) = self.scopes[index].range_of(name) {
+                let symbol = self.new_register(range.ty);
+                self.scopes[index].symbols.insert(name.to_owned(), symbol);
+                return Some(symbol);
+            }
+        }
+        None
     }
 
     pub(super) fn label(&mut self, line: u32, name: &'m str) -> Result<()> {
@@ -128,20 +181,12 @@ impl<'m> Lowering<'_, 'm> {
             .find_map(|scope| scope.tables.get(name))
         {
             Some(labels) => Ok(labels),
-            None => error(
-                line,
-                format!("the branch targets `{name}` are not defined before their use"),
-            ),
+            None => error(line, format!("the branch targets `{name}` are not defined")),
         }
     }
 
     pub(super) fn lookup(&mut self, line: u32, name: &str) -> Result<Symbol> {
-        if let Some(&symbol) = self
-            .scopes
-            .iter()
-            .rev()
-            .find_map(|scope| scope.symbols.get(name))
-        {
+        if let Some(symbol) = self.local_symbol(name) {
             return Ok(symbol);
         }
         let module = self.kernel.environment.module;
@@ -184,63 +229,84 @@ impl<'m> Lowering<'_, 'm> {
         error(line, format!("the {kind} `{name}` is not declared"))
     }
 
-    pub(super) fn is_wide_register(&self, operand: Option<&Operand>) -> bool {
+    pub(super) fn is_wide_register(&mut self, operand: Option<&Operand>) -> bool {
         let Some(Operand::Name(name)) = operand else {
             return false;
         };
-        let symbol = self
-            .scopes
-            .iter()
-            .rev()
-            .find_map(|scope| scope.symbols.get(name.as_str()));
-        matches!(symbol, Some(Symbol::Register { ty, .. }) if ty.bytes() == 8)
+        matches!(self.local_symbol(name), Some(Symbol::Register { ty, .. }) if ty.bytes() == 8)
     }
 
     /// The row of a register that holds `ty`.
-    fn register_row(&mut self, line: u32, name: &str, ty: Scalar) -> Result<u32> {
+    fn register_row(&mut self, line: u32, name: &str, ty: Scalar, fit: Fit) -> Result<u32> {
+        let bits = ty.bytes() * 8;
         match self.lookup(line, name)? {
             Symbol::Register {
                 ty: Scalar::Pred, ..
             } => error(
                 line,
-                format!(
-                    "`{name}` is a predicate where a register of {} bits is needed",
-                    ty.bytes() * 8
-                ),
+                format!("`{name}` is a predicate where a register of {bits} bits is needed"),
             ),
-            Symbol::Register { ty: found, row } if (found.bytes() == 8) == (ty.bytes() == 8) => {
-                Ok(row)
+            Symbol::Register { ty: found, row } => {
+                let same_row = (found.bytes() == 8) == (ty.bytes() == 8);
+                let fits = match fit {
+                    Fit::Exact => found.bytes() == ty.bytes(),
+                    Fit::AtLeast => found.bytes() >= ty.bytes(),
+                };
+                if fits && same_row {
+                    return Ok(row);
+                }
+                let message = format!(
+                    "`{name}` has {} bits where {bits} are needed",
+                    found.bytes() * 8
+                );
+                if fits {
+                    unsupported(line, message)
+                } else {
+                    error(line, message)
+                }
             }
-            Symbol::Register { ty: found, .. } => error(
-                line,
-                format!(
-                    "`{name}` has {} bits where {} are needed",
-                    found.bytes() * 8,
-                    ty.bytes() * 8
-                ),
-            ),
             _ => error(line, format!("`{name}` is not a register")),
         }
     }
 
     /// The row that an instruction writes; the sink `_` gets a row that nobody reads.
     pub(super) fn destination(&mut self, line: u32, operand: &Operand, ty: Scalar) -> Result<u32> {
+        self.fitting_destination(line, operand, ty, Fit::Exact)
+    }
+
+    pub(super) fn fitting_destination(
+        &mut self,
+        line: u32,
+        operand: &Operand,
+        ty: Scalar,
+        fit: Fit,
+    ) -> Result<u32> {
         match operand {
             Operand::Name(name) if name == "_" => Ok(self.new_row(ty.bytes() == 8)),
-            Operand::Name(name) => self.register_row(line, name, ty),
+            Operand::Name(name) => self.register_row(line, name, ty, fit),
             _ => error(line, "the destination must be a register"),
         }
     }
 
     /// The row that an instruction reads.
     pub(super) fn source(&mut self, line: u32, operand: &Operand, ty: Scalar) -> Result<u32> {
+        self.fitting_source(line, operand, ty, Fit::Exact)
+    }
+
+    pub(super) fn fitting_source(
+        &mut self,
+        line: u32,
+        operand: &Operand,
+        ty: Scalar,
+        fit: Fit,
+    ) -> Result<u32> {
         match operand {
             Operand::Name(name) => {
                 if let Some(special) = special(name) {
                     return Ok(self.value_row(ty.bytes() == 8, special));
                 }
                 match self.lookup(line, name)? {
-                    Symbol::Register { .. } => self.register_row(line, name, ty),
+                    Symbol::Register { .. } => self.register_row(line, name, ty, fit),
                     symbol => self.address_row(line, name, symbol, 0, ty),
                 }
             }
@@ -297,8 +363,8 @@ impl<'m> Lowering<'_, 'm> {
         Ok(self.value_row(ty.bytes() == 8, value))
     }
 
-    /// A register of either width, for loads, stores and packing.
-    pub(super) fn any_register(&mut self, line: u32, name: &str) -> Result<Row> {
+    /// A register that holds at least `bytes` bytes, for loads, stores and packing.
+    pub(super) fn any_register(&mut self, line: u32, name: &str, bytes: usize) -> Result<Row> {
         match self.lookup(line, name)? {
             Symbol::Register {
                 ty: Scalar::Pred, ..
@@ -306,29 +372,29 @@ impl<'m> Lowering<'_, 'm> {
                 line,
                 format!("`{name}` is a predicate where a register is needed"),
             ),
-            Symbol::Register { ty, row } => Ok(if ty.bytes() == 8 {
-                Row::Wide(row)
-            } else {
-                Row::Narrow(row)
-            }),
+            Symbol::Register { ty, .. } if ty.bytes() < bytes => error(
+                line,
+                format!(
+                    "`{name}` has {} bits where {} are needed",
+                    ty.bytes() * 8,
+                    bytes * 8
+                ),
+            ),
+            Symbol::Register { ty, row } => Ok(Row::of(ty, row)),
             _ => error(line, format!("`{name}` is not a register")),
         }
     }
 
-    /// A register of either width or a constant of the type.
+    /// A register of at least the type's width, or a constant of the type.
     pub(super) fn any_source(&mut self, line: u32, operand: &Operand, ty: Scalar) -> Result<Row> {
         if let Operand::Name(name) = operand
             && special(name).is_none()
             && let Symbol::Register { .. } = self.lookup(line, name)?
         {
-            return self.any_register(line, name);
+            return self.any_register(line, name, ty.bytes());
         }
         let row = self.source(line, operand, ty)?;
-        Ok(if ty.bytes() == 8 {
-            Row::Wide(row)
-        } else {
-            Row::Narrow(row)
-        })
+        Ok(Row::of(ty, row))
     }
 
     pub(super) fn predicate_register(&mut self, line: u32, name: &str) -> Result<u32> {
@@ -406,11 +472,9 @@ fn special(name: &str) -> Option<Value> {
         // One multiprocessor, one grid, clusters of one block.
         "%smid"
         | "%gridid"
+        | "%current_graph_exec"
         | "%is_explicit_cluster"
         | "%cluster_ctarank"
-        | "%clusterid.x"
-        | "%clusterid.y"
-        | "%clusterid.z"
         | "%cluster_ctaid.x"
         | "%cluster_ctaid.y"
         | "%cluster_ctaid.z" => {
@@ -426,10 +490,10 @@ fn special(name: &str) -> Option<Value> {
                 Special::ThreadIndex(axis)
             } else if let Some(axis) = axis("%ntid") {
                 Special::BlockDim(axis)
-            } else if let Some(axis) = axis("%ctaid") {
+            } else if let Some(axis) = axis("%ctaid").or_else(|| axis("%clusterid")) {
                 Special::BlockIndex(axis)
             } else {
-                Special::GridDim(axis("%nctaid")?)
+                Special::GridDim(axis("%nctaid").or_else(|| axis("%nclusterid"))?)
             }
         }
     };

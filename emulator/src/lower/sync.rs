@@ -103,8 +103,10 @@ impl<'m> Lowering<'_, 'm> {
     fn collective(&mut self, instruction: &Instr, modifiers: &[&str]) -> Result<()> {
         let line = instruction.line;
         let (synchronous, modifiers) = match modifiers {
-            ["sync", rest @ ..] => (true, rest),
-            rest => (false, rest),
+            ["sync", rest @ ..] => (true, rest.to_vec()),
+            // `match` has it in another place.
+            [mode, "sync", rest @ ..] => (true, [&[*mode], rest].concat()),
+            rest => (false, rest.to_vec()),
         };
         let mut operands = &instruction.operands[..];
         let mut members = None;
@@ -118,7 +120,7 @@ impl<'m> Lowering<'_, 'm> {
         let first = operands
             .first()
             .ok_or_else(|| wrong_operands::<()>(instruction).unwrap_err())?;
-        let kind = match (instruction.opcode.as_str(), modifiers) {
+        let kind = match (instruction.opcode.as_str(), &modifiers[..]) {
             ("shfl", [mode, "b32"]) => {
                 let mode = match *mode {
                     "up" => ShuffleMode::Up,
@@ -234,12 +236,7 @@ impl<'m> Lowering<'_, 'm> {
 
     fn match_source(&mut self, line: u32, operand: &Operand, ty: &str) -> Result<Row> {
         let ty = Scalar::parse(ty).unwrap_or(Scalar::B32);
-        let row = self.source(line, operand, ty)?;
-        Ok(if ty.bytes() == 8 {
-            Row::Wide(row)
-        } else {
-            Row::Narrow(row)
-        })
+        Ok(Row::of(ty, self.source(line, operand, ty)?))
     }
 }
 

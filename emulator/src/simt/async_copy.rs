@@ -5,9 +5,9 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::access::{Faulty, Seen, base_address, row_value};
+use super::access::{Faulty, Seen};
 use super::block::Block;
-use super::warp::Fragment;
+use super::execute::Site;
 use crate::error::Fault;
 use crate::observer::{AccessKind, AccessOrder, Observer};
 use crate::program::*;
@@ -87,40 +87,30 @@ fn apply(kind: MbarrierKind, word: u64, operand: u64) -> u64 {
 
 impl<O: Observer> Block<'_, '_, O> {
     /// Executes an operation on barriers in memory, lane by lane.
-    pub(super) fn mbarrier(
-        &mut self,
-        warp: usize,
-        fragment: &Fragment,
-        mbarrier: &Mbarrier,
-        lanes: u32,
-        line: u32,
-    ) -> Faulty<()> {
+    pub(super) fn mbarrier(&mut self, site: Site, mbarrier: &Mbarrier) -> Faulty<()> {
         let mut seen = Seen::default();
-        let mut rest = lanes;
+        let mut rest = site.lanes;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             rest &= rest - 1;
-            let registers = &self.warps[warp].frames[fragment.frame as usize].registers;
-            let address = base_address(registers, &mbarrier.address, lane);
-            let operand = mbarrier
-                .operand
-                .map_or(1, |row| row_value(registers, row, lane));
+            let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
+            let address = registers.address(&mbarrier.address, lane);
+            let operand = mbarrier.operand.map_or(1, |row| registers.get(row, lane));
             let target = self
                 .target(
-                    warp,
-                    fragment,
+                    site,
                     lane,
                     mbarrier.address.place,
                     address,
                     8,
-                    "atomic",
+                    AccessKind::Atomic,
                 )
                 .map_err(|fault| (fault, lane as u32))?;
             seen.add(lane, &target);
             let old = target
                 .region
                 .update(target.offset, |word| apply(mbarrier.kind, word, operand));
-            let registers = &mut self.warps[warp].frames[fragment.frame as usize].registers;
+            let registers = &mut self.warps[site.warp].frames[site.frame as usize].registers;
             if let Some(state) = mbarrier.state {
                 registers.wide[state as usize][lane] = old;
             }
@@ -133,34 +123,27 @@ impl<O: Observer> Block<'_, '_, O> {
                 *bits = *bits & !(1 << lane) | u32::from(is_over) << lane;
             }
         }
-        self.report(
-            warp,
-            line,
-            AccessKind::Atomic,
-            AccessOrder::AcquireRelease,
-            8,
-            &seen,
-        );
+        let (kind, order) = match mbarrier.kind {
+            MbarrierKind::Init => (AccessKind::Store, AccessOrder::Weak),
+            MbarrierKind::TestState | MbarrierKind::TestParity => {
+                (AccessKind::Load, AccessOrder::AcquireRelease)
+            }
+            _ => (AccessKind::Atomic, AccessOrder::AcquireRelease),
+        };
+        self.report(site, kind, order, 8, &seen);
         Ok(())
     }
 
     /// Copies bytes for each lane, at once, and tells the barrier that waits for them.
-    pub(super) fn async_copy(
-        &mut self,
-        warp: usize,
-        fragment: &Fragment,
-        copy: &AsyncCopy,
-        lanes: u32,
-        line: u32,
-    ) -> Faulty<()> {
-        let mut rest = lanes;
+    pub(super) fn async_copy(&mut self, site: Site, copy: &AsyncCopy) -> Faulty<()> {
+        let mut rest = site.lanes;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             rest &= rest - 1;
             let fail = |fault: Fault| (fault, lane as u32);
-            let registers = &self.warps[warp].frames[fragment.frame as usize].registers;
-            let to = base_address(registers, &copy.to, lane);
-            let from = base_address(registers, &copy.from, lane);
+            let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
+            let to = registers.address(&copy.to, lane);
+            let from = registers.address(&copy.from, lane);
             let bytes = u64::from(registers.narrow[copy.bytes as usize][lane]);
             let source_bytes = u64::from(registers.narrow[copy.source_bytes as usize][lane]);
             let unit = if copy.is_bulk { 16 } else { bytes.max(4) };
@@ -190,29 +173,21 @@ impl<O: Observer> Block<'_, '_, O> {
             let mut at = 0;
             while at < bytes {
                 let value = if at < source_bytes {
-                    self.copied_word(warp, fragment, lane, copy.from.place, from + at, line, None)
+                    self.copied_word(site, lane, copy.from.place, from + at, None)
                 } else {
                     Ok(0)
                 };
                 let value = value.map_err(fail)?;
-                self.copied_word(
-                    warp,
-                    fragment,
-                    lane,
-                    copy.to.place,
-                    to + at,
-                    line,
-                    Some(value),
-                )
-                .map_err(fail)?;
+                self.copied_word(site, lane, copy.to.place, to + at, Some(value))
+                    .map_err(fail)?;
                 at += 4;
             }
             if let Some(completes) = &copy.completes {
                 fence(Ordering::SeqCst);
-                let registers = &self.warps[warp].frames[fragment.frame as usize].registers;
-                let address = base_address(registers, completes, lane);
+                let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
+                let address = registers.address(completes, lane);
                 let target = self
-                    .target(warp, fragment, lane, completes.place, address, 8, "atomic")
+                    .target(site, lane, completes.place, address, 8, AccessKind::Atomic)
                     .map_err(fail)?;
                 let mut seen = Seen::default();
                 seen.add(lane, &target);
@@ -220,8 +195,7 @@ impl<O: Observer> Block<'_, '_, O> {
                     apply(MbarrierKind::Complete, word, bytes)
                 });
                 self.report(
-                    warp,
-                    line,
+                    site,
                     AccessKind::Atomic,
                     AccessOrder::AcquireRelease,
                     8,
@@ -233,37 +207,34 @@ impl<O: Observer> Block<'_, '_, O> {
     }
 
     /// Loads a word of a copy, or stores one.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one word of one lane's copy is all of this"
-    )]
     fn copied_word(
         &mut self,
-        warp: usize,
-        fragment: &Fragment,
+        site: Site,
         lane: usize,
         place: Where,
         address: u64,
-        line: u32,
         store: Option<u32>,
     ) -> Result<u32, Fault> {
-        let access = if store.is_some() { "store" } else { "load" };
-        let target = self.target(warp, fragment, lane, place, address, 4, access)?;
+        let kind = match store {
+            Some(_) => AccessKind::Store,
+            None => AccessKind::Load,
+        };
+        let target = self.target(site, lane, place, address, 4, kind)?;
         let mut seen = Seen::default();
         seen.add(lane, &target);
-        let (value, kind) = match store {
+        let value = match store {
             Some(value) => {
                 target.region.store(target.offset, value);
-                (value, AccessKind::Store)
+                value
             }
-            None => (target.region.load::<u32>(target.offset), AccessKind::Load),
+            None => target.region.load::<u32>(target.offset),
         };
         if O::VALUES {
             let mut values = [0; LANES];
             values[lane] = u64::from(value);
             seen.values.push(values);
         }
-        self.report(warp, line, kind, AccessOrder::Weak, 4, &seen);
+        self.report(site, kind, AccessOrder::Weak, 4, &seen);
         Ok(value)
     }
 }

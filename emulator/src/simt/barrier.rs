@@ -1,24 +1,36 @@
 //! The sixteen barriers of a block, and what to say when its threads wait for ever.
 
 use super::access::Faulty;
-use super::block::{BARRIERS, Block, thread_index};
+use super::block::{BARRIERS, Block};
 use super::warp::{Fragment, State};
 use crate::error::{Absence, Fault, Trap};
 use crate::observer::{BarrierEvent, Observer, ReleaseEvent};
-use crate::program::*;
+use crate::program::{Barrier, BarrierKind, Op};
 use crate::registers::{LANES, each_lane};
+
+/// Warps of the largest block.
+const MAX_WARPS: usize = 32;
 
 /// One barrier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BarrierState {
-    /// Threads that have arrived.
-    arrived: u32,
+    /// The lanes of each warp that have arrived.
+    arrived: [u32; MAX_WARPS],
+    /// The number of threads that they count as.
+    count: u32,
     /// Threads that must arrive; 0 until the first does.
     expected: u32,
     /// Of the arrived threads, those whose predicate holds.
     holds: u32,
-    /// Who arrived: warps with their lanes.
+    /// Who arrived, in this order: warps with their lanes.
     who: Vec<(u32, u32)>,
+}
+
+impl BarrierState {
+    /// Threads that have arrived.
+    fn threads(&self) -> u32 {
+        self.arrived.iter().map(|lanes| lanes.count_ones()).sum()
+    }
 }
 
 impl<O: Observer> Block<'_, '_, O> {
@@ -32,7 +44,8 @@ impl<O: Observer> Block<'_, '_, O> {
     ) -> Faulty<()> {
         let first = fragment.lanes.trailing_zeros();
         let fail = |message: String| Err((Fault::BadOperand(message), first));
-        let registers = &self.warps[number].frames[fragment.frame as usize].registers;
+        let warp = &self.warps[number];
+        let registers = &warp.frames[fragment.frame as usize].registers;
         let id = registers.narrow[barrier.id as usize][first as usize];
         if id as usize >= BARRIERS {
             return fail(format!("barrier {id} of a block that has {BARRIERS}"));
@@ -48,22 +61,17 @@ impl<O: Observer> Block<'_, '_, O> {
             None => self.threads,
             Some(row) => registers.narrow[row as usize][first as usize],
         };
-        if barrier.count.is_some() && (expected == 0 || expected % LANES as u32 != 0) {
+        if barrier.count.is_some() && (expected == 0 || !expected.is_multiple_of(LANES as u32)) {
             return fail(format!(
                 "a barrier for {expected} threads, which is no multiple of the warp size"
             ));
         }
-        let predicate = match barrier.kind {
-            BarrierKind::Sync | BarrierKind::Arrive => None,
+        let holds = match barrier.kind {
+            BarrierKind::Sync | BarrierKind::Arrive => 0,
             BarrierKind::Count { predicate, .. }
             | BarrierKind::Or { predicate, .. }
-            | BarrierKind::And { predicate, .. } => Some(predicate),
+            | BarrierKind::And { predicate, .. } => fragment.lanes & registers.predicate(predicate),
         };
-        let holds = predicate.map_or(0, |code| {
-            let bits = registers.predicates[(code >> 1) as usize];
-            (fragment.lanes & if code & 1 == 1 { !bits } else { bits }).count_ones()
-        });
-        let warp = &self.warps[number];
         self.observer.barrier(BarrierEvent {
             warp: number as u32,
             line,
@@ -74,39 +82,32 @@ impl<O: Observer> Block<'_, '_, O> {
             aligned: barrier.aligned,
         });
         let state = &mut self.barriers[id as usize];
-        let before: u32 = state
-            .who
-            .iter()
-            .filter(|(warp, _)| *warp == number as u32)
-            .fold(0, |before, (_, lanes)| before | lanes);
-        // With an explicit count a warp counts as 32 threads, even the last one of a block that is not full.
-        let missing = if barrier.count.is_some()
-            && (before | fragment.lanes) == warp.live
-            && warp.live == warp.initial
-        {
-            LANES as u32 - warp.live.count_ones()
-        } else {
-            0
-        };
-        let arriving = fragment.lanes.count_ones() + missing;
-        if state.arrived != 0 && state.expected != expected {
+        if state.expected != 0 && state.expected != expected {
             let message = format!(
                 "barrier {id} for {expected} threads, while others wait at it for {}",
                 state.expected
             );
             return fail(message);
         }
+        // With a count, a warp that is all there counts as 32 threads, even the last one of a block that is not full.
+        let counted = |lanes: u32| match barrier.count {
+            Some(_) if lanes == warp.live => LANES as u32,
+            _ => lanes.count_ones(),
+        };
+        let before = state.arrived[number];
+        let now = before | fragment.lanes;
+        state.arrived[number] = now;
+        state.count += counted(now) - if before == 0 { 0 } else { counted(before) };
         state.expected = expected;
-        state.arrived += arriving;
-        state.holds += holds;
+        state.holds += holds.count_ones();
         state.who.push((number as u32, fragment.lanes));
-        if state.arrived > expected {
+        if before & fragment.lanes != 0 || state.count > expected {
             let message = format!(
-                "barrier {id} for {expected} threads is reached by {}",
-                state.arrived
+                "barrier {id} for {expected} threads is reached by more, or twice by one thread"
             );
             return fail(message);
         }
+        let complete = state.count == expected;
         if barrier.kind == BarrierKind::Arrive {
             fragment.pc += 1;
             self.warps[number].settle(fragment);
@@ -114,7 +115,7 @@ impl<O: Observer> Block<'_, '_, O> {
             fragment.state = State::AtBarrier(id);
             self.warps[number].fragments.push(fragment);
         }
-        if self.barriers[id as usize].arrived == expected {
+        if complete {
             self.release(number, first, id)
         } else {
             Ok(())
@@ -124,7 +125,7 @@ impl<O: Observer> Block<'_, '_, O> {
     /// All have arrived: everybody goes on, with the result of a reducing barrier.
     fn release(&mut self, number: usize, first: u32, id: u32) -> Faulty<()> {
         let state = &mut self.barriers[id as usize];
-        let (arrived, holds) = (state.arrived, state.holds);
+        let (threads, holds) = (state.threads(), state.holds);
         self.observer.release(ReleaseEvent {
             barrier: id,
             arrived: &state.who,
@@ -174,7 +175,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 };
                 match barrier.kind {
                     BarrierKind::Sync | BarrierKind::Arrive => {}
-                    BarrierKind::And { d, .. } => set(d, holds == arrived),
+                    BarrierKind::And { d, .. } => set(d, holds == threads),
                     BarrierKind::Or { d, .. } => set(d, holds != 0),
                     BarrierKind::Count { d, .. } => {
                         each_lane(fragment.lanes, |lane| {
@@ -192,71 +193,61 @@ impl<O: Observer> Block<'_, '_, O> {
 
     /// No thread can go on, and not all have exited: names who waits for whom.
     pub(super) fn stuck(&self) -> Box<Trap> {
-        let at_collective = self.waiting(|state| state == State::AtCollective);
-        if let Some((warp, fragment)) = at_collective {
+        let waiting = |wanted: fn(State) -> bool| {
+            self.warps.iter().enumerate().find_map(|(number, warp)| {
+                let fragment = warp
+                    .fragments
+                    .iter()
+                    .find(|fragment| wanted(fragment.state))?;
+                Some((number, *fragment))
+            })
+        };
+        if let Some((warp, fragment)) = waiting(|state| state == State::AtCollective) {
             return self.stuck_collective(warp, &fragment);
         }
-        let Some((warp, fragment)) = self.waiting(|state| matches!(state, State::AtBarrier(_)))
-        else {
-            // Every live lane is in a fragment, so one of the two kinds of waiting was found above.
-            return self.trap(
-                0,
-                0,
-                0,
-                Fault::Deadlock("no thread waits, and none can run".to_owned()),
-            );
-        };
-        let State::AtBarrier(barrier) = fragment.state else {
-            unreachable!("found by its state")
+        let at_barrier = waiting(|state| matches!(state, State::AtBarrier(_)));
+        let Some((warp, fragment, barrier)) = at_barrier.and_then(|(warp, fragment)| {
+            let State::AtBarrier(barrier) = fragment.state else {
+                return None;
+            };
+            Some((warp, fragment, barrier))
+        }) else {
+            unreachable!("a live lane is ready, at a meeting that was released, or waits as above")
         };
         let state = &self.barriers[barrier as usize];
-        let missing = self.missing(barrier);
-        let lane = fragment.lanes.trailing_zeros();
         let fault = Fault::BarrierNeverCompleted {
             barrier,
-            waiting: state.arrived,
+            waiting: state.threads(),
             expected: state.expected,
-            missing,
+            missing: self.missing(barrier),
         };
+        let lane = fragment.lanes.trailing_zeros();
         self.trap(warp, lane, self.line_of(warp, &fragment), fault)
-    }
-
-    fn waiting(&self, wanted: impl Fn(State) -> bool) -> Option<(usize, Fragment)> {
-        self.warps.iter().enumerate().find_map(|(number, warp)| {
-            warp.fragments
-                .iter()
-                .find(|fragment| wanted(fragment.state))
-                .map(|fragment| (number, *fragment))
-        })
     }
 
     /// What the first thread does that is not at the barrier.
     fn missing(&self, barrier: u32) -> Absence {
         for (number, warp) in self.warps.iter().enumerate() {
-            let thread =
-                |lane: u32| thread_index(self.shape.block, number as u32 * LANES as u32 + lane);
-            let elsewhere = warp
+            let absent = warp.initial & !self.barriers[barrier as usize].arrived[number];
+            if absent == 0 {
+                continue;
+            }
+            let lane = absent.trailing_zeros();
+            let thread = self.thread(number, lane);
+            let fragment = warp
                 .fragments
                 .iter()
-                .find(|fragment| fragment.state != State::AtBarrier(barrier));
-            if let Some(fragment) = elsewhere {
-                return Absence::Waits {
-                    thread: thread(fragment.lanes.trailing_zeros()),
+                .find(|fragment| fragment.lanes >> lane & 1 == 1);
+            return match fragment {
+                Some(fragment) => Absence::Waits {
+                    thread,
                     line: self.line_of(number, fragment),
-                };
-            }
-            if let Some((pc, frame, lanes)) = warp.met() {
-                return Absence::Waits {
-                    thread: thread(lanes.trailing_zeros()),
-                    line: self.program.line(warp.frames[frame as usize].code, pc),
-                };
-            }
-            if warp.live != warp.initial {
-                return Absence::Exited {
-                    thread: thread((warp.initial & !warp.live).trailing_zeros()),
-                    line: warp.last_exit.map_or(0, |(_, line)| line),
-                };
-            }
+                },
+                None => Absence::Exited {
+                    thread,
+                    line: warp.last_exit.unwrap_or_default(),
+                },
+            };
         }
         Absence::NoThread
     }

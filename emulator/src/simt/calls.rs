@@ -6,7 +6,7 @@ use super::access::Faulty;
 use super::block::Block;
 use super::warp::{Fragment, Frame, Meeting, NONE, State};
 use crate::error::Fault;
-use crate::memory::window;
+use crate::lower::MAX_LOCAL_BYTES;
 use crate::observer::Observer;
 use crate::program::*;
 use crate::registers::{LANES, each_lane};
@@ -28,7 +28,7 @@ impl<O: Observer> Block<'_, '_, O> {
         let groups = self.callees(number, fragment, call.callee, lanes)?;
         let mut meeting = fragment.meeting;
         if rest != 0 || groups.len() > 1 {
-            meeting = self.split_meeting(number, fragment, after);
+            meeting = self.warps[number].split_meeting(fragment, after);
             if rest != 0 {
                 self.warps[number].settle(Fragment {
                     pc: after,
@@ -73,19 +73,17 @@ impl<O: Observer> Block<'_, '_, O> {
         while left != 0 {
             let lane = left.trailing_zeros();
             let address = addresses[lane as usize];
-            let function = address.wrapping_sub(window::FUNCTIONS) / 16;
-            if address % 16 != 0 || function == 0 || function >= self.program.functions.len() as u64
-            {
+            let Some(&function) = self.program.by_address.get(&address) else {
                 return Err((
                     Fault::BadOperand(format!("call of {address:#x}, which is no function")),
                     lane,
                 ));
-            }
+            };
             let mut same = 0;
             each_lane(left, |other| {
                 same |= u32::from(addresses[other] == address) << other
             });
-            groups.push((function as u32, same));
+            groups.push((function, same));
             left &= !same;
         }
         Ok(groups)
@@ -122,10 +120,11 @@ impl<O: Observer> Block<'_, '_, O> {
         }
         let caller = &self.warps[number].frames[fragment.frame as usize];
         let depth = caller.depth + 1;
-        if depth > DEPTH_LIMIT {
-            return Err((Fault::StackOverflow(DEPTH_LIMIT as usize), lane));
-        }
         let local_base = caller.local_base + self.program.functions[caller_code].local_bytes;
+        let local_bytes = local_base + code.local_bytes;
+        if depth > DEPTH_LIMIT || u64::from(local_bytes) > MAX_LOCAL_BYTES {
+            return Err((Fault::StackOverflow(depth as usize - 1), lane));
+        }
         let index = match self.warps[number].free_frames.pop() {
             Some(index) => index,
             None => {
@@ -149,16 +148,17 @@ impl<O: Observer> Block<'_, '_, O> {
             );
         }
         warp.frames[index as usize] = frame;
-        let local_bytes = local_base + code.local_bytes;
         if local_bytes > warp.local_bytes {
-            grow_local(&mut warp.local, warp.local_bytes, local_bytes);
-            warp.local_bytes = local_bytes;
+            let enough = local_bytes.max(2 * warp.local_bytes);
+            grow_local(&mut warp.local, warp.local_bytes, enough);
+            warp.local_bytes = enough;
         }
         let meeting = warp.new_meeting(Meeting {
             pc: fragment.pc + 1,
             frame: fragment.frame,
             expected: fragment.lanes,
             arrived: 0,
+            since: 0,
             parent: fragment.meeting,
             callee: index,
         });

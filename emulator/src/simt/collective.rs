@@ -3,8 +3,9 @@
 //! A `.sync` instruction waits until every member that has not exited executes it. Members that stand in different fragments are
 //! therefore gathered first; the values are taken from each one's frame.
 
-use super::access::{Faulty, combine};
-use super::block::{Block, thread_index};
+use super::access::Faulty;
+use super::atomic::combine;
+use super::block::Block;
 use super::warp::{Fragment, State, Warp};
 use crate::error::{Absence, Fault, Trap};
 use crate::observer::{CollectiveEvent, ExchangeEvent, Observer};
@@ -190,20 +191,11 @@ impl<O: Observer> Block<'_, '_, O> {
             Some(other) => {
                 let lane = (other.lanes & mask & !fragment.lanes).trailing_zeros();
                 Absence::Waits {
-                    thread: thread_index(self.shape.block, number as u32 * LANES as u32 + lane),
+                    thread: self.thread(number, lane),
                     line: self.line_of(number, other),
                 }
             }
-            None => match warp.met() {
-                Some((pc, frame, lanes)) if lanes & mask != 0 => Absence::Waits {
-                    thread: thread_index(
-                        self.shape.block,
-                        number as u32 * LANES as u32 + (lanes & mask).trailing_zeros(),
-                    ),
-                    line: self.program.line(warp.frames[frame as usize].code, pc),
-                },
-                _ => Absence::NoThread,
-            },
+            None => Absence::NoThread,
         };
         self.trap(
             number,
@@ -328,8 +320,7 @@ fn execute(
     };
     let predicate = |parts: &[(&mut Registers, u32)], code: u32| {
         parts.iter().fold(0, |bits, (registers, own)| {
-            let row = registers.predicates[(code >> 1) as usize];
-            bits | own & if code & 1 == 1 { !row } else { row }
+            bits | own & registers.predicate(code)
         })
     };
     let set = |parts: &mut [(&mut Registers, u32)], d: u32, values: &[u32; LANES]| {

@@ -19,6 +19,8 @@ pub(super) struct Failed {
     /// The space whose bounds were missed.
     pub space: Space,
     pub address: u64,
+    /// The memory whose bounds were missed, where there is but one in that space: its length.
+    pub extent: Option<u64>,
 }
 
 impl<O: Observer> Block<'_, '_, O> {
@@ -30,12 +32,13 @@ impl<O: Observer> Block<'_, '_, O> {
             named,
             space,
             address,
+            extent,
         } = failed;
         let bytes = length as usize;
-        if named != Space::Generic
-            && named != Space::Param
+        // What `ld.shared` and `ld.local` take is never a generic address, not even one of their own space.
+        if matches!(named, Space::Global | Space::Shared | Space::Local)
             && let Some(meant) = space_of(address)
-            && meant != named
+            && (meant != Space::Global || named != Space::Global)
         {
             return Fault::WrongSpace {
                 access,
@@ -46,7 +49,7 @@ impl<O: Observer> Block<'_, '_, O> {
             };
         }
         if space == Space::Global {
-            if let Some((base, allocated)) = self.memory.freed(address) {
+            if let Some((base, allocated)) = self.spaces.memory.freed(address) {
                 return Fault::Freed {
                     access,
                     bytes,
@@ -56,7 +59,7 @@ impl<O: Observer> Block<'_, '_, O> {
                     allocated,
                 };
             }
-            if named == Space::Generic && address != 0 && address < self.shared_bytes {
+            if named == Space::Generic && address != 0 && address < self.spaces.shared_bytes {
                 return Fault::SharedOffset {
                     access,
                     bytes,
@@ -79,13 +82,13 @@ impl<O: Observer> Block<'_, '_, O> {
                 };
             }
         }
-        let nearest = match space {
-            Space::Global => self
+        let nearest = match extent {
+            Some(extent) => Some((0, extent)),
+            None => self
+                .spaces
                 .memory
                 .below(address)
                 .map(|region| (region.base, region.bytes)),
-            Space::Shared => Some((0, self.shared_bytes)),
-            _ => None,
         };
         Fault::OutOfBounds {
             access,
@@ -108,6 +111,8 @@ fn space_of(address: u64) -> Option<Space> {
         Some(Space::Local)
     } else if in_window(window::PARAM) {
         Some(Space::Param)
+    } else if in_window(window::CONST) {
+        Some(Space::Const)
     } else {
         None
     }

@@ -15,6 +15,8 @@ pub(crate) use super::block::Shape;
 
 /// Instructions after which a worker looks at another of its blocks, since blocks may wait for each other.
 const BLOCK_TURN: u64 = 1 << 20;
+/// Instructions that a block may have executed more than a later one that has trapped, before it is given up.
+const GRACE: u64 = 1 << 20;
 /// The most blocks that one worker keeps unfinished.
 const OPEN_BLOCKS: usize = 256;
 
@@ -38,6 +40,8 @@ struct Progression {
     steps: AtomicU64,
     /// Blocks from this one on need not run: it, or one before it, has trapped.
     end: AtomicU64,
+    /// Blocks before it may trap too, but get no further than this many instructions: they may wait for the one that trapped.
+    last_step: AtomicU64,
     trap: Mutex<Option<(u64, Box<Trap>)>>,
 }
 
@@ -52,6 +56,7 @@ pub(crate) fn run<O: Observer>(run: &Run<'_>, observer: &mut O) -> Result<(), Bo
         blocks,
         steps: AtomicU64::new(0),
         end: AtomicU64::new(blocks),
+        last_step: AtomicU64::new(u64::MAX),
         trap: Mutex::new(None),
     };
     let workers = run
@@ -88,41 +93,40 @@ fn work<'a, O: Observer>(run: &Run<'a>, progression: &Progression, observer: O) 
     let mut collected = observer.fork();
     let mut idle: Vec<Block<'a, 'a, O>> = Vec::new();
     let mut open: VecDeque<(u64, Block<'a, 'a, O>)> = VecDeque::new();
+    // A block that cannot go on may wait for one that has yet to begin.
+    let mut wants_new = true;
     loop {
-        if open.len() < OPEN_BLOCKS
-            && let Some(number) = take_next(progression)
-        {
-            let mut block = idle.pop().unwrap_or_else(|| {
-                Block::new(
-                    run.program,
-                    run.shape,
-                    run.memory,
-                    run.parameters,
-                    observer.fork(),
-                )
-            });
-            block.begin(run.shape.block_index(number));
-            open.push_front((number, block));
-        }
-        let Some((number, mut block)) = open.pop_front() else {
-            break;
+        let next = if (wants_new || open.is_empty()) && open.len() < OPEN_BLOCKS {
+            take_next(progression)
+        } else {
+            None
         };
-        if number > progression.end.load(Ordering::Relaxed) {
-            idle.push(block);
-            continue;
-        }
-        match step(run, progression, &mut block) {
-            Ok(Progress::Finished) => idle.push(block),
-            Ok(Progress::Unfinished) => open.push_back((number, block)),
-            Err(trap) => {
-                progression.end.fetch_min(number, Ordering::Relaxed);
-                let mut first = progression
-                    .trap
-                    .lock()
-                    .unwrap_or_else(|poisoned| poisoned.into_inner());
-                if first.as_ref().is_none_or(|(other, _)| number < *other) {
-                    *first = Some((number, trap));
-                }
+        let (number, mut block) = match next {
+            Some(number) => {
+                let mut block = idle.pop().unwrap_or_else(|| {
+                    let observer = observer.fork();
+                    Block::new(run.program, run.shape, run.memory, run.parameters, observer)
+                });
+                block.begin(run.shape.block_index(number));
+                (number, block)
+            }
+            None => match open.pop_front() {
+                Some(open) => open,
+                None => break,
+            },
+        };
+        let is_needed = number < progression.end.load(Ordering::Relaxed)
+            && block.executed < progression.last_step.load(Ordering::Relaxed);
+        wants_new = false;
+        match is_needed.then(|| step(run, progression, &mut block)) {
+            None | Some(Ok(Progress::Finished)) => idle.push(block),
+            Some(Ok(Progress::Unfinished)) => {
+                wants_new = true;
+                open.push_back((number, block));
+                std::thread::yield_now();
+            }
+            Some(Err(trap)) => {
+                record(progression, number, block.executed, trap);
                 idle.push(block);
             }
         }
@@ -131,6 +135,20 @@ fn work<'a, O: Observer>(run: &Run<'a>, progression: &Progression, observer: O) 
         collected.merge(block.observer);
     }
     collected
+}
+
+fn record(progression: &Progression, number: u64, executed: u64, trap: Box<Trap>) {
+    progression.end.fetch_min(number, Ordering::Relaxed);
+    progression
+        .last_step
+        .fetch_min(executed.saturating_add(GRACE), Ordering::Relaxed);
+    let mut first = progression
+        .trap
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    if first.as_ref().is_none_or(|(other, _)| number < *other) {
+        *first = Some((number, trap));
+    }
 }
 
 fn take_next(progression: &Progression) -> Option<u64> {

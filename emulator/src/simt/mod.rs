@@ -2,13 +2,18 @@
 
 mod access;
 mod async_copy;
+mod atomic;
 mod barrier;
 mod block;
 mod calls;
 mod collective;
 mod diagnosis;
+mod execute;
+mod frame;
 mod launch;
+mod moves;
 mod schedule;
+mod spaces;
 mod warp;
 
 pub(crate) use launch::{Run, Shape, run};

@@ -15,9 +15,12 @@ use crate::registers::LANES;
 /// The most blocks that are resident at a time.
 const RESIDENT_BLOCKS: u64 = 8;
 /// A fragment's turn has 1, 2, 4 … or, at most, 2 to this power instructions.
-const LONGEST_TURN_LOG2: u64 = 7;
+const LONGEST_TURN_LOG2: u64 = 5;
 /// A block's turn has 1, 2, 4 … or, at most, 2 to this power turns of its fragments.
-const LONGEST_BLOCK_TURN_LOG2: u64 = 4;
+const LONGEST_BLOCK_TURN_LOG2: u64 = 1;
+
+/// After one in so many turns, lanes that wait for the rest of their warp go on without it.
+const PARTINGS: u64 = 32;
 
 /// The source of all choices: SplitMix64 (Steele, Lea, Flood 2014).
 pub(super) struct Schedule {
@@ -110,7 +113,7 @@ impl<O: Observer> Block<'_, '_, O> {
         for _ in 0..schedule.turn(LONGEST_BLOCK_TURN_LOG2) {
             let ready = self.warps.iter().filter(|warp| warp.has_ready()).count();
             if ready == 0 {
-                return self.finished();
+                return self.rouse();
             }
             let chosen = schedule.below(ready as u64) as usize;
             let warps = self.warps.iter().enumerate();
@@ -118,13 +121,24 @@ impl<O: Observer> Block<'_, '_, O> {
                 .filter(|(_, warp)| warp.has_ready())
                 .nth(chosen)
                 .map_or(0, |(number, _)| number);
-            if let Some(fragment) = draw(&mut self.warps[warp], schedule)
-                && let Turn::Paused(fragment) =
-                    self.run_fragment(warp, fragment, schedule.turn(LONGEST_TURN_LOG2))?
-            {
-                self.warps[warp].fragments.push(fragment);
+            if let Some(fragment) = draw(&mut self.warps[warp], schedule) {
+                let turn = self.run_fragment(warp, fragment, schedule.turn(LONGEST_TURN_LOG2))?;
+                let warp = &mut self.warps[warp];
+                match turn {
+                    Turn::Over => {}
+                    Turn::Paused(fragment) => warp.fragments.push(fragment),
+                    Turn::Vain(fragment) => {
+                        warp.release_waiting();
+                        warp.fragments.push(fragment);
+                    }
+                }
             }
-            rejoin(&mut self.warps[warp].fragments);
+            let warp = &mut self.warps[warp];
+            rejoin(&mut warp.fragments);
+            // Nothing says that lanes meet again where branches join.
+            if schedule.one_in(PARTINGS) {
+                warp.release_waiting();
+            }
         }
         Ok(Progress::Unfinished)
     }

@@ -3,13 +3,20 @@
 //! The lanes of a warp that stand at one instruction are a *fragment*. A branch that not all of them take splits a fragment in
 //! two and makes a *meeting*: the immediate post-dominator of the branch, where the parts wait for one another and go on
 //! together. Fragments advance independently of each other (independent thread scheduling, as GPUs do since Volta), so that a lane
-//! may spin on what another lane of its warp will do.
+//! may spin on what another lane of its warp will do; lanes that wait at a meeting are let go when the others need them to.
+
+use std::sync::atomic::AtomicU64;
 
 use crate::program::NOWHERE;
 use crate::registers::Registers;
 
 /// No meeting.
 pub(super) const NONE: u32 = u32::MAX;
+/// Lanes that have waited at a meeting while their warp executed so many instructions go on alone: what the others do may never
+/// end without them.
+const PATIENCE: u64 = 1 << 20;
+/// So many reads in a row that find nothing new mean that a warp waits for somebody.
+const VAIN_READS: u32 = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fragment {
@@ -35,9 +42,11 @@ pub(super) enum State {
 pub(super) struct Meeting {
     pub pc: u32,
     pub frame: u32,
-    /// All lanes that are to come, less those that have exited.
+    /// All lanes that are to come, less those that have exited. None: the meeting is over, and its place is free.
     pub expected: u32,
     pub arrived: u32,
+    /// What the warp had executed when the first of them arrived.
+    pub since: u64,
     pub parent: u32,
     /// For the return from a function: the frame of the callee.
     pub callee: u32,
@@ -50,8 +59,9 @@ pub(super) struct Frame {
     pub code: u32,
     pub registers: Registers,
     /// Parameter memory, `parameter_bytes` for each lane in turn.
-    pub parameters: Vec<std::sync::atomic::AtomicU64>,
-    /// Where the frame's local memory begins in each thread's.
+    pub parameters: Vec<AtomicU64>,
+    /// Where the frame's local memory begins in each thread's. Frames of different lanes may share the same range: every thread
+    /// has a memory of its own.
     pub local_base: u32,
     pub depth: u32,
 }
@@ -60,7 +70,7 @@ pub(super) struct Frame {
 pub(super) struct Warp {
     pub fragments: Vec<Fragment>,
     pub meetings: Vec<Meeting>,
-    pub free_meetings: Vec<u32>,
+    free_meetings: Vec<u32>,
     pub frames: Vec<Frame>,
     pub free_frames: Vec<u32>,
     /// Lanes that have not exited.
@@ -69,14 +79,36 @@ pub(super) struct Warp {
     pub initial: u32,
     /// Bytes of local memory per thread, and that memory, thread by thread.
     pub local_bytes: u32,
-    pub local: Vec<std::sync::atomic::AtomicU64>,
+    pub local: Vec<AtomicU64>,
     /// Instructions executed.
     pub executed: u64,
-    /// Where the last lane to exit did so: for messages.
-    pub last_exit: Option<(u32, u32)>,
+    /// Line at which lanes last exited: for messages.
+    pub last_exit: Option<u32>,
+    /// Reads in a row that found nothing new.
+    vain_reads: u32,
 }
 
 impl Warp {
+    /// Puts all lanes before the first instruction of the entry, whose frame is the first.
+    pub fn begin(&mut self) {
+        self.fragments.clear();
+        self.meetings.clear();
+        self.free_meetings.clear();
+        self.frames.truncate(1);
+        self.free_frames.clear();
+        self.live = self.initial;
+        self.last_exit = None;
+        self.executed = 0;
+        self.vain_reads = 0;
+        self.fragments.push(Fragment {
+            pc: 0,
+            lanes: self.initial,
+            frame: 0,
+            meeting: NONE,
+            state: State::Ready,
+        });
+    }
+
     /// Takes out a fragment that can go on: the one added last.
     pub fn take_ready(&mut self) -> Option<Fragment> {
         let index = self
@@ -114,6 +146,22 @@ impl Warp {
         }
     }
 
+    /// The meeting for the parts of a fragment: the one that it is bound for serves again if it is at the same instruction (loops).
+    pub fn split_meeting(&mut self, fragment: &Fragment, pc: u32) -> u32 {
+        if pc == NOWHERE || pc == self.stop_of(fragment) {
+            return fragment.meeting;
+        }
+        self.new_meeting(Meeting {
+            pc,
+            frame: fragment.frame,
+            expected: fragment.lanes,
+            arrived: 0,
+            since: 0,
+            parent: fragment.meeting,
+            callee: NONE,
+        })
+    }
+
     /// The instruction at which the fragment must stop to meet others.
     #[inline(always)]
     pub fn stop_of(&self, fragment: &Fragment) -> u32 {
@@ -131,46 +179,50 @@ impl Warp {
     /// Brings lanes to their meeting. Once all are there, they go on as one fragment, which is returned.
     pub fn arrive(&mut self, index: u32, lanes: u32) -> Option<Fragment> {
         let meeting = &mut self.meetings[index as usize];
+        if meeting.arrived == 0 {
+            meeting.since = self.executed;
+        }
         meeting.arrived |= lanes;
         self.complete(index)
     }
 
-    /// Instruction, frame and lanes of a meeting at which some wait for the rest of their warp.
-    pub fn met(&self) -> Option<(u32, u32, u32)> {
-        (0..self.meetings.len() as u32)
-            .filter(|index| !self.free_meetings.contains(index))
-            .map(|index| &self.meetings[index as usize])
-            .find(|meeting| meeting.arrived != 0)
-            .map(|meeting| (meeting.pc, meeting.frame, meeting.arrived))
-    }
-
     /// Ends a meeting at which all have arrived.
     fn complete(&mut self, index: u32) -> Option<Fragment> {
-        let meeting = self.meetings[index as usize];
+        let meeting = &mut self.meetings[index as usize];
         if meeting.arrived != meeting.expected {
             return None;
         }
+        let ended = *meeting;
+        (meeting.expected, meeting.arrived) = (0, 0);
         self.free_meetings.push(index);
-        if meeting.callee != NONE {
-            self.free_frames.push(meeting.callee);
+        if ended.callee != NONE {
+            self.free_frames.push(ended.callee);
         }
-        (meeting.arrived != 0).then_some(Fragment {
-            pc: meeting.pc,
-            lanes: meeting.arrived,
-            frame: meeting.frame,
-            meeting: meeting.parent,
+        (ended.arrived != 0).then_some(Fragment {
+            pc: ended.pc,
+            lanes: ended.arrived,
+            frame: ended.frame,
+            meeting: ended.parent,
             state: State::Ready,
         })
     }
 
-    /// Sends a fragment on its way: into its meeting if it stands there already.
-    pub fn settle(&mut self, fragment: Fragment) {
-        if fragment.pc == self.stop_of(&fragment) {
-            if let Some(together) = self.arrive(fragment.meeting, fragment.lanes) {
-                self.settle(together);
+    /// Sends a fragment on its way: into its meeting if it stands there already, together with others that stand where it does.
+    pub fn settle(&mut self, mut fragment: Fragment) {
+        while fragment.pc == self.stop_of(&fragment) {
+            match self.arrive(fragment.meeting, fragment.lanes) {
+                Some(together) => fragment = together,
+                None => return,
             }
-        } else {
-            self.fragments.push(fragment);
+        }
+        let same = self.fragments.iter_mut().find(|other| {
+            other.state == State::Ready
+                && (other.pc, other.frame, other.meeting)
+                    == (fragment.pc, fragment.frame, fragment.meeting)
+        });
+        match same {
+            Some(other) => other.lanes |= fragment.lanes,
+            None => self.fragments.push(fragment),
         }
     }
 
@@ -180,10 +232,63 @@ impl Warp {
             let meeting = &mut self.meetings[index as usize];
             let parent = meeting.parent;
             meeting.expected &= !lanes;
+            // The parent still expects these lanes, so that it cannot end before its own turn.
             if let Some(together) = self.complete(index) {
                 self.settle(together);
             }
             index = parent;
         }
+    }
+
+    /// Lets the lanes that wait at meetings go on without the others. Tells whether there were any.
+    pub fn release_waiting(&mut self) -> bool {
+        self.release(|_| true)
+    }
+
+    /// The same for those that have waited too long.
+    pub fn release_impatient(&mut self) {
+        let executed = self.executed;
+        self.release(|meeting| executed - meeting.since > PATIENCE);
+    }
+
+    fn release(&mut self, which: impl Fn(&Meeting) -> bool) -> bool {
+        let mut any = false;
+        for index in 0..self.meetings.len() {
+            let meeting = &mut self.meetings[index];
+            if meeting.arrived == 0 || !which(meeting) {
+                continue;
+            }
+            any = true;
+            let released = Fragment {
+                pc: meeting.pc,
+                lanes: meeting.arrived,
+                frame: meeting.frame,
+                meeting: meeting.parent,
+                state: State::Ready,
+            };
+            meeting.expected &= !meeting.arrived;
+            meeting.arrived = 0;
+            self.settle(released);
+        }
+        any
+    }
+
+    /// Takes note of a read of memory that others may write: whether it found the value that its register held already.
+    pub fn note_read(&mut self, found_same: bool) {
+        self.vain_reads = if found_same { self.vain_reads + 1 } else { 0 };
+    }
+
+    /// Takes note that lanes ask to be left alone for a while.
+    pub fn note_pause(&mut self) {
+        self.vain_reads = VAIN_READS;
+    }
+
+    /// Whether the warp seems to wait for what others do; asking begins the count anew.
+    pub fn waits_in_vain(&mut self) -> bool {
+        let vain = self.vain_reads >= VAIN_READS;
+        if vain {
+            self.vain_reads = 0;
+        }
+        vain
     }
 }

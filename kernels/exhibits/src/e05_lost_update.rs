@@ -5,7 +5,7 @@
 //! their own element added, and the other one is lost.
 //!
 //! ## The finding
-//! Three races between blocks: the load of one and the store of another, either way round, and the two stores.
+//! Two races between blocks: `read after write`, the load of one and the store of another; and `write after write`.
 //!
 //! ## Put right
 //! One atomic addition: `AtomicI32::from_ptr(total).fetch_add(value, Relaxed)`.

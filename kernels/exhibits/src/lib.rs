@@ -15,11 +15,7 @@
 //! The catalogue (`catalogue`, on the host) lists them with the launch that shows the mistake.
 
 #![no_std]
-#![cfg_attr(
-    target_arch = "nvptx64",
-    feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)
-)]
-#![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 // Text for hosts, as in the crate of the kernels.
 #[cfg(not(target_arch = "nvptx64"))]

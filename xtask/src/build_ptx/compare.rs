@@ -7,7 +7,7 @@ use crate::ptx_header::Header;
 pub enum Finding {
     /// The PTX lacks kernels.
     #[error(
-        "{file} lacks entries that the catalogue lists: {}; write the kernels or mend kernels/src/catalogue.rs",
+        "{file} lacks entries that the catalogue lists: {}; write the kernels or mend {catalogue}",
         quoted(.entries)
     )]
     EntriesMissing {
@@ -15,10 +15,12 @@ pub enum Finding {
         file: String,
         /// Their names.
         entries: Vec<String>,
+        /// The file that lists them.
+        catalogue: &'static str,
     },
     /// The PTX has kernels that nobody would find.
     #[error(
-        "{file} has entries that the catalogue does not list: {}; add them to kernels/src/catalogue.rs or remove the kernels",
+        "{file} has entries that the catalogue does not list: {}; add them to {catalogue} or remove the kernels",
         quoted(.entries)
     )]
     EntriesUnknown {
@@ -26,6 +28,8 @@ pub enum Finding {
         file: String,
         /// Their names.
         entries: Vec<String>,
+        /// The file that lists them.
+        catalogue: &'static str,
     },
     /// A kernel has more or fewer barriers than by the other compiler.
     #[error(

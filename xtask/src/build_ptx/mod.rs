@@ -10,11 +10,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use clap::ValueEnum;
-use cuda_builder::{CudaBuilder, DeviceCompiler, NvvmArch};
+use cuda_builder::{CudaBuilder, DebugInfo, DeviceCompiler, NvvmArch};
 use tempfile::NamedTempFile;
 
 use crate::error::XtaskError;
-use crate::ptx_header::{Header, hash_sources};
+use crate::ptx_header::{Header, hash_exhibits, hash_sources};
 pub use compare::Finding;
 use compare::{Verdict, compare};
 pub use rust_cuda::Missing;
@@ -50,6 +50,9 @@ enum Codegen {
     RustCuda,
 }
 
+/// The wrong kernels are built for one architecture, with line tables: what is wrong with them is not in the architecture.
+const EXHIBITS_ARCH: NvvmArch = NvvmArch::Compute80;
+
 /// A generated file: its path relative to the repository, and its text with header.
 struct Generated {
     file: String,
@@ -77,18 +80,32 @@ fn run_rustc(repository: &Path, options: &Options) -> Result<(), XtaskError> {
         hash_sources(repository).map_err(XtaskError::io("read the sources of the kernels"))?;
     let mut generated = Vec::new();
     let mut findings = Vec::new();
-    for &arch in &options.sm {
-        let ptx = build(repository, arch, &compiler)?;
-        let file = format!("kernels/ptx/kernels.{}.ptx", arch.target_cpu());
-        findings.extend(entries::compare(&file, &ptx, arch.capability_value()));
+    let mut add = |stem: &str, arch: NvvmArch, ptx: String, source_hash: String| {
         let header = Header {
             generator: "cargo xtask build-ptx".into(),
             compiler: compiler.version().to_string(),
             target: format!("nvptx64-nvidia-cuda {}", arch.target_cpu()),
-            source_hash: source_hash.clone(),
+            source_hash,
         };
-        let text = format!("{header}{ptx}");
-        generated.push(Generated { file, text });
+        generated.push(Generated {
+            file: ptx_file(stem, arch),
+            text: format!("{header}{ptx}"),
+        });
+    };
+    for &arch in &options.sm {
+        let ptx = build(repository, "kernels", arch, DebugInfo::None, &compiler)?;
+        let file = ptx_file("kernels", arch);
+        findings.extend(entries::compare(&file, &ptx, arch.capability_value()));
+        add("kernels", arch, ptx, source_hash.clone());
+    }
+    if options.sm.contains(&EXHIBITS_ARCH) {
+        let (folder, arch) = ("kernels/exhibits", EXHIBITS_ARCH);
+        let ptx = build(repository, folder, arch, DebugInfo::LineTables, &compiler)?;
+        let file = ptx_file("exhibits", arch);
+        findings.extend(entries::compare_exhibits(&file, &ptx));
+        let source_hash = hash_exhibits(repository)
+            .map_err(XtaskError::io("read the sources of the exhibits"))?;
+        add("exhibits", arch, ptx, source_hash);
     }
     if options.check {
         for new in &generated {
@@ -104,13 +121,20 @@ fn run_rustc(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     Ok(())
 }
 
+fn ptx_file(stem: &str, arch: NvvmArch) -> String {
+    format!("kernels/ptx/{stem}.{}.ptx", arch.target_cpu())
+}
+
 fn build(
     repository: &Path,
+    folder: &str,
     arch: NvvmArch,
+    debug: DebugInfo,
     compiler: &DeviceCompiler,
 ) -> Result<String, XtaskError> {
-    let path = CudaBuilder::new(repository.join("kernels"))
+    let path = CudaBuilder::new(repository.join(folder))
         .arch(arch)
+        .debug(debug)
         .device_compiler(compiler.clone())
         .build()?;
     fs::read_to_string(&path).map_err(XtaskError::io(format!("read {}", path.display())))

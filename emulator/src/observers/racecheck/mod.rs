@@ -3,7 +3,8 @@
 //! The order is *happens-before*, not the order of this run: program order of each thread; barriers of the block, whole or in
 //! part, and `bar.arrive`; barriers of a warp; and what an atomic, `.relaxed` or `.volatile` access hands on. A write hands on
 //! what its thread had done before its last fence (or before the write itself, if that is a `.release`); who reads the value knows
-//! it from their next fence or barrier on (or at once, by an `.acquire`). Scopes are taken to be wide enough. Shuffles and
+//! it from their next fence or barrier on (or at once, by an `.acquire`). Scopes are taken to be wide enough, and
+//! an atomic operation that is `.acquire` or `.release` to be both. Shuffles and
 //! votes order nothing, nor does lockstep, which no GPU since Volta promises; atomic and relaxed accesses race with others, not
 //! among themselves; `.volatile` accesses race like plain ones.
 

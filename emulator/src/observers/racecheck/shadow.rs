@@ -403,7 +403,8 @@ impl Shadow {
                 let other = cell.others;
                 let mode = self.moments[other.moment() as usize].mode;
                 // What conflicts with the older one, conflicts with the newer or is ordered behind it.
-                let stands_for = mode.strong == view.mode.strong && view.mode.writes >= mode.writes;
+                let stands_for =
+                    mode.strong == view.mode.strong && (view.mode.writes || !mode.writes);
                 if stands_for && view.is_ordered(&self.moments, other, stamp) {
                     cell.others = stamp;
                     return;
@@ -431,7 +432,7 @@ impl Shadow {
                     // Whatever races with one that is left out, races with the new one as well.
                     list.retain(|&(moment, _)| {
                         let moment = &moments[moment as usize];
-                        moment.mode.writes > view.mode.writes
+                        (moment.mode.writes && !view.mode.writes)
                             || !view.clocks.all_know(moment.block, moment.clock)
                     });
                 }

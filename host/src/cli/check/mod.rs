@@ -1,5 +1,6 @@
 //! `warpfold check`: the emulator's sanitizers, and many orders of execution.
 
+mod help;
 mod report;
 mod subjects;
 
@@ -16,7 +17,7 @@ use warpfold_emulator::{LaunchError, Order, Tool};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, after_long_help = LONG_HELP)]
+#[command(after_help = help::short(), after_long_help = help::long())]
 pub struct Arguments {
     /// A lesson, as `warpfold lessons` lists it, or an exhibit (see --help)
     #[arg(
@@ -35,7 +36,7 @@ pub struct Arguments {
     #[arg(long = "tool", value_name = "TOOL", value_delimiter = ',', value_parser = parse_tool)]
     tools: Vec<Tool>,
     /// Also run K random interleavings of blocks, warps and lanes, and compare what they leave in memory
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     schedules: Option<u64>,
     /// Seed of the first interleaving; without --schedules, run this one and compare it with the fixed order [default: 0]
     #[arg(long, value_name = "S")]
@@ -43,8 +44,8 @@ pub struct Arguments {
     /// Stop a launch with an error after so many warp instructions [default: no limit]
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true, value_parser = parse_size)]
     max_steps: u64,
-    /// How many findings of a launch to print; the JSON has them all
-    #[arg(long, value_name = "FINDINGS", default_value_t = 10)]
+    /// How many findings of each tool to print for a launch; the JSON has them all
+    #[arg(long, value_name = "FINDINGS", default_value_t = 4)]
     limit: usize,
     #[command(flatten)]
     file: PtxFileArguments,
@@ -53,34 +54,6 @@ pub struct Arguments {
     #[command(flatten)]
     json: JsonArguments,
 }
-
-const EXAMPLES: &str = "\
-Examples:
-  warpfold check unroll_warps8
-  warpfold check unroll_warps8_sync --schedules 200
-  warpfold check interleaved -n 2^20 --block 512 --tool racecheck
-  warpfold check missing_barrier
-  warpfold check --ptx sum.ptx --kernel block_sum --grid 4 --block 256 \\
-      --arg buf:i32:iota:1024 --arg buf:i32:uninit:4 --arg u64:1024
-
-Exit status: 0 nothing found, 1 findings, 2 bad usage or input.";
-
-const LONG_HELP: &str = "\
-Tools:
-  memcheck   accesses out of bounds, misaligned, through null or freed pointers, or through addresses of another space;
-             the first one ends the launch
-  initcheck  reads of global, shared or local memory that nothing has written
-  racecheck  two accesses to one byte of shared or global memory, by different threads, one of them a write, that no
-             barrier, warp barrier, atomic operation or fence orders; lanes of a warp are not in lockstep
-  synccheck  barriers and shuffles that not the right threads come to, or come to apart
-
-A finding shows the threads, the lines of the PTX and, where the PTX tells, of the source: `a.rs:7 → b.rs:3` is line 3 of
-something that was inlined into the kernel at line 7 or soon after.
-
-Interleavings: a GPU may run blocks, warps and (since Volta) lanes in any order. Seed S draws one such order, the same one
-every time. Random elements of lessons come from seed 42 whatever the order.
-
-Exhibits (kernels/exhibits) are wrong kernels, one mistake each: any of them can stand in place of a lesson.";
 
 /// What is said of a launch whose findings have all been shown.
 const SAME: &str = "at the same lines as above";
@@ -103,7 +76,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         describe_orders(&orders)
     ))?;
 
-    let mut report = Report::new(&name, tool_names, orders.len());
+    let is_seed = |order: &&Order| matches!(order, Order::Seed(_));
+    let schedules = orders.iter().filter(is_seed).count();
+    let mut report = Report::new(&name, tool_names, schedules);
     let mut shown = BTreeSet::new();
     for subject in subjects {
         let checked = check(subject?, &tools, &orders, arguments.max_steps)?;
@@ -153,12 +128,11 @@ impl Arguments {
 
 fn describe_orders(orders: &[Order]) -> String {
     match orders {
-        [] => String::new(),
-        [Order::Fixed, seed] => format!("; {seed} against the fixed order"),
-        [first, .., Order::Seed(last)] => {
-            format!("; {} schedules, {first} to {last}", orders.len())
+        [Order::Seed(first), .., Order::Seed(last)] => {
+            format!("; {} schedules, seeds {first} to {last}", orders.len())
         }
-        [one] | [.., one] => format!("; {one}"),
+        [Order::Fixed, seed] => format!("; {seed} against the fixed order"),
+        _ => String::new(),
     }
 }
 

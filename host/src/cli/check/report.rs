@@ -147,26 +147,25 @@ impl Checked {
         new > 0 || self.is_clean()
     }
 
-    /// The findings, at most `limit` of them; what they all say is said once.
+    /// The findings, at most `limit` of each tool; what neighbours all say is said once.
     pub fn text(&self, limit: usize) -> String {
-        let mut text = String::new();
-        for (index, finding) in self.findings.iter().take(limit).enumerate() {
-            text += &finding.text;
-            let next = self.findings.get(index + 1);
-            let is_said_below =
-                index + 1 < limit && next.is_some_and(|next| next.message == finding.message);
-            if !is_said_below {
-                text += &format!("  {}\n", finding.message);
+        let mut paragraphs = Vec::new();
+        for findings in self.findings.chunk_by(|one, next| one.tool == next.tool) {
+            let (shown, rest) = findings.split_at(limit.min(findings.len()));
+            for (index, finding) in shown.iter().enumerate() {
+                let next = shown.get(index + 1);
+                let message = match next {
+                    Some(next) if next.message == finding.message => String::new(),
+                    _ => format!("  {}\n", finding.message),
+                };
+                paragraphs.push(format!("{}{message}", finding.text));
             }
-            if index + 1 < limit.min(self.findings.len()) {
-                text.push('\n');
+            if let Some(first) = rest.first() {
+                let (more, tool) = (rest.len(), first.tool);
+                paragraphs.push(format!("{tool}: {more} more (--limit shows them)\n"));
             }
         }
-        match self.findings.len().saturating_sub(limit) {
-            0 => {}
-            more => text += &format!("\nand {more} more (--limit shows them)\n"),
-        }
-        text.trim_end().to_owned()
+        paragraphs.join("\n").trim_end().to_owned()
     }
 }
 

@@ -71,6 +71,9 @@ impl Subjects {
                 .collect::<Result<_, _>>()?,
         };
         let n = arguments.n.unwrap_or(USUAL_N);
+        if n == 0 {
+            return Err(SubjectError::NothingToLaunch.into());
+        }
         let values = T::random(n, DATA_SEED).map_err(|_| {
             Failure::Input(format!(
                 "there is not enough memory for {n} elements; ask for fewer with -n"

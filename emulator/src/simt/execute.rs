@@ -1,0 +1,364 @@
+//! One fragment at a time: fetch, decide who takes part, execute.
+
+use super::access::Faulty;
+use super::async_copy::pending_count;
+use super::block::{Block, FRAGMENT_TURN, Turn};
+use super::moves::{is_space, pack, read_clock, unpack};
+use super::warp::{Fragment, NONE};
+use crate::error::{Fault, Trap};
+use crate::observer::{BranchEvent, InstructionEvent, Observer};
+use crate::program::{BranchTable, Op, Row};
+use crate::registers::each_lane;
+use std::sync::atomic::{Ordering, fence};
+
+/// An instruction being executed: who, and where it stands in the text.
+#[derive(Clone, Copy)]
+pub(super) struct Site {
+    pub warp: usize,
+    /// Frame of the registers.
+    pub frame: u32,
+    /// The lanes that execute it.
+    pub lanes: u32,
+    pub line: u32,
+    /// What the warp's clock shows.
+    pub clock: u64,
+}
+
+/// How it goes on behind an instruction.
+enum Flow {
+    /// With the next one.
+    Next,
+    /// The same, when others have had their turn.
+    Pause,
+    /// The fragment has been handed over: its lanes wait, have gone elsewhere or are no more.
+    Over,
+}
+
+impl<O: Observer> Block<'_, '_, O> {
+    /// Runs one fragment for at most `turn` instructions.
+    pub(super) fn run_fragment(
+        &mut self,
+        number: usize,
+        mut fragment: Fragment,
+        turn: u64,
+    ) -> Result<Turn, Box<Trap>> {
+        let mut code = self.code_of(number, &fragment);
+        let mut stop = self.warps[number].stop_of(&fragment);
+        // Instructions left of the turn, which ends earlier once another fragment wants to run.
+        let mut turn = turn;
+        let mut executed = 0;
+        let result = loop {
+            if fragment.pc == stop {
+                match self.warps[number].arrive(fragment.meeting, fragment.lanes) {
+                    Some(together) => fragment = together,
+                    None => break Turn::Over,
+                }
+                code = self.code_of(number, &fragment);
+                stop = self.warps[number].stop_of(&fragment);
+                continue;
+            }
+            if executed >= turn {
+                break Turn::Paused(fragment);
+            }
+            executed += 1;
+            let pc = fragment.pc as usize;
+            let instruction = &code.instructions[pc];
+            let line = code.lines[pc];
+            let warp = &mut self.warps[number];
+            let registers = &mut warp.frames[fragment.frame as usize].registers;
+            let lanes = match instruction.guard {
+                0 => fragment.lanes,
+                guard => {
+                    let bits = registers.predicates[(guard >> 1) as usize - 1];
+                    fragment.lanes & if guard & 1 == 1 { !bits } else { bits }
+                }
+            };
+            self.observer.instruction(InstructionEvent {
+                warp: number as u32,
+                line,
+                lanes,
+                active: fragment.lanes,
+                live: warp.live,
+            });
+            if let Op::Alu {
+                execute,
+                rows,
+                extra,
+            } = &instruction.op
+            {
+                if lanes != 0 {
+                    execute(registers, rows, *extra, lanes);
+                }
+                fragment.pc += 1;
+                continue;
+            }
+            // Conditional branches are decided even where no lane takes them; everything else needs a lane.
+            if let Op::Branch { target, reconverge } = instruction.op {
+                let rest = fragment.lanes & !lanes;
+                if instruction.guard != 0 {
+                    self.observer.branch(BranchEvent {
+                        warp: number as u32,
+                        line,
+                        taken: lanes,
+                        not_taken: rest,
+                    });
+                }
+                if rest == 0 {
+                    fragment.pc = target;
+                } else if lanes == 0 {
+                    fragment.pc += 1;
+                } else {
+                    let warp = &mut self.warps[number];
+                    fragment.meeting = warp.split_meeting(&fragment, reconverge);
+                    warp.settle(Fragment {
+                        pc: target,
+                        lanes,
+                        ..fragment
+                    });
+                    fragment.lanes = rest;
+                    fragment.pc += 1;
+                    stop = warp.stop_of(&fragment);
+                    turn = turn.min(executed + FRAGMENT_TURN);
+                }
+                continue;
+            }
+            if lanes == 0 {
+                fragment.pc += 1;
+                continue;
+            }
+            let site = Site {
+                warp: number,
+                frame: fragment.frame,
+                lanes,
+                line,
+                clock: self.warps[number].executed + executed,
+            };
+            match self.perform(&mut fragment, &instruction.op, site) {
+                Ok(Flow::Next) => fragment.pc += 1,
+                Ok(Flow::Pause) => {
+                    fragment.pc += 1;
+                    break Turn::Vain(fragment);
+                }
+                Ok(Flow::Over) => break Turn::Over,
+                Err((fault, lane)) => return Err(self.trap(number, lane, line, fault)),
+            }
+        };
+        self.executed += executed;
+        self.warps[number].executed += executed;
+        Ok(result)
+    }
+
+    /// Executes an instruction that is more than arithmetic or a plain branch.
+    #[inline(always)]
+    fn perform(&mut self, fragment: &mut Fragment, op: &Op, site: Site) -> Faulty<Flow> {
+        let Site {
+            warp: number,
+            lanes,
+            line,
+            ..
+        } = site;
+        let registers = &mut self.warps[number].frames[fragment.frame as usize].registers;
+        match op {
+            Op::Load(access) => {
+                if !access.observes() {
+                    self.load(site, access)?;
+                    return Ok(Flow::Next);
+                }
+                let lane = lanes.trailing_zeros() as usize;
+                let row = access.registers.iter().flatten().next().copied();
+                let before = row.map(|row| registers.get(row, lane));
+                self.load(site, access)?;
+                return Ok(self.after_read(site, row, before));
+            }
+            Op::Store(access) => self.store(site, access)?,
+            Op::Atomic(atomic) => {
+                let lane = lanes.trailing_zeros() as usize;
+                let before = atomic.d.map(|row| registers.get(row, lane));
+                self.atomic(site, atomic)?;
+                return Ok(self.after_read(site, atomic.d, before));
+            }
+            Op::Mbarrier(mbarrier) => {
+                self.mbarrier(site, mbarrier)?;
+                let registers = &self.warps[number].frames[fragment.frame as usize].registers;
+                let is_over = mbarrier
+                    .predicate
+                    .map(|row| registers.predicates[row as usize] & lanes != 0);
+                return Ok(self.after_test(site, is_over));
+            }
+            Op::MbarrierPending { d, a } => each_lane(lanes, |lane| {
+                let state = registers.wide[*a as usize][lane];
+                registers.narrow[*d as usize][lane] = pending_count(state) as u32;
+            }),
+            Op::AsyncCopy(copy) => self.async_copy(site, copy)?,
+            Op::Pack { d, bits, parts } => pack(registers, *d, *bits, parts, lanes),
+            Op::Unpack { a, bits, parts } => unpack(registers, *a, *bits, parts, lanes),
+            Op::IsSpace { d, a, window } => is_space(registers, *d, *a, *window, lanes),
+            Op::ActiveMask { d } => {
+                each_lane(lanes, |lane| registers.narrow[*d as usize][lane] = lanes);
+            }
+            Op::Clock { d, clock } => {
+                let value = read_clock(*clock, site.clock, self.shape.started);
+                each_lane(lanes, |lane| registers.put(*d, lane, value));
+            }
+            Op::Fence => {
+                let event = self.event(fragment, site);
+                self.observer.fence(event);
+                fence(Ordering::SeqCst);
+            }
+            Op::Pause => {
+                self.warps[number].note_pause();
+                return Ok(self.pause_if_vain(site));
+            }
+            Op::Nothing | Op::Alu { .. } | Op::Branch { .. } => {}
+            Op::Trap => return Err((Fault::Trap, lanes.trailing_zeros())),
+            Op::Return if fragment.frame != 0 => {
+                self.return_from(number, fragment, lanes);
+                return Ok(without(fragment, lanes));
+            }
+            Op::Exit | Op::Return => {
+                self.exit(fragment, site);
+                return Ok(without(fragment, lanes));
+            }
+            Op::BranchTable(table) => {
+                self.branch_table(site, fragment, table)?;
+                return Ok(Flow::Over);
+            }
+            Op::Call(call) => {
+                self.call(number, fragment, call, lanes)?;
+                return Ok(Flow::Over);
+            }
+            Op::Barrier(barrier) => {
+                self.part(number, fragment, lanes);
+                self.arrive_at_barrier(number, *fragment, barrier, line)?;
+                return Ok(Flow::Over);
+            }
+            Op::Collective(collective) => {
+                if !self.collective_alone(number, fragment, collective, lanes, line)? {
+                    self.part(number, fragment, lanes);
+                    self.wait_for_members(number, *fragment)?;
+                    return Ok(Flow::Over);
+                }
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Notes what a read of memory that others may write has brought; one lane stands for all.
+    fn after_read(&mut self, site: Site, row: Option<Row>, before: Option<u64>) -> Flow {
+        let Some(row) = row else { return Flow::Next };
+        let warp = &mut self.warps[site.warp];
+        let lane = site.lanes.trailing_zeros() as usize;
+        let after = warp.frames[site.frame as usize].registers.get(row, lane);
+        warp.note_read(before == Some(after));
+        self.pause_if_vain(site)
+    }
+
+    /// The same for a test of a barrier in memory that says no.
+    fn after_test(&mut self, site: Site, is_over: Option<bool>) -> Flow {
+        let Some(is_over) = is_over else {
+            return Flow::Next;
+        };
+        self.warps[site.warp].note_read(!is_over);
+        self.pause_if_vain(site)
+    }
+
+    fn pause_if_vain(&mut self, site: Site) -> Flow {
+        if self.warps[site.warp].waits_in_vain() {
+            Flow::Pause
+        } else {
+            Flow::Next
+        }
+    }
+
+    /// Sends the lanes that an instruction's guard keeps away on to the next one by themselves.
+    fn part(&mut self, number: usize, fragment: &mut Fragment, lanes: u32) {
+        let rest = fragment.lanes & !lanes;
+        if rest != 0 {
+            self.warps[number].settle(Fragment {
+                lanes: rest,
+                pc: fragment.pc + 1,
+                ..*fragment
+            });
+            fragment.lanes = lanes;
+        }
+    }
+
+    fn branch_table(&mut self, site: Site, fragment: &Fragment, table: &BranchTable) -> Faulty<()> {
+        let warp = &mut self.warps[site.warp];
+        let registers = &warp.frames[fragment.frame as usize].registers;
+        let indices = registers.narrow[table.index as usize];
+        let meeting = warp.split_meeting(fragment, table.reconverge);
+        let rest = fragment.lanes & !site.lanes;
+        if rest != 0 {
+            warp.settle(Fragment {
+                pc: fragment.pc + 1,
+                lanes: rest,
+                meeting,
+                ..*fragment
+            });
+        }
+        let target = |lane: usize| table.targets.get(indices[lane] as usize).copied();
+        let mut left = site.lanes;
+        while left != 0 {
+            let lane = left.trailing_zeros();
+            let Some(pc) = target(lane as usize) else {
+                let message = format!(
+                    "branch index {} of a table with {} targets",
+                    indices[lane as usize],
+                    table.targets.len()
+                );
+                return Err((Fault::BadOperand(message), lane));
+            };
+            let mut same = 0;
+            each_lane(left, |other| {
+                same |= u32::from(target(other) == Some(pc)) << other
+            });
+            if left == site.lanes {
+                self.observer.branch(BranchEvent {
+                    warp: site.warp as u32,
+                    line: site.line,
+                    taken: same,
+                    not_taken: fragment.lanes & !same,
+                });
+            }
+            warp.settle(Fragment {
+                pc,
+                lanes: same,
+                meeting,
+                ..*fragment
+            });
+            left &= !same;
+        }
+        Ok(())
+    }
+
+    fn exit(&mut self, fragment: &Fragment, site: Site) {
+        let event = self.event(fragment, site);
+        self.observer.exit(event);
+        let warp = &mut self.warps[site.warp];
+        warp.live &= !site.lanes;
+        warp.last_exit = Some(site.line);
+        warp.leave(fragment.meeting, site.lanes, NONE);
+        self.retry_collectives(site.warp);
+    }
+
+    fn event(&self, fragment: &Fragment, site: Site) -> InstructionEvent {
+        InstructionEvent {
+            warp: site.warp as u32,
+            line: site.line,
+            lanes: site.lanes,
+            active: fragment.lanes,
+            live: self.warps[site.warp].live,
+        }
+    }
+}
+
+/// Takes lanes that are gone out of the fragment.
+fn without(fragment: &mut Fragment, lanes: u32) -> Flow {
+    fragment.lanes &= !lanes;
+    if fragment.lanes == 0 {
+        Flow::Over
+    } else {
+        Flow::Next
+    }
+}

@@ -1,0 +1,239 @@
+//! From an address to the memory behind it, or to what is wrong with it.
+
+use std::sync::atomic::AtomicU64;
+
+use super::block::Block;
+use super::diagnosis::Failed;
+use super::execute::Site;
+use crate::error::Fault;
+use crate::memory::{Memory, Region, window};
+use crate::observer::{AccessKind, Observer};
+use crate::program::Where;
+use crate::registers::{FULL, LANES, each_lane};
+use crate::types::Space;
+
+/// Where an address leads, resolved.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub region: Region<'a>,
+    pub offset: u64,
+    pub space: Space,
+}
+
+/// The memories that a block's accesses may go to, but for those that each thread or call has of its own.
+pub(crate) struct Spaces<'m> {
+    pub memory: &'m Memory,
+    pub parameters: Region<'m>,
+    pub shared: Vec<AtomicU64>,
+    pub shared_bytes: u64,
+    /// The last region of global memory that was accessed.
+    cached: Region<'m>,
+}
+
+/// Memory that all lanes of an access go to.
+pub(super) struct Common<'a> {
+    pub region: Region<'a>,
+    pub offsets: [u64; LANES],
+    pub space: Space,
+}
+
+impl Common<'_> {
+    /// The addresses of the lanes in the space itself, for observers.
+    pub fn addresses(&self) -> [u64; LANES] {
+        match self.space {
+            Space::Shared => self.offsets,
+            _ => self
+                .offsets
+                .map(|offset| self.region.base.wrapping_add(offset)),
+        }
+    }
+}
+
+impl<'m> Spaces<'m> {
+    pub fn new(memory: &'m Memory, parameters: Region<'m>, shared_bytes: u64) -> Self {
+        Self {
+            memory,
+            parameters,
+            shared: (0..shared_bytes.div_ceil(8))
+                .map(|_| AtomicU64::new(0))
+                .collect(),
+            shared_bytes,
+            cached: Region::new(0, 0, false, &[]),
+        }
+    }
+
+    /// The region that all lanes' addresses point into, for the common cases of global, shared and parameter memory.
+    #[inline(always)]
+    pub fn common(
+        &mut self,
+        place: Where,
+        addresses: &[u64; LANES],
+        lanes: u32,
+        bytes: u64,
+    ) -> Option<Common<'_>> {
+        let first = addresses[lanes.trailing_zeros() as usize];
+        let (region, space) = match place {
+            Where::Global | Where::Generic if first >= window::GLOBAL => {
+                if first.wrapping_sub(self.cached.base) >= self.cached.bytes {
+                    self.cached = self.memory.region(first)?;
+                }
+                (self.cached, Space::Global)
+            }
+            Where::EntryParameter => (self.parameters, Space::Param),
+            Where::Shared => (self.shared_region(), Space::Shared),
+            Where::Generic if first.wrapping_sub(window::SHARED) < window::LENGTH => {
+                let bytes = self.shared_bytes;
+                let region = Region::new(window::SHARED, bytes, false, &self.shared);
+                (region, Space::Shared)
+            }
+            _ => return None,
+        };
+        let offsets = offsets_in(&region, addresses, lanes, bytes)?;
+        Some(Common {
+            region,
+            offsets,
+            space,
+        })
+    }
+
+    fn shared_region(&self) -> Region<'_> {
+        Region::new(0, self.shared_bytes, false, &self.shared)
+    }
+}
+
+/// Checks all lanes of the mask against one region at once: their offsets in it, if every access is inside and aligned.
+#[inline(always)]
+fn offsets_in(
+    region: &Region<'_>,
+    addresses: &[u64; LANES],
+    lanes: u32,
+    bytes: u64,
+) -> Option<[u64; LANES]> {
+    let limit = region.bytes.checked_sub(bytes)?;
+    let offsets = addresses.map(|address| address.wrapping_sub(region.base));
+    let mut good = true;
+    if lanes == FULL {
+        for lane in 0..LANES {
+            good &= offsets[lane] <= limit;
+            good &= addresses[lane] & (bytes - 1) == 0;
+        }
+    } else {
+        each_lane(lanes, |lane| {
+            good &= offsets[lane] <= limit && addresses[lane] & (bytes - 1) == 0;
+        });
+    }
+    good.then_some(offsets)
+}
+
+impl<O: Observer> Block<'_, '_, O> {
+    /// Finds the memory behind one lane's address, or the fault.
+    pub(super) fn target(
+        &self,
+        site: Site,
+        lane: usize,
+        place: Where,
+        address: u64,
+        bytes: u64,
+        kind: AccessKind,
+    ) -> Result<Target<'_>, Fault> {
+        let (space, in_space) = resolve(place, address);
+        let region = match space {
+            Space::Shared => Some(self.spaces.shared_region()),
+            Space::Local => Some(self.local_region(site, lane)),
+            Space::Param if place == Where::FrameParameter => {
+                Some(self.frame_parameters(site, lane))
+            }
+            Space::Param => Some(self.spaces.parameters),
+            Space::Global | Space::Const | Space::Generic => self
+                .spaces
+                .memory
+                .region(address)
+                .filter(|region| region.read_only == (space == Space::Const)),
+        };
+        let shown = match place {
+            Where::Generic => Space::Generic,
+            _ => space,
+        };
+        let access = kind.name();
+        if !address.is_multiple_of(bytes) {
+            return Err(Fault::Misaligned {
+                access,
+                bytes: bytes as usize,
+                space: shown,
+                address,
+            });
+        }
+        if let Some(region) = region {
+            let offset = in_space.wrapping_sub(region.base);
+            if region.holds(offset, bytes) {
+                if region.read_only && kind != AccessKind::Load {
+                    return Err(Fault::ReadOnly { access, address });
+                }
+                return Ok(Target {
+                    region,
+                    offset,
+                    space,
+                });
+            }
+        }
+        Err(self.diagnose(&Failed {
+            access,
+            bytes,
+            named: shown,
+            space,
+            address,
+            extent: match space {
+                Space::Shared | Space::Local | Space::Param => region.map(|region| region.bytes),
+                Space::Global | Space::Const | Space::Generic => None,
+            },
+        }))
+    }
+
+    /// A thread's local memory up to the end of its frame.
+    fn local_region(&self, site: Site, lane: usize) -> Region<'_> {
+        let warp = &self.warps[site.warp];
+        let frame = &warp.frames[site.frame as usize];
+        let end = frame.local_base + self.program.functions[frame.code as usize].local_bytes;
+        Region::new(0, u64::from(end), false, lane_words(&warp.local, lane))
+    }
+
+    fn frame_parameters(&self, site: Site, lane: usize) -> Region<'_> {
+        let frame = &self.warps[site.warp].frames[site.frame as usize];
+        let words = lane_words(&frame.parameters, lane);
+        Region::new(0, 8 * words.len() as u64, false, words)
+    }
+}
+
+/// The space that an address lies in, and its number there.
+fn resolve(place: Where, address: u64) -> (Space, u64) {
+    match place {
+        Where::Shared => (Space::Shared, address),
+        Where::Local => (Space::Local, address),
+        Where::EntryParameter | Where::FrameParameter => (Space::Param, address),
+        Where::Global => (Space::Global, address),
+        Where::Const => (Space::Const, address),
+        Where::Generic => {
+            let windows = [
+                (window::SHARED, Space::Shared),
+                (window::LOCAL, Space::Local),
+                (window::PARAM, Space::Param),
+            ];
+            for (first, space) in windows {
+                if address.wrapping_sub(first) < window::LENGTH {
+                    return (space, address - first);
+                }
+            }
+            if address.wrapping_sub(window::CONST) < window::LENGTH {
+                (Space::Const, address)
+            } else {
+                (Space::Global, address)
+            }
+        }
+    }
+}
+
+/// One lane's piece of a memory that holds as much for each lane in turn.
+fn lane_words(words: &[AtomicU64], lane: usize) -> &[AtomicU64] {
+    let per_lane = words.len() / LANES;
+    &words[lane * per_lane..(lane + 1) * per_lane]
+}

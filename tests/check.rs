@@ -1,0 +1,281 @@
+//! `warpfold check`: right kernels are clean, whatever the order of execution; wrong ones are found out, each with the
+//! diagnosis that stands in `kernels/exhibits/diagnoses/`. `INSTA_UPDATE=always cargo test --test check` writes them anew.
+
+use assert_cmd::Command;
+use predicates::str::contains;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use warpfold::check::Subject;
+use warpfold::device::{Device, DeviceChoice};
+use warpfold::ptx::{EXHIBITS_PTX, PtxSet};
+use warpfold::reducible::Reducible;
+use warpfold_emulator::{Module, Order, Tool};
+use warpfold_exhibits::catalogue::EXHIBITS;
+use warpfold_kernels::catalogue::{BLOCK_SIZES, ElementType, LESSONS, Lesson};
+
+fn warpfold(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warpfold"));
+    command.args(arguments).env("NO_COLOR", "1");
+    command
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Does something with each lesson, each block size and each of a few lengths.
+fn each_launch(lengths: &[usize], act: impl Fn(&Lesson, Subject)) {
+    let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
+    let set = PtxSet::embedded();
+    let ptx = set.newest_for(&device).expect("there is PTX for it");
+    for lesson in LESSONS {
+        for block in BLOCK_SIZES {
+            for &n in lengths {
+                let subject = match lesson.element_type {
+                    ElementType::I32 => subject::<i32>(ptx, lesson, block, n),
+                    ElementType::F32 => subject::<f32>(ptx, lesson, block, n),
+                };
+                act(lesson, subject);
+            }
+        }
+    }
+}
+
+fn subject<T: Reducible>(ptx: &str, lesson: &Lesson, block: u32, n: usize) -> Subject {
+    let values = T::random(n, 7).expect("there is memory for them");
+    Subject::of_lesson(ptx, lesson, block, &values)
+        .unwrap_or_else(|error| panic!("{}, block {block}, n {n}: {error}", lesson.id))
+}
+
+#[test]
+fn every_lesson_is_clean_but_the_exhibits_of_the_ladder() {
+    each_launch(&[1, 63, 4097, 12_345], |lesson, mut subject| {
+        let findings = subject.check(&Tool::WATCHING).expect("it runs");
+        let shown: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        // Where a tile is cut below 64 sums, the exhibits take the tree of step 3, and are right.
+        let launch = subject.launch();
+        let is_whole = launch.grid[0] > 1;
+        if lesson.exhibit.is_some() && is_whole {
+            assert!(!findings.is_empty(), "{} {launch:?}", lesson.id);
+            for finding in findings {
+                assert_eq!(finding.tool, Tool::Racecheck, "{finding}");
+            }
+        } else if lesson.exhibit.is_none() {
+            assert_eq!(shown, [""; 0], "{} {launch:?}", lesson.id);
+        }
+    });
+}
+
+#[test]
+fn no_right_lesson_depends_on_the_schedule() {
+    // Two blocks and a bit of the smallest size, so that 200 schedules of everything take seconds.
+    each_launch(&[1_100], |lesson, mut subject| {
+        if lesson.exhibit.is_none() {
+            let schedules = if subject.launch().block[0] == BLOCK_SIZES[0] {
+                200
+            } else {
+                20
+            };
+            let differing = subject
+                .compare_orders((0..schedules).map(Order::Seed))
+                .expect("it runs");
+            assert!(differing.is_none(), "{} {:?}", lesson.id, differing);
+        }
+    });
+}
+
+#[test]
+fn the_last_warp_depends_on_the_schedule_unless_it_is_in_step() {
+    warpfold(&[
+        "check",
+        "unroll_warps8",
+        "--block",
+        "64",
+        "--schedules",
+        "50",
+        "-n",
+        "4096",
+    ])
+    .assert()
+    .code(1)
+    .stdout(contains("result depends on the schedule"))
+    .stdout(contains("seed"));
+    warpfold(&[
+        "check",
+        "unroll_warps8_sync",
+        "--block",
+        "64",
+        "--schedules",
+        "200",
+        "-n",
+        "4096",
+    ])
+    .assert()
+    .success()
+    .stdout(contains("clean"));
+}
+
+#[test]
+fn every_exhibit_has_its_diagnosis() {
+    for exhibit in EXHIBITS {
+        let assert = warpfold(&["check", exhibit.id, "--schedules", "100"])
+            .assert()
+            .code(1);
+        let text = String::from_utf8(assert.get_output().stdout.clone()).expect("it is text");
+        assert!(
+            text.contains(&format!("\n{}: ", exhibit.tool)),
+            "{} has no finding of {}: {text}",
+            exhibit.id,
+            exhibit.tool
+        );
+        insta::with_settings!({
+            snapshot_path => repository().join("kernels/exhibits/diagnoses"),
+            prepend_module_to_snapshot => false,
+            omit_expression => true,
+        }, {
+            insta::assert_snapshot!(exhibit.id, text);
+        });
+    }
+}
+
+#[test]
+fn the_ptx_of_the_exhibits_is_that_of_their_catalogue() {
+    let module = Module::parse(EXHIBITS_PTX).expect("it parses");
+    let mut entries: Vec<&str> = module.entries().collect();
+    let mut exhibits: Vec<&str> = EXHIBITS.iter().map(|exhibit| exhibit.id).collect();
+    entries.sort_unstable();
+    exhibits.sort_unstable();
+    assert_eq!(entries, exhibits);
+    for exhibit in EXHIBITS {
+        assert!(
+            repository().join(exhibit.file).is_file(),
+            "{}",
+            exhibit.file
+        );
+    }
+}
+
+#[test]
+fn the_compiler_copies_no_barrier_into_branches() {
+    // There is one in the source, between two tests of one condition.
+    let module = Module::parse(EXHIBITS_PTX).expect("it parses");
+    let source = module
+        .function_source("cleared_too_late")
+        .expect("it is there");
+    assert_eq!(source.matches("bar.sync").count(), 1);
+}
+
+#[test]
+fn any_ptx_can_be_checked_with_arguments_of_one_s_own() {
+    let file = repository().join("kernels/ptx/exhibits.sm_80.ptx");
+    let file = file.to_str().expect("the path is text");
+    let arguments = |n: &'static str| {
+        [
+            "check",
+            "--ptx",
+            file,
+            "--kernel",
+            "off_by_one",
+            "--grid",
+            "2",
+            "--block",
+            "64",
+            "--arg",
+            "buf:i32:iota:101",
+            "--arg",
+            n,
+        ]
+    };
+    warpfold(&arguments("u32:101"))
+        .assert()
+        .code(1)
+        .stdout(contains("access out of bounds"));
+    warpfold(&arguments("u32:100"))
+        .assert()
+        .success()
+        .stdout(contains("clean"));
+}
+
+#[test]
+fn json_has_every_finding_with_its_places() {
+    let assert = warpfold(&[
+        "check",
+        "missing_barrier",
+        "--tool",
+        "racecheck",
+        "--json",
+        "-",
+    ])
+    .assert()
+    .code(1);
+    let json: Value = serde_json::from_slice(&assert.get_output().stdout).expect("it is JSON");
+    assert_eq!(json["tools"], serde_json::json!(["racecheck"]));
+    let findings = json["launches"][0]["findings"].as_array().expect("a list");
+    let race = findings
+        .iter()
+        .find(|finding| finding["kind"] == "read after write")
+        .expect("there is one");
+    assert_eq!(race["memory"]["space"], "shared");
+    assert_eq!(race["places"].as_array().map(Vec::len), Some(2));
+    for place in race["places"].as_array().expect("a list") {
+        let file = place["source"]["file"].as_str().expect("a name");
+        assert!(file.ends_with("e01_missing_barrier.rs"), "{file}");
+        assert!(place["ptx_line"].as_u64().is_some_and(|line| line > 0));
+    }
+}
+
+#[test]
+fn a_seed_reruns_one_schedule() {
+    let run = || {
+        let assert = warpfold(&["check", "first_come", "--seed", "3"])
+            .assert()
+            .code(1);
+        String::from_utf8(assert.get_output().stdout.clone()).expect("it is text")
+    };
+    let text = run();
+    assert!(
+        text.contains("the fixed order leaves") && text.contains("seed 3 leaves"),
+        "{text}"
+    );
+    assert_eq!(run(), text);
+}
+
+#[test]
+fn bad_usage_is_refused_with_a_sentence() {
+    for (arguments, culprit) in [
+        (&["check"][..], "ID"),
+        (
+            &["check", "missing_barier"],
+            "did you mean `missing_barrier`?",
+        ),
+        (&["check", "shuffle", "--tool", "leakcheck"], "leakcheck"),
+        (&["check", "shuffle", "--schedules", "0"], "--schedules"),
+        (&["check", "shuffle", "--block", "100"], "64, 128"),
+        (&["check", "shuffle", "-n", "0"], "-n 1"),
+        (
+            &["check", "missing_barrier", "-n", "5"],
+            "launch of its own",
+        ),
+        (
+            &[
+                "check", "--ptx", "none.ptx", "--kernel", "k", "--grid", "1", "--block", "32",
+            ],
+            "none.ptx",
+        ),
+        (&["check", "--ptx", "none.ptx"], "--kernel"),
+    ] {
+        warpfold(arguments)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(culprit));
+    }
+}
+
+#[test]
+fn an_endless_loop_ends_at_the_limit_of_steps() {
+    warpfold(&["check", "neighbored", "--max-steps", "1000"])
+        .assert()
+        .code(1)
+        .stderr(contains("stopped after 1000 warp instructions"));
+}
