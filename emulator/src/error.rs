@@ -189,6 +189,18 @@ pub enum Fault {
     /// `trap` was executed: in Rust kernels a failed bounds check, an overflow or an explicit panic.
     #[error("the kernel executed a trap")]
     Trap,
+    /// An `assert` did not hold.
+    #[error("assertion `{condition}` failed at {file}:{line} in `{function}`")]
+    Assertion {
+        /// The condition, as the source spells it.
+        condition: String,
+        /// The source file.
+        file: String,
+        /// The line in it.
+        line: u32,
+        /// The function.
+        function: String,
+    },
     /// Some threads wait at a barrier that the others never reach.
     #[error(
         "barrier {barrier} is never completed: {waiting} of {expected} threads wait and {missing}"

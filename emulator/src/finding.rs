@@ -161,6 +161,7 @@ fn classify(fault: &Fault) -> Option<(Tool, &'static str)> {
         Fault::ReadOnly { .. } => (Tool::Memcheck, "write to constant memory"),
         Fault::StackOverflow(_) => (Tool::Memcheck, "stack overflow"),
         Fault::Trap => (Tool::Memcheck, "trap"),
+        Fault::Assertion { .. } => (Tool::Memcheck, "failed assertion"),
         Fault::BadOperand(_) => (Tool::Synccheck, "bad operand"),
         Fault::BarrierNeverCompleted { .. } => (Tool::Synccheck, "barrier never completed"),
         Fault::DivergentBarrier { .. } => (Tool::Synccheck, "divergent barrier"),

@@ -66,7 +66,7 @@ pub use module::{
 };
 pub use observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent, CollectiveEvent,
-    ExchangeEvent, InstructionEvent, Nothing, Observer, ReleaseEvent, ValuesEvent,
+    ExchangeEvent, InstructionEvent, Nothing, Observer, PrintEvent, ReleaseEvent, ValuesEvent,
 };
 pub use observers::{
     AtomicTargets, BarrierWait, BarrierWaits, BlockTrace, ByLine, Counters, GlobalTraffic,

@@ -1,6 +1,6 @@
 //! Modules, loaded programs, kernels: from text to something that can be launched.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -46,16 +46,32 @@ impl Module {
         Ok(module)
     }
 
-    /// Compiles every function by itself, only to see whether it can be.
     fn check(&self) -> Result<(), PtxError> {
-        let mut seen = HashMap::new();
-        for function in self
-            .syntax
-            .functions
-            .iter()
-            .filter(|function| function.body.is_some())
-        {
-            if seen.insert(&function.name, function.line).is_some() {
+        let addresses = self.check_names()?;
+        let environment = Environment {
+            module: &self.syntax,
+            addresses: &addresses,
+        };
+        // Every function is compiled by itself, only to see whether it can be.
+        for function in self.definitions() {
+            match compile(&environment, function, true) {
+                Err(error) if !error.unsupported => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the names at module scope. Returns those of the variables, with an address that stands for the one they will have.
+    fn check_names(&self) -> Result<HashMap<String, u64>, PtxError> {
+        let ModuleSyntax {
+            variables,
+            functions,
+            ..
+        } = &self.syntax;
+        let mut seen = HashSet::new();
+        for function in self.definitions() {
+            if !seen.insert(&function.name) {
                 return lower::error(
                     function.line,
                     format!("the function `{}` is defined twice", function.name),
@@ -63,12 +79,7 @@ impl Module {
             }
         }
         let mut addresses = HashMap::new();
-        for variable in self
-            .syntax
-            .variables
-            .iter()
-            .filter(|variable| !variable.external)
-        {
+        for variable in variables.iter().filter(|variable| !variable.external) {
             if addresses.insert(variable.name.clone(), 0).is_some() {
                 return lower::error(
                     variable.line,
@@ -76,22 +87,20 @@ impl Module {
                 );
             }
         }
-        let environment = Environment {
-            module: &self.syntax,
-            addresses: &addresses,
-        };
-        for function in self
-            .syntax
-            .functions
+        let declared: HashSet<&str> = variables
             .iter()
-            .filter(|function| function.body.is_some())
-        {
-            match compile(&environment, function, true) {
-                Err(error) if !error.unsupported => return Err(error),
-                _ => {}
+            .map(|variable| variable.name.as_str())
+            .chain(functions.iter().map(|function| function.name.as_str()))
+            .chain(self.syntax.aliases.iter().map(|(name, _)| name.as_str()))
+            .collect();
+        for initial in variables.iter().flat_map(|variable| &variable.initial) {
+            if let InitialValue::Symbol { name, .. } = &initial.value
+                && !declared.contains(name.as_str())
+            {
+                return lower::error(initial.line, format!("the name `{name}` is not declared"));
             }
         }
-        Ok(())
+        Ok(addresses)
     }
 
     /// The compute capability of `.target`: 80 for `sm_80`.

@@ -166,6 +166,21 @@ pub struct ExchangeEvent<'a> {
     pub values: &'a [u32; 32],
 }
 
+/// A thread prints (`printf`).
+#[derive(Clone, Copy, Debug)]
+pub struct PrintEvent<'a> {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line, counted from 1.
+    pub line: u32,
+    /// `%ctaid` of the block.
+    pub block: [u32; 3],
+    /// `%tid` of the thread.
+    pub thread: [u32; 3],
+    /// What it prints, formatted.
+    pub text: &'a str,
+}
+
 /// Sees what a kernel does. One instance per block in flight: forked before the launch, merged behind it.
 pub trait Observer: Send {
     /// Whether [`Observer::access`] wants to be called: gathering the addresses costs time.
@@ -211,6 +226,9 @@ pub trait Observer: Send {
     /// Lanes of a warp exit.
     #[inline(always)]
     fn exit(&mut self, _event: InstructionEvent) {}
+    /// A thread prints.
+    #[inline(always)]
+    fn print(&mut self, _event: PrintEvent<'_>) {}
 }
 
 /// Observes nothing, at no cost.
@@ -273,6 +291,9 @@ impl<O: Observer> Observer for Option<O> {
     }
     fn exit(&mut self, event: InstructionEvent) {
         self.iter_mut().for_each(|observer| observer.exit(event));
+    }
+    fn print(&mut self, event: PrintEvent<'_>) {
+        self.iter_mut().for_each(|observer| observer.print(event));
     }
 }
 
@@ -342,5 +363,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn exit(&mut self, event: InstructionEvent) {
         self.0.exit(event);
         self.1.exit(event);
+    }
+    fn print(&mut self, event: PrintEvent<'_>) {
+        self.0.print(event);
+        self.1.print(event);
     }
 }

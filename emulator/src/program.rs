@@ -19,6 +19,8 @@ pub(crate) struct Program {
     /// Numbers of functions by their addresses.
     pub by_address: HashMap<u64, u32>,
     pub static_shared_bytes: u32,
+    /// Whether the shared memory is used that belongs to the system.
+    pub reserves_shared: bool,
     /// Offset of `extern .shared` arrays: behind the static ones.
     pub dynamic_shared_offset: u32,
 }
@@ -81,6 +83,9 @@ pub(crate) enum Special {
     LaneMaskGt,
     DynamicSharedBytes,
     TotalSharedBytes,
+    /// Where the shared memory begins that the system's own code uses.
+    ReservedShared,
+    ReservedSharedEnd,
 }
 
 /// Registers that must be read anew each time.
@@ -121,6 +126,7 @@ pub(crate) enum Op {
     },
     BranchTable(Box<BranchTable>),
     Call(Box<Call>),
+    Builtin(Box<BuiltinCall>),
     Return,
     Exit,
     Trap,
@@ -333,6 +339,33 @@ pub(crate) enum Callee {
     Function(u32),
     /// Row with a function's address.
     Pointer(u32),
+}
+
+/// A call of a function that the device runtime provides.
+#[derive(Debug)]
+pub(crate) struct BuiltinCall {
+    pub function: Builtin,
+    pub arguments: Vec<Slice>,
+    pub results: Vec<Slice>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Builtin {
+    /// `int vprintf(const char *format, const void *arguments)`
+    Print,
+    /// `void __assertfail(const char *condition, const char *file, unsigned line, const char *function, size_t character_bytes)`
+    AssertFail,
+}
+
+impl Builtin {
+    /// The function of this name, with the bytes of its results and of its arguments.
+    pub fn of(name: &str) -> Option<(Self, &'static [u32], &'static [u32])> {
+        Some(match name {
+            "vprintf" => (Self::Print, &[4], &[8, 8]),
+            "__assertfail" => (Self::AssertFail, &[], &[8, 8, 4, 8, 8]),
+            _ => return None,
+        })
+    }
 }
 
 /// A block-wide barrier (PTX ISA §9.7.13.1).

@@ -31,19 +31,24 @@ fn extended<T: Integer>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
             }
             _ => (a, b),
         };
-        let total = if flags & KIND == SUB {
-            u128::from(left)
-                .wrapping_sub(u128::from(right))
-                .wrapping_sub(carry_in)
-        } else {
-            u128::from(left) + u128::from(right) + carry_in
+        // A difference is the sum with the complement and one more: the flag is then set where nothing was borrowed.
+        let (right, carry_in) = match (flags & KIND, flags & READS_CARRY) {
+            (SUB, 0) => (complement::<T>(right), 1),
+            (SUB, _) => (complement::<T>(right), carry_in),
+            _ => (right, carry_in),
         };
+        let total = u128::from(left) + u128::from(right) + carry_in;
         if flags & WRITES_CARRY != 0 {
             let carry_out = (total >> T::BITS & 1) as u32;
             r.carry = r.carry & !(1 << lane) | carry_out << lane;
         }
         T::Slot::rows_mut(r)[o.d as usize][lane] = T::from_bits(total as u64).to_slot();
     });
+}
+
+/// All bits of the type turned over.
+fn complement<T: Integer>(bits: u64) -> u64 {
+    T::from_bits(!bits).to_bits()
 }
 
 pub(super) fn select(form: &Form<'_>) -> Option<Alu> {

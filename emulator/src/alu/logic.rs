@@ -56,6 +56,20 @@ fn lop3(r: &mut Registers, o: &Rows, table: u32, mask: u32) {
     });
 }
 
+/// `fns`: the position of the n-th set bit from a base on, upwards or downwards (PTX ISA §9.7.1.17).
+fn fns(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map3(r, o, mask, |bits: u32, base: u32, offset: i32| {
+        let is_set = |at: &u32| bits >> at & 1 == 1;
+        let wanted = offset.unsigned_abs().saturating_sub(1) as usize;
+        let found = match offset {
+            0 => Some(base).filter(|base| *base < 32).filter(is_set),
+            1.. => (base..32).filter(is_set).nth(wanted),
+            _ => (0..=base.min(31)).rev().filter(is_set).nth(wanted),
+        };
+        found.unwrap_or(u32::MAX)
+    });
+}
+
 fn funnel(a: u32, b: u32) -> u64 {
     u64::from(b) << 32 | u64::from(a)
 }
@@ -223,6 +237,9 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
                 _ => return None,
             };
             return Some(Alu::new(execute, &[D(ty), S(ty), S(ty), S(Scalar::U32)]));
+        }
+        "fns" if ty == Scalar::B32 => {
+            Alu::new(fns, &[D(ty), S(ty), S(Scalar::U32), S(Scalar::S32)])
         }
         "prmt" if ty == Scalar::B32 => {
             let modes = ["f4e", "b4e", "rc8", "ecl", "ecr", "rc16"];

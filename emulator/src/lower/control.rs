@@ -102,6 +102,24 @@ impl<'m> Lowering<'_, 'm> {
             lists[1] = self.slices(line, arguments)?;
             operands = rest;
         }
+        let module = self.kernel.environment.module;
+        if let Some((builtin, results, arguments)) = Builtin::of(function)
+            && operands.is_empty()
+            && module.function_with_body(function).is_none()
+        {
+            let bytes =
+                |slices: &[Slice]| slices.iter().map(|slice| slice.bytes).collect::<Vec<_>>();
+            if bytes(&lists[0]) != results || bytes(&lists[1]) != arguments {
+                return error(line, format!("this call does not fit `{function}`"));
+            }
+            let [results, arguments] = lists;
+            let call = BuiltinCall {
+                function: builtin,
+                arguments,
+                results,
+            };
+            return self.emit_plain(instruction, Op::Builtin(Box::new(call)));
+        }
         let callee = match operands {
             [] => {
                 let number = self.function_number(line, function)?;

@@ -86,6 +86,7 @@ struct Kernel<'m> {
     shared_offsets: HashMap<&'m str, u64>,
     /// Whether a function is called through a pointer.
     calls_pointers: bool,
+    reserves_shared: bool,
 }
 
 /// Compiles an entry (or, to check it, any function) and all functions that it calls.
@@ -102,6 +103,7 @@ pub(crate) fn compile(
         shared: Layout::default(),
         shared_offsets: HashMap::new(),
         calls_pointers: false,
+        reserves_shared: false,
     };
     let mut functions = Vec::new();
     while let Some(&function) = kernel.functions.get(functions.len()) {
@@ -137,6 +139,7 @@ pub(crate) fn compile(
     Ok(Program {
         functions,
         by_address,
+        reserves_shared: kernel.reserves_shared,
         static_shared_bytes: shared as u32,
         dynamic_shared_offset: shared.next_multiple_of(16) as u32,
     })

@@ -303,6 +303,8 @@ impl<'m> Lowering<'_, 'm> {
         match operand {
             Operand::Name(name) => {
                 if let Some(special) = special(name) {
+                    self.kernel.reserves_shared |=
+                        special == Value::Special(Special::ReservedShared);
                     return Ok(self.value_row(ty.bytes() == 8, special));
                 }
                 match self.lookup(line, name)? {
@@ -468,6 +470,11 @@ fn special(name: &str) -> Option<Value> {
         "%lanemask_gt" => Special::LaneMaskGt,
         "%dynamic_smem_size" => Special::DynamicSharedBytes,
         "%total_smem_size" | "%aggr_smem_size" => Special::TotalSharedBytes,
+        // What the first and the second part of it are for, only the system knows: they share the place.
+        "%reserved_smem_offset_begin" | "%reserved_smem_offset_0" | "%reserved_smem_offset_1" => {
+            Special::ReservedShared
+        }
+        "%reserved_smem_offset_end" | "%reserved_smem_offset_cap" => Special::ReservedSharedEnd,
         "WARP_SZ" => return Some(Value::Constant(32)),
         // One multiprocessor, one grid, clusters of one block.
         "%smid"

@@ -158,26 +158,23 @@ impl<'a> Parser<'a> {
     }
 
     fn skip_braces(&mut self) -> Result<()> {
-        let opened = self.line();
-        self.expect('{')?;
-        let mut depth = 1;
-        while depth > 0 {
-            match self.next() {
-                Some(Token::Punct('{')) => depth += 1,
-                Some(Token::Punct('}')) => depth -= 1,
-                Some(_) => {}
-                None => return self.fail(opened, "this `{` is never closed"),
-            }
-        }
-        Ok(())
+        self.skip_nested('{', '}')
     }
 
     fn skip_parentheses(&mut self) -> Result<()> {
-        let line = self.line();
-        self.expect('(')?;
-        while !self.accept(')') {
-            if self.next().is_none() {
-                return self.fail(line, "this `(` is never closed");
+        self.skip_nested('(', ')')
+    }
+
+    fn skip_nested(&mut self, open: char, close: char) -> Result<()> {
+        let opened = self.line();
+        self.expect(open)?;
+        let mut depth = 1;
+        while depth > 0 {
+            match self.next() {
+                Some(Token::Punct(c)) if c == open => depth += 1,
+                Some(Token::Punct(c)) if c == close => depth -= 1,
+                Some(_) => {}
+                None => return self.fail(opened, format!("this `{open}` is never closed")),
             }
         }
         Ok(())

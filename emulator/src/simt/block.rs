@@ -16,6 +16,8 @@ use crate::registers::LANES;
 pub(super) const FRAGMENT_TURN: u64 = 1 << 10;
 /// Instructions after which another warp of the block has its turn.
 const WARP_TURN: u64 = 1 << 16;
+/// Shared memory behind that of the kernel, where the kernel asks for it.
+pub(super) const RESERVED_SHARED_BYTES: u32 = 1024;
 /// Barriers of a block.
 pub(super) const BARRIERS: usize = 16;
 
@@ -95,6 +97,11 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         } else {
             program.static_shared_bytes
         });
+        let shared_bytes = if program.reserves_shared {
+            shared_bytes.next_multiple_of(16) + u64::from(RESERVED_SHARED_BYTES)
+        } else {
+            shared_bytes
+        };
         let mut block = Self {
             program,
             shape,

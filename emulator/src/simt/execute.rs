@@ -227,6 +227,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 self.call(number, fragment, call, lanes)?;
                 return Ok(Flow::Over);
             }
+            Op::Builtin(call) => self.builtin(site, call)?,
             Op::Barrier(barrier) => {
                 self.part(number, fragment, lanes);
                 self.arrive_at_barrier(number, *fragment, barrier, line)?;

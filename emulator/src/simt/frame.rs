@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use super::block::{Block, thread_index};
+use super::block::{Block, RESERVED_SHARED_BYTES, thread_index};
 use super::warp::Frame;
 use crate::observer::Observer;
 use crate::program::{Special, Value};
@@ -67,6 +67,8 @@ impl<O: Observer> Block<'_, '_, O> {
                 Special::LaneMaskGt => !(lane_bit | (lane_bit - 1)),
                 Special::DynamicSharedBytes => self.shape.dynamic_shared_bytes,
                 Special::TotalSharedBytes => self.spaces.shared_bytes as u32,
+                Special::ReservedShared => self.spaces.shared_bytes as u32 - RESERVED_SHARED_BYTES,
+                Special::ReservedSharedEnd => self.spaces.shared_bytes as u32,
             })
         })
     }

@@ -197,7 +197,7 @@ impl<O: Observer> Block<'_, '_, O> {
         Region::new(0, u64::from(end), false, lane_words(&warp.local, lane))
     }
 
-    fn frame_parameters(&self, site: Site, lane: usize) -> Region<'_> {
+    pub(super) fn frame_parameters(&self, site: Site, lane: usize) -> Region<'_> {
         let frame = &self.warps[site.warp].frames[site.frame as usize];
         let words = lane_words(&frame.parameters, lane);
         Region::new(0, 8 * words.len() as u64, false, words)

@@ -35,6 +35,19 @@ fn the_carry_of_the_last_word() {
     });
 }
 
+/// The flag of a difference is that of the sum with the complement: set where nothing is borrowed. Compilers divide with this.
+#[test]
+fn a_carry_that_is_no_borrow() {
+    let text = "{ .reg .b32 t; sub.cc.u32 t, a, b; addc.u32 d, 0, 0; }";
+    check(text, [32, 32, 32, 0], &[Int32, Int32], |a, b, _| {
+        u32::from(a.u32() >= b.u32())
+    });
+    let text = "{ .reg .b32 t; add.cc.u32 t, a, b; subc.u32 d, 5, 1; }";
+    check(text, [32, 32, 32, 0], &[Int32, Int32], |a, b, _| {
+        if a.0 + b.0 > 0xffff_ffff { 4u32 } else { 3 }
+    });
+}
+
 #[test]
 fn products_of_two_words() {
     // A 64-bit product with its high word from 32-bit multiplications, as compilers write it.

@@ -1,0 +1,238 @@
+//! Kernels as compilers make them, against what an H200 gave for the same PTX and the same arguments (`data/README.md`).
+
+mod common;
+
+use common::{Machine, block};
+use warpfold_emulator::{Fault, Launch, LaunchError, Nothing, Observer, PrintEvent, launch};
+
+const BASICS: &str = include_str!("data/basics.nvcc.sm_80.ptx");
+const SYNC: &str = include_str!("data/sync.nvcc.sm_80.ptx");
+
+/// A launch as a line of the data describes it, and the contents of its buffers behind it.
+struct Recorded<'a> {
+    module: &'a str,
+    entry: &'a str,
+    threads: u32,
+    shared: u32,
+    arguments: Vec<(&'a str, &'a str)>,
+    results: Vec<Vec<u32>>,
+}
+
+fn recorded() -> Vec<Recorded<'static>> {
+    let mut launches: Vec<Recorded<'static>> = Vec::new();
+    for line in include_str!("data/nvcc.h200.txt").lines() {
+        if let Some(words) = line.strip_prefix("= ") {
+            let words = words
+                .split(' ')
+                .map(|word| u32::from_str_radix(word, 16).expect("a hexadecimal word"));
+            launches
+                .last_mut()
+                .expect("a launch before its results")
+                .results
+                .push(words.collect());
+            continue;
+        }
+        let mut fields = line.split(' ');
+        let mut field = || fields.next().expect("a field");
+        let (module, entry) = (field(), field());
+        let (threads, shared) = (
+            field().parse().expect("threads"),
+            field().parse().expect("bytes"),
+        );
+        let arguments = fields
+            .map(|argument| argument.split_once(':').expect("kind:value"))
+            .collect();
+        launches.push(Recorded {
+            module,
+            entry,
+            threads,
+            shared,
+            arguments,
+            results: Vec::new(),
+        });
+    }
+    launches
+}
+
+fn bytes_of(kind: &str, value: &str) -> Vec<u8> {
+    match kind {
+        "i32" => value.parse::<i32>().expect("i32").to_le_bytes().to_vec(),
+        "i64" => value.parse::<i64>().expect("i64").to_le_bytes().to_vec(),
+        "f32" => value.parse::<f32>().expect("f32").to_le_bytes().to_vec(),
+        "f64" => value.parse::<f64>().expect("f64").to_le_bytes().to_vec(),
+        _ => (0..value.len() / 2)
+            .map(|i| u8::from_str_radix(&value[2 * i..2 * i + 2], 16).expect("hexadecimal"))
+            .collect(),
+    }
+}
+
+/// The buffers behind a launch.
+fn run(machine: &mut Machine, recorded: &Recorded<'_>, threads: usize) -> Vec<Vec<u32>> {
+    let mut buffers = Vec::new();
+    let mut arguments = Vec::new();
+    for &(kind, value) in &recorded.arguments {
+        arguments.push(if kind == "buf" {
+            let buffer = machine.buffer(&vec![0u32; value.parse::<usize>().expect("bytes") / 4]);
+            buffers.push(buffer);
+            buffer.address.to_le_bytes().to_vec()
+        } else {
+            bytes_of(kind, value)
+        });
+    }
+    let shape = Launch {
+        dynamic_shared_bytes: recorded.shared,
+        threads,
+        ..block(recorded.threads)
+    };
+    let kernel = machine
+        .program
+        .kernel(recorded.entry)
+        .unwrap_or_else(|error| panic!("{error}"));
+    launch(&kernel, &machine.memory, &shape, &arguments, &mut Nothing)
+        .unwrap_or_else(|error| panic!("{}: {error}", recorded.entry));
+    buffers
+        .into_iter()
+        .map(|buffer| machine.read(buffer))
+        .collect()
+}
+
+/// Functions that the hardware approximates; the emulator's results are nearer to the truth.
+fn is_approximate(entry: &str) -> bool {
+    matches!(entry, "floats" | "fast_floats" | "doubles")
+}
+
+#[track_caller]
+fn compare(module: &str, source: &str) {
+    for recorded in recorded()
+        .iter()
+        .filter(|recorded| recorded.module == module)
+    {
+        let mut machine = Machine::new(source);
+        let results = run(&mut machine, recorded, 1);
+        if !is_approximate(recorded.entry) {
+            assert_eq!(results, recorded.results, "{}", recorded.entry);
+            continue;
+        }
+        for (index, (seen, wanted)) in results[0].iter().zip(&recorded.results[0]).enumerate() {
+            let (seen, wanted) = if recorded.entry == "doubles" {
+                if index % 2 == 0 {
+                    continue;
+                }
+                let double = |words: &[u32]| {
+                    f64::from_bits(u64::from(words[index]) << 32 | u64::from(words[index - 1]))
+                };
+                (double(&results[0]), double(&recorded.results[0]))
+            } else {
+                (
+                    f64::from(f32::from_bits(*seen)),
+                    f64::from(f32::from_bits(*wanted)),
+                )
+            };
+            let bound = match recorded.entry {
+                "doubles" => 1e-13,
+                "floats" => 1e-5,
+                // `__tanf` near its poles.
+                _ => 1e-3,
+            };
+            assert!(
+                (seen - wanted).abs() <= bound * wanted.abs(),
+                "{} of thread {index}: {seen} and not {wanted}",
+                recorded.entry
+            );
+        }
+    }
+}
+
+#[test]
+fn everyday_kernels_by_nvcc() {
+    compare("basics", BASICS);
+}
+
+#[test]
+fn kernels_that_synchronise_by_nvcc() {
+    compare("sync", SYNC);
+}
+
+/// What threads print, in the order of the calls.
+#[derive(Default)]
+struct Prints(Vec<(u32, String)>);
+
+impl Observer for Prints {
+    const ACCESSES: bool = false;
+    fn fork(&self) -> Self {
+        Self::default()
+    }
+    fn merge(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+    fn print(&mut self, event: PrintEvent<'_>) {
+        self.0.push((event.thread[0], event.text.to_owned()));
+    }
+}
+
+#[test]
+fn printing() {
+    let mut machine = Machine::new(SYNC);
+    let out = machine.buffer(&[0u32; 4]);
+    let kernel = machine.program.kernel("prints").unwrap();
+    let arguments = [
+        out.address.to_le_bytes().to_vec(),
+        2i32.to_le_bytes().to_vec(),
+    ];
+    let mut prints = Prints::default();
+    launch(&kernel, &machine.memory, &block(4), &arguments, &mut prints).unwrap();
+    let line = |thread: u32, x: &str| {
+        (
+            thread,
+            format!("thread {thread} of 4: hello {x}|7   |00ff x -5000000000 %\n"),
+        )
+    };
+    let plain = |thread: u32| (thread, "plain\n".to_owned());
+    assert_eq!(
+        prints.0,
+        [
+            line(0, " 0.00"),
+            line(1, " 1.50"),
+            plain(0),
+            plain(1),
+            plain(2),
+            plain(3)
+        ]
+    );
+    // The result is the number of arguments.
+    assert_eq!(machine.read::<u32>(out), [0; 4]);
+}
+
+#[test]
+fn assertions() {
+    let mut machine = Machine::new(SYNC);
+    let out = machine.buffer(&[0u32; 64]);
+    let kernel = machine.program.kernel("asserts").unwrap();
+    let run = |limit: i32| {
+        let arguments = [
+            out.address.to_le_bytes().to_vec(),
+            limit.to_le_bytes().to_vec(),
+        ];
+        launch(
+            &kernel,
+            &machine.memory,
+            &block(64),
+            &arguments,
+            &mut Nothing,
+        )
+    };
+    run(64).unwrap();
+    let Err(LaunchError::Trap(trap)) = run(40) else {
+        panic!("thread 40 asserts")
+    };
+    assert_eq!(trap.thread, [40, 0, 0]);
+    assert_eq!(
+        trap.fault,
+        Fault::Assertion {
+            condition: "(int)threadIdx.x < n && \"too many threads\"".to_owned(),
+            file: "sync.cu".to_owned(),
+            line: 26,
+            function: "void asserts(int *, int)".to_owned(),
+        }
+    );
+}
