@@ -11,7 +11,7 @@ use crate::observer::Observer;
 use crate::parser;
 use crate::program;
 use crate::simt;
-use crate::syntax::{Function, Initial, InitialValue, Location, ModuleSyntax, Variable};
+use crate::syntax::{Function, Initial, InitialValue, Location, ModuleSyntax, Statement, Variable};
 use crate::types::Space;
 
 /// The most threads of a block, on every GPU so far.
@@ -131,6 +131,15 @@ impl Module {
         Some(parameters(function))
     }
 
+    /// The instructions of an entry or function in the order of the text, or `None` where there is none of this name: the line of
+    /// each, counted from 1, and what it is without its operands (`ld.global.v4.u32`, `@!%p1 bra.uni`).
+    pub fn instructions(&self, name: &str) -> Option<Vec<(u32, String)>> {
+        let function = self.definitions().find(|function| function.name == name)?;
+        let mut instructions = Vec::new();
+        collect_instructions(function.body.as_deref()?, &mut instructions);
+        Some(instructions)
+    }
+
     fn source_place(&self, location: Location) -> SourcePlace {
         let file = self
             .syntax
@@ -161,6 +170,18 @@ fn parameters(function: &Function) -> Vec<Parameter> {
             align: parameter.align,
         })
         .collect()
+}
+
+fn collect_instructions(statements: &[Statement], instructions: &mut Vec<(u32, String)>) {
+    for statement in statements {
+        match statement {
+            Statement::Instruction(instruction) => {
+                instructions.push((instruction.line, instruction.without_operands()));
+            }
+            Statement::Scope(inner) => collect_instructions(inner, instructions),
+            _ => {}
+        }
+    }
 }
 
 /// Where a line (counted from 1) begins.

@@ -154,6 +154,19 @@ pub(crate) struct Instruction {
     pub operands: Vec<Operand>,
 }
 
+impl Instruction {
+    /// `@!%p1 bra.uni`
+    pub fn without_operands(&self) -> String {
+        let guard = self.guard.as_ref().map_or(String::new(), |guard| {
+            let not = if guard.negated { "!" } else { "" };
+            format!("@{not}{} ", guard.predicate)
+        });
+        let opcode = std::iter::once(&self.opcode).chain(&self.modifiers);
+        let opcode: Vec<&str> = opcode.map(String::as_str).collect();
+        guard + &opcode.join(".")
+    }
+}
+
 /// `@%p` or `@!%p`.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {

@@ -221,7 +221,7 @@ mod tests {
         };
         let mut trace = Trace::default();
         launch(
-            &*program.kernel("tell").unwrap(),
+            &program.kernel("tell").unwrap(),
             &memory,
             &shape,
             &[data.to_le_bytes().to_vec()],
