@@ -6,10 +6,10 @@ use std::process::Command;
 const BEGIN: &str = "<!-- ladder: begin -->\n";
 const END: &str = "<!-- ladder: end -->";
 
-/// The output of `cargo run --release` on a machine without a GPU.
-fn ladder() -> String {
+/// The output of `cargo run --release`, on the emulator.
+fn ladder(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_warpfold"))
-        .args(["ladder", "--device", "emulator"])
+        .args(arguments)
         .env("NO_COLOR", "1")
         .output()
         .expect("warpfold runs");
@@ -38,15 +38,17 @@ fn without_times(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// With `WARPFOLD_BLESS` set, writes the README's block anew instead.
+/// With `WARPFOLD_BLESS` set, writes the README's block anew instead: on a machine without a GPU, and with `--release`, for
+/// the times are shown as well.
 #[test]
 fn the_ladder_of_the_readme_is_the_one_that_is_printed() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
     let readme = std::fs::read_to_string(&path).expect("there is a README");
     let (before, rest) = readme.split_once(BEGIN).expect("the block begins");
     let (block, after) = rest.split_once(END).expect("the block ends");
-    let printed = ladder();
     if std::env::var_os("WARPFOLD_BLESS").is_some() {
+        let printed = ladder(&[]);
+        assert!(printed.starts_with("emulator: "), "this machine has a GPU");
         let blessed = format!(
             "{before}{BEGIN}```text\n{}\n```\n{END}{after}",
             printed.trim_end()
@@ -54,6 +56,7 @@ fn the_ladder_of_the_readme_is_the_one_that_is_printed() {
         std::fs::write(&path, blessed).expect("the README can be written");
         return;
     }
+    let printed = ladder(&["ladder", "--device", "emulator"]);
     let shown = block
         .trim()
         .trim_start_matches("```text\n")
@@ -61,7 +64,7 @@ fn the_ladder_of_the_readme_is_the_one_that_is_printed() {
     assert_eq!(
         without_times(shown.trim_end()),
         without_times(printed.trim_end()),
-        "the README's ladder is out of date: WARPFOLD_BLESS=1 cargo test --test readme writes it anew"
+        "the README's ladder is out of date: `WARPFOLD_BLESS=1 cargo test --release --test readme` writes it anew"
     );
 }
 
@@ -85,7 +88,7 @@ fn the_picture_of_the_readme_is_the_one_that_is_drawn() {
     }
     assert!(
         std::fs::read_to_string(&shown).is_ok_and(|shown| shown == drawn),
-        "docs/interleaved.svg is out of date: WARPFOLD_BLESS=1 cargo test --test readme draws it anew"
+        "docs/interleaved.svg is out of date: `WARPFOLD_BLESS=1 cargo test --release --test readme` draws it anew"
     );
 }
 

@@ -418,6 +418,28 @@ impl<'m> Region<'m> {
         unsafe { T::load_at(self.pointer::<T>(offset), Ordering::Relaxed) }
     }
 
+    /// As [`Region::load`], for an offset that was checked before.
+    ///
+    /// # Safety
+    /// The region holds the value's bytes at the offset, which is a multiple of their number.
+    #[inline(always)]
+    pub unsafe fn load_unchecked<T: Width>(&self, offset: u64) -> T {
+        let pointer = self.words.as_ptr().cast::<u8>().cast_mut();
+        // SAFETY: the caller promises bounds and alignment (the words are 8-aligned); guests and host access the words atomically only.
+        unsafe { T::load_at(pointer.add(offset as usize), Ordering::Relaxed) }
+    }
+
+    /// As [`Region::store`], for an offset that was checked before.
+    ///
+    /// # Safety
+    /// As for [`Region::load_unchecked`].
+    #[inline(always)]
+    pub unsafe fn store_unchecked<T: Width>(&self, offset: u64, value: T) {
+        let pointer = self.words.as_ptr().cast::<u8>().cast_mut();
+        // SAFETY: as for `load_unchecked`; atomics may be written through shared references.
+        unsafe { T::store_at(pointer.add(offset as usize), value, Ordering::Relaxed) }
+    }
+
     /// Stores a value at an aligned offset inside the region.
     #[inline(always)]
     pub fn store<T: Width>(&self, offset: u64, value: T) {

@@ -1,5 +1,7 @@
 //! How observers see a running kernel: events that they may count, check or record, and never change.
 
+use std::sync::atomic::{Ordering, fence};
+
 use crate::types::Space;
 
 /// A block begins. All events that follow belong to it, up to the next of these.
@@ -74,6 +76,15 @@ pub enum AccessOrder {
     Relaxed,
     /// `.acquire`, `.release` or both.
     AcquireRelease,
+}
+
+impl AccessOrder {
+    /// Keeps the host's accesses apart that lie before and behind it, where the order asks for that.
+    pub(crate) fn fence(self) {
+        if self == Self::AcquireRelease {
+            fence(Ordering::SeqCst);
+        }
+    }
 }
 
 /// A memory instruction of a warp.

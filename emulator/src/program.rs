@@ -225,6 +225,11 @@ pub(crate) struct Access {
 }
 
 impl Access {
+    /// Bytes of the whole vector.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.element_bytes) * self.registers.len() as u64
+    }
+
     /// Whether a load may wait for what others write.
     pub fn observes(&self) -> bool {
         self.order != AccessOrder::Weak

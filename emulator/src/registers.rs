@@ -244,22 +244,20 @@ pub(crate) fn test2<A: Lane, B: Lane>(
 ) -> u32 {
     let a = &A::Slot::rows(registers)[rows.a as usize];
     let b = &B::Slot::rows(registers)[rows.b as usize];
-    let mut bits = 0;
-    for (lane, (&a, &b)) in a.iter().zip(b).enumerate() {
-        bits |= u32::from(f(A::from_slot(a), B::from_slot(b))) << lane;
-    }
-    bits
+    gather(|lane| f(A::from_slot(a[lane]), B::from_slot(b[lane])))
 }
 
 /// The lanes (of all 32) for which `f(a)` holds.
 #[inline(always)]
 pub(crate) fn test1<A: Lane>(registers: &Registers, row: u32, f: impl Fn(A) -> bool) -> u32 {
     let a = &A::Slot::rows(registers)[row as usize];
-    let mut bits = 0;
-    for (lane, &a) in a.iter().enumerate() {
-        bits |= u32::from(f(A::from_slot(a))) << lane;
-    }
-    bits
+    gather(|lane| f(A::from_slot(a[lane])))
+}
+
+/// A bit for every lane for which the test holds.
+#[inline(always)]
+fn gather(test: impl Fn(usize) -> bool) -> u32 {
+    (0..LANES).fold(0, |bits, lane| bits | u32::from(test(lane)) << lane)
 }
 
 /// Replaces the bits of `old` under `mask` by those of `new`.

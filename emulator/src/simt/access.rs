@@ -1,10 +1,8 @@
 //! Loads and stores of a warp: all lanes at once where they go to one region, else lane by lane.
 
-use std::sync::atomic::{Ordering, fence};
-
 use super::block::Block;
 use super::execute::Site;
-use super::spaces::{Common, Target};
+use super::spaces::Target;
 use crate::error::Fault;
 use crate::memory::{Region, Width};
 use crate::observer::{AccessEvent, AccessKind, AccessOrder, Observer, ValuesEvent};
@@ -15,47 +13,93 @@ use crate::types::Space;
 /// What may fail in one lane: the fault, and the lane that caused it.
 pub(super) type Faulty<T> = Result<T, (Fault, u32)>;
 
-/// The addresses of all lanes; those of inactive ones mean nothing.
-#[inline(always)]
-fn addresses(registers: &Registers, address: &Address) -> [u64; LANES] {
-    match address.base {
-        Row::Wide(row) => {
-            registers.wide[row as usize].map(|base| base.wrapping_add_signed(address.offset))
+/// Where each lane's access lies in a region that holds all of them.
+struct Offsets([u64; LANES]);
+
+impl Offsets {
+    const ZERO: Self = Self([0; LANES]);
+
+    /// Takes the lanes' addresses as offsets in a region; tells whether every access is inside and aligned. Those of inactive lanes
+    /// stay 0.
+    #[inline(always)]
+    fn find(
+        &mut self,
+        registers: &Registers,
+        address: &Address,
+        region: &Region<'_>,
+        lanes: u32,
+        bytes: u64,
+    ) -> bool {
+        let Some(limit) = region.bytes.checked_sub(bytes) else {
+            return false;
+        };
+        let displacement = (address.offset as u64).wrapping_sub(region.base);
+        let offsets = &mut self.0;
+        if lanes != FULL {
+            each_lane(lanes, |lane| {
+                offsets[lane] = registers.get(address.base, lane).wrapping_add(displacement);
+            });
+        } else {
+            match address.base {
+                Row::Wide(row) => {
+                    for (offset, base) in offsets.iter_mut().zip(&registers.wide[row as usize]) {
+                        *offset = base.wrapping_add(displacement);
+                    }
+                }
+                Row::Narrow(row) => {
+                    for (offset, base) in offsets.iter_mut().zip(&registers.narrow[row as usize]) {
+                        *offset = u64::from(*base).wrapping_add(displacement);
+                    }
+                }
+            }
         }
-        Row::Narrow(row) => registers.narrow[row as usize]
-            .map(|base| u64::from(base).wrapping_add_signed(address.offset)),
+        // Regions are shorter than 2^63 bytes: an offset is outside if it, or what is left behind it, has the highest bit.
+        let (mut outside, mut low) = (0, 0);
+        for &offset in offsets.iter() {
+            outside |= offset | limit.wrapping_sub(offset);
+            low |= offset;
+        }
+        outside >> 63 == 0 && low & (bytes - 1) == 0
+    }
+
+    /// The addresses in the space itself, for observers.
+    fn addresses(&self, region: &Region<'_>, space: Space) -> [u64; LANES] {
+        match space {
+            Space::Shared => self.0,
+            _ => self.0.map(|offset| region.base.wrapping_add(offset)),
+        }
     }
 }
 
 impl<O: Observer> Block<'_, '_, O> {
     /// Executes a load.
     pub(super) fn load(&mut self, site: Site, access: &Access) -> Faulty<()> {
-        let bytes = u64::from(access.element_bytes) * access.registers.len() as u64;
+        let bytes = access.bytes();
         let registers = &mut self.warps[site.warp].frames[site.frame as usize].registers;
-        let addresses = addresses(registers, &access.address);
-        let common = self
-            .spaces
-            .common(access.address.place, &addresses, site.lanes, bytes);
-        let Some(common) = common else {
-            return self.load_by_lane(site, access, &addresses, bytes);
+        let first = registers.address(&access.address, site.lanes.trailing_zeros() as usize);
+        let mut offsets = Offsets::ZERO;
+        let Some((region, space)) =
+            self.spaces
+                .region(access.address.place, first)
+                .filter(|(region, _)| {
+                    offsets.find(registers, &access.address, region, site.lanes, bytes)
+                })
+        else {
+            return self.load_by_lane(site, access, bytes);
         };
-        if access.order == AccessOrder::AcquireRelease {
-            fence(Ordering::SeqCst);
-        }
-        load_elements(registers, access, &common, site.lanes);
-        if access.order == AccessOrder::AcquireRelease {
-            fence(Ordering::SeqCst);
-        }
+        access.order.fence();
+        load_elements(registers, access, &region, &offsets, site.lanes);
+        access.order.fence();
         if O::ACCESSES {
             let event = AccessEvent {
                 warp: site.warp as u32,
                 line: site.line,
                 kind: AccessKind::Load,
                 order: access.order,
-                space: common.space,
+                space,
                 bytes: bytes as u32,
                 lanes: site.lanes,
-                addresses: &common.addresses(),
+                addresses: &offsets.addresses(&region, space),
             };
             self.observer.access(event);
             let values = self.moved(site, access);
@@ -64,25 +108,19 @@ impl<O: Observer> Block<'_, '_, O> {
         Ok(())
     }
 
-    fn load_by_lane(
-        &mut self,
-        site: Site,
-        access: &Access,
-        addresses: &[u64; LANES],
-        bytes: u64,
-    ) -> Faulty<()> {
-        if access.order == AccessOrder::AcquireRelease {
-            fence(Ordering::SeqCst);
-        }
+    fn load_by_lane(&mut self, site: Site, access: &Access, bytes: u64) -> Faulty<()> {
+        access.order.fence();
         let mut values = [0; 32];
         let mut seen = Seen::default();
         let mut rest = site.lanes;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             rest &= rest - 1;
+            let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
+            let address = registers.address(&access.address, lane);
             let place = access.address.place;
             let target = self
-                .target(site, lane, place, addresses[lane], bytes, AccessKind::Load)
+                .target(site, lane, place, address, bytes, AccessKind::Load)
                 .map_err(|fault| (fault, lane as u32))?;
             seen.add(lane, &target);
             for (element, value) in values.iter_mut().enumerate().take(access.registers.len()) {
@@ -96,9 +134,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 }
             }
         }
-        if access.order == AccessOrder::AcquireRelease {
-            fence(Ordering::SeqCst);
-        }
+        access.order.fence();
         seen.values = self.moved(site, access);
         self.report(site, AccessKind::Load, access.order, bytes, &seen);
         Ok(())
@@ -106,33 +142,33 @@ impl<O: Observer> Block<'_, '_, O> {
 
     /// Executes a store.
     pub(super) fn store(&mut self, site: Site, access: &Access) -> Faulty<()> {
-        let bytes = u64::from(access.element_bytes) * access.registers.len() as u64;
+        let bytes = access.bytes();
         let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
-        let addresses = addresses(registers, &access.address);
-        let common = self
-            .spaces
-            .common(access.address.place, &addresses, site.lanes, bytes)
-            .filter(|common| !common.region.read_only);
-        let Some(common) = common else {
-            return self.store_by_lane(site, access, &addresses, bytes);
+        let first = registers.address(&access.address, site.lanes.trailing_zeros() as usize);
+        let mut offsets = Offsets::ZERO;
+        let Some((region, space)) =
+            self.spaces
+                .region(access.address.place, first)
+                .filter(|(region, _)| {
+                    !region.read_only
+                        && offsets.find(registers, &access.address, region, site.lanes, bytes)
+                })
+        else {
+            return self.store_by_lane(site, access, bytes);
         };
-        if access.order == AccessOrder::AcquireRelease {
-            fence(Ordering::SeqCst);
-        }
-        store_elements(registers, access, &common, site.lanes);
-        if access.order == AccessOrder::AcquireRelease {
-            fence(Ordering::SeqCst);
-        }
+        access.order.fence();
+        store_elements(registers, access, &region, &offsets, site.lanes);
+        access.order.fence();
         if O::ACCESSES {
             let event = AccessEvent {
                 warp: site.warp as u32,
                 line: site.line,
                 kind: AccessKind::Store,
                 order: access.order,
-                space: common.space,
+                space,
                 bytes: bytes as u32,
                 lanes: site.lanes,
-                addresses: &common.addresses(),
+                addresses: &offsets.addresses(&region, space),
             };
             self.observer.access(event);
             let values = self.moved(site, access);
@@ -141,24 +177,18 @@ impl<O: Observer> Block<'_, '_, O> {
         Ok(())
     }
 
-    fn store_by_lane(
-        &mut self,
-        site: Site,
-        access: &Access,
-        addresses: &[u64; LANES],
-        bytes: u64,
-    ) -> Faulty<()> {
-        if access.order == AccessOrder::AcquireRelease {
-            fence(Ordering::SeqCst);
-        }
+    fn store_by_lane(&mut self, site: Site, access: &Access, bytes: u64) -> Faulty<()> {
+        access.order.fence();
         let mut seen = Seen::default();
         let mut rest = site.lanes;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             rest &= rest - 1;
+            let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
+            let address = registers.address(&access.address, lane);
             let place = access.address.place;
             let target = self
-                .target(site, lane, place, addresses[lane], bytes, AccessKind::Store)
+                .target(site, lane, place, address, bytes, AccessKind::Store)
                 .map_err(|fault| (fault, lane as u32))?;
             seen.add(lane, &target);
             let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
@@ -168,9 +198,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 store_one(&target.region, offset, access.element_bytes, value);
             }
         }
-        if access.order == AccessOrder::AcquireRelease {
-            fence(Ordering::SeqCst);
-        }
+        access.order.fence();
         seen.values = self.moved(site, access);
         self.report(site, AccessKind::Store, access.order, bytes, &seen);
         Ok(())
@@ -273,68 +301,65 @@ fn store_one(region: &Region<'_>, offset: u64, bytes: u8, value: u64) {
     }
 }
 
-/// Loads every element of a vector for all lanes, whose offsets are checked.
+/// Loads every element of a vector for all lanes.
 #[inline(always)]
-fn load_elements(registers: &mut Registers, access: &Access, common: &Common<'_>, lanes: u32) {
-    let Common {
-        region, offsets, ..
-    } = common;
+fn load_elements(
+    registers: &mut Registers,
+    access: &Access,
+    region: &Region<'_>,
+    offsets: &Offsets,
+    lanes: u32,
+) {
     for (element, row) in access.registers.iter().enumerate() {
         let shift = element as u64 * u64::from(access.element_bytes);
+        let at = |lane: usize| offsets.0[lane] + shift;
         match (row, access.element_bytes) {
             (None, _) => {}
             (Some(Row::Narrow(row)), 4) => {
                 let row = &mut registers.narrow[*row as usize];
                 for_lanes(lanes, |lane| {
-                    row[lane] = region.load::<u32>(offsets[lane] + shift)
+                    // SAFETY: `Offsets::find` saw that the whole vector lies in the region, aligned to its length.
+                    row[lane] = unsafe { region.load_unchecked::<u32>(at(lane)) };
                 });
             }
             (Some(Row::Wide(row)), 8) => {
                 let row = &mut registers.wide[*row as usize];
                 for_lanes(lanes, |lane| {
-                    row[lane] = region.load::<u64>(offsets[lane] + shift)
+                    // SAFETY: as above.
+                    row[lane] = unsafe { region.load_unchecked::<u64>(at(lane)) };
                 });
             }
-            (Some(Row::Narrow(row)), bytes) => {
-                let row = &mut registers.narrow[*row as usize];
-                each_lane(lanes, |lane| {
-                    row[lane] = load_one(region, offsets[lane] + shift, bytes, access.signed) as u32
-                });
-            }
-            (Some(Row::Wide(row)), bytes) => {
-                let row = &mut registers.wide[*row as usize];
-                each_lane(lanes, |lane| {
-                    row[lane] = load_one(region, offsets[lane] + shift, bytes, access.signed)
-                });
-            }
+            (Some(row), bytes) => each_lane(lanes, |lane| {
+                registers.put(*row, lane, load_one(region, at(lane), bytes, access.signed));
+            }),
         }
     }
 }
 
-/// Stores every element of a vector for all lanes, whose offsets are checked; later lanes win where lanes collide.
+/// Stores every element of a vector for all lanes; later lanes win where lanes collide.
 #[inline(always)]
-fn store_elements(registers: &Registers, access: &Access, common: &Common<'_>, lanes: u32) {
-    let Common {
-        region, offsets, ..
-    } = common;
+fn store_elements(
+    registers: &Registers,
+    access: &Access,
+    region: &Region<'_>,
+    offsets: &Offsets,
+    lanes: u32,
+) {
     for (element, row) in access.registers.iter().enumerate() {
         let shift = element as u64 * u64::from(access.element_bytes);
+        let at = |lane: usize| offsets.0[lane] + shift;
         match (row, access.element_bytes) {
             (None, _) => {}
             (Some(Row::Narrow(row)), 4) => {
                 let row = &registers.narrow[*row as usize];
-                for_lanes(lanes, |lane| region.store(offsets[lane] + shift, row[lane]));
-            }
-            (Some(row), bytes) => {
-                each_lane(lanes, |lane| {
-                    store_one(
-                        region,
-                        offsets[lane] + shift,
-                        bytes,
-                        registers.get(*row, lane),
-                    )
+                for_lanes(lanes, |lane| {
+                    // SAFETY: `Offsets::find` saw that the whole vector lies in the region, aligned to its length.
+                    unsafe { region.store_unchecked(at(lane), row[lane]) };
                 });
             }
+            (Some(row), bytes) => each_lane(lanes, |lane| {
+                store_one(region, at(lane), bytes, registers.get(*row, lane));
+            }),
         }
     }
 }

@@ -125,7 +125,8 @@ impl<O: Observer> Block<'_, '_, O> {
     /// All have arrived: everybody goes on, with the result of a reducing barrier.
     fn release(&mut self, number: usize, first: u32, id: u32) -> Faulty<()> {
         let state = &mut self.barriers[id as usize];
-        let (threads, holds) = (state.threads(), state.holds);
+        let holds = state.holds;
+        let hold_all = holds == state.threads();
         self.observer.release(ReleaseEvent {
             barrier: id,
             arrived: &state.who,
@@ -175,7 +176,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 };
                 match barrier.kind {
                     BarrierKind::Sync | BarrierKind::Arrive => {}
-                    BarrierKind::And { d, .. } => set(d, holds == threads),
+                    BarrierKind::And { d, .. } => set(d, hold_all),
                     BarrierKind::Or { d, .. } => set(d, holds != 0),
                     BarrierKind::Count { d, .. } => {
                         each_lane(fragment.lanes, |lane| {

@@ -9,7 +9,7 @@ use crate::error::Fault;
 use crate::memory::{Memory, Region, window};
 use crate::observer::{AccessKind, Observer};
 use crate::program::Where;
-use crate::registers::{FULL, LANES, each_lane};
+use crate::registers::LANES;
 use crate::types::Space;
 
 /// Where an address leads, resolved.
@@ -30,25 +30,6 @@ pub(crate) struct Spaces<'m> {
     cached: Region<'m>,
 }
 
-/// Memory that all lanes of an access go to.
-pub(super) struct Common<'a> {
-    pub region: Region<'a>,
-    pub offsets: [u64; LANES],
-    pub space: Space,
-}
-
-impl Common<'_> {
-    /// The addresses of the lanes in the space itself, for observers.
-    pub fn addresses(&self) -> [u64; LANES] {
-        match self.space {
-            Space::Shared => self.offsets,
-            _ => self
-                .offsets
-                .map(|offset| self.region.base.wrapping_add(offset)),
-        }
-    }
-}
-
 impl<'m> Spaces<'m> {
     pub fn new(memory: &'m Memory, parameters: Region<'m>, shared_bytes: u64) -> Self {
         Self {
@@ -62,67 +43,30 @@ impl<'m> Spaces<'m> {
         }
     }
 
-    /// The region that all lanes' addresses point into, for the common cases of global, shared and parameter memory.
+    /// The region that an address points into, in the common cases of global, shared and parameter memory.
     #[inline(always)]
-    pub fn common(
-        &mut self,
-        place: Where,
-        addresses: &[u64; LANES],
-        lanes: u32,
-        bytes: u64,
-    ) -> Option<Common<'_>> {
-        let first = addresses[lanes.trailing_zeros() as usize];
-        let (region, space) = match place {
-            Where::Global | Where::Generic if first >= window::GLOBAL => {
-                if first.wrapping_sub(self.cached.base) >= self.cached.bytes {
-                    self.cached = self.memory.region(first)?;
+    pub fn region(&mut self, place: Where, address: u64) -> Option<(Region<'_>, Space)> {
+        match place {
+            Where::Global | Where::Generic if address >= window::GLOBAL => {
+                if address.wrapping_sub(self.cached.base) >= self.cached.bytes {
+                    self.cached = self.memory.region(address)?;
                 }
-                (self.cached, Space::Global)
+                Some((self.cached, Space::Global))
             }
-            Where::EntryParameter => (self.parameters, Space::Param),
-            Where::Shared => (self.shared_region(), Space::Shared),
-            Where::Generic if first.wrapping_sub(window::SHARED) < window::LENGTH => {
+            Where::EntryParameter => Some((self.parameters, Space::Param)),
+            Where::Shared => Some((self.shared_region(), Space::Shared)),
+            Where::Generic if address.wrapping_sub(window::SHARED) < window::LENGTH => {
                 let bytes = self.shared_bytes;
                 let region = Region::new(window::SHARED, bytes, false, &self.shared);
-                (region, Space::Shared)
+                Some((region, Space::Shared))
             }
-            _ => return None,
-        };
-        let offsets = offsets_in(&region, addresses, lanes, bytes)?;
-        Some(Common {
-            region,
-            offsets,
-            space,
-        })
+            _ => None,
+        }
     }
 
     fn shared_region(&self) -> Region<'_> {
         Region::new(0, self.shared_bytes, false, &self.shared)
     }
-}
-
-/// Checks all lanes of the mask against one region at once: their offsets in it, if every access is inside and aligned.
-#[inline(always)]
-fn offsets_in(
-    region: &Region<'_>,
-    addresses: &[u64; LANES],
-    lanes: u32,
-    bytes: u64,
-) -> Option<[u64; LANES]> {
-    let limit = region.bytes.checked_sub(bytes)?;
-    let offsets = addresses.map(|address| address.wrapping_sub(region.base));
-    let mut good = true;
-    if lanes == FULL {
-        for lane in 0..LANES {
-            good &= offsets[lane] <= limit;
-            good &= addresses[lane] & (bytes - 1) == 0;
-        }
-    } else {
-        each_lane(lanes, |lane| {
-            good &= offsets[lane] <= limit && addresses[lane] & (bytes - 1) == 0;
-        });
-    }
-    good.then_some(offsets)
 }
 
 impl<O: Observer> Block<'_, '_, O> {
