@@ -1,11 +1,14 @@
 //! Kernels as compilers make them, against what an H200 gave for the same PTX and the same arguments (`data/README.md`).
 
 mod common;
+#[path = "data/functions.rs"]
+mod functions;
 
 use common::{Machine, block};
 use warpfold_emulator::{Fault, Launch, LaunchError, Nothing, Observer, PrintEvent, launch};
 
 const BASICS: &str = include_str!("data/basics.nvcc.sm_80.ptx");
+const FUNCTIONS: &str = include_str!("data/functions.rustc.sm_80.ptx");
 const SYNC: &str = include_str!("data/sync.nvcc.sm_80.ptx");
 
 /// A launch as a line of the data describes it, and the contents of its buffers behind it.
@@ -235,4 +238,44 @@ fn assertions() {
             function: "void asserts(int *, int)".to_owned(),
         }
     );
+}
+
+/// The same Rust functions on the host and, by rustc, in the emulator: every thread calls one with its number.
+#[test]
+fn functions_by_rustc() {
+    type Function = fn(u32) -> u64;
+    let all: [(&str, Function); 6] = [
+        ("branches", functions::branches),
+        ("wide", functions::wide),
+        ("floats", functions::floats),
+        ("objects", functions::objects),
+        ("recursion", functions::recursion),
+        ("tables", functions::tables),
+    ];
+    let mut machine = Machine::new(FUNCTIONS);
+    for (name, function) in all {
+        let out = machine.buffer(&[0u64; 500]);
+        machine
+            .launch(name, &block(500), &[out.address])
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        for (i, seen) in machine.read::<u64>(out).into_iter().enumerate() {
+            assert_eq!(seen, function(i as u32), "{name} of {i}");
+        }
+    }
+}
+
+/// A failed bounds check is a trap.
+#[test]
+fn a_slice_by_rustc() {
+    let mut machine = Machine::new(FUNCTIONS);
+    let out = machine.buffer(&[0u64; 64]);
+    machine
+        .launch("out_of_bounds", &block(64), &[out.address, 64])
+        .unwrap();
+    assert_eq!(machine.read::<u64>(out), (0..64).collect::<Vec<_>>());
+    let error = machine.launch("out_of_bounds", &block(64), &[out.address, 50]);
+    let Err(LaunchError::Trap(trap)) = error else {
+        panic!("thread 50 is outside")
+    };
+    assert_eq!((&trap.fault, trap.thread), (&Fault::Trap, [50, 0, 0]));
 }
