@@ -4,8 +4,9 @@ use std::fmt;
 
 use crate::error::{LaunchError, MemoryError};
 use crate::finding::{Bytes, Finding, Tool};
+use crate::launch::{Launch, launch, launch_scheduled};
+use crate::loaded::Kernel;
 use crate::memory::Memory;
-use crate::module::{Kernel, Launch, launch, launch_scheduled};
 use crate::observer::Nothing;
 use crate::observers::{Initcheck, Racecheck, Synccheck};
 use crate::types::Space;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::error::{Absence, Fault, Trap};
-use crate::module::{Kernel, SourcePlace};
+use crate::loaded::{Kernel, SourcePlace};
 use crate::types::Space;
 
 /// The sanitizers, under the names that compute-sanitizer's tools have.

@@ -1,7 +1,7 @@
 //! Runs PTX on the CPU: the very text that a GPU's driver would take, whoever compiled it.
 //!
 //! A text becomes a checked [`Module`]; loaded into a [`Memory`] it is a [`Program`], whose entries compile to [`Kernel`]s that
-//! [`launch`] runs by warps of 32 lanes, blocks in parallel on the machine's cores. Guest addresses are the guest's own numbers,
+//! [`launch()`] runs by warps of 32 lanes, blocks in parallel on the machine's cores. Guest addresses are the guest's own numbers,
 //! checked on every access. What goes wrong is a value: a [`PtxError`] names the line of the text, a [`Trap`] the kernel, block,
 //! thread and line. An [`Observer`] sees what is executed, and costs nothing where there is none.
 //!
@@ -44,7 +44,9 @@ mod cfg;
 mod check;
 mod error;
 mod finding;
+mod launch;
 mod lexer;
+mod loaded;
 mod lower;
 mod memory;
 mod module;
@@ -60,10 +62,10 @@ mod types;
 pub use check::{Order, check, compare_orders};
 pub use error::{Absence, Fault, LaunchError, MemoryError, PtxError, Trap};
 pub use finding::{Bytes, Finding, Place, Tool};
+pub use launch::{Launch, launch, launch_scheduled};
+pub use loaded::{Kernel, Program, SourcePlace};
 pub use memory::Memory;
-pub use module::{
-    Kernel, Launch, Module, Parameter, Program, SourcePlace, launch, launch_scheduled,
-};
+pub use module::{Module, Parameter};
 pub use observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent, CollectiveEvent,
     ExchangeEvent, InstructionEvent, Nothing, Observer, PrintEvent, ReleaseEvent, ValuesEvent,

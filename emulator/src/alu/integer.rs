@@ -323,8 +323,66 @@ fn dp2a(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
 }
 
 pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
-    use Arg::{D, S};
     let ty = *form.types.first()?;
+    match form.opcode {
+        "mul" | "mad" | "mul24" | "mad24" => select_product(form, ty),
+        "dp4a" | "dp2a" => select_dot_product(form),
+        "bmsk" | "szext" => select_mask(form, ty),
+        "add" | "sub" if form.has("sat") => {
+            form.only(1, &["sat"])?;
+            let execute = match form.opcode {
+                "add" => add_sat::<i32>,
+                _ => sub_sat::<i32> as Execute,
+            };
+            (ty == Scalar::S32).then(|| Alu::binary(execute, ty))
+        }
+        "bfind" if form.has("shiftamt") => {
+            form.only(1, &["shiftamt"])?;
+            let execute = by_type!(ty, bfind_shift: U32, S32, U64, S64);
+            Some(Alu::new(execute, &[Arg::D(Scalar::U32), Arg::S(ty)]))
+        }
+        _ => {
+            form.only(1, &[])?;
+            select_plain(form.opcode, ty)
+        }
+    }
+}
+
+/// The forms of one type and no other modifier.
+fn select_plain(opcode: &str, ty: Scalar) -> Option<Alu> {
+    use Arg::{D, S};
+    const AMOUNT: Scalar = Scalar::U32;
+    let count = |execute| Alu::new(execute, &[D(Scalar::U32), S(ty)]);
+    Some(match opcode {
+        "add" => Alu::binary(by_type!(ty, add: U16, S16, U32, S32, U64, S64), ty),
+        "sub" => Alu::binary(by_type!(ty, sub: U16, S16, U32, S32, U64, S64), ty),
+        "div" => Alu::binary(by_type!(ty, div: U16, S16, U32, S32, U64, S64), ty),
+        "rem" => Alu::binary(by_type!(ty, rem: U16, S16, U32, S32, U64, S64), ty),
+        "min" => Alu::binary(by_type!(ty, min: U16, S16, U32, S32, U64, S64), ty),
+        "max" => Alu::binary(by_type!(ty, max: U16, S16, U32, S32, U64, S64), ty),
+        "sad" => Alu::ternary(by_type!(ty, sad: U16, S16, U32, S32, U64, S64), ty),
+        "abs" => Alu::unary(by_type!(ty, abs: S16, S32, S64), ty),
+        "neg" => Alu::unary(by_type!(ty, neg: S16, S32, S64), ty),
+        "popc" => count(by_type!(ty, popc: B32, B64)),
+        "clz" => count(by_type!(ty, clz: B32, B64)),
+        "bfind" => count(by_type!(ty, bfind: U32, S32, U64, S64)),
+        "brev" => Alu::unary(by_type!(ty, brev: B32, B64), ty),
+        "bfe" => Alu::new(
+            by_type!(ty, bfe: U32, S32, U64, S64),
+            &[D(ty), S(ty), S(AMOUNT), S(AMOUNT)],
+        ),
+        "bfi" => Alu::new(
+            by_type!(ty, bfi: B32, B64),
+            &[D(ty), S(ty), S(ty), S(AMOUNT), S(AMOUNT)],
+        ),
+        _ => return None,
+    })
+}
+
+/// `mul`, `mad` and their 24-bit kin, which say what part of the product they want.
+fn select_product(form: &Form<'_>, ty: Scalar) -> Option<Alu> {
+    use Arg::{D, S};
+    form.only(1, &["lo", "hi", "wide", "sat"])?;
     let wide = match ty {
         Scalar::U16 => Scalar::U32,
         Scalar::S16 => Scalar::S32,
@@ -332,149 +390,59 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
         Scalar::S32 => Scalar::S64,
         other => other,
     };
-    let alu = match form.opcode {
-        "add" | "sub" if form.has("sat") && ty == Scalar::S32 => {
-            form.only(1, &["sat"])?;
-            Alu::binary(
-                if form.opcode == "add" {
-                    add_sat::<i32>
-                } else {
-                    sub_sat::<i32>
-                },
-                ty,
-            )
-        }
-        "add" => {
-            form.only(1, &[])?;
-            Alu::binary(by_type!(ty, add: U16, S16, U32, S32, U64, S64), ty)
-        }
-        "sub" => {
-            form.only(1, &[])?;
-            Alu::binary(by_type!(ty, sub: U16, S16, U32, S32, U64, S64), ty)
-        }
-        "mad" if form.has("sat") && ty == Scalar::S32 => {
-            form.only(1, &["hi", "sat"])?;
-            form.has("hi").then(|| Alu::ternary(mad_hi_sat, ty))?
-        }
-        "mul" | "mad" | "mul24" | "mad24" => {
-            let [part] = form.flags[..] else { return None };
-            form.only(1, &["lo", "hi", "wide"])?;
-            match (form.opcode, part) {
-                ("mul", "lo") => {
-                    Alu::binary(by_type!(ty, mul_lo: U16, S16, U32, S32, U64, S64), ty)
-                }
-                ("mul", "hi") => {
-                    Alu::binary(by_type!(ty, mul_hi: U16, S16, U32, S32, U64, S64), ty)
-                }
-                ("mul", _) => Alu::new(
-                    by_type!(ty, mul_wide: U16, S16, U32, S32),
-                    &[D(wide), S(ty), S(ty)],
-                ),
-                ("mad", "lo") => {
-                    Alu::ternary(by_type!(ty, mad_lo: U16, S16, U32, S32, U64, S64), ty)
-                }
-                ("mad", "hi") => {
-                    Alu::ternary(by_type!(ty, mad_hi: U16, S16, U32, S32, U64, S64), ty)
-                }
-                ("mad", _) => Alu::new(
-                    by_type!(ty, mad_wide: U16, S16, U32, S32),
-                    &[D(wide), S(ty), S(ty), S(wide)],
-                ),
-                ("mul24", "hi") => Alu::binary(by_type!(ty, mul24_hi: U32, S32), ty),
-                ("mul24", "lo") => Alu::binary(by_type!(ty, mul24_lo: U32, S32), ty),
-                ("mad24", "lo") => Alu::ternary(by_type!(ty, mad24_lo: U32, S32), ty),
-                _ => return None,
-            }
-        }
-        "div" => {
-            form.only(1, &[])?;
-            Alu::binary(by_type!(ty, div: U16, S16, U32, S32, U64, S64), ty)
-        }
-        "rem" => {
-            form.only(1, &[])?;
-            Alu::binary(by_type!(ty, rem: U16, S16, U32, S32, U64, S64), ty)
-        }
-        "min" => {
-            form.only(1, &[])?;
-            Alu::binary(by_type!(ty, min: U16, S16, U32, S32, U64, S64), ty)
-        }
-        "max" => {
-            form.only(1, &[])?;
-            Alu::binary(by_type!(ty, max: U16, S16, U32, S32, U64, S64), ty)
-        }
-        "sad" => {
-            form.only(1, &[])?;
-            Alu::ternary(by_type!(ty, sad: U16, S16, U32, S32, U64, S64), ty)
-        }
-        "abs" => {
-            form.only(1, &[])?;
-            Alu::unary(by_type!(ty, abs: S16, S32, S64), ty)
-        }
-        "neg" => {
-            form.only(1, &[])?;
-            Alu::unary(by_type!(ty, neg: S16, S32, S64), ty)
-        }
-        "popc" => {
-            form.only(1, &[])?;
-            Alu::new(by_type!(ty, popc: B32, B64), &[D(Scalar::U32), S(ty)])
-        }
-        "clz" => {
-            form.only(1, &[])?;
-            Alu::new(by_type!(ty, clz: B32, B64), &[D(Scalar::U32), S(ty)])
-        }
-        "brev" => {
-            form.only(1, &[])?;
-            Alu::unary(by_type!(ty, brev: B32, B64), ty)
-        }
-        "bfind" => {
-            form.only(1, &["shiftamt"])?;
-            let execute: Execute = if form.has("shiftamt") {
-                by_type!(ty, bfind_shift: U32, S32, U64, S64)
-            } else {
-                by_type!(ty, bfind: U32, S32, U64, S64)
-            };
-            Alu::new(execute, &[D(Scalar::U32), S(ty)])
-        }
-        "bfe" => {
-            form.only(1, &[])?;
-            Alu::new(
-                by_type!(ty, bfe: U32, S32, U64, S64),
-                &[D(ty), S(ty), S(Scalar::U32), S(Scalar::U32)],
-            )
-        }
-        "bfi" => {
-            form.only(1, &[])?;
-            Alu::new(
-                by_type!(ty, bfi: B32, B64),
-                &[D(ty), S(ty), S(ty), S(Scalar::U32), S(Scalar::U32)],
-            )
-        }
-        "bmsk" | "szext" => {
-            form.only(1, &["wrap", "clamp"])?;
-            let [edge] = form.flags[..] else { return None };
-            let wraps = u32::from(edge == "wrap");
-            let (execute, flags): (Execute, u32) = match (form.opcode, ty) {
-                ("bmsk", Scalar::B32) => (bmsk, wraps),
-                ("szext", Scalar::U32) => (szext, wraps),
-                ("szext", Scalar::S32) => (szext, wraps | 2),
-                _ => return None,
-            };
-            Alu::new(execute, &[D(ty), S(ty), S(Scalar::U32)]).flagged(flags)
-        }
-        "dp4a" | "dp2a" => {
-            form.only(2, &["lo", "hi"])?;
-            let signed = |ty| match ty {
-                Scalar::S32 => Some(1),
-                Scalar::U32 => Some(0),
-                _ => None,
-            };
-            let flags = signed(form.types[0])?
-                | signed(form.types[1])? << 1
-                | u32::from(form.has("hi")) << 2;
-            let execute: Execute = if form.opcode == "dp4a" { dp4a } else { dp2a };
-            Alu::ternary(execute, Scalar::U32).flagged(flags)
-        }
+    Some(match (form.opcode, &form.flags[..]) {
+        ("mul", ["lo"]) => Alu::binary(by_type!(ty, mul_lo: U16, S16, U32, S32, U64, S64), ty),
+        ("mul", ["hi"]) => Alu::binary(by_type!(ty, mul_hi: U16, S16, U32, S32, U64, S64), ty),
+        ("mul", ["wide"]) => Alu::new(
+            by_type!(ty, mul_wide: U16, S16, U32, S32),
+            &[D(wide), S(ty), S(ty)],
+        ),
+        ("mad", ["lo"]) => Alu::ternary(by_type!(ty, mad_lo: U16, S16, U32, S32, U64, S64), ty),
+        ("mad", ["hi"]) => Alu::ternary(by_type!(ty, mad_hi: U16, S16, U32, S32, U64, S64), ty),
+        ("mad", ["hi", "sat"]) if ty == Scalar::S32 => Alu::ternary(mad_hi_sat, ty),
+        ("mad", ["wide"]) => Alu::new(
+            by_type!(ty, mad_wide: U16, S16, U32, S32),
+            &[D(wide), S(ty), S(ty), S(wide)],
+        ),
+        ("mul24", ["lo"]) => Alu::binary(by_type!(ty, mul24_lo: U32, S32), ty),
+        ("mul24", ["hi"]) => Alu::binary(by_type!(ty, mul24_hi: U32, S32), ty),
+        ("mad24", ["lo"]) => Alu::ternary(by_type!(ty, mad24_lo: U32, S32), ty),
+        _ => return None,
+    })
+}
+
+/// `dp4a` and `dp2a`, with a type for each factor.
+fn select_dot_product(form: &Form<'_>) -> Option<Alu> {
+    let signed = |ty| match ty {
+        Scalar::S32 => Some(1),
+        Scalar::U32 => Some(0),
+        _ => None,
+    };
+    let (execute, half): (Execute, u32) = match (form.opcode, &form.flags[..]) {
+        ("dp4a", []) => (dp4a, 0),
+        ("dp2a", ["lo"]) => (dp2a, 0),
+        ("dp2a", ["hi"]) => (dp2a, 4),
         _ => return None,
     };
-    Some(alu)
+    let [a, b] = form.types[..] else { return None };
+    let flags = signed(a)? | signed(b)? << 1 | half;
+    Some(Alu::ternary(execute, Scalar::U32).flagged(flags))
+}
+
+/// `bmsk` and `szext`, whose amounts wrap or clamp at 32.
+fn select_mask(form: &Form<'_>, ty: Scalar) -> Option<Alu> {
+    use Arg::{D, S};
+    let wraps = match form.flags[..] {
+        ["wrap"] => 1,
+        ["clamp"] => 0,
+        _ => return None,
+    };
+    let (execute, flags): (Execute, u32) = match (form.opcode, ty) {
+        ("bmsk", Scalar::B32) => (bmsk, wraps),
+        ("szext", Scalar::U32) => (szext, wraps),
+        ("szext", Scalar::S32) => (szext, wraps | 2),
+        _ => return None,
+    };
+    form.only(1, &["wrap", "clamp"])?;
+    Some(Alu::new(execute, &[D(ty), S(ty), S(Scalar::U32)]).flagged(flags))
 }

@@ -1,25 +1,26 @@
 //! The syntax tree to a compiled program: names become row numbers, addresses and instruction numbers, and every form is checked.
 
+mod arithmetic;
 mod async_copy;
 mod control;
 mod data;
+mod layout;
 mod scope;
 mod sync;
 
 use std::collections::HashMap;
 
-use crate::alu::{self, Arg, Form};
 use crate::cfg::{Successors, reconvergence};
 use crate::error::PtxError;
 use crate::memory::window;
 use crate::program::*;
-use crate::registers::Rows;
 use crate::syntax::{
-    Function, InitialValue, Instruction as Instr, Location, ModuleSyntax, Operand, Statement,
-    Variable,
+    Function, InitialValue, Instruction as Instr, Location, ModuleSyntax, Statement, Variable,
 };
 use crate::types::{Scalar, Space};
-use scope::{Fit, Scope, Symbol};
+pub(crate) use layout::MAX_LOCAL_BYTES;
+use layout::{Layout, MAX_PARAMETER_BYTES, MAX_STATIC_SHARED_BYTES};
+use scope::{Scope, Symbol};
 
 type Result<T> = std::result::Result<T, PtxError>;
 
@@ -48,32 +49,6 @@ pub(crate) fn unsupported<T>(line: u32, message: impl Into<String>) -> Result<T>
         message: message.into(),
         unsupported: true,
     })
-}
-
-/// The most parameters of a function, in bytes (PTX ISA §5.1.6.2).
-const MAX_PARAMETER_BYTES: u64 = 32_764;
-/// The most shared memory that a kernel's own variables may take: what assemblers allow on every GPU.
-const MAX_STATIC_SHARED_BYTES: u64 = 48 << 10;
-/// The most local memory of a thread.
-pub(crate) const MAX_LOCAL_BYTES: u64 = 512 << 10;
-
-/// Lays variables out one behind the other.
-#[derive(Default, Clone, Copy)]
-struct Layout {
-    /// Where the next one goes.
-    next: u64,
-    /// Where the last one ends.
-    bytes: u64,
-}
-
-impl Layout {
-    /// The offset of a variable. No variable has more than 2^40 bytes.
-    fn place(&mut self, bytes: u64, align: u64) -> u64 {
-        let offset = self.next.next_multiple_of(align.max(1));
-        self.next = offset.saturating_add(bytes).min(1 << 40);
-        self.bytes = self.bytes.max(self.next);
-        offset
-    }
 }
 
 /// State common to all functions of a kernel.
@@ -392,91 +367,6 @@ impl<'k, 'm> Lowering<'k, 'm> {
             "mov" if self.special_move(instruction)? => Ok(()),
             _ => self.arithmetic(instruction),
         }
-    }
-
-    /// Everything in `alu/`.
-    fn arithmetic(&mut self, instruction: &Instr) -> Result<()> {
-        let line = instruction.line;
-        let mut form = Form::new(&instruction.opcode, &instruction.modifiers);
-        form.wide_source = self.is_wide_register(instruction.operands.get(1));
-        let Some(alu) = alu::select(&form) else {
-            return unknown(instruction);
-        };
-        if alu.args.len() != instruction.operands.len() {
-            return error(
-                line,
-                format!(
-                    "`{}` takes {} operands, not {}",
-                    spelling(instruction),
-                    alu.args.len(),
-                    instruction.operands.len()
-                ),
-            );
-        }
-        let fit = match instruction.opcode.as_str() {
-            "cvt" => Fit::AtLeast,
-            _ => Fit::Exact,
-        };
-        let mut rows = Rows::default();
-        let mut extra = alu.flags;
-        let mut sources = 0;
-        for (arg, operand) in alu.args.iter().zip(&instruction.operands) {
-            let source = match *arg {
-                Arg::D(ty) => {
-                    rows.d = self.fitting_destination(line, operand, ty, fit)?;
-                    continue;
-                }
-                Arg::PD => {
-                    let first = match operand {
-                        Operand::Pair(first, second) => {
-                            if let Some(q) = self.predicate_destination(line, second)? {
-                                if q >= 0xffff {
-                                    return unsupported(
-                                        line,
-                                        "more than 65534 predicates in one function",
-                                    );
-                                }
-                                extra |= q + 1;
-                            }
-                            first
-                        }
-                        other => other,
-                    };
-                    rows.d = match self.predicate_destination(line, first)? {
-                        Some(row) => row,
-                        None => self.new_predicate(),
-                    };
-                    continue;
-                }
-                Arg::I => {
-                    let Operand::Integer(value) = operand else {
-                        return error(
-                            line,
-                            format!("`{}` needs a number here", spelling(instruction)),
-                        );
-                    };
-                    extra |= *value as u32;
-                    continue;
-                }
-                Arg::S(ty) => self.fitting_source(line, operand, ty, fit)?,
-                Arg::PS => self.predicate_source(line, operand)?,
-            };
-            match sources {
-                0 => rows.a = source,
-                1 => rows.b = source,
-                2 => rows.c = source,
-                _ => extra = source,
-            }
-            sources += 1;
-        }
-        self.emit_plain(
-            instruction,
-            Op::Alu {
-                execute: alu.execute,
-                rows,
-                extra,
-            },
-        )
     }
 }
 

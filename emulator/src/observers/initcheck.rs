@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use crate::finding::{Bytes, Finding, Place, Tool};
+use crate::loaded::Kernel;
 use crate::memory::Memory;
-use crate::module::Kernel;
 use crate::observer::{AccessEvent, AccessKind, BlockEvent, Observer};
 use crate::registers::{LANES, each_lane};
 use crate::types::Space;

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::finding::{Finding, Place, Tool};
-use crate::module::Kernel;
+use crate::loaded::Kernel;
 use crate::observer::{
     BarrierEvent, BlockEvent, CollectiveEvent, ExchangeEvent, InstructionEvent, Observer,
 };

@@ -4,8 +4,8 @@
 //! therefore gathered first; the values are taken from each one's frame.
 
 use super::access::Faulty;
-use super::atomic::combine;
 use super::block::Block;
+use super::together::Together;
 use super::warp::{Fragment, State, Warp};
 use crate::error::{Absence, Fault, Trap};
 use crate::observer::{CollectiveEvent, ExchangeEvent, Observer};
@@ -30,21 +30,20 @@ impl<O: Observer> Block<'_, '_, O> {
         each_lane(lanes, |lane| all_here &= members[lane] & live & !lanes == 0);
         if all_here {
             let observer = &mut self.observer;
-            execute(
-                &mut [(registers, lanes)],
-                &collective.kind,
-                &members,
+            Together {
+                parts: &mut [(registers, lanes)],
+                members: &members,
                 lanes,
-                |sources, values| {
-                    observer.exchange(ExchangeEvent {
-                        warp: number as u32,
-                        line,
-                        lanes,
-                        sources,
-                        values,
-                    });
-                },
-            );
+            }
+            .execute(&collective.kind, |sources, values| {
+                observer.exchange(ExchangeEvent {
+                    warp: number as u32,
+                    line,
+                    lanes,
+                    sources,
+                    values,
+                });
+            });
             let kind = &collective.kind;
             report(&mut self.observer, number, line, kind, &members, lanes);
         }
@@ -254,7 +253,7 @@ fn report(
     }
 }
 
-/// [`execute`] over the frames of several fragments.
+/// Executes the instruction over the frames of several fragments.
 fn execute_gathered(
     warp: &mut Warp,
     fragments: &[Fragment],
@@ -285,187 +284,10 @@ fn execute_gathered(
             Some((&mut frame.registers, own & lanes))
         })
         .collect();
-    execute(&mut parts, kind, members, lanes, exchanged);
-}
-
-/// Executes a collective instruction for `lanes`, each in its own frame of `parts`. Where lanes get values from registers of
-/// others, `exchanged` is told from which lanes, as a mask for each, and what every lane brings.
-fn execute(
-    parts: &mut [(&mut Registers, u32)],
-    kind: &CollectiveKind,
-    members: &[u32; LANES],
-    lanes: u32,
-    mut exchanged: impl FnMut(&[u32; LANES], &[u32; LANES]),
-) {
-    let narrow = |parts: &[(&mut Registers, u32)], row: u32| {
-        let mut values = [0u32; LANES];
-        for (registers, own) in parts {
-            each_lane(*own, |lane| {
-                values[lane] = registers.narrow[row as usize][lane]
-            });
-        }
-        values
+    let mut together = Together {
+        parts: &mut parts,
+        members,
+        lanes,
     };
-    let any = |parts: &[(&mut Registers, u32)], row: Row| match row {
-        Row::Narrow(row) => narrow(parts, row).map(u64::from),
-        Row::Wide(row) => {
-            let mut values = [0u64; LANES];
-            for (registers, own) in parts {
-                each_lane(*own, |lane| {
-                    values[lane] = registers.wide[row as usize][lane]
-                });
-            }
-            values
-        }
-    };
-    let predicate = |parts: &[(&mut Registers, u32)], code: u32| {
-        parts.iter().fold(0, |bits, (registers, own)| {
-            bits | own & registers.predicate(code)
-        })
-    };
-    let set = |parts: &mut [(&mut Registers, u32)], d: u32, values: &[u32; LANES]| {
-        for (registers, own) in parts {
-            each_lane(*own, |lane| {
-                registers.narrow[d as usize][lane] = values[lane]
-            });
-        }
-    };
-    let set_predicate = |parts: &mut [(&mut Registers, u32)], d: u32, bits: u32| {
-        for (registers, own) in parts {
-            let d = &mut registers.predicates[d as usize];
-            *d = *d & !*own | bits & *own;
-        }
-    };
-    let by_lane = |test: &dyn Fn(usize) -> bool| {
-        let mut bits = 0;
-        each_lane(lanes, |lane| bits |= u32::from(test(lane)) << lane);
-        bits
-    };
-    match *kind {
-        CollectiveKind::Barrier => {}
-        CollectiveKind::Shuffle {
-            mode,
-            d,
-            valid,
-            a,
-            b,
-            c,
-        } => {
-            let (values, offsets, controls) =
-                (narrow(parts, a), narrow(parts, b), narrow(parts, c));
-            let mut results = [0; LANES];
-            let mut sources = [0; LANES];
-            let mut in_range = 0;
-            each_lane(lanes, |lane| {
-                let (source, valid) =
-                    shuffle_source(mode, lane as u32, offsets[lane], controls[lane]);
-                results[lane] = values[source as usize];
-                sources[lane] = 1 << source;
-                in_range |= u32::from(valid) << lane;
-            });
-            exchanged(&sources, &values);
-            set(parts, d, &results);
-            if let Some(valid) = valid {
-                set_predicate(parts, valid, in_range);
-            }
-        }
-        CollectiveKind::VoteAll { d, predicate: code } => {
-            let holds = predicate(parts, code);
-            let bits = by_lane(&|lane| members[lane] & lanes & !holds == 0);
-            set_predicate(parts, d, bits);
-        }
-        CollectiveKind::VoteAny { d, predicate: code } => {
-            let holds = predicate(parts, code);
-            let bits = by_lane(&|lane| members[lane] & holds != 0);
-            set_predicate(parts, d, bits);
-        }
-        CollectiveKind::VoteUniform { d, predicate: code } => {
-            let holds = predicate(parts, code);
-            let bits = by_lane(&|lane| {
-                let voters = members[lane] & lanes;
-                voters & holds == 0 || voters & !holds == 0
-            });
-            set_predicate(parts, d, bits);
-        }
-        CollectiveKind::Ballot { d, predicate: code } => {
-            let holds = predicate(parts, code);
-            set(parts, d, &members.map(|members| members & holds));
-        }
-        CollectiveKind::MatchAny { d, a } => {
-            let values = any(parts, a);
-            let mut results = [0; LANES];
-            each_lane(lanes, |lane| {
-                each_lane(members[lane] & lanes, |other| {
-                    results[lane] |= u32::from(values[other] == values[lane]) << other;
-                });
-            });
-            set(parts, d, &results);
-        }
-        CollectiveKind::MatchAll { d, valid, a } => {
-            let values = any(parts, a);
-            let same = by_lane(&|lane| {
-                let mut same = true;
-                each_lane(members[lane] & lanes, |other| {
-                    same &= values[other] == values[lane]
-                });
-                same
-            });
-            let results = core::array::from_fn(|lane| {
-                if same >> lane & 1 == 1 {
-                    members[lane] & lanes
-                } else {
-                    0
-                }
-            });
-            set(parts, d, &results);
-            if let Some(valid) = valid {
-                set_predicate(parts, valid, same);
-            }
-        }
-        CollectiveKind::Reduce {
-            operation,
-            ty,
-            d,
-            a,
-        } => {
-            let values = narrow(parts, a);
-            exchanged(&members.map(|members| members & lanes), &values);
-            let mut results = [0; LANES];
-            each_lane(lanes, |lane| {
-                let mut total = None;
-                each_lane(members[lane] & lanes, |other| {
-                    let value = u64::from(values[other]);
-                    total =
-                        Some(total.map_or(value, |total| combine(operation, ty, total, value, 0)));
-                });
-                results[lane] = total.unwrap_or(0) as u32;
-            });
-            set(parts, d, &results);
-        }
-        CollectiveKind::Elect { d, elected } => {
-            let leader = |lane: usize| (members[lane] & lanes).trailing_zeros();
-            let bits = by_lane(&|lane| leader(lane) == lane as u32);
-            set_predicate(parts, elected, bits);
-            if let Some(d) = d {
-                set(parts, d, &core::array::from_fn(leader));
-            }
-        }
-    }
-}
-
-/// The lane that a shuffle reads, and whether it is in range (PTX ISA §9.7.9.6 `shfl.sync`).
-fn shuffle_source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
-    let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
-    let max = (lane & segment) | (clamp & !segment);
-    let min = lane & segment;
-    let (source, valid) = match mode {
-        ShuffleMode::Up => (lane.wrapping_sub(b), lane as i32 - b as i32 >= max as i32),
-        ShuffleMode::Down => (lane + b, lane + b <= max),
-        ShuffleMode::Butterfly => (lane ^ b, lane ^ b <= max),
-        ShuffleMode::Index => {
-            let source = min | (b & !segment);
-            (source, source <= max)
-        }
-    };
-    if valid { (source, true) } else { (lane, false) }
+    together.execute(kind, exchanged);
 }

@@ -16,6 +16,7 @@ mod moves;
 mod print;
 mod schedule;
 mod spaces;
+mod together;
 mod warp;
 
 pub(crate) use launch::{Run, Shape, run};

@@ -44,10 +44,10 @@ pub fn floats(i: u32) -> u64 {
     let casts = (x as i32) as u64
         ^ (y as u8) as u64
         ^ ((x * 1e12) as i64) as u64
-        ^ (f64::NAN as u32 + i) as u64
+        ^ u64::from((x * f64::NAN) as u32 + i)
         ^ (y as i64 as f32).to_bits() as u64;
     let order = u64::from(x < f64::from(y))
-        + 2 * u64::from(x.is_nan() || y == y)
+        + 2 * u64::from(x.is_nan() || y <= f32::MAX)
         + 4 * u64::from(x.max(f64::from(y)) == x)
         + 8 * u64::from(x.min(0.5) > 0.0);
     x.to_bits()
@@ -103,7 +103,7 @@ pub fn tables(i: u32) -> u64 {
     let mut counts = [0u32; 10];
     for (at, prime) in PRIMES.iter().enumerate() {
         let mut left = i + 1;
-        while left % u32::from(*prime) == 0 {
+        while left.is_multiple_of(u32::from(*prime)) {
             left /= u32::from(*prime);
             counts[at] += 1;
         }

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod any_control;
 mod atomics;
 mod barriers;
 mod calls;

@@ -76,6 +76,14 @@ fn words(text: &str) -> Vec<(usize, usize)> {
     words
 }
 
+/// What the texts below are made from does run.
+#[test]
+fn the_sample_is_whole() {
+    let module = Module::parse(sample()).unwrap();
+    assert!(module.entries().count() >= 2);
+    exercise(sample());
+}
+
 #[test]
 fn cut_off_anywhere() {
     let text = sample();

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use self::clocks::{Clocks, Knowledge};
 use self::shadow::{Conflict, Moment, Recent, Shadow};
 use crate::finding::{Bytes, Finding, Place, Tool};
-use crate::module::Kernel;
+use crate::loaded::Kernel;
 use crate::observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, CollectiveEvent,
     InstructionEvent, Observer, ReleaseEvent,

@@ -1,0 +1,206 @@
+//! Launches: a kernel, a shape and arguments, checked as a device would.
+
+use std::time::Instant;
+
+use crate::error::LaunchError;
+use crate::loaded::Kernel;
+use crate::memory::{Memory, Region};
+use crate::observer::Observer;
+use crate::simt;
+
+/// The most threads of a block, on every GPU so far.
+const MAX_BLOCK_THREADS: u64 = 1024;
+/// The most blocks along x, and along y and z.
+const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+/// The most threads of a block along each axis.
+const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+/// The most shared memory of a block: that of sm_90.
+const MAX_SHARED_BYTES: u64 = 227 * 1024;
+
+/// The shape of a launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Launch {
+    /// Blocks along x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a block along x, y and z.
+    pub block: [u32; 3],
+    /// Size of `extern .shared` arrays, in bytes.
+    pub dynamic_shared_bytes: u32,
+    /// Host threads that run blocks; 0 takes all cores.
+    pub threads: usize,
+    /// The launch traps after so many warp instructions; 0 sets no limit.
+    pub max_steps: u64,
+}
+
+/// One block of one thread, on all cores, without a limit.
+impl Default for Launch {
+    fn default() -> Self {
+        Self {
+            grid: [1; 3],
+            block: [1; 3],
+            dynamic_shared_bytes: 0,
+            threads: 0,
+            max_steps: 0,
+        }
+    }
+}
+
+/// Runs a kernel to its end. `arguments` holds one little-endian byte string per parameter, of exactly its size.
+///
+/// # Errors
+/// [`LaunchError::Invalid`] for a shape or arguments that no device would take, before anything has run;
+/// [`LaunchError::Trap`] when the kernel does what it must not.
+pub fn launch<O: Observer>(
+    kernel: &Kernel,
+    memory: &Memory,
+    launch: &Launch,
+    arguments: &[Vec<u8>],
+    observer: &mut O,
+) -> Result<(), LaunchError> {
+    start(kernel, memory, launch, arguments, None, observer)
+}
+
+/// As [`launch`], by a random schedule: blocks, warps and the lanes of a warp, converged or not, advance in an order that the seed
+/// decides, as a GPU may let them. A seed gives the same schedule every time; it all runs on one host thread.
+///
+/// # Errors
+/// As [`launch`].
+pub fn launch_scheduled<O: Observer>(
+    kernel: &Kernel,
+    memory: &Memory,
+    launch: &Launch,
+    arguments: &[Vec<u8>],
+    seed: u64,
+    observer: &mut O,
+) -> Result<(), LaunchError> {
+    start(kernel, memory, launch, arguments, Some(seed), observer)
+}
+
+fn start<O: Observer>(
+    kernel: &Kernel,
+    memory: &Memory,
+    launch: &Launch,
+    arguments: &[Vec<u8>],
+    schedule: Option<u64>,
+    observer: &mut O,
+) -> Result<(), LaunchError> {
+    check_shape(kernel, launch)?;
+    let words = parameter_words(kernel, arguments)?;
+    let shape = simt::Shape {
+        kernel: kernel.name.clone(),
+        grid: launch.grid,
+        block: launch.block,
+        dynamic_shared_bytes: launch.dynamic_shared_bytes,
+        started: Instant::now(),
+    };
+    let threads = match launch.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let bytes = 8 * words.len() as u64;
+    let run = simt::Run {
+        program: &kernel.program,
+        shape: &shape,
+        memory,
+        parameters: Region::new(0, bytes, true, &words),
+        threads,
+        max_steps: launch.max_steps,
+        schedule,
+    };
+    simt::run(&run, observer).map_err(|mut trap| {
+        trap.text = kernel
+            .line_text(trap.line as u32)
+            .unwrap_or_default()
+            .to_owned();
+        LaunchError::Trap(trap)
+    })
+}
+
+fn check_shape(kernel: &Kernel, launch: &Launch) -> Result<(), LaunchError> {
+    let invalid = |message: String| Err(LaunchError::Invalid(message));
+    let name = &kernel.name;
+    for (axis, label) in ["x", "y", "z"].iter().enumerate() {
+        let (grid, block) = (launch.grid[axis], launch.block[axis]);
+        if grid == 0 || grid > MAX_GRID[axis] {
+            return invalid(format!(
+                "kernel `{name}`: {grid} blocks along {label}, where 1 to {} are allowed",
+                MAX_GRID[axis]
+            ));
+        }
+        if block == 0 || block > MAX_BLOCK[axis] {
+            return invalid(format!(
+                "kernel `{name}`: {block} threads along {label}, where 1 to {} are allowed",
+                MAX_BLOCK[axis]
+            ));
+        }
+    }
+    let threads = launch
+        .block
+        .iter()
+        .map(|&extent| u64::from(extent))
+        .product::<u64>();
+    let most = kernel
+        .max_threads
+        .unwrap_or(MAX_BLOCK_THREADS)
+        .min(MAX_BLOCK_THREADS);
+    if threads > most {
+        return invalid(format!(
+            "kernel `{name}`: {threads} threads in a block, where at most {most} are allowed"
+        ));
+    }
+    if let Some(required) = kernel
+        .required_block
+        .filter(|required| *required != launch.block)
+    {
+        return invalid(format!(
+            "kernel `{name}`: a block of {:?} threads, where `.reqntid` asks for {required:?}",
+            launch.block
+        ));
+    }
+    let shared =
+        u64::from(kernel.program.dynamic_shared_offset) + u64::from(launch.dynamic_shared_bytes);
+    if shared > MAX_SHARED_BYTES {
+        return invalid(format!(
+            "kernel `{name}`: {shared} bytes of shared memory, where at most {MAX_SHARED_BYTES} are allowed"
+        ));
+    }
+    Ok(())
+}
+
+/// The parameter memory of the launch: every argument at its parameter's offset.
+fn parameter_words(
+    kernel: &Kernel,
+    arguments: &[Vec<u8>],
+) -> Result<Vec<std::sync::atomic::AtomicU64>, LaunchError> {
+    let name = &kernel.name;
+    if arguments.len() != kernel.parameters.len() {
+        return Err(LaunchError::Invalid(format!(
+            "kernel `{name}` takes {} arguments, not {}",
+            kernel.parameters.len(),
+            arguments.len()
+        )));
+    }
+    let mut bytes = Vec::new();
+    for (index, (argument, slice)) in arguments
+        .iter()
+        .zip(&kernel.program.functions[0].parameters)
+        .enumerate()
+    {
+        if argument.len() != slice.bytes as usize {
+            return Err(LaunchError::Invalid(format!(
+                "argument {index} of kernel `{name}` has {} bytes, but its parameter `{}` has {}",
+                argument.len(),
+                kernel.parameters[index].name,
+                slice.bytes
+            )));
+        }
+        bytes.resize(slice.offset as usize, 0);
+        bytes.extend_from_slice(argument);
+    }
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    let words = bytes.chunks_exact(8).map(|word| {
+        let word = word.try_into().map(u64::from_le_bytes).unwrap_or_default();
+        std::sync::atomic::AtomicU64::new(word)
+    });
+    Ok(words.collect())
+}

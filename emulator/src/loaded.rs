@@ -1,0 +1,231 @@
+//! Modules in a memory: variables with their addresses, entries compiled to kernels.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use crate::error::{LaunchError, PtxError};
+use crate::lower::{self, Environment, compile};
+use crate::memory::Memory;
+use crate::module::{Module, Parameter, parameters, with_text};
+use crate::program;
+use crate::syntax::{Initial, InitialValue, ModuleSyntax, Variable};
+use crate::types::Space;
+
+/// A module loaded into a memory, where its variables have their addresses.
+#[derive(Debug)]
+pub struct Program {
+    module: Module,
+    addresses: HashMap<String, u64>,
+    kernels: Mutex<HashMap<String, Arc<Kernel>>>,
+}
+
+impl Program {
+    /// Gives the module's variables their place and first values in `memory`.
+    ///
+    /// # Errors
+    /// [`LaunchError::Memory`] when they do not fit, [`LaunchError::Ptx`] when an initialiser names an unknown symbol.
+    pub fn load(module: Module, memory: &mut Memory) -> Result<Self, LaunchError> {
+        let mut addresses = HashMap::new();
+        let stored: Vec<&Variable> = module
+            .syntax
+            .variables
+            .iter()
+            .filter(|variable| {
+                !variable.external && matches!(variable.space, Space::Global | Space::Const)
+            })
+            .collect();
+        for variable in &stored {
+            let constant = variable.space == Space::Const;
+            let address = memory.allocate_variable(variable.bytes, variable.align, constant)?;
+            addresses.insert(variable.name.clone(), address);
+        }
+        for variable in stored {
+            let base = addresses[&variable.name];
+            // PTX ISA §5.4.4: without an initialiser they begin as zeros.
+            memory.mark_written(base, variable.bytes as usize);
+            for initial in &variable.initial {
+                let bits = initial_bits(&module.syntax, &addresses, initial)
+                    .map_err(|error| with_text(error, &module.source))?;
+                memory.write(base + initial.offset, &bits.to_le_bytes()[..initial.bytes])?;
+            }
+        }
+        Ok(Self {
+            module,
+            addresses,
+            kernels: Mutex::new(HashMap::new()),
+        })
+    }
+
+    /// The module.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// The address of a variable at module scope.
+    pub fn variable(&self, name: &str) -> Option<u64> {
+        self.addresses.get(name).copied()
+    }
+
+    /// Compiles an entry, or returns it compiled before.
+    ///
+    /// # Errors
+    /// [`LaunchError::Invalid`] when there is no such entry, [`LaunchError::Ptx`] when it contains what the emulator does not support.
+    pub fn kernel(&self, name: &str) -> Result<Arc<Kernel>, LaunchError> {
+        let mut kernels = self
+            .kernels
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(kernel) = kernels.get(name) {
+            return Ok(Arc::clone(kernel));
+        }
+        let Some(function) = self
+            .module
+            .definitions()
+            .find(|function| function.is_entry && function.name == name)
+        else {
+            let known: Vec<&str> = self.module.entries().take(20).collect();
+            return Err(LaunchError::Invalid(format!(
+                "the module has no entry `{name}`; it has {}",
+                if known.is_empty() {
+                    "none at all".to_owned()
+                } else {
+                    known.join(", ")
+                }
+            )));
+        };
+        let environment = Environment {
+            module: &self.module.syntax,
+            addresses: &self.addresses,
+        };
+        let program = compile(&environment, function, false)
+            .map_err(|error| with_text(error, &self.module.source))?;
+        let mut texts = HashMap::new();
+        let lines: Vec<&str> = self.module.source.lines().collect();
+        for code in &program.functions {
+            for &line in &code.lines {
+                texts.entry(line).or_insert_with(|| {
+                    lines
+                        .get(line as usize - 1)
+                        .copied()
+                        .unwrap_or_default()
+                        .trim()
+                        .to_owned()
+                });
+            }
+        }
+        let mut sources = HashMap::new();
+        for code in &program.functions {
+            for (&line, location) in code.lines.iter().zip(&code.locations) {
+                if let Some(location) = location {
+                    sources.insert(line, self.module.source_place(*location));
+                }
+            }
+        }
+        let kernel = Arc::new(Kernel {
+            sources,
+            name: name.to_owned(),
+            parameters: parameters(function),
+            required_block: function.required_block,
+            max_threads: function.max_threads,
+            program,
+            texts,
+        });
+        kernels.insert(name.to_owned(), Arc::clone(&kernel));
+        Ok(kernel)
+    }
+}
+
+/// The value of one piece of an initialiser.
+fn initial_bits(
+    module: &ModuleSyntax,
+    addresses: &HashMap<String, u64>,
+    initial: &Initial,
+) -> Result<u64, PtxError> {
+    let (name, offset, mask) = match &initial.value {
+        InitialValue::Bits(bits) => return Ok(*bits),
+        InitialValue::Symbol { name, offset, mask } => (name, *offset, *mask),
+    };
+    let address = addresses
+        .get(name)
+        .copied()
+        .or_else(|| lower::function_address(module, name));
+    match address {
+        Some(address) => {
+            let shift = mask.trailing_zeros().min(63);
+            Ok((address.wrapping_add_signed(offset) & mask) >> shift)
+        }
+        None => lower::unsupported(
+            initial.line,
+            format!(
+                "the initialiser needs the address of `{name}`, which this module does not define"
+            ),
+        ),
+    }
+}
+
+/// An entry, compiled.
+#[derive(Debug)]
+pub struct Kernel {
+    pub(crate) name: String,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) required_block: Option<[u32; 3]>,
+    pub(crate) max_threads: Option<u64>,
+    pub(crate) program: program::Program,
+    texts: HashMap<u32, String>,
+    sources: HashMap<u32, SourcePlace>,
+}
+
+/// A line of the source that PTX was compiled from, as its `.loc` directives say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourcePlace {
+    /// The file's name as the compiler wrote it; empty where `.file` does not name it.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: u32,
+}
+
+impl Kernel {
+    /// The entry's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The parameters, in order.
+    pub fn parameters(&self) -> &[Parameter] {
+        &self.parameters
+    }
+
+    /// Shared memory that every block needs whatever the launch, in bytes.
+    pub fn static_shared_bytes(&self) -> u32 {
+        self.program.static_shared_bytes
+    }
+
+    /// The source line that a line of PTX was compiled from, where the PTX says.
+    pub fn source_place(&self, line: u32) -> Option<&SourcePlace> {
+        self.sources.get(&line)
+    }
+
+    /// For a line of PTX that was compiled from another file than the rest of the entry, something inlined: the line of the entry's
+    /// own file that is nearest before it, which is the call or little before the call.
+    pub fn calling_place(&self, line: u32) -> Option<&SourcePlace> {
+        let entry = self.program.functions.first()?;
+        let own_file = |place: &&SourcePlace| {
+            let first = entry.lines.iter().find_map(|line| self.sources.get(line));
+            first.is_some_and(|first| first.file == place.file)
+        };
+        let place = self.sources.get(&line)?;
+        if own_file(&place) && place.line != 0 {
+            return None;
+        }
+        let before = entry.lines.iter().take_while(|&&other| other <= line);
+        before
+            .filter_map(|other| self.sources.get(other))
+            .filter(|place| own_file(place) && place.line != 0)
+            .last()
+    }
+
+    /// The PTX text of a line of this kernel.
+    pub fn line_text(&self, line: u32) -> Option<&str> {
+        self.texts.get(&line).map(String::as_str)
+    }
+}

@@ -1,0 +1,94 @@
+//! Everything in `alu/`: an opcode's form, and the operands that it takes.
+
+use super::scope::Fit;
+use super::{Instr, Lowering, Result, error, spelling, unknown, unsupported};
+use crate::alu::{self, Arg, Form};
+use crate::program::Op;
+use crate::registers::Rows;
+use crate::syntax::Operand;
+
+impl Lowering<'_, '_> {
+    pub(super) fn arithmetic(&mut self, instruction: &Instr) -> Result<()> {
+        let line = instruction.line;
+        let mut form = Form::new(&instruction.opcode, &instruction.modifiers);
+        form.wide_source = self.is_wide_register(instruction.operands.get(1));
+        let Some(alu) = alu::select(&form) else {
+            return unknown(instruction);
+        };
+        if alu.args.len() != instruction.operands.len() {
+            return error(
+                line,
+                format!(
+                    "`{}` takes {} operands, not {}",
+                    spelling(instruction),
+                    alu.args.len(),
+                    instruction.operands.len()
+                ),
+            );
+        }
+        let fit = match instruction.opcode.as_str() {
+            "cvt" => Fit::AtLeast,
+            _ => Fit::Exact,
+        };
+        let mut rows = Rows::default();
+        let mut extra = alu.flags;
+        let mut sources = 0;
+        for (arg, operand) in alu.args.iter().zip(&instruction.operands) {
+            let source = match *arg {
+                Arg::D(ty) => {
+                    rows.d = self.fitting_destination(line, operand, ty, fit)?;
+                    continue;
+                }
+                Arg::PD => {
+                    let first = match operand {
+                        Operand::Pair(first, second) => {
+                            if let Some(q) = self.predicate_destination(line, second)? {
+                                if q >= 0xffff {
+                                    return unsupported(
+                                        line,
+                                        "more than 65534 predicates in one function",
+                                    );
+                                }
+                                extra |= q + 1;
+                            }
+                            first
+                        }
+                        other => other,
+                    };
+                    rows.d = match self.predicate_destination(line, first)? {
+                        Some(row) => row,
+                        None => self.new_predicate(),
+                    };
+                    continue;
+                }
+                Arg::I => {
+                    let Operand::Integer(value) = operand else {
+                        return error(
+                            line,
+                            format!("`{}` needs a number here", spelling(instruction)),
+                        );
+                    };
+                    extra |= *value as u32;
+                    continue;
+                }
+                Arg::S(ty) => self.fitting_source(line, operand, ty, fit)?,
+                Arg::PS => self.predicate_source(line, operand)?,
+            };
+            match sources {
+                0 => rows.a = source,
+                1 => rows.b = source,
+                2 => rows.c = source,
+                _ => extra = source,
+            }
+            sources += 1;
+        }
+        self.emit_plain(
+            instruction,
+            Op::Alu {
+                execute: alu.execute,
+                rows,
+                extra,
+            },
+        )
+    }
+}

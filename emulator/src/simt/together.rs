@@ -1,0 +1,214 @@
+//! What each collective instruction makes of the values that its lanes bring.
+
+use super::atomic::combine;
+use crate::program::{AtomicOperation, CollectiveKind, Row, ShuffleMode};
+use crate::registers::{LANES, Registers, blend, each_lane};
+use crate::types::Scalar;
+
+/// Lanes that act together, and where their registers are.
+pub(super) struct Together<'a, 'r> {
+    /// The frames that the lanes stand in, each with its lanes.
+    pub parts: &'a mut [(&'r mut Registers, u32)],
+    /// The member mask of each lane.
+    pub members: &'a [u32; LANES],
+    /// All the lanes.
+    pub lanes: u32,
+}
+
+impl Together<'_, '_> {
+    /// Executes an instruction. Where lanes get values from registers of others, `exchanged` is told from which lanes, as a mask for
+    /// each, and what every lane brings.
+    pub fn execute(
+        &mut self,
+        kind: &CollectiveKind,
+        mut exchanged: impl FnMut(&[u32; LANES], &[u32; LANES]),
+    ) {
+        let (members, lanes) = (self.members, self.lanes);
+        match *kind {
+            CollectiveKind::Barrier => {}
+            CollectiveKind::Shuffle {
+                mode,
+                d,
+                valid,
+                a,
+                b,
+                c,
+            } => {
+                let values = self.narrow(a);
+                let (results, sources, in_range) = self.shuffle(mode, &values, b, c);
+                exchanged(&sources, &values);
+                self.set(d, &results);
+                if let Some(valid) = valid {
+                    self.set_predicate(valid, in_range);
+                }
+            }
+            CollectiveKind::VoteAll { d, predicate } => {
+                let holds = self.predicate(predicate);
+                let bits = self.by_lane(|lane| members[lane] & lanes & !holds == 0);
+                self.set_predicate(d, bits);
+            }
+            CollectiveKind::VoteAny { d, predicate } => {
+                let holds = self.predicate(predicate);
+                let bits = self.by_lane(|lane| members[lane] & holds != 0);
+                self.set_predicate(d, bits);
+            }
+            CollectiveKind::VoteUniform { d, predicate } => {
+                let holds = self.predicate(predicate);
+                let bits = self.by_lane(|lane| {
+                    let voters = members[lane] & lanes;
+                    voters & holds == 0 || voters & !holds == 0
+                });
+                self.set_predicate(d, bits);
+            }
+            CollectiveKind::Ballot { d, predicate } => {
+                let holds = self.predicate(predicate);
+                self.set(d, &members.map(|members| members & holds));
+            }
+            CollectiveKind::MatchAny { d, a } => {
+                let same = self.same(a);
+                self.set(d, &same);
+            }
+            CollectiveKind::MatchAll { d, valid, a } => {
+                let same = self.same(a);
+                let all = self.by_lane(|lane| same[lane] == members[lane] & lanes);
+                let results =
+                    core::array::from_fn(|lane| if all >> lane & 1 == 1 { same[lane] } else { 0 });
+                self.set(d, &results);
+                if let Some(valid) = valid {
+                    self.set_predicate(valid, all);
+                }
+            }
+            CollectiveKind::Reduce {
+                operation,
+                ty,
+                d,
+                a,
+            } => {
+                let values = self.narrow(a);
+                exchanged(&members.map(|members| members & lanes), &values);
+                let results = self.reduce(operation, ty, &values);
+                self.set(d, &results);
+            }
+            CollectiveKind::Elect { d, elected } => {
+                let leader = |lane: usize| (members[lane] & lanes).trailing_zeros();
+                let bits = self.by_lane(|lane| leader(lane) == lane as u32);
+                self.set_predicate(elected, bits);
+                if let Some(d) = d {
+                    self.set(d, &core::array::from_fn(leader));
+                }
+            }
+        }
+    }
+
+    /// What each lane gets, from which lanes as masks, and which lanes' sources are in range.
+    fn shuffle(
+        &self,
+        mode: ShuffleMode,
+        values: &[u32; LANES],
+        b: u32,
+        c: u32,
+    ) -> ([u32; LANES], [u32; LANES], u32) {
+        let (offsets, controls) = (self.narrow(b), self.narrow(c));
+        let mut results = [0; LANES];
+        let mut sources = [0; LANES];
+        let mut in_range = 0;
+        each_lane(self.lanes, |lane| {
+            let (source, valid) = shuffle_source(mode, lane as u32, offsets[lane], controls[lane]);
+            results[lane] = values[source as usize];
+            sources[lane] = 1 << source;
+            in_range |= u32::from(valid) << lane;
+        });
+        (results, sources, in_range)
+    }
+
+    /// For each lane, the members that bring the same value.
+    fn same(&self, a: Row) -> [u32; LANES] {
+        let values = self.any(a);
+        let mut same = [0; LANES];
+        each_lane(self.lanes, |lane| {
+            each_lane(self.members[lane] & self.lanes, |other| {
+                same[lane] |= u32::from(values[other] == values[lane]) << other;
+            });
+        });
+        same
+    }
+
+    fn reduce(
+        &self,
+        operation: AtomicOperation,
+        ty: Scalar,
+        values: &[u32; LANES],
+    ) -> [u32; LANES] {
+        let mut results = [0; LANES];
+        each_lane(self.lanes, |lane| {
+            let mut total: Option<u64> = None;
+            each_lane(self.members[lane] & self.lanes, |other| {
+                let value = u64::from(values[other]);
+                total = Some(total.map_or(value, |total| combine(operation, ty, total, value, 0)));
+            });
+            results[lane] = total.unwrap_or(0) as u32;
+        });
+        results
+    }
+
+    fn narrow(&self, row: u32) -> [u32; LANES] {
+        let mut values = [0; LANES];
+        for (registers, own) in self.parts.iter() {
+            let row = &registers.narrow[row as usize];
+            each_lane(*own, |lane| values[lane] = row[lane]);
+        }
+        values
+    }
+
+    fn any(&self, row: Row) -> [u64; LANES] {
+        let mut values = [0; LANES];
+        for (registers, own) in self.parts.iter() {
+            each_lane(*own, |lane| values[lane] = registers.get(row, lane));
+        }
+        values
+    }
+
+    fn predicate(&self, code: u32) -> u32 {
+        self.parts.iter().fold(0, |bits, (registers, own)| {
+            bits | own & registers.predicate(code)
+        })
+    }
+
+    fn set(&mut self, d: u32, values: &[u32; LANES]) {
+        for (registers, own) in self.parts.iter_mut() {
+            let row = &mut registers.narrow[d as usize];
+            each_lane(*own, |lane| row[lane] = values[lane]);
+        }
+    }
+
+    fn set_predicate(&mut self, d: u32, bits: u32) {
+        for (registers, own) in self.parts.iter_mut() {
+            let d = &mut registers.predicates[d as usize];
+            *d = blend(*d, bits, *own);
+        }
+    }
+
+    /// The lanes for which a test holds.
+    fn by_lane(&self, test: impl Fn(usize) -> bool) -> u32 {
+        let mut bits = 0;
+        each_lane(self.lanes, |lane| bits |= u32::from(test(lane)) << lane);
+        bits
+    }
+}
+
+/// The lane that a shuffle reads, and whether it is in range (PTX ISA §9.7.9.6 `shfl.sync`).
+fn shuffle_source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
+    let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
+    let max = (lane & segment) | (clamp & !segment);
+    let min = lane & segment;
+    let (source, valid) = match mode {
+        ShuffleMode::Up => (lane.wrapping_sub(b), lane as i32 - b as i32 >= max as i32),
+        ShuffleMode::Down => (lane + b, lane + b <= max),
+        ShuffleMode::Butterfly => (lane ^ b, lane ^ b <= max),
+        ShuffleMode::Index => {
+            let source = min | (b & !segment);
+            (source, source <= max)
+        }
+    };
+    if valid { (source, true) } else { (lane, false) }
+}
