@@ -795,6 +795,23 @@ mod emulate {
     }
 
     #[test]
+    fn what_a_kernel_prints_is_shown_block_by_block() {
+        let file = data("hello.ptx");
+        let arguments = [
+            "emulate", &file, "--kernel", "hello", "--grid", "2", "--block", "32", "--arg", "i32:3",
+        ];
+        warpfold(&arguments)
+            .assert()
+            .success()
+            .stdout(predicate::str::starts_with(
+                "block 0 thread 0: hi  4.50 1234567890123\n\
+                 block 0 thread 1: hi  4.50 1234567890123\n\
+                 block 1 thread 0: hi  4.50 1234567890123\n\
+                 block 1 thread 1: hi  4.50 1234567890123\n\n",
+            ));
+    }
+
+    #[test]
     fn any_ptx_runs_and_its_buffers_are_added_up_and_written() {
         let scratch = Scratch::new();
         let (scaled, input) = (scratch.name("scaled.bin"), scratch.name("input.bin"));

@@ -72,7 +72,7 @@ pub use observer::{
 };
 pub use observers::{
     AtomicTargets, BarrierWait, BarrierWaits, BlockTrace, ByLine, Counters, GlobalTraffic,
-    Initcheck, LaneAccess, LaneExchange, METRICS, Measurements, Metric, Profile, Racecheck,
-    SharedTraffic, Synccheck, Trace, TraceEvent, Unit,
+    Initcheck, LaneAccess, LaneExchange, METRICS, Measurements, Metric, Printed, Profile,
+    Racecheck, SharedTraffic, Synccheck, Trace, TraceEvent, Unit,
 };
 pub use types::Space;

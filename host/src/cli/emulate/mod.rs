@@ -16,7 +16,7 @@ use super::output::{JsonArguments, Output, write_file};
 use argument::Argument;
 use std::path::PathBuf;
 use std::time::Instant;
-use warpfold_emulator::{Counters, Launch};
+use warpfold_emulator::{Counters, Launch, Printed};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -87,12 +87,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         shape,
         &arguments.arguments,
     )?;
-    let mut counters = Counters::default();
+    let mut observer = (Counters::default(), Printed::default());
     let start = Instant::now();
-    prepared.launch(&mut counters)?;
+    let launched = prepared.launch(&mut observer);
     let emulated_in_ms = start.elapsed().as_secs_f64() * 1e3;
+    let (counters, printed) = observer;
+    // What threads printed before a fault may say why.
+    report::show_printed(&printed, &output)?;
+    launched?;
 
-    let mut report = report::Report::new(arguments, counters, emulated_in_ms);
+    let mut report = report::Report::new(arguments, counters, &printed, emulated_in_ms);
     for &index in &arguments.sums {
         let (element_type, bytes) = prepared.read_buffer(index)?;
         report.add_sum(index, element_type, &bytes);

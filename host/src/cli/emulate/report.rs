@@ -9,7 +9,7 @@ use comfy_table::CellAlignment::{Left, Right};
 use serde::Serialize;
 use std::fmt;
 use warpfold::element::ElementType;
-use warpfold_emulator::Counters;
+use warpfold_emulator::{Counters, Printed};
 
 /// The results of one launch.
 #[derive(Debug, Serialize)]
@@ -20,6 +20,8 @@ pub struct Report {
     block: [u32; 3],
     dynamic_shared_bytes: u32,
     counters: CounterFigures,
+    /// What the kernel's threads printed, block by block.
+    printed: String,
     emulated_in_ms: f64,
     sums: Vec<Sum>,
 }
@@ -52,9 +54,27 @@ impl fmt::Display for Total {
     }
 }
 
+/// Shows what a kernel printed.
+pub fn show_printed(printed: &Printed, output: &Output) -> Result<(), Failure> {
+    let text = printed.text();
+    if !text.is_empty() {
+        output.print(text.trim_end_matches('\n'))?;
+        output.print("")?;
+    }
+    if printed.is_cut() {
+        output.print("(more was printed than the mebibyte that is kept)\n")?;
+    }
+    Ok(())
+}
+
 impl Report {
     /// A report without sums.
-    pub fn new(arguments: &Arguments, counters: Counters, emulated_in_ms: f64) -> Self {
+    pub fn new(
+        arguments: &Arguments,
+        counters: Counters,
+        printed: &Printed,
+        emulated_in_ms: f64,
+    ) -> Self {
         Self {
             file: arguments.file.display().to_string(),
             kernel: arguments.kernel.clone(),
@@ -62,6 +82,7 @@ impl Report {
             block: arguments.block.0,
             dynamic_shared_bytes: arguments.shared,
             counters: CounterFigures::new(&counters),
+            printed: printed.text(),
             emulated_in_ms,
             sums: Vec::new(),
         }
