@@ -115,6 +115,10 @@ fn rustflags(
         remap(&kernel_crate.workspace, "."),
         remap(&compiler.source_folder(), "/rustc"),
     ];
+    if let Ok(inside) = compiler.source_folder().strip_prefix(&kernel_crate.workspace) {
+        // cargo names files below the workspace by their relative paths.
+        flags.push(remap(inside, "/rustc"));
+    }
     if debug == DebugInfo::LineTables {
         // LLVM writes address ranges in a form that ptxas does not read.
         flags.push("-Zno-generate-arange-section".to_owned());

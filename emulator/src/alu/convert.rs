@@ -5,7 +5,7 @@ use rustc_apfloat::{Float as _, FloatConvert as _, Round};
 
 use super::float::{canonical, flush};
 use super::integer::Integer;
-use super::{Alu, Arg, Execute, Form};
+use super::{Alu, Arg, Execute, Form, rounding};
 use crate::registers::{Lane, Registers, Rows, map1};
 use crate::types::Scalar;
 
@@ -14,15 +14,6 @@ const FLUSH: u32 = 2;
 const ROUND_SHIFT: u32 = 2;
 /// Round to an integral value: the `i` of `.rni`.
 const INTEGRAL: u32 = 16;
-
-fn round_of(flags: u32) -> Round {
-    match flags >> ROUND_SHIFT & 3 {
-        0 => Round::NearestTiesToEven,
-        1 => Round::TowardZero,
-        2 => Round::TowardNegative,
-        _ => Round::TowardPositive,
-    }
-}
 
 /// Integer to integer: wraps.
 fn truncate<A: Integer, D: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
@@ -115,7 +106,7 @@ impl Real for f64 {
 /// Integer to float.
 fn to_real<A: Integer, D: Real>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map1(r, o, mask, |a: A| {
-        let value = D::from_i128(a.to_i128(), round_of(flags));
+        let value = D::from_i128(a.to_i128(), rounding(flags >> ROUND_SHIFT));
         if flags & SATURATE != 0 {
             D::from_f64(clamp01(value.to_f64()), Round::NearestTiesToEven)
         } else {
@@ -128,7 +119,7 @@ fn to_real<A: Integer, D: Real>(r: &mut Registers, o: &Rows, flags: u32, mask: u
 fn to_integer<A: Real, D: Integer>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map1(r, o, mask, |a: A| {
         let a = if flags & FLUSH != 0 { a.flushed() } else { a };
-        saturated::<D>(a.to_f64(), round_of(flags), !A::IS_DOUBLE)
+        saturated::<D>(a.to_f64(), rounding(flags >> ROUND_SHIFT), !A::IS_DOUBLE)
     });
 }
 /// The integer next to a value, or the limit of the type that it lies beyond. NaN from at most 32 bits to at most 32 bits gives 0,
@@ -149,12 +140,12 @@ fn real_to_real<A: Real, D: Real>(r: &mut Registers, o: &Rows, flags: u32, mask:
         let a = if flags & FLUSH != 0 { a.flushed() } else { a };
         let mut value = a.to_f64();
         if flags & INTEGRAL != 0 {
-            value = integral(value, round_of(flags));
+            value = integral(value, rounding(flags >> ROUND_SHIFT));
         }
         if flags & SATURATE != 0 {
             value = clamp01(value);
         }
-        let mut value = D::from_f64(value, round_of(flags));
+        let mut value = D::from_f64(value, rounding(flags >> ROUND_SHIFT));
         if A::IS_DOUBLE == D::IS_DOUBLE {
             value = value.canonical();
         }

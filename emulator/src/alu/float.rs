@@ -4,7 +4,7 @@
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float as _, Round};
 
-use super::{Alu, Arg, Execute, Form, by_type};
+use super::{Alu, Arg, Execute, Form, by_type, rounding};
 use crate::registers::{Lane, Registers, Rows, map1, map2, map3};
 use crate::types::Scalar;
 
@@ -340,12 +340,7 @@ const ROUND_SHIFT: u32 = 1;
 /// Any of the operations with rounding and saturation as flags say.
 #[inline(always)]
 fn general<T: Float>(operation: Operation, flags: u32, a: T, b: T, c: T) -> T {
-    let round = match flags >> ROUND_SHIFT & 3 {
-        0 => Round::NearestTiesToEven,
-        1 => Round::TowardZero,
-        2 => Round::TowardNegative,
-        _ => Round::TowardPositive,
-    };
+    let round = rounding(flags >> ROUND_SHIFT);
     let value = T::Host::round_with(operation, a.host(), b.host(), c.host(), round);
     T::of(if flags & SATURATE != 0 {
         value.clamp01()

@@ -2,11 +2,11 @@
 //! with `rustc_apfloat`.
 
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
-use rustc_apfloat::{Float, FloatConvert, Round};
+use rustc_apfloat::{Float, FloatConvert};
 
 use super::convert::{saturated, with_integer};
 use super::integer::Integer;
-use super::{Alu, Arg, Execute, Form};
+use super::{Alu, Arg, Execute, Form, rounding};
 use crate::registers::{Registers, Rows, blend, map1, map2, map3, test2};
 use crate::types::Scalar;
 
@@ -216,15 +216,6 @@ fn relations(operator: &str) -> Option<u32> {
 
 const ROUND_SHIFT: u32 = 8;
 
-fn round_of(flags: u32) -> Round {
-    match flags >> ROUND_SHIFT & 3 {
-        0 => Round::NearestTiesToEven,
-        1 => Round::TowardZero,
-        2 => Round::TowardNegative,
-        _ => Round::TowardPositive,
-    }
-}
-
 fn to_single<F: Format>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map1(r, o, mask, |a: u16| {
         let value: Single = read::<F>(a, 0).convert(&mut false).value;
@@ -262,7 +253,7 @@ where
 {
     let value = Single::from_bits(u128::from(bits));
     write(
-        FloatConvert::<F>::convert_r(value, round_of(flags), &mut false).value,
+        FloatConvert::<F>::convert_r(value, rounding(flags >> ROUND_SHIFT), &mut false).value,
         flags,
     )
 }
@@ -273,7 +264,9 @@ where
     map1(r, o, mask, |a: u64| {
         let value = Double::from_bits(u128::from(a));
         u32::from(write::<F>(
-            value.convert_r(round_of(flags), &mut false).value,
+            value
+                .convert_r(rounding(flags >> ROUND_SHIFT), &mut false)
+                .value,
             flags,
         ))
     });
@@ -282,7 +275,7 @@ where
 fn from_integer<A: Integer, F: Format>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map1(r, o, mask, |a: A| {
         u32::from(write(
-            F::from_i128_r(a.to_i128(), round_of(flags)).value,
+            F::from_i128_r(a.to_i128(), rounding(flags >> ROUND_SHIFT)).value,
             flags,
         ))
     });
@@ -293,7 +286,7 @@ fn to_integer<D: Integer, F: Format>(r: &mut Registers, o: &Rows, flags: u32, ma
         let value: Double = read::<F>(a, 0).convert(&mut false).value;
         saturated::<D>(
             f64::from_bits(value.to_bits() as u64),
-            round_of(flags),
+            rounding(flags >> ROUND_SHIFT),
             true,
         )
     });

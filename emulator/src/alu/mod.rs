@@ -11,6 +11,8 @@ mod logic;
 
 pub(crate) use float::{canonical, flush};
 
+use rustc_apfloat::Round;
+
 use crate::registers::{Registers, Rows};
 use crate::types::Scalar;
 
@@ -121,6 +123,17 @@ impl Alu {
     fn flagged(mut self, flags: u32) -> Self {
         self.flags = flags;
         self
+    }
+}
+
+/// The rounding of an instruction, in the two low bits: to nearest even, towards zero, down, up, in the order of `.rn`, `.rz`,
+/// `.rm` and `.rp`.
+fn rounding(bits: u32) -> Round {
+    match bits & 3 {
+        0 => Round::NearestTiesToEven,
+        1 => Round::TowardZero,
+        2 => Round::TowardNegative,
+        _ => Round::TowardPositive,
     }
 }
 
