@@ -115,7 +115,10 @@ fn rustflags(
         remap(&kernel_crate.workspace, "."),
         remap(&compiler.source_folder(), "/rustc"),
     ];
-    if let Ok(inside) = compiler.source_folder().strip_prefix(&kernel_crate.workspace) {
+    if let Ok(inside) = compiler
+        .source_folder()
+        .strip_prefix(&kernel_crate.workspace)
+    {
         // cargo names files below the workspace by their relative paths.
         flags.push(remap(inside, "/rustc"));
     }
