@@ -57,5 +57,7 @@ pub mod l06_complete_unroll_warps8;
 pub mod l07_complete_unroll;
 pub mod l08_complete_unroll_shared;
 pub mod l09_shuffle;
+pub mod l10_vectorized;
+pub mod l11_single_pass;
 
 pub mod o01_shuffle;
