@@ -78,6 +78,7 @@ impl Subject {
             dynamic_shared_bytes: 0,
             threads: 0,
             max_steps: 0,
+            cooperative: false,
         };
         let arguments = [input, partials, values.len() as u64];
         let arguments = arguments.map(|argument| argument.to_le_bytes().to_vec());

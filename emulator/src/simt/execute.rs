@@ -161,16 +161,16 @@ impl<O: Observer> Block<'_, '_, O> {
         match op {
             Op::Load(access) => {
                 if !access.observes() {
-                    self.load(site, access)?;
+                    self.access::<false>(site, access)?;
                     return Ok(Flow::Next);
                 }
                 let lane = lanes.trailing_zeros() as usize;
                 let row = access.registers.iter().flatten().next().copied();
                 let before = row.map(|row| registers.get(row, lane));
-                self.load(site, access)?;
+                self.access::<false>(site, access)?;
                 return Ok(self.after_read(site, row, before));
             }
-            Op::Store(access) => self.store(site, access)?,
+            Op::Store(access) => self.access::<true>(site, access)?,
             Op::Atomic(atomic) => {
                 let lane = lanes.trailing_zeros() as usize;
                 let before = atomic.d.map(|row| registers.get(row, lane));

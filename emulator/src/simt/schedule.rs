@@ -12,7 +12,7 @@ use crate::error::Trap;
 use crate::observer::Observer;
 use crate::registers::LANES;
 
-/// The most blocks that are resident at a time.
+/// The most blocks that are resident at a time, unless they are to be so all.
 const RESIDENT_BLOCKS: u64 = 8;
 /// A fragment's turn has 1, 2, 4 … or, at most, 2 to this power instructions.
 const LONGEST_TURN_LOG2: u64 = 5;
@@ -66,7 +66,10 @@ pub(super) fn run<O: Observer>(
     let mut steps = 0;
     let mut result = Ok(());
     let mut blocks = (0..run.shape.blocks()).map(|number| run.shape.block_index(number));
-    let resident = 1 + schedule.below(RESIDENT_BLOCKS);
+    let resident = match run.shape.cooperative {
+        true => run.shape.blocks(),
+        false => 1 + schedule.below(RESIDENT_BLOCKS),
+    };
     let mut open: Vec<Block<'_, '_, O>> = Vec::new();
     for index in blocks.by_ref().take(resident as usize) {
         let mut block = Block::new(
