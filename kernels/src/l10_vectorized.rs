@@ -65,7 +65,7 @@ unsafe fn vectorized<const B: u32>(input: *const i32, partials: *mut i32, n: usi
     let warp_sums = shared_array!(warp_sums: [i32; B / WARP_SIZE]);
     // SAFETY: the caller's promise; the shared array has one element per warp, and every thread makes both calls.
     unsafe {
-        let sum = block_sum::<B>(sum_of_tiles::<B>(input, n), warp_sums);
+        let sum = block_sum::<B>(sum_of_tiles(input, n, B), warp_sums);
         if thread_idx_x() == 0 {
             *partials.add(block_idx_x() as usize) = sum;
         }
@@ -75,21 +75,21 @@ unsafe fn vectorized<const B: u32>(input: *const i32, partials: *mut i32, n: usi
 /// The sum of the thread's elements in all tiles of its block.
 ///
 /// # Safety
-/// `input` points to `n` values at a multiple of 16 bytes; the block has B threads.
+/// `input` points to `n` values at a multiple of 16 bytes; `block` is the number of threads in a block.
 #[inline(always)]
-pub unsafe fn sum_of_tiles<const B: u32>(input: *const i32, n: usize) -> i32 {
-    let tile_length = 16 * B as usize;
+pub unsafe fn sum_of_tiles(input: *const i32, n: usize, block: u32) -> i32 {
+    let tile_length = 16 * block as usize;
     let step = grid_dim_x() as usize * tile_length;
     let mut start = block_idx_x() as usize * tile_length;
     let mut sum = 0_i32;
-    // SAFETY: a tile that begins below n has an element; it is whole where 16·B are left, and otherwise has what is left.
+    // SAFETY: a tile that begins below n has an element; it is whole where that many are left, and otherwise has what is left.
     unsafe {
         while start + tile_length <= n {
-            sum = sum.wrapping_add(sum_of_whole_tile::<B>(input.add(start)));
+            sum = sum.wrapping_add(sum_of_whole_tile(input.add(start), block));
             start += step;
         }
         if start < n {
-            sum = sum.wrapping_add(sum_of_cut_tile::<B>(input.add(start), (n - start) as u32));
+            sum = sum.wrapping_add(sum_of_cut_tile(input.add(start), (n - start) as u32, block));
         }
     }
     sum
@@ -98,16 +98,16 @@ pub unsafe fn sum_of_tiles<const B: u32>(input: *const i32, n: usize) -> i32 {
 /// The sum of the thread's sixteen elements: four loads that don't depend on one another.
 ///
 /// # Safety
-/// `tile` points to 16·B values at a multiple of 16 bytes.
+/// `tile` points to `16 * block` values at a multiple of 16 bytes.
 #[inline(always)]
-unsafe fn sum_of_whole_tile<const B: u32>(tile: *const i32) -> i32 {
-    // SAFETY: the tile has 4·B vectors.
+unsafe fn sum_of_whole_tile(tile: *const i32, block: u32) -> i32 {
+    // SAFETY: the tile has `4 * block` vectors.
     unsafe {
         let mine = tile.cast::<Vector>().add(thread_idx_x() as usize);
         let v0 = *mine;
-        let v1 = *mine.add(B as usize);
-        let v2 = *mine.add(2 * B as usize);
-        let v3 = *mine.add(3 * B as usize);
+        let v1 = *mine.add(block as usize);
+        let v2 = *mine.add(2 * block as usize);
+        let v3 = *mine.add(3 * block as usize);
         let first = v0.sum().wrapping_add(v1.sum());
         let second = v2.sum().wrapping_add(v3.sum());
         first.wrapping_add(second)
@@ -119,7 +119,7 @@ unsafe fn sum_of_whole_tile<const B: u32>(tile: *const i32) -> i32 {
 /// # Safety
 /// `tile` points to `count` values at a multiple of 16 bytes.
 #[inline(always)]
-unsafe fn sum_of_cut_tile<const B: u32>(tile: *const i32, count: u32) -> i32 {
+unsafe fn sum_of_cut_tile(tile: *const i32, count: u32, block: u32) -> i32 {
     let tid = thread_idx_x();
     let vectors = count / 4;
     let mut sum = 0_i32;
@@ -127,7 +127,7 @@ unsafe fn sum_of_cut_tile<const B: u32>(tile: *const i32, count: u32) -> i32 {
     while index < vectors {
         // SAFETY: the index is below the number of whole vectors.
         sum = sum.wrapping_add(unsafe { *tile.cast::<Vector>().add(index as usize) }.sum());
-        index += B;
+        index += block;
     }
     let index = 4 * vectors + tid;
     if index < count {

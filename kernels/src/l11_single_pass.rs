@@ -68,7 +68,7 @@ unsafe fn single_pass<const B: u32>(
     // first and between the write and the reads of the second; whole blocks make the calls, for a block is the last as a
     // whole; the last block's reads of the partials are ordered behind their writes by fences and tickets.
     unsafe {
-        let sum = block_sum::<B>(sum_of_tiles::<B>(input, n), warp_sums);
+        let sum = block_sum::<B>(sum_of_tiles(input, n, B), warp_sums);
         if tid == 0 {
             *partials.add(block_idx_x() as usize) = sum;
             device_fence();
@@ -79,7 +79,7 @@ unsafe fn single_pass<const B: u32>(
         sync_threads();
 
         if *is_last {
-            let sum = block_sum::<B>(sum_of_partials::<B>(partials), warp_sums);
+            let sum = block_sum::<B>(sum_of_partials(partials, B), warp_sums);
             if tid == 0 {
                 *total = sum;
                 // Atomic too: a plain store has no place in the order that the tickets have among themselves.
@@ -89,19 +89,19 @@ unsafe fn single_pass<const B: u32>(
     }
 }
 
-/// The sum of the thread's share of the partials: those at its index and every B further on.
+/// The sum of the thread's share of the partials: those at its index and every `block` further on.
 ///
 /// # Safety
-/// `partials` points to one value per block, which nothing writes any more.
+/// `partials` points to one value per block, all of them written before; a block has `block` threads.
 #[inline(always)]
-unsafe fn sum_of_partials<const B: u32>(partials: *const i32) -> i32 {
+pub unsafe fn sum_of_partials(partials: *const i32, block: u32) -> i32 {
     let mut sum = 0_i32;
     let mut index = thread_idx_x();
     while index < grid_dim_x() {
         // Volatile, so that it is taken from where all blocks write to, not from a cache of this one's.
         // SAFETY: the index is below the number of blocks.
         sum = sum.wrapping_add(unsafe { partials.add(index as usize).read_volatile() });
-        index += B;
+        index += block;
     }
     sum
 }

@@ -60,4 +60,27 @@ pub mod l09_shuffle;
 pub mod l10_vectorized;
 pub mod l11_single_pass;
 
+pub mod r01_naive_atomic;
+pub mod r02_warp_aggregated_atomic;
+pub mod r03_block_aggregated_atomic;
+pub mod r04_blocked;
+pub mod r05_strided;
+pub mod r06_shared_dynamic;
+pub mod r07_segmented_shared;
+pub mod r08_segmented_blocked;
+pub mod r09_segmented_strided;
+pub mod r10_coarse;
+pub mod r11_tile_partition;
+pub mod r12_warp_shuffle;
+pub mod r13_grid_sync;
+// Where the instruction is: from sm_80 on, as either compiler calls it.
+#[cfg(any(
+    not(target_arch = "nvptx64"),
+    target_feature = "sm_80",
+    target_feature = "compute_80"
+))]
+pub mod r14_redux;
+
+pub mod d04_block_reduce;
+
 pub mod o01_shuffle;
