@@ -15,6 +15,9 @@ impl Emulator {
     /// The compute capability that the emulator stands in for: the newest that PTX is built for.
     pub const SM: u32 = 90;
 
+    /// The multiprocessors that it stands in for: those of a small GPU.
+    pub const MULTIPROCESSORS: u32 = 8;
+
     /// An emulator with empty memory, and why it is not a GPU where one would have been preferred.
     pub(super) fn new(why_no_gpu: Option<String>) -> Self {
         Self {
