@@ -58,6 +58,7 @@ impl Prepared {
                 dynamic_shared_bytes: 0,
                 threads,
                 max_steps: 0,
+                cooperative: false,
             },
             values,
         }

@@ -155,6 +155,7 @@ impl Kernel {
             dynamic_shared_bytes: shape.dynamic_shared_bytes,
             threads: 0,
             max_steps: 0,
+            cooperative: false,
         };
         let memory = self.memory.borrow();
         Ok(warpfold_emulator::launch(

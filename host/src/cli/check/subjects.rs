@@ -117,6 +117,7 @@ impl Subjects {
             dynamic_shared_bytes: 0,
             threads: 0,
             max_steps: 0,
+            cooperative: false,
         };
         let file = Path::new("kernels/ptx/exhibits.sm_80.ptx");
         let prepared = Prepared::from_text(file, EXHIBITS_PTX, exhibit.id, launch, &values)?;
