@@ -60,7 +60,7 @@ impl Subject {
             dynamic_shared_bytes: case.shape.dynamic_shared_bytes,
             threads: 0,
             max_steps: 0,
-            cooperative: false,
+            cooperative: case.shape.cooperative,
         };
         Ok(Self::new(kernel, memory, launch, arguments))
     }
