@@ -70,7 +70,8 @@ pub use memory::Memory;
 pub use module::{Module, Parameter};
 pub use observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent, CollectiveEvent,
-    ExchangeEvent, InstructionEvent, Nothing, Observer, PrintEvent, ReleaseEvent, ValuesEvent,
+    CopyEvent, ExchangeEvent, InstructionEvent, Nothing, Observer, PrintEvent, ReleaseEvent,
+    ValuesEvent,
 };
 pub use observers::{
     AtomicTargets, BarrierWait, BarrierWaits, BlockTrace, ByLine, Counters, GlobalTraffic,

@@ -175,6 +175,15 @@ pub(crate) enum Op {
         a: u32,
     },
     AsyncCopy(Box<AsyncCopy>),
+    /// `cp.async.commit_group`, `cp.async.bulk.commit_group`
+    CommitCopies {
+        bulk: bool,
+    },
+    /// `cp.async.wait_group` and its like: all groups but so many of the last, or all copies.
+    WaitForCopies {
+        bulk: bool,
+        but: Option<u32>,
+    },
     /// `isspacep`
     IsSpace {
         d: u32,
@@ -292,6 +301,18 @@ pub(crate) struct Mbarrier {
     pub state: Option<u32>,
     /// Receives the answer of a test.
     pub predicate: Option<u32>,
+    /// Whether the thread's asynchronous copies have to be complete first.
+    pub after_copies: bool,
+}
+
+impl Mbarrier {
+    /// Whether it looks if a phase is over.
+    pub fn tests(&self) -> bool {
+        matches!(
+            self.kind,
+            MbarrierKind::TestState | MbarrierKind::TestParity
+        )
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

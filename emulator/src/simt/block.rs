@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
+use super::async_copy::Copies;
 use super::barrier::BarrierState;
 use super::spaces::Spaces;
 use super::warp::{Fragment, Frame, State, Warp};
@@ -80,6 +81,7 @@ pub(crate) struct Block<'k, 'm, O> {
     pub threads: u32,
     pub warps: Vec<Warp>,
     pub(super) barriers: [BarrierState; BARRIERS],
+    pub(super) copies: Copies,
     /// Instructions executed by the block's warps.
     pub executed: u64,
     /// The warp whose turn is next.
@@ -129,6 +131,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
             threads,
             warps: Vec::new(),
             barriers: Default::default(),
+            copies: Copies::default(),
             executed: 0,
             next_warp: 0,
         };
@@ -159,6 +162,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         self.executed = 0;
         self.next_warp = 0;
         self.barriers = Default::default();
+        self.copies.begin(self.warps.len());
         self.observer.block(BlockEvent {
             index,
             shape: self.shape.block,
@@ -220,6 +224,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
     /// is the emulator's choice, and must keep nobody from a barrier), or because they wait for ever.
     pub(super) fn rouse(&mut self) -> Result<Progress, Box<Trap>> {
         if self.warps.iter().all(|warp| warp.live == 0) {
+            self.finish_all_copies();
             return Ok(Progress::Finished);
         }
         let mut released = false;

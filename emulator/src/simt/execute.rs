@@ -1,8 +1,8 @@
 //! One fragment at a time: fetch, decide who takes part, execute.
 
 use super::access::Faulty;
-use super::async_copy::pending_count;
 use super::block::{Block, FRAGMENT_TURN, Turn};
+use super::mbarrier::pending_count;
 use super::moves::{is_space, pack, read_clock, unpack};
 use super::warp::{Fragment, NONE};
 use crate::error::{Fault, Trap};
@@ -189,7 +189,9 @@ impl<O: Observer> Block<'_, '_, O> {
                 let state = registers.wide[*a as usize][lane];
                 registers.narrow[*d as usize][lane] = pending_count(state) as u32;
             }),
-            Op::AsyncCopy(copy) => self.async_copy(site, copy)?,
+            Op::AsyncCopy(copy) => self.issue_copy(site, copy)?,
+            Op::CommitCopies { bulk } => self.commit_copies(site, *bulk),
+            Op::WaitForCopies { bulk, but } => self.wait_for_copies(site, *bulk, *but),
             Op::Pack { d, bits, parts } => pack(registers, *d, *bits, parts, lanes),
             Op::Unpack { a, bits, parts } => unpack(registers, *a, *bits, parts, lanes),
             Op::IsSpace { d, a, window } => is_space(registers, *d, *a, *window, lanes),

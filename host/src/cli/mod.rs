@@ -9,6 +9,7 @@ mod figures;
 mod footnotes;
 mod ladder;
 mod lessons;
+mod lookup;
 mod machine;
 mod output;
 mod profile;

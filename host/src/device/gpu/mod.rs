@@ -21,7 +21,6 @@ const OLDEST_SM: u32 = 70;
 
 /// An NVIDIA GPU, opened.
 pub struct Gpu {
-    information: GpuInformation,
     session: Rc<Session>,
 }
 
@@ -34,10 +33,8 @@ impl Gpu {
         }
         let device = Device::get_device(index)?;
         let information = GpuInformation::of(index, device)?;
-        let session = Rc::new(Session::new(device, information.l2_bytes)?);
         Ok(Self {
-            information,
-            session,
+            session: Rc::new(Session::new(device, information)?),
         })
     }
 
@@ -56,7 +53,7 @@ impl Gpu {
 
     /// What the driver tells about it.
     pub fn information(&self) -> &GpuInformation {
-        &self.information
+        &self.session.information
     }
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<Allocation, DeviceError> {
