@@ -67,8 +67,16 @@ pub unsafe fn sum_of_pair(segment: *const i32, count: u32) -> i32 {
     let second = first + block_dim_x();
     // SAFETY: either index is below `count` where it is used.
     unsafe {
-        let a = if first < count { *segment.add(first as usize) } else { 0 };
-        let b = if second < count { *segment.add(second as usize) } else { 0 };
+        let a = if first < count {
+            *segment.add(first as usize)
+        } else {
+            0
+        };
+        let b = if second < count {
+            *segment.add(second as usize)
+        } else {
+            0
+        };
         a.wrapping_add(b)
     }
 }
