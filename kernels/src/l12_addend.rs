@@ -23,6 +23,12 @@ pub trait Addend: Copy {
     /// The sum of the values in a vector.
     fn sum_of(vector: Self::Vector) -> Self;
 
+    /// The vector that begins at any element, value by value.
+    ///
+    /// # Safety
+    /// `values` points to as many as a vector has.
+    unsafe fn vector_at(values: *const Self) -> Self::Vector;
+
     /// The sum of the warp's 32 values, in lane 0; the other lanes get sums of no use.
     ///
     /// # Safety
@@ -53,6 +59,12 @@ impl Addend for i32 {
     #[inline(always)]
     fn sum_of(Vector([a, b, c, d]): Self::Vector) -> Self {
         a.plus(b).plus(c.plus(d))
+    }
+
+    #[inline(always)]
+    unsafe fn vector_at(values: *const Self) -> Self::Vector {
+        // SAFETY: the caller's promise.
+        unsafe { Vector(*values.cast()) }
     }
 
     #[inline(always)]
@@ -111,6 +123,12 @@ macro_rules! through_memory {
             #[inline(always)]
             fn sum_of(Vector($vector): Self::Vector) -> Self {
                 $sum
+            }
+
+            #[inline(always)]
+            unsafe fn vector_at(values: *const Self) -> Self::Vector {
+                // SAFETY: the caller's promise.
+                unsafe { Vector(*values.cast()) }
             }
 
             #[inline(always)]

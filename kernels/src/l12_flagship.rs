@@ -13,17 +13,18 @@
 //! no fence. For sums of integers only: blocks come in any order. For floats and for 64 bits step 11 remains, in which
 //! the last block adds the partials in their own order.
 //!
-//! *The head is peeled.* Up to three elements lie in front of the first multiple of 16; the first threads of block 0 take
-//! one each, and everything else begins behind them. *A cut tile is loaded like a whole one*, by four loads that don't
-//! wait for one another, each of them skipped where there is nothing left.
+//! *The head is peeled.* Up to 31 elements of four bytes lie in front of the first multiple of 128, where a line of the cache
+//! begins; the first threads of block 0 take one each, and everything else begins behind them. *Eight loads* of a thread are on
+//! their way at once, in a cut tile as in a whole one. A warp's 256 vectors lie side by side: so the places of a
+//! thread's eight differ by constants, whatever the size of the block, and one register points to all of them.
 //!
 //! And how many blocks of how many threads are best, for which n on which GPU, is a table that was measured:
 //! `catalogue::flagship`.
 //!
 //! ## Picture
 //! ```text
-//! input   │h h│ v v v v │ v v v v │ …                 h: head, v: vectors of 16 bytes
-//!         ^ any element ^ a multiple of 16 bytes
+//! input   │h h│ v v v v │ v v v v │ … │r              h: head, v: vectors of 16 bytes, r: what fills none
+//!         ^ any element ^ a multiple of 128 bytes
 //!
 //! ticket     sum of those before │ blocks before
 //! block 2             0          │      0            adds (  7, 1)
@@ -32,7 +33,7 @@
 //! ```
 //!
 //! ## Cost
-//! For one block over t whole tiles: 4B·t loads of 16 bytes; a shared word per warp, stored and loaded; 1 barrier; 1
+//! For one block over t whole tiles: 8B·t loads of 16 bytes; a shared word per warp, stored and loaded; 1 barrier; 1
 //! atomic addition, and that is all. In the last block 2 stores more.
 //!
 //! ## Observe
@@ -53,6 +54,9 @@ use crate::prelude::*;
 /// Bytes that one load brings.
 pub const VECTOR_BYTES: usize = 16;
 
+/// Bytes of a line of the cache.
+const LINE_BYTES: usize = 128;
+
 /// Loads that a thread has on their way at once.
 pub const VECTORS: usize = 8;
 
@@ -71,19 +75,24 @@ unsafe fn flagship<T: Addend>(
     total: *mut T,
     ticket: *mut u64,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise; what lies behind the head begins at a multiple of 16 bytes.
     unsafe {
         let head = head_length(input, n);
-        let mine = sum_of_tiles(input.add(head), n - head).plus(head_element(input, head));
+        let (body, n) = (input.add(head), n - head);
+        let grid = (block_idx_x(), grid_dim_x());
+        let mine = sum_of_tiles(body, n, grid, |vector| *vector);
+        let mine = mine
+            .plus(rest_element(body, n))
+            .plus(head_element(input, head));
         T::hand_in(mine, partials, total, ticket);
     }
 }
 
-/// How many elements stand before the first multiple of 16 bytes; of an `input` shorter than that, all.
+/// How many elements stand before the first multiple of 128 bytes, a whole line of the cache; of a shorter input, all.
 #[inline(always)]
 pub fn head_length<T>(input: *const T, n: usize) -> usize {
-    let behind = input as usize % VECTOR_BYTES;
-    let bytes = (VECTOR_BYTES - behind) % VECTOR_BYTES;
+    let behind = input as usize % LINE_BYTES;
+    let bytes = (LINE_BYTES - behind) % LINE_BYTES;
     (bytes / size_of::<T>()).min(n)
 }
 
@@ -102,60 +111,72 @@ pub unsafe fn head_element<T: Addend>(input: *const T, head: usize) -> T {
     }
 }
 
-/// The sum of the thread's elements in all tiles of its block.
+/// The element behind the last whole vector that falls to this thread; 0 for most.
 ///
 /// # Safety
-/// `body` points to `n` values at a multiple of 16 bytes.
+/// `body` points to `n` values.
 #[inline(always)]
-unsafe fn sum_of_tiles<T: Addend>(body: *const T, n: usize) -> T {
-    let tile_length = VECTORS * T::LANES * block_dim_x() as usize;
-    let step = grid_dim_x() as usize * tile_length;
-    let mut start = block_idx_x() as usize * tile_length;
+pub unsafe fn rest_element<T: Addend>(body: *const T, n: usize) -> T {
+    let index = n / T::LANES * T::LANES + thread_idx_x() as usize;
+    if block_idx_x() == 0 && index < n {
+        // SAFETY: the index is below n.
+        unsafe { *body.add(index) }
+    } else {
+        T::ZERO
+    }
+}
+
+/// The sum of the thread's vectors in the tiles of one block of a grid: of `grid.0` of `grid.1` blocks, which need not be
+/// those of the launch. `load` loads a vector.
+///
+/// # Safety
+/// `body` points to `n` values, and `load` may load any vector of them.
+#[inline(always)]
+pub unsafe fn sum_of_tiles<T: Addend>(
+    body: *const T,
+    n: usize,
+    grid: (u32, u32),
+    load: impl Fn(*const T::Vector) -> T::Vector,
+) -> T {
+    let body = body.cast::<T::Vector>();
+    let vectors = n / T::LANES;
+    let tile_length = VECTORS * block_dim_x() as usize;
+    let step = grid.1 as usize * tile_length;
+    // A warp's vectors lie side by side in a tile, so that the places of a thread's loads differ by constants.
+    let tid = thread_idx_x();
+    let mine = (tid / WARP_SIZE * VECTORS as u32 * WARP_SIZE + tid % WARP_SIZE) as usize;
+    let mut start = grid.0 as usize * tile_length;
     let mut sum = T::ZERO;
-    // SAFETY: a tile that begins below n has an element; it is whole where that many are left, and otherwise has what is left.
+    // SAFETY: a tile that begins below the number of vectors is whole where that many are left. Of one that is cut, what is
+    // not there is loaded all the same, from the last place that is, and dropped: a load behind a branch would wait for the one
+    // before.
     unsafe {
-        while start + tile_length <= n {
-            sum = sum.plus(sum_of_tile(body.add(start), usize::MAX));
+        while start + tile_length <= vectors {
+            let mine = body.add(start + mine);
+            let mut sums = [T::ZERO; VECTORS];
+            let mut index = 0;
+            while index < VECTORS {
+                sums[index] = T::sum_of(load(mine.add(index * WARP_SIZE as usize)));
+                index += 1;
+            }
+            sum = sum.plus(tree(sums));
             start += step;
         }
-        if start < n {
-            let (tile, count) = (body.add(start), n - start);
-            let vectors = count / T::LANES;
-            if vectors > 0 {
-                sum = sum.plus(sum_of_tile(tile, vectors));
+        if start < vectors {
+            let mut sums = [T::ZERO; VECTORS];
+            let mut index = 0;
+            while index < VECTORS {
+                let place = start + mine + index * WARP_SIZE as usize;
+                let vector = load(body.add(place.min(vectors - 1)));
+                if place < vectors {
+                    sums[index] = T::sum_of(vector);
+                }
+                index += 1;
             }
-            // At most the last three of all fill no vector.
-            let index = vectors * T::LANES + thread_idx_x() as usize;
-            if index < count {
-                sum = sum.plus(*tile.add(index));
-            }
+            sum = sum.plus(tree(sums));
         }
     }
     sum
-}
-
-/// The sum of the thread's vectors in a tile, of those below `vectors`: loads that don't depend on one another.
-///
-/// # Safety
-/// `tile` points to a whole tile, or to `vectors` vectors of one, at least one, at a multiple of 16 bytes.
-#[inline(always)]
-unsafe fn sum_of_tile<T: Addend>(tile: *const T, vectors: usize) -> T {
-    let tid = thread_idx_x() as usize;
-    let block = block_dim_x() as usize;
-    let mut sums = [T::ZERO; VECTORS];
-    let mut load = 0;
-    while load < VECTORS {
-        let index = tid + load * block;
-        // What is not there is loaded all the same, from the last place that is, and then dropped: a load behind a branch
-        // would wait for the one before.
-        // SAFETY: the smaller index is below the number of vectors.
-        let vector = unsafe { *tile.cast::<T::Vector>().add(index.min(vectors - 1)) };
-        if index < vectors {
-            sums[load] = T::sum_of(vector);
-        }
-        load += 1;
-    }
-    tree(sums)
 }
 
 /// The sum of several values: neighbours first, then pairs of neighbours, and so on.

@@ -12,7 +12,8 @@
 //! have read the first, its place takes the next tile. So 192 KiB are ordered on each multiprocessor at any moment,
 //! and the threads have their registers for themselves.
 //!
-//! The head is peeled as in step 12; a bulk copy takes multiples of 16 bytes between addresses that are such, too. What ends the
+//! The head is peeled as in step 12: a bulk copy takes multiples of 16 bytes between addresses that are such, too, and is
+//! fast only where both lie alike within 128 bytes. What ends the
 //! blocks is the ticket of step 12 for 32-bit integers and that of step 11 for the rest.
 //!
 //! ## Picture
@@ -42,7 +43,7 @@
 use cuda_std::shared::dynamic_shared_mem;
 
 use crate::l12_addend::Addend;
-use crate::l12_flagship::{VECTOR_BYTES, head_element, head_length};
+use crate::l12_flagship::{VECTOR_BYTES, head_element, head_length, rest_element};
 use crate::mbarrier::{Mbarrier, copy_to_shared};
 use crate::prelude::*;
 
@@ -112,22 +113,18 @@ unsafe fn bulk<T: Addend>(
 ) {
     let barriers = shared_array!(barriers: [u64; STAGES]);
     let head = head_length(input, n);
-    // SAFETY: the caller's promise; `head` is at most n, and behind the vectors are fewer elements than one has.
+    // SAFETY: the caller's promise; what lies behind the head begins at a multiple of 128 bytes.
     unsafe {
-        let vectors = (n - head) / T::LANES;
-        let body = input.add(head);
-        let length = (VECTORS * block_dim_x()) as usize;
+        let (body, n) = (input.add(head), n - head);
         let tiles = Tiles::<T> {
             body: body.cast(),
-            vectors,
-            length,
+            vectors: n / T::LANES,
+            length: (VECTORS * block_dim_x()) as usize,
         };
-        let mut sum = sum_of_ring(&tiles, ring, Mbarrier::at(barriers));
-        sum = sum.plus(head_element(input, head));
-        let index = vectors * T::LANES + thread_idx_x() as usize;
-        if block_idx_x() == 0 && index < n - head {
-            sum = sum.plus(*body.add(index));
-        }
+        let sum = sum_of_ring(&tiles, ring, Mbarrier::at(barriers));
+        let sum = sum
+            .plus(rest_element(body, n))
+            .plus(head_element(input, head));
         T::hand_in(sum, partials, total, ticket);
     }
 }
@@ -187,10 +184,13 @@ unsafe fn sum_of_ring<T: Addend>(tiles: &Tiles<T>, ring: *mut T::Vector, barrier
 /// `place` points to as many vectors.
 #[inline(always)]
 unsafe fn sum_of_place<T: Addend>(place: *const T::Vector, vectors: u32) -> T {
+    // As in step 12: a warp's vectors lie side by side.
+    let tid = thread_idx_x();
+    let mine = tid / WARP_SIZE * VECTORS * WARP_SIZE + tid % WARP_SIZE;
     let mut sum = T::ZERO;
     let mut load = 0;
     while load < VECTORS {
-        let index = thread_idx_x() + load * block_dim_x();
+        let index = mine + load * WARP_SIZE;
         if index < vectors {
             // SAFETY: the index is below the number of vectors.
             sum = sum.plus(T::sum_of(unsafe { *place.add(index as usize) }));

@@ -12,10 +12,9 @@
 //! in their order. A GPU that runs fewer blocks at once takes several virtual ones, one behind the other; which
 //! block takes which, and when, is all one.
 //!
-//! A fixed order must not care where 16 bytes begin either, so it does without wide loads: in a tile of 4096 elements, counted
-//! from the first of all, thread `tid` takes `tid`, `tid + 256`, and so on. Sixteen such loads on their way at once keep the
-//! memory as busy as four wide ones; a warp's 128 bytes that begin anywhere touch one sector more, and its neighbour finds that
-//! one in the cache.
+//! Nor does the order care where 16 bytes begin. Vectors are counted from the first element, and only where that
+//! is a multiple of 16 bytes are they loaded as such; elsewhere value by value, in four loads that share their lines in the cache. Either
+//! way the same values are added in the same order.
 //!
 //! ## Picture
 //! Seven tiles and three virtual blocks, in a launch of two blocks:
@@ -26,11 +25,11 @@
 //! ```
 //!
 //! ## Cost
-//! For one virtual block over t whole tiles: 4096·t loads of one element, 1 store, and one tree as in step 9, with 2 barriers. At the
-//! end the ticket of step 11, and at most 528 partials to be read.
+//! For one virtual block over t whole tiles: 2048·t loads of 16 bytes, or four times as many of four; 1 store, and one tree as in step
+//! 9, with 2 barriers. At the end the ticket of step 11, and at most 528 partials to be read.
 //!
 //! ## Observe
-//! In the PTX of `deterministic_f32`: sixteen `ld.global.b32` before the first `add.rn.f32` of a tile. In a run:
+//! In the PTX of `deterministic_f32`: the loop twice, once with `ld.global.v4.b32` and once with `ld.global.b32`. In a run:
 //! `warpfold::sum` gives the same bits on the emulator and on any GPU, from any address.
 //!
 //! ## Break it
@@ -41,17 +40,11 @@
 //! James Demmel and Hong Diep Nguyen, *Fast Reproducible Floating-Point Summation* (2013), who go further: any order at all.
 
 use crate::l12_addend::{Addend, draws_last_ticket, sum_of_partials};
-use crate::l12_flagship::{block_sum, tree};
+use crate::l12_flagship::{VECTOR_BYTES, VECTORS, block_sum, sum_of_tiles};
 use crate::prelude::*;
 
 /// Threads of a block: a part of the order, and so the same everywhere.
 pub const BLOCK: u32 = 256;
-
-/// Loads that a thread has on their way at once.
-const LOADS: usize = 16;
-
-/// Elements of a tile.
-pub const TILE_LENGTH: usize = LOADS * BLOCK as usize;
 
 /// The most virtual blocks: four for each multiprocessor of an H200, which runs all of them at once.
 pub const MOST_VIRTUAL_BLOCKS: usize = 528;
@@ -70,14 +63,21 @@ unsafe fn deterministic<T: Addend>(
 ) {
     let warp_sums = shared_array!(warp_sums: [T; BLOCK / WARP_SIZE]);
     let is_last = shared_array!(is_last: [bool; 1]);
-    let virtual_blocks = n.div_ceil(TILE_LENGTH).min(MOST_VIRTUAL_BLOCKS) as u32;
+    let tiles = n.div_ceil(VECTORS * T::LANES * BLOCK as usize);
+    let virtual_blocks = tiles.min(MOST_VIRTUAL_BLOCKS) as u32;
+    let is_aligned = (input as usize).is_multiple_of(VECTOR_BYTES);
     let mut virtual_block = block_idx_x();
-    // SAFETY: a barrier lies between any two uses of the shared arrays; whole blocks make the calls.
+    // SAFETY: a barrier lies between any two uses of the shared arrays; whole blocks make the calls. Vectors are loaded as such
+    // only where the input begins at a multiple of their bytes.
     unsafe {
         while virtual_block < virtual_blocks {
-            let first = virtual_block as usize * TILE_LENGTH;
-            let step = virtual_blocks as usize * TILE_LENGTH;
-            let sum = block_sum(sum_of_tiles(input, n, first, step), warp_sums);
+            let grid = (virtual_block, virtual_blocks);
+            let mine = if is_aligned {
+                sum_of_tiles(input, n, grid, |vector| *vector)
+            } else {
+                sum_of_tiles(input, n, grid, |vector| T::vector_at(vector.cast()))
+            };
+            let sum = block_sum(mine, warp_sums);
             if thread_idx_x() == 0 {
                 *partials.add(virtual_block as usize) = sum;
             }
@@ -85,7 +85,9 @@ unsafe fn deterministic<T: Addend>(
             virtual_block += grid_dim_x();
         }
         if draws_last_ticket(ticket, is_last) {
-            let sum = block_sum(sum_of_partials(partials, virtual_blocks), warp_sums);
+            let rest = rest_of_all(input, n);
+            let mine = sum_of_partials(partials, virtual_blocks).plus(rest);
+            let sum = block_sum(mine, warp_sums);
             if thread_idx_x() == 0 {
                 *total = sum;
             }
@@ -93,46 +95,19 @@ unsafe fn deterministic<T: Addend>(
     }
 }
 
-/// The sum of the thread's elements in the tiles that begin at `first` and every `step` elements further on.
+/// The element behind the last whole vector that falls to this thread of the last block; 0 for most.
 ///
 /// # Safety
 /// `input` points to `n` values.
 #[inline(always)]
-unsafe fn sum_of_tiles<T: Addend>(input: *const T, n: usize, first: usize, step: usize) -> T {
-    let mut start = first;
-    let mut sum = T::ZERO;
-    // SAFETY: a tile that begins below n is whole where that many are left, and otherwise has what is left.
-    unsafe {
-        while start + TILE_LENGTH <= n {
-            sum = sum.plus(sum_of_tile(input.add(start), usize::MAX));
-            start += step;
-        }
-        if start < n {
-            sum = sum.plus(sum_of_tile(input.add(start), n - start));
-        }
+unsafe fn rest_of_all<T: Addend>(input: *const T, n: usize) -> T {
+    let index = n / T::LANES * T::LANES + thread_idx_x() as usize;
+    if index < n {
+        // SAFETY: the index is below n.
+        unsafe { *input.add(index) }
+    } else {
+        T::ZERO
     }
-    sum
-}
-
-/// The sum of the thread's elements in a tile, of those below `count`, in the same tree however many there are.
-///
-/// # Safety
-/// `tile` points to a whole tile, or to `count` values of one, at least one.
-#[inline(always)]
-unsafe fn sum_of_tile<T: Addend>(tile: *const T, count: usize) -> T {
-    let mut values = [T::ZERO; LOADS];
-    let mut load = 0;
-    while load < LOADS {
-        let index = thread_idx_x() as usize + load * BLOCK as usize;
-        // As in the flagship: a load of what is not there is made elsewhere, and dropped.
-        // SAFETY: the smaller index is below `count`.
-        let value = unsafe { *tile.add(index.min(count - 1)) };
-        if index < count {
-            values[load] = value;
-        }
-        load += 1;
-    }
-    tree(values)
 }
 
 macro_rules! entries {

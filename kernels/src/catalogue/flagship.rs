@@ -167,8 +167,7 @@ const BULK_SHARED_BYTES: u32 = 3 * BULK_BYTES as u32;
 /// Threads of a block of [`Kernel::VirtualBlocks`], which are a part of its order.
 const VIRTUAL_BLOCK: u32 = 256;
 
-/// Elements of a tile of [`Kernel::VirtualBlocks`], and the most blocks that there are for them.
-const VIRTUAL_TILE: u64 = 16 * VIRTUAL_BLOCK as u64;
+/// The most virtual blocks.
 const MOST_VIRTUAL_BLOCKS: u64 = 528;
 
 /// How to add up `n` values on a GPU of this compute capability, at least 70, with so many multiprocessors.
@@ -244,7 +243,9 @@ impl Choice {
         let tiles = match self.kernel {
             Kernel::Vectors => bytes.div_ceil(VECTORS_BYTES * block),
             Kernel::Bulk => bytes.div_ceil(BULK_BYTES * block),
-            Kernel::VirtualBlocks => (n as u64).div_ceil(VIRTUAL_TILE).min(MOST_VIRTUAL_BLOCKS),
+            Kernel::VirtualBlocks => bytes
+                .div_ceil(VECTORS_BYTES * block)
+                .min(MOST_VIRTUAL_BLOCKS),
         };
         let most = match self.blocks {
             Blocks::EachTile => u64::MAX,
@@ -323,7 +324,7 @@ mod tests {
         assert_eq!(blocks(Addend::F32, Order::Any, 16384, 90), 1);
         assert_eq!(blocks(Addend::F32, Order::Any, 1 << 30, 90), 264);
         assert_eq!(blocks(Addend::I32, Order::Any, 1 << 30, 90), 1 << 16);
-        assert_eq!(blocks(Addend::F32, Order::Fixed, 4097, 90), 2);
+        assert_eq!(blocks(Addend::F32, Order::Fixed, 8193, 90), 2);
         assert_eq!(blocks(Addend::F32, Order::Fixed, 1 << 30, 90), 528);
     }
 
@@ -352,7 +353,6 @@ mod tests {
         assert_eq!(bulk::SHARED_BYTES_PER_THREAD, BULK_SHARED_BYTES);
         assert_eq!(bulk::STAGES * BULK_BYTES as u32, BULK_SHARED_BYTES);
         assert_eq!(fixed::BLOCK, VIRTUAL_BLOCK);
-        assert_eq!(fixed::TILE_LENGTH as u64, VIRTUAL_TILE);
         assert_eq!(fixed::MOST_VIRTUAL_BLOCKS as u64, MOST_VIRTUAL_BLOCKS);
     }
 }
