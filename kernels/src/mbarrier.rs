@@ -4,8 +4,6 @@
 //! Here and not from `cuda_std`, because rust-cuda has them neither as functions nor, in its LLVM, as intrinsics. None of these
 //! instructions is collective, so that inline assembly may hold them.
 
-use core::arch::asm;
-
 use cuda_std::gpu_only;
 
 /// A barrier in shared memory that counts arrivals and bytes. Its phase begins at 0, and changes between 0 and 1 when all have
@@ -23,7 +21,7 @@ fn shared_offset(pointer: *const u8) -> u32 {
     let offset: u32;
     // SAFETY: computes an address, and touches no memory.
     unsafe {
-        asm!(
+        core::arch::asm!(
             "{{ .reg .b64 %wide; cvta.to.shared.u64 %wide, {pointer}; cvt.u32.u64 {offset}, %wide; }}",
             pointer = in(reg64) pointer,
             offset = out(reg32) offset,
@@ -60,7 +58,7 @@ impl Mbarrier {
     pub unsafe fn initialise(self, arrivals: u32) {
         // SAFETY: the caller's promise.
         unsafe {
-            asm!(
+            core::arch::asm!(
                 "mbarrier.init.shared::cta.b64 [{barrier}], {arrivals};",
                 barrier = in(reg32) self.offset,
                 arrivals = in(reg32) arrivals,
@@ -75,7 +73,7 @@ impl Mbarrier {
     pub fn publish() {
         // SAFETY: a fence touches no memory of its own.
         unsafe {
-            asm!(
+            core::arch::asm!(
                 "fence.mbarrier_init.release.cluster;",
                 options(nostack, preserves_flags),
             );
@@ -91,7 +89,7 @@ impl Mbarrier {
     pub unsafe fn arrive_and_expect(self, bytes: u32) {
         // SAFETY: the caller's promise.
         unsafe {
-            asm!(
+            core::arch::asm!(
                 "mbarrier.arrive.expect_tx.shared::cta.b64 _, [{barrier}], {bytes};",
                 barrier = in(reg32) self.offset,
                 bytes = in(reg32) bytes,
@@ -111,7 +109,7 @@ impl Mbarrier {
         while is_over == 0 {
             // SAFETY: the caller's promise. The hardware suspends the thread for a while, so that this loop hardly spins.
             unsafe {
-                asm!(
+                core::arch::asm!(
                     "{{ .reg .pred %over; mbarrier.try_wait.parity.shared::cta.b64 %over, [{barrier}], {phase}; \
                      selp.u32 {is_over}, 1, 0, %over; }}",
                     barrier = in(reg32) self.offset,
@@ -134,7 +132,7 @@ impl Mbarrier {
 pub unsafe fn copy_to_shared(to: *mut u8, from: *const u8, bytes: u32, barrier: Mbarrier) {
     // SAFETY: the caller's promise.
     unsafe {
-        asm!(
+        core::arch::asm!(
             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{to}], [{from}], {bytes}, [{barrier}];",
             to = in(reg32) shared_offset(to),
             from = in(reg64) from,

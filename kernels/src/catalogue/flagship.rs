@@ -236,8 +236,8 @@ impl Kernel {
 }
 
 impl Choice {
-    /// The launch for `n` values.
-    fn launch(&self, addend: Addend, n: usize, multiprocessors: u32) -> Launch {
+    /// The launch by this row for `n` values of one of its types, whether or not they are as many as it is for.
+    pub fn launch(&self, addend: Addend, n: usize, multiprocessors: u32) -> Launch {
         let bytes = (n as u64).saturating_mul(addend.bytes());
         let block = u64::from(self.block);
         let tiles = match self.kernel {
