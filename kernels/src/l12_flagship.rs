@@ -34,7 +34,7 @@
 //!
 //! ## Cost
 //! For one block over t whole tiles: 8B·t loads of 16 bytes; a shared word per warp, stored and loaded; 1 barrier; 1
-//! atomic addition, and that is all. In the last block 2 stores more.
+//! atomic addition, and that is all. In the last block 1 store and 1 atomic exchange more. A block that is alone only stores.
 //!
 //! ## Observe
 //! In the PTX of `flagship_i32`: `atom.global.add.u64`, no `membar`, and for sm_80 and later `redux.sync.add.s32` instead

@@ -29,12 +29,12 @@
 //!
 //! ## Observe
 //! In the PTX: `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes`, and no `ld.global` but for the head and
-//! the tail. In a run: a percent or less faster than step 12 from a gigabyte up, and slower below, where the ring is hardly
-//! filled before it runs dry.
+//! the tail. In a run on an H200: a percent faster than step 12 with as few blocks, from a gigabyte up, and slower below, where the
+//! ring is hardly filled before it runs dry.
 //!
 //! ## Break it
-//! Leave out the `sync_threads()` behind the addition. The copy of the next tile overwrites what slow warps have yet to
-//! read: `warpfold check flagship_bulk --schedules 20` sees it.
+//! Leave out the `sync_threads()` behind the addition. A warp that falls behind finds another tile where its own was, or
+//! waits for a phase that has come and gone, for ever: `warpfold check flagship_bulk --max-steps 1000000` says where it stands.
 //!
 //! ## Source
 //! NVIDIA, *CUDA C++ Programming Guide*, asynchronous data copies using the tensor memory accelerator; *PTX ISA*, `cp.async.bulk`

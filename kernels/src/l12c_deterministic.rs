@@ -33,8 +33,8 @@
 //! `warpfold::sum` gives the same bits on the emulator and on any GPU, from any address.
 //!
 //! ## Break it
-//! Let each block take the tiles `block_idx_x()`, `block_idx_x() + grid_dim_x()`, …: `tests/sum.rs` finds other bits in a grid
-//! of another size.
+//! Let each block take the tiles `block_idx_x()`, `block_idx_x() + grid_dim_x()`, …: `cargo test -p warpfold sum` finds other
+//! bits in a grid of another size.
 //!
 //! ## Source
 //! James Demmel and Hong Diep Nguyen, *Fast Reproducible Floating-Point Summation* (2013), who go further: any order at all.

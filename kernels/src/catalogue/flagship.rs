@@ -130,9 +130,8 @@ pub const CHOICES: &[Choice] = &[
         ..ROW
     },
     Choice {
-        least_sm: 90,
         most_bytes: 512 * MIB,
-        blocks: Blocks::PerMultiprocessor(2),
+        blocks: Blocks::PerMultiprocessor(3),
         ..ROW
     },
     Choice {
@@ -142,7 +141,7 @@ pub const CHOICES: &[Choice] = &[
         ..ROW
     },
     Choice {
-        blocks: Blocks::PerMultiprocessor(2),
+        blocks: Blocks::PerMultiprocessor(3),
         ..ROW
     },
     Choice {
