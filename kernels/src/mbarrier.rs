@@ -59,8 +59,8 @@ impl Mbarrier {
         // SAFETY: the caller's promise.
         unsafe {
             core::arch::asm!(
-                "mbarrier.init.shared::cta.b64 [{barrier}], {arrivals};",
-                barrier = in(reg32) self.offset,
+                "mbarrier.init.shared::cta.b64 [{word}], {arrivals};",
+                word = in(reg32) self.offset,
                 arrivals = in(reg32) arrivals,
                 options(nostack, preserves_flags),
             );
@@ -90,8 +90,8 @@ impl Mbarrier {
         // SAFETY: the caller's promise.
         unsafe {
             core::arch::asm!(
-                "mbarrier.arrive.expect_tx.shared::cta.b64 _, [{barrier}], {bytes};",
-                barrier = in(reg32) self.offset,
+                "mbarrier.arrive.expect_tx.shared::cta.b64 _, [{word}], {bytes};",
+                word = in(reg32) self.offset,
                 bytes = in(reg32) bytes,
                 options(nostack, preserves_flags),
             );
@@ -110,9 +110,9 @@ impl Mbarrier {
             // SAFETY: the caller's promise. The hardware suspends the thread for a while, so that this loop hardly spins.
             unsafe {
                 core::arch::asm!(
-                    "{{ .reg .pred %over; mbarrier.try_wait.parity.shared::cta.b64 %over, [{barrier}], {phase}; \
+                    "{{ .reg .pred %over; mbarrier.try_wait.parity.shared::cta.b64 %over, [{word}], {phase}; \
                      selp.u32 {is_over}, 1, 0, %over; }}",
-                    barrier = in(reg32) self.offset,
+                    word = in(reg32) self.offset,
                     phase = in(reg32) phase,
                     is_over = out(reg32) is_over,
                     options(nostack, preserves_flags),
@@ -133,11 +133,11 @@ pub unsafe fn copy_to_shared(to: *mut u8, from: *const u8, bytes: u32, barrier: 
     // SAFETY: the caller's promise.
     unsafe {
         core::arch::asm!(
-            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{to}], [{from}], {bytes}, [{barrier}];",
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{to}], [{from}], {bytes}, [{word}];",
             to = in(reg32) shared_offset(to),
             from = in(reg64) from,
             bytes = in(reg32) bytes,
-            barrier = in(reg32) barrier.offset,
+            word = in(reg32) barrier.offset,
             options(nostack, preserves_flags),
         );
     }
