@@ -144,7 +144,7 @@ unsafe fn sum_of_ring<T: Addend>(tiles: &Tiles<T>, ring: *mut T::Vector, barrier
         if is_first {
             let mut stage = 0;
             while stage < STAGES {
-                barriers.add(stage).initialise(1);
+                barriers.nth(stage).initialise(1);
                 stage += 1;
             }
             Mbarrier::publish();
@@ -153,7 +153,7 @@ unsafe fn sum_of_ring<T: Addend>(tiles: &Tiles<T>, ring: *mut T::Vector, barrier
                 tiles.order(
                     index,
                     ring.add(index as usize * tiles.length),
-                    barriers.add(index),
+                    barriers.nth(index),
                 );
                 index += 1;
             }
@@ -162,11 +162,11 @@ unsafe fn sum_of_ring<T: Addend>(tiles: &Tiles<T>, ring: *mut T::Vector, barrier
         let (mut index, mut stage, mut phase) = (0, 0, 0);
         while index < count {
             let place = ring.add(stage as usize * tiles.length);
-            barriers.add(stage).wait(phase);
+            barriers.nth(stage).wait(phase);
             sum = sum.plus(sum_of_place::<T>(place, tiles.of_index(index).1));
             sync_threads();
             if is_first && index + STAGES < count {
-                tiles.order(index + STAGES, place, barriers.add(stage));
+                tiles.order(index + STAGES, place, barriers.nth(stage));
             }
             stage += 1;
             if stage == STAGES {

@@ -40,10 +40,10 @@ impl Mbarrier {
         }
     }
 
-    /// The barrier so many words further on.
+    /// The barrier that lies so many words further on.
     #[inline(always)]
     #[must_use]
-    pub fn add(self, words: u32) -> Self {
+    pub fn nth(self, words: u32) -> Self {
         Self {
             offset: self.offset + 8 * words,
         }
