@@ -25,8 +25,8 @@
 //! ```
 //!
 //! ## Cost
-//! For one block, beside that of step 10: 2 fences, 1 atomic addition, and 1 barrier by which its threads learn whether
-//! theirs is the last. In the last block alone, for G blocks: G loads; the shuffles, the shared words and the barrier of
+//! For one block, beside that of step 10: 2 fences, 1 atomic addition; 1 more barrier, and 1 shared word that each thread
+//! reads, by which the threads learn whether theirs is the last block. In that alone, for G blocks: G loads; the shuffles, the shared words and the barrier of
 //! step 9 once more; 1 store, and 1 atomic exchange.
 //!
 //! ## Observe
