@@ -119,9 +119,6 @@ unsafe fn shuffle<O: Operator<T>, T: Value, const B: u32>(
     n: usize,
 ) {
     let tid = thread_idx_x();
-    let lane = tid % WARP_SIZE;
-    let warp = tid / WARP_SIZE;
-    let warps = B / WARP_SIZE;
     let warp_results = shared_array!(warp_results: [T; B / WARP_SIZE]);
 
     let tile_length = 8 * B;
@@ -129,26 +126,49 @@ unsafe fn shuffle<O: Operator<T>, T: Value, const B: u32>(
     let count = (n - start).min(tile_length as usize) as u32;
 
     // SAFETY: every block has an element, so `start` is below n, and the tile has `count`; the shared array has one
-    // element per warp, each written before the barrier; whole warps reduce.
+    // element per warp, and every thread of the block makes the call.
     unsafe {
         let tile = input.add(start);
-        let result = reduce_warp::<O, T>(reduce_eight::<O, T>(tile, count, B));
+        let result = reduce_block::<O, T, B>(reduce_eight::<O, T>(tile, count, B), warp_results);
+        if tid == 0 {
+            *partials.add(block_idx_x() as usize) = result;
+        }
+    }
+}
+
+/// The block's B values as one, in thread 0; the other threads get values of no use.
+///
+/// Whoever calls it again with the same array puts a barrier between: the first warp may still read.
+///
+/// # Safety
+/// `warp_results` points to B/32 values that only this block touches, and all its B threads make the call.
+#[inline(always)]
+pub unsafe fn reduce_block<O: Operator<T>, T: Value, const B: u32>(
+    value: T,
+    warp_results: *mut T,
+) -> T {
+    let tid = thread_idx_x();
+    let lane = tid % WARP_SIZE;
+    let warp = tid / WARP_SIZE;
+    let warps = B / WARP_SIZE;
+
+    // SAFETY: whole warps reduce; there is one element per warp, each written before the barrier.
+    unsafe {
+        let result = reduce_warp::<O, T>(value);
         if lane == 0 {
             *warp_results.add(warp as usize) = result;
         }
         sync_threads();
 
-        if warp == 0 {
-            let mine = if lane < warps {
-                *warp_results.add(lane as usize)
-            } else {
-                O::IDENTITY
-            };
-            let result = reduce_warp::<O, T>(mine);
-            if lane == 0 {
-                *partials.add(block_idx_x() as usize) = result;
-            }
+        if warp != 0 {
+            return result;
         }
+        let mine = if lane < warps {
+            *warp_results.add(lane as usize)
+        } else {
+            O::IDENTITY
+        };
+        reduce_warp::<O, T>(mine)
     }
 }
 
