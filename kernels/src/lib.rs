@@ -68,5 +68,36 @@ pub mod l08_complete_unroll_shared;
 #[cfg(feature = "kernels")]
 pub mod l09_shuffle;
 
+#[cfg(feature = "kernels")]
+pub mod d01_even_odd;
+#[cfg(feature = "kernels")]
+pub mod d02_odd_even_add;
+
+#[cfg(feature = "kernels")]
+pub mod m01_copy_offset;
+#[cfg(feature = "kernels")]
+pub mod m02_copy_stride;
+#[cfg(feature = "kernels")]
+pub mod m03_reverse;
+#[cfg(feature = "kernels")]
+pub mod m04_bank_stride;
+#[cfg(feature = "kernels")]
+pub mod m05_matrix_add;
+
+#[cfg(feature = "kernels")]
+pub mod c01_reducing_barriers;
+#[cfg(feature = "kernels")]
+pub mod c02_votes;
+#[cfg(feature = "kernels")]
+pub mod c03_matches;
+#[cfg(feature = "kernels")]
+pub mod c04_active_mask;
+#[cfg(feature = "kernels")]
+pub mod c05_fence_publish;
+#[cfg(feature = "kernels")]
+pub mod c06_critical_section;
+#[cfg(feature = "kernels")]
+pub mod c07_atomics;
+
 #[cfg(feature = "operators")]
 pub mod o01_shuffle;
