@@ -62,10 +62,10 @@ macro_rules! operations {
             $($take:ident $take_type:ident, $take_class:ident: $take_instruction:literal $take_operands:tt;)*
         }
     ) => {
-        /// The operations whose words stand first in a table: name and type.
-        pub const UPDATES: &[(&str, &str)] = &[$((stringify!($operation), stringify!($type))),*];
+        /// The operations whose words stand first in a table: name and type, as in `add i32`.
+        pub const UPDATES: &[&str] = &[$(concat!(stringify!($operation), " ", stringify!($type))),*];
         /// Those behind them, two words each: what the operation left, and how many threads got the 0 back.
-        pub const TAKES: &[(&str, &str)] = &[$((stringify!($take), stringify!($take_type))),*];
+        pub const TAKES: &[&str] = &[$(concat!(stringify!($take), " ", stringify!($take_type))),*];
 
         /// # Safety
         /// `words` points to a table, that is [`WORDS`] values, which the threads of the scope touch only by this.
