@@ -90,7 +90,13 @@ pub mod c01_reducing_barriers;
 pub mod c02_votes;
 #[cfg(feature = "kernels")]
 pub mod c03_matches;
+// For sm_70 the compilers write PTX 6.0, which does not know the instruction yet; rust-cuda says compute_80 for sm_80.
 #[cfg(feature = "kernels")]
+#[cfg(any(
+    not(target_arch = "nvptx64"),
+    target_feature = "sm_80",
+    target_feature = "compute_80"
+))]
 pub mod c04_active_mask;
 #[cfg(feature = "kernels")]
 pub mod c05_fence_publish;
