@@ -108,7 +108,44 @@ pub mod r13_grid_sync;
 pub mod r14_redux;
 
 #[cfg(feature = "kernels")]
-pub mod d04_block_reduce;
+pub mod d03_block_reduce;
+
+#[cfg(feature = "kernels")]
+pub mod d01_even_odd;
+#[cfg(feature = "kernels")]
+pub mod d02_odd_even_add;
+
+#[cfg(feature = "kernels")]
+pub mod m01_copy_offset;
+#[cfg(feature = "kernels")]
+pub mod m02_copy_stride;
+#[cfg(feature = "kernels")]
+pub mod m03_reverse;
+#[cfg(feature = "kernels")]
+pub mod m04_bank_stride;
+#[cfg(feature = "kernels")]
+pub mod m05_matrix_add;
+
+#[cfg(feature = "kernels")]
+pub mod c01_reducing_barriers;
+#[cfg(feature = "kernels")]
+pub mod c02_votes;
+#[cfg(feature = "kernels")]
+pub mod c03_matches;
+// For sm_70 the compilers write PTX 6.0, which does not know the instruction yet; rust-cuda says compute_80 for sm_80.
+#[cfg(feature = "kernels")]
+#[cfg(any(
+    not(target_arch = "nvptx64"),
+    target_feature = "sm_80",
+    target_feature = "compute_80"
+))]
+pub mod c04_active_mask;
+#[cfg(feature = "kernels")]
+pub mod c05_fence_publish;
+#[cfg(feature = "kernels")]
+pub mod c06_critical_section;
+#[cfg(feature = "kernels")]
+pub mod c07_atomics;
 
 #[cfg(feature = "operators")]
 pub mod o01_shuffle;
