@@ -68,5 +68,10 @@ pub mod l08_complete_unroll_shared;
 #[cfg(feature = "kernels")]
 pub mod l09_shuffle;
 
+#[cfg(feature = "kernels")]
+pub mod h01_histogram_global;
+#[cfg(feature = "kernels")]
+pub mod h02_histogram_shared;
+
 #[cfg(feature = "operators")]
 pub mod o01_shuffle;
