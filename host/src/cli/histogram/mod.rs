@@ -25,7 +25,7 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Kernels::Both)]
     kernel: Kernels,
     /// Threads of a block: 64, 128, 256, 512 or 1024
-    #[arg(long, default_value_t = 256, value_parser = parse_block)]
+    #[arg(long, default_value_t = 512, value_parser = parse_block)]
     block: u32,
     /// Where to run: auto, gpu, gpu:1, emulator
     #[arg(long, default_value_t)]
@@ -40,7 +40,7 @@ const EXAMPLES: &str = "\
 Examples:
   warpfold histogram photo.jpg
   warpfold histogram tests/data/chelsea.png --plot chelsea.svg --device emulator
-  warpfold histogram scan.bmp --kernel shared --block 512 --json -
+  warpfold histogram scan.bmp --kernel shared --block 256 --json -
 
 Grey values count in all three channels; transparency is dropped; 16 bits become 8 by rounding.";
 
