@@ -4,10 +4,11 @@ use image::ImageFormat;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use warpfold::device::{Device, DeviceChoice, Module, Timing};
-use warpfold::histogram::{self, Histogram, Image, Kernel, Measured};
+use warpfold::device::{Device, DeviceChoice, Timing};
+use warpfold::histogram::{self, Histogram, Image, Measured};
+use warpfold::machine::Machine;
 use warpfold::ptx::PtxSet;
-use warpfold_kernels::catalogue::BLOCK_SIZES;
+use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, Part, Variant, find, lessons_of};
 
 const TIMING: Timing = Timing {
     repeat: 1,
@@ -20,29 +21,33 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-fn open() -> (Device, Module) {
+fn open() -> Machine {
     let device = Device::open(&DeviceChoice::Emulator).expect("the emulator is always there");
-    let ptx = PtxSet::embedded();
-    let text = ptx.newest_for(&device).expect("there is PTX");
-    let module = device.load(text).expect("the PTX loads");
-    (device, module)
+    Machine::new(device, PtxSet::embedded())
+}
+
+fn kernels() -> &'static [Lesson] {
+    lessons_of(Part::Histogram)
 }
 
 /// The kernel counts what stands in `rgb`; the count here knows nothing of rows.
 #[track_caller]
-fn counts(on: &(Device, Module), kernel: Kernel, block: u32, width: u32, height: u32, rgb: &[u8]) {
+fn counts(
+    on: &Machine,
+    lesson: &Lesson,
+    variant: Variant,
+    (width, height): (u32, u32),
+    rgb: &[u8],
+) {
+    let place = format!("{}, {variant:?}, {width} × {height}", lesson.id);
     let image = Image::from_rgb(width, height, rgb).expect("the image is well-formed");
-    let run = histogram::launch(&on.0, &on.1, kernel, block, &image, &TIMING)
-        .unwrap_or_else(|error| panic!("{kernel:?}, {width} × {height}, block {block}: {error}"));
+    let run = histogram::launch(on, lesson, variant, &image, &TIMING)
+        .unwrap_or_else(|error| panic!("{place}: {error}"));
     let mut expected = Histogram::empty();
     for (index, &value) in rgb.iter().enumerate() {
         expected.channels[index % 3][usize::from(value)] += 1;
     }
-    let difference = run.histogram.first_difference(&expected);
-    assert_eq!(
-        difference, None,
-        "{kernel:?}, {width} × {height}, block {block}"
-    );
+    assert_eq!(run.histogram.first_difference(&expected), None, "{place}");
     assert_eq!(Histogram::of(&image), expected, "on the CPU");
 }
 
@@ -59,34 +64,23 @@ fn rows_of_every_padding_are_counted_without_it() {
     for width in 1..=9 {
         for height in [1, 2, 7] {
             let rgb = scattered((width * height) as usize);
-            for kernel in Kernel::ALL {
-                counts(&on, kernel, 64, width, height, &rgb);
+            for lesson in kernels() {
+                counts(&on, lesson, lesson.usual(64), (width, height), &rgb);
             }
         }
     }
 }
 
 #[test]
-fn every_number_of_pixels_around_the_size_of_a_block_is_counted() {
+fn every_number_of_pixels_around_that_of_a_block_is_counted() {
     let on = open();
-    for kernel in Kernel::ALL {
-        for block in BLOCK_SIZES {
-            let tile = block * kernel.pixels_per_thread() as u32;
-            for pixels in [
-                1,
-                31,
-                32,
-                33,
-                block - 1,
-                block,
-                block + 1,
-                tile - 1,
-                tile,
-                tile + 1,
-            ] {
+    for lesson in kernels() {
+        for variant in lesson.variants() {
+            let tile = variant.block * variant.parameter.unwrap_or(1);
+            for pixels in [1, 33, variant.block + 1, tile - 1, tile, tile + 1] {
                 let rgb = scattered(pixels as usize);
-                counts(&on, kernel, block, pixels, 1, &rgb);
-                counts(&on, kernel, block, 1, pixels, &rgb);
+                counts(&on, lesson, variant, (pixels, 1), &rgb);
+                counts(&on, lesson, variant, (1, pixels), &rgb);
             }
         }
     }
@@ -95,9 +89,10 @@ fn every_number_of_pixels_around_the_size_of_a_block_is_counted() {
 #[test]
 fn a_picture_of_one_colour_is_all_in_one_bin() {
     let on = open();
-    for kernel in Kernel::ALL {
+    for lesson in kernels() {
         for colour in [[0, 0, 0], [255, 255, 255], [0, 255, 7]] {
-            counts(&on, kernel, 256, 123, 45, &colour.repeat(123 * 45));
+            let rgb = colour.repeat(123 * 45);
+            counts(&on, lesson, lesson.usual(256), (123, 45), &rgb);
         }
     }
 }
@@ -121,8 +116,10 @@ proptest! {
             })
             .collect();
         let on = open();
-        for kernel in Kernel::ALL {
-            counts(&on, kernel, block, width, height, &rgb);
+        for lesson in kernels() {
+            for variant in lesson.variants_of(block) {
+                counts(&on, lesson, variant, (width, height), &rgb);
+            }
         }
     }
 }
@@ -130,32 +127,32 @@ proptest! {
 /// The check itself must be able to fail.
 #[test]
 fn a_histogram_of_another_image_is_told_apart() {
-    let (device, module) = open();
+    let on = open();
     let image = Image::from_rgb(2, 1, &[1, 2, 3, 4, 5, 6]).unwrap();
     let other = Image::from_rgb(2, 1, &[1, 2, 3, 4, 5, 7]).unwrap();
-    for kernel in Kernel::ALL {
-        let run = histogram::launch(&device, &module, kernel, 64, &image, &TIMING).unwrap();
+    for lesson in kernels() {
+        let run = histogram::launch(&on, lesson, lesson.usual(64), &image, &TIMING).unwrap();
         assert_eq!(
             run.histogram
                 .first_difference(&Histogram::of(&other))
                 .as_deref(),
-            Some("it counts 1 pixels whose blue is 6, and there are 0")
+            Some("counts 1 pixels whose blue is 6, and there are 0")
         );
     }
 }
 
 #[test]
 fn shared_memory_takes_the_atomics_over() {
-    let (device, module) = open();
+    let on = open();
     let image = histogram::read(&data("chelsea.png")).unwrap();
-    let measure = |kernel| {
-        let run = histogram::launch(&device, &module, kernel, 256, &image, &TIMING).unwrap();
+    let measure = |lesson: &Lesson| {
+        let run = histogram::launch(&on, lesson, lesson.usual(256), &image, &TIMING).unwrap();
         match run.measured {
             Measured::Counted { measurements, .. } => measurements,
             Measured::Times(times) => panic!("the emulator gives no {times:?}"),
         }
     };
-    let (global, shared) = (measure(Kernel::Global), measure(Kernel::Shared));
+    let (global, shared) = (measure(&kernels()[0]), measure(&kernels()[1]));
     let pixels = image.pixels() as u64;
     assert_eq!(global.counters.atomics, 3 * pixels);
     assert_eq!(global.counters.shared_atomics.requests, 0);
@@ -211,6 +208,17 @@ fn the_three_formats_of_a_photograph_are_told_by_their_contents() {
         let rows: Vec<u8> = read.rows().flatten().copied().collect();
         assert_eq!(rows, decoded.into_rgb8().into_raw(), "{format:?}");
     }
+}
+
+#[test]
+fn a_lesson_that_counts_no_images_is_refused() {
+    let image = Image::from_rgb(1, 1, &[1, 2, 3]).unwrap();
+    let lesson = find("shuffle").unwrap();
+    let error = histogram::launch(&open(), lesson, lesson.usual(64), &image, &TIMING).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`shuffle` counts no images; `warpfold run shuffle` shows what it does"
+    );
 }
 
 #[test]

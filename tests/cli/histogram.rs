@@ -231,7 +231,7 @@ fn bad_images_are_one_sentence_with_status_2_and_leave_no_plot() {
         ),
         (
             "huge.bmp",
-            with(&bmp, 18, &[0, 0, 1, 0, 0, 0, 1, 0]),
+            with(&bmp, 18, &[0x60, 0xea, 0, 0, 0x60, 0xea, 0, 0]),
             "claims more than the 2^28 pixels",
         ),
         (

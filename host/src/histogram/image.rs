@@ -31,7 +31,7 @@ impl Image {
     /// An image of `width` × `height` pixels of three bytes each, given row by row without anything between.
     ///
     /// # Errors
-    /// An image without pixels, with 2^32 of them or more, or with another number of bytes.
+    /// An image without pixels, with 2^32 of them or more, with another number of bytes, or too large for the memory.
     pub fn from_rgb(width: u32, height: u32, rgb: &[u8]) -> Result<Self, ImageError> {
         let pixels = u64::from(width) * u64::from(height);
         if pixels == 0 {
@@ -54,7 +54,11 @@ impl Image {
             bytes: Vec::new(),
         };
         let padding = image.pitch() - image.row_bytes();
-        image.bytes.reserve_exact(image.pitch() * height as usize);
+        let bytes = image.pitch() * height as usize;
+        image
+            .bytes
+            .try_reserve_exact(bytes)
+            .map_err(|_| ImageError::HostMemory)?;
         for row in rgb.chunks_exact(image.row_bytes()) {
             image.bytes.extend_from_slice(row);
             image.bytes.extend(std::iter::repeat_n(0, padding));
@@ -287,6 +291,9 @@ pub enum ImageError {
         /// Rows.
         height: u32,
     },
+    /// There is no room for the padded rows.
+    #[error("there is not enough memory for the image; make it smaller")]
+    HostMemory,
     /// The bytes are not those of the pixels.
     #[error("{bytes} bytes are not an image of {width} × {height} pixels of three bytes")]
     OtherLength {

@@ -1,49 +1,16 @@
-//! Counting an image by a kernel.
+//! Counting an image by a lesson's kernel.
 
-use super::{CHANNELS, Histogram, Image};
-use crate::device::{Argument, Buffer, Device, DeviceError, Module, Shape, Times, Timing};
+use super::{BINS, Histogram, Image};
+use crate::case::{Case, CaseArgument, Outputs};
+use crate::device::{DeviceError, Shape, Times, Timing};
+use crate::lesson::{self, LessonError};
+use crate::machine::Machine;
 use std::time::Instant;
 use warpfold_emulator::{Measurements, Profile};
-use warpfold_kernels::catalogue::BLOCK_SIZES;
+use warpfold_kernels::catalogue::{Demonstration, Lesson, Task, Variant};
 
-/// One of the two kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernel {
-    /// `histogram_global`: a thread per pixel, which counts in the histogram in global memory.
-    Global,
-    /// `histogram_shared`: a histogram per block in shared memory, merged at the end.
-    Shared,
-}
-
-impl Kernel {
-    /// Both, in the order of the course.
-    pub const ALL: [Self; 2] = [Self::Global, Self::Shared];
-
-    /// Its name in the course, which is that of its entry.
-    pub const fn id(self) -> &'static str {
-        match self {
-            Self::Global => "histogram_global",
-            Self::Shared => "histogram_shared",
-        }
-    }
-
-    /// Pixels that a thread takes.
-    pub const fn pixels_per_thread(self) -> usize {
-        match self {
-            Self::Global => 1,
-            // Enough that clearing and merging 768 bins is a small part of a block's work.
-            Self::Shared => 32,
-        }
-    }
-
-    /// Blocks for an image.
-    fn blocks(self, image: &Image, block: u32) -> u32 {
-        let blocks = image
-            .pixels()
-            .div_ceil(self.pixels_per_thread() * block as usize);
-        u32::try_from(blocks).expect("an image has fewer than 2^32 pixels")
-    }
-}
+/// Where the bins are among the arguments.
+const BINS_ARGUMENT: usize = 4;
 
 /// What came of one kernel on one image.
 #[derive(Clone, Debug)]
@@ -74,73 +41,85 @@ pub enum Measured {
     },
 }
 
-/// Why an image could not be counted.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum HistogramError {
-    /// A block size that the kernels are not tested for.
-    #[error("there are no blocks of {block} threads here; use one of {}", BLOCK_SIZES.map(|size| size.to_string()).join(", "))]
-    BlockSize {
-        /// The block size asked for.
-        block: u32,
-    },
-    /// The device has not the memory, or the kernel faults.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-}
-
-/// Counts an image by a kernel: measured on the emulator, launched once more for each time on a GPU.
+/// The launch by which a lesson counts an image: a thread for each pixel, or for so many as the lesson's parameter says.
 ///
 /// # Errors
-/// A block size that is none of the course's; a device without the memory; a kernel that faults. Wrong counts are no error:
-/// compare them with [`Histogram::of`].
+/// A variant that the lesson does not take, or a lesson that counts no images.
+pub fn case<'a>(
+    lesson: &Lesson,
+    variant: Variant,
+    image: &'a Image,
+) -> Result<Case<'a>, LessonError> {
+    let entry = lesson::entry(lesson, variant)?;
+    if !matches!(
+        lesson.task,
+        Task::Demonstration(Demonstration::Histogram(_))
+    ) {
+        return Err(LessonError::NoHistogram { lesson: lesson.id });
+    }
+    let pixels_per_block = u64::from(variant.parameter.unwrap_or(1)) * u64::from(variant.block);
+    let blocks = (image.pixels() as u64).div_ceil(pixels_per_block);
+    let blocks = u32::try_from(blocks).map_err(|_| LessonError::TooManyElements {
+        lesson: lesson.id,
+        block: variant.block,
+        n: image.pixels(),
+    })?;
+    Ok(Case {
+        entry,
+        shape: Shape::linear(blocks, variant.block),
+        arguments: vec![
+            CaseArgument::input(image.bytes()),
+            CaseArgument::scalar(image.width()),
+            CaseArgument::scalar(image.height()),
+            CaseArgument::scalar(image.pitch()),
+            CaseArgument::rewritten(vec![0_u32; BINS]),
+        ],
+    })
+}
+
+/// What a launch of a [`case()`] has counted.
+///
+/// # Errors
+/// The copy from the device fails.
+pub fn counted(outputs: &Outputs<'_>) -> Result<Histogram, DeviceError> {
+    let mut histogram = Histogram::empty();
+    let bins = outputs.read::<u32>(BINS_ARGUMENT)?;
+    histogram.channels.as_flattened_mut().copy_from_slice(&bins);
+    Ok(histogram)
+}
+
+/// Counts an image by a lesson: profiled on the emulator, launched once more for each time on a GPU.
+///
+/// # Errors
+/// As [`case()`]; a device without the memory; a kernel that faults. Wrong counts are no error: compare them with
+/// [`Histogram::of`].
 pub fn launch(
-    device: &Device,
-    module: &Module,
-    kernel: Kernel,
-    block: u32,
+    machine: &Machine,
+    lesson: &Lesson,
+    variant: Variant,
     image: &Image,
     timing: &Timing,
-) -> Result<HistogramRun, HistogramError> {
-    if !BLOCK_SIZES.contains(&block) {
-        return Err(HistogramError::BlockSize { block });
-    }
-    let blocks = kernel.blocks(image, block);
-    let shape = Shape::linear(blocks, block);
-    let bytes = device.upload(image.bytes())?;
-    let cleared = device.upload(Histogram::empty().channels.as_flattened())?;
-    let mut bins = device.upload(Histogram::empty().channels.as_flattened())?;
-    let arguments: [Argument; 5] = [
-        bytes.argument(),
-        image.width().into(),
-        image.height().into(),
-        image.pitch().into(),
-        bins.argument(),
-    ];
-    let kernel = module.kernel(kernel.id())?;
-    let measured = if device.is_gpu() {
-        let clear = || bins.copy_from(&cleared);
-        // SAFETY: both kernels read the rows of an image, which `bytes` holds at this pitch, and count in 768 bins; each
-        // launch begins with bins of 0, and an image has fewer than 2^32 pixels; the grid has a thread for each.
-        Measured::Times(unsafe { kernel.time(&shape, &arguments, timing, clear)? })
+) -> Result<HistogramRun, LessonError> {
+    let case = case(lesson, variant, image)?;
+    lesson::check_device(lesson, machine.device().sm())?;
+    let kernel = machine.kernel(lesson.part.module(), case.entry)?;
+    // SAFETY: the kernels of this part read the rows of an image, which the case has at this pitch, and count in 768 bins;
+    // they begin with 0, and an image has fewer than 2^32 pixels; the grid has a thread for each or a loop that comes to it.
+    let mut loaded = unsafe { case.load(machine.device(), kernel)? };
+    let measured = if machine.device().is_gpu() {
+        Measured::Times(loaded.time(timing)?)
     } else {
         let mut profile = Profile::default();
         let start = Instant::now();
-        kernel.observe(&shape, &arguments, &mut profile)?;
+        loaded.observe(&mut profile)?;
         Measured::Counted {
             measurements: profile.total(),
             emulated_in_ms: start.elapsed().as_secs_f64() * 1e3,
         }
     };
     Ok(HistogramRun {
-        blocks,
-        histogram: read(&bins)?,
+        blocks: case.shape.grid[0],
+        histogram: counted(&loaded.outputs())?,
         measured,
     })
-}
-
-fn read(bins: &Buffer<u32>) -> Result<Histogram, DeviceError> {
-    let mut histogram = Histogram::empty();
-    debug_assert_eq!(bins.len(), CHANNELS.len() * 256);
-    bins.read_into(histogram.channels.as_flattened_mut())?;
-    Ok(histogram)
 }

@@ -1,6 +1,6 @@
 //! The histogram of an image: how often each value of a byte occurs in its red, its green and its blue.
 //!
-//! An [`Image`] is read from a file; [`launch`](fn@launch) counts it by a kernel on a device, [`Histogram::of`] on the CPU.
+//! An [`Image`] is read from a file; [`launch`](fn@launch) counts it by a kernel of the course on a device, [`Histogram::of`] on the CPU.
 
 mod image;
 mod jpeg;
@@ -8,10 +8,13 @@ mod launch;
 mod plot;
 
 pub use image::{Image, ImageError, read};
-pub use launch::{HistogramError, HistogramRun, Kernel, Measured, launch};
+pub use launch::{HistogramRun, Measured, case, counted, launch};
 pub use plot::{Plot, PlotError, PlotFormat};
 
 use rayon::prelude::*;
+
+/// Bins of a histogram: 256 for each of its channels.
+pub const BINS: usize = 3 * 256;
 
 /// Counts of one channel: how many pixels have each value of a byte.
 pub type Counts = [u32; 256];
@@ -53,13 +56,13 @@ impl Histogram {
         }
     }
 
-    /// The first count that differs from `expected`, in one sentence.
+    /// The first count that differs from `expected`, in words that follow the name of a kernel.
     pub fn first_difference(&self, expected: &Self) -> Option<String> {
         (0..3).find_map(|channel| {
             let (found, right) = (&self.channels[channel], &expected.channels[channel]);
             let value = (0..256).find(|&value| found[value] != right[value])?;
             Some(format!(
-                "it counts {} pixels whose {} is {value}, and there are {}",
+                "counts {} pixels whose {} is {value}, and there are {}",
                 found[value], CHANNELS[channel], right[value]
             ))
         })
@@ -130,7 +133,7 @@ mod tests {
         wrong.channels[1][2] = 5;
         assert_eq!(
             wrong.first_difference(&right).unwrap(),
-            "it counts 5 pixels whose green is 2, and there are 1"
+            "counts 5 pixels whose green is 2, and there are 1"
         );
     }
 }

@@ -4,13 +4,14 @@ mod report;
 mod table;
 
 use super::failure::Failure;
-use super::machine::{KernelsArguments, Machine};
+use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output, check_folder, write_file};
 use super::workload::parse_block;
 use report::Report;
 use std::path::{Path, PathBuf};
 use warpfold::device::{DeviceChoice, Timing};
-use warpfold::histogram::{self, Histogram, HistogramError, Kernel, Plot, PlotFormat};
+use warpfold::histogram::{self, Histogram, Plot, PlotFormat};
+use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -53,11 +54,13 @@ enum Kernels {
 }
 
 impl Kernels {
-    fn chosen(self) -> &'static [Kernel] {
+    /// The lessons that count in global memory, in shared memory, or in each after the other.
+    fn chosen(self) -> &'static [Lesson] {
+        let both = lessons_of(Part::Histogram);
         match self {
-            Self::Global => &[Kernel::Global],
-            Self::Shared => &[Kernel::Shared],
-            Self::Both => &Kernel::ALL,
+            Self::Global => &both[..1],
+            Self::Shared => &both[1..],
+            Self::Both => both,
         }
     }
 }
@@ -78,25 +81,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map(|plot| check_plot(plot, path))
         .transpose()?;
     let image = histogram::read(path).map_err(Failure::input)?;
-    let machine = Machine::open(arguments.device, &arguments.kernels)?;
+    let machine = machine::open(arguments.device, &arguments.kernels)?;
     let expected = Histogram::of(&image);
     let mut runs = Vec::new();
-    for &kernel in arguments.kernel.chosen() {
-        let run = histogram::launch(
-            &machine.device,
-            &machine.module,
-            kernel,
-            arguments.block,
-            &image,
-            &TIMING,
-        )?;
-        runs.push((kernel, run));
+    for lesson in arguments.kernel.chosen() {
+        let variant = lesson.usual(arguments.block);
+        let run = histogram::launch(&machine, lesson, variant, &image, &TIMING)?;
+        runs.push((lesson.id, run));
     }
     let report = Report::new(
         path,
         &image,
         arguments.block,
-        &machine.device,
+        machine.device(),
         &expected,
         &runs,
     );
@@ -131,13 +128,4 @@ fn check_plot<'a>(plot: &'a Path, image: &Path) -> Result<(&'a Path, PlotFormat)
         )));
     }
     Ok((plot, format))
-}
-
-impl From<HistogramError> for Failure {
-    fn from(error: HistogramError) -> Self {
-        match error {
-            HistogramError::Device(error) => error.into(),
-            error => Self::input(error),
-        }
-    }
 }

@@ -6,7 +6,7 @@ use crate::cli::show;
 use serde::Serialize;
 use std::path::Path;
 use warpfold::device::Device;
-use warpfold::histogram::{Histogram, HistogramRun, Image, Kernel, Measured, Statistics};
+use warpfold::histogram::{Histogram, HistogramRun, Image, Measured, Statistics};
 
 /// The results.
 #[derive(Serialize)]
@@ -102,7 +102,7 @@ impl Report {
         block: u32,
         device: &Device,
         expected: &Histogram,
-        runs: &[(Kernel, HistogramRun)],
+        runs: &[(&'static str, HistogramRun)],
     ) -> Self {
         Self {
             file: path.display().to_string(),
@@ -113,7 +113,7 @@ impl Report {
             device: device.describe(),
             kernels: runs
                 .iter()
-                .map(|(kernel, run)| KernelFigures::new(*kernel, run, image, expected))
+                .map(|(id, run)| KernelFigures::new(id, run, image, expected))
                 .collect(),
             channels: Channels::new(&runs[0].1.histogram),
         }
@@ -140,7 +140,7 @@ impl Report {
     pub fn judge(&self) -> Result<(), Failure> {
         let wrong = self.kernels.iter().find_map(|kernel| {
             let mistake = kernel.mistake.as_ref()?;
-            Some(format!("`{}` on {}: {mistake}", kernel.id, self.file))
+            Some(format!("`{}` {mistake}, in {}", kernel.id, self.file))
         });
         wrong.map_or(Ok(()), |mistake| Err(Failure::Finding(mistake)))
     }
@@ -158,7 +158,7 @@ impl Channels {
 }
 
 impl KernelFigures {
-    fn new(kernel: Kernel, run: &HistogramRun, image: &Image, expected: &Histogram) -> Self {
+    fn new(id: &'static str, run: &HistogramRun, image: &Image, expected: &Histogram) -> Self {
         let mistake = run.histogram.first_difference(expected);
         let (gpu, emulator) = match &run.measured {
             Measured::Times(times) => {
@@ -190,7 +190,7 @@ impl KernelFigures {
             }
         };
         Self {
-            id: kernel.id(),
+            id,
             grid: run.blocks,
             is_right: mistake.is_none(),
             mistake,
