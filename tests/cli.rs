@@ -16,6 +16,8 @@ mod lessons;
 mod ptx;
 #[path = "cli/reduce.rs"]
 mod reduce;
+#[path = "cli/reduce_files.rs"]
+mod reduce_files;
 #[path = "cli/run.rs"]
 mod run;
 #[path = "cli/usage.rs"]
