@@ -34,8 +34,9 @@
 //! `atomics_on_one_address` how long the longest queue is.
 //!
 //! ## Break it
-//! Replace the atomic addition in [`count`] by `*bin += 1`. `warpfold check histogram_global` names two threads that read
-//! the same word before either has written it, and the bins no longer add up to the number of pixels.
+//! Replace the atomic addition in [`add`] by `*bin += number`. `warpfold check histogram_global` names two threads of which
+//! one reads a bin and the other writes it with nothing that orders them, and `warpfold run histogram_global` a bin in which
+//! pixels are missing.
 //!
 //! ## Source
 //! Victor Podlozhnyuk, *Histogram calculation in CUDA* (NVIDIA, 2007); the padded rows are those of Windows bitmaps.

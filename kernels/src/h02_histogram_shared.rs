@@ -28,12 +28,12 @@
 //!
 //! ## Observe
 //! In the PTX: `.shared .align 16 .b8 own_bins[3072]`, atomics on `shared` in the loop, and one on `global` behind it. In
-//! `warpfold profile histogram_shared`: `global_atomic_requests` is a small part of step 1's, and what was
-//! `global_atomic_passes` there is now `shared_atomic_wavefronts`.
+//! `warpfold profile histogram_global histogram_shared`: with 32 pixels a thread the `global_atomic_passes` are a small part
+//! of step 1's, with one they are not; the lanes that collide now show in `shared_atomic_wavefronts`.
 //!
 //! ## Break it
-//! Remove the first `sync_threads()`. `warpfold check histogram_shared` names the thread that clears a bin in which another
-//! has already counted.
+//! Remove the first `sync_threads()`. `warpfold check histogram_shared` names a thread that counts in a bin which nobody has
+//! cleared yet.
 //!
 //! ## Source
 //! Victor Podlozhnyuk, *Histogram calculation in CUDA* (NVIDIA, 2007), with a histogram per warp, which its hardware
