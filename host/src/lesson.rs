@@ -84,6 +84,12 @@ pub enum LessonError {
         /// The lesson's id.
         lesson: &'static str,
     },
+    /// The lesson counts no images.
+    #[error("`{lesson}` counts no images; `warpfold run {lesson}` shows what it does")]
+    NoHistogram {
+        /// The lesson's id.
+        lesson: &'static str,
+    },
     /// The device is too old for the lesson.
     #[error(
         "`{lesson}` needs a GPU of sm_{least_sm} or later, and this one is sm_{sm}; use --device emulator"

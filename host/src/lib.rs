@@ -24,6 +24,7 @@ pub mod check;
 pub mod demonstration;
 pub mod device;
 pub mod element;
+pub mod histogram;
 pub mod input;
 pub mod lesson;
 pub mod machine;

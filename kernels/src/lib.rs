@@ -147,5 +147,10 @@ pub mod c06_critical_section;
 #[cfg(feature = "kernels")]
 pub mod c07_atomics;
 
+#[cfg(feature = "kernels")]
+pub mod h01_histogram_global;
+#[cfg(feature = "kernels")]
+pub mod h02_histogram_shared;
+
 #[cfg(feature = "operators")]
 pub mod o01_shuffle;

@@ -7,6 +7,7 @@ mod emulate;
 mod failure;
 mod figures;
 mod footnotes;
+mod histogram;
 mod ladder;
 mod lessons;
 mod lookup;
@@ -57,6 +58,8 @@ enum Command {
     Run(run::Arguments),
     /// Reduce the numbers of a file: .npy, .csv or raw little-endian values
     Reduce(reduce::Arguments),
+    /// Count an image: how often each value occurs in its red, green and blue
+    Histogram(histogram::Arguments),
     /// Profile lessons or any PTX: counters under the names of Nsight Compute, by kernel, block shape and line
     Profile(profile::Arguments),
     /// Check a lesson, an exhibit or any PTX for bad accesses, races, bad barriers and luck
@@ -96,6 +99,7 @@ fn dispatch(command_line: CommandLine) -> Result<(), Failure> {
         Some(Command::Lessons(arguments)) => lessons::run(&arguments),
         Some(Command::Run(arguments)) => run::run(&arguments),
         Some(Command::Reduce(arguments)) => reduce::run(&arguments),
+        Some(Command::Histogram(arguments)) => histogram::run(&arguments),
         Some(Command::Profile(arguments)) => profile::run(&arguments),
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Trace(arguments)) => trace::run(&arguments),

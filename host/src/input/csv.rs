@@ -1,5 +1,6 @@
 //! One column of a `.csv` file.
 
+use super::line::line_of;
 use super::values::{Number, with_number_type};
 use super::{Input, InputError};
 use crate::element::ElementType;
@@ -61,23 +62,27 @@ fn read_column<T: Number>(
     let (index, header) = find_column(path, &record, column)?;
     let mut more = header.is_none() || next(&mut record)?;
     while more {
-        let line = record.position().map_or(0, csv::Position::line);
+        let line = || {
+            record
+                .position()
+                .map_or(0, |position| line_of(path, position))
+        };
         let cell = record.get(index).ok_or_else(|| InputError::ShortRow {
             path: path.into(),
-            line,
+            line: line(),
             cells: record.len(),
             index,
         })?;
         if cell.is_empty() {
             return Err(InputError::EmptyCell {
                 path: path.into(),
-                line,
+                line: line(),
             });
         }
         let text = String::from_utf8_lossy(cell);
         numbers.push(parse_cell(&text).ok_or_else(|| InputError::BadCell {
             path: path.into(),
-            line,
+            line: line(),
             text: text.into_owned(),
             element_type,
         })?);
