@@ -22,6 +22,7 @@
 pub mod check;
 pub mod device;
 pub mod element;
+pub mod host_lesson;
 pub mod input;
 pub mod lesson;
 pub mod number;

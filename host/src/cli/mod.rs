@@ -7,6 +7,7 @@ mod emulate;
 mod failure;
 mod figures;
 mod footnotes;
+mod host_lesson;
 mod ladder;
 mod lessons;
 mod machine;
@@ -54,6 +55,8 @@ enum Command {
     Lessons(lessons::Arguments),
     /// Run one lesson or one CPU reference, verified and measured
     Run(run::Arguments),
+    /// Run one lesson about the host's side: transfers, streams, graphs, clocks, caches
+    HostLesson(host_lesson::Arguments),
     /// Reduce the numbers of a file: .npy, .csv or raw little-endian values
     Reduce(reduce::Arguments),
     /// Profile lessons or any PTX: counters under the names of Nsight Compute, by kernel, block shape and line
@@ -94,6 +97,7 @@ fn dispatch(command_line: CommandLine) -> Result<(), Failure> {
         Some(Command::Ladder(arguments)) => ladder::run(&arguments),
         Some(Command::Lessons(arguments)) => lessons::run(&arguments),
         Some(Command::Run(arguments)) => run::run(&arguments),
+        Some(Command::HostLesson(arguments)) => host_lesson::run(&arguments),
         Some(Command::Reduce(arguments)) => reduce::run(&arguments),
         Some(Command::Profile(arguments)) => profile::run(&arguments),
         Some(Command::Check(arguments)) => check::run(&arguments),
