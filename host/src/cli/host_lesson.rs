@@ -68,7 +68,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ))
     })?;
     let output = Output::new(&arguments.json)?;
-    let machine = Machine::open(arguments.device, &arguments.kernels)?;
+    let ptx = arguments.kernels.read()?;
+    let machine = Machine::load(arguments.device, &ptx)?;
     let is_gpu = machine.device.is_gpu();
     if arguments.svg.is_some() && !(lesson.has_picture && is_gpu) {
         return Err(Failure::Input(if lesson.has_picture {
@@ -80,6 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let setting = Setting {
         device: &machine.device,
         module: &machine.module,
+        ptx: &ptx,
         n: arguments.n,
         repeat: arguments.repeat as usize,
         seed: arguments.seed,

@@ -19,7 +19,11 @@ pub struct Machine {
 impl Machine {
     /// Opens the device that was asked for and loads the kernels that were asked for.
     pub fn open(choice: DeviceChoice, ptx: &KernelsArguments) -> Result<Self, Failure> {
-        let ptx = ptx.read()?;
+        Self::load(choice, &ptx.read()?)
+    }
+
+    /// Opens the device that was asked for and loads kernels that have been read.
+    pub fn load(choice: DeviceChoice, ptx: &PtxSet) -> Result<Self, Failure> {
         let device = Device::open(&choice)?;
         let module = device.load(ptx.newest_for(&device)?)?;
         Ok(Self { device, module })

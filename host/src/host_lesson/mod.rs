@@ -7,6 +7,7 @@ mod events;
 mod graph;
 mod l2_persistence;
 mod report;
+mod roofline;
 mod stopwatch;
 mod streams;
 mod sum;
@@ -16,6 +17,8 @@ mod two_stage;
 pub use report::{Cell, Column, Report};
 
 use crate::device::{Device, DeviceError, Module};
+use crate::lesson::LessonError;
+use crate::ptx::PtxSet;
 use crate::random;
 
 /// One lesson about the host's side.
@@ -52,6 +55,7 @@ pub const HOST_LESSONS: &[HostLesson] = &[
     graph::LESSON,
     two_stage::LESSON,
     l2_persistence::LESSON,
+    roofline::LESSON,
 ];
 
 /// On what a lesson runs, and how much.
@@ -61,6 +65,8 @@ pub struct Setting<'a> {
     pub device: &'a Device,
     /// The kernels on it.
     pub module: &'a Module,
+    /// Where these kernels come from, for lessons that need them on the emulator as well.
+    pub ptx: &'a PtxSet,
     /// Number of elements, where it was asked for.
     pub n: Option<usize>,
     /// How often each time is taken; its median is told.
@@ -76,6 +82,12 @@ pub enum HostLessonError {
     /// The device has not the memory, refuses the work, or a kernel faults.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// A lesson of the ladder that this one measures could not be run.
+    #[error(transparent)]
+    Lesson(LessonError),
+    /// There is no picture.
+    #[error("the picture cannot be drawn: {0}")]
+    Picture(String),
     /// There are more elements than memory for them.
     #[error("there is not enough memory for {n} i32 elements; ask for fewer with -n")]
     NoMemory {
@@ -91,6 +103,15 @@ pub enum HostLessonError {
     /// The lesson does not take so many elements, or not on this device.
     #[error("{0}")]
     Unsuitable(String),
+}
+
+impl From<LessonError> for HostLessonError {
+    fn from(error: LessonError) -> Self {
+        match error {
+            LessonError::Device(error) => Self::Device(error),
+            error => Self::Lesson(error),
+        }
+    }
 }
 
 impl HostLesson {
