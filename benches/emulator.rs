@@ -10,17 +10,16 @@ use warpfold::{oracle, random};
 use warpfold_emulator::{
     Counters, Kernel, Launch, Memory, Module, Nothing, Observer, Program, launch,
 };
-use warpfold_kernels::catalogue::{LESSONS, Lesson, Part};
+use warpfold_kernels::catalogue::{Finish, Lesson, Module as KernelModule, Part, lessons_of};
 
 const N: usize = 1 << 20;
 const BLOCK: u32 = 512;
 
-/// A lesson with its buffers in an emulated memory.
+/// A launch of a lesson in an emulated memory.
 struct Prepared {
     memory: Memory,
-    input: u64,
-    partials: u64,
     arguments: Vec<Vec<u8>>,
+    partials: u64,
     shape: Launch,
     values: Vec<i32>,
 }
@@ -28,39 +27,41 @@ struct Prepared {
 impl Prepared {
     fn new(lesson: &Lesson, threads: usize) -> Self {
         let values = random::i32_values(N, 42).expect("four mebibytes fit");
-        let grid = lesson.grid(N as u64, BLOCK) as u32;
+        let reduction = lesson.reduction().expect("the ladder reduces");
+        let grid = reduction.blocks(N as u64, lesson.usual(BLOCK), 8) as u32;
         let mut memory = Memory::new();
         let input = memory.allocate(4 * N).expect("it fits");
         let partials = memory.allocate(4 * grid as usize).expect("it fits");
-        let mut prepared = Self {
+        let bytes: Vec<u8> = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        memory.write(input, &bytes).expect("it was allocated");
+        let mut arguments = vec![input, partials, N as u64];
+        if reduction.finish == Finish::OneLaunch {
+            for _ in ["total", "counter"] {
+                let word = memory.allocate(4).expect("it fits");
+                memory.write(word, &[0; 4]).expect("it was allocated");
+                arguments.push(word);
+            }
+        }
+        Self {
             memory,
-            input,
-            partials,
-            arguments: [input, partials, N as u64]
+            arguments: arguments
+                .into_iter()
                 .map(|argument| argument.to_le_bytes().to_vec())
-                .to_vec(),
+                .collect(),
+            partials,
             shape: Launch {
                 grid: [grid, 1, 1],
                 block: [BLOCK, 1, 1],
                 dynamic_shared_bytes: 0,
                 threads,
                 max_steps: 0,
+                cooperative: false,
             },
             values,
-        };
-        prepared.fresh_input();
-        prepared
-    }
-
-    fn fresh_input(&mut self) {
-        let bytes: Vec<u8> = self
-            .values
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect();
-        self.memory
-            .write(self.input, &bytes)
-            .expect("it was allocated");
+        }
     }
 
     fn run(&self, kernel: &Kernel, observer: &mut impl Observer) {
@@ -82,15 +83,19 @@ impl Prepared {
 
 fn ladder(criterion: &mut Criterion) {
     let embedded = PtxSet::embedded();
-    let text = embedded.built_for(80).expect("sm_80 is built");
+    let text = embedded
+        .built_for(KernelModule::Kernels, 80)
+        .expect("sm_80 is built");
     for (group, threads) in [("one_core", 1), ("all_cores", 0)] {
         let mut group = criterion.benchmark_group(format!("emulator/{group}"));
         group.sample_size(10);
-        for lesson in LESSONS.iter().filter(|lesson| lesson.part == Part::Ladder) {
+        for lesson in lessons_of(Part::Ladder) {
             let mut prepared = Prepared::new(lesson, threads);
             let module = Module::parse(text).expect("the PTX is right");
             let program = Program::load(module, &mut prepared.memory).expect("it loads");
-            let entry = lesson.entry(BLOCK).expect("every lesson has blocks of 512");
+            let entry = lesson
+                .entry(lesson.usual(BLOCK))
+                .expect("every lesson has blocks of 512");
             let kernel = program
                 .kernel(entry)
                 .expect("the emulator knows every instruction");

@@ -6,12 +6,12 @@ use predicates::str::contains;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use warpfold::check::Subject;
-use warpfold::device::{Device, DeviceChoice};
+use warpfold::device::Emulator;
+use warpfold::prepared::Prepared;
 use warpfold::ptx::{EXHIBITS_PTX, PtxSet};
-use warpfold::reducible::Reducible;
 use warpfold_emulator::{Module, Order, Tool};
 use warpfold_exhibits::catalogue::EXHIBITS;
-use warpfold_kernels::catalogue::{BLOCK_SIZES, ElementType, LESSONS, Lesson};
+use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, lessons};
 
 fn warpfold(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpfold"));
@@ -23,28 +23,26 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Does something with each lesson, each block size and each of a few lengths.
+/// Does something with each lesson in each of its variants and each of a few lengths, or what the lesson takes of them.
 fn each_launch(lengths: &[usize], act: impl Fn(&Lesson, Subject)) {
-    let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
     let set = PtxSet::embedded();
-    let ptx = set.newest_for(&device).expect("there is PTX for it");
-    for lesson in LESSONS {
-        for block in BLOCK_SIZES {
+    for lesson in lessons() {
+        let ptx = set
+            .newest_for(lesson.part.module(), Emulator::SM)
+            .expect("there is PTX for it");
+        for variant in lesson.variants() {
+            let reduction = lesson.reduction();
+            let most = reduction.and_then(|reduction| reduction.most_elements(variant));
             for &n in lengths {
-                let subject = match lesson.element_type {
-                    ElementType::I32 => subject::<i32>(ptx, lesson, block, n),
-                    ElementType::F32 => subject::<f32>(ptx, lesson, block, n),
-                };
+                let n = most.map_or(n, |most| n.min(most as usize));
+                let subject = Prepared::new(lesson, variant, n, 7, Emulator::MULTIPROCESSORS)
+                    .map(|prepared| prepared.case.expect("there are elements"))
+                    .map(|case| Subject::of_case(ptx, &case).expect("the PTX is right"))
+                    .unwrap_or_else(|error| panic!("{}, {variant:?}, n {n}: {error}", lesson.id));
                 act(lesson, subject);
             }
         }
     }
-}
-
-fn subject<T: Reducible>(ptx: &str, lesson: &Lesson, block: u32, n: usize) -> Subject {
-    let values = T::random(n, 7).expect("there is memory for them");
-    Subject::of_lesson(ptx, lesson, block, &values)
-        .unwrap_or_else(|error| panic!("{}, block {block}, n {n}: {error}", lesson.id))
 }
 
 #[test]

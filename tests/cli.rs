@@ -5,7 +5,7 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use warpfold_kernels::catalogue::{LESSONS, Part};
+use warpfold_kernels::catalogue::{Part, lessons, lessons_of};
 
 const NILE_SUM: i32 = 91_935;
 
@@ -303,8 +303,7 @@ mod ladder {
         assert_eq!(climb["on_gpu"], false);
         assert_eq!(climb["cpu_references"].as_array().map(Vec::len), Some(2));
         let steps = climb["steps"].as_array().expect("steps");
-        let ladder = LESSONS.iter().filter(|lesson| lesson.part == Part::Ladder);
-        assert_eq!(steps.len(), ladder.count());
+        assert_eq!(steps.len(), lessons_of(Part::Ladder).len());
         for step in steps {
             let figures = &step["figures"];
             assert_eq!(figures["is_right"], true, "{step}");
@@ -361,7 +360,10 @@ mod lessons {
         let json = json_of(&["lessons"]);
         for heading in ["The CPU references", "The ladder", "Operators and types"] {
             assert_eq!(
-                table.lines().filter(|line| *line == heading).count(),
+                table
+                    .lines()
+                    .filter(|line| line.starts_with(heading))
+                    .count(),
                 1,
                 "{heading} in {table}"
             );
@@ -376,8 +378,11 @@ mod lessons {
             (&of_f32["part"], &of_f32["operator"]),
             (&"Operators and types".into(), &"sum".into())
         );
-        for lesson in LESSONS {
-            assert!(table.contains(lesson.id), "{}", lesson.id);
+        for lesson in lessons() {
+            // Of the instances of a generic body the table names the first and the last.
+            if lesson.part != Part::Operators {
+                assert!(table.contains(lesson.id), "{}", lesson.id);
+            }
             let listed = json["lessons"]
                 .as_array()
                 .expect("lessons")
@@ -472,7 +477,7 @@ mod run {
     #[test]
     fn what_is_not_there_is_refused_with_the_nearest_that_is() {
         refuses(&["run", "neighboured"], "did you mean `neighbored`?");
-        refuses(&["run", "zzz"], "there are: `cpu_sequential`,");
+        refuses(&["run", "zzz"], "`warpfold lessons` lists them");
         refuses(
             &["run", "shuffle", "--type", "f32"],
             "`shuffle` is built for the sum of i32 values, not for the sum of f32 values; `shuffle_sum_f32` is",
@@ -517,7 +522,7 @@ mod ptx {
         refuses(&["ptx", "shufle"], "did you mean `shuffle`?");
         refuses(
             &["ptx", "cpu_parallel"],
-            "there is no PTX of 'cpu_parallel'",
+            "there is no lesson `cpu_parallel`",
         );
         refuses(
             &["ptx", "shuffle", "--sm", "60"],

@@ -5,6 +5,7 @@
 
 use warpfold::ptx::PtxSet;
 use warpfold_emulator::Module;
+use warpfold_kernels::catalogue::Module as KernelModule;
 
 #[test]
 fn step_5_ends_with_volatile_accesses_and_no_barrier_between_them() {
@@ -51,7 +52,9 @@ fn step_8_runs_its_tree_in_shared_memory() {
 /// The PTX of one entry, for sm_80.
 fn entry(name: &str) -> String {
     let ptx = PtxSet::embedded();
-    let text = ptx.built_for(80).expect("there is PTX for sm_80");
+    let text = ptx
+        .built_for(KernelModule::Kernels, 80)
+        .expect("there is PTX for sm_80");
     let module = Module::parse(text).expect("the PTX is right");
     module
         .function_source(name)

@@ -3,6 +3,7 @@
 use libtest_mimic::{Arguments, Trial};
 use warpfold::device::{Device, DeviceChoice};
 use warpfold::host_lesson::{Cell, HOST_LESSONS, HostLesson, HostLessonError, Setting};
+use warpfold::machine::Machine;
 use warpfold::oracle::CPU_REFERENCES;
 use warpfold::ptx::PtxSet;
 use warpfold_kernels::catalogue;
@@ -50,14 +51,9 @@ fn what_a_lesson_needs_is_a_lesson() {
 
 fn every_sum_is_right(lesson: &HostLesson, choice: DeviceChoice) {
     let device = Device::open(&choice).expect("the device opens");
-    let ptx = PtxSet::embedded();
-    let module = device
-        .load(ptx.newest_for(&device).expect("one fits"))
-        .expect("the PTX is right");
+    let machine = Machine::new(device, PtxSet::embedded());
     let setting = Setting {
-        device: &device,
-        module: &module,
-        ptx: &ptx,
+        machine: &machine,
         n: Some(0),
         repeat: 2,
         seed: 7,
@@ -88,7 +84,7 @@ fn every_sum_is_right(lesson: &HostLesson, choice: DeviceChoice) {
                 Cell::Milliseconds(Some(_)) | Cell::Microseconds(Some(_))
             )
         });
-        assert_eq!(is_timed, device.is_gpu(), "n = {n}");
+        assert_eq!(is_timed, machine.device().is_gpu(), "n = {n}");
         assert_eq!(report.picture.is_some(), lesson.has_picture && is_timed);
     }
 }

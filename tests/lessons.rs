@@ -5,13 +5,17 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
 use proptest::test_runner::{Config, TestRunner};
-use warpfold::device::{Device, DeviceChoice, Module};
+use warpfold::case::Measured;
+use warpfold::device::{Device, DeviceChoice};
 use warpfold::lesson::{self, LessonError, LessonRun};
-use warpfold::partials::Measured;
+use warpfold::machine::Machine;
+use warpfold::prepared::Prepared;
 use warpfold::ptx::PtxSet;
 use warpfold::random;
-use warpfold::reducible::Reducible;
-use warpfold_kernels::catalogue::{BLOCK_SIZES, ElementType, Entries, LESSONS, Lesson, find};
+use warpfold::reducible::{Reducible, with_reducible};
+use warpfold_kernels::catalogue::{
+    BLOCK_SIZES, Entries, Finish, Geometry, Lesson, Reduction, Task, Variant, find, lessons,
+};
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -30,14 +34,16 @@ fn main() {
             Ok(())
         }),
     ];
-    for lesson in LESSONS {
+    for lesson in lessons() {
         for (machine, choice) in [
             ("emulator", DeviceChoice::Emulator),
             ("gpu", DeviceChoice::Gpu(0)),
         ] {
-            let lesson_trials = match lesson.element_type {
-                ElementType::I32 => trials_of::<i32>(machine, choice, lesson),
-                ElementType::F32 => trials_of::<f32>(machine, choice, lesson),
+            let lesson_trials = match &lesson.task {
+                Task::Reduction(reduction) => with_reducible!(reduction.element_type, T => {
+                    trials_of::<T>(machine, choice, lesson, reduction)
+                }),
+                Task::Demonstration(_) => demonstration_trials(machine, choice, lesson),
             };
             let is_ignored = choice != DeviceChoice::Emulator && !has_gpu;
             trials.extend(
@@ -58,25 +64,70 @@ fn trials_of<T: Tested>(
     machine: &str,
     choice: DeviceChoice,
     lesson: &'static Lesson,
+    reduction: &'static Reduction,
 ) -> Vec<Trial> {
     let mut trials: Vec<Trial> = BLOCK_SIZES
         .into_iter()
         .map(|block| {
             let name = format!("{machine}::{}::block_{block}", lesson.id);
             Trial::test(name, move || {
-                awkward_lengths::<T>(choice, lesson, block);
+                for variant in lesson.variants_of(block) {
+                    awkward_lengths::<T>(choice, lesson, reduction, variant);
+                }
                 Ok(())
             })
         })
         .collect();
     let name = format!("{machine}::{}::any_input", lesson.id);
-    trials.push(Trial::test(name, move || any_input::<T>(choice, lesson)));
+    trials.push(Trial::test(name, move || {
+        any_input::<T>(choice, lesson, reduction)
+    }));
     let name = format!("{machine}::{}::special_values", lesson.id);
     trials.push(Trial::test(name, move || {
-        special_values::<T>(choice, lesson);
+        special_values::<T>(choice, lesson, reduction);
         Ok(())
     }));
     trials
+}
+
+/// One trial for each block size, with every value of the lesson's parameter.
+fn demonstration_trials(
+    machine: &str,
+    choice: DeviceChoice,
+    lesson: &'static Lesson,
+) -> Vec<Trial> {
+    BLOCK_SIZES
+        .into_iter()
+        .map(|block| {
+            let name = format!("{machine}::{}::block_{block}", lesson.id);
+            Trial::test(name, move || {
+                let machine = open(choice);
+                for variant in lesson.variants_of(block) {
+                    for n in lengths(block) {
+                        check_demonstration(&machine, lesson, variant, n);
+                    }
+                }
+                Ok(())
+            })
+        })
+        .collect()
+}
+
+/// The demonstration must do what its judge expects.
+#[track_caller]
+fn check_demonstration(machine: &Machine, lesson: &'static Lesson, variant: Variant, n: usize) {
+    let place = format!("{}, {variant:?}, n {n}", lesson.id);
+    let multiprocessors = machine.device().multiprocessors();
+    let run = Prepared::new(
+        lesson,
+        variant,
+        n,
+        u64::from(variant.block),
+        multiprocessors,
+    )
+    .and_then(|prepared| prepared.run(machine, lesson, None))
+    .unwrap_or_else(|error| panic!("{place}: {error}"));
+    assert_eq!(run.verdict.mistake, None, "{place}");
 }
 
 /// What a type brings to its tests.
@@ -87,7 +138,7 @@ trait Tested: Reducible {
     /// Values that need a test of their own, wherever among others they stand.
     fn special_values() -> Vec<Self>;
 
-    /// Judges a result once more, without the oracle that the lesson was judged by.
+    /// Judges a result of the shape of step 9 once more, without the oracle that the lesson was judged by.
     #[track_caller]
     fn check_again(run: &LessonRun<Self>, block: u32, values: &[Self]);
 }
@@ -178,9 +229,9 @@ fn warp_sum(values: &[f32]) -> f32 {
 /// The lesson must give the CPU's result. The input buffer has exactly as many elements as the kernel is told and the
 /// other exactly one per block, so on the emulator a kernel that strays by one element is a fault.
 #[track_caller]
-fn check<T: Tested>(device: &Device, kernels: &Module, lesson: &Lesson, block: u32, values: &[T]) {
-    let place = format!("{}, block {block}, n {}", lesson.id, values.len());
-    let run = lesson::run(device, kernels, lesson, block, values, None)
+fn check<T: Tested>(machine: &Machine, lesson: &Lesson, variant: Variant, values: &[T]) {
+    let place = format!("{}, {variant:?}, n {}", lesson.id, values.len());
+    let run = lesson::run(machine, lesson, variant, values, None)
         .unwrap_or_else(|error| panic!("{place}: {error}"));
     assert!(
         run.is_right(),
@@ -189,50 +240,76 @@ fn check<T: Tested>(device: &Device, kernels: &Module, lesson: &Lesson, block: u
         run.expected(),
         run.tolerance()
     );
-    T::check_again(&run, block, values);
+    let reduction = lesson.reduction().expect("it reduces");
+    let eight_a_thread = Geometry::Tiles {
+        elements_per_thread: 8,
+    };
+    if (reduction.geometry, reduction.finish) == (eight_a_thread, Finish::PartialPerBlock) {
+        T::check_again(&run, variant.block, values);
+    }
 }
 
-fn open(choice: DeviceChoice) -> (Device, Module) {
+fn open(choice: DeviceChoice) -> Machine {
     let device = Device::open(&choice).expect("the device was there a moment ago");
-    let ptx = PtxSet::embedded();
-    let text = ptx
-        .newest_for(&device)
-        .expect("there is PTX for the device");
-    let kernels = device.load(text).expect("the kernels load");
-    (device, kernels)
+    Machine::new(device, PtxSet::embedded())
 }
 
-fn awkward_lengths<T: Tested>(choice: DeviceChoice, lesson: &Lesson, block: u32) {
-    let (device, kernels) = open(choice);
-    let block_elements = block as usize;
-    for n in [
+/// Numbers of elements that end in the middle of something.
+fn lengths(block: u32) -> [usize; 14] {
+    let block = block as usize;
+    [
         0,
         1,
         2,
         31,
         32,
         33,
-        block_elements - 1,
-        block_elements,
-        block_elements + 1,
-        8 * block_elements - 1,
-        8 * block_elements,
-        8 * block_elements + 1,
+        block - 1,
+        block,
+        block + 1,
+        8 * block - 1,
+        8 * block,
+        8 * block + 1,
         12345,
         (1 << 17) + 13,
-    ] {
-        let values = T::random(n, u64::from(block)).expect("there is memory for the values");
-        check(&device, &kernels, lesson, block, &values);
+    ]
+}
+
+fn awkward_lengths<T: Tested>(
+    choice: DeviceChoice,
+    lesson: &Lesson,
+    reduction: &Reduction,
+    variant: Variant,
+) {
+    let machine = open(choice);
+    let most = reduction.most_elements(variant);
+    for n in lengths(variant.block) {
+        let values = T::random(n, u64::from(variant.block)).expect("there is memory for them");
+        if most.is_none_or(|most| n as u64 <= most) {
+            check(&machine, lesson, variant, &values);
+        } else {
+            let refusal = lesson::run(&machine, lesson, variant, &values, None).unwrap_err();
+            let of_one_block = matches!(refusal, LessonError::MoreThanOneBlock { .. });
+            assert!(of_one_block, "{}, n {n}: {refusal}", lesson.id);
+        }
+    }
+    if let Some(most) = most {
+        for n in [most as usize - 1, most as usize] {
+            let values = T::random(n, 3).expect("there is memory for them");
+            check(&machine, lesson, variant, &values);
+        }
     }
 }
 
 /// Any values, any length and any block size; a failure is reduced to its smallest form.
-fn any_input<T: Tested>(choice: DeviceChoice, lesson: &Lesson) -> Result<(), Failed> {
-    let (device, kernels) = open(choice);
-    let inputs = (
-        prop::sample::select(BLOCK_SIZES.as_slice()),
-        T::any_values(),
-    );
+fn any_input<T: Tested>(
+    choice: DeviceChoice,
+    lesson: &Lesson,
+    reduction: &Reduction,
+) -> Result<(), Failed> {
+    let machine = open(choice);
+    let variants: Vec<Variant> = lesson.variants().collect();
+    let inputs = (prop::sample::select(variants), T::any_values());
     // The file of past failures would lie beside this one; the seed in the report does the same.
     let config = Config {
         cases: 24,
@@ -240,8 +317,11 @@ fn any_input<T: Tested>(choice: DeviceChoice, lesson: &Lesson) -> Result<(), Fai
         ..Config::default()
     };
     TestRunner::new(config)
-        .run(&inputs, |(block, values)| {
-            check(&device, &kernels, lesson, block, &values);
+        .run(&inputs, |(variant, mut values)| {
+            if let Some(most) = reduction.most_elements(variant) {
+                values.truncate(most as usize);
+            }
+            check(&machine, lesson, variant, &values);
             Ok(())
         })
         .map_err(|error| error.to_string().into())
@@ -249,35 +329,39 @@ fn any_input<T: Tested>(choice: DeviceChoice, lesson: &Lesson) -> Result<(), Fai
 
 /// A special value in the first and the last place, in another lane, another warp and another tile than the first; then
 /// two of them, which may cancel; then nothing else.
-fn special_values<T: Tested>(choice: DeviceChoice, lesson: &Lesson) {
+fn special_values<T: Tested>(choice: DeviceChoice, lesson: &Lesson, reduction: &Reduction) {
     const BLOCK: u32 = 64;
+    let machine = open(choice);
+    let variant = lesson.usual(BLOCK);
     let n = 8 * BLOCK as usize + 100;
-    let (device, kernels) = open(choice);
+    let n = reduction
+        .most_elements(variant)
+        .map_or(n, |most| n.min(most as usize));
     let others = T::random(n, 1).expect("there is memory for the values");
     for special in T::special_values() {
         for place in [0, 1, 40, 64, 8 * 64, n - 1] {
             let mut values = others.clone();
-            values[place] = special;
-            check(&device, &kernels, lesson, BLOCK, &values);
+            values[place.min(n - 1)] = special;
+            check(&machine, lesson, variant, &values);
             for second in T::special_values() {
                 values[n / 2] = second;
-                check(&device, &kernels, lesson, BLOCK, &values);
+                check(&machine, lesson, variant, &values);
             }
         }
-        check(&device, &kernels, lesson, BLOCK, &vec![special; n]);
-        check(&device, &kernels, lesson, BLOCK, &[special]);
+        check(&machine, lesson, variant, &vec![special; n]);
+        check(&machine, lesson, variant, &[special]);
     }
 }
 
 /// The check itself must be able to fail: the eightfold grid of one kernel leaves half of the elements to no block of another.
 fn a_wrong_kernel_is_found_out() {
-    let (device, kernels) = open(DeviceChoice::Emulator);
+    let machine = open(DeviceChoice::Emulator);
     let unroll8 = find("unroll8").expect("unroll8 is a lesson");
     let wrong = Lesson {
         entries: Entries::AnyBlock("unroll4"),
         ..*unroll8
     };
-    let run = lesson::run(&device, &kernels, &wrong, 64, &[1; 4096], None).expect("it runs");
+    let run = lesson::run(&machine, &wrong, wrong.usual(64), &[1; 4096], None).expect("it runs");
     assert_eq!((run.result, run.oracle.exact), (2048, 4096));
     assert!(!run.is_right());
     // The same of floats: the sum of so many is not taken for rounding.
@@ -286,15 +370,16 @@ fn a_wrong_kernel_is_found_out() {
         entries: Entries::AnyBlock("shuffle_sum_f32_128"),
         ..*shuffle
     };
-    let run = lesson::run(&device, &kernels, &wrong, 64, &[1.0_f32; 400], None).expect("it runs");
+    let run =
+        lesson::run(&machine, &wrong, wrong.usual(64), &[1.0_f32; 400], None).expect("it runs");
     assert!(!run.is_right(), "{}", run.result);
 }
 
 /// A kernel would take the bits of any type for its own.
 fn a_lesson_takes_its_own_type_only() {
-    let (device, kernels) = open(DeviceChoice::Emulator);
+    let machine = open(DeviceChoice::Emulator);
     let lesson = find("shuffle").expect("shuffle is a lesson");
-    let error = lesson::run(&device, &kernels, lesson, 64, &[1.0_f32; 10], None).unwrap_err();
+    let error = lesson::run(&machine, lesson, lesson.usual(64), &[1.0_f32; 10], None).unwrap_err();
     assert!(matches!(error, LessonError::ElementType { .. }), "{error}");
     assert_eq!(
         error.to_string(),
@@ -304,14 +389,14 @@ fn a_lesson_takes_its_own_type_only() {
 
 /// Step 9 through the generic body does what step 9 does, instruction for instruction; so does the sum of floats.
 fn a_generic_body_costs_nothing() {
-    let (device, kernels) = open(DeviceChoice::Emulator);
+    let machine = open(DeviceChoice::Emulator);
     let n = 12_345;
     let integers = random::i32_values(n, 5).expect("there is memory for the values");
     let floats = random::f32_values(n, 5).expect("there is memory for the values");
     for block in BLOCK_SIZES {
-        let step_9 = counters(&device, &kernels, "shuffle", block, &integers);
-        let generic = counters(&device, &kernels, "shuffle_sum_i32", block, &integers);
-        let of_floats = counters(&device, &kernels, "shuffle_sum_f32", block, &floats);
+        let step_9 = counters(&machine, "shuffle", block, &integers);
+        let generic = counters(&machine, "shuffle_sum_i32", block, &integers);
+        let of_floats = counters(&machine, "shuffle_sum_f32", block, &floats);
         assert_eq!(step_9, generic, "block {block}");
         assert_eq!(step_9, of_floats, "block {block}");
     }
@@ -319,14 +404,14 @@ fn a_generic_body_costs_nothing() {
 
 /// What the emulator counts of a right run.
 fn counters<T: Tested>(
-    device: &Device,
-    kernels: &Module,
+    machine: &Machine,
     id: &str,
     block: u32,
     values: &[T],
 ) -> warpfold_emulator::Counters {
     let lesson = find(id).unwrap_or_else(|| panic!("{id} is a lesson"));
-    let run = lesson::run(device, kernels, lesson, block, values, None).expect("it runs");
+    let variant = lesson.usual(block);
+    let run = lesson::run(machine, lesson, variant, values, None).expect("it runs");
     assert!(run.is_right(), "{id}");
     match run.measured {
         Measured::Counters { counters, .. } => counters,

@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use warpfold_emulator::METRICS;
-use warpfold_kernels::catalogue::{LESSONS, Lesson, Part};
+use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 
 const BLOCK: u32 = 512;
 /// The elements that the GPU was given.
@@ -108,8 +108,14 @@ fn ladder() -> &'static [Step] {
 
 fn count_ladder() -> Vec<Step> {
     let gpu = gpu();
-    let lessons = LESSONS.iter().filter(|lesson| lesson.part == Part::Ladder);
-    let lessons: Vec<&Lesson> = lessons.collect();
+    // Those that there is a form of in CUDA C++.
+    let lessons: Vec<&Lesson> = lessons_of(Part::Ladder)
+        .iter()
+        .filter(|lesson| {
+            let entry = lesson.entry(lesson.usual(BLOCK));
+            entry.is_some_and(|entry| gpu.contains_key(entry))
+        })
+        .collect();
     let n = N.to_string();
     let mut arguments: Vec<&str> = lessons.iter().map(|lesson| lesson.id).collect();
     arguments.extend(["-n", &n]);
@@ -119,7 +125,9 @@ fn count_ladder() -> Vec<Step> {
         .zip(profiles)
         .map(|(lesson, profile)| {
             assert_eq!(profile["is_right"], true, "{}", lesson.id);
-            let entry = lesson.entry(BLOCK).expect("every lesson has blocks of 512");
+            let entry = lesson
+                .entry(lesson.usual(BLOCK))
+                .expect("every lesson has blocks of 512");
             Step {
                 lesson,
                 profile,

@@ -6,18 +6,18 @@ use predicates::str::contains;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use warpfold_kernels::catalogue::{LESSONS, Part};
+use warpfold_kernels::catalogue::{Part, lessons_of};
 
-fn committed(sm: u32) -> String {
+fn committed(module: &str, sm: u32) -> String {
     let file =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../kernels/ptx/kernels.sm_{sm}.ptx"));
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../kernels/ptx/{module}.sm_{sm}.ptx"));
     fs::read_to_string(file).expect("the PTX is committed")
 }
 
 /// The committed PTX as another compiler might have written it: without our header, with lines and comments of its own.
-fn rebuilt(sm: u32) -> String {
+fn rebuilt(module: &str, sm: u32) -> String {
     let is_ours = |line: &&str| !line.starts_with("//");
-    let text: Vec<String> = committed(sm)
+    let text: Vec<String> = committed(module, sm)
         .lines()
         .filter(is_ours)
         .map(|line| line.replace(".visible .entry ", ".visible\n.entry "))
@@ -74,13 +74,12 @@ fn refuses(folder: &str, culprits: &[&str]) {
 
 #[test]
 fn the_ladder_climbs_on_ptx_of_other_origin() {
-    let folder = Folder::with(&[("kernels.sm_80.ptx", &rebuilt(80))]);
+    let folder = Folder::with(&[("kernels.sm_80.ptx", &rebuilt("kernels", 80))]);
     let assert = warpfold(&LADDER, folder.path()).assert().success();
     let report: Value =
         serde_json::from_slice(&assert.get_output().stdout).expect("the output is JSON");
     let steps = report["steps"].as_array().expect("the ladder has steps");
-    let lessons = LESSONS.iter().filter(|lesson| lesson.part == Part::Ladder);
-    assert_eq!(steps.len(), lessons.count());
+    assert_eq!(steps.len(), lessons_of(Part::Ladder).len());
     assert!(
         steps.iter().all(|step| step["figures"]["is_right"] == true),
         "{report}"
@@ -90,7 +89,7 @@ fn the_ladder_climbs_on_ptx_of_other_origin() {
 #[test]
 fn it_is_the_ptx_of_the_folder_that_runs() {
     // A copy in which the first step adds nothing is told apart from the committed one by its sum.
-    let broken = rebuilt(80).replace("rem.u32", "sub.u32");
+    let broken = rebuilt("kernels", 80).replace("rem.u32", "sub.u32");
     let folder = Folder::with(&[("kernels.sm_80.ptx", &broken)]);
     warpfold(
         &["run", "neighbored", "-n", "10000", "--device", "emulator"],
@@ -106,9 +105,9 @@ fn the_newest_that_the_device_runs_is_taken() {
     let folder = Folder::with(&[
         (
             "kernels.sm_70.ptx",
-            &rebuilt(70).replace("rem.u32", "sub.u32"),
+            &rebuilt("kernels", 70).replace("rem.u32", "sub.u32"),
         ),
-        ("kernels.sm_90.ptx", &rebuilt(90)),
+        ("kernels.sm_90.ptx", &rebuilt("kernels", 90)),
         ("notes.txt", "not PTX"),
     ]);
     warpfold(
@@ -121,7 +120,10 @@ fn the_newest_that_the_device_runs_is_taken() {
 
 #[test]
 fn every_command_that_loads_the_kernels_takes_the_folder() {
-    let folder = Folder::with(&[("kernels.sm_80.ptx", &rebuilt(80))]);
+    let folder = Folder::with(&[
+        ("kernels.sm_80.ptx", &rebuilt("kernels", 80)),
+        ("operators.sm_80.ptx", &rebuilt("operators", 80)),
+    ]);
     let nile = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/nile.npy");
     let nile = nile.to_str().expect("the path is text");
     for arguments in [
@@ -142,7 +144,7 @@ fn every_command_that_loads_the_kernels_takes_the_folder() {
 
 #[test]
 fn ptx_prints_that_of_the_folder() {
-    let marked = rebuilt(80).replace("bar.sync", "barrier.sync");
+    let marked = rebuilt("kernels", 80).replace("bar.sync", "barrier.sync");
     let folder = Folder::with(&[("kernels.sm_80.ptx", &marked)]);
     warpfold(&["ptx", "neighbored"], folder.path())
         .assert()
@@ -158,12 +160,12 @@ fn ptx_prints_that_of_the_folder() {
 
 #[test]
 fn missing_entries_are_named() {
-    let without = rebuilt(80)
+    let without = rebuilt("kernels", 80)
         .replace(".entry unroll4(", ".entry unrolled4(")
         .replace(".entry shuffle_512(", "//.entry shuffle_512(");
     let folder = Folder::with(&[
         ("kernels.sm_80.ptx", &without),
-        ("kernels.sm_90.ptx", &rebuilt(90)),
+        ("kernels.sm_90.ptx", &rebuilt("kernels", 90)),
     ]);
     refuses(
         folder.path(),
@@ -177,7 +179,7 @@ fn missing_entries_are_named() {
 
 #[test]
 fn a_folder_without_ptx_is_refused() {
-    let empty = Folder::with(&[("kernels.ptx", &rebuilt(80))]);
+    let empty = Folder::with(&[("kernels.ptx", &rebuilt("kernels", 80))]);
     refuses(
         empty.path(),
         &[
@@ -203,7 +205,11 @@ fn an_unreadable_file_is_named() {
 
 #[test]
 fn old_ptx_is_announced() {
-    let old = committed(80).replacen("SHA-256 of the sources: ", "SHA-256 of the sources: 0", 1);
+    let old = committed("kernels", 80).replacen(
+        "SHA-256 of the sources: ",
+        "SHA-256 of the sources: 0",
+        1,
+    );
     let folder = Folder::with(&[("kernels.sm_80.ptx", &old)]);
     warpfold(&["ptx", "shuffle"], folder.path())
         .assert()

@@ -105,6 +105,24 @@ forward! {
         parameters: *mut *mut c_void,
         extra: *mut *mut c_void,
     );
+    fn cuLaunchCooperativeKernel(
+        function: CUfunction,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared_bytes: c_uint,
+        stream: CUstream,
+        parameters: *mut *mut c_void,
+    );
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: *mut c_int,
+        function: CUfunction,
+        block_threads: c_int,
+        dynamic_shared_bytes: usize,
+    );
 }
 
 // Streams and events.

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use crate::device::DeviceProperties;
 use crate::error::LaunchError;
 use crate::loaded::Kernel;
 use crate::memory::{Memory, Region};
@@ -14,8 +15,6 @@ const MAX_BLOCK_THREADS: u64 = 1024;
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 /// The most threads of a block along each axis.
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
-/// The most shared memory of a block: that of sm_90.
-const MAX_SHARED_BYTES: u64 = 227 * 1024;
 
 /// The shape of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +29,9 @@ pub struct Launch {
     pub threads: usize,
     /// The launch traps after so many warp instructions; 0 sets no limit.
     pub max_steps: u64,
+    /// Whether blocks may wait for each other: all of them are then resident together, and advance in turn. The launch is refused
+    /// when the device has no room for so many ([`DeviceProperties`]).
+    pub cooperative: bool,
 }
 
 /// One block of one thread, on all cores, without a limit.
@@ -41,6 +43,7 @@ impl Default for Launch {
             dynamic_shared_bytes: 0,
             threads: 0,
             max_steps: 0,
+            cooperative: false,
         }
     }
 }
@@ -91,6 +94,14 @@ fn start<O: Observer>(
         grid: launch.grid,
         block: launch.block,
         dynamic_shared_bytes: launch.dynamic_shared_bytes,
+        cooperative: launch.cooperative,
+        workspace: match kernel.workspace {
+            Some(address) if launch.cooperative => {
+                clear_workspace(memory, address);
+                address
+            }
+            _ => 0,
+        },
         started: Instant::now(),
     };
     let threads = match launch.threads {
@@ -157,14 +168,37 @@ fn check_shape(kernel: &Kernel, launch: &Launch) -> Result<(), LaunchError> {
             launch.block
         ));
     }
-    let shared =
-        u64::from(kernel.program.dynamic_shared_offset) + u64::from(launch.dynamic_shared_bytes);
-    if shared > MAX_SHARED_BYTES {
+    let device = DeviceProperties::EMULATED;
+    let shared = kernel.program.shared_bytes(launch.dynamic_shared_bytes);
+    if shared > u64::from(device.shared_bytes_per_block) {
         return invalid(format!(
-            "kernel `{name}`: {shared} bytes of shared memory, where at most {MAX_SHARED_BYTES} are allowed"
+            "kernel `{name}`: {shared} bytes of shared memory, where at most {} are allowed",
+            device.shared_bytes_per_block
         ));
     }
+    if launch.cooperative {
+        let blocks: u64 = launch
+            .grid
+            .iter()
+            .map(|&extent| u64::from(extent))
+            .product();
+        let each = device.resident_blocks(kernel, launch.block, launch.dynamic_shared_bytes);
+        let resident = u64::from(device.multiprocessors) * u64::from(each);
+        if blocks > resident {
+            return invalid(format!(
+                "kernel `{name}`: a cooperative launch of {blocks} blocks of {threads} threads, where the emulated device holds {resident} such blocks at a time ({each} on each of {} multiprocessors): launch fewer, and let each do more",
+                device.multiprocessors
+            ));
+        }
+    }
     Ok(())
+}
+
+/// The barrier of the grid begins each launch as the driver leaves it: with nobody there.
+fn clear_workspace(memory: &Memory, address: u64) {
+    if let Some(region) = memory.region(address) {
+        region.store(address - region.base, 0_u64);
+    }
 }
 
 /// The parameter memory of the launch: every argument at its parameter's offset.

@@ -29,7 +29,7 @@
 //! let data = memory.allocate(64 * 4)?;
 //! memory.write(data + 4, &21u32.to_le_bytes())?;
 //! let program = Program::load(module, &mut memory)?;
-//! let shape = Launch { grid: [1; 3], block: [64, 1, 1], dynamic_shared_bytes: 0, threads: 0, max_steps: 0 };
+//! let shape = Launch { grid: [1; 3], block: [64, 1, 1], ..Launch::default() };
 //! let mut counters = Counters::default();
 //! launch(&*program.kernel("double")?, &memory, &shape, &[data.to_le_bytes().to_vec()], &mut counters)?;
 //! let mut answer = [0; 4];
@@ -42,6 +42,7 @@
 mod alu;
 mod cfg;
 mod check;
+mod device;
 mod error;
 mod finding;
 mod launch;
@@ -60,6 +61,7 @@ mod syntax;
 mod types;
 
 pub use check::{Order, check, compare_orders};
+pub use device::DeviceProperties;
 pub use error::{Absence, Fault, LaunchError, MemoryError, PtxError, Trap};
 pub use finding::{Bytes, Finding, Place, Tool};
 pub use launch::{Launch, launch, launch_scheduled};
@@ -68,7 +70,8 @@ pub use memory::Memory;
 pub use module::{Module, Parameter};
 pub use observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent, CollectiveEvent,
-    ExchangeEvent, InstructionEvent, Nothing, Observer, PrintEvent, ReleaseEvent, ValuesEvent,
+    CopyEvent, ExchangeEvent, InstructionEvent, Nothing, Observer, PrintEvent, ReleaseEvent,
+    ValuesEvent,
 };
 pub use observers::{
     AtomicTargets, BarrierWait, BarrierWaits, BlockTrace, ByLine, Counters, GlobalTraffic,

@@ -16,8 +16,13 @@ use crate::types::Space;
 pub struct Program {
     module: Module,
     addresses: HashMap<String, u64>,
+    /// Address of the memory that a cooperative launch hands its blocks for the barrier of the grid, where the module asks for one.
+    workspace: Option<u64>,
     kernels: Mutex<HashMap<String, Arc<Kernel>>>,
 }
+
+/// Length of that memory: its own length, and the barrier (`grid_workspace` in CUDA's `cooperative_groups/details/driver_abi.h`).
+const WORKSPACE_BYTES: usize = 8;
 
 impl Program {
     /// Gives the module's variables their place and first values in `memory`.
@@ -49,9 +54,18 @@ impl Program {
                 memory.write(base + initial.offset, &bits.to_le_bytes()[..initial.bytes])?;
             }
         }
+        // Where its address is: `cooperative_groups/details/driver_abi.h`.
+        let workspace = if module.source.contains("%envreg") {
+            let address = memory.allocate(WORKSPACE_BYTES)?;
+            memory.mark_written(address, WORKSPACE_BYTES);
+            Some(address)
+        } else {
+            None
+        };
         Ok(Self {
             module,
             addresses,
+            workspace,
             kernels: Mutex::new(HashMap::new()),
         })
     }
@@ -127,6 +141,7 @@ impl Program {
             parameters: parameters(function),
             required_block: function.required_block,
             max_threads: function.max_threads,
+            workspace: self.workspace,
             program,
             texts,
         });
@@ -170,6 +185,8 @@ pub struct Kernel {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) required_block: Option<[u32; 3]>,
     pub(crate) max_threads: Option<u64>,
+    /// Address of a cooperative launch's workspace, where the module asks for it.
+    pub(crate) workspace: Option<u64>,
     pub(crate) program: program::Program,
     texts: HashMap<u32, String>,
     sources: HashMap<u32, SourcePlace>,

@@ -100,12 +100,37 @@ pub struct AccessEvent<'a> {
     pub order: AccessOrder,
     /// Where the addresses point: global, shared, local, const or param, never generic.
     pub space: Space,
-    /// Bytes that each lane accesses.
+    /// Bytes that each lane accesses: 1 to 32; an asynchronous copy any number, and a bulk copy any multiple of 16.
     pub bytes: u32,
     /// The lanes that take part.
     pub lanes: u32,
     /// The address of each lane in `space`; those of other lanes mean nothing.
     pub addresses: &'a [u64; 32],
+}
+
+/// Lanes of a warp copy memory asynchronously. The copies are issued ([`Observer::copy`]), and complete at any later time
+/// ([`Observer::copied`], for all of them or some at a time); what they read and wrote is told behind that as accesses: a load and a
+/// store for all lanes with as many bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyEvent<'a> {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line of the copy, counted from 1.
+    pub line: u32,
+    /// The lanes whose copies these are.
+    pub lanes: u32,
+    /// Where they read.
+    pub from_space: Space,
+    /// The first address that each lane's copy reads.
+    pub from: &'a [u64; 32],
+    /// How many bytes it reads.
+    pub from_bytes: &'a [u32; 32],
+    /// Where they write.
+    pub to_space: Space,
+    /// The first address that each lane's copy writes.
+    pub to: &'a [u64; 32],
+    /// How many bytes it writes: zeros behind those that it has read.
+    pub to_bytes: &'a [u32; 32],
 }
 
 /// Lanes of a warp arrive at a block-wide barrier.
@@ -219,6 +244,12 @@ pub trait Observer: Send {
     /// What the access moved that was told of last.
     #[inline(always)]
     fn values(&mut self, _event: ValuesEvent<'_>) {}
+    /// Lanes of a warp issue asynchronous copies.
+    #[inline(always)]
+    fn copy(&mut self, _event: CopyEvent<'_>) {}
+    /// Copies that were issued are complete.
+    #[inline(always)]
+    fn copied(&mut self, _event: CopyEvent<'_>) {}
     /// Lanes of a warp get values from each other's registers.
     #[inline(always)]
     fn exchange(&mut self, _event: ExchangeEvent<'_>) {}
@@ -283,6 +314,12 @@ impl<O: Observer> Observer for Option<O> {
     fn values(&mut self, event: ValuesEvent<'_>) {
         self.iter_mut().for_each(|observer| observer.values(event));
     }
+    fn copy(&mut self, event: CopyEvent<'_>) {
+        self.iter_mut().for_each(|observer| observer.copy(event));
+    }
+    fn copied(&mut self, event: CopyEvent<'_>) {
+        self.iter_mut().for_each(|observer| observer.copied(event));
+    }
     fn exchange(&mut self, event: ExchangeEvent<'_>) {
         self.iter_mut()
             .for_each(|observer| observer.exchange(event));
@@ -344,6 +381,14 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn values(&mut self, event: ValuesEvent<'_>) {
         self.0.values(event);
         self.1.values(event);
+    }
+    fn copy(&mut self, event: CopyEvent<'_>) {
+        self.0.copy(event);
+        self.1.copy(event);
+    }
+    fn copied(&mut self, event: CopyEvent<'_>) {
+        self.0.copied(event);
+        self.1.copied(event);
     }
     #[inline(always)]
     fn exchange(&mut self, event: ExchangeEvent<'_>) {

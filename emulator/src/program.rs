@@ -25,6 +25,16 @@ pub(crate) struct Program {
     pub dynamic_shared_offset: u32,
 }
 
+impl Program {
+    /// Shared memory of a block that gets so many bytes of it with the launch.
+    pub fn shared_bytes(&self, dynamic: u32) -> u64 {
+        match dynamic {
+            0 => u64::from(self.static_shared_bytes),
+            _ => u64::from(self.dynamic_shared_offset) + u64::from(dynamic),
+        }
+    }
+}
+
 /// One function.
 #[derive(Debug)]
 pub(crate) struct Code {
@@ -86,6 +96,12 @@ pub(crate) enum Special {
     /// Where the shared memory begins that the system's own code uses.
     ReservedShared,
     ReservedSharedEnd,
+    /// The multiprocessor that a block is on, as if blocks were dealt out in turn.
+    Multiprocessor,
+    /// Address of a cooperative launch's workspace, low half; 0 for other launches.
+    WorkspaceLow,
+    /// The same, high half.
+    WorkspaceHigh,
 }
 
 /// Registers that must be read anew each time.
@@ -159,6 +175,15 @@ pub(crate) enum Op {
         a: u32,
     },
     AsyncCopy(Box<AsyncCopy>),
+    /// `cp.async.commit_group`, `cp.async.bulk.commit_group`
+    CommitCopies {
+        bulk: bool,
+    },
+    /// `cp.async.wait_group` and its like: all groups but so many of the last, or all copies.
+    WaitForCopies {
+        bulk: bool,
+        but: Option<u32>,
+    },
     /// `isspacep`
     IsSpace {
         d: u32,
@@ -276,6 +301,18 @@ pub(crate) struct Mbarrier {
     pub state: Option<u32>,
     /// Receives the answer of a test.
     pub predicate: Option<u32>,
+    /// Whether the thread's asynchronous copies have to be complete first.
+    pub after_copies: bool,
+}
+
+impl Mbarrier {
+    /// Whether it looks if a phase is over.
+    pub fn tests(&self) -> bool {
+        matches!(
+            self.kind,
+            MbarrierKind::TestState | MbarrierKind::TestParity
+        )
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -71,7 +71,7 @@ impl Scalar {
 }
 
 /// Where a variable or an address lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Space {
     /// Any address; windows of it map shared, local and parameter memory.
     Generic,

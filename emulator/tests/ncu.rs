@@ -108,6 +108,7 @@ fn profile(ptx: &str, kernel: &str, grid: u32, block: u32, arguments: &[Argument
         dynamic_shared_bytes: 0,
         threads: 1,
         max_steps: 0,
+        cooperative: false,
     };
     let kernel = program.kernel(kernel).unwrap();
     let mut profile = Profile::default();

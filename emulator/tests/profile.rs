@@ -30,6 +30,7 @@ fn profile(blocks: u32, declarations: &str, body: &str) -> Measurements {
         dynamic_shared_bytes: 0,
         threads: 0,
         max_steps: 0,
+        cooperative: false,
     };
     let mut profile = Profile::default();
     let arguments = [data.to_le_bytes().to_vec()];

@@ -58,6 +58,7 @@ fn shape(grid: u32, block: u32) -> Launch {
         dynamic_shared_bytes: 0,
         threads: 0,
         max_steps: 100_000,
+        cooperative: false,
     }
 }
 

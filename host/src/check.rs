@@ -1,13 +1,12 @@
 //! What `warpfold check` looks at: a launch on the emulator, to be run under its sanitizers and in many orders.
 
-use crate::lesson::LessonError;
-use crate::reducible::Reducible;
+use crate::case::Case;
+use crate::device::Argument;
 use std::sync::Arc;
 use warpfold_emulator::{
     Finding, Kernel, Launch, LaunchError, Memory, Module, Order, Program, Space, Tool, check,
     compare_orders,
 };
-use warpfold_kernels::catalogue::Lesson;
 
 /// A launch with everything it needs. Checks leave it as it was, so that they may be repeated.
 #[derive(Debug)]
@@ -16,21 +15,6 @@ pub struct Subject {
     memory: Memory,
     launch: Launch,
     arguments: Vec<Vec<u8>>,
-}
-
-/// Why a lesson has no launch to check.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SubjectError {
-    /// The lesson cannot be launched so.
-    #[error(transparent)]
-    Lesson(#[from] LessonError),
-    /// The PTX, the memory or the launch is refused.
-    #[error(transparent)]
-    Launch(#[from] LaunchError),
-    /// There is nothing to launch.
-    #[error("no elements take no launch, so that there is nothing to check; use -n 1 or more")]
-    NothingToLaunch,
 }
 
 impl Subject {
@@ -49,39 +33,36 @@ impl Subject {
         }
     }
 
-    /// The launch by which a lesson reduces `values`. Its partials are uninitialised, as those of a careful host may be.
+    /// The launch of a case, by the kernel in this PTX. What the kernel is to write is uninitialised, as it may be with a
+    /// careful host.
     ///
     /// # Errors
-    /// A type, a block size or a number of elements that the lesson does not take; PTX that lacks it.
-    pub fn of_lesson<T: Reducible>(
-        ptx: &str,
-        lesson: &Lesson,
-        block: u32,
-        values: &[T],
-    ) -> Result<Self, SubjectError> {
-        let shape = crate::lesson::shape::<T>(lesson, block, values.len())?;
-        if shape.blocks == 0 {
-            return Err(SubjectError::NothingToLaunch);
-        }
+    /// PTX that is refused or lacks the kernel.
+    pub fn of_case(ptx: &str, case: &Case<'_>) -> Result<Self, LaunchError> {
         let mut memory = Memory::new();
-        let module = Module::parse(ptx).map_err(LaunchError::from)?;
-        let kernel = Program::load(module, &mut memory)?.kernel(shape.entry)?;
-        let mut allocate = |bytes| memory.allocate(bytes).map_err(LaunchError::from);
-        let input = allocate(size_of_val(values))?;
-        let partials = allocate(shape.blocks as usize * size_of::<T>())?;
-        memory
-            .write(input, bytemuck::cast_slice(values))
-            .map_err(LaunchError::from)?;
+        let kernel = Program::load(Module::parse(ptx)?, &mut memory)?.kernel(case.entry)?;
+        let mut arguments = Vec::new();
+        for argument in &case.arguments {
+            arguments.push(match (argument.buffer(), argument.number()) {
+                (Some((bytes, contents)), _) => {
+                    let address = memory.allocate(bytes)?;
+                    if let Some(contents) = contents {
+                        memory.write(address, contents)?;
+                    }
+                    address.to_le_bytes().to_vec()
+                }
+                (None, number) => number.map(Argument::to_bytes).unwrap_or_default(),
+            });
+        }
         let launch = Launch {
-            grid: [shape.blocks, 1, 1],
-            block: [block, 1, 1],
-            dynamic_shared_bytes: 0,
+            grid: case.shape.grid,
+            block: case.shape.block,
+            dynamic_shared_bytes: case.shape.dynamic_shared_bytes,
             threads: 0,
             max_steps: 0,
+            cooperative: case.shape.cooperative,
         };
-        let arguments = [input, partials, values.len() as u64];
-        let arguments = arguments.map(|argument| argument.to_le_bytes().to_vec());
-        Ok(Self::new(kernel, memory, launch, arguments.to_vec()))
+        Ok(Self::new(kernel, memory, launch, arguments))
     }
 
     /// The kernel.

@@ -1,20 +1,24 @@
-//! Running one lesson on a device: launch, put the partials together, compare with the CPU.
+//! Running one lesson on a machine: launch, put the results together, compare with the CPU.
 
-use crate::device::{Device, DeviceError, Module, Observer, Shape, Timing};
+use crate::case::{Case, CaseArgument, LoadedCase, Measured, Outputs};
+use crate::device::{DeviceError, Observer, Shape, Timing};
 use crate::element::ElementType;
+use crate::machine::{Machine, MachineError};
 use crate::number::Number;
 use crate::oracle::Oracle;
-use crate::partials::{Measured, PartialsLaunch};
 use crate::reducible::Reducible;
-use warpfold_kernels::catalogue::{BLOCK_SIZES, Finish, Geometry, Lesson};
+use std::collections::TryReserveError;
+use warpfold_kernels::catalogue::{BLOCK_SIZES, Finish, Lesson, Parameter, Reduction, Variant};
 
-/// What came of one lesson on one input.
+/// What came of one reduction of one input.
 #[derive(Clone, Debug)]
 pub struct LessonRun<T: Reducible> {
     /// Number of blocks launched; 0 where there was nothing to reduce and nothing was launched.
     pub blocks: u32,
     /// What the kernel and the host's last steps give.
     pub result: T,
+    /// What the kernel left in its counter of blocks, if it has one; the next launch needs 0.
+    pub counter: Option<u32>,
     /// What the CPU makes of the same values.
     pub oracle: T::Oracle,
     /// The most roundings that one value goes through, if its type rounds at all.
@@ -34,9 +38,9 @@ impl<T: Reducible> LessonRun<T> {
         self.oracle.tolerance(self.roundings)
     }
 
-    /// Whether the lesson gives the result of the CPU, but for the rounding it may have.
+    /// Whether the lesson gives the result of the CPU, but for the rounding it may have, and is ready for the next launch.
     pub fn is_right(&self) -> bool {
-        self.oracle.accepts(self.result, self.roundings)
+        self.oracle.accepts(self.result, self.roundings) && self.counter.unwrap_or(0) == 0
     }
 }
 
@@ -52,6 +56,18 @@ pub enum LessonError {
         /// The block size asked for.
         block: u32,
     },
+    /// The lesson's parameter has no such value.
+    #[error("`{lesson}` has no {name} of {value}; use one of {}", list(.values))]
+    Parameter {
+        /// The lesson's id.
+        lesson: &'static str,
+        /// The parameter's name.
+        name: &'static str,
+        /// The value asked for.
+        value: u32,
+        /// Those that there are.
+        values: &'static [u32],
+    },
     /// The lesson is not built for elements of this type.
     #[error("`{lesson}` is built for {built_for} elements, not for {element_type}")]
     ElementType {
@@ -61,6 +77,24 @@ pub enum LessonError {
         built_for: ElementType,
         /// The type of the elements given.
         element_type: ElementType,
+    },
+    /// The lesson is no reduction.
+    #[error("`{lesson}` reduces nothing; `warpfold run {lesson}` shows what it does")]
+    NoReduction {
+        /// The lesson's id.
+        lesson: &'static str,
+    },
+    /// The device is too old for the lesson.
+    #[error(
+        "`{lesson}` needs a GPU of sm_{least_sm} or later, and this one is sm_{sm}; use --device emulator"
+    )]
+    TooOld {
+        /// The lesson's id.
+        lesson: &'static str,
+        /// The least compute capability it needs.
+        least_sm: u32,
+        /// That of the device.
+        sm: u32,
     },
     /// More elements than a grid has blocks for.
     #[error(
@@ -74,9 +108,53 @@ pub enum LessonError {
         /// The number of elements.
         n: usize,
     },
+    /// More elements than the lesson's one block takes.
+    #[error(
+        "{n} elements are too many for `{lesson}`, whose one block of {block} threads takes {most} at most; use -n {most} or fewer"
+    )]
+    MoreThanOneBlock {
+        /// The lesson's id.
+        lesson: &'static str,
+        /// The block size asked for.
+        block: u32,
+        /// The number of elements.
+        n: usize,
+        /// The most that it takes.
+        most: u64,
+    },
+    /// There is no room for the input on the host.
+    #[error("there is not enough memory for {n} elements; ask for fewer with -n")]
+    HostMemory {
+        /// The number of elements.
+        n: usize,
+    },
+    /// There is no PTX for the device.
+    #[error(transparent)]
+    Ptx(#[from] crate::ptx::PtxError),
     /// The device has not the memory, refuses the launch, or the kernel faults.
     #[error(transparent)]
     Device(#[from] DeviceError),
+}
+
+impl LessonError {
+    /// For want of memory for `n` elements.
+    pub(crate) fn host_memory(n: usize) -> impl FnOnce(TryReserveError) -> Self {
+        move |_| Self::HostMemory { n }
+    }
+}
+
+impl From<MachineError> for LessonError {
+    fn from(error: MachineError) -> Self {
+        match error {
+            MachineError::Ptx(error) => Self::Ptx(error),
+            MachineError::Device(error) => Self::Device(error),
+        }
+    }
+}
+
+fn list(values: &[u32]) -> String {
+    let values: Vec<String> = values.iter().map(u32::to_string).collect();
+    values.join(", ")
 }
 
 /// Reduces `values` by a lesson and verifies the result.
@@ -85,26 +163,25 @@ pub enum LessonError {
 /// and counted. The sum of nothing is 0, for which nothing is launched.
 ///
 /// # Errors
-/// A block size, a type or a number of elements that the lesson does not take; a device without the memory; a kernel that
+/// A variant, a type or a number of elements that the lesson does not take; a device without the memory; a kernel that
 /// faults. A wrong result is no error: it is in the run.
 pub fn run<T: Reducible>(
-    device: &Device,
-    module: &Module,
+    machine: &Machine,
     lesson: &Lesson,
-    block: u32,
+    variant: Variant,
     values: &[T],
     timing: Option<Timing>,
 ) -> Result<LessonRun<T>, LessonError> {
-    let (mut run, launch) = prepare(device, module, lesson, block, values)?;
+    let (mut run, launch) = prepare(machine, lesson, variant, values)?;
     let Some(mut launch) = launch else {
         return Ok(run);
     };
     run.measured = launch.first()?;
-    run.result = finish(lesson, &launch.partials()?);
-    if let (Some(timing), true) = (timing, device.is_gpu() && run.is_right()) {
+    run.take(lesson, &launch.outputs())?;
+    if let (Some(timing), true) = (timing, machine.device().is_gpu() && run.is_right()) {
         run.measured = Measured::Times(launch.time(&timing)?);
         // The last of the timed launches must be right as well.
-        run.result = finish(lesson, &launch.partials()?);
+        run.take(lesson, &launch.outputs())?;
     }
     Ok(run)
 }
@@ -115,103 +192,223 @@ pub fn run<T: Reducible>(
 /// # Errors
 /// As [`run`], and a device that is a GPU.
 pub fn observe<T: Reducible>(
-    device: &Device,
-    module: &Module,
+    machine: &Machine,
     lesson: &Lesson,
-    block: u32,
+    variant: Variant,
     values: &[T],
     observer: &mut impl Observer,
 ) -> Result<LessonRun<T>, LessonError> {
-    let (mut run, launch) = prepare(device, module, lesson, block, values)?;
+    let (mut run, launch) = prepare(machine, lesson, variant, values)?;
     if let Some(launch) = launch {
         launch.observe(observer)?;
-        run.result = finish(lesson, &launch.partials()?);
+        run.take(lesson, &launch.outputs())?;
     }
     Ok(run)
 }
 
-/// How a lesson is launched.
-pub(crate) struct LaunchShape {
-    /// The kernel's entry.
-    pub(crate) entry: &'static str,
-    /// The number of blocks.
-    pub(crate) blocks: u32,
+/// The launch by which a lesson reduces `values` on a device of so many multiprocessors; `None` for no values.
+///
+/// # Errors
+/// A variant, a type or a number of elements that the lesson does not take.
+pub fn case<'a, T: Reducible>(
+    lesson: &Lesson,
+    variant: Variant,
+    values: &'a [T],
+    multiprocessors: u32,
+) -> Result<Option<Case<'a>>, LessonError> {
+    let entry = entry(lesson, variant)?;
+    case_of_entry(lesson, entry, variant, values, multiprocessors)
 }
 
-/// How a lesson is launched over `n` elements of the type.
-pub(crate) fn shape<T: Reducible>(
+/// As [`case`], for an entry of the lesson that takes the variant, whether or not the catalogue offers it.
+pub(crate) fn case_of_entry<'a, T: Reducible>(
     lesson: &Lesson,
-    block: u32,
-    n: usize,
-) -> Result<LaunchShape, LessonError> {
-    if lesson.element_type != T::ELEMENT_TYPE {
+    entry: &'static str,
+    variant: Variant,
+    values: &'a [T],
+    multiprocessors: u32,
+) -> Result<Option<Case<'a>>, LessonError> {
+    let reduction = reduction_of::<T>(lesson)?;
+    let n = values.len();
+    let blocks = blocks(lesson, reduction, variant, n, multiprocessors)?;
+    if blocks == 0 {
+        return Ok(None);
+    }
+    let shape = Shape::linear(blocks, variant.block)
+        .with_dynamic_shared_bytes(reduction.dynamic_shared_bytes(variant))
+        .with_cooperative(lesson.cooperative);
+    let input = if reduction.in_place {
+        CaseArgument::rewritten(values)
+    } else {
+        CaseArgument::input(values)
+    };
+    let partials = || CaseArgument::output(blocks as usize, T::NO_PARTIAL);
+    let arguments = match reduction.finish {
+        Finish::PartialPerBlock => vec![input, partials(), CaseArgument::scalar(n)],
+        Finish::Total => {
+            let identity = T::finish(reduction.operator, &[]);
+            let total = CaseArgument::rewritten(vec![identity]);
+            vec![input, total, CaseArgument::scalar(n)]
+        }
+        Finish::OneLaunch => {
+            let total = CaseArgument::output(1, T::NO_PARTIAL);
+            let counter = CaseArgument::rewritten(vec![0_u32]);
+            vec![input, partials(), CaseArgument::scalar(n), total, counter]
+        }
+    };
+    Ok(Some(Case {
+        entry,
+        shape,
+        arguments,
+    }))
+}
+
+/// The entry of a lesson for a variant.
+///
+/// # Errors
+/// The lesson has no such variant.
+pub fn entry(lesson: &Lesson, variant: Variant) -> Result<&'static str, LessonError> {
+    lesson.entry(variant).ok_or_else(|| match lesson.parameter {
+        Some(Parameter { name, values, .. })
+            if !variant
+                .parameter
+                .is_some_and(|value| values.contains(&value)) =>
+        {
+            LessonError::Parameter {
+                lesson: lesson.id,
+                name,
+                value: variant.parameter.unwrap_or_default(),
+                values,
+            }
+        }
+        _ => LessonError::BlockSize {
+            lesson: lesson.id,
+            block: variant.block,
+        },
+    })
+}
+
+/// Whether the device is new enough for the lesson.
+pub(crate) fn check_device(lesson: &Lesson, sm: u32) -> Result<(), LessonError> {
+    if sm < lesson.least_sm {
+        return Err(LessonError::TooOld {
+            lesson: lesson.id,
+            least_sm: lesson.least_sm,
+            sm,
+        });
+    }
+    Ok(())
+}
+
+fn reduction_of<T: Reducible>(lesson: &Lesson) -> Result<&Reduction, LessonError> {
+    let reduction = lesson
+        .reduction()
+        .ok_or(LessonError::NoReduction { lesson: lesson.id })?;
+    if reduction.element_type != T::ELEMENT_TYPE {
         return Err(LessonError::ElementType {
             lesson: lesson.id,
-            built_for: lesson.element_type.into(),
+            built_for: reduction.element_type.into(),
             element_type: T::ELEMENT_TYPE.into(),
         });
     }
-    let entry = lesson.entry(block).ok_or(LessonError::BlockSize {
-        lesson: lesson.id,
-        block,
-    })?;
-    let blocks =
-        u32::try_from(lesson.grid(n as u64, block)).map_err(|_| LessonError::TooManyElements {
+    Ok(reduction)
+}
+
+fn blocks(
+    lesson: &Lesson,
+    reduction: &Reduction,
+    variant: Variant,
+    n: usize,
+    multiprocessors: u32,
+) -> Result<u32, LessonError> {
+    if let Some(most) = reduction.most_elements(variant)
+        && n as u64 > most
+    {
+        return Err(LessonError::MoreThanOneBlock {
             lesson: lesson.id,
-            block,
+            block: variant.block,
             n,
-        })?;
-    Ok(LaunchShape { entry, blocks })
+            most,
+        });
+    }
+    let blocks = reduction.blocks(n as u64, variant, multiprocessors);
+    u32::try_from(blocks)
+        .ok()
+        // A grid's first extent is a signed number.
+        .filter(|&blocks| i32::try_from(blocks).is_ok())
+        .ok_or(LessonError::TooManyElements {
+            lesson: lesson.id,
+            block: variant.block,
+            n,
+        })
 }
 
 /// A run before its launch, and the launch, unless there is nothing to launch.
 fn prepare<T: Reducible>(
-    device: &Device,
-    module: &Module,
+    machine: &Machine,
     lesson: &Lesson,
-    block: u32,
+    variant: Variant,
     values: &[T],
-) -> Result<(LessonRun<T>, Option<PartialsLaunch<T>>), LessonError> {
-    let n = values.len();
-    let LaunchShape { entry, blocks } = shape::<T>(lesson, block, n)?;
+) -> Result<(LessonRun<T>, Option<LoadedCase>), LessonError> {
+    let device = machine.device();
+    let reduction = reduction_of::<T>(lesson)?;
+    check_device(lesson, device.sm())?;
+    let case = case(lesson, variant, values, device.multiprocessors())?;
+    let blocks = case.as_ref().map_or(0, |case| case.shape.grid[0]);
     let run = LessonRun {
         blocks,
-        result: finish(lesson, &[]),
-        oracle: T::Oracle::new(lesson.operator, values),
-        roundings: roundings(lesson, block),
+        result: T::finish(reduction.operator, &[]),
+        counter: None,
+        oracle: T::Oracle::new(reduction.operator, values),
+        roundings: roundings(reduction, variant, values.len(), blocks),
         measured: Measured::Nothing,
     };
-    if blocks == 0 {
+    let Some(case) = case else {
         return Ok((run, None));
-    }
-    let kernel = module.kernel(entry)?;
-    let shape = Shape::linear(blocks, block);
-    // SAFETY: every lesson of the catalogue takes (input, partials, n) over its element type, which is `T`, and, launched
-    // with the catalogue's geometry, keeps to n elements and one partial per block; the tests hold each to it on the emulator.
-    let launch = unsafe {
-        PartialsLaunch::new(
-            device,
-            kernel,
-            shape,
-            values,
-            lesson.in_place,
-            T::NO_PARTIAL,
-        )?
     };
+    let kernel = machine.kernel(lesson.part.module(), case.entry)?;
+    // SAFETY: every reduction of the catalogue takes the arguments that `case` makes for its finish, over its element type,
+    // which is `T`, and, launched with the catalogue's geometry, keeps to them; the tests hold each to it on the emulator.
+    let launch = unsafe { case.load(device, kernel)? };
     Ok((run, Some(launch)))
 }
 
-fn finish<T: Reducible>(lesson: &Lesson, partials: &[T]) -> T {
-    match lesson.finish {
-        Finish::PartialPerBlock => T::finish(lesson.operator, partials),
+impl<T: Reducible> LessonRun<T> {
+    /// Takes over what a launch has left.
+    fn take(&mut self, lesson: &Lesson, outputs: &Outputs<'_>) -> Result<(), LessonError> {
+        let reduction = reduction_of::<T>(lesson)?;
+        (self.result, self.counter) = result(reduction, outputs)?;
+        Ok(())
     }
 }
 
-/// The most roundings that one value goes through: those of its thread, those of the tree, and the last one of the host,
-/// which puts the partials of floats together without rounding them.
-fn roundings(lesson: &Lesson, block: u32) -> u32 {
-    let Geometry::Tiles {
-        elements_per_thread,
-    } = lesson.geometry;
-    elements_per_thread + block.ilog2() + 1
+/// The result of a launch, and what it left in its counter.
+pub(crate) fn result<T: Reducible>(
+    reduction: &Reduction,
+    outputs: &Outputs<'_>,
+) -> Result<(T, Option<u32>), DeviceError> {
+    Ok(match reduction.finish {
+        Finish::PartialPerBlock => {
+            let partials = outputs.read::<T>(1)?;
+            (T::finish(reduction.operator, &partials), None)
+        }
+        Finish::Total => (outputs.read::<T>(1)?[0], None),
+        Finish::OneLaunch => (outputs.read::<T>(3)?[0], Some(outputs.read::<u32>(4)?[0])),
+    })
+}
+
+/// The most roundings that one value goes through: those of its thread, those of the tree, and those of the finish. The host
+/// puts the partials of floats together without rounding them, but for the last time.
+pub(crate) fn roundings(reduction: &Reduction, variant: Variant, n: usize, blocks: u32) -> u32 {
+    let block = u64::from(variant.block);
+    let tree = u64::from(variant.block.ilog2());
+    let of_thread = (n as u64)
+        .div_ceil((u64::from(blocks) * block).max(1))
+        .next_multiple_of(reduction.elements_per_thread(variant));
+    let of_finish = match reduction.finish {
+        Finish::PartialPerBlock => 1,
+        Finish::Total => u64::from(blocks),
+        Finish::OneLaunch => u64::from(blocks).div_ceil(block) + tree,
+    };
+    u32::try_from(of_thread + tree + of_finish).unwrap_or(u32::MAX)
 }

@@ -7,27 +7,30 @@
 //!
 //! ```
 //! use warpfold::device::{Device, DeviceChoice};
-//! use warpfold::{lesson, ptx::PtxSet, random};
+//! use warpfold::{lesson, machine::Machine, ptx::PtxSet, random};
 //! use warpfold_kernels::catalogue;
 //!
-//! let device = Device::open(&DeviceChoice::Emulator)?;
-//! let kernels = device.load(PtxSet::embedded().newest_for(&device)?)?;
+//! let machine = Machine::new(Device::open(&DeviceChoice::Emulator)?, PtxSet::embedded());
 //! let interleaved = catalogue::find("interleaved").ok_or("no such lesson")?;
-//! let run = lesson::run(&device, &kernels, interleaved, 256, &random::i32_values(10_000, 42)?, None)?;
+//! let values = random::i32_values(10_000, 42)?;
+//! let run = lesson::run(&machine, interleaved, interleaved.usual(256), &values, None)?;
 //! assert_eq!(run.blocks, 40);
 //! assert!(run.is_right());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod case;
 pub mod check;
+pub mod demonstration;
 pub mod device;
 pub mod element;
 pub mod host_lesson;
 pub mod input;
 pub mod lesson;
+pub mod machine;
 pub mod number;
 pub mod oracle;
-pub mod partials;
+pub mod prepared;
 pub mod ptx;
 pub mod ptx_header;
 pub mod random;

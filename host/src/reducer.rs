@@ -1,13 +1,14 @@
 //! Sums of real data: which kernel adds up which type, and what its sum is worth.
 
-use crate::device::{Device, DeviceError, Module, Timing};
+use crate::case::Measured;
+use crate::device::{DeviceError, Timing};
 use crate::element::ElementType;
 use crate::input::Values;
 use crate::lesson::{self, LessonError};
-use crate::partials::Measured;
+use crate::machine::Machine;
 use std::fmt;
 use std::str::FromStr;
-use warpfold_kernels::catalogue::{self, LESSONS, Lesson, Part};
+use warpfold_kernels::catalogue::{self, Lesson, Part, lessons_of};
 
 /// Threads of a block: the size that the ladder is taught with.
 const BLOCK: u32 = 512;
@@ -142,16 +143,16 @@ impl From<LessonError> for ReduceError {
 }
 
 /// The lessons that reductions take their kernels from.
-fn kernels() -> impl DoubleEndedIterator<Item = &'static Lesson> {
-    LESSONS
+fn kernels() -> impl DoubleEndedIterator<Item = (&'static Lesson, &'static catalogue::Reduction)> {
+    lessons_of(Part::Operators)
         .iter()
-        .filter(|lesson| lesson.part == Part::Operators)
+        .filter_map(|lesson| Some((lesson, lesson.reduction()?)))
 }
 
 fn supported() -> String {
     let mut names: Vec<String> = kernels()
-        .map(|lesson| {
-            let (operator, element_type) = built_for(lesson);
+        .map(|(_, reduction)| {
+            let (operator, element_type) = built_for(reduction);
             format!("the {operator} of {element_type}")
         })
         .collect();
@@ -159,9 +160,9 @@ fn supported() -> String {
     names.join(", ")
 }
 
-/// The operator and the type that a lesson is built for.
-pub fn built_for(lesson: &Lesson) -> (Operator, ElementType) {
-    (lesson.operator.into(), lesson.element_type.into())
+/// The operator and the type that a lesson's kernel is built for.
+pub fn built_for(reduction: &catalogue::Reduction) -> (Operator, ElementType) {
+    (reduction.operator.into(), reduction.element_type.into())
 }
 
 /// The lesson that reduces values of this type by this operator: where there are several, the last that the course comes to.
@@ -173,7 +174,8 @@ pub fn kernel_for(
     element_type: ElementType,
 ) -> Result<&'static Lesson, ReduceError> {
     kernels()
-        .rfind(|lesson| built_for(lesson) == (operator, element_type))
+        .rfind(|(_, reduction)| built_for(reduction) == (operator, element_type))
+        .map(|(lesson, _)| lesson)
         .ok_or(ReduceError::Unsupported {
             operator,
             element_type,
@@ -189,17 +191,17 @@ pub fn kernel_for(
 /// An operator and a type that no kernel is for; more values than one launch takes; a device without the memory; a kernel
 /// that faults. A wrong result is no error: it is in the reduction.
 pub fn reduce(
-    device: &Device,
-    module: &Module,
+    machine: &Machine,
     operator: Operator,
     values: &Values,
     timing: Timing,
 ) -> Result<Reduction, ReduceError> {
     let element_type = values.element_type();
     let lesson = kernel_for(operator, element_type)?;
+    let variant = lesson.usual(BLOCK);
     match values {
         Values::I32(values) => {
-            let run = lesson::run(device, module, lesson, BLOCK, values, Some(timing))?;
+            let run = lesson::run(machine, lesson, variant, values, Some(timing))?;
             Ok(Reduction {
                 value: ReducedValue::I32 {
                     wrapped: run.result,
@@ -210,7 +212,7 @@ pub fn reduce(
             })
         }
         Values::F32(values) => {
-            let run = lesson::run(device, module, lesson, BLOCK, values, Some(timing))?;
+            let run = lesson::run(machine, lesson, variant, values, Some(timing))?;
             Ok(Reduction {
                 value: ReducedValue::F32 {
                     sum: run.result,
@@ -238,8 +240,9 @@ mod tests {
         let id = |element_type| kernel_for(Operator::Sum, element_type).unwrap().id;
         assert_eq!(id(ElementType::I32), "shuffle_sum_i32");
         assert_eq!(id(ElementType::F32), "shuffle_sum_f32");
-        for lesson in kernels() {
-            assert!(lesson.entry(BLOCK).is_some(), "{}", lesson.id);
+        for (lesson, _) in kernels() {
+            let variant = lesson.usual(BLOCK);
+            assert!(lesson.entry(variant).is_some(), "{}", lesson.id);
         }
     }
 

@@ -66,6 +66,25 @@ impl Reducible for f32 {
     }
 }
 
+/// `with_reducible!(element_type, T => expression)`: the expression with `T` as the Rust type of that name.
+#[macro_export]
+macro_rules! with_reducible {
+    ($element_type:expr, $name:ident => $body:expr) => {
+        match $element_type {
+            ::warpfold_kernels::catalogue::ElementType::I32 => {
+                type $name = i32;
+                $body
+            }
+            ::warpfold_kernels::catalogue::ElementType::F32 => {
+                type $name = f32;
+                $body
+            }
+        }
+    };
+}
+
+pub use with_reducible;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -47,15 +47,26 @@
 pub mod catalogue;
 pub mod prelude;
 
+#[cfg(feature = "kernels")]
 pub mod l01_neighbored;
+#[cfg(feature = "kernels")]
 pub mod l02_neighbored_less;
+#[cfg(feature = "kernels")]
 pub mod l03_interleaved;
+#[cfg(feature = "kernels")]
 pub mod l04_unroll;
+#[cfg(feature = "kernels")]
 pub mod l05_unroll_warps8;
+#[cfg(feature = "kernels")]
 pub mod l05b_unroll_warps8_sync;
+#[cfg(feature = "kernels")]
 pub mod l06_complete_unroll_warps8;
+#[cfg(feature = "kernels")]
 pub mod l07_complete_unroll;
+#[cfg(feature = "kernels")]
 pub mod l08_complete_unroll_shared;
+#[cfg(feature = "kernels")]
 pub mod l09_shuffle;
 
+#[cfg(feature = "operators")]
 pub mod o01_shuffle;

@@ -32,6 +32,7 @@ fuzz_target!(|text: &str| {
             dynamic_shared_bytes: 256,
             threads: 1,
             max_steps: 20_000,
+            cooperative: false,
         };
         let _ = launch(&kernel, &memory, &shape, &arguments, &mut Counters::default());
     }

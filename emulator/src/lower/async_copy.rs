@@ -15,11 +15,23 @@ impl<'m> Lowering<'_, 'm> {
             .filter(|modifier| !modifier.starts_with("L2::"))
             .collect();
         match modifiers[..] {
-            // A copy is complete as soon as it is issued, which is one of the moments that the manual allows.
-            ["async", "commit_group" | "wait_group" | "wait_all"]
-            | ["async", "bulk", "commit_group" | "wait_group"]
-            | ["async", "bulk", "wait_group", "read"]
-            | ["async", "bulk", "prefetch", "L2", "global"]
+            ["async", "commit_group"] => {
+                self.emit_plain(instruction, Op::CommitCopies { bulk: false })
+            }
+            ["async", "bulk", "commit_group"] => {
+                self.emit_plain(instruction, Op::CommitCopies { bulk: true })
+            }
+            ["async", "wait_all"] => self.wait_for_copies(instruction, false, None),
+            ["async", "wait_group"] => {
+                let but = group_count(instruction)?;
+                self.wait_for_copies(instruction, false, Some(but))
+            }
+            // What has been read has been written as well, which is one of the moments that the manual allows.
+            ["async", "bulk", "wait_group", ref rest @ ..] if matches!(rest, [] | ["read"]) => {
+                let but = group_count(instruction)?;
+                self.wait_for_copies(instruction, true, Some(but))
+            }
+            ["async", "bulk", "prefetch", "L2", "global"]
             | ["async", "bulk", "prefetch", "global"] => self.emit_plain(instruction, Op::Nothing),
             ["async", "ca" | "cg", "shared" | "shared::cta", "global"] => {
                 self.small_copy(instruction)
@@ -38,21 +50,27 @@ impl<'m> Lowering<'_, 'm> {
                 let [address] = &instruction.operands[..] else {
                     return wrong_operands(instruction);
                 };
-                self.mbarrier(
-                    instruction,
-                    MbarrierKind::Arrive { dropped: false },
-                    None,
-                    address,
-                    None,
-                    None,
-                )
+                // The copies that the arrival is behind are complete with it, which is one of the moments that the manual allows.
+                let mbarrier = Mbarrier {
+                    address: self.address(instruction.line, address, Space::Shared)?,
+                    kind: MbarrierKind::Arrive { dropped: false },
+                    operand: None,
+                    state: None,
+                    predicate: None,
+                    after_copies: true,
+                };
+                self.emit_plain(instruction, Op::Mbarrier(Box::new(mbarrier)))
             }
             // It adds the arrival that it then makes.
             ["async", "mbarrier", "arrive", ref rest @ ..] if is_mbarrier_place(rest) => {
-                self.emit_plain(instruction, Op::Nothing)
+                self.wait_for_copies(instruction, false, None)
             }
             _ => unknown(instruction),
         }
+    }
+
+    fn wait_for_copies(&mut self, instruction: &Instr, bulk: bool, but: Option<u32>) -> Result<()> {
+        self.emit_plain(instruction, Op::WaitForCopies { bulk, but })
     }
 
     /// `cp.async.ca.shared.global [to], [from], bytes{, source-bytes}`: what the source lacks is zeros.
@@ -236,8 +254,17 @@ impl<'m> Lowering<'_, 'm> {
                 Some(predicate) => self.predicate_destination(line, predicate)?,
                 None => None,
             },
+            after_copies: false,
         };
         self.emit_plain(instruction, Op::Mbarrier(Box::new(mbarrier)))
+    }
+}
+
+/// The number of groups that a wait leaves pending.
+fn group_count(instruction: &Instr) -> Result<u32> {
+    match instruction.operands[..] {
+        [Operand::Integer(count)] if u32::try_from(count).is_ok() => Ok(count as u32),
+        _ => wrong_operands(instruction),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Lowering, Result, error, unsupported};
+use crate::device::DeviceProperties;
 use crate::program::*;
 use crate::syntax::*;
 use crate::types::{Scalar, Space};
@@ -476,9 +477,16 @@ fn special(name: &str) -> Option<Value> {
         }
         "%reserved_smem_offset_end" | "%reserved_smem_offset_cap" => Special::ReservedSharedEnd,
         "WARP_SZ" => return Some(Value::Constant(32)),
-        // One multiprocessor, one grid, clusters of one block.
-        "%smid"
-        | "%gridid"
+        "%smid" => Special::Multiprocessor,
+        "%nsmid" => {
+            let count = DeviceProperties::EMULATED.multiprocessors;
+            return Some(Value::Constant(u64::from(count)));
+        }
+        // The driver's: the workspace of cooperative groups.
+        "%envreg1" => Special::WorkspaceHigh,
+        "%envreg2" => Special::WorkspaceLow,
+        // One grid, clusters of one block.
+        "%gridid"
         | "%current_graph_exec"
         | "%is_explicit_cluster"
         | "%cluster_ctarank"
@@ -487,8 +495,7 @@ fn special(name: &str) -> Option<Value> {
         | "%cluster_ctaid.z" => {
             return Some(Value::Constant(0));
         }
-        "%nsmid" | "%cluster_nctarank" | "%cluster_nctaid.x" | "%cluster_nctaid.y"
-        | "%cluster_nctaid.z" => {
+        "%cluster_nctarank" | "%cluster_nctaid.x" | "%cluster_nctaid.y" | "%cluster_nctaid.z" => {
             return Some(Value::Constant(1));
         }
         _ if name.starts_with("%envreg") => return Some(Value::Constant(0)),

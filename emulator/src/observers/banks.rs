@@ -24,7 +24,8 @@ pub(super) struct Conflicts {
     pub ideal_wavefronts: u32,
 }
 
-/// Counts the wavefronts of an access of `lanes`, each of `bytes` bytes (1 to 16, a power of two) at a multiple of `bytes`.
+/// Counts the wavefronts of an access of `lanes`, each of `bytes` bytes (1 to 16, a power of two) at a multiple of `bytes`; bulk
+/// copies are longer, and conflict with nobody.
 pub(super) fn conflicts(
     kind: AccessKind,
     addresses: &[u64; LANES],
@@ -45,6 +46,7 @@ fn wavefronts(kind: AccessKind, addresses: &[u64; LANES], lanes: u32, bytes: u32
     let together = |lanes: u32| kind == AccessKind::Load && agree_in_pairs(addresses, lanes);
     let turns = |lanes: u32| turns(kind, addresses, lanes, bytes);
     match bytes {
+        17.. => lanes.count_ones() * bytes.div_ceil(WAVEFRONT_BYTES),
         0..=4 => turns(lanes),
         8 if together(lanes) => turns(lanes),
         8 => turns(lanes & 0xffff) + turns(lanes & 0xffff_0000),

@@ -20,8 +20,12 @@ pub(super) struct Coalesced {
     pub passes: u32,
 }
 
-/// Coalesces the accesses of `lanes`, each of `bytes` bytes (1 to 32, a power of two) at a multiple of `bytes`.
+/// Coalesces the accesses of `lanes`, each of `bytes` bytes (1 to 32, a power of two) at a multiple of `bytes`. Those of bulk copies,
+/// which are longer, are each by itself.
 pub(super) fn coalesce(addresses: &[u64; LANES], lanes: u32, bytes: u32) -> Coalesced {
+    if bytes > SECTOR_BYTES {
+        return coalesce_bulk(addresses, lanes, bytes);
+    }
     let mut compact = [0; LANES];
     let compact = active(addresses, lanes, &mut compact);
     if !compact.is_sorted() {
@@ -49,6 +53,21 @@ pub(super) fn coalesce(addresses: &[u64; LANES], lanes: u32, bytes: u32) -> Coal
         ideal_sectors: sectors.min((lanes.count_ones() * bytes).div_ceil(SECTOR_BYTES)),
         useful_bytes: different * bytes,
         passes: passes + most,
+    }
+}
+
+fn coalesce_bulk(addresses: &[u64; LANES], lanes: u32, bytes: u32) -> Coalesced {
+    let mut sectors = 0;
+    each_lane(lanes, |lane| {
+        let last = addresses[lane] + u64::from(bytes) - 1;
+        sectors += (sector(last) - sector(addresses[lane])) as u32 + 1;
+    });
+    let useful_bytes = lanes.count_ones() * bytes;
+    Coalesced {
+        sectors,
+        ideal_sectors: useful_bytes.div_ceil(SECTOR_BYTES),
+        useful_bytes,
+        passes: sectors,
     }
 }
 

@@ -17,6 +17,9 @@ use crate::types::Space;
 /// Bytes of a page of global memory, which is 64 words of marks.
 const PAGE_BYTES: u64 = 64 * 64;
 
+/// Accesses are aligned to their width up to this one, in bytes.
+const BULK_UNIT: u32 = 16;
+
 /// Finds reads of bytes that nothing has written. It may watch several launches after one another: what one has written, the
 /// next may read. Each has to run on one host thread, so that a store is seen before the load that depends on it.
 #[derive(Debug)]
@@ -238,6 +241,19 @@ impl Observer for Initcheck {
     }
 
     fn access(&mut self, event: AccessEvent<'_>) {
+        if event.bytes > BULK_UNIT {
+            // A bulk copy, which is a multiple of this long: piece by piece.
+            for offset in (0..event.bytes).step_by(BULK_UNIT as usize) {
+                self.access(AccessEvent {
+                    bytes: BULK_UNIT.min(event.bytes - offset),
+                    addresses: &event
+                        .addresses
+                        .map(|address| address.wrapping_add(offset.into())),
+                    ..event
+                });
+            }
+            return;
+        }
         let unwritten = match event.space {
             Space::Global => self.global(&event),
             Space::Shared | Space::Local => self.own(&event),

@@ -217,7 +217,7 @@ mod tests {
             block: [2, 1, 1],
             dynamic_shared_bytes: 0,
             threads: 2,
-            max_steps: 0,
+            ..Launch::default()
         };
         let mut trace = Trace::default();
         launch(

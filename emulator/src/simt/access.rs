@@ -10,6 +10,9 @@ use crate::program::{Access, Address, Row};
 use crate::registers::{FULL, LANES, Registers, each_lane};
 use crate::types::Space;
 
+/// The most elements of a vector, which has at most 32 bytes.
+const MOST_ELEMENTS: usize = 32;
+
 /// What may fail in one lane: the fault, and the lane that caused it.
 pub(super) type Faulty<T> = Result<T, (Fault, u32)>;
 
@@ -72,8 +75,9 @@ impl Offsets {
 }
 
 impl<O: Observer> Block<'_, '_, O> {
-    /// Executes a load.
-    pub(super) fn load(&mut self, site: Site, access: &Access) -> Faulty<()> {
+    /// Executes a load, or (`STORES`) a store.
+    #[inline(always)]
+    pub(super) fn access<const STORES: bool>(&mut self, site: Site, access: &Access) -> Faulty<()> {
         let bytes = access.bytes();
         let registers = &mut self.warps[site.warp].frames[site.frame as usize].registers;
         let first = registers.address(&access.address, site.lanes.trailing_zeros() as usize);
@@ -82,19 +86,24 @@ impl<O: Observer> Block<'_, '_, O> {
             self.spaces
                 .region(access.address.place, first)
                 .filter(|(region, _)| {
-                    offsets.find(registers, &access.address, region, site.lanes, bytes)
+                    !(STORES && region.read_only)
+                        && offsets.find(registers, &access.address, region, site.lanes, bytes)
                 })
         else {
-            return self.load_by_lane(site, access, bytes);
+            return self.access_by_lane::<STORES>(site, access, bytes);
         };
         access.order.fence();
-        load_elements(registers, access, &region, &offsets, site.lanes);
+        if STORES {
+            store_elements(registers, access, &region, &offsets, site.lanes);
+        } else {
+            load_elements(registers, access, &region, &offsets, site.lanes);
+        }
         access.order.fence();
         if O::ACCESSES {
             let event = AccessEvent {
                 warp: site.warp as u32,
                 line: site.line,
-                kind: AccessKind::Load,
+                kind: kind::<STORES>(),
                 order: access.order,
                 space,
                 bytes: bytes as u32,
@@ -108,9 +117,17 @@ impl<O: Observer> Block<'_, '_, O> {
         Ok(())
     }
 
-    fn load_by_lane(&mut self, site: Site, access: &Access, bytes: u64) -> Faulty<()> {
+    /// The same where the lanes' addresses lead to several regions, or some of them nowhere.
+    #[inline(never)]
+    fn access_by_lane<const STORES: bool>(
+        &mut self,
+        site: Site,
+        access: &Access,
+        bytes: u64,
+    ) -> Faulty<()> {
         access.order.fence();
-        let mut values = [0; 32];
+        let mut values = [0; MOST_ELEMENTS];
+        let values = &mut values[..access.registers.len()];
         let mut seen = Seen::default();
         let mut rest = site.lanes;
         while rest != 0 {
@@ -118,89 +135,37 @@ impl<O: Observer> Block<'_, '_, O> {
             rest &= rest - 1;
             let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
             let address = registers.address(&access.address, lane);
+            if STORES {
+                for (value, row) in values.iter_mut().zip(&access.registers) {
+                    *value = row.map_or(0, |row| registers.get(row, lane));
+                }
+            }
             let place = access.address.place;
             let target = self
-                .target(site, lane, place, address, bytes, AccessKind::Load)
+                .target(site, lane, place, address, bytes, kind::<STORES>())
                 .map_err(|fault| (fault, lane as u32))?;
             seen.add(lane, &target);
-            for (element, value) in values.iter_mut().enumerate().take(access.registers.len()) {
-                let offset = target.offset + element as u64 * u64::from(access.element_bytes);
-                *value = load_one(&target.region, offset, access.element_bytes, access.signed);
+            let (region, width) = (&target.region, access.element_bytes);
+            for (element, value) in values.iter_mut().enumerate() {
+                let offset = target.offset + element as u64 * u64::from(width);
+                if STORES {
+                    store_one(region, offset, width, *value);
+                } else {
+                    *value = load_one(region, offset, width, access.signed);
+                }
             }
-            let registers = &mut self.warps[site.warp].frames[site.frame as usize].registers;
-            for (row, value) in access.registers.iter().zip(values) {
-                if let Some(row) = *row {
-                    registers.put(row, lane, value);
+            if !STORES {
+                let registers = &mut self.warps[site.warp].frames[site.frame as usize].registers;
+                for (&value, row) in values.iter().zip(&access.registers) {
+                    if let Some(row) = *row {
+                        registers.put(row, lane, value);
+                    }
                 }
             }
         }
         access.order.fence();
         seen.values = self.moved(site, access);
-        self.report(site, AccessKind::Load, access.order, bytes, &seen);
-        Ok(())
-    }
-
-    /// Executes a store.
-    pub(super) fn store(&mut self, site: Site, access: &Access) -> Faulty<()> {
-        let bytes = access.bytes();
-        let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
-        let first = registers.address(&access.address, site.lanes.trailing_zeros() as usize);
-        let mut offsets = Offsets::ZERO;
-        let Some((region, space)) =
-            self.spaces
-                .region(access.address.place, first)
-                .filter(|(region, _)| {
-                    !region.read_only
-                        && offsets.find(registers, &access.address, region, site.lanes, bytes)
-                })
-        else {
-            return self.store_by_lane(site, access, bytes);
-        };
-        access.order.fence();
-        store_elements(registers, access, &region, &offsets, site.lanes);
-        access.order.fence();
-        if O::ACCESSES {
-            let event = AccessEvent {
-                warp: site.warp as u32,
-                line: site.line,
-                kind: AccessKind::Store,
-                order: access.order,
-                space,
-                bytes: bytes as u32,
-                lanes: site.lanes,
-                addresses: &offsets.addresses(&region, space),
-            };
-            self.observer.access(event);
-            let values = self.moved(site, access);
-            self.report_values(site, site.lanes, &values);
-        }
-        Ok(())
-    }
-
-    fn store_by_lane(&mut self, site: Site, access: &Access, bytes: u64) -> Faulty<()> {
-        access.order.fence();
-        let mut seen = Seen::default();
-        let mut rest = site.lanes;
-        while rest != 0 {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
-            let address = registers.address(&access.address, lane);
-            let place = access.address.place;
-            let target = self
-                .target(site, lane, place, address, bytes, AccessKind::Store)
-                .map_err(|fault| (fault, lane as u32))?;
-            seen.add(lane, &target);
-            let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
-            for (element, row) in access.registers.iter().enumerate() {
-                let value = row.map_or(0, |row| registers.get(row, lane));
-                let offset = target.offset + element as u64 * u64::from(access.element_bytes);
-                store_one(&target.region, offset, access.element_bytes, value);
-            }
-        }
-        access.order.fence();
-        seen.values = self.moved(site, access);
-        self.report(site, AccessKind::Store, access.order, bytes, &seen);
+        self.report(site, kind::<STORES>(), access.order, bytes, &seen);
         Ok(())
     }
 
@@ -277,6 +242,15 @@ impl Seen {
     pub fn add(&mut self, lane: usize, target: &Target<'_>) {
         self.lanes[target.space as usize] |= 1 << lane;
         self.addresses[lane] = target.region.base.wrapping_add(target.offset);
+    }
+}
+
+/// What an access does that stores or does not.
+const fn kind<const STORES: bool>() -> AccessKind {
+    if STORES {
+        AccessKind::Store
+    } else {
+        AccessKind::Load
     }
 }
 

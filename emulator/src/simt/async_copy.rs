@@ -1,240 +1,387 @@
-//! Asynchronous copies, complete as soon as they are issued, and barriers in shared memory.
+//! Asynchronous copies, which are pending from their issue until somebody waits for them.
 //!
-//! An mbarrier's 64 bits are opaque to the guest. Here: bit 63 the phase, bits 40 to 59 the arrivals that each phase expects, bits
-//! 20 to 39 those still pending, bits 0 to 19 the bytes still to come, as a number offset by [`NO_BYTES`].
+//! A GPU may complete a copy at any moment between the two. Here it is made as late as can be, so that who reads its destination
+//! too early reads what was there before; under a random schedule, at any moment.
 
 use std::sync::atomic::{Ordering, fence};
 
 use super::access::{Faulty, Seen};
 use super::block::Block;
 use super::execute::Site;
+use super::mbarrier::apply;
 use crate::error::Fault;
-use crate::observer::{AccessKind, AccessOrder, Observer};
-use crate::program::*;
-use crate::registers::LANES;
+use crate::memory::window;
+use crate::observer::{AccessEvent, AccessKind, AccessOrder, CopyEvent, Observer, ValuesEvent};
+use crate::program::{Address, AsyncCopy, MbarrierKind, Where};
+use crate::registers::{LANES, each_lane};
 
-const FIELD: u64 = (1 << 20) - 1;
-const PENDING_SHIFT: u32 = 20;
-const EXPECTED_SHIFT: u32 = 40;
-const PHASE: u64 = 1 << 63;
-/// The byte count of a barrier that waits for none: counts may fall below before they rise.
-const NO_BYTES: u64 = 1 << 19;
+/// No group: not committed yet.
+const UNCOMMITTED: u32 = u32::MAX;
 
-/// An mbarrier's fields.
-#[derive(Clone, Copy)]
-struct Fields {
-    phase: u64,
-    expected: u64,
-    pending: u64,
-    bytes: u64,
+/// A copy by lanes of a warp that is not complete.
+#[derive(Debug)]
+struct Pending {
+    warp: u32,
+    line: u32,
+    lanes: u32,
+    is_bulk: bool,
+    from: Side,
+    to: Side,
+    /// Where the mbarrier is, in shared memory, that is told of the bytes.
+    completes: Option<[u64; LANES]>,
+    /// Each lane's group of copies that it is in.
+    group: [u32; LANES],
 }
 
-impl Fields {
-    fn of(word: u64) -> Self {
-        Self {
-            phase: word & PHASE,
-            expected: word >> EXPECTED_SHIFT & FIELD,
-            pending: word >> PENDING_SHIFT & FIELD,
-            bytes: word & FIELD,
-        }
-    }
-
-    /// The word; a phase for which all have come gives way to the next.
-    fn word(mut self) -> u64 {
-        if self.pending == 0 && self.bytes == NO_BYTES {
-            self.phase ^= PHASE;
-            self.pending = self.expected;
-        }
-        self.phase
-            | self.expected << EXPECTED_SHIFT
-            | self.pending << PENDING_SHIFT
-            | self.bytes & FIELD
-    }
+/// One end of a copy.
+#[derive(Clone, Debug)]
+struct Side {
+    place: Where,
+    addresses: [u64; LANES],
+    bytes: [u32; LANES],
 }
 
-/// Arrivals that are pending in a state that `mbarrier.arrive` returned.
-pub(super) fn pending_count(state: u64) -> u64 {
-    Fields::of(state).pending
+/// A block's copies.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    /// In the order of their issue.
+    pending: Vec<Pending>,
+    /// How many groups each lane of a warp has committed, of small copies and of bulk copies.
+    committed: Vec<[[u32; LANES]; 2]>,
 }
 
-/// What an operation makes of a barrier.
-fn apply(kind: MbarrierKind, word: u64, operand: u64) -> u64 {
-    let mut fields = Fields::of(word);
-    match kind {
-        MbarrierKind::Init => {
-            let count = operand & FIELD;
-            return count << EXPECTED_SHIFT | count << PENDING_SHIFT | NO_BYTES;
-        }
-        MbarrierKind::Expect => {
-            // More bytes to come never complete a phase.
-            return word & !FIELD | fields.bytes.wrapping_add(operand) & FIELD;
-        }
-        MbarrierKind::Complete => fields.bytes = fields.bytes.wrapping_sub(operand) & FIELD,
-        MbarrierKind::Arrive { dropped } => {
-            fields.pending = fields.pending.saturating_sub(operand);
-            if dropped {
-                fields.expected = fields.expected.saturating_sub(operand);
-            }
-        }
-        MbarrierKind::ExpectAndArrive => {
-            fields.bytes = fields.bytes.wrapping_add(operand) & FIELD;
-            fields.pending = fields.pending.saturating_sub(1);
-        }
-        MbarrierKind::TestState | MbarrierKind::TestParity => return word,
+impl Copies {
+    pub fn begin(&mut self, warps: usize) {
+        self.pending.clear();
+        self.committed.clear();
+        self.committed.resize(warps, [[0; LANES]; 2]);
     }
-    fields.word()
+
+    pub fn are_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
 }
 
 impl<O: Observer> Block<'_, '_, O> {
-    /// Executes an operation on barriers in memory, lane by lane.
-    pub(super) fn mbarrier(&mut self, site: Site, mbarrier: &Mbarrier) -> Faulty<()> {
-        let mut seen = Seen::default();
-        let mut rest = site.lanes;
-        while rest != 0 {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
-            let address = registers.address(&mbarrier.address, lane);
-            let operand = mbarrier.operand.map_or(1, |row| registers.get(row, lane));
-            let target = self
-                .target(
-                    site,
-                    lane,
-                    mbarrier.address.place,
-                    address,
-                    8,
-                    AccessKind::Atomic,
-                )
-                .map_err(|fault| (fault, lane as u32))?;
-            seen.add(lane, &target);
-            let old = target
-                .region
-                .update(target.offset, |word| apply(mbarrier.kind, word, operand));
-            let registers = &mut self.warps[site.warp].frames[site.frame as usize].registers;
-            if let Some(state) = mbarrier.state {
-                registers.wide[state as usize][lane] = old;
-            }
-            if let Some(predicate) = mbarrier.predicate {
-                let is_over = match mbarrier.kind {
-                    MbarrierKind::TestState => (old ^ operand) & PHASE != 0,
-                    _ => old >> 63 != operand & 1,
-                };
-                let bits = &mut registers.predicates[predicate as usize];
-                *bits = *bits & !(1 << lane) | u32::from(is_over) << lane;
-            }
-        }
-        let (kind, order) = match mbarrier.kind {
-            MbarrierKind::Init => (AccessKind::Store, AccessOrder::Weak),
-            MbarrierKind::TestState | MbarrierKind::TestParity => {
-                (AccessKind::Load, AccessOrder::AcquireRelease)
-            }
-            _ => (AccessKind::Atomic, AccessOrder::AcquireRelease),
+    /// Issues copies of a warp's lanes: what they name is checked now.
+    pub(super) fn issue_copy(&mut self, site: Site, copy: &AsyncCopy) -> Faulty<()> {
+        let side = |address: &Address| Side {
+            place: address.place,
+            addresses: [0; LANES],
+            bytes: [0; LANES],
         };
-        self.report(site, kind, order, 8, &seen);
+        let mut pending = Pending {
+            warp: site.warp as u32,
+            line: site.line,
+            lanes: site.lanes,
+            is_bulk: copy.is_bulk,
+            from: side(&copy.from),
+            to: side(&copy.to),
+            completes: copy.completes.map(|_| [0; LANES]),
+            group: [UNCOMMITTED; LANES],
+        };
+        for lane in (0..LANES).filter(|lane| site.lanes >> lane & 1 == 1) {
+            self.check_copy(site, copy, lane, &mut pending)
+                .map_err(|fault| (fault, lane as u32))?;
+        }
+        self.observer.copy(pending.event());
+        self.copies.pending.push(pending);
         Ok(())
     }
 
-    /// Copies bytes for each lane, at once, and tells the barrier that waits for them.
-    pub(super) fn async_copy(&mut self, site: Site, copy: &AsyncCopy) -> Faulty<()> {
-        let mut rest = site.lanes;
-        while rest != 0 {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            let fail = |fault: Fault| (fault, lane as u32);
-            let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
-            let to = registers.address(&copy.to, lane);
-            let from = registers.address(&copy.from, lane);
-            let bytes = u64::from(registers.narrow[copy.bytes as usize][lane]);
-            let source_bytes = u64::from(registers.narrow[copy.source_bytes as usize][lane]);
-            let unit = if copy.is_bulk { 16 } else { bytes.max(4) };
-            if copy.is_bulk && !bytes.is_multiple_of(16) {
-                let message = format!("a bulk copy of {bytes} bytes, which is no multiple of 16");
-                return Err(fail(Fault::BadOperand(message)));
-            }
-            if source_bytes > bytes {
-                let message = format!("a copy of {bytes} bytes from a source of {source_bytes}");
-                return Err(fail(Fault::BadOperand(message)));
-            }
+    /// Takes one lane's operands.
+    fn check_copy(
+        &self,
+        site: Site,
+        copy: &AsyncCopy,
+        lane: usize,
+        pending: &mut Pending,
+    ) -> Result<(), Fault> {
+        let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
+        let bytes = registers.narrow[copy.bytes as usize][lane];
+        let source_bytes = registers.narrow[copy.source_bytes as usize][lane];
+        let unit = if copy.is_bulk { 16 } else { bytes.max(4) };
+        if copy.is_bulk && !bytes.is_multiple_of(16) {
+            let message = format!("a bulk copy of {bytes} bytes, which is no multiple of 16");
+            return Err(Fault::BadOperand(message));
+        }
+        if source_bytes > bytes {
+            let message = format!("a copy of {bytes} bytes from a source of {source_bytes}");
+            return Err(Fault::BadOperand(message));
+        }
+        for (side, operand, bytes, kind) in [
+            (
+                &mut pending.from,
+                &copy.from,
+                source_bytes,
+                AccessKind::Load,
+            ),
+            (&mut pending.to, &copy.to, bytes, AccessKind::Store),
+        ] {
+            let address = registers.address(operand, lane);
             // Both addresses are aligned to the unit, whatever the length.
-            for (address, place, access) in [
-                (from, copy.from.place, "load"),
-                (to, copy.to.place, "store"),
-            ] {
-                if !address.is_multiple_of(unit) {
-                    let fault = Fault::Misaligned {
-                        access,
-                        bytes: unit as usize,
-                        space: place.space(),
-                        address,
-                    };
-                    return Err(fail(fault));
-                }
-            }
-            let mut at = 0;
-            while at < bytes {
-                let value = if at < source_bytes {
-                    self.copied_word(site, lane, copy.from.place, from + at, None)
-                } else {
-                    Ok(0)
-                };
-                let value = value.map_err(fail)?;
-                self.copied_word(site, lane, copy.to.place, to + at, Some(value))
-                    .map_err(fail)?;
-                at += 4;
-            }
-            if let Some(completes) = &copy.completes {
-                fence(Ordering::SeqCst);
-                let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
-                let address = registers.address(completes, lane);
-                let target = self
-                    .target(site, lane, completes.place, address, 8, AccessKind::Atomic)
-                    .map_err(fail)?;
-                let mut seen = Seen::default();
-                seen.add(lane, &target);
-                target.region.update(target.offset, |word| {
-                    apply(MbarrierKind::Complete, word, bytes)
+            if !address.is_multiple_of(u64::from(unit)) {
+                return Err(Fault::Misaligned {
+                    access: kind.name(),
+                    bytes: unit as usize,
+                    space: operand.place.space(),
+                    address,
                 });
-                self.report(
-                    site,
-                    AccessKind::Atomic,
-                    AccessOrder::AcquireRelease,
-                    8,
-                    &seen,
-                );
             }
+            (side.addresses[lane], side.bytes[lane]) = (address, bytes);
+            self.check_range(site, lane, operand.place, address, u64::from(bytes), kind)?;
+        }
+        if let (Some(mbarriers), Some(operand)) = (&mut pending.completes, &copy.completes) {
+            let address = registers.address(operand, lane);
+            self.target(site, lane, operand.place, address, 8, AccessKind::Atomic)?;
+            mbarriers[lane] = shared_offset(operand.place, address);
         }
         Ok(())
     }
 
-    /// Loads a word of a copy, or stores one.
-    fn copied_word(
-        &mut self,
+    /// Finds the fault of a range that is not inside one region: at its first word, or at the first behind the region.
+    fn check_range(
+        &self,
         site: Site,
         lane: usize,
         place: Where,
         address: u64,
-        store: Option<u32>,
-    ) -> Result<u32, Fault> {
-        let kind = match store {
-            Some(_) => AccessKind::Store,
-            None => AccessKind::Load,
-        };
-        let target = self.target(site, lane, place, address, 4, kind)?;
-        let mut seen = Seen::default();
-        seen.add(lane, &target);
-        let value = match store {
-            Some(value) => {
-                target.region.store(target.offset, value);
-                value
-            }
-            None => target.region.load::<u32>(target.offset),
-        };
-        if O::VALUES {
-            let mut values = [0; LANES];
-            values[lane] = u64::from(value);
-            seen.values.push(values);
+        bytes: u64,
+        kind: AccessKind,
+    ) -> Result<(), Fault> {
+        if bytes == 0 {
+            return Ok(());
         }
-        self.report(site, kind, AccessOrder::Weak, 4, &seen);
-        Ok(value)
+        let target = self.target(
+            site,
+            lane,
+            place,
+            address,
+            bytes.min(4).next_power_of_two(),
+            kind,
+        )?;
+        let inside = target.region.bytes - target.offset;
+        if bytes > inside {
+            let behind = address + inside / 4 * 4;
+            self.target(site, lane, place, behind, 4, kind)?;
+        }
+        Ok(())
+    }
+
+    /// `commit_group`: the lanes' copies since the last one are a group.
+    pub(super) fn commit_copies(&mut self, site: Site, bulk: bool) {
+        let committed = &mut self.copies.committed[site.warp][usize::from(bulk)];
+        for pending in &mut self.copies.pending {
+            if pending.warp as usize == site.warp && pending.is_grouped(bulk) {
+                each_lane(site.lanes & pending.lanes, |lane| {
+                    if pending.group[lane] == UNCOMMITTED {
+                        pending.group[lane] = committed[lane];
+                    }
+                });
+            }
+        }
+        each_lane(site.lanes, |lane| {
+            committed[lane] = committed[lane].wrapping_add(1)
+        });
+    }
+
+    /// `wait_group`: all groups of the lanes but the last `but` are complete; without a number, all copies, committed or not.
+    pub(super) fn wait_for_copies(&mut self, site: Site, bulk: bool, but: Option<u32>) {
+        if !self.copies.are_pending() {
+            return;
+        }
+        let committed = self.copies.committed[site.warp][usize::from(bulk)];
+        self.finish_copies(|pending| {
+            let mut lanes = 0;
+            if pending.warp as usize == site.warp && pending.is_grouped(bulk) {
+                each_lane(site.lanes & pending.lanes, |lane| {
+                    let group = pending.group[lane];
+                    let over = but.is_none_or(|but| {
+                        group != UNCOMMITTED && committed[lane].wrapping_sub(group) > but
+                    });
+                    lanes |= u32::from(over) << lane;
+                });
+            }
+            lanes
+        });
+    }
+
+    /// Somebody looks at an mbarrier: what it waits for is there.
+    pub(super) fn finish_copies_for(&mut self, place: Where, mbarrier: u64) {
+        let mbarrier = shared_offset(place, mbarrier);
+        self.finish_copies(|pending| {
+            let mut lanes = 0;
+            if let Some(completes) = &pending.completes {
+                each_lane(pending.lanes, |lane| {
+                    lanes |= u32::from(completes[lane] == mbarrier) << lane;
+                });
+            }
+            lanes
+        });
+    }
+
+    /// The oldest copy is there: nobody knows when.
+    pub(super) fn finish_oldest_copy(&mut self) {
+        let mut first = true;
+        self.finish_copies(|pending| {
+            if std::mem::take(&mut first) {
+                pending.lanes
+            } else {
+                0
+            }
+        });
+    }
+
+    /// All copies are there: the block ends.
+    pub(super) fn finish_all_copies(&mut self) {
+        self.finish_copies(|pending| pending.lanes);
+    }
+
+    /// Completes the copies of those lanes that are picked for each.
+    fn finish_copies(&mut self, mut pick: impl FnMut(&Pending) -> u32) {
+        let mut index = 0;
+        while let Some(pending) = self.copies.pending.get_mut(index) {
+            let lanes = pick(pending);
+            if lanes == 0 {
+                index += 1;
+            } else if lanes == pending.lanes {
+                let pending = self.copies.pending.remove(index);
+                self.finish_copy(&pending);
+            } else {
+                pending.lanes &= !lanes;
+                let part = Pending {
+                    lanes,
+                    from: pending.from.clone(),
+                    to: pending.to.clone(),
+                    ..*pending
+                };
+                self.finish_copy(&part);
+                index += 1;
+            }
+        }
+    }
+
+    /// Moves the bytes, tells observers, and then the mbarrier.
+    fn finish_copy(&mut self, copy: &Pending) {
+        let site = Site {
+            warp: copy.warp as usize,
+            frame: 0,
+            lanes: copy.lanes,
+            line: copy.line,
+            clock: 0,
+        };
+        self.observer.copied(copy.event());
+        let mut values: Vec<[u64; LANES]> = Vec::new();
+        each_lane(copy.lanes, |lane| {
+            let (bytes, source_bytes) = (copy.to.bytes[lane], copy.from.bytes[lane]);
+            for at in (0..bytes).step_by(4) {
+                let there = source_bytes.saturating_sub(at).min(4);
+                let word = (0..there).fold(0, |word, byte| {
+                    let address = copy.from.addresses[lane] + u64::from(at + byte);
+                    word | u32::from(self.byte(site, lane, copy.from.place, address)) << (8 * byte)
+                });
+                let address = copy.to.addresses[lane] + u64::from(at);
+                let kind = AccessKind::Store;
+                if let Ok(target) = self.target(site, lane, copy.to.place, address, 4, kind) {
+                    target.region.store(target.offset, word);
+                }
+                if O::VALUES {
+                    let element = (at / 4) as usize;
+                    if values.len() <= element {
+                        values.push([0; LANES]);
+                    }
+                    values[element][lane] = u64::from(word);
+                }
+            }
+        });
+        if O::ACCESSES {
+            self.tell_of_copy(site, AccessKind::Load, &copy.from, &values);
+            self.tell_of_copy(site, AccessKind::Store, &copy.to, &values);
+        }
+        let Some(mbarriers) = &copy.completes else {
+            return;
+        };
+        fence(Ordering::SeqCst);
+        each_lane(copy.lanes, |lane| {
+            let kind = AccessKind::Atomic;
+            let mut seen = Seen::default();
+            if let Ok(target) = self.target(site, lane, Where::Shared, mbarriers[lane], 8, kind) {
+                seen.add(lane, &target);
+                target.region.update(target.offset, |word| {
+                    apply(MbarrierKind::Complete, word, copy.to.bytes[lane].into())
+                });
+            }
+            self.report(site, kind, AccessOrder::AcquireRelease, 8, &seen);
+        });
+    }
+
+    fn byte(&self, site: Site, lane: usize, place: Where, address: u64) -> u8 {
+        match self.target(site, lane, place, address, 1, AccessKind::Load) {
+            Ok(target) => target.region.load(target.offset),
+            // The range was inside when the copy was issued, and memory stays where it is while a kernel runs.
+            Err(_) => 0,
+        }
+    }
+
+    /// Tells the observer of one side: an access of all lanes that copy as many bytes.
+    fn tell_of_copy(&mut self, site: Site, kind: AccessKind, side: &Side, values: &[[u64; LANES]]) {
+        let mut rest = site.lanes;
+        while rest != 0 {
+            let bytes = side.bytes[rest.trailing_zeros() as usize];
+            let mut lanes = 0;
+            each_lane(rest, |lane| {
+                lanes |= u32::from(side.bytes[lane] == bytes) << lane
+            });
+            rest &= !lanes;
+            if bytes == 0 {
+                continue;
+            }
+            self.observer.access(AccessEvent {
+                warp: site.warp as u32,
+                line: site.line,
+                kind,
+                order: AccessOrder::Weak,
+                space: side.place.space(),
+                bytes,
+                lanes,
+                addresses: &side.addresses,
+            });
+            for values in values.iter().take(bytes.div_ceil(4) as usize) {
+                self.observer.values(ValuesEvent {
+                    warp: site.warp as u32,
+                    lanes,
+                    values,
+                });
+            }
+        }
+    }
+}
+
+impl Pending {
+    /// Whether it belongs to the groups of its kind; what an mbarrier is told of does not.
+    fn is_grouped(&self, bulk: bool) -> bool {
+        self.is_bulk == bulk && self.completes.is_none()
+    }
+
+    fn event(&self) -> CopyEvent<'_> {
+        CopyEvent {
+            warp: self.warp,
+            line: self.line,
+            lanes: self.lanes,
+            from_space: self.from.place.space(),
+            from: &self.from.addresses,
+            from_bytes: &self.from.bytes,
+            to_space: self.to.place.space(),
+            to: &self.to.addresses,
+            to_bytes: &self.to.bytes,
+        }
+    }
+}
+
+/// The address in shared memory, of one that may be generic.
+fn shared_offset(place: Where, address: u64) -> u64 {
+    match place {
+        Where::Generic => address.wrapping_sub(window::SHARED),
+        _ => address,
     }
 }

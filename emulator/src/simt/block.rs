@@ -3,9 +3,11 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
+use super::async_copy::Copies;
 use super::barrier::BarrierState;
 use super::spaces::Spaces;
 use super::warp::{Fragment, Frame, State, Warp};
+use crate::device::DeviceProperties;
 use crate::error::{Fault, Trap};
 use crate::memory::{Memory, Region};
 use crate::observer::{BlockEvent, Observer};
@@ -28,6 +30,10 @@ pub(crate) struct Shape {
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub dynamic_shared_bytes: u32,
+    /// Whether all blocks are resident together.
+    pub cooperative: bool,
+    /// Where the blocks of a cooperative launch have memory for a barrier of the grid; 0: nowhere.
+    pub workspace: u64,
     pub started: Instant,
 }
 
@@ -40,6 +46,23 @@ impl Shape {
             (number / x % y) as u32,
             (number / x / y) as u32,
         ]
+    }
+
+    /// The multiprocessor that a block is on, as if blocks were dealt out in turn.
+    pub fn multiprocessor(&self, index: [u32; 3]) -> u32 {
+        let [x, y, z] = index.map(u64::from);
+        let [columns, rows, _] = self.grid.map(u64::from);
+        let number = x + columns * (y + rows * z);
+        (number % u64::from(DeviceProperties::EMULATED.multiprocessors)) as u32
+    }
+
+    /// A special value that is not the same for every block.
+    fn value_of_block(&self, index: [u32; 3], value: Value) -> Option<u32> {
+        match value {
+            Value::Special(Special::BlockIndex(axis)) => Some(index[axis as usize]),
+            Value::Special(Special::Multiprocessor) => Some(self.multiprocessor(index)),
+            _ => None,
+        }
     }
 
     /// The number of blocks.
@@ -58,6 +81,7 @@ pub(crate) struct Block<'k, 'm, O> {
     pub threads: u32,
     pub warps: Vec<Warp>,
     pub(super) barriers: [BarrierState; BARRIERS],
+    pub(super) copies: Copies,
     /// Instructions executed by the block's warps.
     pub executed: u64,
     /// The warp whose turn is next.
@@ -92,11 +116,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         observer: O,
     ) -> Self {
         let threads: u32 = shape.block.iter().product();
-        let shared_bytes = u64::from(if shape.dynamic_shared_bytes > 0 {
-            program.dynamic_shared_offset + shape.dynamic_shared_bytes
-        } else {
-            program.static_shared_bytes
-        });
+        let shared_bytes = program.shared_bytes(shape.dynamic_shared_bytes);
         let shared_bytes = if program.reserves_shared {
             shared_bytes.next_multiple_of(16) + u64::from(RESERVED_SHARED_BYTES)
         } else {
@@ -111,6 +131,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
             threads,
             warps: Vec::new(),
             barriers: Default::default(),
+            copies: Copies::default(),
             executed: 0,
             next_warp: 0,
         };
@@ -141,6 +162,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         self.executed = 0;
         self.next_warp = 0;
         self.barriers = Default::default();
+        self.copies.begin(self.warps.len());
         self.observer.block(BlockEvent {
             index,
             shape: self.shape.block,
@@ -152,16 +174,15 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         let code = &self.program.functions[0];
         for warp in &mut self.warps {
             warp.begin();
-            // All other special values are the same for every block.
             let registers = &mut warp.frames[0].registers;
             for &(row, value) in &code.narrow_values {
-                if let Value::Special(Special::BlockIndex(axis)) = value {
-                    registers.narrow[row as usize] = [index[axis as usize]; LANES];
+                if let Some(value) = self.shape.value_of_block(index, value) {
+                    registers.narrow[row as usize] = [value; LANES];
                 }
             }
             for &(row, value) in &code.wide_values {
-                if let Value::Special(Special::BlockIndex(axis)) = value {
-                    registers.wide[row as usize] = [u64::from(index[axis as usize]); LANES];
+                if let Some(value) = self.shape.value_of_block(index, value) {
+                    registers.wide[row as usize] = [u64::from(value); LANES];
                 }
             }
         }
@@ -203,6 +224,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
     /// is the emulator's choice, and must keep nobody from a barrier), or because they wait for ever.
     pub(super) fn rouse(&mut self) -> Result<Progress, Box<Trap>> {
         if self.warps.iter().all(|warp| warp.live == 0) {
+            self.finish_all_copies();
             return Ok(Progress::Finished);
         }
         let mut released = false;

@@ -1,8 +1,8 @@
 //! One fragment at a time: fetch, decide who takes part, execute.
 
 use super::access::Faulty;
-use super::async_copy::pending_count;
 use super::block::{Block, FRAGMENT_TURN, Turn};
+use super::mbarrier::pending_count;
 use super::moves::{is_space, pack, read_clock, unpack};
 use super::warp::{Fragment, NONE};
 use crate::error::{Fault, Trap};
@@ -161,16 +161,16 @@ impl<O: Observer> Block<'_, '_, O> {
         match op {
             Op::Load(access) => {
                 if !access.observes() {
-                    self.load(site, access)?;
+                    self.access::<false>(site, access)?;
                     return Ok(Flow::Next);
                 }
                 let lane = lanes.trailing_zeros() as usize;
                 let row = access.registers.iter().flatten().next().copied();
                 let before = row.map(|row| registers.get(row, lane));
-                self.load(site, access)?;
+                self.access::<false>(site, access)?;
                 return Ok(self.after_read(site, row, before));
             }
-            Op::Store(access) => self.store(site, access)?,
+            Op::Store(access) => self.access::<true>(site, access)?,
             Op::Atomic(atomic) => {
                 let lane = lanes.trailing_zeros() as usize;
                 let before = atomic.d.map(|row| registers.get(row, lane));
@@ -189,7 +189,9 @@ impl<O: Observer> Block<'_, '_, O> {
                 let state = registers.wide[*a as usize][lane];
                 registers.narrow[*d as usize][lane] = pending_count(state) as u32;
             }),
-            Op::AsyncCopy(copy) => self.async_copy(site, copy)?,
+            Op::AsyncCopy(copy) => self.issue_copy(site, copy)?,
+            Op::CommitCopies { bulk } => self.commit_copies(site, *bulk),
+            Op::WaitForCopies { bulk, but } => self.wait_for_copies(site, *bulk, *but),
             Op::Pack { d, bits, parts } => pack(registers, *d, *bits, parts, lanes),
             Op::Unpack { a, bits, parts } => unpack(registers, *a, *bits, parts, lanes),
             Op::IsSpace { d, a, window } => is_space(registers, *d, *a, *window, lanes),

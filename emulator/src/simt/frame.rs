@@ -69,6 +69,9 @@ impl<O: Observer> Block<'_, '_, O> {
                 Special::TotalSharedBytes => self.spaces.shared_bytes as u32,
                 Special::ReservedShared => self.spaces.shared_bytes as u32 - RESERVED_SHARED_BYTES,
                 Special::ReservedSharedEnd => self.spaces.shared_bytes as u32,
+                Special::Multiprocessor => self.shape.multiprocessor(self.index),
+                Special::WorkspaceLow => self.shape.workspace as u32,
+                Special::WorkspaceHigh => (self.shape.workspace >> 32) as u32,
             })
         })
     }

@@ -15,6 +15,8 @@ pub(crate) use super::block::Shape;
 
 /// Instructions after which a worker looks at another of its blocks, since blocks may wait for each other.
 const BLOCK_TURN: u64 = 1 << 20;
+/// The same in a cooperative launch, where they are expected to.
+const COOPERATIVE_TURN: u64 = 1 << 14;
 /// Instructions that a block may have executed more than a later one that has trapped, before it is given up.
 const GRACE: u64 = 1 << 20;
 /// The most blocks that one worker keeps unfinished.
@@ -52,7 +54,8 @@ pub(crate) fn run<O: Observer>(run: &Run<'_>, observer: &mut O) -> Result<(), Bo
     }
     let blocks = run.shape.blocks();
     let progression = Progression {
-        next: AtomicU64::new(0),
+        // In a cooperative launch each worker has its own share from the start.
+        next: AtomicU64::new(if run.shape.cooperative { blocks } else { 0 }),
         blocks,
         steps: AtomicU64::new(0),
         end: AtomicU64::new(blocks),
@@ -63,14 +66,21 @@ pub(crate) fn run<O: Observer>(run: &Run<'_>, observer: &mut O) -> Result<(), Bo
         .threads
         .min(usize::try_from(blocks).unwrap_or(usize::MAX))
         .max(1);
+    let share = |worker: usize| match run.shape.cooperative {
+        true => (worker as u64..blocks).step_by(workers),
+        false => (0..0).step_by(1),
+    };
     let others: Vec<O> = (1..workers).map(|_| observer.fork()).collect();
     let own = observer.fork();
     std::thread::scope(|scope| {
-        let handles: Vec<_> = others
-            .into_iter()
-            .map(|observer| scope.spawn(|| work(run, &progression, observer)))
+        let progression = &progression;
+        let handles: Vec<_> = (1..)
+            .zip(others)
+            .map(|(worker, observer)| {
+                scope.spawn(move || work(run, progression, observer, share(worker)))
+            })
             .collect();
-        observer.merge(work(run, &progression, own));
+        observer.merge(work(run, progression, own, share(0)));
         for handle in handles {
             match handle.join() {
                 Ok(other) => observer.merge(other),
@@ -88,11 +98,25 @@ pub(crate) fn run<O: Observer>(run: &Run<'_>, observer: &mut O) -> Result<(), Bo
     }
 }
 
-/// One worker: takes blocks in order and returns what it observed.
-fn work<'a, O: Observer>(run: &Run<'a>, progression: &Progression, observer: O) -> O {
+/// One worker: begins the blocks of its share, takes others in order, and returns what it observed.
+fn work<'a, O: Observer>(
+    run: &Run<'a>,
+    progression: &Progression,
+    observer: O,
+    share: impl Iterator<Item = u64>,
+) -> O {
     let mut collected = observer.fork();
+    let new_block = |number: u64, idle: Option<Block<'a, 'a, O>>| {
+        let mut block = idle.unwrap_or_else(|| {
+            let observer = observer.fork();
+            Block::new(run.program, run.shape, run.memory, run.parameters, observer)
+        });
+        block.begin(run.shape.block_index(number));
+        (number, block)
+    };
     let mut idle: Vec<Block<'a, 'a, O>> = Vec::new();
-    let mut open: VecDeque<(u64, Block<'a, 'a, O>)> = VecDeque::new();
+    let mut open: VecDeque<(u64, Block<'a, 'a, O>)> =
+        share.map(|number| new_block(number, None)).collect();
     // A block that cannot go on may wait for one that has yet to begin.
     let mut wants_new = true;
     loop {
@@ -102,14 +126,7 @@ fn work<'a, O: Observer>(run: &Run<'a>, progression: &Progression, observer: O) 
             None
         };
         let (number, mut block) = match next {
-            Some(number) => {
-                let mut block = idle.pop().unwrap_or_else(|| {
-                    let observer = observer.fork();
-                    Block::new(run.program, run.shape, run.memory, run.parameters, observer)
-                });
-                block.begin(run.shape.block_index(number));
-                (number, block)
-            }
+            Some(number) => new_block(number, idle.pop()),
             None => match open.pop_front() {
                 Some(open) => open,
                 None => break,
@@ -169,7 +186,10 @@ fn step<O: Observer>(
     progression: &Progression,
     block: &mut Block<'_, '_, O>,
 ) -> Result<Progress, Box<Trap>> {
-    let mut turn = BLOCK_TURN;
+    let mut turn = match run.shape.cooperative {
+        true => COOPERATIVE_TURN,
+        false => BLOCK_TURN,
+    };
     if run.max_steps != 0 {
         turn = turn.min(
             run.max_steps

@@ -12,6 +12,7 @@ mod diagnosis;
 mod execute;
 mod frame;
 mod launch;
+mod mbarrier;
 mod moves;
 mod print;
 mod schedule;

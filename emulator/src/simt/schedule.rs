@@ -12,13 +12,15 @@ use crate::error::Trap;
 use crate::observer::Observer;
 use crate::registers::LANES;
 
-/// The most blocks that are resident at a time.
+/// The most blocks that are resident at a time, unless they are to be so all.
 const RESIDENT_BLOCKS: u64 = 8;
 /// A fragment's turn has 1, 2, 4 … or, at most, 2 to this power instructions.
 const LONGEST_TURN_LOG2: u64 = 5;
 /// A block's turn has 1, 2, 4 … or, at most, 2 to this power turns of its fragments.
 const LONGEST_BLOCK_TURN_LOG2: u64 = 1;
 
+/// After one in so many turns, the oldest asynchronous copy is complete.
+const ARRIVALS: u64 = 16;
 /// After one in so many turns, lanes that wait for the rest of their warp go on without it.
 const PARTINGS: u64 = 32;
 
@@ -66,7 +68,10 @@ pub(super) fn run<O: Observer>(
     let mut steps = 0;
     let mut result = Ok(());
     let mut blocks = (0..run.shape.blocks()).map(|number| run.shape.block_index(number));
-    let resident = 1 + schedule.below(RESIDENT_BLOCKS);
+    let resident = match run.shape.cooperative {
+        true => run.shape.blocks(),
+        false => 1 + schedule.below(RESIDENT_BLOCKS),
+    };
     let mut open: Vec<Block<'_, '_, O>> = Vec::new();
     for index in blocks.by_ref().take(resident as usize) {
         let mut block = Block::new(
@@ -117,13 +122,13 @@ impl<O: Observer> Block<'_, '_, O> {
             }
             let chosen = schedule.below(ready as u64) as usize;
             let warps = self.warps.iter().enumerate();
-            let warp = warps
+            let number = warps
                 .filter(|(_, warp)| warp.has_ready())
                 .nth(chosen)
                 .map_or(0, |(number, _)| number);
-            if let Some(fragment) = draw(&mut self.warps[warp], schedule) {
-                let turn = self.run_fragment(warp, fragment, schedule.turn(LONGEST_TURN_LOG2))?;
-                let warp = &mut self.warps[warp];
+            if let Some(fragment) = draw(&mut self.warps[number], schedule) {
+                let turn = self.run_fragment(number, fragment, schedule.turn(LONGEST_TURN_LOG2))?;
+                let warp = &mut self.warps[number];
                 match turn {
                     Turn::Over => {}
                     Turn::Paused(fragment) => warp.fragments.push(fragment),
@@ -133,8 +138,11 @@ impl<O: Observer> Block<'_, '_, O> {
                     }
                 }
             }
-            let warp = &mut self.warps[warp];
-            rejoin(&mut warp.fragments);
+            rejoin(&mut self.warps[number].fragments);
+            if self.copies.are_pending() && schedule.one_in(ARRIVALS) {
+                self.finish_oldest_copy();
+            }
+            let warp = &mut self.warps[number];
             // Nothing says that lanes meet again where branches join.
             if schedule.one_in(PARTINGS) {
                 warp.release_waiting();

@@ -36,6 +36,7 @@ pub fn shape(blocks: u32, threads: u32) -> Launch {
         dynamic_shared_bytes: 0,
         threads: 1,
         max_steps: 200_000_000,
+        cooperative: false,
     }
 }
 

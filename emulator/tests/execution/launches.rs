@@ -103,6 +103,7 @@ fn shapes_that_no_device_takes() {
             dynamic_shared_bytes,
             threads: 1,
             max_steps: 0,
+            cooperative: false,
         };
         let error = machine.launch(entry, &shape, &[]).expect_err(message);
         assert!(matches!(error, LaunchError::Invalid(_)));

@@ -9,6 +9,7 @@ mod barriers;
 mod calls;
 mod collectives;
 mod control;
+mod cooperative;
 mod counters;
 mod launches;
 mod memory;

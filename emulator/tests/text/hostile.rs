@@ -30,6 +30,7 @@ fn exercise(text: &str) {
             dynamic_shared_bytes: 64,
             threads: 1,
             max_steps: 3000,
+            cooperative: false,
         };
         for value in [buffer, 3] {
             let arguments: Vec<Vec<u8>> = kernel

@@ -5,10 +5,10 @@ use super::show;
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::Instant;
+use warpfold::case::Measured;
 use warpfold::lesson::LessonRun;
 use warpfold::number::Number;
 use warpfold::oracle::CpuReference;
-use warpfold::partials::Measured;
 use warpfold::reducible::Reducible;
 use warpfold_kernels::catalogue::Lesson;
 

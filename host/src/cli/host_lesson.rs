@@ -1,7 +1,7 @@
 //! `warpfold host-lesson`: a lesson about the host's side of a GPU.
 
 use super::failure::Failure;
-use super::machine::{KernelsArguments, Machine};
+use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output, write_file};
 use super::show;
 use super::size::parse_count;
@@ -68,9 +68,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ))
     })?;
     let output = Output::new(&arguments.json)?;
-    let ptx = arguments.kernels.read()?;
-    let machine = Machine::load(arguments.device, &ptx)?;
-    let is_gpu = machine.device.is_gpu();
+    let machine = machine::open(arguments.device, &arguments.kernels)?;
+    let is_gpu = machine.device().is_gpu();
     if arguments.svg.is_some() && !(lesson.has_picture && is_gpu) {
         return Err(Failure::Input(if lesson.has_picture {
             format!("`{}` draws what a GPU measures: leave --svg out", lesson.id)
@@ -79,14 +78,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }));
     }
     let setting = Setting {
-        device: &machine.device,
-        module: &machine.module,
-        ptx: &ptx,
+        machine: &machine,
         n: arguments.n,
         repeat: arguments.repeat as usize,
         seed: arguments.seed,
     };
-    let device = machine.device.describe();
+    let device = machine.device().describe();
     let n = lesson.n(&setting);
     let report = lesson.run(&setting)?;
     let not_shown = (!is_gpu).then_some(lesson.not_shown);

@@ -1,19 +1,24 @@
-//! `warpfold lessons`: the catalogue.
+//! `warpfold lessons`: the catalogue, as a reader goes through it.
 
 use super::failure::Failure;
+use super::lookup;
 use super::output::{JsonArguments, Output};
 use super::{footnotes, show};
-use comfy_table::CellAlignment::{Left, Right};
+use comfy_table::CellAlignment::Left;
 use serde::Serialize;
 use warpfold::element::ElementType;
 use warpfold::oracle::CPU_REFERENCES;
 use warpfold::reducer::built_for;
-use warpfold_kernels::catalogue::{BLOCK_SIZES, Geometry, LESSONS, Lesson, Part};
+use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, Part, lessons, lessons_of};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  warpfold lessons\n  warpfold run unroll8")]
+#[command(
+    after_help = "Examples:\n  warpfold lessons\n  warpfold lessons coarse\n  warpfold run unroll8"
+)]
 pub struct Arguments {
+    /// One lesson, to be told all about it [default: the list of all]
+    id: Option<String>,
     #[command(flatten)]
     json: JsonArguments,
 }
@@ -22,6 +27,7 @@ pub struct Arguments {
 struct Catalogue {
     cpu_references: Vec<Reference>,
     block_sizes: [u32; BLOCK_SIZES.len()],
+    parts: Vec<PartRow>,
     lessons: Vec<Row>,
 }
 
@@ -33,38 +39,70 @@ struct Reference {
 }
 
 #[derive(Serialize)]
+struct PartRow {
+    title: &'static str,
+    learn: &'static str,
+    needs: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
 struct Row {
     part: &'static str,
     step: &'static str,
     id: &'static str,
     title: &'static str,
     change: &'static str,
-    operator: &'static str,
-    element_type: ElementType,
-    elements_per_thread: u32,
+    needs: &'static [&'static str],
+    operator: Option<&'static str>,
+    element_type: Option<ElementType>,
     in_place: bool,
+    cooperative: bool,
+    parameter: Option<ParameterRow>,
     least_sm: u32,
     entries: Vec<&'static str>,
     file: &'static str,
     exhibit: Option<&'static str>,
 }
 
+#[derive(Serialize)]
+struct ParameterRow {
+    name: &'static str,
+    meaning: &'static str,
+    values: &'static [u32],
+    usual: u32,
+}
+
+impl PartRow {
+    fn new(part: Part) -> Self {
+        Self {
+            title: part.title(),
+            learn: part.learn(),
+            needs: part.needs().iter().map(|needed| needed.title()).collect(),
+        }
+    }
+}
+
 impl Row {
     fn new(lesson: &Lesson) -> Self {
-        let Geometry::Tiles {
-            elements_per_thread,
-        } = lesson.geometry;
-        let (operator, element_type) = built_for(lesson);
+        let reduction = lesson.reduction();
+        let built_for = reduction.map(built_for);
         Self {
             part: lesson.part.title(),
             step: lesson.step,
             id: lesson.id,
             title: lesson.title,
             change: lesson.change,
-            operator: operator.name(),
-            element_type,
-            elements_per_thread,
-            in_place: lesson.in_place,
+            needs: lesson.needs,
+            operator: built_for.map(|(operator, _)| operator.name()),
+            element_type: built_for.map(|(_, element_type)| element_type),
+            in_place: reduction.is_some_and(|reduction| reduction.in_place),
+            cooperative: lesson.cooperative,
+            parameter: lesson.parameter.map(|parameter| ParameterRow {
+                name: parameter.name,
+                meaning: parameter.meaning,
+                values: parameter.values,
+                usual: parameter.usual,
+            }),
             least_sm: lesson.least_sm,
             entries: lesson.entry_names().collect(),
             file: lesson.file,
@@ -76,6 +114,13 @@ impl Row {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = Output::new(&arguments.json)?;
+    match &arguments.id {
+        None => list(&output),
+        Some(id) => tell(lookup::lesson(id)?, &output),
+    }
+}
+
+fn list(output: &Output) -> Result<(), Failure> {
     let catalogue = Catalogue {
         cpu_references: CPU_REFERENCES
             .iter()
@@ -86,41 +131,126 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             })
             .collect(),
         block_sizes: BLOCK_SIZES,
-        lessons: LESSONS.iter().map(Row::new).collect(),
+        parts: Part::ALL.map(PartRow::new).into(),
+        lessons: lessons().map(Row::new).collect(),
     };
     let mut table = show::table(&[
         ("step", Left),
         ("id", Left),
         ("what is new", Left),
-        ("elements\na thread", Right),
         ("source", Left),
     ]);
     for reference in &catalogue.cpu_references {
         table.add_row(["cpu", reference.id, reference.title]);
     }
-    for row in &catalogue.lessons {
-        table.add_row([
-            &format!("{}{}", row.step, footnotes::mark(row.exhibit)),
-            row.id,
-            row.title,
-            &row.elements_per_thread.to_string(),
-            row.file,
-        ]);
+    let mut headings = vec![("The CPU references".to_owned(), CPU_REFERENCES.len())];
+    for part in Part::ALL {
+        let groups: Vec<&[Lesson]> = lessons_of(part)
+            .chunk_by(|one, next| part == Part::Operators && one.file == next.file)
+            .collect();
+        for group in &groups {
+            table.add_row(row_of(group));
+        }
+        headings.push((heading(part), groups.len()));
     }
-    let parts = Part::ALL.map(|part| {
-        let lessons = LESSONS.iter().filter(|lesson| lesson.part == part);
-        (part.title(), lessons.count())
-    });
-    let headings = [&[("The CPU references", CPU_REFERENCES.len())][..], &parts].concat();
-    let text = show::fitted_text(&mut table, &[4, 3]);
+    headings.retain(|(_, rows)| *rows > 0);
+    let headings: Vec<(&str, usize)> = headings
+        .iter()
+        .map(|(heading, rows)| (heading.as_str(), *rows))
+        .collect();
+    let text = show::fitted_text(&mut table, &[3]);
     output.print(show::with_headings(&text, &headings))?;
     output.print("")?;
-    for note in footnotes::exhibits(LESSONS) {
+    for note in footnotes::exhibits(lessons()) {
         output.print(note)?;
     }
     output.print(format!(
-        "Blocks of {} threads. `warpfold run ID` runs one, `warpfold ptx ID` shows its PTX.",
+        "Blocks of {} threads. `warpfold lessons ID` tells all about one, `warpfold run ID` runs it, `warpfold ptx ID` shows its PTX.",
         BLOCK_SIZES.map(|size| size.to_string()).join(", ")
     ))?;
     output.write_json(&catalogue)
+}
+
+/// The heading of a part: what it is about and what to have read before.
+fn heading(part: Part) -> String {
+    let needs: Vec<&str> = part.needs().iter().map(|needed| needed.title()).collect();
+    let after = if needs.is_empty() {
+        String::new()
+    } else {
+        format!(" (after: {})", needs.join(", "))
+    };
+    format!("{}: {}{after}", part.title(), part.learn())
+}
+
+/// One row for a lesson, or for all those that one generic body makes.
+fn row_of(group: &[Lesson]) -> [String; 4] {
+    let [first, .., last] = group else {
+        let lesson = &group[0];
+        return [
+            format!("{}{}", lesson.step, footnotes::mark(lesson.exhibit)),
+            lesson.id.to_owned(),
+            lesson.title.to_owned(),
+            lesson.file.to_owned(),
+        ];
+    };
+    [
+        first.step.to_owned(),
+        format!("{} … {}", first.id, last.id),
+        format!("{} and {} more", first.title, group.len() - 1),
+        first.file.to_owned(),
+    ]
+}
+
+/// All about one lesson.
+fn tell(lesson: &'static Lesson, output: &Output) -> Result<(), Failure> {
+    let row = Row::new(lesson);
+    output.print(format!(
+        "{} · {}, step {}{}: {}\n",
+        row.id,
+        row.part,
+        row.step,
+        footnotes::mark(row.exhibit),
+        row.title
+    ))?;
+    let mut table = show::table(&[("", Left), ("", Left)]);
+    table.add_row(["you learn", row.change]);
+    let needs = match row.needs {
+        [] => "nothing".to_owned(),
+        needs => needs.join(", "),
+    };
+    table.add_row(["it needs", &needs]);
+    table.add_row(["source", row.file]);
+    if let (Some(operator), Some(element_type)) = (row.operator, row.element_type) {
+        table.add_row([
+            "it makes",
+            &format!("the {operator} of {element_type} values"),
+        ]);
+    }
+    if let Some(parameter) = &row.parameter {
+        let values = parameter.values.iter().map(u32::to_string);
+        let values: Vec<String> = values.collect();
+        table.add_row([
+            "to set",
+            &format!(
+                "--set {}=VALUE: {}; one of {} [default: {}]",
+                parameter.name,
+                parameter.meaning,
+                values.join(", "),
+                parameter.usual
+            ),
+        ]);
+    }
+    if row.in_place {
+        table.add_row(["in place", "it overwrites its input"]);
+    }
+    if row.cooperative {
+        table.add_row(["cooperative", "all its blocks run at once"]);
+    }
+    table.add_row(["needs a GPU of", &format!("sm_{} or later", row.least_sm)]);
+    table.add_row(["entries", &row.entries.join(", ")]);
+    output.print(show::text(&table))?;
+    for note in footnotes::exhibits([lesson]) {
+        output.print(format!("\n{note}"))?;
+    }
+    output.write_json(&row)
 }

@@ -1,33 +1,17 @@
-//! A device with the kernels loaded: what most commands start with.
+//! A device with the kernels: what most commands start with.
 
 use super::failure::Failure;
 use std::path::PathBuf;
-use warpfold::device::{Device, DeviceChoice, DeviceError, Module};
+use warpfold::device::{Device, DeviceChoice, DeviceError};
 use warpfold::lesson::LessonError;
+use warpfold::machine::{Machine, MachineError};
 use warpfold::ptx::PtxSet;
 use warpfold::reducer::ReduceError;
 
-/// A device and the kernels on it.
-#[derive(Debug)]
-pub struct Machine {
-    /// The device.
-    pub device: Device,
-    /// The kernels, for the newest architecture that the device can run.
-    pub module: Module,
-}
-
-impl Machine {
-    /// Opens the device that was asked for and loads the kernels that were asked for.
-    pub fn open(choice: DeviceChoice, ptx: &KernelsArguments) -> Result<Self, Failure> {
-        Self::load(choice, &ptx.read()?)
-    }
-
-    /// Opens the device that was asked for and loads kernels that have been read.
-    pub fn load(choice: DeviceChoice, ptx: &PtxSet) -> Result<Self, Failure> {
-        let device = Device::open(&choice)?;
-        let module = device.load(ptx.newest_for(&device)?)?;
-        Ok(Self { device, module })
-    }
+/// Opens the device that was asked for, with the kernels that were asked for.
+pub fn open(choice: DeviceChoice, kernels: &KernelsArguments) -> Result<Machine, Failure> {
+    let ptx = kernels.read()?;
+    Ok(Machine::new(Device::open(&choice)?, ptx))
 }
 
 /// Which PTX of the kernels a command takes; every command that loads them has this option.
@@ -73,6 +57,15 @@ impl From<LessonError> for Failure {
     fn from(error: LessonError) -> Self {
         match error {
             LessonError::Device(error) => error.into(),
+            error => Self::input(error),
+        }
+    }
+}
+
+impl From<MachineError> for Failure {
+    fn from(error: MachineError) -> Self {
+        match error {
+            MachineError::Device(error) => error.into(),
             error => Self::input(error),
         }
     }

@@ -10,6 +10,7 @@ mod footnotes;
 mod host_lesson;
 mod ladder;
 mod lessons;
+mod lookup;
 mod machine;
 mod output;
 mod profile;

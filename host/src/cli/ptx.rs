@@ -1,12 +1,11 @@
 //! `warpfold ptx`: the PTX of one lesson.
 
 use super::failure::Failure;
+use super::lookup::{self, ParameterArguments};
 use super::machine::KernelsArguments;
 use super::output::print;
-use super::suggest::did_you_mean;
 use super::workload::parse_block;
 use warpfold_emulator::Module;
-use warpfold_kernels::catalogue::{self, LESSONS};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -21,22 +20,19 @@ pub struct Arguments {
     #[arg(long, default_value = "512", value_parser = parse_block)]
     block: u32,
     #[command(flatten)]
+    parameter: ParameterArguments,
+    #[command(flatten)]
     kernels: KernelsArguments,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let lesson = catalogue::find(&arguments.id).ok_or_else(|| {
-        let known = LESSONS.iter().map(|lesson| lesson.id);
-        Failure::Input(format!(
-            "there is no PTX of '{}'{}",
-            arguments.id,
-            did_you_mean(&arguments.id, known)
-        ))
-    })?;
+    let lesson = lookup::lesson(&arguments.id)?;
+    let variant = arguments.parameter.variant(lesson, arguments.block)?;
+    let module = lesson.part.module();
     let ptx = arguments.kernels.read()?;
-    let text = ptx.built_for(arguments.sm).ok_or_else(|| {
-        let built: Vec<String> = ptx.architectures().map(|sm| sm.to_string()).collect();
+    let text = ptx.built_for(module, arguments.sm).ok_or_else(|| {
+        let built: Vec<String> = ptx.architectures(module).map(|sm| sm.to_string()).collect();
         Failure::Input(format!(
             "there is no PTX for sm_{}; it is built for --sm {}",
             arguments.sm,
@@ -45,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     })?;
     let module = Module::parse(text).map_err(Failure::input)?;
     let source = lesson
-        .entry(arguments.block)
+        .entry(variant)
         .and_then(|entry| module.function_source(entry))
         .ok_or_else(|| {
             Failure::Input(format!(

@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::figures::{EmulatorFigures, GpuFigures, measured_figures};
-use super::machine::{KernelsArguments, Machine};
+use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output};
 use super::show;
 use serde::Serialize;
@@ -85,14 +85,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Before a device is opened: what no kernel is for needs none.
     kernel_for(arguments.operator, values.element_type())
         .map_err(|error| Failure::Input(format!("{}: {error}", arguments.file.display())))?;
-    let machine = Machine::open(arguments.device, &arguments.kernels)?;
-    let reduction = reducer::reduce(
-        &machine.device,
-        &machine.module,
-        arguments.operator,
-        &values,
-        TIMING,
-    )?;
+    let machine = machine::open(arguments.device, &arguments.kernels)?;
+    let reduction = reducer::reduce(&machine, arguments.operator, &values, TIMING)?;
     let bytes = values.bytes() as u64;
     let (gpu, emulator) = measured_figures(&reduction.measured, bytes);
     let (result, exact_sum, sum_in_f64) = match reduction.value {
@@ -106,7 +100,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         element_type: values.element_type(),
         n: values.len(),
         bytes,
-        device: machine.device.describe(),
+        device: machine.device().describe(),
         result,
         exact_sum,
         sum_in_f64,

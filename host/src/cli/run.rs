@@ -1,21 +1,26 @@
 //! `warpfold run`: one lesson or one CPU reference, verified and measured.
 
 use super::failure::Failure;
-use super::figures::{LessonFigures, ReferenceFigures};
-use super::machine::{KernelsArguments, Machine};
+use super::figures::{
+    EmulatorFigures, GpuFigures, LessonFigures, ReferenceFigures, measured_figures,
+};
+use super::lookup::{self, ParameterArguments};
+use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output};
-use super::suggest::did_you_mean;
 use super::workload::{Workload, WorkloadArguments};
 use super::{footnotes, show};
 use comfy_table::CellAlignment::{Left, Right};
+use comfy_table::Table;
 use serde::Serialize;
 use warpfold::device::DeviceChoice;
 use warpfold::element::ElementType;
 use warpfold::lesson;
+use warpfold::machine::Machine;
 use warpfold::oracle::{CPU_REFERENCES, CpuReference, cpu_sequential};
+use warpfold::prepared::Prepared;
 use warpfold::reducer::{Operator, built_for, kernel_for};
-use warpfold::reducible::Reducible;
-use warpfold_kernels::catalogue::{self, LESSONS, Lesson};
+use warpfold::reducible::{Reducible, with_reducible};
+use warpfold_kernels::catalogue::{self, Lesson, Reduction, Task, Variant};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -32,6 +37,8 @@ pub struct Arguments {
     #[arg(long = "op", value_name = "OPERATOR")]
     operator: Option<Operator>,
     #[command(flatten)]
+    parameter: ParameterArguments,
+    #[command(flatten)]
     workload: WorkloadArguments,
     #[command(flatten)]
     kernels: KernelsArguments,
@@ -43,28 +50,37 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = Output::new(&arguments.json)?;
     if let Some(lesson) = catalogue::find(&arguments.id) {
-        arguments.check_built_for(built_for(lesson))?;
-        return match lesson.element_type {
-            catalogue::ElementType::I32 => run_lesson::<i32>(lesson, arguments, &output),
-            catalogue::ElementType::F32 => run_lesson::<f32>(lesson, arguments, &output),
+        let variant = arguments
+            .parameter
+            .variant(lesson, arguments.workload.block)?;
+        return match &lesson.task {
+            Task::Reduction(reduction) => {
+                arguments.check_built_for(built_for(reduction))?;
+                let machine = machine::open(arguments.workload.device, &arguments.kernels)?;
+                with_reducible!(reduction.element_type, T => {
+                    run_reduction::<T>(lesson, reduction, variant, &machine, arguments, &output)
+                })
+            }
+            Task::Demonstration(_) => {
+                arguments.check_no_reduction()?;
+                let machine = machine::open(arguments.workload.device, &arguments.kernels)?;
+                run_demonstration(lesson, variant, &machine, arguments, &output)
+            }
         };
     }
-    if let Some(reference) = CPU_REFERENCES
+    let reference = CPU_REFERENCES
         .iter()
-        .find(|reference| reference.id == arguments.id)
-    {
-        arguments.check_built_for((Operator::Sum, ElementType::I32))?;
-        return run_reference(reference, arguments, &output);
+        .find(|reference| reference.id == arguments.id);
+    match reference {
+        Some(reference) => {
+            arguments.check_built_for((Operator::Sum, ElementType::I32))?;
+            run_reference(reference, arguments, &output)
+        }
+        None => {
+            let references = CPU_REFERENCES.iter().map(|reference| reference.id);
+            Err(lookup::no_lesson(&arguments.id, references))
+        }
     }
-    let known = CPU_REFERENCES
-        .iter()
-        .map(|reference| reference.id)
-        .chain(LESSONS.iter().map(|lesson| lesson.id));
-    Err(Failure::Input(format!(
-        "there is no lesson `{}`{}",
-        arguments.id,
-        did_you_mean(&arguments.id, known)
-    )))
 }
 
 impl Arguments {
@@ -89,6 +105,19 @@ impl Arguments {
     }
 }
 
+impl Arguments {
+    /// Whether `--op` and `--type` are left out, which a lesson has no use for that reduces nothing.
+    fn check_no_reduction(&self) -> Result<(), Failure> {
+        if self.operator.is_none() && self.element_type.is_none() {
+            return Ok(());
+        }
+        Err(Failure::Input(format!(
+            "`{}` reduces nothing; leave --op and --type out",
+            self.id
+        )))
+    }
+}
+
 /// What the command writes as JSON.
 #[derive(Serialize)]
 struct Report<'a, Figures> {
@@ -98,38 +127,25 @@ struct Report<'a, Figures> {
     figures: &'a Figures,
 }
 
-fn run_lesson<T: Reducible>(
+fn run_reduction<T: Reducible>(
     lesson: &Lesson,
+    reduction: &Reduction,
+    variant: Variant,
+    machine: &Machine,
     arguments: &Arguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let machine = Machine::open(arguments.workload.device, &arguments.kernels)?;
     let workload = arguments
         .workload
-        .on(&machine.device, T::ELEMENT_TYPE.into());
+        .of_lesson(lesson, variant, machine.device());
     let values = workload.values::<T>()?;
-    let run = lesson::run(
-        &machine.device,
-        &machine.module,
-        lesson,
-        arguments.workload.block,
-        &values,
-        Some(arguments.workload.timing()),
-    )?;
-    let figures = LessonFigures::new(lesson, &run, workload.bytes());
+    let timing = Some(arguments.workload.timing());
+    let run = lesson::run(machine, lesson, variant, &values, timing)?;
+    let figures = LessonFigures::new(lesson, &run, size_of_val(&values[..]) as u64);
 
-    output.print(&workload.device)?;
-    output.print(workload.describe())?;
-    output.print(format!(
-        "\n{}, step {}{} · {}: {}\n",
-        lesson.part.title(),
-        lesson.step,
-        footnotes::mark(lesson.exhibit),
-        lesson.id,
-        lesson.change
-    ))?;
+    print_heading(lesson, variant, &workload, output)?;
     let mut table = show::table(&[("", Left), ("value", Right)]);
-    let (operator, _) = built_for(lesson);
+    let (operator, _) = built_for(reduction);
     table.add_row([operator.name(), &figures.result.to_string()]);
     table.add_row([
         &format!("{operator} on the CPU"),
@@ -139,21 +155,9 @@ fn run_lesson<T: Reducible>(
         table.add_row(["rounding allowed", &show::significant(tolerance)]);
     }
     table.add_row(["blocks", &show::count(figures.grid.into())]);
-    if let Some(gpu) = &figures.gpu {
-        table.add_row(["median time", &show::milliseconds(gpu.elapsed_ms)]);
-        table.add_row(["shortest time", &show::milliseconds(gpu.fastest_ms)]);
-        table.add_row(["GB/s", &show::significant(gpu.gigabytes_per_second)]);
-    }
-    if let Some(emulator) = &figures.emulator {
-        for (name, value) in emulator.counters.rows() {
-            table.add_row([name, &value]);
-        }
-        table.add_row(["emulated in", &show::milliseconds(emulator.emulated_in_ms)]);
-    }
+    add_measured(&mut table, figures.gpu.as_ref(), figures.emulator.as_ref());
     output.print(show::text(&table))?;
-    for note in footnotes::exhibits([lesson]) {
-        output.print(format!("\n{note}"))?;
-    }
+    print_footnotes(lesson, output)?;
     output.write_json(&Report {
         workload: &workload,
         figures: &figures,
@@ -166,6 +170,113 @@ fn run_lesson<T: Reducible>(
             lesson.id,
             figures.wrong_result()
         )))
+    }
+}
+
+/// What a demonstration comes to, as JSON.
+#[derive(Serialize)]
+struct DemonstrationFigures {
+    id: &'static str,
+    parameter: Option<u32>,
+    grid: Option<[u32; 3]>,
+    facts: serde_json::Map<String, serde_json::Value>,
+    is_right: bool,
+    mistake: Option<String>,
+    gpu: Option<GpuFigures>,
+    emulator: Option<EmulatorFigures>,
+}
+
+fn run_demonstration(
+    lesson: &'static Lesson,
+    variant: Variant,
+    machine: &Machine,
+    arguments: &Arguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let device = machine.device();
+    let workload = arguments.workload.of_lesson(lesson, variant, device);
+    let multiprocessors = device.multiprocessors();
+    let prepared = Prepared::new(lesson, variant, workload.n, workload.seed, multiprocessors)?;
+    let run = prepared.run(machine, lesson, Some(arguments.workload.timing()))?;
+    let bytes = prepared.case.as_ref().map_or(0, |case| case.bytes());
+    let (gpu, emulator) = measured_figures(&run.measured, bytes);
+
+    print_heading(lesson, variant, &workload, output)?;
+    let mut table = show::table(&[("", Left), ("value", Right)]);
+    for (name, value) in &run.verdict.facts {
+        table.add_row([*name, value]);
+    }
+    let grid = prepared.case.as_ref().map(|case| case.shape.grid);
+    if let Some(grid) = grid {
+        let blocks = grid.iter().map(|&extent| u64::from(extent)).product();
+        table.add_row(["blocks", &show::count(blocks)]);
+    }
+    add_measured(&mut table, gpu.as_ref(), emulator.as_ref());
+    output.print(show::text(&table))?;
+    print_footnotes(lesson, output)?;
+    let facts = run.verdict.facts.into_iter();
+    output.write_json(&Report {
+        workload: &workload,
+        figures: &DemonstrationFigures {
+            id: lesson.id,
+            parameter: variant.parameter,
+            grid,
+            facts: facts
+                .map(|(name, value)| (name.to_owned(), value.into()))
+                .collect(),
+            is_right: run.verdict.mistake.is_none(),
+            mistake: run.verdict.mistake.clone(),
+            gpu,
+            emulator,
+        },
+    })?;
+    match run.verdict.mistake {
+        None => Ok(()),
+        Some(mistake) => Err(Failure::Finding(format!("`{}` {mistake}", lesson.id))),
+    }
+}
+
+fn print_heading(
+    lesson: &Lesson,
+    variant: Variant,
+    workload: &Workload,
+    output: &Output,
+) -> Result<(), Failure> {
+    output.print(&workload.device)?;
+    let setting = match (lesson.parameter, variant.parameter) {
+        (Some(parameter), Some(value)) => format!(" · {} {value}", parameter.name),
+        _ => String::new(),
+    };
+    output.print(format!("{}{setting}", workload.describe()))?;
+    output.print(format!(
+        "\n{}, step {}{} · {}: {}\n",
+        lesson.part.title(),
+        lesson.step,
+        footnotes::mark(lesson.exhibit),
+        lesson.id,
+        lesson.change
+    ))
+}
+
+fn print_footnotes(lesson: &Lesson, output: &Output) -> Result<(), Failure> {
+    for note in footnotes::exhibits([lesson]) {
+        output.print(format!("\n{note}"))?;
+    }
+    Ok(())
+}
+
+/// Rows of what a GPU's times or the emulator's counters say.
+fn add_measured(table: &mut Table, gpu: Option<&GpuFigures>, emulator: Option<&EmulatorFigures>) {
+    if let Some(gpu) = gpu {
+        table.add_row(["median time", &show::milliseconds(gpu.elapsed_ms)]);
+        table.add_row(["shortest time", &show::milliseconds(gpu.fastest_ms)]);
+        table.add_row(["GB/s", &show::significant(gpu.gigabytes_per_second)]);
+    }
+    if let Some(emulator) = emulator {
+        for (name, value) in emulator.counters.rows() {
+            table.add_row([name, &value]);
+        }
+        table.add_row(["emulated in", &show::milliseconds(emulator.emulated_in_ms)]);
     }
 }
 

@@ -3,14 +3,24 @@
 /// What to add to a sentence about an unknown name: the nearest of the known names, else all of them.
 pub fn did_you_mean<'known>(name: &str, known: impl IntoIterator<Item = &'known str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
-    let nearest = known
-        .iter()
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .max_by(|(left, _), (right, _)| left.total_cmp(right));
-    match nearest {
-        Some((similarity, nearest)) if similarity > 0.75 => format!("; did you mean `{nearest}`?"),
-        _ => format!("; there are: `{}`", known.join("`, `")),
+    match nearest(name, known.iter().copied()) {
+        Some(nearest) => format!("; did you mean `{nearest}`?"),
+        None => format!("; there are: `{}`", known.join("`, `")),
     }
+}
+
+/// The known name that is most like this one, if any is like it at all.
+pub fn nearest<'known>(
+    name: &str,
+    known: impl IntoIterator<Item = &'known str>,
+) -> Option<&'known str> {
+    let similarities = known
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate));
+    similarities
+        .max_by(|(left, _), (right, _)| left.total_cmp(right))
+        .filter(|(similarity, _)| *similarity > 0.75)
+        .map(|(_, nearest)| nearest)
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
 //! `warpfold trace`: a small launch as a picture.
 
 use super::failure::Failure;
-use super::machine::{KernelsArguments, Machine};
+use super::lookup::{self, ParameterArguments};
+use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output, write_file};
 use super::size::parse_count;
-use super::suggest::did_you_mean;
 use std::path::PathBuf;
 use warpfold::device::DeviceChoice;
+use warpfold::lesson::LessonError;
+use warpfold::reducible::with_reducible;
 use warpfold::trace::{TraceError, trace};
-use warpfold_kernels::catalogue::{
-    self, BLOCK_SIZES, ElementType, Entries, Geometry, LESSONS, Lesson,
-};
+use warpfold_kernels::catalogue::{BLOCK_SIZES, Entries, Lesson, Reduction, Variant};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -30,6 +30,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(flatten)]
+    parameter: ParameterArguments,
+    #[command(flatten)]
     kernels: KernelsArguments,
     #[command(flatten)]
     json: JsonArguments,
@@ -44,23 +46,23 @@ const WIDTH: u16 = 80;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let lesson = catalogue::find(&arguments.id).ok_or_else(|| {
-        let known = LESSONS.iter().map(|lesson| lesson.id);
-        Failure::Input(format!(
-            "there is no lesson `{}`{}",
-            arguments.id,
-            did_you_mean(&arguments.id, known)
-        ))
-    })?;
+    let lesson = lookup::lesson(&arguments.id)?;
     let output = Output::new(&arguments.json)?;
-    let block = arguments.block.unwrap_or_else(|| usual_block(lesson));
-    let n = arguments.n.unwrap_or_else(|| usual_n(lesson, block));
-    let machine = Machine::open(DeviceChoice::Emulator, &arguments.kernels)?;
-    let take = match lesson.element_type {
-        ElementType::I32 => trace::<i32>,
-        ElementType::F32 => trace::<f32>,
+    let reduction = lesson
+        .reduction()
+        .ok_or(LessonError::NoReduction { lesson: lesson.id })?;
+    let block = arguments
+        .block
+        .unwrap_or_else(|| usual_block(lesson, reduction));
+    let variant = Variant {
+        block,
+        ..arguments.parameter.variant(lesson, BLOCK_SIZES[0])?
     };
-    let picture = take(&machine.device, &machine.module, lesson, block, n)?;
+    let n = arguments.n.unwrap_or_else(|| usual_n(reduction, variant));
+    let machine = machine::open(DeviceChoice::Emulator, &arguments.kernels)?;
+    let picture = with_reducible!(reduction.element_type, T => {
+        trace::<T>(&machine, lesson, variant, n)?
+    });
     if let Some(path) = &arguments.svg {
         write_file(path, picture.to_svg().as_bytes())?;
     }
@@ -72,28 +74,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 /// The block size that shows the idea of a lesson: a small one, or one of two warps where a thread takes so many elements that
 /// the work of the last warp is what counts.
-fn usual_block(lesson: &Lesson) -> u32 {
-    let Geometry::Tiles {
-        elements_per_thread,
-    } = lesson.geometry;
+fn usual_block(lesson: &Lesson, reduction: &Reduction) -> u32 {
     match lesson.entries {
-        Entries::AnyBlock(_) if elements_per_thread < SMALL_BLOCK => SMALL_BLOCK,
+        Entries::AnyBlock(_)
+            if reduction.elements_per_thread(lesson.usual(SMALL_BLOCK)) < SMALL_BLOCK.into() =>
+        {
+            SMALL_BLOCK
+        }
         _ => BLOCK_SIZES[0],
     }
 }
 
 /// As many elements as a few blocks take.
-fn usual_n(lesson: &Lesson, block: u32) -> usize {
-    let Geometry::Tiles {
-        elements_per_thread,
-    } = lesson.geometry;
-    (elements_per_thread * block.max(SMALL_GRID)) as usize
+fn usual_n(reduction: &Reduction, variant: Variant) -> usize {
+    let elements =
+        reduction.elements_per_thread(variant) * u64::from(variant.block.max(SMALL_GRID));
+    reduction
+        .most_elements(variant)
+        .map_or(elements, |most| most.min(elements)) as usize
 }
 
 impl From<TraceError> for Failure {
     fn from(error: TraceError) -> Self {
         match error {
-            TraceError::Device(error) => error.into(),
+            TraceError::Lesson(error) => error.into(),
             error => Self::input(error),
         }
     }

@@ -6,8 +6,9 @@ use super::size::parse_count;
 use serde::Serialize;
 use warpfold::device::{Device, DeviceChoice, Timing};
 use warpfold::element::ElementType;
+use warpfold::lesson::LessonError;
 use warpfold::reducible::Reducible;
-use warpfold_kernels::catalogue::BLOCK_SIZES;
+use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, Variant};
 
 /// How much random data, on what, measured how.
 #[derive(clap::Args, Debug)]
@@ -39,8 +40,8 @@ pub struct Workload {
     pub device: String,
     /// Number of elements.
     pub n: usize,
-    /// Type of the elements.
-    pub element_type: ElementType,
+    /// Type of the elements; `null` where a lesson makes its own.
+    pub element_type: Option<ElementType>,
     /// Threads of a block; `null` on the processor.
     pub block: Option<u32>,
     /// Seed of the data.
@@ -66,7 +67,7 @@ impl WorkloadArguments {
     }
 
     /// The workload on this device.
-    pub fn on(&self, device: &Device, element_type: ElementType) -> Workload {
+    pub fn on(&self, device: &Device, element_type: Option<ElementType>) -> Workload {
         Workload {
             device: device.describe(),
             n: self
@@ -80,13 +81,25 @@ impl WorkloadArguments {
         }
     }
 
+    /// The workload of a lesson on this device: no more elements than it takes, unless more are asked for.
+    pub fn of_lesson(&self, lesson: &Lesson, variant: Variant, device: &Device) -> Workload {
+        let reduction = lesson.reduction();
+        let element_type = reduction.map(|reduction| reduction.element_type.into());
+        let mut workload = self.on(device, element_type);
+        let most = reduction.and_then(|reduction| reduction.most_elements(variant));
+        if let (None, Some(most)) = (self.n, most) {
+            workload.n = workload.n.min(most as usize);
+        }
+        workload
+    }
+
     /// The workload on this computer's processor, whose references add up `i32` values.
     pub fn on_processor(&self) -> Workload {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Workload {
             device: format!("processor: {cores} cores"),
             n: self.n.unwrap_or(1 << 24),
-            element_type: ElementType::I32,
+            element_type: Some(ElementType::I32),
             block: None,
             seed: self.seed,
             repeat: None,
@@ -98,31 +111,31 @@ impl WorkloadArguments {
 impl Workload {
     /// The random data; `T` is the type of the elements.
     pub fn values<T: Reducible>(&self) -> Result<Vec<T>, Failure> {
-        debug_assert_eq!(self.element_type, T::ELEMENT_TYPE.into());
-        T::random(self.n, self.seed).map_err(|_| {
-            Failure::Input(format!(
-                "there is not enough memory for {} {} elements; ask for fewer with -n",
-                self.n, self.element_type
-            ))
-        })
+        debug_assert_eq!(self.element_type, Some(T::ELEMENT_TYPE.into()));
+        T::random(self.n, self.seed)
+            .map_err(|_| Failure::input(LessonError::HostMemory { n: self.n }))
     }
 
-    /// Bytes of the data.
-    pub fn bytes(&self) -> u64 {
-        self.n as u64 * self.element_type.bytes() as u64
+    /// Bytes of the data; `None` where a lesson makes its own.
+    pub fn bytes(&self) -> Option<u64> {
+        Some(self.n as u64 * self.element_type?.bytes() as u64)
     }
 
     /// One line on what runs.
     pub fn describe(&self) -> String {
-        format!(
-            "n = {} random {} ({}, seed {}){}",
-            show::count(self.n as u64),
-            self.element_type,
-            show::bytes(self.bytes()),
-            self.seed,
-            self.block
-                .map_or_else(String::new, |block| format!(" · block {block}"))
-        )
+        let n = show::count(self.n as u64);
+        let data = match (self.element_type, self.bytes()) {
+            (Some(element_type), Some(bytes)) => format!(
+                "n = {n} random {element_type} ({}, seed {})",
+                show::bytes(bytes),
+                self.seed
+            ),
+            _ => format!("n = {n} (seed {})", self.seed),
+        };
+        match self.block {
+            Some(block) => format!("{data} · block {block}"),
+            None => data,
+        }
     }
 
     /// What the times of a GPU are; `None` anywhere else.

@@ -6,7 +6,7 @@ pub(super) use stream::{Graph, Stream};
 
 use super::{Argument, DeviceError, Observer, Shape, argument::encode};
 use std::{cell::RefCell, fmt, rc::Rc, sync::Arc, thread};
-use warpfold_emulator::{Launch, Memory, Program};
+use warpfold_emulator::{DeviceProperties, Launch, Memory, Program};
 
 /// The PTX emulator on this machine's processor.
 pub struct Emulator {
@@ -18,6 +18,9 @@ pub struct Emulator {
 impl Emulator {
     /// The compute capability that the emulator stands in for: the newest that PTX is built for.
     pub const SM: u32 = 90;
+
+    /// The multiprocessors that it stands in for: those of a small GPU.
+    pub const MULTIPROCESSORS: u32 = DeviceProperties::EMULATED.multiprocessors;
 
     /// An emulator with empty memory, and why it is not a GPU where one would have been preferred.
     pub(super) fn new(why_no_gpu: Option<String>) -> Self {
@@ -172,6 +175,7 @@ impl Kernel {
             dynamic_shared_bytes: shape.dynamic_shared_bytes,
             threads: 0,
             max_steps: 0,
+            cooperative: shape.cooperative,
         };
         let memory = self.memory.borrow();
         Ok(warpfold_emulator::launch(

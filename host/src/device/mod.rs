@@ -105,15 +105,12 @@ impl Device {
         }
     }
 
-    /// The newest of `variants` (compute capability, PTX text) that this device can run.
-    ///
-    /// # Errors
-    /// The device is older than every variant.
-    pub fn newest_ptx<'ptx>(
-        &self,
-        variants: &[(u32, &'ptx str)],
-    ) -> Result<&'ptx str, DeviceError> {
-        newest_runnable(self.sm(), variants)
+    /// How many multiprocessors it has: blocks run on each of them at once.
+    pub fn multiprocessors(&self) -> u32 {
+        match self {
+            Self::Gpu(gpu) => gpu.information().multiprocessors,
+            Self::Emulator(_) => Emulator::MULTIPROCESSORS,
+        }
     }
 
     /// Loads PTX text.

@@ -11,6 +11,8 @@ pub struct Shape {
     pub block: [u32; 3],
     /// Dynamically sized shared memory of each block, on top of what the kernel declares.
     pub dynamic_shared_bytes: u32,
+    /// Whether all blocks have to run at once, because they wait for one another.
+    pub cooperative: bool,
 }
 
 impl Shape {
@@ -20,6 +22,7 @@ impl Shape {
             grid: [grid, 1, 1],
             block: [block, 1, 1],
             dynamic_shared_bytes: 0,
+            cooperative: false,
         }
     }
 
@@ -30,6 +33,20 @@ impl Shape {
             dynamic_shared_bytes: bytes,
             ..self
         }
+    }
+
+    /// The same as a cooperative launch, or not as one.
+    #[must_use]
+    pub fn with_cooperative(self, cooperative: bool) -> Self {
+        Self {
+            cooperative,
+            ..self
+        }
+    }
+
+    /// The number of blocks.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&extent| u64::from(extent)).product()
     }
 
     /// Checks the shape against the limits that every supported GPU and the emulator share.
@@ -82,6 +99,7 @@ mod tests {
             grid,
             block,
             dynamic_shared_bytes: 0,
+            cooperative: false,
         };
         shape
             .check("k")
@@ -96,6 +114,7 @@ mod tests {
             grid: [1, 65_535, 65_535],
             block: [4, 4, 64],
             dynamic_shared_bytes: 0,
+            cooperative: false,
         };
         assert!(deep.check("k").is_ok());
     }

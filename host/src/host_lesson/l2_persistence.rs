@@ -35,7 +35,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
 const FLOOD: usize = 4;
 
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
-    let device = setting.device;
+    let device = setting.device();
     let cache = device.l2_cache()?;
     let n = setting.elements();
     let bytes = n * size_of::<i32>();

@@ -16,9 +16,10 @@ mod two_stage;
 
 pub use report::{Cell, Column, Report};
 
-use crate::device::{Device, DeviceError, Module};
+use crate::device::{Device, DeviceError};
 use crate::lesson::LessonError;
-use crate::ptx::PtxSet;
+use crate::machine::{Machine, MachineError};
+use crate::ptx::PtxError;
 use crate::random;
 
 /// One lesson about the host's side.
@@ -61,12 +62,8 @@ pub const HOST_LESSONS: &[HostLesson] = &[
 /// On what a lesson runs, and how much.
 #[derive(Debug)]
 pub struct Setting<'a> {
-    /// The device.
-    pub device: &'a Device,
-    /// The kernels on it.
-    pub module: &'a Module,
-    /// Where these kernels come from, for lessons that need them on the emulator as well.
-    pub ptx: &'a PtxSet,
+    /// The device, with the kernels.
+    pub machine: &'a Machine,
     /// Number of elements, where it was asked for.
     pub n: Option<usize>,
     /// How often each time is taken; its median is told.
@@ -85,6 +82,9 @@ pub enum HostLessonError {
     /// A lesson of the ladder that this one measures could not be run.
     #[error(transparent)]
     Lesson(LessonError),
+    /// There is no PTX for the device.
+    #[error(transparent)]
+    Ptx(#[from] PtxError),
     /// There is no picture.
     #[error("the picture cannot be drawn: {0}")]
     Picture(String),
@@ -105,6 +105,15 @@ pub enum HostLessonError {
     Unsuitable(String),
 }
 
+impl From<MachineError> for HostLessonError {
+    fn from(error: MachineError) -> Self {
+        match error {
+            MachineError::Ptx(error) => Self::Ptx(error),
+            MachineError::Device(error) => Self::Device(error),
+        }
+    }
+}
+
 impl From<LessonError> for HostLessonError {
     fn from(error: LessonError) -> Self {
         match error {
@@ -121,8 +130,8 @@ impl HostLesson {
     /// The number of elements that the lesson takes in this setting.
     pub fn n(&self, setting: &Setting<'_>) -> usize {
         setting.n.unwrap_or_else(|| {
-            if setting.device.is_gpu() {
-                (self.usual_n)(setting.device)
+            if setting.device().is_gpu() {
+                (self.usual_n)(setting.device())
             } else {
                 Self::EMULATED_N
             }
@@ -155,6 +164,11 @@ pub fn find(name: &str) -> Option<&'static HostLesson> {
 }
 
 impl Setting<'_> {
+    /// The device.
+    fn device(&self) -> &Device {
+        self.machine.device()
+    }
+
     /// The number of elements, which [`HostLesson::run`] has settled.
     fn elements(&self) -> usize {
         self.n.unwrap_or(0)

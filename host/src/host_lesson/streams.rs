@@ -90,7 +90,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         .chain(both)
     {
         let streams = (0..work.streams)
-            .map(|_| setting.device.stream())
+            .map(|_| setting.device().stream())
             .collect::<Result<Vec<_>, _>>()?;
         chunks.iter_mut().try_for_each(Chunk::forget)?;
         let elapsed_ms = stopwatch.host_ms(
@@ -121,7 +121,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
 
 impl Chunk {
     fn new(setting: &Setting<'_>, kernel: &SumKernel, values: &[i32]) -> Result<Self, DeviceError> {
-        let device = setting.device;
+        let device = setting.device();
         let mut host = device.allocate_on_host(HostMemory::PageLocked, values.len())?;
         host.write(values)?;
         let partials = kernel.partials(device, values.len())?;

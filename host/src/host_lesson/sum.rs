@@ -1,9 +1,10 @@
 //! The kernel that the lessons sum with, queued on a stream.
 
-use super::Setting;
+use super::{HostLessonError, Setting};
 use crate::device::{
     Argument, Buffer, Device, DeviceError, Graph, HostBuffer, Kernel, Node, Shape, Stream,
 };
+use crate::lesson;
 use crate::oracle::cpu_sequential;
 use std::marker::PhantomData;
 use warpfold_kernels::catalogue::{self, Lesson};
@@ -15,6 +16,8 @@ const BLOCK: u32 = 512;
 pub(super) struct SumKernel {
     lesson: &'static Lesson,
     kernel: Kernel,
+    /// How many blocks, and so how many partials, there are for so many elements.
+    blocks: Box<dyn Fn(usize) -> usize>,
 }
 
 /// The elements that a kernel reads: where they are, and how many.
@@ -47,20 +50,24 @@ impl<'a> Input<'a> {
 
 impl SumKernel {
     /// Step 9, the fastest of those that every device runs and that leave their input as it is.
-    pub(super) fn fast(setting: &Setting<'_>) -> Result<Self, DeviceError> {
+    pub(super) fn fast(setting: &Setting<'_>) -> Result<Self, HostLessonError> {
         Self::of(setting, "shuffle")
     }
 
-    /// The kernel of a lesson of the ladder that takes `(input, partials, n)`.
-    pub(super) fn of(setting: &Setting<'_>, id: &str) -> Result<Self, DeviceError> {
-        let no_entry = || DeviceError::NoEntry {
-            entry: id.to_owned(),
-        };
-        let lesson = catalogue::find(id).ok_or_else(no_entry)?;
-        let entry = lesson.entry(BLOCK).ok_or_else(no_entry)?;
+    /// The kernel of a reduction of `i32` values that leaves one partial per block.
+    pub(super) fn of(setting: &Setting<'_>, id: &str) -> Result<Self, HostLessonError> {
+        let missing = || HostLessonError::Unsuitable(format!("there is no kernel `{id}` here"));
+        let lesson = catalogue::find(id).ok_or_else(missing)?;
+        let reduction = *lesson.reduction().ok_or_else(missing)?;
+        let variant = lesson.usual(BLOCK);
+        let entry = lesson::entry(lesson, variant)?;
+        let multiprocessors = setting.device().multiprocessors();
         Ok(Self {
             lesson,
-            kernel: setting.module.kernel(entry)?,
+            kernel: setting.machine.kernel(lesson.part.module(), entry)?,
+            blocks: Box::new(move |n| {
+                reduction.blocks(n as u64, variant, multiprocessors) as usize
+            }),
         })
     }
 
@@ -71,7 +78,7 @@ impl SumKernel {
 
     /// How many blocks, and so how many partials, there are for `n` elements.
     pub(super) fn blocks(&self, n: usize) -> usize {
-        self.lesson.grid(n as u64, BLOCK) as usize
+        (self.blocks)(n)
     }
 
     /// Room for the partials of `n` elements, filled with what no lesson leaves there.

@@ -127,7 +127,7 @@ fn measure(
     values: &[i32],
     way: &Way,
 ) -> Result<Figures, HostLessonError> {
-    let (device, n) = (setting.device, values.len());
+    let (device, n) = (setting.device(), values.len());
     let stream = device.stream()?;
     let stopwatch = Stopwatch::new(setting)?;
     let partials = kernel.partials(device, n)?;

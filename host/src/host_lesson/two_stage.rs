@@ -29,7 +29,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     let values = setting.values()?;
     let (n, expected) = (values.len(), cpu_parallel(&values));
-    let device = setting.device;
+    let device = setting.device();
     let kernel = SumKernel::fast(setting)?;
     let stream = device.stream()?;
     let stopwatch = Stopwatch::new(setting)?;

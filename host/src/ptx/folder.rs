@@ -1,9 +1,11 @@
 //! A folder of PTX that was built elsewhere.
 
+use super::Text;
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use warpfold_kernels::catalogue::LESSONS;
+use warpfold_kernels::catalogue::{self, Module};
 
 /// Why the PTX in a folder cannot take the place of what the binary carries.
 #[derive(Debug, thiserror::Error)]
@@ -38,50 +40,52 @@ pub enum PtxFolderError {
     },
 }
 
-/// The texts in the folder with the compute capability each is built for, oldest first.
-pub(super) fn read(folder: &Path) -> Result<Vec<(u32, String)>, PtxFolderError> {
+/// The texts in the folder, by the compute capability that each is built for, oldest first.
+pub(super) fn read(folder: &Path) -> Result<Vec<Text>, PtxFolderError> {
     let unreadable = |path: &Path| {
         let path = path.to_owned();
         move |source| PtxFolderError::Unreadable { path, source }
     };
-    let mut variants = Vec::new();
+    let mut texts = Vec::new();
     for file in fs::read_dir(folder).map_err(unreadable(folder))? {
         let path = file.map_err(unreadable(folder))?.path();
-        let Some(sm) = path.file_name().and_then(|name| built_for(name.to_str()?)) else {
+        let Some((module, sm)) = path.file_name().and_then(|name| built_for(name.to_str()?)) else {
             continue;
         };
         let text = fs::read_to_string(&path).map_err(unreadable(&path))?;
-        let missing = missing_entries(&text, sm);
+        let missing = missing_entries(&text, module, sm);
         if !missing.is_empty() {
             return Err(PtxFolderError::EntriesMissing {
                 file: path,
                 entries: missing,
             });
         }
-        variants.push((sm, text));
+        texts.push(Text {
+            module,
+            sm,
+            ptx: Cow::Owned(text),
+        });
     }
-    if variants.is_empty() {
+    if texts.is_empty() {
         return Err(PtxFolderError::NoFile(folder.to_owned()));
     }
-    variants.sort_by_key(|(sm, _)| *sm);
-    Ok(variants)
+    texts.sort_by_key(|text| text.sm);
+    Ok(texts)
 }
 
-/// 80 for `kernels.sm_80.ptx`.
-fn built_for(file_name: &str) -> Option<u32> {
-    let sm = file_name
-        .strip_prefix("kernels.sm_")?
-        .strip_suffix(".ptx")?;
-    sm.parse().ok()
+/// The kernels' module and 80 for `kernels.sm_80.ptx`.
+fn built_for(file_name: &str) -> Option<(Module, u32)> {
+    let (name, sm) = file_name.strip_suffix(".ptx")?.split_once(".sm_")?;
+    let module = Module::ALL
+        .into_iter()
+        .find(|module| module.name() == name)?;
+    Some((module, sm.parse().ok()?))
 }
 
-/// The kernels that the catalogue has for this compute capability and the text has not.
-fn missing_entries(ptx: &str, sm: u32) -> Vec<&'static str> {
+/// The kernels that the catalogue has in this module for this compute capability and the text has not.
+fn missing_entries(ptx: &str, module: Module, sm: u32) -> Vec<&'static str> {
     let found = entries(ptx);
-    LESSONS
-        .iter()
-        .filter(|lesson| lesson.least_sm <= sm)
-        .flat_map(|lesson| lesson.entry_names())
+    catalogue::entry_names(module, sm)
         .filter(|name| !found.contains(name))
         .collect()
 }
@@ -106,12 +110,15 @@ mod tests {
 
     #[test]
     fn the_name_of_a_file_says_what_it_is_built_for() {
-        assert_eq!(built_for("kernels.sm_80.ptx"), Some(80));
+        assert_eq!(built_for("kernels.sm_80.ptx"), Some((Module::Kernels, 80)));
+        let operators = built_for("operators.sm_90.ptx");
+        assert_eq!(operators, Some((Module::Operators, 90)));
         for other in [
             "kernels.ptx",
             "kernels.sm_80.ptx.tmp",
             "kernels.sm_x.ptx",
             "sm_80.ptx",
+            "exhibits.sm_80.ptx",
         ] {
             assert_eq!(built_for(other), None, "{other}");
         }
@@ -126,10 +133,11 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_and_what_needs_a_newer_gpu_is_not_missed() {
-        let all = missing_entries("", 90);
+        let missing = |ptx, sm| missing_entries(ptx, Module::Kernels, sm);
+        let all = missing("", 90);
         assert!(all.contains(&"neighbored") && all.contains(&"shuffle_512"));
-        let without_first = missing_entries(".entry neighbored(", 90);
+        let without_first = missing(".entry neighbored(", 90);
         assert_eq!(without_first.len(), all.len() - 1);
-        assert!(missing_entries("", 60).is_empty());
+        assert!(missing("", 60).is_empty());
     }
 }

@@ -3,12 +3,15 @@
 use super::flow::Flow;
 use super::picture::{Block, Cell, Content, Picture};
 use super::steps::{self, Event};
-use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Module, Shape};
+use crate::case::{Case, LoadedCase};
+use crate::device::{Argument, DeviceError};
+use crate::lesson::{self, LessonError};
+use crate::machine::Machine;
 use crate::number::Number;
 use crate::reducible::Reducible;
 use std::ops::Range;
 use warpfold_emulator::{Space, Trace, TraceEvent};
-use warpfold_kernels::catalogue::{Entries, Lesson};
+use warpfold_kernels::catalogue::{Entries, Lesson, Variant};
 
 /// The most threads, of all blocks together, that a picture has room for.
 const MOST_THREADS: u64 = 64;
@@ -47,9 +50,15 @@ pub enum TraceError {
         /// The most elements that can be drawn.
         most: u64,
     },
-    /// The device has not the memory, or the kernel faults.
+    /// The lesson does not take the elements, or its kernel faults.
     #[error(transparent)]
-    Device(#[from] DeviceError),
+    Lesson(#[from] LessonError),
+}
+
+impl From<DeviceError> for TraceError {
+    fn from(error: DeviceError) -> Self {
+        Self::Lesson(error.into())
+    }
 }
 
 /// Runs a lesson over the elements 1, 2, 3 … `n` on the emulator and takes its picture.
@@ -58,39 +67,50 @@ pub enum TraceError {
 /// offers.
 ///
 /// # Errors
-/// Sizes that the lesson does not take or a picture has no room for; a kernel that faults; a `device` that is a GPU, whose
-/// threads cannot be watched.
-///
-/// # Panics
-/// Where the lesson's elements are not of type `T`.
+/// Sizes that the lesson does not take or a picture has no room for; a lesson that is no reduction of type `T`; a kernel that
+/// faults; a machine that is a GPU, whose threads cannot be watched.
 pub fn trace<T: Reducible + From<i16>>(
-    device: &Device,
-    module: &Module,
+    machine: &Machine,
     lesson: &Lesson,
-    block: u32,
+    variant: Variant,
     n: usize,
 ) -> Result<Picture, TraceError> {
-    assert_eq!(lesson.element_type, T::ELEMENT_TYPE, "{}", lesson.id);
-    let (entry, blocks) = check(lesson, block, n)?;
-    let mut launch = Launch::<T> {
-        kernel: module.kernel(entry)?,
-        shape: Shape::linear(blocks, block),
-        input: device.allocate(n)?,
-        partials: device.allocate(blocks as usize)?,
+    let entry = check(lesson, variant)?;
+    let multiprocessors = machine.device().multiprocessors();
+    let case = |values: &[T]| {
+        let case = lesson::case_of_entry(lesson, entry, variant, values, multiprocessors)?;
+        Ok::<_, LessonError>(case.map(Case::into_owned))
     };
     let mut values: Vec<T> = (1..).map(T::from).take(n).collect();
-    let trace = launch.record(&values)?;
+    let first = case(&values)?.ok_or(TraceError::NoElements)?;
+    let most_blocks = MOST_THREADS / u64::from(variant.block);
+    if first.shape.blocks() > most_blocks {
+        return Err(TraceError::TooManyElements {
+            n,
+            blocks: first.shape.blocks(),
+            block: variant.block,
+            most: most_elements(lesson, variant, most_blocks, multiprocessors),
+        });
+    }
+    let kernel = machine
+        .kernel(lesson.part.module(), entry)
+        .map_err(LessonError::from)?;
+    // SAFETY: the machine's device is the emulator, or the observation is refused.
+    let mut launch = Launch(unsafe { first.load(machine.device(), kernel)? });
+    let trace = launch.record(&first)?;
+    let memory = launch.memory(&first);
     let mut flow = Flow::new(&trace);
     for element in 0..n {
         let own = values[element];
         // A maximum shows the one, a minimum the other, and a sum both.
         for other in [i16::MAX, i16::MIN] {
             values[element] = other.into();
-            flow.compare(element, launch.record(&values)?);
+            if let Some(changed) = case(&values)? {
+                flow.compare(element, launch.record(&changed)?);
+            }
         }
         values[element] = own;
     }
-    let memory = launch.memory();
     let mut blocks: Vec<Block> = events_of::<T>(&trace, flow, &memory)
         .iter()
         .map(|events| Block {
@@ -102,82 +122,68 @@ pub fn trace<T: Reducible + From<i16>>(
         lesson: lesson.id,
         title: lesson.title,
         n,
-        block,
+        block: variant.block,
         input: values.into_iter().map(Into::into).collect(),
         blocks,
     })
 }
 
-/// The entry and the number of blocks.
-fn check(lesson: &Lesson, block: u32, n: usize) -> Result<(&'static str, u32), TraceError> {
+/// The entry for the variant.
+fn check(lesson: &Lesson, variant: Variant) -> Result<&'static str, TraceError> {
+    let block = variant.block;
     if !block.is_power_of_two() || !(2..=MOST_THREADS).contains(&u64::from(block)) {
         return Err(TraceError::BlockSize(block));
     }
-    let entry = match lesson.entries {
-        Entries::AnyBlock(entry) => entry,
-        Entries::PerBlock(sizes) => {
-            let built = sizes.iter().find(|(size, _)| *size == block);
-            let least = sizes.iter().map(|&(size, _)| size).min();
-            built.map(|&(_, entry)| entry).ok_or(TraceError::NotBuilt {
-                lesson: lesson.id,
-                block,
-                least: least.unwrap_or_default(),
-            })?
-        }
-    };
-    let blocks = lesson.grid(n as u64, block);
-    let most_blocks = MOST_THREADS / u64::from(block);
-    match u32::try_from(blocks) {
-        Ok(0) => Err(TraceError::NoElements),
-        Ok(few) if blocks <= most_blocks => Ok((entry, few)),
-        _ => Err(TraceError::TooManyElements {
-            n,
-            blocks,
+    match (lesson.entries.find(variant), lesson.entries) {
+        (Some(entry), _) => Ok(entry),
+        (None, Entries::PerBlock(sizes)) => Err(TraceError::NotBuilt {
+            lesson: lesson.id,
             block,
-            most: (1..)
-                .take_while(|&n| lesson.grid(n, block) <= most_blocks)
-                .last()
+            least: sizes
+                .iter()
+                .map(|&(size, _)| size)
+                .min()
                 .unwrap_or_default(),
         }),
+        // It says which values the parameter has.
+        (None, _) => Ok(lesson::entry(lesson, variant)?),
     }
 }
 
-/// A kernel and its buffers, to be launched again and again.
-struct Launch<T> {
-    kernel: Kernel,
-    shape: Shape,
-    input: Buffer<T>,
-    partials: Buffer<T>,
+/// The most elements that so many blocks take.
+fn most_elements(lesson: &Lesson, variant: Variant, most_blocks: u64, multiprocessors: u32) -> u64 {
+    let blocks = |n| {
+        let reduction = lesson.reduction();
+        reduction.map_or(0, |reduction| reduction.blocks(n, variant, multiprocessors))
+    };
+    (1..)
+        .take_while(|&n| blocks(n) <= most_blocks)
+        .last()
+        .unwrap_or_default()
 }
 
-impl<T: Reducible> Launch<T> {
-    fn record(&mut self, values: &[T]) -> Result<Trace, DeviceError> {
-        self.input.write(values)?;
-        self.partials
-            .write(&vec![T::NO_PARTIAL; self.partials.len()])?;
-        let arguments = [
-            self.input.argument(),
-            self.partials.argument(),
-            values.len().into(),
-        ];
+/// A launch, to be made again and again.
+struct Launch(LoadedCase);
+
+impl Launch {
+    fn record(&mut self, case: &Case<'_>) -> Result<Trace, DeviceError> {
+        self.0.reload(case)?;
         let mut trace = Trace::default();
-        self.kernel.observe(&self.shape, &arguments, &mut trace)?;
+        self.0.observe(&mut trace)?;
         Ok(trace)
     }
 
-    fn memory(&self) -> GlobalMemory {
+    fn memory(&self, case: &Case<'_>) -> GlobalMemory {
+        let arguments = self.0.arguments();
+        let addresses = |index: usize| match (&arguments[index], case.arguments[index].buffer()) {
+            (Argument::Address(first), Some((bytes, _))) => *first..first + bytes as u64,
+            _ => unreachable!("the first two arguments of a reduction are buffers"),
+        };
         GlobalMemory {
-            input: addresses(&self.input),
-            partials: addresses(&self.partials),
+            input: addresses(0),
+            partials: addresses(1),
         }
     }
-}
-
-fn addresses<T: Reducible>(buffer: &Buffer<T>) -> Range<u64> {
-    let Argument::Address(first) = buffer.argument() else {
-        unreachable!("a buffer is passed by its address")
-    };
-    first..first + buffer.bytes() as u64
 }
 
 /// Where the buffers lie.

@@ -1,4 +1,5 @@
-//! Compiles the kernels to PTX with rust-cuda: `warpfold-rust-cuda-builder --arch compute_80 --copy-to kernels.ptx`.
+//! Compiles the kernels to PTX with rust-cuda: `warpfold-rust-cuda-builder --arch compute_80 --module kernels --copy-to
+//! kernels.ptx`.
 //!
 //! Run it from the folder `rust-cuda/`, because `cuda_builder` looks for its code generator in the `target` folder of the
 //! current one.
@@ -16,6 +17,9 @@ struct Arguments {
     /// The virtual architecture to compile for
     #[arg(long)]
     arch: Arch,
+    /// The kernels to compile: the feature of their crate that names them
+    #[arg(long)]
+    module: String,
     /// The file that gets the PTX
     #[arg(long, value_name = "FILE")]
     copy_to: PathBuf,
@@ -63,6 +67,7 @@ fn build(arguments: &Arguments) -> Result<(), String> {
     let kernels = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels");
     CudaBuilder::new(kernels)
         .arch(arguments.arch.into())
+        .build_args(&["--features", &arguments.module])
         // rustc's own backend never contracts a product and a sum into one rounding; the two are to be compared.
         .fma_contraction(false)
         .copy_to(file)

@@ -13,6 +13,8 @@ use clap::ValueEnum;
 use cuda_builder::{CudaBuilder, DebugInfo, DeviceCompiler, NvvmArch};
 use tempfile::NamedTempFile;
 
+use warpfold_kernels::catalogue::Module;
+
 use crate::error::XtaskError;
 use crate::ptx_header::{Header, hash_exhibits, hash_sources};
 pub use compare::Finding;
@@ -92,15 +94,28 @@ fn run_rustc(repository: &Path, options: &Options) -> Result<(), XtaskError> {
             text: format!("{header}{ptx}"),
         });
     };
-    for &arch in &options.sm {
-        let ptx = build(repository, "kernels", arch, DebugInfo::None, &compiler)?;
-        let file = ptx_file("kernels", arch);
-        findings.extend(entries::compare(&file, &ptx, arch.capability_value()));
-        add("kernels", arch, ptx, source_hash.clone());
+    for module in Module::ALL {
+        for &arch in &options.sm {
+            let kernels = CudaBuilder::new(repository.join("kernels"))
+                .build_args(&features(module))
+                .arch(arch);
+            let ptx = build(kernels, &compiler)?;
+            let file = ptx_file(module.name(), arch);
+            findings.extend(entries::compare(
+                &file,
+                &ptx,
+                module,
+                arch.capability_value(),
+            ));
+            add(module.name(), arch, ptx, source_hash.clone());
+        }
     }
     if options.sm.contains(&EXHIBITS_ARCH) {
-        let (folder, arch) = ("kernels/exhibits", EXHIBITS_ARCH);
-        let ptx = build(repository, folder, arch, DebugInfo::LineTables, &compiler)?;
+        let arch = EXHIBITS_ARCH;
+        let exhibits = CudaBuilder::new(repository.join("kernels/exhibits"))
+            .arch(arch)
+            .debug(DebugInfo::LineTables);
+        let ptx = build(exhibits, &compiler)?;
         let file = ptx_file("exhibits", arch);
         findings.extend(entries::compare_exhibits(&file, &ptx));
         let source_hash = hash_exhibits(repository)
@@ -125,18 +140,13 @@ fn ptx_file(stem: &str, arch: NvvmArch) -> String {
     format!("kernels/ptx/{stem}.{}.ptx", arch.target_cpu())
 }
 
-fn build(
-    repository: &Path,
-    folder: &str,
-    arch: NvvmArch,
-    debug: DebugInfo,
-    compiler: &DeviceCompiler,
-) -> Result<String, XtaskError> {
-    let path = CudaBuilder::new(repository.join(folder))
-        .arch(arch)
-        .debug(debug)
-        .device_compiler(compiler.clone())
-        .build()?;
+/// What makes cargo compile the kernels of this module and no others.
+fn features(module: Module) -> [&'static str; 3] {
+    ["--no-default-features", "--features", module.name()]
+}
+
+fn build(kernels: CudaBuilder, compiler: &DeviceCompiler) -> Result<String, XtaskError> {
+    let path = kernels.device_compiler(compiler.clone()).build()?;
     fs::read_to_string(&path).map_err(XtaskError::io(format!("read {}", path.display())))
 }
 

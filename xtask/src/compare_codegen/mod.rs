@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use cuda_builder::{NvvmArch, ptx};
 use tempfile::TempDir;
-use warpfold_kernels::catalogue::{Entries, LESSONS, Lesson};
+use warpfold_kernels::catalogue::{Entries, Lesson, Module, Variant, lessons};
 
 use crate::build_ptx::entries;
 use crate::error::XtaskError;
@@ -29,6 +29,9 @@ pub struct Options {
     /// The folder with the PTX of the other.
     #[arg(long, value_name = "DIR", default_value = "target/ptx-rust-cuda")]
     right: PathBuf,
+    /// The module of kernels: kernels or operators.
+    #[arg(long, default_value = "kernels", value_parser = parse_module)]
+    module: Module,
     /// The architecture, as a compute capability without the dot.
     #[arg(long, value_name = "SM", default_value = "80")]
     sm: NvvmArch,
@@ -51,7 +54,7 @@ struct Compiled {
 /// A file that is not there or lacks kernels, or kernels that do not run.
 pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     let sides =
-        [&options.left, &options.right].map(|folder| Side::read(repository, folder, options.sm));
+        [&options.left, &options.right].map(|folder| Side::read(repository, folder, options));
     let [left, right] = sides;
     let (left, right) = (left?, right?);
     println!("L: {}\nR: {}", left.describe(), right.describe());
@@ -71,8 +74,9 @@ struct Side {
 }
 
 impl Side {
-    fn read(repository: &Path, folder: &Path, arch: NvvmArch) -> Result<Self, XtaskError> {
-        let name = format!("kernels.{}.ptx", arch.target_cpu());
+    fn read(repository: &Path, folder: &Path, options: &Options) -> Result<Self, XtaskError> {
+        let (module, arch) = (options.module, options.sm);
+        let name = format!("{}.{}.ptx", module.name(), arch.target_cpu());
         let file = folder.join(&name).display().to_string();
         // A relative folder is meant as the command's own documentation means it: from the root of the repository.
         let path = repository.join(folder).join(name);
@@ -80,7 +84,7 @@ impl Side {
             return Err(XtaskError::NothingToCompare(file));
         }
         let text = fs::read_to_string(&path).map_err(XtaskError::io(format!("read {file}")))?;
-        let findings = entries::compare(&file, &text, arch.capability_value());
+        let findings = entries::compare(&file, &text, module, arch.capability_value());
         if findings.is_empty() {
             Ok(Self { file, path, text })
         } else {
@@ -100,9 +104,10 @@ impl Side {
         let registers = ptx::registers(&self.path, options.sm)?;
         let alone = self.alone()?;
         let least_sm = options.sm.capability_value();
-        let lessons = LESSONS.iter().filter(|lesson| lesson.least_sm <= least_sm);
+        let lessons = lessons()
+            .filter(|lesson| lesson.part.module() == options.module && lesson.least_sm <= least_sm);
         let mut compiled = Vec::new();
-        for (lesson, block, entry) in lessons.flat_map(launches) {
+        for (lesson, variant, entry) in lessons.flat_map(launches) {
             let of_entry = operations.iter().find(|(name, _)| name == entry);
             let registers = registers.iter().flatten().find(|(name, _)| name == entry);
             compiled.push(Compiled {
@@ -113,7 +118,7 @@ impl Side {
                 registers: registers.map(|&(_, count)| count),
                 figures: options
                     .workload
-                    .run(repository, lesson.id, block, alone.path())?,
+                    .run(repository, lesson, variant, alone.path())?,
             });
         }
         Ok(compiled)
@@ -132,13 +137,24 @@ impl Side {
 /// The block size for kernels that take any.
 const ANY_BLOCK: u32 = 512;
 
-/// Each entry of a lesson with the block size it is launched with.
-fn launches(lesson: &'static Lesson) -> Vec<(&'static Lesson, u32, &'static str)> {
-    match lesson.entries {
-        Entries::AnyBlock(entry) => vec![(lesson, ANY_BLOCK, entry)],
-        Entries::PerBlock(sizes) => sizes
-            .iter()
-            .map(|&(block, entry)| (lesson, block, entry))
+/// Each entry of a lesson with what it is launched with.
+fn launches(lesson: &'static Lesson) -> Vec<(&'static Lesson, Variant, &'static str)> {
+    let usual = lesson.usual(ANY_BLOCK);
+    let variants: Vec<Variant> = match lesson.entries {
+        Entries::AnyBlock(_) => vec![usual],
+        Entries::PerBlock(_) => lesson
+            .variants()
+            .filter(|variant| variant.parameter == usual.parameter)
             .collect(),
-    }
+        Entries::PerParameter(_) => lesson.variants_of(ANY_BLOCK).collect(),
+    };
+    variants
+        .into_iter()
+        .filter_map(|variant| Some((lesson, variant, lesson.entry(variant)?)))
+        .collect()
+}
+
+fn parse_module(name: &str) -> Result<Module, String> {
+    let module = Module::ALL.into_iter().find(|module| module.name() == name);
+    module.ok_or_else(|| "it is kernels or operators".to_owned())
 }

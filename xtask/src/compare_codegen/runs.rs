@@ -7,6 +7,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use warpfold_kernels::catalogue::{Lesson, Variant};
+
 use crate::error::XtaskError;
 
 /// What the kernels run on.
@@ -48,27 +50,26 @@ impl Workload {
     pub(super) fn run(
         &self,
         repository: &Path,
-        lesson: &str,
-        block: u32,
+        lesson: &Lesson,
+        variant: Variant,
         ptx_folder: &Path,
     ) -> Result<Figures, XtaskError> {
-        let block = block.to_string();
-        let arguments = [
-            "run",
-            lesson,
-            "--block",
-            &block,
-            "-n",
-            &self.n,
-            "--device",
-            &self.device,
-            "--json",
-            "-",
-        ];
+        let block = variant.block.to_string();
+        let reduction = lesson.reduction();
+        // A lesson of one block takes no more than that.
+        let most = reduction.and_then(|reduction| reduction.most_elements(variant));
+        let n = most.map_or_else(|| self.n.clone(), |most| most.to_string());
+        let mut arguments = vec!["run", lesson.id, "--block", &block, "-n", &n];
+        arguments.extend(["--device", &self.device, "--json", "-"]);
+        let parameter = lesson.parameter.zip(variant.parameter);
+        let setting = parameter.map(|(parameter, value)| format!("{}={value}", parameter.name));
+        if let Some(setting) = &setting {
+            arguments.extend(["--set", setting]);
+        }
         let command_line = format!("warpfold {}", arguments.join(" "));
         let output = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
             .args(["run", "--quiet", "--release", "--package", "warpfold", "--"])
-            .args(arguments)
+            .args(&arguments)
             .arg("--ptx-dir")
             .arg(ptx_folder)
             .current_dir(repository)

@@ -10,16 +10,18 @@
 
 mod clocks;
 mod shadow;
+mod unfinished;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use self::clocks::{Clocks, Knowledge};
-use self::shadow::{Conflict, Moment, Recent, Shadow};
+use self::shadow::{Conflict, Mode, Moment, Recent, Shadow};
+use self::unfinished::Unfinished;
 use crate::finding::{Bytes, Finding, Place, Tool};
 use crate::loaded::Kernel;
 use crate::observer::{
-    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, CollectiveEvent,
+    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, CollectiveEvent, CopyEvent,
     InstructionEvent, Observer, ReleaseEvent,
 };
 use crate::registers::{LANES, each_lane};
@@ -57,6 +59,7 @@ struct BlockState {
     clocks: Clocks,
     shared: Shadow,
     handed_on: Locations,
+    unfinished: Unfinished,
     /// By warp.
     recent_global: Vec<Recent>,
     recent_shared: Vec<Recent>,
@@ -142,6 +145,19 @@ impl Racecheck {
     }
 }
 
+impl BlockState {
+    /// The moment of an access; of several clocks that its lanes may be at, that of the first.
+    fn moment(&self, event: &AccessEvent<'_>) -> Moment {
+        Moment {
+            block: self.clocks.block(),
+            clock: self.clocks.of_warp(event.warp)[event.lanes.trailing_zeros() as usize],
+            line: event.line,
+            warp: event.warp,
+            mode: Mode::of(event.kind, event.order),
+        }
+    }
+}
+
 impl Races {
     fn report(&mut self, space: Space, bytes: u32, conflict: Conflict) {
         let key = (clash(&conflict), conflict.before.line, conflict.after.line);
@@ -170,6 +186,7 @@ impl LaunchState {
         } = race.first;
         let place = |moment: Moment, lane: u32| {
             let does = match moment.mode.kind {
+                _ if moment.mode.unfinished => "copies",
                 AccessKind::Load => "reads",
                 AccessKind::Store => "writes",
                 AccessKind::Atomic => "updates",
@@ -203,7 +220,15 @@ impl LaunchState {
 
 /// What clashes, the later access first.
 fn clash(conflict: &Conflict) -> &'static str {
-    match (conflict.after.mode.writes, conflict.before.mode.writes) {
+    let (after, before) = (conflict.after.mode, conflict.before.mode);
+    if before.unfinished {
+        return match (after.writes, before.writes) {
+            (_, false) => "source written before the copy is complete",
+            (false, true) => "read before the copy is complete",
+            (true, true) => "write before the copy is complete",
+        };
+    }
+    match (after.writes, before.writes) {
         (false, _) => "read after write",
         (true, false) => "write after read",
         (true, true) => "write after write",
@@ -213,6 +238,9 @@ fn clash(conflict: &Conflict) -> &'static str {
 /// Why nothing orders the two, and what would.
 fn advice(conflict: &Conflict) -> String {
     let Conflict { before, after, .. } = conflict;
+    if before.mode.unfinished {
+        return "an asynchronous copy is made at any time before the thread that issued it has waited for its group (cp.async.wait_group, behind cp.async.commit_group), or anybody for its mbarrier".to_owned();
+    }
     if before.block != after.block {
         return "blocks run in any order: use atomic operations, or a second launch".to_owned();
     }
@@ -260,14 +288,27 @@ impl Observer for Racecheck {
         block.clocks.begin(number, threads);
         block.shared.clear();
         block.handed_on.clear();
+        block.unfinished.clear();
         block.arrived.clear();
         block.recent_global.resize(warps, Recent::default());
         block.recent_shared.resize(warps, Recent::default());
     }
 
-    fn access(&mut self, event: AccessEvent<'_>) {
+    fn access(&mut self, mut event: AccessEvent<'_>) {
+        if event.lanes == 0 || !matches!(event.space, Space::Global | Space::Shared) {
+            return;
+        }
         let block = &mut self.block;
         let warp = event.warp as usize;
+        if !block.unfinished.is_empty() {
+            let moment = block.moment(&event);
+            let met = block.unfinished.meet(&event, moment, |conflict| {
+                let races = &mut lock(&self.launch).races;
+                races.report(event.space, event.bytes, conflict);
+            });
+            // One finding for one mistake: at a time that nobody knows, it races with no other.
+            event.lanes &= !met;
+        }
         match event.space {
             Space::Global => {
                 let launch = &mut *lock(&self.launch);
@@ -290,11 +331,60 @@ impl Observer for Racecheck {
                     },
                 );
             }
-            _ => return,
+            _ => {}
         }
         if event.order != AccessOrder::Weak {
             self.synchronise(&event);
         }
+    }
+
+    /// A copy happens at its issue and at its completion, and nobody may come between.
+    fn copy(&mut self, event: CopyEvent<'_>) {
+        for (kind, space, addresses, bytes) in [
+            (
+                AccessKind::Load,
+                event.from_space,
+                event.from,
+                event.from_bytes,
+            ),
+            (AccessKind::Store, event.to_space, event.to, event.to_bytes),
+        ] {
+            let mut rest = event.lanes;
+            while rest != 0 {
+                let bytes_of_some = bytes[rest.trailing_zeros() as usize];
+                let mut lanes = 0;
+                each_lane(rest, |lane| {
+                    lanes |= u32::from(bytes[lane] == bytes_of_some) << lane;
+                });
+                rest &= !lanes;
+                if bytes_of_some != 0 {
+                    self.access(AccessEvent {
+                        warp: event.warp,
+                        line: event.line,
+                        kind,
+                        order: AccessOrder::Weak,
+                        space,
+                        bytes: bytes_of_some,
+                        lanes,
+                        addresses,
+                    });
+                }
+            }
+        }
+        let block = &mut self.block;
+        let lane = event.lanes.trailing_zeros() as usize;
+        let issued = Moment {
+            block: block.clocks.block(),
+            clock: block.clocks.of_warp(event.warp)[lane],
+            line: event.line,
+            warp: event.warp,
+            mode: Mode::of_copy(AccessKind::Store),
+        };
+        block.unfinished.add(&event, issued);
+    }
+
+    fn copied(&mut self, event: CopyEvent<'_>) {
+        self.block.unfinished.remove(&event);
     }
 
     fn barrier(&mut self, event: BarrierEvent) {

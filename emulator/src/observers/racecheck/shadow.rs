@@ -24,16 +24,27 @@ pub(super) struct Mode {
     /// Atomic, relaxed or stronger: no race with its like.
     pub strong: bool,
     pub volatile: bool,
+    /// Done by an asynchronous copy that nobody has waited for.
+    pub unfinished: bool,
 }
 
 impl Mode {
-    fn of(kind: AccessKind, order: AccessOrder) -> Self {
+    pub fn of(kind: AccessKind, order: AccessOrder) -> Self {
         Self {
             writes: kind != AccessKind::Load,
             kind,
             strong: kind == AccessKind::Atomic
                 || matches!(order, AccessOrder::Relaxed | AccessOrder::AcquireRelease),
             volatile: order == AccessOrder::Volatile,
+            unfinished: false,
+        }
+    }
+
+    /// One end of an asynchronous copy.
+    pub fn of_copy(kind: AccessKind) -> Self {
+        Self {
+            unfinished: true,
+            ..Self::of(kind, AccessOrder::Weak)
         }
     }
 

@@ -6,6 +6,7 @@ mod subjects;
 
 use super::emulate::{PtxFileArguments, Shape, parse_shape};
 use super::failure::Failure;
+use super::lookup::ParameterArguments;
 use super::machine::KernelsArguments;
 use super::output::{JsonArguments, Output};
 use super::size::{parse_count, parse_size};
@@ -49,6 +50,8 @@ pub struct Arguments {
     limit: usize,
     #[command(flatten)]
     file: PtxFileArguments,
+    #[command(flatten)]
+    parameter: ParameterArguments,
     #[command(flatten)]
     kernels: KernelsArguments,
     #[command(flatten)]

@@ -3,18 +3,18 @@
 use super::Arguments;
 use crate::cli::emulate::{Prepared, Shape, parse_argument};
 use crate::cli::failure::Failure;
+use crate::cli::lookup;
 use crate::cli::show;
-use crate::cli::suggest::did_you_mean;
 use crate::cli::workload::parse_block;
 use std::path::Path;
-use warpfold::check::{Subject, SubjectError};
-use warpfold::device::{Device, DeviceChoice};
+use warpfold::check::Subject;
+use warpfold::device::Emulator;
 use warpfold::element::ElementType;
+use warpfold::prepared::Prepared as PreparedLesson;
 use warpfold::ptx::EXHIBITS_PTX;
-use warpfold::reducible::Reducible;
 use warpfold_emulator::{Launch, LaunchError};
 use warpfold_exhibits::catalogue::{self as exhibits, EXHIBITS, Exhibit};
-use warpfold_kernels::catalogue::{self, BLOCK_SIZES, LESSONS, Lesson};
+use warpfold_kernels::catalogue::{self, BLOCK_SIZES, Lesson, Variant};
 
 /// Elements of a lesson unless told otherwise: several blocks of every size, the last of which is cut short.
 const USUAL_N: usize = 12_345;
@@ -41,28 +41,18 @@ impl Subjects {
             return Self::of_file(arguments);
         };
         if let Some(lesson) = catalogue::find(id) {
-            return match lesson.element_type {
-                catalogue::ElementType::I32 => Self::of_lesson::<i32>(lesson, arguments),
-                catalogue::ElementType::F32 => Self::of_lesson::<f32>(lesson, arguments),
-            };
+            return Self::of_lesson(lesson, arguments);
         }
         match exhibits::find(id) {
             Some(exhibit) => Self::of_exhibit(exhibit, arguments),
-            None => {
-                let lessons = LESSONS.iter().map(|lesson| lesson.id);
-                let known = lessons.chain(EXHIBITS.iter().map(|exhibit| exhibit.id));
-                Err(Failure::Input(format!(
-                    "there is no lesson or exhibit `{id}`{}",
-                    did_you_mean(id, known)
-                )))
-            }
+            None => Err(lookup::no_lesson(
+                id,
+                EXHIBITS.iter().map(|exhibit| exhibit.id),
+            )),
         }
     }
 
-    fn of_lesson<T: Reducible>(
-        lesson: &'static Lesson,
-        arguments: &Arguments,
-    ) -> Result<Self, Failure> {
+    fn of_lesson(lesson: &'static Lesson, arguments: &Arguments) -> Result<Self, Failure> {
         let blocks = match arguments.blocks.as_slice() {
             [] => BLOCK_SIZES.to_vec(),
             blocks => blocks
@@ -70,28 +60,41 @@ impl Subjects {
                 .map(|block| parse_block(&block.to_string()).map_err(Failure::Input))
                 .collect::<Result<_, _>>()?,
         };
-        let n = arguments.n.unwrap_or(USUAL_N);
-        if n == 0 {
-            return Err(SubjectError::NothingToLaunch.into());
+        let mut variants: Vec<Variant> = Vec::new();
+        for block in blocks {
+            if arguments.parameter.is_given() {
+                variants.push(arguments.parameter.variant(lesson, block)?);
+            } else {
+                variants.extend(lesson.variants_of(block));
+            }
         }
-        let values = T::random(n, DATA_SEED).map_err(|_| {
-            Failure::Input(format!(
-                "there is not enough memory for {n} elements; ask for fewer with -n"
-            ))
-        })?;
+        if arguments.n == Some(0) {
+            return Err(nothing_to_launch());
+        }
         let ptx = arguments.kernels.read()?;
-        let device = Device::open(&DeviceChoice::Emulator)?;
-        let text = ptx.newest_for(&device)?.to_owned();
-        let launches = blocks
-            .into_iter()
-            .map(move |block| Ok(Subject::of_lesson(&text, lesson, block, &values)?));
+        let text = ptx
+            .newest_for(lesson.part.module(), Emulator::SM)
+            .map_err(Failure::input)?
+            .to_owned();
+        let n_asked = arguments.n;
+        let launches = variants.into_iter().map(move |variant| {
+            let n = n_asked.unwrap_or_else(|| usual_n(lesson, variant));
+            let multiprocessors = Emulator::MULTIPROCESSORS;
+            let prepared = PreparedLesson::new(lesson, variant, n, DATA_SEED, multiprocessors)?;
+            let case = prepared.case.ok_or_else(nothing_to_launch)?;
+            Ok(Subject::of_case(&text, &case)?)
+        });
+        let n = n_asked.unwrap_or(USUAL_N);
         Ok(Self {
             name: lesson.id.to_owned(),
-            on: format!(
-                " · n = {} random {} (seed {DATA_SEED})",
-                show::count(n as u64),
-                ElementType::from(T::ELEMENT_TYPE)
-            ),
+            on: match lesson.reduction() {
+                Some(reduction) => format!(
+                    " · n = {} random {} (seed {DATA_SEED})",
+                    show::count(n as u64),
+                    ElementType::from(reduction.element_type)
+                ),
+                None => format!(" · n = {} (seed {DATA_SEED})", show::count(n as u64)),
+            },
             subjects: Box::new(launches),
         })
     }
@@ -114,6 +117,7 @@ impl Subjects {
             dynamic_shared_bytes: 0,
             threads: 0,
             max_steps: 0,
+            cooperative: false,
         };
         let file = Path::new("kernels/ptx/exhibits.sm_80.ptx");
         let prepared = Prepared::from_text(file, EXHIBITS_PTX, exhibit.id, launch, &values)?;
@@ -148,10 +152,23 @@ fn one(prepared: Prepared) -> Launches {
     Box::new(std::iter::once(Ok(prepared.into_subject())))
 }
 
-impl From<SubjectError> for Failure {
-    fn from(error: SubjectError) -> Self {
+/// As many elements as are usual, or as the lesson takes.
+fn usual_n(lesson: &Lesson, variant: Variant) -> usize {
+    let reduction = lesson.reduction();
+    let most = reduction.and_then(|reduction| reduction.most_elements(variant));
+    most.map_or(USUAL_N, |most| USUAL_N.min(most as usize))
+}
+
+fn nothing_to_launch() -> Failure {
+    Failure::input(
+        "no elements take no launch, so that there is nothing to check; use -n 1 or more",
+    )
+}
+
+impl From<LaunchError> for Failure {
+    fn from(error: LaunchError) -> Self {
         match error {
-            SubjectError::Launch(LaunchError::Trap(trap)) => Self::finding(trap),
+            LaunchError::Trap(trap) => Self::finding(trap),
             error => Self::input(error),
         }
     }

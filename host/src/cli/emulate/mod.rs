@@ -36,6 +36,9 @@ pub struct Arguments {
     /// Dynamically sized shared memory of each block
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = parse_bytes)]
     shared: u32,
+    /// Launch cooperatively: all blocks are resident together and may wait for each other
+    #[arg(long)]
+    cooperative: bool,
     /// One argument per kernel parameter, in order (see the forms below)
     #[arg(long = "arg", value_name = "ARGUMENT", value_parser = parse_argument, allow_hyphen_values = true)]
     arguments: Vec<Argument>,
@@ -80,6 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         dynamic_shared_bytes: arguments.shared,
         threads: 0,
         max_steps: arguments.max_steps,
+        cooperative: arguments.cooperative,
     };
     let prepared = Prepared::new(
         &arguments.file,

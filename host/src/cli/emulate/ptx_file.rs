@@ -43,6 +43,7 @@ impl PtxFileArguments {
             dynamic_shared_bytes: self.shared,
             threads: 0,
             max_steps: 0,
+            cooperative: false,
         };
         Prepared::new(file, kernel, shape, &self.arguments).map(Some)
     }

@@ -2,15 +2,15 @@
 
 use crate::cli::failure::Failure;
 use crate::cli::figures::{LessonFigures, ReferenceFigures};
-use crate::cli::machine::Machine;
 use crate::cli::workload::Workload;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::time::Duration;
 use warpfold::device::Timing;
 use warpfold::lesson::{self, LessonError};
+use warpfold::machine::Machine;
 use warpfold::oracle::CPU_REFERENCES;
-use warpfold_kernels::catalogue::{LESSONS, Lesson, Part};
+use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 
 /// The CPU references that a climb starts from.
 const STARTING_POINTS: [&str; 2] = ["cpu_sequential", "cpu_parallel"];
@@ -79,10 +79,8 @@ pub fn climb(
     block: u32,
     timing: Timing,
 ) -> Result<Climb, Failure> {
-    let ladder: Vec<&Lesson> = LESSONS
-        .iter()
-        .filter(|lesson| lesson.part == Part::Ladder)
-        .collect();
+    let ladder = lessons_of(Part::Ladder);
+    let bytes = size_of_val(&values[..]) as u64;
     let progress = progress_bar((STARTING_POINTS.len() + ladder.len()) as u64)?;
     let mut cpu_references = Vec::new();
     for reference in CPU_REFERENCES
@@ -96,19 +94,9 @@ pub fn climb(
     let mut steps: Vec<Step> = Vec::new();
     for lesson in ladder {
         progress.set_message(lesson.id);
-        let run = lesson::run(
-            &machine.device,
-            &machine.module,
-            lesson,
-            block,
-            &values,
-            Some(timing),
-        );
+        let run = lesson::run(machine, lesson, lesson.usual(block), &values, Some(timing));
         let (figures, fault) = match run {
-            Ok(run) => (
-                Some(LessonFigures::new(lesson, &run, workload.bytes())),
-                None,
-            ),
+            Ok(run) => (Some(LessonFigures::new(lesson, &run, bytes)), None),
             Err(LessonError::Device(error)) if error.is_fault() => (None, Some(error.to_string())),
             Err(error) => return Err(error.into()),
         };
@@ -130,7 +118,7 @@ pub fn climb(
     progress.finish_and_clear();
     Ok(Climb {
         workload,
-        on_gpu: machine.device.is_gpu(),
+        on_gpu: machine.device().is_gpu(),
         cpu_references,
         steps,
     })

@@ -5,7 +5,7 @@ mod table;
 
 use super::failure::Failure;
 use super::footnotes;
-use super::machine::{KernelsArguments, Machine};
+use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output};
 use super::workload::WorkloadArguments;
 use climb::{Climb, climb};
@@ -33,9 +33,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ));
     }
     let output = Output::new(&arguments.json)?;
-    let machine = Machine::open(arguments.workload.device, &arguments.kernels)?;
+    let machine = machine::open(arguments.workload.device, &arguments.kernels)?;
     // What every step of the ladder adds up.
-    let workload = arguments.workload.on(&machine.device, ElementType::I32);
+    let workload = arguments
+        .workload
+        .on(machine.device(), Some(ElementType::I32));
     let values = workload.values()?;
     output.print(&workload.device)?;
     output.print(workload.describe())?;

@@ -206,7 +206,7 @@ mod tests {
     use warpfold::element::ElementType;
     use warpfold::number::Number;
     use warpfold_emulator::Counters;
-    use warpfold_kernels::catalogue::{LESSONS, Lesson};
+    use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 
     /// A climb of three steps, of which the second is wrong and the third faulted.
     fn climb(
@@ -240,7 +240,7 @@ mod tests {
             workload: Workload {
                 device: "test".to_owned(),
                 n: 8,
-                element_type: ElementType::I32,
+                element_type: Some(ElementType::I32),
                 block: Some(64),
                 seed: 0,
                 repeat: None,
@@ -254,9 +254,15 @@ mod tests {
                 gigabytes_per_second: 1.5,
             }],
             steps: vec![
-                step(&LESSONS[0], figures(&LESSONS[0], 1)),
-                step(&LESSONS[1], figures(&LESSONS[1], 7)),
-                step(&LESSONS[2], None),
+                step(
+                    &lessons_of(Part::Ladder)[0],
+                    figures(&lessons_of(Part::Ladder)[0], 1),
+                ),
+                step(
+                    &lessons_of(Part::Ladder)[1],
+                    figures(&lessons_of(Part::Ladder)[1], 7),
+                ),
+                step(&lessons_of(Part::Ladder)[2], None),
             ],
         }
     }

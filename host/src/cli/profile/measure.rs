@@ -3,20 +3,24 @@
 use super::Arguments;
 use crate::cli::emulate::Shape;
 use crate::cli::failure::Failure;
+use crate::cli::lookup;
+use crate::cli::machine;
 use crate::cli::show;
-use crate::cli::suggest::did_you_mean;
 use crate::cli::workload::parse_block;
 use std::sync::Arc;
 use std::time::Instant;
-use warpfold::device::{Device, DeviceChoice, Module};
+use warpfold::device::DeviceChoice;
 use warpfold::element::ElementType;
-use warpfold::lesson;
-use warpfold::reducible::Reducible;
-use warpfold_emulator::{Kernel, Measurements, Memory, Profile, Program};
-use warpfold_kernels::catalogue::{self, LESSONS, Lesson};
+use warpfold::machine::Machine;
+use warpfold::prepared::Prepared;
+use warpfold_emulator::{Kernel, Measurements, Memory, Module, Profile, Program};
+use warpfold_kernels::catalogue::{Lesson, Variant};
 
 /// Threads of a block unless told otherwise.
 const USUAL_BLOCK: Shape = Shape([512, 1, 1]);
+
+/// Elements of a lesson unless told otherwise.
+const USUAL_N: usize = 1 << 20;
 
 /// One kernel, profiled.
 pub struct Profiled {
@@ -24,11 +28,13 @@ pub struct Profiled {
     pub kernel: Arc<Kernel>,
     /// What it worked on, where it is a lesson.
     pub workload: Option<Workload>,
+    /// The name and the value of the lesson's parameter, if it has one.
+    pub parameter: Option<(&'static str, u32)>,
     /// Blocks.
     pub grid: Shape,
     /// Threads of a block.
     pub block: Shape,
-    /// Whether it gave the result of the CPU; `None` where nobody knows what it should give.
+    /// Whether it did what it should; `None` where nobody knows what that is.
     pub is_right: Option<bool>,
     /// The whole launch.
     pub total: Measurements,
@@ -43,8 +49,8 @@ pub struct Profiled {
 pub struct Workload {
     /// Their number.
     pub n: usize,
-    /// Their type.
-    pub element_type: ElementType,
+    /// Their type, if that is the lesson's to say.
+    pub element_type: Option<ElementType>,
     /// The seed that they come from.
     pub seed: u64,
 }
@@ -65,91 +71,73 @@ pub fn profiles(arguments: &Arguments) -> Result<Vec<Profiled>, Failure> {
     let lessons = arguments
         .ids
         .iter()
-        .map(|id| find(id))
+        .map(|id| lookup::lesson(id))
         .collect::<Result<Vec<_>, _>>()?;
-
-    let ptx = arguments.kernels.read()?;
-    let device = Device::open(&DeviceChoice::Emulator)?;
-    let text = ptx.newest_for(&device)?;
-    let bench = Bench {
-        module: device.load(text)?,
-        device,
-        program: warpfold_emulator::Module::parse(text)
-            .map_err(Failure::input)
-            .and_then(|module| Program::load(module, &mut Memory::new()).map_err(Failure::input))?,
-    };
+    let machine = machine::open(DeviceChoice::Emulator, &arguments.kernels)?;
     let mut profiles = Vec::new();
     for lesson in lessons {
+        let program = program(&machine, lesson)?;
         for &block in &blocks {
-            profiles.push(match lesson.element_type {
-                catalogue::ElementType::I32 => bench.profile::<i32>(lesson, block, arguments)?,
-                catalogue::ElementType::F32 => bench.profile::<f32>(lesson, block, arguments)?,
-            });
+            let variants: Vec<Variant> = if arguments.parameter.is_given() {
+                vec![arguments.parameter.variant(lesson, block)?]
+            } else {
+                lesson.variants_of(block).collect()
+            };
+            for variant in variants {
+                profiles.push(of_lesson(&machine, &program, lesson, variant, arguments)?);
+            }
         }
     }
     Ok(profiles)
 }
 
-fn find(id: &str) -> Result<&'static Lesson, Failure> {
-    catalogue::find(id).ok_or_else(|| {
-        let known = LESSONS.iter().map(|lesson| lesson.id);
+/// The kernels of the lesson's module once more, for their text.
+fn program(machine: &Machine, lesson: &Lesson) -> Result<Program, Failure> {
+    let text = machine.ptx(lesson.part.module()).map_err(Failure::input)?;
+    let module = Module::parse(text).map_err(Failure::input)?;
+    Program::load(module, &mut Memory::new()).map_err(Failure::input)
+}
+
+fn of_lesson(
+    machine: &Machine,
+    program: &Program,
+    lesson: &'static Lesson,
+    variant: Variant,
+    arguments: &Arguments,
+) -> Result<Profiled, Failure> {
+    let reduction = lesson.reduction();
+    let most = reduction.and_then(|reduction| reduction.most_elements(variant));
+    let n = arguments
+        .n
+        .unwrap_or_else(|| most.map_or(USUAL_N, |most| USUAL_N.min(most as usize)));
+    let multiprocessors = machine.device().multiprocessors();
+    let prepared = Prepared::new(lesson, variant, n, arguments.seed, multiprocessors)?;
+    let case = prepared.case.as_ref().ok_or_else(|| {
         Failure::Input(format!(
-            "there is no lesson `{id}`{}",
-            did_you_mean(id, known)
+            "nothing to profile: `{}` launches nothing for {n} elements",
+            lesson.id
         ))
-    })
-}
-
-/// The emulator with the kernels loaded.
-struct Bench {
-    device: Device,
-    module: Module,
-    /// The kernels once more, for their text.
-    program: Program,
-}
-
-impl Bench {
-    fn profile<T: Reducible>(
-        &self,
-        lesson: &'static Lesson,
-        block: u32,
-        arguments: &Arguments,
-    ) -> Result<Profiled, Failure> {
-        let workload = Workload {
-            n: arguments.n,
-            element_type: T::ELEMENT_TYPE.into(),
+    })?;
+    let mut profile = Profile::default();
+    let start = Instant::now();
+    let verdict = prepared.observe(machine, lesson, &mut profile)?;
+    let profiled_in_ms = start.elapsed().as_secs_f64() * 1e3;
+    let name = lesson.parameter.map(|parameter| parameter.name);
+    Ok(Profiled {
+        kernel: program.kernel(case.entry).map_err(Failure::input)?,
+        workload: Some(Workload {
+            n,
+            element_type: reduction.map(|reduction| reduction.element_type.into()),
             seed: arguments.seed,
-        };
-        let values = T::random(workload.n, workload.seed).map_err(|_| {
-            Failure::Input(format!(
-                "there is not enough memory for {} {} elements; ask for fewer with -n",
-                workload.n, workload.element_type
-            ))
-        })?;
-        let mut profile = Profile::default();
-        let start = Instant::now();
-        let run = lesson::observe(
-            &self.device,
-            &self.module,
-            lesson,
-            block,
-            &values,
-            &mut profile,
-        )?;
-        let profiled_in_ms = start.elapsed().as_secs_f64() * 1e3;
-        // The run has found the entry, or it would have failed.
-        let entry = lesson.entry(block).unwrap_or(lesson.id);
-        Ok(Profiled {
-            kernel: self.program.kernel(entry).map_err(Failure::input)?,
-            workload: Some(workload),
-            grid: Shape([run.blocks, 1, 1]),
-            block: Shape([block, 1, 1]),
-            is_right: Some(run.is_right()),
-            total: profile.total(),
-            lines: profile.lines(),
-            profiled_in_ms,
-        })
-    }
+        }),
+        parameter: name.zip(variant.parameter),
+        grid: Shape(case.shape.grid),
+        block: Shape(case.shape.block),
+        is_right: Some(verdict.mistake.is_none()),
+        total: profile.total(),
+        lines: profile.lines(),
+        profiled_in_ms,
+    })
 }
 
 /// The kernel of `--ptx`, if it is given.
@@ -174,6 +162,7 @@ fn of_file(arguments: &Arguments) -> Result<Option<Profiled>, Failure> {
     Ok(Some(Profiled {
         kernel: Arc::clone(prepared.kernel()),
         workload: None,
+        parameter: None,
         grid: prepared.grid(),
         block,
         is_right: None,
@@ -187,20 +176,24 @@ impl Profiled {
     /// One line on what was profiled.
     pub fn describe(&self) -> String {
         let workload = self.workload.map_or_else(String::new, |workload| {
-            format!(
-                " · n = {} random {} (seed {})",
-                show::count(workload.n as u64),
-                workload.element_type,
-                workload.seed
-            )
+            let n = show::count(workload.n as u64);
+            let random = workload
+                .element_type
+                .map_or_else(String::new, |element_type| {
+                    format!(" random {element_type}")
+                });
+            format!(" · n = {n}{random} (seed {})", workload.seed)
         });
+        let parameter = self
+            .parameter
+            .map_or_else(String::new, |(name, value)| format!(" · {name} {value}"));
         let verdict = match self.is_right {
             Some(true) => " · right",
             Some(false) => " · WRONG",
             None => "",
         };
         format!(
-            "{}{workload} · grid {} · block {}{verdict} · profiled in {}",
+            "{}{workload}{parameter} · grid {} · block {}{verdict} · profiled in {}",
             self.kernel.name(),
             self.grid,
             self.block,

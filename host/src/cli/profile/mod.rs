@@ -7,6 +7,7 @@ mod table;
 
 use super::emulate::{PtxFileArguments, Shape, parse_shape};
 use super::failure::Failure;
+use super::lookup::ParameterArguments;
 use super::machine::KernelsArguments;
 use super::output::{JsonArguments, Output};
 use super::size::parse_count;
@@ -24,9 +25,9 @@ pub struct Arguments {
         conflicts_with = "file"
     )]
     ids: Vec<String>,
-    /// Number of random elements that a lesson takes: 2^22, 4M, 1_000_000
-    #[arg(short, default_value = "2^20", value_parser = parse_count, conflicts_with = "file")]
-    n: usize,
+    /// Number of random elements that a lesson takes: 2^22, 4M, 1_000_000 [default: 2^20, or what the lesson takes at most]
+    #[arg(short, value_parser = parse_count, conflicts_with = "file")]
+    n: Option<usize>,
     /// Threads of a block [default: 512]; for lessons, give it several times to compare block sizes
     #[arg(long = "block", value_name = "BLOCK", value_parser = parse_shape)]
     blocks: Vec<Shape>,
@@ -45,6 +46,8 @@ pub struct Arguments {
     #[command(flatten)]
     file: PtxFileArguments,
     #[command(flatten)]
+    parameter: ParameterArguments,
+    #[command(flatten)]
     kernels: KernelsArguments,
     #[command(flatten)]
     json: JsonArguments,
@@ -59,7 +62,7 @@ enum By {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.n == 0 {
+    if arguments.n == Some(0) {
         return Err(Failure::input(
             "nothing to profile: -n is 0; give it at least one element",
         ));

@@ -2,6 +2,7 @@
 
 use super::measure::Profiled;
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use warpfold::element::ElementType;
 use warpfold_emulator::{METRICS, Measurements, Unit};
 
 /// What the command writes.
@@ -25,6 +26,7 @@ struct ProfileFigures<'a> {
     kernel: &'a str,
     n: Option<usize>,
     element_type: Option<&'static str>,
+    parameter: Option<u32>,
     seed: Option<u64>,
     grid: [u32; 3],
     block: [u32; 3],
@@ -88,7 +90,9 @@ impl<'a> Report<'a> {
                     n: profile.workload.map(|workload| workload.n),
                     element_type: profile
                         .workload
-                        .map(|workload| workload.element_type.name()),
+                        .and_then(|workload| workload.element_type)
+                        .map(ElementType::name),
+                    parameter: profile.parameter.map(|(_, value)| value),
                     seed: profile.workload.map(|workload| workload.seed),
                     grid: profile.grid.0,
                     block: profile.block.0,

@@ -3,6 +3,7 @@
 use super::measure::Profiled;
 use crate::cli::show;
 use comfy_table::CellAlignment::{self, Left, Right};
+use std::collections::BTreeSet;
 use warpfold_emulator::{METRICS, Measurements, Metric, Unit};
 
 /// What is shown of each line, where any line has some of it.
@@ -18,8 +19,14 @@ const LINE_METRICS: [(&str, &str); 9] = [
     ("barrier_waiting_warps", "waiting\nwarps"),
 ];
 
-/// Every metric of every profile, one column each.
+/// The most profiles that stand side by side.
+const MOST_COLUMNS: usize = 6;
+
+/// Every metric of every profile: of a few side by side, of many one below the other.
 pub fn metrics(profiles: &[Profiled]) -> String {
+    if profiles.len() > MOST_COLUMNS {
+        return differences(profiles);
+    }
     let titles: Vec<String> = profiles.iter().map(title).collect();
     let mut columns: Vec<(&str, CellAlignment)> = vec![("metric", Left)];
     columns.extend(titles.iter().map(|title| (title.as_str(), Right)));
@@ -86,9 +93,44 @@ pub fn lines(profile: &Profiled, sort: &Metric, top: usize) -> String {
     )
 }
 
+/// The metrics that are not the same for all profiles, one row for each profile.
+fn differences(profiles: &[Profiled]) -> String {
+    let differing: Vec<&Metric> = METRICS
+        .iter()
+        .filter(|metric| {
+            let values = profiles.iter().map(|profile| value(metric, &profile.total));
+            values.collect::<BTreeSet<String>>().len() > 1
+        })
+        .collect();
+    let headings: Vec<String> = differing
+        .iter()
+        .map(|metric| metric.name.replace('_', "\n"))
+        .collect();
+    let mut columns: Vec<(&str, CellAlignment)> = vec![("", Left)];
+    columns.extend(headings.iter().map(|heading| (heading.as_str(), Right)));
+    let mut table = show::table(&columns);
+    for profile in profiles {
+        let mut row = vec![title(profile).replace('\n', ", ")];
+        row.extend(differing.iter().map(|metric| value(metric, &profile.total)));
+        table.add_row(row);
+    }
+    format!(
+        "{}\nThe {} other metrics are the same for all of them; the JSON has every one.",
+        show::text(&table),
+        METRICS.len() - differing.len()
+    )
+}
+
 /// The heading of a profile's column.
 fn title(profile: &Profiled) -> String {
-    format!("{}\nblock {}", profile.kernel.name(), profile.block)
+    let parameter = profile
+        .parameter
+        .map_or_else(String::new, |(name, value)| format!("\n{name} {value}"));
+    format!(
+        "{}\nblock {}{parameter}",
+        profile.kernel.name(),
+        profile.block
+    )
 }
 
 /// A metric of a line; nothing where it is zero, so that what there is stands out.

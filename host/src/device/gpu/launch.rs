@@ -80,7 +80,7 @@ impl Kernel {
         unsafe { self.queue(shape, &mut prepared, stream) }
     }
 
-    /// Adds the kernel to a graph behind the nodes that it depends on.
+    /// Adds the kernel, which may not be cooperative, to a graph behind the nodes that it depends on.
     pub(super) fn add_to(
         &self,
         graph: sys::CUgraph,
@@ -88,6 +88,13 @@ impl Kernel {
         arguments: &[Argument],
         dependencies: &[sys::CUgraphNode],
     ) -> Result<sys::CUgraphNode, DeviceError> {
+        if shape.cooperative {
+            return Err(DeviceError::InvalidLaunch {
+                entry: self.entry.clone(),
+                reason: "a node of a graph is no cooperative launch: launch it on a stream"
+                    .to_owned(),
+            });
+        }
         let mut prepared = self.prepare(shape, arguments)?;
         let mut pointers = pointers(&mut prepared);
         let parameters = sys::CUDA_KERNEL_NODE_PARAMS {
@@ -196,10 +203,40 @@ impl Kernel {
                     ))
                 })?;
         }
+        if shape.cooperative {
+            self.check_resident(shape, threads)?;
+        }
         match &self.parameter_bytes {
             Some(parameter_bytes) => encode(&self.entry, parameter_bytes, arguments),
             None => Ok(arguments.iter().map(Argument::to_bytes).collect()),
         }
+    }
+
+    /// Checks that all blocks of a cooperative launch run at once: what waits for a block that does not run waits for ever.
+    fn check_resident(&self, shape: &Shape, threads: u32) -> Result<(), DeviceError> {
+        let mut on_each = 0;
+        // SAFETY: the function belongs to a loaded module, and `on_each` may be written.
+        check(unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &raw mut on_each,
+                self.function,
+                i32::try_from(threads).unwrap_or(i32::MAX),
+                shape.dynamic_shared_bytes as usize,
+            )
+        })?;
+        let multiprocessors = self.module.session.information.multiprocessors;
+        let resident = u64::from(on_each.unsigned_abs()) * u64::from(multiprocessors);
+        let blocks = shape.blocks();
+        if blocks > resident {
+            return Err(DeviceError::InvalidLaunch {
+                entry: self.entry.clone(),
+                reason: format!(
+                    "its blocks wait for one another, and of {blocks} blocks of {threads} threads the GPU runs {resident} at \
+                     once ({on_each} on each of {multiprocessors} multiprocessors): launch fewer, and let each do more"
+                ),
+            });
+        }
+        Ok(())
     }
 
     fn ask_for_shared_memory(&self, dynamic_shared_bytes: u32) -> Result<(), Failure> {
@@ -227,19 +264,35 @@ impl Kernel {
         // SAFETY: the function belongs to a loaded module, and there is a pointer to each argument, whose bytes the driver copies
         // before it returns; that the arguments are what the kernel takes is the caller's promise.
         check(unsafe {
-            sys::cuLaunchKernel(
-                self.function,
-                shape.grid[0],
-                shape.grid[1],
-                shape.grid[2],
-                shape.block[0],
-                shape.block[1],
-                shape.block[2],
-                shape.dynamic_shared_bytes,
-                stream,
-                pointers.as_mut_ptr(),
-                ptr::null_mut(),
-            )
+            let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (shape.grid, shape.block);
+            if shape.cooperative {
+                sys::cuLaunchCooperativeKernel(
+                    self.function,
+                    grid_x,
+                    grid_y,
+                    grid_z,
+                    block_x,
+                    block_y,
+                    block_z,
+                    shape.dynamic_shared_bytes,
+                    stream,
+                    pointers.as_mut_ptr(),
+                )
+            } else {
+                sys::cuLaunchKernel(
+                    self.function,
+                    grid_x,
+                    grid_y,
+                    grid_z,
+                    block_x,
+                    block_y,
+                    block_z,
+                    shape.dynamic_shared_bytes,
+                    stream,
+                    pointers.as_mut_ptr(),
+                    ptr::null_mut(),
+                )
+            }
         })
         .map_err(|failure| self.blame(failure.into()))
     }

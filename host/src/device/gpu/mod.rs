@@ -31,7 +31,6 @@ const OLDEST_SM: u32 = 70;
 
 /// An NVIDIA GPU, opened.
 pub struct Gpu {
-    information: GpuInformation,
     session: Rc<Session>,
 }
 
@@ -44,10 +43,8 @@ impl Gpu {
         }
         let device = Device::get_device(index)?;
         let information = GpuInformation::of(index, device)?;
-        let session = Rc::new(Session::new(device, information.l2_bytes)?);
         Ok(Self {
-            information,
-            session,
+            session: Rc::new(Session::new(device, information)?),
         })
     }
 
@@ -66,7 +63,7 @@ impl Gpu {
 
     /// What the driver tells about it.
     pub fn information(&self) -> &GpuInformation {
-        &self.information
+        &self.session.information
     }
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<Allocation, DeviceError> {

@@ -1,5 +1,6 @@
 //! What everything made from one opened GPU shares.
 
+use super::GpuInformation;
 use crate::device::DeviceError;
 use cust::{
     context::{Context, CurrentContext},
@@ -18,11 +19,11 @@ pub(super) struct Session {
     pub(super) stream: Stream,
     context: Context,
     pub(super) device: Device,
-    l2_bytes: usize,
+    pub(super) information: GpuInformation,
 }
 
 impl Session {
-    pub(super) fn new(device: Device, l2_bytes: u64) -> Result<Self, DeviceError> {
+    pub(super) fn new(device: Device, information: GpuInformation) -> Result<Self, DeviceError> {
         let context = Context::new(device)?;
         CurrentContext::set_current(&context)?;
         Ok(Self {
@@ -30,7 +31,7 @@ impl Session {
             stream: Stream::new(StreamFlags::DEFAULT, None)?,
             context,
             device,
-            l2_bytes: l2_bytes as usize,
+            information,
         })
     }
 
@@ -47,12 +48,13 @@ impl Session {
 
     /// Queues an overwrite of twice the L2 cache, so that it holds nothing of use to the next kernel.
     pub(super) fn flush_cache(&self) -> Result<(), DeviceError> {
+        let bytes = 2 * self.information.l2_bytes as usize;
         let mut cache_flush = self.cache_flush.borrow_mut();
         let buffer = match &mut *cache_flush {
             Some(buffer) => buffer,
             none => {
                 // SAFETY: nothing ever reads the buffer.
-                none.insert(unsafe { DeviceBuffer::uninitialized(2 * self.l2_bytes)? })
+                none.insert(unsafe { DeviceBuffer::uninitialized(bytes)? })
             }
         };
         // SAFETY: nothing but this function touches the buffer, and everything is queued on the one stream.

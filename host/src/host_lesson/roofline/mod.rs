@@ -14,12 +14,12 @@ mod yardstick;
 
 use super::stopwatch::gigabytes_per_second;
 use super::{Cell, HostLesson, HostLessonError, Report, Setting};
-use crate::device::{Device, DeviceChoice, Timing};
+use crate::case::Measured;
+use crate::device::Timing;
 use crate::lesson;
-use crate::partials::Measured;
 use picture::{Picture, Point};
 use traffic::Traffic;
-use warpfold_kernels::catalogue::{LESSONS, Lesson, Part};
+use warpfold_kernels::catalogue::{Part, lessons_of};
 use yardstick::Yardstick;
 
 pub(super) const LESSON: HostLesson = HostLesson {
@@ -45,12 +45,11 @@ const COUNTED_N: usize = 1 << 17;
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     let values = setting.values()?;
     let additions = values.len() as f64 - 1.0;
-    let timing = setting.device.is_gpu().then_some(Timing {
+    let timing = setting.device().is_gpu().then_some(Timing {
         repeat: setting.repeat,
         cold: false,
     });
-    let emulator = Device::open(&DeviceChoice::Emulator)?;
-    let emulated = emulator.load(setting.ptx.newest_for(&emulator)?)?;
+    let emulator = setting.machine.on_emulator()?;
     let counted = &values[..values.len().min(COUNTED_N)];
 
     let mut report = Report::new(&[
@@ -82,19 +81,24 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     ]);
 
     let mut points = Vec::new();
-    for lesson in ladder() {
+    for lesson in lessons_of(Part::Ladder) {
         let mut traffic = Traffic::default();
-        let observed = lesson::observe(&emulator, &emulated, lesson, BLOCK, counted, &mut traffic)?;
+        let observed = lesson::observe(
+            &emulator,
+            lesson,
+            lesson.usual(BLOCK),
+            counted,
+            &mut traffic,
+        )?;
         let bytes_per_element = traffic.bytes() as f64 / counted.len() as f64;
         let per_byte = (counted.len() as f64 - 1.0) / traffic.bytes() as f64;
 
         let run = timing
             .map(|timing| {
                 lesson::run(
-                    setting.device,
-                    setting.module,
+                    setting.machine,
                     lesson,
-                    BLOCK,
+                    lesson.usual(BLOCK),
                     &values,
                     Some(timing),
                 )
@@ -131,7 +135,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     }
     if let Some(ceiling) = ceiling {
         let picture = Picture {
-            device: setting.device.describe(),
+            device: setting.device().describe(),
             n: values.len(),
             ceiling,
             points,
@@ -139,9 +143,4 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         report.picture = Some(picture.to_svg()?);
     }
     Ok(report)
-}
-
-/// The steps that the picture shows.
-fn ladder() -> impl Iterator<Item = &'static Lesson> {
-    LESSONS.iter().filter(|lesson| lesson.part == Part::Ladder)
 }

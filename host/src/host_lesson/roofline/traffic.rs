@@ -58,6 +58,7 @@ impl Observer for Traffic {
 mod tests {
     use super::*;
     use crate::device::{Device, DeviceChoice};
+    use crate::machine::Machine;
     use crate::ptx::PtxSet;
     use crate::{lesson, random};
     use warpfold_kernels::catalogue;
@@ -65,14 +66,11 @@ mod tests {
     /// Bytes that a lesson moves for 2^14 elements.
     fn bytes_of(id: &str) -> u64 {
         let device = Device::open(&DeviceChoice::Emulator).expect("the emulator always opens");
-        let ptx = PtxSet::embedded();
-        let module = device
-            .load(ptx.newest_for(&device).expect("one fits"))
-            .expect("the PTX is right");
+        let machine = Machine::new(device, PtxSet::embedded());
         let lesson = catalogue::find(id).expect("it is in the catalogue");
         let values = random::i32_values(1 << 14, 1).expect("they fit");
         let mut traffic = Traffic::default();
-        lesson::observe(&device, &module, lesson, 512, &values, &mut traffic)
+        lesson::observe(&machine, lesson, lesson.usual(512), &values, &mut traffic)
             .expect("the lesson runs");
         traffic.bytes()
     }

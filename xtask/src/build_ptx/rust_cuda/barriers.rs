@@ -3,21 +3,21 @@
 use std::fs;
 use std::path::Path;
 
-use cuda_builder::{NvvmArch, ptx};
+use cuda_builder::ptx;
 
 use super::Finding;
 use crate::error::XtaskError;
 use crate::ptx_header::Header;
 
-/// Compares with the committed PTX for the same architecture, which must come from the same sources.
+/// Compares with `other`, the committed PTX of the same module for the same architecture, which must come from the same
+/// sources.
 pub(super) fn compare(
     repository: &Path,
     file: &str,
     text: &str,
-    arch: NvvmArch,
+    other: String,
     source_hash: &str,
 ) -> Result<Vec<Finding>, XtaskError> {
-    let other = format!("kernels/ptx/kernels.{}.ptx", arch.target_cpu());
     let path = repository.join(&other);
     if !path.exists() {
         return Ok(vec![Finding::Missing { file: other }]);
@@ -99,7 +99,16 @@ mod tests {
     #[test]
     fn a_stale_or_absent_file_is_not_compared_with() {
         let root = tempfile::tempdir().unwrap();
-        let compare = || compare(root.path(), "theirs.ptx", "", NvvmArch::Compute80, "bb").unwrap();
+        let compare = || {
+            compare(
+                root.path(),
+                "theirs.ptx",
+                "",
+                "kernels/ptx/kernels.sm_80.ptx".into(),
+                "bb",
+            )
+            .unwrap()
+        };
         assert!(matches!(&compare()[..], [Finding::Missing { .. }]));
         fs::create_dir_all(root.path().join("kernels/ptx")).unwrap();
         let header = Header {

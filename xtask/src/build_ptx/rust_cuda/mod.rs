@@ -13,6 +13,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use cuda_builder::{CudaBuilderError, NvvmArch, ptx};
+use warpfold_kernels::catalogue::Module;
 
 use super::{Finding, Generated, entries};
 use crate::error::XtaskError;
@@ -53,17 +54,26 @@ pub(super) fn build(
 
     let mut generated = Vec::new();
     let mut findings = Vec::new();
-    for &arch in architectures {
-        let name = format!("kernels.{}.ptx", arch.target_cpu());
+    let modules = Module::ALL.into_iter();
+    for (module, arch) in
+        modules.flat_map(|module| architectures.iter().map(move |&arch| (module, arch)))
+    {
+        let name = format!("{}.{}.ptx", module.name(), arch.target_cpu());
         // Not yet where finished PTX is looked for.
         let built = format!("target/rust-cuda/{name}");
-        let text = compile(&cargo, arch, &repository.join(&built))?;
-        findings.extend(entries::compare(&built, &text, arch.capability_value()));
+        let text = compile(&cargo, module, arch, &repository.join(&built))?;
+        findings.extend(entries::compare(
+            &built,
+            &text,
+            module,
+            arch.capability_value(),
+        ));
+        let committed = format!("kernels/ptx/{name}");
         findings.extend(barriers::compare(
             repository,
             &built,
             &text,
-            arch,
+            committed,
             &source_hash,
         )?);
         let header = Header {
@@ -91,8 +101,13 @@ fn is_in_builder(arch: NvvmArch) -> bool {
     )
 }
 
-/// Runs the builder for one architecture, into the file, and checks its PTX by itself.
-fn compile(cargo: &Cargo<'_>, arch: NvvmArch, path: &Path) -> Result<String, XtaskError> {
+/// Runs the builder for one module and one architecture, into the file, and checks its PTX by itself.
+fn compile(
+    cargo: &Cargo<'_>,
+    module: Module,
+    arch: NvvmArch,
+    path: &Path,
+) -> Result<String, XtaskError> {
     let file = path.display().to_string();
     cargo.run(&[
         "run",
@@ -101,6 +116,8 @@ fn compile(cargo: &Cargo<'_>, arch: NvvmArch, path: &Path) -> Result<String, Xta
         "--",
         "--arch",
         &arch.to_string(),
+        "--module",
+        module.name(),
         "--copy-to",
         &file,
     ])?;

@@ -2,7 +2,7 @@
 
 use warpfold_emulator::{Launch, Memory, Module, Nothing, Program, launch};
 
-const PTX: &str = include_str!("data/async.nvcc.sm_90.ptx");
+const PTX: &str = include_str!("../data/async.nvcc.sm_90.ptx");
 
 /// Runs an entry that takes an input, an output and the input's length; returns the output.
 fn run(entry: &str, grid: u32, block: u32, input: &[u8], output_bytes: usize, n: i32) -> Vec<u8> {

@@ -1,0 +1,170 @@
+//! What the sanitizers say of copies that nobody has waited for.
+
+use crate::common::{Machine, own_slot, shape};
+use warpfold_emulator::{Finding, Launch, Order, Tool, check, compare_orders};
+
+/// A kernel of 64 threads that copies each thread's own word of `data`, at `%d30`, to its own in shared memory, at `%r30`.
+fn kernel(body: &str) -> String {
+    crate::common::entry(&format!(
+        "{} ld.param.u64 %d37, [data]; .shared .align 16 .b8 tile[1024];
+         mov.u32 %r30, tile; mad.lo.u32 %r30, %r39, 4, %r30; mul.wide.u32 %d30, %r39, 4; add.u64 %d30, %d37, %d30;
+         {body}
+         st.global.u32 [%d39], %r0;",
+        own_slot(4)
+    ))
+}
+
+fn prepared(body: &str) -> (Machine, Vec<Vec<u8>>, Launch) {
+    let mut machine = Machine::new(&kernel(body));
+    let arguments = [
+        machine.buffer(&[0_u32; 128]),
+        machine.buffer(&[5_u32; 1024]),
+    ]
+    .map(|buffer| buffer.address.to_le_bytes().to_vec());
+    (machine, arguments.to_vec(), shape(1, 64))
+}
+
+fn findings(body: &str) -> Vec<Finding> {
+    let (mut machine, arguments, launch) = prepared(body);
+    let kernel = machine.program.kernel("test").unwrap();
+    check(
+        &kernel,
+        &mut machine.memory,
+        &launch,
+        &arguments,
+        &Tool::WATCHING,
+    )
+    .unwrap()
+}
+
+#[track_caller]
+fn finds(expected: &[&str], body: &str) {
+    let kinds: Vec<&str> = findings(body).iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, expected, "{body}");
+}
+
+const COPY: &str = "cp.async.ca.shared.global [%r30], [%d30], 4; cp.async.commit_group;";
+const WAIT: &str = "cp.async.wait_group 0;";
+const READ: &str = "ld.shared.u32 %r0, [%r30];";
+/// Of the other warp.
+const READ_OTHER: &str = "xor.b32 %r1, %r39, 32; mov.u32 %r2, tile; mad.lo.u32 %r2, %r1, 4, %r2; ld.shared.u32 %r0, [%r2];";
+
+#[test]
+fn a_read_before_the_wait() {
+    finds(&[], &format!("{COPY} {WAIT} {READ}"));
+    let found = findings(&format!("{COPY} {READ} {WAIT}"));
+    assert_eq!(
+        found.iter().map(|finding| finding.kind).collect::<Vec<_>>(),
+        [
+            "read of uninitialised memory",
+            "read before the copy is complete"
+        ]
+    );
+    let places: Vec<_> = found[1]
+        .places
+        .iter()
+        .map(|place| (place.does, place.thread))
+        .collect();
+    assert_eq!(places, [("reads", [0, 0, 0]), ("copies", [0, 0, 0])]);
+    // A wait for all groups but one is none.
+    let kinds = [
+        "read of uninitialised memory",
+        "read before the copy is complete",
+    ];
+    finds(&kinds, &format!("{COPY} cp.async.wait_group 1; {READ}"));
+    finds(
+        &kinds,
+        &format!("cp.async.ca.shared.global [%r30], [%d30], 4; {WAIT} {READ}"),
+    );
+}
+
+#[test]
+fn others_need_a_barrier_behind_the_wait() {
+    finds(&[], &format!("{COPY} {WAIT} bar.sync 0; {READ_OTHER}"));
+    finds(
+        &[
+            "read of uninitialised memory",
+            "read before the copy is complete",
+        ],
+        &format!("{COPY} bar.sync 0; {READ_OTHER} bar.sync 0; {WAIT}"),
+    );
+    let kinds: Vec<&str> = findings(&format!("{COPY} {WAIT} {READ_OTHER}"))
+        .iter()
+        .map(|finding| finding.kind)
+        .collect();
+    assert!(kinds.contains(&"read after write"), "{kinds:?}");
+}
+
+#[test]
+fn nobody_writes_meanwhile() {
+    finds(
+        &["write before the copy is complete"],
+        &format!("{COPY} st.shared.u32 [%r30], 3; {WAIT} {READ}"),
+    );
+    finds(
+        &["source written before the copy is complete"],
+        &format!("{COPY} st.global.u32 [%d30], 3; {WAIT} {READ}"),
+    );
+    finds(
+        &[],
+        &format!("{COPY} {WAIT} st.global.u32 [%d30], 3; st.shared.u32 [%r30], 3; {READ}"),
+    );
+}
+
+/// Two stages, as a pipeline has them: the next word is on its way while this one is read.
+#[test]
+fn a_pipeline_is_right() {
+    let pipeline = |barrier: &str| {
+        format!(
+            "{COPY} mov.u32 %r0, 0; mov.u32 %r10, 0;
+             next: add.u32 %r11, %r10, 1; and.b32 %r12, %r11, 1; mad.lo.u32 %r13, %r12, 256, %r30; add.u64 %d30, %d30, 256;
+             cp.async.ca.shared.global [%r13], [%d30], 4; cp.async.commit_group; cp.async.wait_group 1; bar.sync 0;
+             and.b32 %r14, %r10, 1; xor.b32 %r15, %r39, 32; mov.u32 %r16, tile; mad.lo.u32 %r16, %r15, 4, %r16; mad.lo.u32 %r16, %r14, 256, %r16;
+             ld.shared.u32 %r17, [%r16]; add.u32 %r0, %r0, %r17; {barrier}
+             mov.u32 %r10, %r11; setp.lt.u32 %p1, %r10, 8; @%p1 bra next; cp.async.wait_all;"
+        )
+    };
+    finds(&[], &pipeline("bar.sync 0;"));
+    // Without the second barrier the stage that one warp reads is filled anew by the other.
+    assert_ne!(findings(&pipeline("")), []);
+}
+
+#[test]
+fn bulk_copies_end_at_their_mbarrier() {
+    let bulk = |wait: &str| {
+        format!(
+            ".shared .b64 arrived; mov.u32 %r28, arrived; setp.ne.u32 %p1, %r39, 0; mov.u32 %r27, tile;
+             @!%p1 mbarrier.init.shared.b64 [%r28], 1; bar.sync 0;
+             @!%p1 mbarrier.arrive.expect_tx.shared.b64 %d10, [%r28], 256;
+             @!%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r27], [%d37], 256, [%r28];
+             {wait} {READ}"
+        )
+    };
+    finds(
+        &[],
+        &bulk("wait: mbarrier.try_wait.parity.shared.b64 %p2, [%r28], 0; @!%p2 bra wait;"),
+    );
+    // The second warp reads before the copy is issued, which is no better.
+    let kinds = [
+        "read of uninitialised memory",
+        "write after read",
+        "read before the copy is complete",
+    ];
+    finds(&kinds, &bulk(""));
+}
+
+#[test]
+fn schedules_show_a_missing_wait() {
+    let differs = |body: &str| {
+        let (mut machine, arguments, launch) = prepared(body);
+        let kernel = machine.program.kernel("test").unwrap();
+        let orders = (0..30).map(Order::Seed);
+        compare_orders(&kernel, &mut machine.memory, &launch, &arguments, orders)
+            .unwrap()
+            .is_some()
+    };
+    let work =
+        "mov.u32 %r20, 0; more: add.u32 %r20, %r20, 1; setp.lt.u32 %p3, %r20, 50; @%p3 bra more;";
+    assert!(differs(&format!("{COPY} {work} {READ} {WAIT}")));
+    assert!(!differs(&format!("{COPY} {work} {WAIT} {READ}")));
+}

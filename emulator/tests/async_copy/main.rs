@@ -1,0 +1,8 @@
+//! Asynchronous copies: when they are complete, who may look, and what is counted.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod compiled;
+mod findings;
+mod pending;

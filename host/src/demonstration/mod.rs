@@ -1,0 +1,28 @@
+//! Lessons that reduce nothing: what each is launched on, and what has to come of it.
+
+use crate::lesson::LessonError;
+use crate::prepared::Prepared;
+use warpfold_kernels::catalogue::{Demonstration, Lesson, Variant};
+
+mod cooperation;
+mod divergence;
+mod histogram;
+mod memory;
+mod nested;
+
+/// Sets up a demonstration over `n` elements, random ones from this seed where it takes any.
+pub(crate) fn prepare(
+    demonstration: Demonstration,
+    lesson: &'static Lesson,
+    variant: Variant,
+    n: usize,
+    seed: u64,
+) -> Result<Prepared, LessonError> {
+    match demonstration {
+        Demonstration::Nested(which) => nested::prepare(which, lesson, variant, n, seed),
+        Demonstration::Divergence(which) => divergence::prepare(which, lesson, variant, n, seed),
+        Demonstration::Memory(which) => memory::prepare(which, lesson, variant, n, seed),
+        Demonstration::Cooperation(which) => cooperation::prepare(which, lesson, variant, n, seed),
+        Demonstration::Histogram(which) => histogram::prepare(which, lesson, variant, n, seed),
+    }
+}

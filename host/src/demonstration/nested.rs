@@ -1,0 +1,16 @@
+//! The demonstrations of the part `Nested`.
+
+use crate::lesson::LessonError;
+use crate::prepared::Prepared;
+use warpfold_kernels::catalogue::{Lesson, Nested, Variant};
+
+/// Sets up a demonstration.
+pub(super) fn prepare(
+    which: Nested,
+    _lesson: &'static Lesson,
+    _variant: Variant,
+    _n: usize,
+    _seed: u64,
+) -> Result<Prepared, LessonError> {
+    match which {}
+}
