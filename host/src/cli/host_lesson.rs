@@ -19,7 +19,7 @@ use warpfold::host_lesson::{self, Cell, HOST_LESSONS, HostLessonError, Report, S
     after_help = "Examples:\n  warpfold host-lesson transfers -n 2^26\n  warpfold host-lesson two-stage --device emulator\n  warpfold host-lesson roofline --svg roofline.svg"
 )]
 pub struct Arguments {
-    /// The lesson, as `warpfold lessons` lists it: transfers, events, streams, graph, two-stage, l2, roofline
+    #[arg(help = format!("The lesson: {}", ids().join(", ")))]
     id: String,
     /// Number of random elements: 2^24, 16M, 1_000_000 [default: the lesson's own]
     #[arg(short, value_parser = parse_count)]
@@ -42,6 +42,11 @@ pub struct Arguments {
     json: JsonArguments,
 }
 
+/// The lessons' ids.
+fn ids() -> Vec<&'static str> {
+    HOST_LESSONS.iter().map(|lesson| lesson.id).collect()
+}
+
 /// What the command writes as JSON.
 #[derive(Serialize)]
 struct Results<'a> {
@@ -58,13 +63,10 @@ struct Results<'a> {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let lesson = host_lesson::find(&arguments.id).ok_or_else(|| {
-        let known = HOST_LESSONS
-            .iter()
-            .flat_map(|lesson| [Some(lesson.id), lesson.alias].into_iter().flatten());
         Failure::Input(format!(
             "there is no host lesson `{}`{}",
             arguments.id,
-            did_you_mean(&arguments.id, known)
+            did_you_mean(&arguments.id, ids())
         ))
     })?;
     let output = Output::new(&arguments.json)?;

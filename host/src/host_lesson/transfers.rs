@@ -20,9 +20,9 @@ pub(super) const LESSON: HostLesson = HostLesson {
     needs: &["shuffle"],
     file: "host/src/host_lesson/transfers.rs",
     usual_n: |_| 1 << 26,
-    see: "What to see: pageable memory is copied twice and loses; page-locked memory fills the bus, and mapped memory uses it without a copy, \
-          once for each time a kernel reads; unified memory pays for every page that a kernel misses, unless it is fetched beforehand; \
-          write-combined memory is slow for the host to read.",
+    see: "What to see: pageable memory is copied twice and comes slowest; page-locked memory fills the bus; mapped memory fills it without a \
+          copy, but crosses it again whenever a kernel reads again; unified memory waits for every page that a kernel misses, unless it is \
+          fetched beforehand. Write-combined memory spares the caches of the host, whose reads of it are slow where the system honours it.",
     not_shown: "Not shown here: speeds, since the emulator's memory is ordinary memory of whatever kind; the sums are those that a GPU gives.",
     has_picture: false,
     run,

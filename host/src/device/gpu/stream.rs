@@ -5,12 +5,12 @@ use crate::device::{AccessPolicy, AccessProperty, Argument, DeviceError, Shape};
 use cust::{
     stream::StreamFlags,
     sys::{
-        self, CUaccessPolicyWindow, CUaccessProperty, CUstreamAttrID, CUstreamAttrValue,
+        self, CUaccessPolicyWindow, CUaccessProperty, CUresult, CUstreamAttrID, CUstreamAttrValue,
         CUstreamCaptureMode,
     },
 };
 use std::{ptr, rc::Rc};
-use warpfold_driver::check;
+use warpfold_driver::{Failure, check};
 
 /// A stream that the context's default stream waits for, and that waits for it.
 pub(in crate::device) struct Stream {
@@ -184,7 +184,7 @@ impl Stream {
         let graph = (!graph.is_null()).then(|| Graph::captured(graph, &self.session));
         queued?;
         ended?;
-        graph.ok_or(DeviceError::NoNode)
+        graph.ok_or_else(|| Failure::last_or(CUresult::CUDA_ERROR_UNKNOWN as u32).into())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The roofline as a picture.
 
 use super::HostLessonError;
+use indicatif::HumanCount;
 use plotters::backend::{DrawingBackend, SVGBackend};
 use plotters::chart::ChartBuilder;
 use plotters::coord::Shift;
@@ -91,7 +92,7 @@ impl Picture {
             &font(22).into_text_style(area).pos(centred),
             (middle, 14),
         )?;
-        let subtitle = format!("{} · sum of {} i32", self.device, self.n);
+        let subtitle = format!("{} · sum of {} i32", self.device, HumanCount(self.n as u64));
         let grey = font(14).color(&BLACK.mix(0.6)).pos(centred);
         area.draw_text(&subtitle, &grey, (middle, 44))?;
 
@@ -103,9 +104,10 @@ impl Picture {
             .build_cartesian_2d((left..right).log_scale(), (bottom..top).log_scale())?;
         chart
             .configure_mesh()
+            .disable_x_mesh()
+            .x_labels(0)
             .x_desc("additions for each byte that moves between memory and GPU")
             .y_desc("10⁹ additions a second")
-            .x_label_formatter(&|x| format!("{x:.2}"))
             .y_label_formatter(&|y| format!("{y:.0}"))
             .label_style(font(13))
             .axis_desc_style(font(14))
@@ -113,6 +115,23 @@ impl Picture {
             .draw()?;
         let roof = [left, right].map(|intensity| (intensity, self.ceiling * intensity));
         chart.draw_series(LineSeries::new(roof, CEILING.stroke_width(2)))?;
+
+        // The axis is too short for ticks at powers of ten; where kernels stand is what matters.
+        let mut ticks: Vec<f64> = intensities().collect();
+        ticks.sort_by(f64::total_cmp);
+        let below = Pos::new(HPos::Center, VPos::Top);
+        let mut last = i32::MIN;
+        for tick in ticks {
+            let (x, y) = chart.backend_coord(&(tick, bottom));
+            // Ticks that are closer than this would write over each other.
+            if x - 44 > last {
+                last = x;
+                let mark = vec![(x, y), (x, y + 6)];
+                area.draw(&PathElement::new(mark, BLACK))?;
+                let style = font(13).into_text_style(area).pos(below);
+                area.draw_text(&format!("{tick:.3}"), &style, (x, y + 10))?;
+            }
+        }
 
         let pixel = |x: f64, y: f64| chart.backend_coord(&(x, y));
         let foot = pixel(least, self.ceiling * least);
@@ -138,7 +157,11 @@ impl Picture {
         let beside = font(13)
             .into_text_style(area)
             .pos(Pos::new(HPos::Left, VPos::Center));
-        let heights = spread(&named.iter().map(|(at, _)| at.1).collect::<Vec<_>>());
+        let lowest = pixel(least, bottom).1 - LINE;
+        let heights = spread(
+            &named.iter().map(|(at, _)| at.1).collect::<Vec<_>>(),
+            lowest,
+        );
         for (((x, y), name), height) in named.into_iter().zip(heights) {
             area.draw(&PathElement::new(
                 vec![(x, y), (column - 22, height), (column - 4, height)],
@@ -151,25 +174,20 @@ impl Picture {
     }
 }
 
-/// Heights in ascending order, moved apart until none is closer than a line to the one above: the centre of each run of neighbours stays
-/// where theirs was.
-fn spread(heights: &[i32]) -> Vec<i32> {
-    // Runs of names that touch: the sum of the heights they want, and how many they are.
-    let mut runs: Vec<(i32, i32)> = Vec::new();
-    let top = |(sum, count): (i32, i32)| sum / count - (count - 1) * LINE / 2;
+/// Heights in ascending order, moved down until each is a line below the one before, and up again where that is too far. Names that are
+/// moved down stay below the ceiling.
+fn spread(heights: &[i32], lowest: i32) -> Vec<i32> {
+    let mut spread: Vec<i32> = Vec::with_capacity(heights.len());
     for &height in heights {
-        runs.push((height, 1));
-        while let [.., before, last] = runs[..]
-            && top(before) + before.1 * LINE > top(last)
-        {
-            runs.pop();
-            runs.pop();
-            runs.push((before.0 + last.0, before.1 + last.1));
-        }
+        let least = spread.last().map_or(height, |above| above + LINE);
+        spread.push(height.max(least));
     }
-    runs.into_iter()
-        .flat_map(|run| (0..run.1).map(move |index| top(run) + index * LINE))
-        .collect()
+    let mut most = lowest;
+    for height in spread.iter_mut().rev() {
+        *height = (*height).min(most);
+        most = *height - LINE;
+    }
+    spread
 }
 
 #[cfg(test)]
@@ -178,14 +196,11 @@ mod tests {
 
     #[test]
     fn names_keep_their_distance() {
-        assert!(spread(&[]).is_empty());
-        assert_eq!(spread(&[10, 100]), [10, 100]);
-        assert_eq!(spread(&[100, 100, 101]), [83, 100, 117]);
-        let apart = spread(&[10, 12, 14, 60, 61, 62, 63]);
-        assert!(
-            apart.windows(2).all(|pair| pair[1] - pair[0] >= LINE),
-            "{apart:?}"
-        );
+        assert!(spread(&[], 500).is_empty());
+        assert_eq!(spread(&[10, 100], 500), [10, 100]);
+        assert_eq!(spread(&[100, 100, 101], 500), [100, 117, 134]);
+        assert_eq!(spread(&[100, 480, 490], 500), [100, 480, 497]);
+        assert_eq!(spread(&[100, 490, 490], 500), [100, 483, 500]);
     }
 
     #[test]
