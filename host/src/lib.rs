@@ -36,4 +36,5 @@ pub mod ptx_header;
 pub mod random;
 pub mod reducer;
 pub mod reducible;
+pub mod size;
 pub mod trace;

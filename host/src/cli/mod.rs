@@ -18,7 +18,6 @@ mod ptx;
 mod reduce;
 mod run;
 mod show;
-mod size;
 mod suggest;
 mod trace;
 mod workload;
@@ -26,6 +25,7 @@ mod workload;
 use clap::{Parser, Subcommand};
 use failure::{Failure, usage_failure};
 use std::process::ExitCode;
+use warpfold::size;
 
 /// Parallel reduction on the GPU in Rust, one idea per kernel; without a GPU, on an emulator that runs the same PTX.
 ///

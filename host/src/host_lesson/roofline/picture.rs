@@ -111,6 +111,7 @@ impl Picture {
             .y_label_formatter(&|y| format!("{y:.0}"))
             .label_style(font(13))
             .axis_desc_style(font(14))
+            .bold_line_style(BLACK.mix(0.08))
             .light_line_style(WHITE)
             .draw()?;
         let roof = [left, right].map(|intensity| (intensity, self.ceiling * intensity));
