@@ -54,7 +54,7 @@ struct Work {
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     let values = setting.values()?;
     let expected = cpu_parallel(&values);
-    let kernel = SumKernel::of(setting, "neighbored")?;
+    let kernel = SumKernel::slow(setting)?;
     let stopwatch = Stopwatch::new(setting)?;
     let mut chunks = values
         .chunks(values.len().div_ceil(CHUNKS))

@@ -7,7 +7,7 @@ use crate::device::{
 use crate::lesson;
 use crate::oracle::cpu_sequential;
 use std::marker::PhantomData;
-use warpfold_kernels::catalogue::{self, Lesson};
+use warpfold_kernels::catalogue::{self, ElementType, Finish, Lesson};
 
 /// Threads of a block: the size that the ladder is taught with.
 const BLOCK: u32 = 512;
@@ -51,14 +51,23 @@ impl<'a> Input<'a> {
 impl SumKernel {
     /// Step 9, the fastest of those that every device runs and that leave their input as it is.
     pub(super) fn fast(setting: &Setting<'_>) -> Result<Self, HostLessonError> {
-        Self::of(setting, "shuffle")
+        Self::of(setting, "shuffle", Finish::PartialPerBlock)
     }
 
-    /// The kernel of a reduction of `i32` values that leaves one partial per block.
-    pub(super) fn of(setting: &Setting<'_>, id: &str) -> Result<Self, HostLessonError> {
+    /// Step 1, the slowest.
+    pub(super) fn slow(setting: &Setting<'_>) -> Result<Self, HostLessonError> {
+        Self::of(setting, "neighbored", Finish::PartialPerBlock)
+    }
+
+    /// The kernel of a sum of `i32` values that finishes so.
+    fn of(setting: &Setting<'_>, id: &str, finish: Finish) -> Result<Self, HostLessonError> {
         let missing = || HostLessonError::Unsuitable(format!("there is no kernel `{id}` here"));
         let lesson = catalogue::find(id).ok_or_else(missing)?;
-        let reduction = *lesson.reduction().ok_or_else(missing)?;
+        let reduction = *lesson
+            .reduction()
+            .filter(|reduction| reduction.element_type == ElementType::I32)
+            .filter(|reduction| reduction.finish == finish)
+            .ok_or_else(missing)?;
         let variant = lesson.usual(BLOCK);
         let entry = lesson::entry(lesson, variant)?;
         let multiprocessors = setting.device().multiprocessors();
