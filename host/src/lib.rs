@@ -25,6 +25,7 @@ pub mod demonstration;
 pub mod device;
 pub mod element;
 pub mod histogram;
+pub mod host_lesson;
 pub mod input;
 pub mod lesson;
 pub mod machine;

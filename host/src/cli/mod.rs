@@ -8,6 +8,7 @@ mod failure;
 mod figures;
 mod footnotes;
 mod histogram;
+mod host_lesson;
 mod ladder;
 mod lessons;
 mod lookup;
@@ -56,6 +57,8 @@ enum Command {
     Lessons(lessons::Arguments),
     /// Run one lesson or one CPU reference, verified and measured
     Run(run::Arguments),
+    /// Run one lesson about the host's side: transfers, streams, graphs, clocks, caches
+    HostLesson(host_lesson::Arguments),
     /// Reduce the numbers of a file: .npy, .csv or raw little-endian values
     Reduce(reduce::Arguments),
     /// Count an image: how often each value occurs in its red, green and blue
@@ -98,6 +101,7 @@ fn dispatch(command_line: CommandLine) -> Result<(), Failure> {
         Some(Command::Ladder(arguments)) => ladder::run(&arguments),
         Some(Command::Lessons(arguments)) => lessons::run(&arguments),
         Some(Command::Run(arguments)) => run::run(&arguments),
+        Some(Command::HostLesson(arguments)) => host_lesson::run(&arguments),
         Some(Command::Reduce(arguments)) => reduce::run(&arguments),
         Some(Command::Histogram(arguments)) => histogram::run(&arguments),
         Some(Command::Profile(arguments)) => profile::run(&arguments),
