@@ -9,7 +9,7 @@ pub const WARP_SIZE: u32 = 32;
 
 /// The index of this thread in its block: 0 to [`block_dim_x`] − 1.
 ///
-/// Here and not from `cuda_std::thread`, like the next two, because rust-cuda has not settled whether an index is a
+/// Here and not from `cuda_std::thread`, like the next three, because rust-cuda has not settled whether an index is a
 /// `u32` or a `usize`; the kernels count in 32 bits, which is what the hardware holds.
 #[gpu_only]
 #[inline(always)]
@@ -32,6 +32,14 @@ pub fn block_idx_x() -> u32 {
 pub fn block_dim_x() -> u32 {
     // SAFETY: reading a special register has no precondition.
     unsafe { core::arch::nvptx::_block_dim_x() }
+}
+
+/// The number of blocks in the grid.
+#[gpu_only]
+#[inline(always)]
+pub fn grid_dim_x() -> u32 {
+    // SAFETY: reading a special register has no precondition.
+    unsafe { core::arch::nvptx::_grid_dim_x() }
 }
 
 /// Waits until every thread of the block has come here; what each wrote before, all see afterwards.
