@@ -34,6 +34,28 @@ from! {
     F64 of f64;
 }
 
+impl Number {
+    /// As an integer, if it is of an integer type.
+    pub fn to_integer(self) -> Option<i128> {
+        match self {
+            Self::I32(number) => Some(number.into()),
+            Self::U32(number) => Some(number.into()),
+            Self::I64(number) => Some(number.into()),
+            Self::U64(number) => Some(number.into()),
+            Self::F32(_) | Self::F64(_) => None,
+        }
+    }
+
+    /// As a float, if it is of a float type.
+    pub fn to_float(self) -> Option<f64> {
+        match self {
+            Self::F32(number) => Some(number.into()),
+            Self::F64(number) => Some(number),
+            Self::I32(_) | Self::U32(_) | Self::I64(_) | Self::U64(_) => None,
+        }
+    }
+}
+
 /// Floats with as many digits as it takes to read them back, and at least one after the point.
 impl fmt::Display for Number {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -92,6 +92,11 @@ impl Compensated {
         }
     }
 
+    /// Whether no term was infinite or NaN.
+    pub(crate) fn are_finite(&self) -> bool {
+        self.not_finite.is_none()
+    }
+
     /// The sum, rounded once; −0.0 for nothing, and for nothing but −0.0.
     pub(crate) fn total(&self) -> f64 {
         let (ordinary, large) = (self.ordinary.total(), self.large.total());

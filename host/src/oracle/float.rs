@@ -1,6 +1,6 @@
 //! The judge of floats: of each operator its own.
 
-use super::{ExtremeOracle, Oracle, ProductOracle, SumOracle};
+use super::{ExtremeOracle, Oracle, ProductOracle, SumOracle, Truth};
 use crate::number::Number;
 use std::cmp::Ordering;
 use std::fmt;
@@ -94,6 +94,17 @@ impl<T: Float> Oracle<T> for FloatOracle<T> {
             Self::Sum(sum) => sum.expected(),
             Self::Product(product) => product.expected(),
             Self::Extreme(extreme) => extreme.expected(),
+        }
+    }
+
+    fn truth(&self) -> Truth {
+        match self {
+            Self::Sum(sum) => sum.truth(),
+            Self::Product(product) => product.truth(),
+            Self::Extreme(extreme) => {
+                let value = extreme.value.to_f64();
+                Truth::of_float(value, value.is_finite())
+            }
         }
     }
 

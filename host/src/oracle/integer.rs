@@ -1,6 +1,6 @@
 //! The judge of integers: exact.
 
-use super::{Oracle, Scaled, chunk_by_chunk};
+use super::{Oracle, Scaled, Truth, chunk_by_chunk};
 use crate::number::Number;
 use std::fmt;
 use warpfold_kernels::catalogue::Operator;
@@ -124,6 +124,11 @@ impl<T: Integer> Oracle<T> for IntegerOracle<T> {
 
     fn expected(&self) -> Number {
         self.wrapped.into()
+    }
+
+    fn truth(&self) -> Truth {
+        self.exact
+            .map_or(Truth::LargeInteger(self.product), Truth::Integer)
     }
 
     fn tolerance(&self, _roundings: u32) -> Option<f64> {

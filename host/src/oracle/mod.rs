@@ -8,6 +8,7 @@ mod product;
 mod references;
 mod scaled;
 mod sum;
+mod truth;
 
 pub(crate) use compensated::Compensated;
 pub use extreme::ExtremeOracle;
@@ -20,6 +21,7 @@ pub use references::{
 };
 pub use scaled::Scaled;
 pub use sum::SumOracle;
+pub use truth::Truth;
 
 use crate::number::Number;
 use rayon::prelude::*;
@@ -36,6 +38,9 @@ pub trait Oracle<T>: Clone + fmt::Debug {
 
     /// The right result, as exactly as the oracle knows it.
     fn expected(&self) -> Number;
+
+    /// The result without the bounds of the type.
+    fn truth(&self) -> Truth;
 
     /// How far from it a kernel's result may be, where each value goes through at most so many roundings; `None` where
     /// the result must be exact.

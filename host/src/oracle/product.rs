@@ -1,6 +1,6 @@
 //! The judge of products of floats: an error bound, and what overflow does.
 
-use super::{Float, Scaled, chunk_by_chunk};
+use super::{Float, Scaled, Truth, chunk_by_chunk};
 use crate::number::Number;
 use std::marker::PhantomData;
 
@@ -24,6 +24,7 @@ pub struct ProductOracle<T> {
     downwards: f64,
     has_zero: bool,
     has_infinity: bool,
+    has_nan: bool,
     of: PhantomData<T>,
 }
 
@@ -37,6 +38,7 @@ impl<T: Float> ProductOracle<T> {
             downwards: 0.0,
             has_zero: false,
             has_infinity: false,
+            has_nan: false,
             of: PhantomData,
         };
         let of_chunk = |chunk: &[T]| {
@@ -54,6 +56,7 @@ impl<T: Float> ProductOracle<T> {
         self.product = self.product.times(factor);
         self.has_zero |= value == 0.0;
         self.has_infinity |= value.is_infinite();
+        self.has_nan |= value.is_nan();
         if value == 0.0 || !value.is_finite() || value.abs() == 1.0 {
             return;
         }
@@ -71,14 +74,18 @@ impl<T: Float> ProductOracle<T> {
         self.downwards += further.downwards;
         self.has_zero |= further.has_zero;
         self.has_infinity |= further.has_infinity;
+        self.has_nan |= further.has_nan;
     }
 
-    /// The product: infinite, NaN or 0 where the values make it so.
-    pub fn product(&self) -> Scaled {
-        self.product
+    /// The product, and whether an infinity or NaN is among the values.
+    pub fn truth(&self) -> Truth {
+        Truth::Float {
+            value: self.product,
+            are_finite: !self.has_infinity && !self.has_nan,
+        }
     }
 
-    /// The same in f64, which may be too narrow for it.
+    /// The product in f64, which may be too narrow for it: infinite, NaN or 0 where the values make it so.
     pub fn expected(&self) -> Number {
         Number::F64(self.product.to_f64())
     }

@@ -94,6 +94,11 @@ impl Scaled {
         mantissa * power_of_two(first) * power_of_two(self.exponent - first)
     }
 
+    /// Whether it is 0.
+    pub fn is_zero(self) -> bool {
+        self.high == 0.0
+    }
+
     /// Whether it is a power of two, but for the sign.
     pub fn is_power_of_two(self) -> bool {
         self.high.abs() == 1.0 && self.low == 0.0

@@ -1,6 +1,6 @@
 //! The judge of sums of floats: an error bound.
 
-use super::{Compensated, Float, chunk_by_chunk};
+use super::{Compensated, Float, Truth, chunk_by_chunk};
 use crate::number::Number;
 use std::marker::PhantomData;
 
@@ -63,6 +63,11 @@ impl<T: Float> SumOracle<T> {
     /// The same.
     pub fn expected(&self) -> Number {
         Number::F64(self.sum())
+    }
+
+    /// The same, and whether an infinity or NaN is among the values.
+    pub fn truth(&self) -> Truth {
+        Truth::of_float(self.sum(), self.sum.are_finite())
     }
 
     /// How far from it a sum of so many roundings may be.
