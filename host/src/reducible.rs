@@ -49,19 +49,6 @@ macro_rules! reducible {
                 $finish(operator, partials)
             }
         })*
-
-        /// `with_reducible!(element_type, T => expression)`: the expression with `T` as the Rust type of that name.
-        #[macro_export]
-        macro_rules! with_reducible {
-            ($element_type_given:expr, $name:ident => $body:expr) => {
-                match $element_type_given {
-                    $(::warpfold_kernels::catalogue::ElementType::$element_type => {
-                        type $name = $value;
-                        $body
-                    })*
-                }
-            };
-        }
     };
 }
 
@@ -73,8 +60,6 @@ reducible! {
     f32 of F32: finish_floats, FloatOracle, 1.0e33;
     f64 of F64: finish_floats, FloatOracle, 1.0e303;
 }
-
-pub use with_reducible;
 
 fn finish_integers<T: Integer>(operator: Operator, partials: &[T]) -> T {
     // Exact is as good as wrapping: there is nothing else to be lost.
@@ -106,8 +91,24 @@ macro_rules! with_reducible {
                 type $name = i32;
                 $body
             }
+            ::warpfold_kernels::catalogue::ElementType::U32 => {
+                type $name = u32;
+                $body
+            }
+            ::warpfold_kernels::catalogue::ElementType::I64 => {
+                type $name = i64;
+                $body
+            }
+            ::warpfold_kernels::catalogue::ElementType::U64 => {
+                type $name = u64;
+                $body
+            }
             ::warpfold_kernels::catalogue::ElementType::F32 => {
                 type $name = f32;
+                $body
+            }
+            ::warpfold_kernels::catalogue::ElementType::F64 => {
+                type $name = f64;
                 $body
             }
         }

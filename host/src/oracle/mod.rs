@@ -54,7 +54,7 @@ pub trait Oracle<T>: Clone + fmt::Debug {
 fn chunk_by_chunk<T: Sync, Of: Send>(
     values: &[T],
     nothing: impl Fn() -> Of,
-    of_chunk: impl Fn(&[T]) -> Of + Sync,
+    of_chunk: impl Fn(&[T]) -> Of + Sync + Send,
     append: impl Fn(&mut Of, &Of),
 ) -> Of {
     // Long enough to outweigh handing it to another core, short enough to balance the cores.
