@@ -196,11 +196,18 @@ mod tests {
     #[test]
     fn factors_are_about_1_of_either_sign_and_few_of_them_round() {
         let factors: Vec<f32> = operands(Operator::Product, 1 << 16, 4).unwrap();
-        let others: Vec<f32> = factors.iter().copied().filter(|factor| factor.abs() != 1.0).collect();
+        let others: Vec<f32> = factors
+            .iter()
+            .copied()
+            .filter(|factor| factor.abs() != 1.0)
+            .collect();
         assert!((900..1150).contains(&others.len()), "{}", others.len());
         let above = others.iter().filter(|factor| factor.abs() > 1.0).count();
         assert!((400..620).contains(&above), "{above}");
-        let negative = factors.iter().filter(|factor| factor.is_sign_negative()).count();
+        let negative = factors
+            .iter()
+            .filter(|factor| factor.is_sign_negative())
+            .count();
         assert!((32_000..33_500).contains(&negative), "{negative}");
         let range = 64.0 / 65.0..=65.0 / 64.0;
         assert!(factors.iter().all(|factor| range.contains(&factor.abs())));

@@ -88,7 +88,9 @@ pub enum ReduceError {
         element_type: ElementType,
     },
     /// An operator without a result for no values.
-    #[error("there are no values, and the {operator} of nothing is not defined; the sum would be 0")]
+    #[error(
+        "there are no values, and the {operator} of nothing is not defined; the sum would be 0"
+    )]
     Nothing {
         /// The operator asked for.
         operator: Operator,
@@ -401,7 +403,10 @@ mod tests {
     #[test]
     fn means_are_those_of_the_true_sum() {
         let wrapped = Number::I32(-2);
-        assert_eq!(mean(wrapped, Truth::Integer(4_294_967_294), 4), Number::F64(1_073_741_823.5));
+        assert_eq!(
+            mean(wrapped, Truth::Integer(4_294_967_294), 4),
+            Number::F64(1_073_741_823.5)
+        );
         let truth = Truth::of_float(1.0, true);
         assert_eq!(mean(Number::F32(1.0), truth, 3), Number::F32(1.0 / 3.0));
     }

@@ -126,7 +126,8 @@ mod tests {
         let partials = [16_777_216.0, 1.0, 1.0, -16_777_216.0];
         assert_eq!(f32::finish(Operator::Sum, &partials), 2.0);
         assert_eq!(f64::finish(Operator::Sum, &[1e16, 1.0, 1.0, -1e16]), 2.0);
-        let partials = [1e200, 1e200, 1e-200, 1e-200];
+        let (large, small) = (2_f64.powi(1000), 2_f64.powi(-1000));
+        let partials = [large, large, small, small];
         assert_eq!(f64::finish(Operator::Product, &partials), 1.0);
     }
 

@@ -175,7 +175,9 @@ fn parse_chunk(text: &str) -> Result<usize, String> {
 /// A bar over the bytes of the file, on a terminal; a pipe has no length to fill it.
 fn progress_bar(bytes: Option<u64>) -> Result<ProgressBar, Failure> {
     let template = match bytes {
-        Some(_) => "{wide_bar} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left",
+        Some(_) => {
+            "{wide_bar} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left"
+        }
         None => "{binary_bytes}, {binary_bytes_per_sec}",
     };
     let style = ProgressStyle::with_template(template).map_err(Failure::input)?;
@@ -203,7 +205,10 @@ fn print(report: &Report, reduction: &Reduction, output: &Output) -> Result<(), 
     if let Some(gpu) = &report.gpu {
         let of_chunk = match report.chunks {
             1 => String::new(),
-            _ => format!(" over the first {} values", show::count(reduction.measured_n)),
+            _ => format!(
+                " over the first {} values",
+                show::count(reduction.measured_n)
+            ),
         };
         output.print(format!(
             "{} · {} GB/s (the kernel alone, median of {} launches{of_chunk})",
@@ -235,7 +240,11 @@ fn warning(report: &Report, reduction: &Reduction) -> Option<String> {
     let (operator, element_type) = (report.operator, report.element_type);
     let bits = 8 * element_type.bytes();
     // That of the kernel, whatever is made of it.
-    let kernels = if operator == "product" { "product" } else { "sum" };
+    let kernels = if operator == "product" {
+        "product"
+    } else {
+        "sum"
+    };
     if reduction.has_vanished() {
         return Some(format!(
             "underflow: no value is 0, but a product on the way is below all that {element_type} holds; the true one is {}",

@@ -31,7 +31,9 @@ impl CsvReader {
         if let Some(element_type) = element_type {
             return Self::open_as(path, element_type, column);
         }
-        let metadata = path.metadata().map_err(|source| InputError::unreadable(path, source))?;
+        let metadata = path
+            .metadata()
+            .map_err(|source| InputError::unreadable(path, source))?;
         if !metadata.is_file() {
             return Err(InputError::ReadOnce(path.into()));
         }

@@ -7,11 +7,11 @@ mod values;
 
 pub use values::{FileNumber, Values};
 
-use crate::element::ElementType;
 use self::csv::CsvReader;
 use self::raw::RawReader;
-use std::path::{Path, PathBuf};
 use self::values::{is_read_from_files, with_number_type};
+use crate::element::ElementType;
+use std::path::{Path, PathBuf};
 
 /// The numbers of a file, to be read piece by piece, so that the file may be larger than memory.
 pub struct Source {
@@ -63,7 +63,9 @@ impl Source {
             (_, None) => return Err(InputError::UnknownFormat(path.into())),
         };
         let metadata = path.metadata().ok();
-        let bytes = metadata.filter(|file| file.is_file()).map(|file| file.len());
+        let bytes = metadata
+            .filter(|file| file.is_file())
+            .map(|file| file.len());
         Ok(Self { reader, bytes })
     }
 
@@ -135,9 +137,9 @@ pub fn read(
     let values =
         with_number_type!(element_type, T => source.read::<T>(usize::MAX).map(T::into_values))
             .ok_or_else(|| InputError::UnsupportedType {
-                path: path.into(),
-                element_type,
-            })??;
+            path: path.into(),
+            element_type,
+        })??;
     Ok(Input {
         values,
         header: source.header().map(str::to_owned),

@@ -76,7 +76,13 @@ pub(super) fn open(path: &Path, asked: Option<ElementType>) -> Result<RawReader,
     let mut data = Cursor::new(beginning);
     data.set_position(header_bytes as u64);
     let data = Box::new(data.chain(file));
-    Ok(RawReader::new(path, data, element_type, is_big_endian, promised))
+    Ok(RawReader::new(
+        path,
+        data,
+        element_type,
+        is_big_endian,
+        promised,
+    ))
 }
 
 /// Refuses headers that no NumPy writes, before the parser recurses into them.

@@ -118,12 +118,18 @@ mod tests {
     #[track_caller]
     fn check(terms: &[f64], sum: f64) {
         let total = Compensated::of(terms.iter().copied()).total();
-        assert!(total.to_bits() == sum.to_bits() || total.is_nan() && sum.is_nan(), "{total}");
+        assert!(
+            total.to_bits() == sum.to_bits() || total.is_nan() && sum.is_nan(),
+            "{total}"
+        );
         for cut in 0..terms.len() {
             let mut all = Compensated::of(terms[..cut].iter().copied());
             all.append(&Compensated::of(terms[cut..].iter().copied()));
             let total = all.total();
-            assert!(total == sum || total.is_nan() && sum.is_nan(), "{total} with a cut at {cut}");
+            assert!(
+                total == sum || total.is_nan() && sum.is_nan(),
+                "{total} with a cut at {cut}"
+            );
         }
     }
 

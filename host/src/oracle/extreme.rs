@@ -80,7 +80,11 @@ mod tests {
     fn nan_and_the_sign_of_zero_count() {
         check(&[1.0, -2.0, 3.0], -2.0, 3.0);
         check(&[0.0, -0.0, 0.0], -0.0, 0.0);
-        check(&[f32::INFINITY, 1.0, f32::NEG_INFINITY], f32::NEG_INFINITY, f32::INFINITY);
+        check(
+            &[f32::INFINITY, 1.0, f32::NEG_INFINITY],
+            f32::NEG_INFINITY,
+            f32::INFINITY,
+        );
         check(&[], f32::INFINITY, f32::NEG_INFINITY);
         for nan in [f32::NAN, -f32::NAN] {
             check(&[1.0, nan, 3.0], f32::NAN, f32::NAN);

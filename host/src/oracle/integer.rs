@@ -102,12 +102,14 @@ impl<T: Integer> Oracle<T> for IntegerOracle<T> {
         self.exact = match self.operator {
             // A zero makes a zero of what is beyond 128 bits.
             Operator::Product if left == Some(0) || right == Some(0) => Some(0),
-            _ => left.zip(right).and_then(|(left, right)| match self.operator {
-                Operator::Sum => left.checked_add(right),
-                Operator::Product => left.checked_mul(right),
-                Operator::Min => Some(left.min(right)),
-                Operator::Max => Some(left.max(right)),
-            }),
+            _ => left
+                .zip(right)
+                .and_then(|(left, right)| match self.operator {
+                    Operator::Sum => left.checked_add(right),
+                    Operator::Product => left.checked_mul(right),
+                    Operator::Min => Some(left.min(right)),
+                    Operator::Max => Some(left.max(right)),
+                }),
         };
         self.wrapped = match (self.operator, self.exact) {
             (Operator::Product, _) => {
@@ -180,9 +182,15 @@ mod tests {
     fn products_wrap_and_their_size_is_known() {
         let product = oracle(Operator::Product, &[3_i32; 100]);
         assert_eq!(product.exact, None);
-        assert_eq!(product.wrapped, (0..100).fold(1_i32, |product, _| product.wrapping_mul(3)));
+        assert_eq!(
+            product.wrapped,
+            (0..100).fold(1_i32, |product, _| product.wrapping_mul(3))
+        );
         assert_eq!(product.product.to_string(), "5.15378e47");
-        let product = oracle(Operator::Product, &[-7_i64, i64::MAX, 0, i64::MAX, i64::MAX]);
+        let product = oracle(
+            Operator::Product,
+            &[-7_i64, i64::MAX, 0, i64::MAX, i64::MAX],
+        );
         assert_eq!((product.exact, product.wrapped), (Some(0), 0));
         assert_eq!(product.product.to_f64(), 0.0);
     }

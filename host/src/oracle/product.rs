@@ -173,7 +173,11 @@ mod tests {
         assert!(!oracle(&[3.0, 0.0]).accepts(f32::from_bits(1)));
         assert!(oracle(&[f32::INFINITY, -3.0]).accepts(f32::NEG_INFINITY));
         assert!(!oracle(&[f32::INFINITY, -3.0]).accepts(f32::MIN));
-        for invalid in [&[f32::INFINITY, 0.0][..], &[1.0, f32::NAN], &[0.0, f32::NAN]] {
+        for invalid in [
+            &[f32::INFINITY, 0.0][..],
+            &[1.0, f32::NAN],
+            &[0.0, f32::NAN],
+        ] {
             assert!(oracle(invalid).accepts(f32::NAN) && !oracle(invalid).accepts(0.0));
         }
     }
@@ -185,7 +189,10 @@ mod tests {
             assert!(oracle(&values).accepts(possible), "{possible}");
         }
         assert!(!oracle(&values).accepts(1.0));
-        assert!(!oracle(&[1e30, 1e30]).accepts(f32::NAN), "nothing to meet the infinity");
+        assert!(
+            !oracle(&[1e30, 1e30]).accepts(f32::NAN),
+            "nothing to meet the infinity"
+        );
         assert!(oracle(&[1e30, 1e30]).accepts(f32::INFINITY));
         let narrow = ProductOracle::<f64>::new(&[1e30, 1e30]);
         assert!(narrow.accepts(1e60) && !narrow.accepts(f64::INFINITY));

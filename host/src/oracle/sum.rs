@@ -53,11 +53,7 @@ impl<T: Float> SumOracle<T> {
     /// The sum: infinite or NaN where infinities and NaN among the values make it so; 0.0 for nothing, and −0.0 for nothing
     /// but −0.0.
     pub fn sum(&self) -> f64 {
-        if self.is_empty {
-            0.0
-        } else {
-            self.sum.total()
-        }
+        if self.is_empty { 0.0 } else { self.sum.total() }
     }
 
     /// The same.
@@ -129,7 +125,10 @@ mod tests {
         let nothing = oracle(&[]);
         assert_eq!(nothing.sum().to_bits(), 0);
         assert!(nothing.accepts(0.0, 0) && !nothing.accepts(f32::MIN_POSITIVE, 9));
-        assert_eq!(oracle(&[-0.0; 50_000]).sum().to_bits(), (-0.0_f64).to_bits());
+        assert_eq!(
+            oracle(&[-0.0; 50_000]).sum().to_bits(),
+            (-0.0_f64).to_bits()
+        );
     }
 
     #[test]
