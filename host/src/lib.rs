@@ -30,6 +30,7 @@ pub mod input;
 pub mod lesson;
 pub mod machine;
 pub mod number;
+pub mod operator;
 pub mod oracle;
 pub mod prepared;
 pub mod ptx;

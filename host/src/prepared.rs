@@ -70,7 +70,7 @@ impl Prepared {
         seed: u64,
         multiprocessors: u32,
     ) -> Result<Self, LessonError> {
-        let values = T::random(n, seed).map_err(LessonError::host_memory(n))?;
+        let values = T::random(reduction.operator, n, seed).map_err(LessonError::host_memory(n))?;
         let oracle = T::Oracle::new(reduction.operator, &values);
         let case = lesson::case(lesson, variant, &values, multiprocessors)?.map(Case::into_owned);
         let blocks = case.as_ref().map_or(0, |case| case.shape.grid[0]);

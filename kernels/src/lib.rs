@@ -153,4 +153,14 @@ pub mod h01_histogram_global;
 pub mod h02_histogram_shared;
 
 #[cfg(feature = "operators")]
-pub mod o01_shuffle;
+pub mod o01_operators;
+#[cfg(feature = "operators")]
+pub mod o02_interleaved;
+#[cfg(feature = "operators")]
+pub mod o03_complete_unroll_shared;
+#[cfg(feature = "operators")]
+pub mod o04_shuffle;
+#[cfg(feature = "operators")]
+pub mod o05_vectorized;
+#[cfg(feature = "operators")]
+pub mod o06_single_pass;
