@@ -6,6 +6,7 @@
 mod events;
 mod graph;
 mod l2_persistence;
+mod operators;
 mod report;
 mod roofline;
 mod stopwatch;
@@ -57,6 +58,7 @@ pub const HOST_LESSONS: &[HostLesson] = &[
     two_stage::LESSON,
     l2_persistence::LESSON,
     roofline::LESSON,
+    operators::LESSON,
 ];
 
 /// On what a lesson runs, and how much.
