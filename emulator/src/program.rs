@@ -168,6 +168,11 @@ pub(crate) enum Op {
         bits: u32,
         parts: Box<[Option<Row>]>,
     },
+    /// `mov.b128`: the halves, each from a row to a row.
+    MovePair {
+        d: [Option<Row>; 2],
+        a: [Row; 2],
+    },
     Mbarrier(Box<Mbarrier>),
     /// `mbarrier.pending_count`
     MbarrierPending {
@@ -247,6 +252,8 @@ pub(crate) struct Access {
     /// One register per element of the vector; `None` is the sink `_`.
     pub registers: Box<[Option<Row>]>,
     pub order: AccessOrder,
+    /// Whether 128 bits are accessed as one.
+    pub is_whole: bool,
 }
 
 impl Access {
@@ -339,12 +346,13 @@ pub(crate) struct Atomic {
     pub address: Address,
     pub operation: AtomicOperation,
     pub order: AccessOrder,
+    /// Of one element. Of 128 bits, the rows below are the two halves.
     pub ty: Scalar,
-    /// Receives the old value; `red` has none.
-    pub d: Option<Row>,
-    pub b: Row,
+    /// Receive the old values, one of each element of the vector; `red` has none.
+    pub d: Box<[Option<Row>]>,
+    pub b: Box<[Row]>,
     /// The new value of `cas`.
-    pub c: Option<Row>,
+    pub c: Box<[Row]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

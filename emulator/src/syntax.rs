@@ -200,3 +200,13 @@ pub(crate) enum Operand {
         offset: i64,
     },
 }
+
+impl Operand {
+    /// The elements of a vector; what is none is one element.
+    pub fn elements(&self) -> &[Self] {
+        match self {
+            Self::Vector(elements) => elements,
+            one => std::slice::from_ref(one),
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use super::access::Faulty;
 use super::block::{Block, FRAGMENT_TURN, Turn};
 use super::mbarrier::pending_count;
-use super::moves::{is_space, pack, read_clock, unpack};
+use super::moves::{is_space, move_pair, pack, read_clock, unpack};
 use super::warp::{Fragment, NONE};
 use crate::error::{Fault, Trap};
 use crate::observer::{BranchEvent, InstructionEvent, Observer};
@@ -173,9 +173,10 @@ impl<O: Observer> Block<'_, '_, O> {
             Op::Store(access) => self.access::<true>(site, access)?,
             Op::Atomic(atomic) => {
                 let lane = lanes.trailing_zeros() as usize;
-                let before = atomic.d.map(|row| registers.get(row, lane));
+                let row = atomic.d.iter().flatten().next().copied();
+                let before = row.map(|row| registers.get(row, lane));
                 self.atomic(site, atomic)?;
-                return Ok(self.after_read(site, atomic.d, before));
+                return Ok(self.after_read(site, row, before));
             }
             Op::Mbarrier(mbarrier) => {
                 self.mbarrier(site, mbarrier)?;
@@ -194,6 +195,7 @@ impl<O: Observer> Block<'_, '_, O> {
             Op::WaitForCopies { bulk, but } => self.wait_for_copies(site, *bulk, *but),
             Op::Pack { d, bits, parts } => pack(registers, *d, *bits, parts, lanes),
             Op::Unpack { a, bits, parts } => unpack(registers, *a, *bits, parts, lanes),
+            Op::MovePair { d, a } => move_pair(registers, *d, *a, lanes),
             Op::IsSpace { d, a, window } => is_space(registers, *d, *a, *window, lanes),
             Op::ActiveMask { d } => {
                 each_lane(lanes, |lane| registers.narrow[*d as usize][lane] = lanes);

@@ -15,3 +15,4 @@ mod launches;
 mod memory;
 mod memory_traps;
 mod scheduling;
+mod wide_atomics;
