@@ -98,6 +98,13 @@ pub(crate) enum Special {
     ReservedSharedEnd,
     /// The multiprocessor that a block is on, as if blocks were dealt out in turn.
     Multiprocessor,
+    /// Clusters of blocks: their shape, how many there are, which one it is, and the block's place in it.
+    ClusterDim(u8),
+    Clusters(u8),
+    ClusterIndex(u8),
+    IndexInCluster(u8),
+    RankInCluster,
+    BlocksInCluster,
     /// Address of a cooperative launch's workspace, low half; 0 for other launches.
     WorkspaceLow,
     /// The same, high half.
@@ -147,6 +154,21 @@ pub(crate) enum Op {
     Exit,
     Trap,
     Barrier(Box<Barrier>),
+    /// `barrier.cluster.arrive`
+    ArriveAtCluster,
+    /// `barrier.cluster.wait`
+    WaitForCluster,
+    /// `mapa`
+    MapAddress {
+        d: Row,
+        a: Row,
+        rank: u32,
+    },
+    /// `getctarank`
+    RankOfAddress {
+        d: u32,
+        a: Row,
+    },
     Collective(Box<Collective>),
     ActiveMask {
         d: u32,

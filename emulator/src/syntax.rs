@@ -90,6 +90,8 @@ pub(crate) struct Function {
     pub parameters: Vec<Parameter>,
     /// From `.reqntid`: the only block shape allowed.
     pub required_block: Option<[u32; 3]>,
+    /// Blocks of a cluster along x, y and z.
+    pub cluster: [u32; 3],
     /// From `.maxntid`: the most threads of a block.
     pub max_threads: Option<u64>,
     /// Why the emulator cannot run it, however right it may be: the line and what is missing.

@@ -385,6 +385,36 @@ impl<'m> Lowering<'_, 'm> {
         )
     }
 
+    /// `mapa` and `getctarank`, on generic addresses or on those of shared memory.
+    pub(super) fn cluster_address(&mut self, instruction: &Instr) -> Result<()> {
+        let line = instruction.line;
+        let modifiers: Vec<&str> = instruction.modifiers.iter().map(String::as_str).collect();
+        let ty = match modifiers[..] {
+            [ty @ ("u32" | "u64")] | ["shared::cluster", ty @ ("u32" | "u64")] => {
+                Scalar::parse(ty).unwrap_or(Scalar::U64)
+            }
+            _ => return unknown(instruction),
+        };
+        let op = match (instruction.opcode.as_str(), &instruction.operands[..]) {
+            ("mapa", [d, a, rank]) => Op::MapAddress {
+                d: Row::of(ty, self.destination(line, d, ty)?),
+                a: Row::of(ty, self.source(line, a, ty)?),
+                rank: self.source(line, rank, Scalar::U32)?,
+            },
+            ("getctarank", [d, a]) => Op::RankOfAddress {
+                d: self.destination(line, d, Scalar::U32)?,
+                a: Row::of(ty, self.source(line, a, ty)?),
+            },
+            _ => {
+                return error(
+                    line,
+                    format!("the operands of `{}` do not fit", spelling(instruction)),
+                );
+            }
+        };
+        self.emit_plain(instruction, op)
+    }
+
     fn is_space(&mut self, instruction: &Instr) -> Result<()> {
         let line = instruction.line;
         let space = match &instruction.modifiers[..] {

@@ -512,29 +512,28 @@ fn special(name: &str) -> Option<Value> {
         // The driver's: the workspace of cooperative groups.
         "%envreg1" => Special::WorkspaceHigh,
         "%envreg2" => Special::WorkspaceLow,
-        // One grid, clusters of one block.
-        "%gridid"
-        | "%current_graph_exec"
-        | "%is_explicit_cluster"
-        | "%cluster_ctarank"
-        | "%cluster_ctaid.x"
-        | "%cluster_ctaid.y"
-        | "%cluster_ctaid.z" => {
-            return Some(Value::Constant(0));
-        }
-        "%cluster_nctarank" | "%cluster_nctaid.x" | "%cluster_nctaid.y" | "%cluster_nctaid.z" => {
-            return Some(Value::Constant(1));
-        }
+        "%cluster_ctarank" => Special::RankInCluster,
+        "%cluster_nctarank" => Special::BlocksInCluster,
+        // One grid.
+        "%gridid" | "%current_graph_exec" => return Some(Value::Constant(0)),
         _ if name.starts_with("%envreg") => return Some(Value::Constant(0)),
         _ => {
             if let Some(axis) = axis("%tid") {
                 Special::ThreadIndex(axis)
             } else if let Some(axis) = axis("%ntid") {
                 Special::BlockDim(axis)
-            } else if let Some(axis) = axis("%ctaid").or_else(|| axis("%clusterid")) {
+            } else if let Some(axis) = axis("%ctaid") {
                 Special::BlockIndex(axis)
+            } else if let Some(axis) = axis("%clusterid") {
+                Special::ClusterIndex(axis)
+            } else if let Some(axis) = axis("%nclusterid") {
+                Special::Clusters(axis)
+            } else if let Some(axis) = axis("%cluster_ctaid") {
+                Special::IndexInCluster(axis)
+            } else if let Some(axis) = axis("%cluster_nctaid") {
+                Special::ClusterDim(axis)
             } else {
-                Special::GridDim(axis("%nctaid").or_else(|| axis("%nclusterid"))?)
+                Special::GridDim(axis("%nctaid")?)
             }
         }
     };

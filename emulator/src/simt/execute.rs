@@ -4,7 +4,7 @@ use super::access::Faulty;
 use super::block::{Block, FRAGMENT_TURN, Turn};
 use super::mbarrier::pending_count;
 use super::moves::{is_space, move_pair, pack, read_clock, unpack};
-use super::warp::{Fragment, NONE};
+use super::warp::{Fragment, NONE, State};
 use crate::error::{Fault, Trap};
 use crate::observer::{BranchEvent, InstructionEvent, Observer};
 use crate::program::{BranchTable, Op, Row};
@@ -237,6 +237,20 @@ impl<O: Observer> Block<'_, '_, O> {
                 self.arrive_at_barrier(number, *fragment, barrier, line)?;
                 return Ok(Flow::Over);
             }
+            Op::ArriveAtCluster => self.arrive_at_cluster(site)?,
+            Op::WaitForCluster => {
+                if !self.is_cluster_there(site) {
+                    self.part(number, fragment, lanes);
+                    let waiting = Fragment {
+                        state: State::AtCluster,
+                        ..*fragment
+                    };
+                    self.warps[number].fragments.push(waiting);
+                    return Ok(Flow::Over);
+                }
+            }
+            Op::MapAddress { d, a, rank } => self.map_address(site, *d, *a, *rank)?,
+            Op::RankOfAddress { d, a } => self.rank_of_address(site, *d, *a),
             Op::Collective(collective) => {
                 if !self.collective_alone(number, fragment, collective, lanes, line)? {
                     self.part(number, fragment, lanes);
@@ -344,6 +358,7 @@ impl<O: Observer> Block<'_, '_, O> {
         warp.live &= !site.lanes;
         warp.last_exit = Some(site.line);
         warp.leave(fragment.meeting, site.lanes, NONE);
+        self.leave_cluster(site.lanes);
         self.retry_collectives(site.warp);
     }
 

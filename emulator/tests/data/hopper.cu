@@ -24,6 +24,7 @@ extern "C" __global__ void __cluster_dims__(4,1,1) cluster_sum(const int* in, in
   if (t == 0) s = v;
   c.sync();
   if (c.block_rank() == 0 && t == 0) { int x = 0; for (int i = 0; i < c.num_blocks(); i++) x += *c.map_shared_rank(&s, i); out[blockIdx.x/4] = x; }
+  c.sync();
   if (t == 1) atomicAdd(c.map_shared_rank(&s, (c.block_rank()+1)%4), 0);
   c.sync();
 }

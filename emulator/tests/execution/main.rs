@@ -7,6 +7,7 @@ mod any_control;
 mod atomics;
 mod barriers;
 mod calls;
+mod clusters;
 mod collectives;
 mod control;
 mod cooperative;

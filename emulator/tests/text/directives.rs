@@ -153,7 +153,7 @@ fn the_unknown_is_left_to_its_kernel() {
         ),
         (
             "odd",
-            "PTX line 7: registers of type `.b128` are not supported in `.entry odd() { .reg .b256 %q; ret; }`",
+            "PTX line 7: registers of type `.b256` are not supported in `.entry odd() { .reg .b256 %q; ret; }`",
         ),
         (
             "outside",
