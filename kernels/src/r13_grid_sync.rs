@@ -23,7 +23,7 @@
 //! ```
 //!
 //! ## Cost
-//! For one block, beside that of step 10: 2 atomic additions, 3 fences, 1 barrier, and as many loads of the word as it has to
+//! For one block, beside that of step 10: 2 atomic additions, 3 fences, 1 warp barrier in each warp, 1 barrier, and as many loads of the word as it has to
 //! wait. In block 0 alone, for G blocks: G loads; the shuffles, the shared words and the barrier of step 9 once more; 1 store.
 //!
 //! ## Observe
@@ -73,6 +73,8 @@ unsafe fn grid_sync<const B: u32>(
             let before = arrive(word);
             wait(word, before);
         }
+        // A warp has to come to the block's barrier as a whole, and one lane may have been away for long.
+        sync_warp();
         sync_threads();
 
         if block_idx_x() == 0 {
