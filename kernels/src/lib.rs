@@ -33,6 +33,8 @@
 //! The files with an o are about *operators and types*: a step of the ladder as one body that is generic over what it
 //! puts together and how. Their kernels take pointers to that type, and are otherwise launched as the ladder's are.
 //!
+//! The files with an h count an image: where a value goes is known only once it has been read, so that threads collide.
+//!
 //! The catalogue (`catalogue`, on the host) lists all this as data.
 
 #![no_std]
@@ -108,7 +110,59 @@ pub mod r13_grid_sync;
 pub mod r14_redux;
 
 #[cfg(feature = "kernels")]
-pub mod d04_block_reduce;
+pub mod d03_block_reduce;
+
+#[cfg(feature = "kernels")]
+pub mod d01_even_odd;
+#[cfg(feature = "kernels")]
+pub mod d02_odd_even_add;
+
+#[cfg(feature = "kernels")]
+pub mod m01_copy_offset;
+#[cfg(feature = "kernels")]
+pub mod m02_copy_stride;
+#[cfg(feature = "kernels")]
+pub mod m03_reverse;
+#[cfg(feature = "kernels")]
+pub mod m04_bank_stride;
+#[cfg(feature = "kernels")]
+pub mod m05_matrix_add;
+
+#[cfg(feature = "kernels")]
+pub mod c01_reducing_barriers;
+#[cfg(feature = "kernels")]
+pub mod c02_votes;
+#[cfg(feature = "kernels")]
+pub mod c03_matches;
+// For sm_70 the compilers write PTX 6.0, which does not know the instruction yet; rust-cuda says compute_80 for sm_80.
+#[cfg(feature = "kernels")]
+#[cfg(any(
+    not(target_arch = "nvptx64"),
+    target_feature = "sm_80",
+    target_feature = "compute_80"
+))]
+pub mod c04_active_mask;
+#[cfg(feature = "kernels")]
+pub mod c05_fence_publish;
+#[cfg(feature = "kernels")]
+pub mod c06_critical_section;
+#[cfg(feature = "kernels")]
+pub mod c07_atomics;
+
+#[cfg(feature = "kernels")]
+pub mod h01_histogram_global;
+#[cfg(feature = "kernels")]
+pub mod h02_histogram_shared;
 
 #[cfg(feature = "operators")]
-pub mod o01_shuffle;
+pub mod o01_operators;
+#[cfg(feature = "operators")]
+pub mod o02_interleaved;
+#[cfg(feature = "operators")]
+pub mod o03_complete_unroll_shared;
+#[cfg(feature = "operators")]
+pub mod o04_shuffle;
+#[cfg(feature = "operators")]
+pub mod o05_vectorized;
+#[cfg(feature = "operators")]
+pub mod o06_single_pass;
