@@ -33,6 +33,8 @@
 //! The files with an o are about *operators and types*: a step of the ladder as one body that is generic over what it
 //! puts together and how. Their kernels take pointers to that type, and are otherwise launched as the ladder's are.
 //!
+//! The files with an h count an image: where a value goes is known only once it has been read, so that threads collide.
+//!
 //! The catalogue (`catalogue`, on the host) lists all this as data.
 
 #![no_std]
@@ -67,6 +69,48 @@ pub mod l07_complete_unroll;
 pub mod l08_complete_unroll_shared;
 #[cfg(feature = "kernels")]
 pub mod l09_shuffle;
+#[cfg(feature = "kernels")]
+pub mod l10_vectorized;
+#[cfg(feature = "kernels")]
+pub mod l11_single_pass;
+
+#[cfg(feature = "kernels")]
+pub mod r01_naive_atomic;
+#[cfg(feature = "kernels")]
+pub mod r02_warp_aggregated_atomic;
+#[cfg(feature = "kernels")]
+pub mod r03_block_aggregated_atomic;
+#[cfg(feature = "kernels")]
+pub mod r04_blocked;
+#[cfg(feature = "kernels")]
+pub mod r05_strided;
+#[cfg(feature = "kernels")]
+pub mod r06_shared_dynamic;
+#[cfg(feature = "kernels")]
+pub mod r07_segmented_shared;
+#[cfg(feature = "kernels")]
+pub mod r08_segmented_blocked;
+#[cfg(feature = "kernels")]
+pub mod r09_segmented_strided;
+#[cfg(feature = "kernels")]
+pub mod r10_coarse;
+#[cfg(feature = "kernels")]
+pub mod r11_tile_partition;
+#[cfg(feature = "kernels")]
+pub mod r12_warp_shuffle;
+#[cfg(feature = "kernels")]
+pub mod r13_grid_sync;
+// Where the instruction is: from sm_80 on, which rust-cuda calls compute_80.
+#[cfg(feature = "kernels")]
+#[cfg(any(
+    not(target_arch = "nvptx64"),
+    target_feature = "sm_80",
+    target_feature = "compute_80"
+))]
+pub mod r14_redux;
+
+#[cfg(feature = "kernels")]
+pub mod d03_block_reduce;
 
 #[cfg(feature = "kernels")]
 pub mod d01_even_odd;
@@ -105,5 +149,20 @@ pub mod c06_critical_section;
 #[cfg(feature = "kernels")]
 pub mod c07_atomics;
 
+#[cfg(feature = "kernels")]
+pub mod h01_histogram_global;
+#[cfg(feature = "kernels")]
+pub mod h02_histogram_shared;
+
 #[cfg(feature = "operators")]
-pub mod o01_shuffle;
+pub mod o01_operators;
+#[cfg(feature = "operators")]
+pub mod o02_interleaved;
+#[cfg(feature = "operators")]
+pub mod o03_complete_unroll_shared;
+#[cfg(feature = "operators")]
+pub mod o04_shuffle;
+#[cfg(feature = "operators")]
+pub mod o05_vectorized;
+#[cfg(feature = "operators")]
+pub mod o06_single_pass;

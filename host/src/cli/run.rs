@@ -16,9 +16,10 @@ use warpfold::device::DeviceChoice;
 use warpfold::element::ElementType;
 use warpfold::lesson;
 use warpfold::machine::Machine;
+use warpfold::operator::Operator;
 use warpfold::oracle::{CPU_REFERENCES, CpuReference, cpu_sequential};
 use warpfold::prepared::Prepared;
-use warpfold::reducer::{Operator, built_for, kernel_for};
+use warpfold::reducer::{built_for, kernel_for};
 use warpfold::reducible::{Reducible, with_reducible};
 use warpfold_kernels::catalogue::{self, Lesson, Reduction, Task, Variant};
 
@@ -138,7 +139,7 @@ fn run_reduction<T: Reducible>(
     let workload = arguments
         .workload
         .of_lesson(lesson, variant, machine.device());
-    let values = workload.values::<T>()?;
+    let values = workload.values::<T>(reduction.operator)?;
     let timing = Some(arguments.workload.timing());
     let run = lesson::run(machine, lesson, variant, &values, timing)?;
     let figures = LessonFigures::new(lesson, &run, size_of_val(&values[..]) as u64);
@@ -292,7 +293,7 @@ fn run_reference(
         )));
     }
     let workload = arguments.workload.on_processor();
-    let mut values = workload.values::<i32>()?;
+    let mut values = workload.values::<i32>(catalogue::Operator::Sum)?;
     let expected = cpu_sequential(&values);
     let figures = ReferenceFigures::measure(reference, &mut values);
 

@@ -1,6 +1,7 @@
 //! Threads of one warp on different ways.
 
-use super::{Demonstration, Entries, Lesson, Part, Task};
+use super::ladder::SUM;
+use super::{Demonstration, Entries, Geometry, Lesson, Part, Reduction, Task};
 
 /// What is shown of divergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,20 @@ const DIVERGENCE: Lesson = Lesson {
     cooperative: false,
     least_sm: 70,
     exhibit: None,
+};
+
+/// The block sums, which differ in their tree alone.
+const BLOCK_REDUCE: Lesson = Lesson {
+    step: "3",
+    file: "kernels/src/d03_block_reduce.rs",
+    task: Task::Reduction(Reduction {
+        geometry: Geometry::Tiles {
+            elements_per_thread: 1,
+        },
+        shared_bytes_per_thread: 4,
+        ..SUM
+    }),
+    ..DIVERGENCE
 };
 
 /// In reading order.
@@ -56,5 +71,21 @@ pub(super) const LESSONS: &[Lesson] = &[
         entries: Entries::AnyBlock("odd_even_add"),
         task: Task::Demonstration(Demonstration::Divergence(Divergence::OddEvenAdd)),
         ..DIVERGENCE
+    },
+    Lesson {
+        id: "block_reduce_1",
+        title: "a tree of scattered threads",
+        change: "the threads at work are scattered over all warps: half of every branch is idle lanes",
+        needs: &["neighbored", "shared_dynamic"],
+        entries: Entries::AnyBlock("block_reduce_1"),
+        ..BLOCK_REDUCE
+    },
+    Lesson {
+        id: "block_reduce_2",
+        title: "a tree of whole warps",
+        change: "the same numbers of accesses and barriers, with the threads at work side by side",
+        needs: &["block_reduce_1", "interleaved"],
+        entries: Entries::AnyBlock("block_reduce_2"),
+        ..BLOCK_REDUCE
     },
 ];

@@ -100,6 +100,12 @@ pub struct Reduction {
 pub enum Operator {
     /// Addition, which wraps around for integers and rounds for floats.
     Sum,
+    /// Multiplication, which does the same.
+    Product,
+    /// The least; of floats NaN if one is NaN, and −0.0 is less than 0.0.
+    Min,
+    /// The greatest; of floats NaN if one is NaN, and 0.0 is greater than −0.0.
+    Max,
 }
 
 /// The type of the elements that a lesson takes.
@@ -107,7 +113,21 @@ pub enum Operator {
 #[allow(missing_docs, reason = "each variant is the Rust type of that name")]
 pub enum ElementType {
     I32,
+    U32,
+    I64,
+    U64,
     F32,
+    F64,
+}
+
+impl ElementType {
+    /// Size of one value.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::I64 | Self::U64 | Self::F64 => 8,
+        }
+    }
 }
 
 /// How many blocks a launch over `n` elements takes.
