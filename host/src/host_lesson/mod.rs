@@ -6,6 +6,7 @@
 mod events;
 mod graph;
 mod l2_persistence;
+mod one_pass;
 mod report;
 mod roofline;
 mod stopwatch;
