@@ -30,8 +30,8 @@ pub(super) const LESSON: HostLesson = HostLesson {
     needs: &["two_stage", "shuffle"],
     file: "host/src/host_lesson/roofline/mod.rs",
     usual_n: |_| 1 << 28,
-    see: "What to see: the first steps are far below the ceiling, so that something else holds them up; the later ones touch it, and \
-          only fewer bytes could make them faster; steps that work in place write as well, and have a lower ceiling.",
+    see: "What to see: the first steps are far below the ceiling, so that something else holds them up; the last ones are so close to it that \
+          only fewer bytes could make them faster; steps that work in place write as well as read, and do fewer additions for each byte.",
     not_shown: "Not shown here: the ceiling and the times, which only a GPU has; the bytes and the additions are those of a GPU's kernels.",
     has_picture: true,
     run,
@@ -67,7 +67,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         counted.len()
     ));
 
-    let yardstick = Yardstick::measure(setting, &values)?;
+    let yardstick = Yardstick::measure(setting, &values, timing)?;
     let ceiling = gigabytes_per_second(yardstick.bytes, yardstick.elapsed_ms);
     report.row([
         "read_all (adds nothing)".into(),
