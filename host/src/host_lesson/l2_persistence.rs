@@ -25,14 +25,14 @@ pub(super) const LESSON: HostLesson = HostLesson {
         })
     },
     see: "What to see: data of several times the cache passes through between two reads of the window, which normal accesses then find \
-          evicted; persisting ones find it where it was, and come closer to the time of a window that nothing has disturbed. Every time has a \
-          launch in it, which no cache makes shorter.",
+          evicted; persisting ones find it where it was, and come closer to the time of a window that nothing has disturbed.",
     not_shown: "Not shown here: times, since the emulator has no cache; the sums are the same under every policy, as they are on a GPU.",
     has_picture: false,
     run,
 };
 
-/// How many times the cache is what passes through it between two reads of the window.
+/// How many times the cache is what passes through it between two reads of the window; a window that is not disturbed is itself read
+/// that much, so that all rows have as much queued before them.
 const FLOOD: usize = 4;
 
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
@@ -93,9 +93,11 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
             &stream,
             || {
                 if is_flooded {
-                    kernel.queue(&stream, &Input::of(&flood), &flood_partials)?;
+                    kernel.queue(&stream, &Input::of(&flood), &flood_partials)
+                } else {
+                    (0..flood.len() / n)
+                        .try_for_each(|_| kernel.queue(&stream, &Input::of(&window), &partials))
                 }
-                Ok(())
             },
             || kernel.queue(&stream, &Input::of(&window), &partials),
         )?;

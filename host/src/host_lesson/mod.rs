@@ -7,6 +7,7 @@ mod events;
 mod graph;
 mod l2_persistence;
 mod operators;
+mod one_pass;
 mod report;
 mod roofline;
 mod stopwatch;

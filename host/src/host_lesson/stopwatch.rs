@@ -34,7 +34,8 @@ impl Stopwatch {
     }
 
     /// The median time between an event before and one behind what `work` queues on the stream, where the device has times.
-    /// `prepare` runs before each, outside the time. The first of all runs is not timed.
+    /// `prepare` runs before each, outside the time: where what it queues takes longer than queueing the work, the work starts right behind,
+    /// and the time has no launch in it. The first of all runs is not timed.
     pub(super) fn device_ms(
         &self,
         stream: &Stream,
@@ -44,7 +45,6 @@ impl Stopwatch {
         self.median(
             || {
                 prepare()?;
-                stream.synchronize()?;
                 stream.record(&self.start)?;
                 work()?;
                 stream.record(&self.end)?;

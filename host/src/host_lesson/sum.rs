@@ -59,6 +59,11 @@ impl SumKernel {
         Self::of(setting, "neighbored", Finish::PartialPerBlock)
     }
 
+    /// Step 11, which needs more than the other two: see [`OnePass`](super::one_pass::OnePass).
+    pub(super) fn in_one_launch(setting: &Setting<'_>) -> Result<Self, HostLessonError> {
+        Self::of(setting, "single_pass", Finish::OneLaunch)
+    }
+
     /// The kernel of a sum of `i32` values that finishes so.
     fn of(setting: &Setting<'_>, id: &str, finish: Finish) -> Result<Self, HostLessonError> {
         let missing = || HostLessonError::Unsuitable(format!("there is no kernel `{id}` here"));
@@ -105,9 +110,26 @@ impl SumKernel {
         input: &Input<'_>,
         partials: &Buffer<i32>,
     ) -> Result<(), DeviceError> {
+        // SAFETY: a lesson that leaves its partials takes nothing else.
+        unsafe { self.queue_with(stream, input, partials, &[]) }
+    }
+
+    /// As [`Self::queue`], with more arguments behind (input, partials, n).
+    ///
+    /// # Safety
+    /// They are those that the lesson takes there.
+    pub(super) unsafe fn queue_with(
+        &self,
+        stream: &Stream,
+        input: &Input<'_>,
+        partials: &Buffer<i32>,
+        more: &[Argument],
+    ) -> Result<(), DeviceError> {
         let (shape, arguments) = self.launch(input, partials)?;
-        // SAFETY: the lesson takes (input, partials, n) and, launched with the catalogue's geometry, keeps to n elements and one
-        // partial per block, of which there are as many as that; memory is freed when the device has done what is queued.
+        let arguments = [&arguments[..], more].concat();
+        // SAFETY: the lesson takes (input, partials, n) and what the caller vouches for; launched with the catalogue's geometry, it keeps
+        // to n elements and one partial per block, of which there are as many as that; memory is freed when the device has done what
+        // is queued.
         unsafe { stream.launch(&self.kernel, &shape, &arguments) }
     }
 

@@ -19,7 +19,7 @@ use crate::device::Timing;
 use crate::lesson;
 use picture::{Picture, Point};
 use traffic::Traffic;
-use warpfold_kernels::catalogue::{Part, lessons_of};
+use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 use yardstick::Yardstick;
 
 pub(super) const LESSON: HostLesson = HostLesson {
@@ -30,8 +30,8 @@ pub(super) const LESSON: HostLesson = HostLesson {
     needs: &["two_stage", "shuffle"],
     file: "host/src/host_lesson/roofline/mod.rs",
     usual_n: |_| 1 << 28,
-    see: "What to see: the first steps are far below the ceiling, so that something else holds them up; the later ones touch it, and \
-          only fewer bytes could make them faster; steps that work in place write as well, and have a lower ceiling.",
+    see: "What to see: the first steps are far below the ceiling, so that something else holds them up; the last ones are so close to it that \
+          only fewer bytes could make them faster; steps that work in place write as well as read, and do fewer additions for each byte.",
     not_shown: "Not shown here: the ceiling and the times, which only a GPU has; the bytes and the additions are those of a GPU's kernels.",
     has_picture: true,
     run,
@@ -63,11 +63,11 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         ("right", "result"),
     ]);
     report.fact(format!(
-        "block {BLOCK} · bytes: every 32-byte sector that the kernel reads, once, and every one that it writes, once, counted on {} elements",
+        "block {BLOCK} (read_all: the best of all block sizes) · bytes: every 32-byte sector that the kernel reads, once, and every one that it writes, once, counted on {} elements",
         counted.len()
     ));
 
-    let yardstick = Yardstick::measure(setting, &values)?;
+    let yardstick = Yardstick::measure(setting, &values, timing)?;
     let ceiling = gigabytes_per_second(yardstick.bytes, yardstick.elapsed_ms);
     report.row([
         "read_all (adds nothing)".into(),
@@ -80,8 +80,10 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         Cell::Right(Some(yardstick.is_right)),
     ]);
 
+    let sm = setting.device().sm();
+    let runnable = |lesson: &&Lesson| lesson.least_sm <= sm;
     let mut points = Vec::new();
-    for lesson in lessons_of(Part::Ladder) {
+    for lesson in lessons_of(Part::Ladder).iter().filter(runnable) {
         let mut traffic = Traffic::default();
         let observed = lesson::observe(
             &emulator,

@@ -106,6 +106,7 @@ impl Picture {
             .configure_mesh()
             .disable_x_mesh()
             .x_labels(0)
+            .x_label_formatter(&|_| String::new())
             .x_desc("additions for each byte that moves between memory and GPU")
             .y_desc("10⁹ additions a second")
             .y_label_formatter(&|y| format!("{y:.0}"))
