@@ -147,7 +147,15 @@ impl Prepared {
         }
     }
 
-    fn load(&self, machine: &Machine, lesson: &Lesson) -> Result<Option<LoadedCase>, LessonError> {
+    /// Puts the buffers on the machine's device; `None` where there is nothing to launch.
+    ///
+    /// # Errors
+    /// A device without the memory or too old.
+    pub fn load(
+        &self,
+        machine: &Machine,
+        lesson: &Lesson,
+    ) -> Result<Option<LoadedCase>, LessonError> {
         let Some(case) = &self.case else {
             return Ok(None);
         };

@@ -17,6 +17,14 @@ pub fn i32_values(n: usize, seed: u64) -> Result<Vec<i32>, TryReserveError> {
     operands(Operator::Sum, n, seed)
 }
 
+/// `n` bytes, each value as likely as any other, from the same streams as [`i32_values`].
+///
+/// # Errors
+/// There is not enough memory for them.
+pub fn u8_values(n: usize, seed: u64) -> Result<Vec<u8>, TryReserveError> {
+    values(n, seed, |generator, chunk| generator.fill(chunk))
+}
+
 /// `n` multiples of 2^-23 from -1 up to but not including 1, so that sums lose digits to rounding: the [`operands`] of a sum.
 ///
 /// # Errors

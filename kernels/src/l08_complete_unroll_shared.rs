@@ -92,7 +92,7 @@ unsafe fn complete_unroll_shared<const B: u32>(input: *const i32, partials: *mut
 /// `sums` points to `2 * stride` elements or more that only this block touches, and every thread of the block makes the
 /// call, after a barrier, with the same values.
 #[inline(always)]
-unsafe fn shared_step(sums: *mut i32, stride: u32) {
+pub unsafe fn shared_step(sums: *mut i32, stride: u32) {
     let tid = thread_idx_x();
     if tid < stride {
         // SAFETY: both elements are below `2 * stride`, and in this step no other thread touches them.

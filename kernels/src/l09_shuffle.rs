@@ -44,9 +44,6 @@ use crate::prelude::*;
 #[inline(always)]
 unsafe fn shuffle<const B: u32>(input: *const i32, partials: *mut i32, n: usize) {
     let tid = thread_idx_x();
-    let lane = tid % WARP_SIZE;
-    let warp = tid / WARP_SIZE;
-    let warps = B / WARP_SIZE;
     let warp_sums = shared_array!(warp_sums: [i32; B / WARP_SIZE]);
 
     let tile_length = 8 * B;
@@ -54,26 +51,46 @@ unsafe fn shuffle<const B: u32>(input: *const i32, partials: *mut i32, n: usize)
     let count = (n - start).min(tile_length as usize) as u32;
 
     // SAFETY: every block has an element, so `start` is below n, and the tile has `count`; the shared array has one
-    // element per warp, each written before the barrier; whole warps add up.
+    // element per warp, and every thread of the block makes the call.
     unsafe {
         let tile = input.add(start);
-        let sum = warp_sum(sum_of_eight(tile, count, B));
+        let sum = block_sum::<B>(sum_of_eight(tile, count, B), warp_sums);
+        if tid == 0 {
+            *partials.add(block_idx_x() as usize) = sum;
+        }
+    }
+}
+
+/// The sum of the block's B values, in thread 0; the other threads get sums of no use.
+///
+/// Whoever calls it again with the same array puts a barrier between: the first warp may still read.
+///
+/// # Safety
+/// `warp_sums` points to B/32 values that only this block touches, and all its B threads make the call.
+#[inline(always)]
+pub unsafe fn block_sum<const B: u32>(value: i32, warp_sums: *mut i32) -> i32 {
+    let tid = thread_idx_x();
+    let lane = tid % WARP_SIZE;
+    let warp = tid / WARP_SIZE;
+    let warps = B / WARP_SIZE;
+
+    // SAFETY: whole warps add up; there is one element per warp, each written before the barrier.
+    unsafe {
+        let sum = warp_sum(value);
         if lane == 0 {
             *warp_sums.add(warp as usize) = sum;
         }
         sync_threads();
 
-        if warp == 0 {
-            let mine = if lane < warps {
-                *warp_sums.add(lane as usize)
-            } else {
-                0
-            };
-            let sum = warp_sum(mine);
-            if lane == 0 {
-                *partials.add(block_idx_x() as usize) = sum;
-            }
+        if warp != 0 {
+            return sum;
         }
+        let mine = if lane < warps {
+            *warp_sums.add(lane as usize)
+        } else {
+            0
+        };
+        warp_sum(mine)
     }
 }
 

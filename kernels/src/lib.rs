@@ -67,6 +67,90 @@ pub mod l07_complete_unroll;
 pub mod l08_complete_unroll_shared;
 #[cfg(feature = "kernels")]
 pub mod l09_shuffle;
+#[cfg(feature = "kernels")]
+pub mod l10_vectorized;
+#[cfg(feature = "kernels")]
+pub mod l11_single_pass;
+
+#[cfg(feature = "kernels")]
+pub mod r01_naive_atomic;
+#[cfg(feature = "kernels")]
+pub mod r02_warp_aggregated_atomic;
+#[cfg(feature = "kernels")]
+pub mod r03_block_aggregated_atomic;
+#[cfg(feature = "kernels")]
+pub mod r04_blocked;
+#[cfg(feature = "kernels")]
+pub mod r05_strided;
+#[cfg(feature = "kernels")]
+pub mod r06_shared_dynamic;
+#[cfg(feature = "kernels")]
+pub mod r07_segmented_shared;
+#[cfg(feature = "kernels")]
+pub mod r08_segmented_blocked;
+#[cfg(feature = "kernels")]
+pub mod r09_segmented_strided;
+#[cfg(feature = "kernels")]
+pub mod r10_coarse;
+#[cfg(feature = "kernels")]
+pub mod r11_tile_partition;
+#[cfg(feature = "kernels")]
+pub mod r12_warp_shuffle;
+#[cfg(feature = "kernels")]
+pub mod r13_grid_sync;
+// Where the instruction is: from sm_80 on, which rust-cuda calls compute_80.
+#[cfg(feature = "kernels")]
+#[cfg(any(
+    not(target_arch = "nvptx64"),
+    target_feature = "sm_80",
+    target_feature = "compute_80"
+))]
+pub mod r14_redux;
+
+#[cfg(feature = "kernels")]
+pub mod d03_block_reduce;
+
+#[cfg(feature = "kernels")]
+pub mod d01_even_odd;
+#[cfg(feature = "kernels")]
+pub mod d02_odd_even_add;
+
+#[cfg(feature = "kernels")]
+pub mod m01_copy_offset;
+#[cfg(feature = "kernels")]
+pub mod m02_copy_stride;
+#[cfg(feature = "kernels")]
+pub mod m03_reverse;
+#[cfg(feature = "kernels")]
+pub mod m04_bank_stride;
+#[cfg(feature = "kernels")]
+pub mod m05_matrix_add;
+
+#[cfg(feature = "kernels")]
+pub mod c01_reducing_barriers;
+#[cfg(feature = "kernels")]
+pub mod c02_votes;
+#[cfg(feature = "kernels")]
+pub mod c03_matches;
+// For sm_70 the compilers write PTX 6.0, which does not know the instruction yet; rust-cuda says compute_80 for sm_80.
+#[cfg(feature = "kernels")]
+#[cfg(any(
+    not(target_arch = "nvptx64"),
+    target_feature = "sm_80",
+    target_feature = "compute_80"
+))]
+pub mod c04_active_mask;
+#[cfg(feature = "kernels")]
+pub mod c05_fence_publish;
+#[cfg(feature = "kernels")]
+pub mod c06_critical_section;
+#[cfg(feature = "kernels")]
+pub mod c07_atomics;
+
+#[cfg(feature = "kernels")]
+pub mod h01_histogram_global;
+#[cfg(feature = "kernels")]
+pub mod h02_histogram_shared;
 
 #[cfg(feature = "operators")]
 pub mod o01_operators;

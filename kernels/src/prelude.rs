@@ -55,19 +55,30 @@ pub fn sync_threads() {
 
 /// Waits until every lane of the warp has come here; what each wrote before, all of them see afterwards.
 ///
-/// Here so that the mask, which is the whole warp in every kernel, is not repeated at each call.
+/// Here so that the mask, which is the whole warp in nearly every kernel, is not repeated at each call.
 ///
 /// # Safety
 /// All 32 lanes of the warp call it, and none has exited.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn sync_warp() {
+    // SAFETY: the mask names all 32 lanes, and the caller promises that all of them come here.
+    unsafe { sync_lanes(u32::MAX) }
+}
+
+/// Like [`sync_warp`], for the lanes of the warp that `mask` names, one bit each.
+///
+/// # Safety
+/// All lanes in `mask` call it with the same `mask`, the calling one is among them, and none has exited.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn sync_lanes(mask: u32) {
     unsafe extern "C" {
         #[link_name = "llvm.nvvm.bar.warp.sync"]
         fn bar_warp_sync(mask: u32);
     }
-    // SAFETY: the mask names all 32 lanes, and the caller promises that all of them come here.
-    unsafe { bar_warp_sync(u32::MAX) }
+    // SAFETY: the caller's promise is the instruction's.
+    unsafe { bar_warp_sync(mask) }
 }
 
 /// The `value` of the lane `delta` above this one; this lane's own where there is no such lane.
@@ -86,6 +97,64 @@ pub unsafe fn shuffle_down(value: i32, delta: u32) -> i32 {
     }
     // SAFETY: the mask names all 32 lanes, and the caller promises that all of them come here.
     unsafe { shfl_down(u32::MAX, value, delta, WARP_SIZE - 1) }
+}
+
+/// The `value` of the lane whose number is this one's, exclusive-or `mask`: for a power of two that pairs the lanes up,
+/// and either of a pair gets what the other holds.
+///
+/// Here for the same reason as [`shuffle_down`]; this is the instruction `shfl.sync.bfly` alone.
+///
+/// # Safety
+/// All 32 lanes of the warp call it with the same `mask`, below 32, and none has exited.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn shuffle_xor(value: i32, mask: u32) -> i32 {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
+        fn shfl_bfly(mask: u32, value: i32, lane_mask: u32, clamp: u32) -> i32;
+    }
+    // SAFETY: the first mask names all 32 lanes, and the caller promises that all of them come here.
+    unsafe { shfl_bfly(u32::MAX, value, mask, WARP_SIZE - 1) }
+}
+
+/// The sum of the warp's 32 values, in every lane, by one instruction; it exists from sm_80 on.
+///
+/// Here and not from `cuda_std::warp`, because rust-cuda's is inline assembly, which its compiler may copy into
+/// divergent branches.
+///
+/// # Safety
+/// All 32 lanes of the warp call it, and none has exited.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn redux_add(value: i32) -> i32 {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.redux.sync.add"]
+        fn redux_sync_add(value: i32, mask: u32) -> i32;
+    }
+    // SAFETY: the mask names all 32 lanes, and the caller promises that all of them come here.
+    unsafe { redux_sync_add(value, u32::MAX) }
+}
+
+/// What a word holds that other blocks change by atomic operations meanwhile; it orders nothing by itself.
+///
+/// Here and not `AtomicU32::load`, of which rust-cuda makes a slow read-modify-write.
+///
+/// # Safety
+/// `word` points to global memory, and while others use it, they change it by atomic operations only.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn load_relaxed(word: *const u32) -> u32 {
+    let value: u32;
+    // SAFETY: one load of a word that the caller promises to be there.
+    unsafe {
+        core::arch::asm!(
+            "ld.relaxed.gpu.b32 {value}, [{word}];",
+            word = in(reg64) word,
+            value = out(reg32) value,
+            options(nostack, preserves_flags),
+        );
+    }
+    value
 }
 
 /// Tells the compiler that `pointer` points into shared memory, so that it emits `ld.shared` and `st.shared` where it
@@ -150,6 +219,99 @@ pub fn shared_array_on_the_host<T>(name: &str, length: usize) -> *mut T {
 }
 
 pub use shared_array;
+
+/// The index of this thread in a grid of one dimension, which may have more than 2³² threads.
+///
+/// Here and not from `cuda_std::thread`, whose `index_1d` wraps at 2³².
+#[inline(always)]
+pub fn global_index() -> usize {
+    block_idx_x() as usize * block_dim_x() as usize + thread_idx_x() as usize
+}
+
+/// Waits as [`sync_threads`] does, and returns in every thread for how many threads of the block `predicate` holds.
+///
+/// This and the next two stand here for the reason that [`sync_threads`] does.
+#[gpu_only]
+#[inline(always)]
+pub fn sync_threads_count(predicate: bool) -> u32 {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.barrier0.popc"]
+        fn barrier_count(predicate: u32) -> u32;
+    }
+    // SAFETY: as for `sync_threads`.
+    unsafe { barrier_count(predicate.into()) }
+}
+
+/// Waits as [`sync_threads`] does, and returns in every thread whether `predicate` holds for all threads of the block.
+#[gpu_only]
+#[inline(always)]
+pub fn sync_threads_and(predicate: bool) -> bool {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.barrier0.and"]
+        fn barrier_and(predicate: u32) -> u32;
+    }
+    // SAFETY: as for `sync_threads`.
+    unsafe { barrier_and(predicate.into()) != 0 }
+}
+
+/// Waits as [`sync_threads`] does, and returns in every thread whether `predicate` holds for any thread of the block.
+#[gpu_only]
+#[inline(always)]
+pub fn sync_threads_or(predicate: bool) -> bool {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.barrier0.or"]
+        fn barrier_or(predicate: u32) -> u32;
+    }
+    // SAFETY: as for `sync_threads`.
+    unsafe { barrier_or(predicate.into()) != 0 }
+}
+
+/// Whether `predicate` holds in every lane of `mask`.
+///
+/// This and the next two stand here because rust-cuda's are inline assembly, which its compiler may copy into branches.
+///
+/// # Safety
+/// The calling lane is in `mask`, and all lanes of `mask` make the call with the same mask; none has exited.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn vote_all(mask: u32, predicate: bool) -> bool {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.vote.all.sync"]
+        fn vote_all(mask: u32, predicate: bool) -> bool;
+    }
+    // SAFETY: the caller's promise is the instruction's.
+    unsafe { vote_all(mask, predicate) }
+}
+
+/// Whether `predicate` holds in any lane of `mask`.
+///
+/// # Safety
+/// As for [`vote_all`].
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn vote_any(mask: u32, predicate: bool) -> bool {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.vote.any.sync"]
+        fn vote_any(mask: u32, predicate: bool) -> bool;
+    }
+    // SAFETY: the caller's promise is the instruction's.
+    unsafe { vote_any(mask, predicate) }
+}
+
+/// The lanes of `mask` in which `predicate` holds, one bit each.
+///
+/// # Safety
+/// As for [`vote_all`].
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.vote.ballot.sync"]
+        fn vote_ballot(mask: u32, predicate: bool) -> u32;
+    }
+    // SAFETY: the caller's promise is the instruction's.
+    unsafe { vote_ballot(mask, predicate) }
+}
 
 #[cfg(test)]
 mod tests {

@@ -177,6 +177,13 @@ mod tests {
     }
 
     #[test]
+    fn dynamic_shared_memory_may_be_declared_by_each_kernel_that_uses_it() {
+        let declaration = ".extern .shared .align 16 .b8 dynamic[];";
+        let ptx = format!("{declaration}\n{declaration}\n.visible .entry a() {{ ret; }}");
+        assert_eq!(check(&ptx), Ok(()));
+    }
+
+    #[test]
     fn two_entries_may_each_declare_the_same_name() {
         let ptx = "\
 .visible .entry a()\n{\n.shared .b8 tile[64];\n}\n

@@ -140,10 +140,13 @@ fn operation_of(statement: &[Token<'_>]) -> Option<String> {
         .then(|| operation.to_owned())
 }
 
-/// `.shared .align 16 .b8 name[512]`, also `.extern`.
+/// `.shared .align 16 .b8 name[512]`. Not an `.extern` one: that is the memory which the launch adds, the same for every
+/// declaration, and each kernel that uses it brings its own.
 fn shared_array_of(statement: &[Token<'_>]) -> Option<Place> {
-    statement.iter().find(|token| token.text == ".shared")?;
-    variable_of(statement)
+    let has = |text: &str| statement.iter().any(|token| token.text == text);
+    (has(".shared") && !has(".extern"))
+        .then(|| variable_of(statement))
+        .flatten()
 }
 
 /// `.extern .global .align 4 .b8 name[12]`. (An extern array in shared memory is sized by the launch.)
@@ -272,7 +275,7 @@ mod tests {
         };
         assert_eq!(first.calls, [at("helper", 18), at("vprintf", 20)]);
         assert_eq!(first.shared_arrays, [at("tile", 15)]);
-        assert_eq!(module.shared_arrays, [at("dynamic", 6)]);
+        assert_eq!(module.shared_arrays, [], "`dynamic` is an extern one");
     }
 
     #[test]

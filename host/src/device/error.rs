@@ -100,6 +100,20 @@ pub enum DeviceError {
         /// The call that failed.
         failure: Failure,
     },
+    /// The host has no more memory of the kind that a GPU knows.
+    #[error("the host has no room for {bytes} bytes that the GPU can reach: {failure}")]
+    NoHostMemory {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The call that failed.
+        failure: Failure,
+    },
+    /// A kernel was to be told of host memory that it cannot reach.
+    #[error("kernels reach mapped and managed memory of the host only: copy this to a buffer")]
+    NotMapped,
+    /// A graph was asked for a node that it does not have.
+    #[error("a graph depends on its own nodes only, and on those that were added before")]
+    NoNode,
     /// A buffer of more bytes than can be counted.
     #[error("a buffer of {length} elements is larger than any memory")]
     TooLarge {

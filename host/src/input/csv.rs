@@ -1,6 +1,7 @@
 //! One column of a `.csv` file.
 
 use super::InputError;
+use super::line::line_of;
 use super::values::FileNumber;
 use crate::element::ElementType;
 use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
@@ -109,20 +110,26 @@ impl CsvReader {
             return Ok(None);
         };
         let path = || self.path.clone();
-        let line = row.position().map_or(0, csv::Position::line);
+        let line = || {
+            let position = row.position();
+            position.map_or(0, |position| line_of(&self.path, position))
+        };
         let cell = row.get(self.index).ok_or_else(|| InputError::ShortRow {
             path: path(),
-            line,
+            line: line(),
             cells: row.len(),
             index: self.index,
         })?;
         if cell.is_empty() {
-            return Err(InputError::EmptyCell { path: path(), line });
+            return Err(InputError::EmptyCell {
+                path: path(),
+                line: line(),
+            });
         }
         let text = String::from_utf8_lossy(cell);
         let number = parse_cell(&text).ok_or_else(|| InputError::BadCell {
             path: path(),
-            line,
+            line: line(),
             text: text.into_owned(),
             element_type: T::ELEMENT_TYPE,
         })?;

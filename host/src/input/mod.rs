@@ -1,6 +1,7 @@
 //! Real input: the numbers in a `.npy`, `.csv` or raw `.bin` file.
 
 mod csv;
+mod line;
 mod npy;
 mod raw;
 mod values;
@@ -204,7 +205,7 @@ pub enum InputError {
     },
     /// A `.npy` array of something else than numbers we know.
     #[error(
-        "{path} holds values of NumPy type {descriptor}; i32 u32 i64 u64 f32 f64 can be read, so convert it with astype()"
+        "{path} holds values of NumPy type {descriptor}; i32 u32 i64 u64 f32 f64 can be read, so save one of these: array.astype(…), or one field of a structured array"
     )]
     UnknownNpyType {
         /// The file.

@@ -20,7 +20,16 @@ pub(super) const SUM: Reduction = Reduction {
     shared_bytes_per_thread: 0,
 };
 
-/// The same by blocks that overwrite it, and take so many elements a thread.
+/// The same by no more blocks than run at once, which load 16 bytes four times a tile.
+pub(super) const RESIDENT_SUM: Reduction = Reduction {
+    geometry: Geometry::Resident {
+        elements_per_thread: 16,
+        threads_per_multiprocessor: 2048,
+    },
+    ..SUM
+};
+
+/// The sum by blocks that overwrite it, and take so many elements a thread.
 const fn sum_in_place(elements_per_thread: u32) -> Task {
     Task::Reduction(Reduction {
         geometry: Geometry::Tiles {
@@ -195,6 +204,43 @@ pub(super) const LESSONS: &[Lesson] = &[
             (1024, "shuffle_1024"),
         ]),
         task: Task::Reduction(SUM),
+        ..LADDER
+    },
+    Lesson {
+        id: "vectorized",
+        step: "10",
+        title: "sixteen bytes a load",
+        change: "loads of 16 bytes, and only as many blocks as run at once, each of which goes on through the input",
+        needs: &["shuffle"],
+        file: "kernels/src/l10_vectorized.rs",
+        entries: Entries::PerBlock(&[
+            (64, "vectorized_64"),
+            (128, "vectorized_128"),
+            (256, "vectorized_256"),
+            (512, "vectorized_512"),
+            (1024, "vectorized_1024"),
+        ]),
+        task: Task::Reduction(RESIDENT_SUM),
+        ..LADDER
+    },
+    Lesson {
+        id: "single_pass",
+        step: "11",
+        title: "the whole sum in one launch",
+        change: "the last block to finish, which a ticket tells, adds up the partial sums of all, in their order",
+        needs: &["vectorized"],
+        file: "kernels/src/l11_single_pass.rs",
+        entries: Entries::PerBlock(&[
+            (64, "single_pass_64"),
+            (128, "single_pass_128"),
+            (256, "single_pass_256"),
+            (512, "single_pass_512"),
+            (1024, "single_pass_1024"),
+        ]),
+        task: Task::Reduction(Reduction {
+            finish: Finish::OneLaunch,
+            ..RESIDENT_SUM
+        }),
         ..LADDER
     },
 ];

@@ -18,6 +18,7 @@ pub(super) struct Session {
     cache_flush: RefCell<Option<DeviceBuffer<u8>>>,
     pub(super) stream: Stream,
     context: Context,
+    pub(super) device: Device,
     pub(super) information: GpuInformation,
 }
 
@@ -29,6 +30,7 @@ impl Session {
             cache_flush: RefCell::new(None),
             stream: Stream::new(StreamFlags::DEFAULT, None)?,
             context,
+            device,
             information,
         })
     }
@@ -36,6 +38,12 @@ impl Session {
     /// Makes this GPU the one that calls on this thread mean; another may have been used in between.
     pub(super) fn activate(&self) -> Result<(), DeviceError> {
         Ok(CurrentContext::set_current(&self.context)?)
+    }
+
+    /// Waits for everything that is queued on any stream.
+    pub(super) fn wait_for_all(&self) -> Result<(), DeviceError> {
+        self.activate()?;
+        Ok(CurrentContext::synchronize()?)
     }
 
     /// Queues an overwrite of twice the L2 cache, so that it holds nothing of use to the next kernel.

@@ -1,0 +1,215 @@
+//! What the command has found, as JSON shows it.
+
+use crate::cli::counters::CounterFigures;
+use crate::cli::failure::Failure;
+use crate::cli::show;
+use serde::Serialize;
+use std::path::Path;
+use warpfold::device::Device;
+use warpfold::histogram::{Histogram, HistogramRun, Image, Measured, Statistics};
+
+/// The results.
+#[derive(Serialize)]
+pub struct Report {
+    /// The file.
+    pub file: String,
+    /// Pixels of a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Bytes from one row to the next on the device.
+    pub pitch: usize,
+    /// Threads of a block.
+    pub block: u32,
+    /// The device in words.
+    pub device: String,
+    /// What each kernel did.
+    pub kernels: Vec<KernelFigures>,
+    /// The counts and what they say, by channel.
+    pub channels: Channels,
+}
+
+/// The three channels.
+#[derive(Serialize)]
+pub struct Channels {
+    red: Channel,
+    green: Channel,
+    blue: Channel,
+}
+
+#[derive(Serialize)]
+struct Channel {
+    #[serde(flatten)]
+    statistics: Option<Statistics>,
+    /// How many pixels have each value, from 0 to 255.
+    counts: Vec<u32>,
+}
+
+/// What one kernel did.
+#[derive(Serialize)]
+pub struct KernelFigures {
+    /// Its id.
+    pub id: &'static str,
+    /// Blocks of the launch.
+    pub grid: u32,
+    /// Whether it counts what the CPU counts.
+    pub is_right: bool,
+    #[serde(skip)]
+    mistake: Option<String>,
+    /// Times on a GPU.
+    pub gpu: Option<GpuFigures>,
+    /// Counters of the emulator.
+    pub emulator: Option<EmulatorFigures>,
+}
+
+/// Times of a kernel on a GPU.
+#[derive(Serialize)]
+pub struct GpuFigures {
+    /// The median.
+    pub elapsed_ms: f64,
+    /// The shortest.
+    pub fastest_ms: f64,
+    /// Pixels by the median time, in 10^9 per second.
+    pub gigapixels_per_second: f64,
+    /// Bytes of pixels by the median time, in 10^9 per second.
+    pub gigabytes_per_second: f64,
+}
+
+/// What the emulator counted of a kernel.
+#[derive(Serialize)]
+pub struct EmulatorFigures {
+    /// Atomic operations of threads.
+    pub atomics: u64,
+    /// Warp instructions with atomics on global memory.
+    pub global_atomic_requests: u64,
+    /// Sectors that these send, one more for each further lane with the same address.
+    pub global_atomic_passes: u64,
+    /// The most atomics on one word of global memory.
+    pub atomics_on_one_address: u64,
+    /// Turns that shared memory takes for atomics.
+    pub shared_atomic_wavefronts: u64,
+    /// The counters that every command shows.
+    pub counters: CounterFigures,
+    /// How long the emulation took on this computer.
+    pub emulated_in_ms: f64,
+}
+
+impl Report {
+    /// What came of the runs.
+    pub fn new(
+        path: &Path,
+        image: &Image,
+        block: u32,
+        device: &Device,
+        expected: &Histogram,
+        runs: &[(&'static str, HistogramRun)],
+    ) -> Self {
+        Self {
+            file: path.display().to_string(),
+            width: image.width(),
+            height: image.height(),
+            pitch: image.pitch(),
+            block,
+            device: device.describe(),
+            kernels: runs
+                .iter()
+                .map(|(id, run)| KernelFigures::new(id, run, image, expected))
+                .collect(),
+            channels: Channels::new(&runs[0].1.histogram),
+        }
+    }
+
+    /// What stands above a plot.
+    pub fn title(&self) -> String {
+        let path = Path::new(&self.file);
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        format!(
+            "{} · {} × {} pixels",
+            name.display(),
+            self.width,
+            self.height
+        )
+    }
+
+    /// The number of pixels.
+    pub fn pixels(&self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+
+    /// Fails for the first kernel that is wrong.
+    pub fn judge(&self) -> Result<(), Failure> {
+        let wrong = self.kernels.iter().find_map(|kernel| {
+            let mistake = kernel.mistake.as_ref()?;
+            Some(format!("`{}` {mistake}, in {}", kernel.id, self.file))
+        });
+        wrong.map_or(Ok(()), |mistake| Err(Failure::Finding(mistake)))
+    }
+}
+
+impl Channels {
+    fn new(histogram: &Histogram) -> Self {
+        let statistics = histogram.statistics();
+        let [red, green, blue] = std::array::from_fn(|channel| Channel {
+            statistics: statistics.map(|of| of[channel]),
+            counts: histogram.channels[channel].to_vec(),
+        });
+        Self { red, green, blue }
+    }
+}
+
+impl KernelFigures {
+    fn new(id: &'static str, run: &HistogramRun, image: &Image, expected: &Histogram) -> Self {
+        let mistake = run.histogram.first_difference(expected);
+        let (gpu, emulator) = match &run.measured {
+            Measured::Times(times) => {
+                let elapsed_ms = times.median_ms();
+                let gigapixels_per_second = image.pixels() as f64 / (elapsed_ms * 1e6);
+                let gpu = GpuFigures {
+                    elapsed_ms,
+                    fastest_ms: times.fastest_ms(),
+                    gigapixels_per_second,
+                    gigabytes_per_second: 3.0 * gigapixels_per_second,
+                };
+                (Some(gpu), None)
+            }
+            Measured::Counted {
+                measurements,
+                emulated_in_ms,
+            } => {
+                let counters = &measurements.counters;
+                let emulator = EmulatorFigures {
+                    atomics: counters.atomics,
+                    global_atomic_requests: counters.global_atomics.requests,
+                    global_atomic_passes: counters.global_atomic_passes,
+                    atomics_on_one_address: measurements.atomics_on_one_address,
+                    shared_atomic_wavefronts: counters.shared_atomics.wavefronts,
+                    counters: CounterFigures::new(counters),
+                    emulated_in_ms: *emulated_in_ms,
+                };
+                (None, Some(emulator))
+            }
+        };
+        Self {
+            id,
+            grid: run.blocks,
+            is_right: mistake.is_none(),
+            mistake,
+            gpu,
+            emulator,
+        }
+    }
+}
+
+impl EmulatorFigures {
+    /// The columns of a table of kernels.
+    pub fn cells(&self) -> [String; 6] {
+        [
+            show::count(self.counters.warp_instructions),
+            show::count(self.counters.global_sectors),
+            show::count(self.global_atomic_passes),
+            show::count(self.atomics_on_one_address),
+            show::count(self.shared_atomic_wavefronts),
+            show::milliseconds(self.emulated_in_ms),
+        ]
+    }
+}
