@@ -108,7 +108,8 @@ fn reduce<T: Reducible>(
     {
         return Ok(());
     }
-    let values = T::random(n, SEED).map_err(|_| LessonError::HostMemory { n })?;
+    let values =
+        T::random(reduction.operator, n, SEED).map_err(|_| LessonError::HostMemory { n })?;
     let mut loaded = LoadedLesson::new(machine, lesson, variant, &values)?;
     assert!(loaded.launch()?.is_right(), "{} at n = {n}", lesson.id);
     group.throughput(Throughput::Bytes(size_of_val(&values[..]) as u64));

@@ -62,7 +62,7 @@ unsafe fn single_pass<const B: u32>(
 ) {
     let tid = thread_idx_x();
     let warp_sums = shared_array!(warp_sums: [i32; B / WARP_SIZE]);
-    let is_last = shared_array!(is_last: [bool; 1]);
+    let is_last = shared_array!(is_last: [u32; 1]);
 
     // SAFETY: the caller's promise; the shared arrays are the block's own, a barrier lies between the calls that use the
     // first and between the write and the reads of the second; whole blocks make the calls, for a block is the last as a
@@ -74,11 +74,11 @@ unsafe fn single_pass<const B: u32>(
             device_fence();
             let ticket = AtomicU32::from_ptr(counter).fetch_add(1, Ordering::Relaxed);
             device_fence();
-            *is_last = ticket == grid_dim_x() - 1;
+            *is_last = u32::from(ticket == grid_dim_x() - 1);
         }
         sync_threads();
 
-        if *is_last {
+        if *is_last != 0 {
             let sum = block_sum::<B>(sum_of_partials(partials, B), warp_sums);
             if tid == 0 {
                 *total = sum;

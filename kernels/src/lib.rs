@@ -33,6 +33,8 @@
 //! The files with an o are about *operators and types*: a step of the ladder as one body that is generic over what it
 //! puts together and how. Their kernels take pointers to that type, and are otherwise launched as the ladder's are.
 //!
+//! The files with an h count an image: where a value goes is known only once it has been read, so that threads collide.
+//!
 //! The catalogue (`catalogue`, on the host) lists all this as data.
 
 #![no_std]

@@ -23,8 +23,8 @@
 //! the sectors, with whole warps at work; all the difference in time is in that.
 //!
 //! ## Break it
-//! Leave out the `sync_threads()` in `tree_step` of step 3. What `warpfold check segmented_strided` then finds, first shows
-//! between two warps and not within one. Why?
+//! Leave out the `sync_threads()` in `tree_step` of step 3. `warpfold check segmented_strided` finds races between warps,
+//! while the stride is 32 or more, and within one warp, below that. Which of them would step 5 have forgiven?
 //!
 //! ## Source
 //! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, put together from its

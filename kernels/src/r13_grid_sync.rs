@@ -31,8 +31,8 @@
 //! waits for nobody.
 //!
 //! ## Break it
-//! Launch it without the promise: `warpfold emulate` without `--cooperative` runs the blocks one after another, and says
-//! that the first waits for ever. A GPU would do the same, without saying so.
+//! Ask `warpfold emulate` for `--grid 3000 --block 64`, more blocks than it holds at a time. With `--cooperative` it refuses,
+//! and says how many would do. Without, the blocks that run wait for ever for those that have not begun.
 //!
 //! ## Source
 //! NVIDIA, *CUDA C++ Programming Guide*, grid synchronization; the arithmetic of the word is that of `grid.sync()` in the

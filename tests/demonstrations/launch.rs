@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 use warpfold::device::{Device, DeviceChoice};
+use warpfold::machine::Machine;
 use warpfold::ptx::PtxSet;
 use warpfold_emulator::{
     Finding, Kernel, Launch, METRICS, Measurements, Memory, Module, Profile, Program, Tool, check,
     launch,
 };
+use warpfold_kernels::catalogue;
 
 /// A kernel argument.
 pub enum Argument {
@@ -29,10 +31,9 @@ pub struct Ready {
 /// The PTX of the lessons that the emulator gets.
 pub fn lessons_ptx() -> String {
     let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
-    let set = PtxSet::embedded();
-    set.newest_for(&device)
-        .expect("there is PTX for the emulator")
-        .to_owned()
+    let machine = Machine::new(device, PtxSet::embedded());
+    let ptx = machine.ptx(catalogue::Module::Kernels);
+    ptx.expect("there is PTX for the emulator").to_owned()
 }
 
 /// The text of one kernel in a PTX file.
@@ -72,6 +73,7 @@ impl Ready {
                 grid,
                 block,
                 dynamic_shared_bytes: 4 * block[0],
+                cooperative: false,
                 threads: 1,
                 max_steps: 0,
             },

@@ -15,6 +15,7 @@ mod lookup;
 mod machine;
 mod output;
 mod profile;
+mod progress;
 mod ptx;
 mod reduce;
 mod run;

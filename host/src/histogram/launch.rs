@@ -1,12 +1,10 @@
 //! Counting an image by a lesson's kernel.
 
 use super::{BINS, Histogram, Image};
-use crate::case::{Case, CaseArgument, Outputs};
-use crate::device::{DeviceError, Shape, Times, Timing};
+use crate::case::{Case, CaseArgument, Measured, Outputs};
+use crate::device::{DeviceError, Shape, Timing};
 use crate::lesson::{self, LessonError};
 use crate::machine::Machine;
-use std::time::Instant;
-use warpfold_emulator::{Measurements, Profile};
 use warpfold_kernels::catalogue::{Demonstration, Lesson, Task, Variant};
 
 /// Where the bins are among the arguments.
@@ -21,24 +19,6 @@ pub struct HistogramRun {
     pub histogram: Histogram,
     /// What was measured on the way.
     pub measured: Measured,
-}
-
-/// What a launch tells beside its counts.
-#[derive(Clone, Debug)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "there is one for each launch of thousands of threads"
-)]
-pub enum Measured {
-    /// Device times of the kernel on a GPU, on bins that were cleared before each launch.
-    Times(Times),
-    /// What the emulator counted.
-    Counted {
-        /// The measurements of the one launch.
-        measurements: Measurements,
-        /// How long it took on this computer, which says nothing about a GPU.
-        emulated_in_ms: f64,
-    },
 }
 
 /// The launch by which a lesson counts an image: a thread for each pixel, or for so many as the lesson's parameter says.
@@ -88,7 +68,7 @@ pub fn counted(outputs: &Outputs<'_>) -> Result<Histogram, DeviceError> {
     Ok(histogram)
 }
 
-/// Counts an image by a lesson: profiled on the emulator, launched once more for each time on a GPU.
+/// Counts an image by a lesson: once on the emulator, which counts what it takes, and again and again on a GPU, which times it.
 ///
 /// # Errors
 /// As [`case()`]; a device without the memory; a kernel that faults. Wrong counts are no error: compare them with
@@ -106,17 +86,10 @@ pub fn launch(
     // SAFETY: the kernels of this part read the rows of an image, which the case has at this pitch, and count in 768 bins;
     // they begin with 0, and an image has fewer than 2^32 pixels; the grid has a thread for each or a loop that comes to it.
     let mut loaded = unsafe { case.load(machine.device(), kernel)? };
-    let measured = if machine.device().is_gpu() {
-        Measured::Times(loaded.time(timing)?)
-    } else {
-        let mut profile = Profile::default();
-        let start = Instant::now();
-        loaded.observe(&mut profile)?;
-        Measured::Counted {
-            measurements: profile.total(),
-            emulated_in_ms: start.elapsed().as_secs_f64() * 1e3,
-        }
-    };
+    let mut measured = loaded.first()?;
+    if machine.device().is_gpu() {
+        measured = Measured::Times(loaded.time(timing)?);
+    }
     Ok(HistogramRun {
         blocks: case.shape.grid[0],
         histogram: counted(&loaded.outputs())?,

@@ -8,7 +8,7 @@ mod launch;
 mod plot;
 
 pub use image::{Image, ImageError, read};
-pub use launch::{HistogramRun, Measured, case, counted, launch};
+pub use launch::{HistogramRun, case, counted, launch};
 pub use plot::{Plot, PlotError, PlotFormat};
 
 use rayon::prelude::*;

@@ -6,6 +6,7 @@ mod table;
 use super::failure::Failure;
 use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output, check_folder, write_file};
+use super::progress;
 use super::workload::parse_block;
 use report::Report;
 use std::path::{Path, PathBuf};
@@ -83,12 +84,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let image = histogram::read(path).map_err(Failure::input)?;
     let machine = machine::open(arguments.device, &arguments.kernels)?;
     let expected = Histogram::of(&image);
+    let lessons = arguments.kernel.chosen();
     let mut runs = Vec::new();
-    for lesson in arguments.kernel.chosen() {
+    let progress = progress::bar(lessons.len() as u64)?;
+    for lesson in lessons {
+        progress.set_message(lesson.id);
         let variant = lesson.usual(arguments.block);
         let run = histogram::launch(&machine, lesson, variant, &image, &TIMING)?;
         runs.push((lesson.id, run));
+        progress.inc(1);
     }
+    progress.finish_and_clear();
     let report = Report::new(
         path,
         &image,

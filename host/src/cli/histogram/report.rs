@@ -1,12 +1,12 @@
 //! What the command has found, as JSON shows it.
 
-use crate::cli::counters::CounterFigures;
 use crate::cli::failure::Failure;
-use crate::cli::show;
+use crate::cli::figures::{EmulatorFigures, GpuFigures, measured_figures};
 use serde::Serialize;
 use std::path::Path;
+use warpfold::case::Measured;
 use warpfold::device::Device;
-use warpfold::histogram::{Histogram, HistogramRun, Image, Measured, Statistics};
+use warpfold::histogram::{Histogram, HistogramRun, Image, Statistics};
 
 /// The results.
 #[derive(Serialize)]
@@ -60,38 +60,19 @@ pub struct KernelFigures {
     pub gpu: Option<GpuFigures>,
     /// Counters of the emulator.
     pub emulator: Option<EmulatorFigures>,
+    /// What the emulator counted of atomics.
+    pub atomics: Option<AtomicFigures>,
 }
 
-/// Times of a kernel on a GPU.
+/// Atomics that the emulator counted of a kernel.
 #[derive(Serialize)]
-pub struct GpuFigures {
-    /// The median.
-    pub elapsed_ms: f64,
-    /// The shortest.
-    pub fastest_ms: f64,
-    /// Pixels by the median time, in 10^9 per second.
-    pub gigapixels_per_second: f64,
-    /// Bytes of pixels by the median time, in 10^9 per second.
-    pub gigabytes_per_second: f64,
-}
-
-/// What the emulator counted of a kernel.
-#[derive(Serialize)]
-pub struct EmulatorFigures {
+pub struct AtomicFigures {
     /// Atomic operations of threads.
-    pub atomics: u64,
-    /// Warp instructions with atomics on global memory.
-    pub global_atomic_requests: u64,
-    /// Sectors that these send, one more for each further lane with the same address.
-    pub global_atomic_passes: u64,
-    /// The most atomics on one word of global memory.
-    pub atomics_on_one_address: u64,
+    pub operations: u64,
+    /// Sectors that warp instructions with atomics on global memory send, one more for each further lane with the same address.
+    pub global_passes: u64,
     /// Turns that shared memory takes for atomics.
-    pub shared_atomic_wavefronts: u64,
-    /// The counters that every command shows.
-    pub counters: CounterFigures,
-    /// How long the emulation took on this computer.
-    pub emulated_in_ms: f64,
+    pub shared_wavefronts: u64,
 }
 
 impl Report {
@@ -160,34 +141,14 @@ impl Channels {
 impl KernelFigures {
     fn new(id: &'static str, run: &HistogramRun, image: &Image, expected: &Histogram) -> Self {
         let mistake = run.histogram.first_difference(expected);
-        let (gpu, emulator) = match &run.measured {
-            Measured::Times(times) => {
-                let elapsed_ms = times.median_ms();
-                let gigapixels_per_second = image.pixels() as f64 / (elapsed_ms * 1e6);
-                let gpu = GpuFigures {
-                    elapsed_ms,
-                    fastest_ms: times.fastest_ms(),
-                    gigapixels_per_second,
-                    gigabytes_per_second: 3.0 * gigapixels_per_second,
-                };
-                (Some(gpu), None)
-            }
-            Measured::Counted {
-                measurements,
-                emulated_in_ms,
-            } => {
-                let counters = &measurements.counters;
-                let emulator = EmulatorFigures {
-                    atomics: counters.atomics,
-                    global_atomic_requests: counters.global_atomics.requests,
-                    global_atomic_passes: counters.global_atomic_passes,
-                    atomics_on_one_address: measurements.atomics_on_one_address,
-                    shared_atomic_wavefronts: counters.shared_atomics.wavefronts,
-                    counters: CounterFigures::new(counters),
-                    emulated_in_ms: *emulated_in_ms,
-                };
-                (None, Some(emulator))
-            }
+        let (gpu, emulator) = measured_figures(&run.measured, 3 * image.pixels() as u64);
+        let atomics = match &run.measured {
+            Measured::Counters { counters, .. } => Some(AtomicFigures {
+                operations: counters.atomics,
+                global_passes: counters.global_atomic_passes,
+                shared_wavefronts: counters.shared_atomics.wavefronts,
+            }),
+            Measured::Times(_) | Measured::Nothing => None,
         };
         Self {
             id,
@@ -196,20 +157,7 @@ impl KernelFigures {
             mistake,
             gpu,
             emulator,
+            atomics,
         }
-    }
-}
-
-impl EmulatorFigures {
-    /// The columns of a table of kernels.
-    pub fn cells(&self) -> [String; 6] {
-        [
-            show::count(self.counters.warp_instructions),
-            show::count(self.counters.global_sectors),
-            show::count(self.global_atomic_passes),
-            show::count(self.atomics_on_one_address),
-            show::count(self.shared_atomic_wavefronts),
-            show::milliseconds(self.emulated_in_ms),
-        ]
     }
 }

@@ -39,7 +39,6 @@ pub fn kernels(report: &Report) -> String {
             "warp\ninstructions",
             "global\nsectors",
             "passes of\nglobal atomics",
-            "of them most\non one word",
             "turns of\nshared atomics",
             "emulated\nin",
         ]
@@ -55,23 +54,28 @@ pub fn kernels(report: &Report) -> String {
             Cell::new(show::count(kernel.grid.into())),
         ];
         if let (Some(gpu), Some(first_ms)) = (&kernel.gpu, first_ms) {
+            let pixels_per_second = report.pixels() as f64 / (gpu.elapsed_ms / 1e3);
+            let speed_up = if index == 0 {
+                String::new()
+            } else {
+                show::ratio(first_ms / gpu.elapsed_ms)
+            };
             row.extend([
                 Cell::new(show::milliseconds(gpu.elapsed_ms)),
                 Cell::new(show::milliseconds(gpu.fastest_ms)),
-                Cell::new(format!(
-                    "{} G",
-                    show::significant(gpu.gigapixels_per_second)
-                )),
+                Cell::new(show::count(pixels_per_second as u64)),
                 Cell::new(show::significant(gpu.gigabytes_per_second)),
-                Cell::new(if index == 0 {
-                    String::new()
-                } else {
-                    show::ratio(first_ms / gpu.elapsed_ms)
-                }),
+                Cell::new(speed_up),
             ]);
         }
-        if let Some(emulator) = &kernel.emulator {
-            row.extend(emulator.cells().map(Cell::new));
+        if let (Some(emulator), Some(atomics)) = (&kernel.emulator, &kernel.atomics) {
+            row.extend([
+                Cell::new(show::count(emulator.counters.warp_instructions)),
+                Cell::new(show::count(emulator.counters.global_sectors)),
+                Cell::new(show::count(atomics.global_passes)),
+                Cell::new(show::count(atomics.shared_wavefronts)),
+                Cell::new(show::milliseconds(emulator.emulated_in_ms)),
+            ]);
         }
         row.push(show::verdict(kernel.is_right));
         table.add_row(row);
