@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod async_copy;
+mod atomic;
 mod control;
 mod data;
 mod layout;
