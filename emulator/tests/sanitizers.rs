@@ -56,6 +56,7 @@ fn shape(grid: u32, block: u32) -> Launch {
         grid: [grid, 1, 1],
         block: [block, 1, 1],
         dynamic_shared_bytes: 0,
+        nesting: warpfold_emulator::Nesting::default(),
         threads: 0,
         max_steps: 100_000,
         cooperative: false,

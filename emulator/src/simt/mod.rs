@@ -14,10 +14,12 @@ mod frame;
 mod launch;
 mod mbarrier;
 mod moves;
+mod nested;
 mod print;
 mod schedule;
 mod spaces;
 mod together;
 mod warp;
 
-pub(crate) use launch::{Run, Shape, run};
+pub(crate) use launch::{Run, Shape};
+pub(crate) use nested::{Family, run};

@@ -5,11 +5,17 @@
 //! of a few instructions; converged lanes part at random and go on together where they happen to stand at one instruction
 //! again, at the latest behind a barrier of theirs. One host thread runs it all, so that a seed gives one schedule.
 
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use typed_arena::Arena;
+
 use super::block::{Block, Progress, Turn};
 use super::launch::Run;
+use super::nested::{Child, Order};
 use super::warp::{Fragment, State, Warp};
 use crate::error::Trap;
-use crate::observer::Observer;
+use crate::observer::{GridEvent, Observer};
 use crate::registers::LANES;
 
 /// The most blocks that are resident at a time, unless they are to be so all.
@@ -21,6 +27,8 @@ const LONGEST_BLOCK_TURN_LOG2: u64 = 1;
 
 /// After one in so many turns, the oldest asynchronous copy is complete.
 const ARRIVALS: u64 = 16;
+/// Before one in so many turns, a grid that a kernel has launched begins, where there is one.
+const BEGINNINGS: u64 = 16;
 /// After one in so many turns, lanes that wait for the rest of their warp go on without it.
 const PARTINGS: u64 = 32;
 
@@ -58,47 +66,113 @@ impl Schedule {
     }
 }
 
-/// Runs all blocks of a launch by the schedule of a seed.
+/// A grid that has begun and still has blocks to begin or to finish.
+struct Begun<'a> {
+    run: Run<'a>,
+    /// Those yet to begin.
+    blocks: Range<u64>,
+    /// Those that have begun and are not over.
+    open: u64,
+}
+
+/// Blocks at work, and the grids that they are of.
+struct Floor<'a, O> {
+    grids: Vec<Option<Begun<'a>>>,
+    open: Vec<(usize, Block<'a, 'a, O>)>,
+}
+
+impl<'a, O: Observer> Floor<'a, O> {
+    /// Begins a grid with as many blocks as are to be resident.
+    fn begin(&mut self, run: Run<'a>, schedule: &mut Schedule, observer: &O) {
+        let blocks = run.shape.blocks();
+        let resident = match run.shape.cooperative {
+            true => blocks,
+            false => 1 + schedule.below(RESIDENT_BLOCKS),
+        };
+        let first = resident.min(blocks);
+        for number in 0..first {
+            let mut block = Block::new(&run, observer.fork());
+            block.begin(run.shape.block_index(number));
+            self.open.push((self.grids.len(), block));
+        }
+        self.grids.push(Some(Begun {
+            run,
+            blocks: first..blocks,
+            open: first,
+        }));
+    }
+
+    /// A block has finished: another one of its grid takes its place. Returns the grid's number where that was the last.
+    fn finish(&mut self, chosen: usize, observer: &mut O) -> Option<u64> {
+        let (index, block) = &mut self.open[chosen];
+        let index = *index;
+        let grid = self.grids[index].as_mut()?;
+        if let Some(number) = grid.blocks.next() {
+            block.begin(grid.run.shape.block_index(number));
+            return None;
+        }
+        grid.open -= 1;
+        let is_over = grid.open == 0;
+        let number = grid.run.shape.number;
+        if is_over {
+            self.grids[index] = None;
+        }
+        let (_, block) = self.open.swap_remove(chosen);
+        merge(block, observer);
+        is_over.then_some(number)
+    }
+}
+
+/// Runs a grid, or (without `root`) only what the order holds of it, by the schedule of a seed.
 pub(super) fn run<O: Observer>(
-    run: &Run<'_>,
+    like: &Run<'_>,
+    root: bool,
+    mut order: Order,
     seed: u64,
     observer: &mut O,
 ) -> Result<(), Box<Trap>> {
+    let children = Arena::new();
     let mut schedule = Schedule::new(seed);
-    let mut steps = 0;
-    let mut result = Ok(());
-    let mut blocks = (0..run.shape.blocks()).map(|number| run.shape.block_index(number));
-    let resident = match run.shape.cooperative {
-        true => run.shape.blocks(),
-        false => 1 + schedule.below(RESIDENT_BLOCKS),
+    let mut floor = Floor {
+        grids: Vec::new(),
+        open: Vec::new(),
     };
-    let mut open: Vec<Block<'_, '_, O>> = Vec::new();
-    for index in blocks.by_ref().take(resident as usize) {
-        let mut block = Block::new(
-            run.program,
-            run.shape,
-            run.memory,
-            run.parameters,
-            observer.fork(),
-        );
-        block.begin(index);
-        open.push(block);
+    if root {
+        floor.begin(*like, &mut schedule, observer);
     }
-    while !open.is_empty() {
-        let chosen = schedule.below(open.len() as u64) as usize;
-        let block = &mut open[chosen];
+    let mut result = Ok(());
+    loop {
+        if order.ready() != 0 && (floor.open.is_empty() || schedule.one_in(BEGINNINGS)) {
+            let chosen = schedule.below(order.ready() as u64) as usize;
+            let child: &Child = children.alloc(order.take(chosen));
+            like.family.begin(1);
+            observer.grid(GridEvent {
+                grid: child.number(),
+                after: &child.after,
+            });
+            floor.begin(child.run(like), &mut schedule, observer);
+        }
+        if floor.open.is_empty() {
+            break;
+        }
+        let chosen = schedule.below(floor.open.len() as u64) as usize;
+        let (_, block) = &mut floor.open[chosen];
         let before = block.executed;
         let progress = block.run_scheduled(&mut schedule);
-        steps += block.executed - before;
+        let executed = block.executed - before;
+        let steps = like.family.steps.fetch_add(executed, Ordering::Relaxed) + executed;
+        // Who may wait for grids keeps them until then: the wait runs them.
+        if !block.program.waits_for_grids || progress == Ok(Progress::Finished) {
+            order.launch(block.launches.take());
+        }
         result = match progress {
-            Ok(Progress::Unfinished) if run.max_steps != 0 && steps >= run.max_steps => {
-                Err(block.out_of_steps(run.max_steps))
+            Ok(Progress::Unfinished) if like.max_steps != 0 && steps >= like.max_steps => {
+                Err(block.out_of_steps(like.max_steps))
             }
             Ok(Progress::Unfinished) => continue,
             Ok(Progress::Finished) => {
-                match blocks.next() {
-                    Some(index) => block.begin(index),
-                    None => observer.merge(open.swap_remove(chosen).observer),
+                if let Some(grid) = floor.finish(chosen, observer) {
+                    order.finish(grid);
                 }
                 continue;
             }
@@ -106,10 +180,18 @@ pub(super) fn run<O: Observer>(
         };
         break;
     }
-    for block in open {
-        observer.merge(block.observer);
+    for (_, block) in floor.open {
+        merge(block, observer);
     }
     result
+}
+
+/// Adds what was seen of a block, and of the grids that it waited for.
+fn merge<O: Observer>(block: Block<'_, '_, O>, observer: &mut O) {
+    observer.merge(block.observer);
+    if let Some(observed) = block.launches.observed {
+        observer.merge(observed);
+    }
 }
 
 impl<O: Observer> Block<'_, '_, O> {

@@ -115,6 +115,7 @@ impl Subjects {
             grid: [exhibit.grid, 1, 1],
             block: [exhibit.block, 1, 1],
             dynamic_shared_bytes: 0,
+            nesting: warpfold_emulator::Nesting::default(),
             threads: 0,
             max_steps: 0,
             cooperative: false,
