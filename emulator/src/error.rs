@@ -248,7 +248,7 @@ pub enum Fault {
     BadOperand(String),
     /// A grid launched from the device, deeper than grids may nest.
     #[error(
-        "launch of `{child}` at depth {}, where this launch lets grids nest {limit} deep (a GPU returns error 65, cudaErrorLaunchMaxDepthExceeded)", limit + 1
+        "launch of `{child}` at depth {}, where this launch lets grids nest {limit} deep: CUDA promises 24, whatever a GPU lets pass", limit + 1
     )]
     TooDeep {
         /// The kernel to be launched.
@@ -256,9 +256,9 @@ pub enum Fault {
         /// The limit.
         limit: u32,
     },
-    /// A grid launched from the device while too many others have yet to begin.
+    /// A grid launched from the device while too many others wait or run.
     #[error(
-        "launch of `{child}` while {limit} grids launched from the device have yet to begin, which is the limit of this launch (a GPU returns error 69, cudaErrorLaunchPendingCountExceeded): the host can raise it"
+        "launch of `{child}` while {limit} grids launched from the device wait or run, which is the limit of this launch (a GPU returns error 69, cudaErrorLaunchPendingCountExceeded): the host can raise it"
     )]
     TooManyPending {
         /// The kernel to be launched.

@@ -37,17 +37,17 @@ pub struct Launch {
 }
 
 /// What limits the grids that kernels launch (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"). A launch beyond it is a
-/// trap, where a GPU returns an error that kernels seldom look at.
+/// trap, where a GPU returns an error that kernels seldom look at, or lets it pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nesting {
     /// How deep grids may nest: the host's grid is at depth 0, those that it launches at depth 1.
     pub depth: u32,
-    /// How many launched grids may wait at a time, those not counted that have begun (`cudaLimitDevRuntimePendingLaunchCount`).
-    /// The emulator begins them as late as it may, so that the most that can wait do.
+    /// How many launched grids may wait or run at a time (`cudaLimitDevRuntimePendingLaunchCount`): those whose own blocks have not
+    /// finished. The emulator begins them as late as it may, so that they are the most that there can be.
     pub pending: u64,
 }
 
-/// The depth of every GPU, and the count that a GPU has unless told otherwise.
+/// The depth that CUDA promises, and the count that a GPU has unless told otherwise.
 impl Default for Nesting {
     fn default() -> Self {
         Self {

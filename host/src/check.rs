@@ -58,7 +58,7 @@ impl Subject {
             grid: case.shape.grid,
             block: case.shape.block,
             dynamic_shared_bytes: case.shape.dynamic_shared_bytes,
-            nesting: warpfold_emulator::Nesting::default(),
+            nesting: case.shape.nesting(),
             threads: 0,
             max_steps: 0,
             cooperative: case.shape.cooperative,

@@ -18,18 +18,6 @@ pub enum Stream {
     FireAndForget = 4,
 }
 
-/// `dim3` of CUDA C++.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Extents {
-    x: u32,
-    y: u32,
-    z: u32,
-}
-
-/// What the runtime answers when it neither launches nor says why (`cudaErrorUnknown`).
-const UNKNOWN: u32 = 999;
-
 /// Launches `blocks` blocks of `threads` threads of a kernel, and returns 0, or the `cudaError` that the runtime answers instead.
 ///
 /// What this thread has written before, and what other threads have that it has met at a barrier since, the new grid sees.
@@ -46,6 +34,15 @@ pub unsafe fn launch<P: Copy>(
     stream: Stream,
     parameters: P,
 ) -> u32 {
+    // `dim3` of CUDA C++.
+    #[repr(C)]
+    struct Extents {
+        x: u32,
+        y: u32,
+        z: u32,
+    }
+    // `cudaErrorUnknown`, where the runtime neither launches nor says why.
+    const UNKNOWN: u32 = 999;
     unsafe extern "C" {
         fn __cudaCDP2GetParameterBufferV2(
             kernel: *const (),

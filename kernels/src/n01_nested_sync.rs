@@ -31,8 +31,8 @@
 //! from the device; `--device gpu` says so.
 //!
 //! ## Break it
-//! Remove the wait. `warpfold check` finds a read after write: the parent takes the sum out of the tile while its
-//! child may still be at work, or before it has begun.
+//! Remove the wait. `warpfold check` finds two races: the parent takes the sum out of the tile while its child may still be at work,
+//! or before it has begun, and both write the partial sum.
 //!
 //! ## Source
 //! John Cheng, Max Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3, `gpuRecursiveReduce`, whose tiles

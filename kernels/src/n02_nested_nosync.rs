@@ -21,7 +21,7 @@
 //!
 //! ## Cost
 //! For one block over a whole tile: log₂ B − 1 launches, one after another; B − 1 additions. The launches are all there is to see
-//! of the time: each is a grid of one block that leaves the rest of the GPU idle, and ⌈n ∕ B⌉ of them may be pending at a time, for which the
+//! of the time: each is a grid of one small block. Of every tile one grid may run and another wait, 2·⌈n ∕ B⌉ in all, for which the
 //! host must have asked the device to keep room.
 //!
 //! ## Observe

@@ -89,6 +89,11 @@ pub unsafe fn recursive_hello(
         let (blocks, threads) = (grid_dim_x(), block_dim_x());
         let kernel = recursive_hello as *const ();
         // SAFETY: the struct has the kernel's parameters in their order, and the records have room for the whole tree.
-        unsafe { report(launch(kernel, blocks, threads, Stream::OfBlock, parameters), status) };
+        unsafe {
+            report(
+                launch(kernel, blocks, threads, Stream::OfBlock, parameters),
+                status,
+            )
+        };
     }
 }

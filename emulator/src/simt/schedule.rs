@@ -145,7 +145,6 @@ pub(super) fn run<O: Observer>(
         if order.ready() != 0 && (floor.open.is_empty() || schedule.one_in(BEGINNINGS)) {
             let chosen = schedule.below(order.ready() as u64) as usize;
             let child: &Child = children.alloc(order.take(chosen));
-            like.family.begin(1);
             observer.grid(GridEvent {
                 grid: child.number(),
                 after: &child.after,
@@ -172,6 +171,8 @@ pub(super) fn run<O: Observer>(
             Ok(Progress::Unfinished) => continue,
             Ok(Progress::Finished) => {
                 if let Some(grid) = floor.finish(chosen, observer) {
+                    // The host's own does not count.
+                    like.family.finish(u64::from(grid != 0));
                     order.finish(grid);
                 }
                 continue;

@@ -28,7 +28,7 @@ pub(crate) struct Family<'a> {
     pub schedule: Option<u64>,
     /// Instructions executed.
     pub(super) steps: AtomicU64,
-    /// Grids launched that have yet to begin.
+    /// Grids launched whose blocks have not finished.
     pending: AtomicU64,
     /// Grids launched.
     launched: AtomicU64,
@@ -52,8 +52,8 @@ impl<'a> Family<'a> {
         }
     }
 
-    /// Takes note that launched grids begin.
-    pub(super) fn begin(&self, grids: u64) {
+    /// Takes note that the blocks of launched grids have finished.
+    pub(super) fn finish(&self, grids: u64) {
         self.pending.fetch_sub(grids, Ordering::Relaxed);
     }
 }

@@ -16,13 +16,14 @@ use crate::simt::launch::{Run, Shape};
 use crate::simt::schedule;
 use crate::types::Space;
 
-// Errors of the CUDA runtime (`cudaError`).
+// Errors of the CUDA runtime (`cudaError`), as an H200 returns them.
 const SUCCESS: u32 = 0;
 const INVALID_VALUE: u32 = 1;
 const INVALID_CONFIGURATION: u32 = 9;
 const INVALID_DEVICE_FUNCTION: u32 = 98;
-const INVALID_RESOURCE_HANDLE: u32 = 400;
 
+/// The most shared memory of a block in a launch from the device; only the host may ask for more.
+const MAX_SHARED_BYTES: u64 = 48 * 1024;
 /// Distance of the addresses of parameter buffers: more than the parameters of a kernel may have.
 const BUFFER_STRIDE: u64 = 1 << 16;
 
@@ -90,7 +91,13 @@ impl<O: Observer> Block<'_, '_, O> {
         };
         let error = match self.run.family.launchable.get(&function) {
             None => INVALID_DEVICE_FUNCTION,
-            Some(kernel) if check_shape(kernel, &launch).is_err() => INVALID_CONFIGURATION,
+            Some(kernel)
+                if check_shape(kernel, &launch).is_err()
+                    || kernel.program.shared_bytes(launch.dynamic_shared_bytes)
+                        > MAX_SHARED_BYTES =>
+            {
+                INVALID_CONFIGURATION
+            }
             Some(kernel) => {
                 let kernel = Arc::clone(kernel);
                 return self.new_buffer(kernel, &launch);
@@ -133,7 +140,7 @@ impl<O: Observer> Block<'_, '_, O> {
             0 => Stream::OfBlock,
             3 => Stream::Tail,
             4 => Stream::Detached,
-            _ => return Ok(INVALID_RESOURCE_HANDLE),
+            _ => return Ok(INVALID_VALUE),
         };
         let buffers = &self.launches.buffers;
         let Some(index) = buffers.iter().position(|buffer| buffer.address == address) else {

@@ -35,7 +35,6 @@ pub(super) fn run_all<O: Observer>(
         if wave.is_empty() {
             return Ok(());
         }
-        like.family.begin(wave.len() as u64);
         for child in &wave {
             observer.grid(GridEvent {
                 grid: child.number(),
@@ -43,6 +42,7 @@ pub(super) fn run_all<O: Observer>(
             });
         }
         let outcomes = run_wave(like, &wave, observer);
+        like.family.finish(wave.len() as u64);
         for (child, outcome) in wave.iter().zip(outcomes) {
             order.launch(outcome?);
             order.finish(child.number());
