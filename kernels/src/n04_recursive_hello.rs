@@ -23,8 +23,8 @@
 //! Most of the threads do nothing: a launch is the business of one.
 //!
 //! ## Observe
-//! In a run: the tree, and the order in which its blocks began. Another run on a GPU may number them differently; on the emulator
-//! `warpfold check` shows that the records differ from schedule to schedule, as they must.
+//! In a run: the tree, and the order in which its blocks began. Another run on a GPU may number them differently; on the
+//! emulator every schedule does, which is why `warpfold check` does not compare what they leave.
 //!
 //! ## Break it
 //! Launch from every thread instead of thread 0: B times as many grids on each level, which soon are more than may wait at a time.

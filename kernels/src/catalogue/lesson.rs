@@ -233,6 +233,14 @@ impl Lesson {
             .flat_map(move |block| lesson.variants_of(block))
     }
 
+    /// Whether what it leaves may differ from run to run and be right all the same, because its blocks take numbers as they come.
+    pub const fn results_in_any_order(&self) -> bool {
+        matches!(
+            self.task,
+            Task::Demonstration(Demonstration::Nested(Nested::Tree))
+        )
+    }
+
     /// The reduction that it is, if it is one.
     pub const fn reduction(&self) -> Option<&Reduction> {
         match &self.task {
