@@ -3,8 +3,9 @@
 use crate::{failure, library};
 use cust_raw::{
     CUDA_KERNEL_NODE_PARAMS, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent,
-    CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUjit_option, CUlimit,
-    CUmodule, CUresult, CUstream, CUstreamAttrID, CUstreamAttrValue, CUstreamCaptureMode,
+    CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUjit_option,
+    CUjitInputType, CUlimit, CUlinkState, CUmodule, CUresult, CUstream, CUstreamAttrID,
+    CUstreamAttrValue, CUstreamCaptureMode,
 };
 use std::{
     ffi::{c_char, c_int, c_uchar, c_uint, c_void},
@@ -88,6 +89,7 @@ forward! {
         options: *mut CUjit_option,
         option_values: *mut *mut c_void,
     );
+    fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void);
     fn cuModuleUnload(module: CUmodule);
     fn cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char);
     fn cuFuncGetAttribute(value: *mut c_int, attribute: CUfunction_attribute, function: CUfunction);
@@ -123,6 +125,36 @@ forward! {
         block_threads: c_int,
         dynamic_shared_bytes: usize,
     );
+}
+
+// Linking.
+forward! {
+    fn cuLinkCreate_v2(
+        options_count: c_uint,
+        options: *mut CUjit_option,
+        option_values: *mut *mut c_void,
+        state: *mut CUlinkState,
+    );
+    fn cuLinkAddData_v2(
+        state: CUlinkState,
+        kind: CUjitInputType,
+        data: *mut c_void,
+        bytes: usize,
+        name: *const c_char,
+        options_count: c_uint,
+        options: *mut CUjit_option,
+        option_values: *mut *mut c_void,
+    );
+    fn cuLinkAddFile_v2(
+        state: CUlinkState,
+        kind: CUjitInputType,
+        path: *const c_char,
+        options_count: c_uint,
+        options: *mut CUjit_option,
+        option_values: *mut *mut c_void,
+    );
+    fn cuLinkComplete(state: CUlinkState, image: *mut *mut c_void, bytes: *mut usize);
+    fn cuLinkDestroy(state: CUlinkState);
 }
 
 // Streams and events.

@@ -23,6 +23,8 @@ pub(crate) mod window {
     pub const LENGTH: u64 = 0x0100_0000_0000;
     /// Addresses of functions, for calls through pointers.
     pub const FUNCTIONS: u64 = 0x0400_0000_0000;
+    /// First address of the buffers for the parameters of launches from the device; they are global memory of their block.
+    pub const BUFFERS: u64 = 0x0600_0000_0000;
     /// First address of constant memory.
     pub const CONST: u64 = 0x0500_0000_0000;
     /// First address of global memory, which reaches to the end.

@@ -7,6 +7,8 @@ use crate::types::Space;
 /// A block begins. All events that follow belong to it, up to the next of these.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockEvent {
+    /// The number of its grid in the launch: 0 for the host's, and on in the order in which kernels launch theirs.
+    pub grid: u64,
     /// `%ctaid` of the block.
     pub index: [u32; 3],
     /// `%ntid`: its shape.
@@ -226,6 +228,41 @@ pub struct ExchangeEvent<'a> {
     pub values: &'a [u32; 32],
 }
 
+/// A thread launches a grid.
+#[derive(Clone, Copy, Debug)]
+pub struct GridLaunchEvent {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line, counted from 1.
+    pub line: u32,
+    /// The lane.
+    pub lane: u32,
+    /// The number of the new grid.
+    pub grid: u64,
+}
+
+/// A grid that a kernel launched begins. It is told to any one observer, and no block is current.
+#[derive(Clone, Copy, Debug)]
+pub struct GridEvent<'a> {
+    /// Its number.
+    pub grid: u64,
+    /// The grids that it had to wait for: they are complete, with all that they have launched.
+    pub after: &'a [u64],
+}
+
+/// A thread has waited for the grids that its block has launched.
+#[derive(Clone, Copy, Debug)]
+pub struct GridWaitEvent<'a> {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line, counted from 1.
+    pub line: u32,
+    /// The lane.
+    pub lane: u32,
+    /// The numbers of these grids, which are complete, with all that they have launched.
+    pub grids: &'a [u64],
+}
+
 /// A thread prints (`printf`).
 #[derive(Clone, Copy, Debug)]
 pub struct PrintEvent<'a> {
@@ -295,6 +332,15 @@ pub trait Observer: Send {
     /// Lanes of a warp exit.
     #[inline(always)]
     fn exit(&mut self, _event: InstructionEvent) {}
+    /// A thread launches a grid.
+    #[inline(always)]
+    fn grid_launch(&mut self, _event: GridLaunchEvent) {}
+    /// A grid that a kernel launched begins.
+    #[inline(always)]
+    fn grid(&mut self, _event: GridEvent<'_>) {}
+    /// A thread has waited for the grids that its block has launched.
+    #[inline(always)]
+    fn grid_wait(&mut self, _event: GridWaitEvent<'_>) {}
     /// A thread prints.
     #[inline(always)]
     fn print(&mut self, _event: PrintEvent<'_>) {}
@@ -370,6 +416,17 @@ impl<O: Observer> Observer for Option<O> {
     }
     fn exit(&mut self, event: InstructionEvent) {
         self.iter_mut().for_each(|observer| observer.exit(event));
+    }
+    fn grid_launch(&mut self, event: GridLaunchEvent) {
+        self.iter_mut()
+            .for_each(|observer| observer.grid_launch(event));
+    }
+    fn grid(&mut self, event: GridEvent<'_>) {
+        self.iter_mut().for_each(|observer| observer.grid(event));
+    }
+    fn grid_wait(&mut self, event: GridWaitEvent<'_>) {
+        self.iter_mut()
+            .for_each(|observer| observer.grid_wait(event));
     }
     fn print(&mut self, event: PrintEvent<'_>) {
         self.iter_mut().for_each(|observer| observer.print(event));
@@ -454,6 +511,18 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn exit(&mut self, event: InstructionEvent) {
         self.0.exit(event);
         self.1.exit(event);
+    }
+    fn grid_launch(&mut self, event: GridLaunchEvent) {
+        self.0.grid_launch(event);
+        self.1.grid_launch(event);
+    }
+    fn grid(&mut self, event: GridEvent<'_>) {
+        self.0.grid(event);
+        self.1.grid(event);
+    }
+    fn grid_wait(&mut self, event: GridWaitEvent<'_>) {
+        self.0.grid_wait(event);
+        self.1.grid_wait(event);
     }
     fn print(&mut self, event: PrintEvent<'_>) {
         self.0.print(event);

@@ -18,6 +18,10 @@ pub(crate) struct Program {
     pub functions: Vec<Code>,
     /// Numbers of functions by their addresses.
     pub by_address: HashMap<u64, u32>,
+    /// The entries whose addresses it takes, in order to launch them.
+    pub taken_entries: Vec<String>,
+    /// Whether it may wait for grids that it has launched.
+    pub waits_for_grids: bool,
     pub static_shared_bytes: u32,
     /// Whether the shared memory is used that belongs to the system.
     pub reserves_shared: bool,
@@ -427,6 +431,16 @@ pub(crate) enum Builtin {
     Print,
     /// `void __assertfail(const char *condition, const char *file, unsigned line, const char *function, size_t character_bytes)`
     AssertFail,
+    /// `void *cudaGetParameterBufferV2(void *kernel, dim3 grid, dim3 block, unsigned shared_bytes)`
+    ParameterBuffer,
+    /// `cudaError_t cudaLaunchDeviceV2(void *buffer, cudaStream_t stream)`
+    LaunchGrid,
+    /// `cudaError_t cudaGetLastError(void)`
+    TakeError,
+    /// `cudaError_t cudaPeekAtLastError(void)`
+    PeekError,
+    /// `cudaError_t cudaDeviceSynchronize(void)`, which devices have had up to CUDA 11.
+    WaitForGrids,
 }
 
 impl Builtin {
@@ -435,6 +449,16 @@ impl Builtin {
         Some(match name {
             "vprintf" => (Self::Print, &[4], &[8, 8]),
             "__assertfail" => (Self::AssertFail, &[], &[8, 8, 4, 8, 8]),
+            // The names up to CUDA 11, and those since.
+            "cudaGetParameterBufferV2" | "__cudaCDP2GetParameterBufferV2" => {
+                (Self::ParameterBuffer, &[8], &[8, 12, 12, 4])
+            }
+            "cudaLaunchDeviceV2" | "__cudaCDP2LaunchDeviceV2" => (Self::LaunchGrid, &[4], &[8, 8]),
+            "cudaGetLastError" | "__cudaCDP2GetLastError" => (Self::TakeError, &[4], &[]),
+            "cudaPeekAtLastError" | "__cudaCDP2PeekAtLastError" => (Self::PeekError, &[4], &[]),
+            "cudaDeviceSynchronize" | "__cudaDeviceSynchronizeDeprecationAvoidance" => {
+                (Self::WaitForGrids, &[4], &[])
+            }
             _ => return None,
         })
     }

@@ -26,6 +26,14 @@ impl ModuleSyntax {
             .map_or(name, |(_, target)| target)
     }
 
+    /// The entry of this name, unless it is only declared.
+    pub fn entry(&self, name: &str) -> Option<&Function> {
+        let name = self.resolve_alias(name);
+        self.functions
+            .iter()
+            .find(|function| function.name == name && function.is_entry && function.body.is_some())
+    }
+
     /// The device function of this name, unless it is only declared.
     pub fn function_with_body(&self, name: &str) -> Option<&Function> {
         let name = self.resolve_alias(name);

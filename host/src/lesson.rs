@@ -319,7 +319,8 @@ pub(crate) fn case_of_entry<'a, T: Reducible>(
     }
     let shape = Shape::linear(blocks, variant.block)
         .with_dynamic_shared_bytes(reduction.dynamic_shared_bytes(variant))
-        .with_cooperative(lesson.cooperative);
+        .with_cooperative(lesson.cooperative)
+        .with_pending_grids(pending_grids(reduction, blocks));
     let input = if reduction.in_place {
         CaseArgument::rewritten(values)
     } else {
@@ -338,12 +339,30 @@ pub(crate) fn case_of_entry<'a, T: Reducible>(
             let counter = CaseArgument::rewritten(vec![0_u32]);
             vec![input, partials(), CaseArgument::scalar(n), total, counter]
         }
+        Finish::Nested { .. } => {
+            let tile = reduction.elements_per_thread(variant) as u32 * variant.block;
+            let status = CaseArgument::rewritten(vec![0_u32]);
+            let (n, tile) = (CaseArgument::scalar(n), CaseArgument::scalar(tile));
+            vec![input, partials(), n, tile, status]
+        }
     };
     Ok(Some(Case {
         entry,
         shape,
         arguments,
     }))
+}
+
+/// The most grids that a reduction has launched and that wait or run, at any time: of every launching block one that runs, and one that it
+/// launches.
+fn pending_grids(reduction: &Reduction, blocks: u32) -> u64 {
+    match reduction.finish {
+        Finish::Nested {
+            by_every_block: true,
+        } => 2 * u64::from(blocks),
+        Finish::Nested { .. } => 2,
+        _ => 0,
+    }
 }
 
 /// The entry of a lesson for a variant.
@@ -438,6 +457,14 @@ pub(crate) fn result<T: Reducible>(
         }
         Finish::Total => (outputs.read::<T>(1)?[0], None),
         Finish::OneLaunch => (outputs.read::<T>(3)?[0], Some(outputs.read::<u32>(4)?[0])),
+        Finish::Nested { .. } => {
+            let code = outputs.read::<u32>(4)?[0];
+            if code != 0 {
+                return Err(DeviceError::GridRefused { code });
+            }
+            let partials = outputs.read::<T>(1)?;
+            (T::finish(reduction.operator, &partials), None)
+        }
     })
 }
 
@@ -450,7 +477,7 @@ pub(crate) fn roundings(reduction: &Reduction, variant: Variant, n: usize, block
         .div_ceil((u64::from(blocks) * block).max(1))
         .next_multiple_of(reduction.elements_per_thread(variant));
     let of_finish = match reduction.finish {
-        Finish::PartialPerBlock => 1,
+        Finish::PartialPerBlock | Finish::Nested { .. } => 1,
         Finish::Total => u64::from(blocks),
         Finish::OneLaunch => u64::from(blocks).div_ceil(block) + tree,
     };

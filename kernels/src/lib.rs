@@ -40,6 +40,9 @@
 //!
 //! The files with an h count an image: where a value goes is known only once it has been read, so that threads collide.
 //!
+//! The files with an n launch grids from the device ([`device_runtime`]); theirs is a module of its own, because a GPU's driver has
+//! to link it with a library.
+//!
 //! The catalogue (`catalogue`, on the host) lists all this as data.
 
 #![no_std]
@@ -158,6 +161,17 @@ pub mod c07_atomics;
 pub mod h01_histogram_global;
 #[cfg(feature = "kernels")]
 pub mod h02_histogram_shared;
+
+#[cfg(feature = "nested")]
+pub mod device_runtime;
+#[cfg(feature = "nested")]
+pub mod n01_nested_sync;
+#[cfg(feature = "nested")]
+pub mod n02_nested_nosync;
+#[cfg(feature = "nested")]
+pub mod n03_nested_fixed;
+#[cfg(feature = "nested")]
+pub mod n04_recursive_hello;
 
 #[cfg(feature = "operators")]
 pub mod o01_operators;

@@ -226,10 +226,16 @@ impl<'m> Lowering<'_, 'm> {
                 ),
             };
         }
+        if let Some(entry) = module.entry(name)
+            && let Some(address) = super::function_address(module, name)
+        {
+            self.kernel.take_entry(&entry.name);
+            return Ok(Symbol::Address(Space::Generic, Value::Constant(address)));
+        }
         if module
             .functions
             .iter()
-            .any(|function| function.name == name && !function.is_entry)
+            .any(|function| function.name == name)
         {
             let address = self.function_address(line, name)?;
             return Ok(Symbol::Address(Space::Generic, Value::Constant(address)));

@@ -127,6 +127,7 @@ mod tests {
         let mut waits = BarrierWaits::default();
         assert_eq!(waits.total().share(), None);
         waits.block(BlockEvent {
+            grid: 0,
             index: [0; 3],
             shape: [100, 1, 1],
             shared_bytes: 0,

@@ -44,6 +44,7 @@ struct Common {
 /// What is written of a block's own memory, a bit for each byte.
 #[derive(Debug, Default)]
 struct BlockMarks {
+    grid: u64,
     index: [u32; 3],
     shape: [u32; 3],
     /// Where its shared memory is marked, if others reach it: among the marks of global memory.
@@ -57,6 +58,7 @@ struct BlockMarks {
 #[derive(Debug)]
 struct Read {
     line: u32,
+    grid: u64,
     block: [u32; 3],
     thread: [u32; 3],
     memory: Bytes,
@@ -116,7 +118,9 @@ impl Initcheck {
                 space => format!("nothing has written there since the block began: {} memory holds anything at all before it is written", space.name()),
             },
             kernel: kernel.name().to_owned(),
-            places: vec![Place::new(kernel, "reads", read.block, read.thread, read.line)],
+            places: vec![
+                Place::new(kernel, "reads", read.block, read.thread, read.line).in_grid(read.grid),
+            ],
             memory: Some(read.memory),
             count: read.count,
                 ends_launch: false,
@@ -198,6 +202,7 @@ impl Initcheck {
         let index = *by_line.entry((event.line, event.space)).or_insert_with(|| {
             reads.push(Read {
                 line: event.line,
+                grid: self.block.grid,
                 block: self.block.index,
                 thread: [thread % x, thread / x % y, thread / x / y],
                 memory: Bytes {
@@ -229,6 +234,7 @@ impl Observer for Initcheck {
 
     fn block(&mut self, event: BlockEvent) {
         let block = &mut self.block;
+        block.grid = event.grid;
         block.index = event.index;
         block.shape = event.shape;
         block.shared.0.clear();

@@ -7,11 +7,12 @@ use std::time::Instant;
 use super::async_copy::Copies;
 use super::barrier::BarrierState;
 use super::cluster::{Cluster, Membership};
+use super::launch::Run;
+use super::nested::Launches;
 use super::spaces::Spaces;
 use super::warp::{Fragment, Frame, State, Warp};
 use crate::device::DeviceProperties;
 use crate::error::{Fault, Trap};
-use crate::memory::{Memory, Region};
 use crate::observer::{BlockEvent, Observer};
 use crate::program::{Code, Program, Special, Value};
 use crate::registers::LANES;
@@ -38,6 +39,10 @@ pub(crate) struct Shape {
     pub cooperative: bool,
     /// Where the blocks of a cooperative launch have memory for a barrier of the grid; 0: nowhere.
     pub workspace: u64,
+    /// The number of the grid in its launch from the host: 0, or, of one that a kernel launched, more.
+    pub number: u64,
+    /// How many launches from the device it is away from the host's.
+    pub depth: u32,
     pub started: Instant,
 }
 
@@ -116,6 +121,9 @@ pub(crate) struct Block<'k, 'm, O> {
     pub(super) copies: Copies,
     /// Of a cluster of more than one block.
     pub(super) membership: Option<Membership>,
+    /// How its grid is run.
+    pub(super) run: Run<'k>,
+    pub(super) launches: Launches<O>,
     /// Instructions executed by the block's warps.
     pub executed: u64,
     /// The warp whose turn is next.
@@ -144,13 +152,17 @@ pub(super) enum Turn {
 
 impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
     /// A block that has yet to be given its place by [`Block::begin`].
-    pub fn new(
-        program: &'k Program,
-        shape: &'k Shape,
-        memory: &'m Memory,
-        parameters: Region<'m>,
-        observer: O,
-    ) -> Self {
+    pub fn new(run: &Run<'k>, observer: O) -> Self
+    where
+        'k: 'm,
+    {
+        let Run {
+            program,
+            shape,
+            memory,
+            parameters,
+            ..
+        } = *run;
         let threads: u32 = shape.block.iter().product();
         let shared_bytes = program.shared_bytes(shape.dynamic_shared_bytes);
         let shared_bytes = if program.reserves_shared {
@@ -169,6 +181,8 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
             barriers: Default::default(),
             copies: Copies::default(),
             membership: None,
+            run: *run,
+            launches: Launches::default(),
             executed: 0,
             next_warp: 0,
         };
@@ -200,7 +214,9 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         self.next_warp = 0;
         self.barriers = Default::default();
         self.copies.begin(self.warps.len());
+        self.launches.begin();
         self.observer.block(BlockEvent {
+            grid: self.shape.number,
             index,
             shape: self.shape.block,
             shared_bytes: self.spaces.shared_bytes,
@@ -365,6 +381,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         Box::new(Trap {
             fault,
             kernel: self.shape.kernel.clone(),
+            grid: self.shape.number,
             block: self.index,
             thread: self.thread(warp, lane),
             line: line as usize,

@@ -140,7 +140,11 @@ impl<O: Observer> Block<'_, '_, O> {
                     break Turn::Vain(fragment);
                 }
                 Ok(Flow::Over) => break Turn::Over,
-                Err((fault, lane)) => return Err(self.trap(number, lane, line, fault)),
+                Err((fault, lane)) => {
+                    // A grid that it waits for has stopped the launch, rather than this instruction.
+                    let deeper = self.launches.trap.take();
+                    return Err(deeper.unwrap_or_else(|| self.trap(number, lane, line, fault)));
+                }
             }
         };
         self.executed += executed;

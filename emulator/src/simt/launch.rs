@@ -1,11 +1,11 @@
-//! A launch: its blocks, handed in order to the workers.
+//! A grid: its blocks, handed in order to the workers.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::block::{Block, Progress};
-use super::schedule;
+use super::nested::{Child, Family};
 use crate::error::Trap;
 use crate::memory::{Memory, Region};
 use crate::observer::Observer;
@@ -22,46 +22,48 @@ const GRACE: u64 = 1 << 20;
 /// The most blocks that one worker keeps unfinished.
 const OPEN_BLOCKS: usize = 256;
 
-/// Everything that a launch needs.
+/// Everything that a grid needs.
+#[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
     pub program: &'a Program,
     pub shape: &'a Shape,
     pub memory: &'a Memory,
     pub parameters: Region<'a>,
+    /// What it has in common with the grids that it launches.
+    pub family: &'a Family<'a>,
     pub threads: usize,
     /// 0: no limit.
     pub max_steps: u64,
-    /// The seed of a random schedule; without one, blocks, warps and lanes take turns in a fixed order.
-    pub schedule: Option<u64>,
 }
 
 /// What the workers share.
 struct Progression {
     next: AtomicU64,
     blocks: u64,
-    steps: AtomicU64,
     /// Blocks from this one on need not run: it, or one before it, has trapped.
     end: AtomicU64,
     /// Blocks before it may trap too, but get no further than this many instructions: they may wait for the one that trapped.
     last_step: AtomicU64,
     trap: Mutex<Option<(u64, Box<Trap>)>>,
+    /// What blocks have launched.
+    launched: Mutex<Vec<(u64, Vec<Child>)>>,
 }
 
-/// Runs all blocks. Of several traps, the one of the first block is returned.
-pub(crate) fn run<O: Observer>(run: &Run<'_>, observer: &mut O) -> Result<(), Box<Trap>> {
-    if let Some(seed) = run.schedule {
-        return schedule::run(run, seed, observer);
-    }
+/// Runs all blocks, and returns what each has launched, in their order. Of several traps, the one of the first block is returned.
+pub(super) fn run<O: Observer>(
+    run: &Run<'_>,
+    observer: &mut O,
+) -> Result<Vec<(u64, Vec<Child>)>, Box<Trap>> {
     let blocks = run.shape.blocks();
     let each = run.shape.blocks_per_cluster();
     let progression = Progression {
         // In a cooperative launch each worker has its own share from the start.
         next: AtomicU64::new(if run.shape.cooperative { blocks } else { 0 }),
         blocks,
-        steps: AtomicU64::new(0),
         end: AtomicU64::new(blocks),
         last_step: AtomicU64::new(u64::MAX),
         trap: Mutex::new(None),
+        launched: Mutex::new(Vec::new()),
     };
     let workers = run
         .threads
@@ -95,7 +97,12 @@ pub(crate) fn run<O: Observer>(run: &Run<'_>, observer: &mut O) -> Result<(), Bo
         .unwrap_or_else(|poisoned| poisoned.into_inner())
     {
         Some((_, trap)) => Err(trap),
-        None => Ok(()),
+        None => {
+            let launched = progression.launched.into_inner();
+            let mut launched = launched.unwrap_or_else(|poisoned| poisoned.into_inner());
+            launched.sort_by_key(|&(block, _)| block);
+            Ok(launched)
+        }
     }
 }
 
@@ -141,10 +148,19 @@ fn work<'a, O: Observer>(
         let is_needed = number < progression.end.load(Ordering::Relaxed)
             && block.executed < progression.last_step.load(Ordering::Relaxed);
         wants_new = false;
-        match is_needed.then(|| step(run, progression, &mut block)) {
-            Some(Ok(Progress::Finished)) => idle.push(block),
+        match is_needed.then(|| step(run, &mut block)) {
             None => {
                 block.abandon_cluster();
+                idle.push(block);
+            }
+            Some(Ok(Progress::Finished)) => {
+                let children = block.launches.take();
+                if !children.is_empty() {
+                    let launched = progression.launched.lock();
+                    launched
+                        .unwrap_or_else(|poisoned| poisoned.into_inner())
+                        .push((number, children));
+                }
                 idle.push(block);
             }
             Some(Ok(Progress::Unfinished | Progress::Waiting)) => {
@@ -161,6 +177,9 @@ fn work<'a, O: Observer>(
     }
     for block in idle {
         collected.merge(block.observer);
+        if let Some(observed) = block.launches.observed {
+            collected.merge(observed);
+        }
     }
     collected
 }
@@ -177,7 +196,7 @@ pub(super) fn begin_cluster<'a, O: Observer>(
         .map(|number| {
             let mut block = idle.pop().unwrap_or_else(|| {
                 let observer = observer.fork();
-                Block::new(run.program, run.shape, run.memory, run.parameters, observer)
+                Block::new(run, observer)
             });
             block.begin(run.shape.block_index(number));
             (number, block)
@@ -216,11 +235,7 @@ fn take_next(progression: &Progression, each: u64) -> Option<u64> {
 }
 
 /// Runs a block for a turn, within the launch's limit of instructions.
-fn step<O: Observer>(
-    run: &Run<'_>,
-    progression: &Progression,
-    block: &mut Block<'_, '_, O>,
-) -> Result<Progress, Box<Trap>> {
+fn step<O: Observer>(run: &Run<'_>, block: &mut Block<'_, '_, O>) -> Result<Progress, Box<Trap>> {
     let mut turn = match run.shape.cooperative {
         true => COOPERATIVE_TURN,
         false => BLOCK_TURN,
@@ -228,12 +243,13 @@ fn step<O: Observer>(
     if run.max_steps != 0 {
         turn = turn.min(
             run.max_steps
-                .saturating_sub(progression.steps.load(Ordering::Relaxed)),
+                .saturating_sub(run.family.steps.load(Ordering::Relaxed)),
         );
     }
     let before = block.executed;
     let progress = block.run(turn)?;
-    let steps = progression
+    let steps = run
+        .family
         .steps
         .fetch_add(block.executed - before, Ordering::Relaxed)
         + block.executed

@@ -15,6 +15,7 @@ mod frame;
 mod launch;
 mod mbarrier;
 mod moves;
+mod nested;
 mod print;
 mod schedule;
 mod spaces;
@@ -22,4 +23,5 @@ mod together;
 mod warp;
 
 pub(crate) use cluster::{MOST_BLOCKS, RANK_SHIFT};
-pub(crate) use launch::{Run, Shape, run};
+pub(crate) use launch::{Run, Shape};
+pub(crate) use nested::{Family, run};

@@ -102,7 +102,8 @@ impl<O: Observer> Block<'_, '_, O> {
                 .spaces
                 .memory
                 .region(address)
-                .filter(|region| region.read_only == (space == Space::Const)),
+                .filter(|region| region.read_only == (space == Space::Const))
+                .or_else(|| self.launches.buffer(address)),
         };
         let shown = match place {
             Where::Generic => Space::Generic,

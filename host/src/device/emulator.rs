@@ -173,6 +173,7 @@ impl Kernel {
             grid: shape.grid,
             block: shape.block,
             dynamic_shared_bytes: shape.dynamic_shared_bytes,
+            nesting: shape.nesting(),
             threads: 0,
             max_steps: 0,
             cooperative: shape.cooperative,

@@ -169,6 +169,13 @@ pub enum Finish {
     /// `(input, partials, n, total, counter)`: one partial result per block, which the kernel itself puts together. The
     /// counter is one `u32`, 0 before and after.
     OneLaunch,
+    /// `(input, partials, n, tile, status)`: one partial result per block, in block order, which the host puts together. Blocks
+    /// launch grids; `tile` is how many elements a block of the host's has, and `status` is one `u32`, 0 before, and afterwards 0 or the
+    /// error of a launch that the device has refused.
+    Nested {
+        /// Whether every block launches grids, one after another, or one block for all.
+        by_every_block: bool,
+    },
 }
 
 /// What a lesson shows that is no reduction.
@@ -224,6 +231,14 @@ impl Lesson {
         BLOCK_SIZES
             .into_iter()
             .flat_map(move |block| lesson.variants_of(block))
+    }
+
+    /// Whether what it leaves may differ from run to run and be right all the same, because its blocks take numbers as they come.
+    pub const fn results_in_any_order(&self) -> bool {
+        matches!(
+            self.task,
+            Task::Demonstration(Demonstration::Nested(Nested::Tree))
+        )
     }
 
     /// The reduction that it is, if it is one.

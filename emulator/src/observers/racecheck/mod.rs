@@ -6,9 +6,11 @@
 //! it from their next fence or barrier on (or at once, by an `.acquire`). Scopes are taken to be wide enough, and
 //! an atomic operation that is `.acquire` or `.release` to be both. Shuffles and
 //! votes order nothing, nor does lockstep, which no GPU since Volta promises; atomic and relaxed accesses race with others, not
-//! among themselves; `.volatile` accesses race like plain ones.
+//! among themselves; `.volatile` accesses race like plain ones. A grid that a kernel launches is ordered behind what its thread did
+//! before the launch and behind the grids that its stream made it wait for, and before what follows a wait for it.
 
 mod clocks;
+mod grids;
 mod shadow;
 mod unfinished;
 
@@ -16,6 +18,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use self::clocks::{Clocks, Knowledge};
+use self::grids::Grids;
 use self::shadow::{Conflict, Mode, Moment, Recent, Shadow};
 use self::unfinished::Unfinished;
 use super::cluster::{InCluster, offset};
@@ -23,7 +26,8 @@ use crate::finding::{Bytes, Finding, Place, Tool};
 use crate::loaded::Kernel;
 use crate::observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, ClusterBarrierEvent,
-    CollectiveEvent, CopyEvent, InstructionEvent, Observer, ReleaseEvent,
+    CollectiveEvent, CopyEvent, GridEvent, GridLaunchEvent, GridWaitEvent, InstructionEvent,
+    Observer, ReleaseEvent,
 };
 use crate::registers::{LANES, each_lane};
 use crate::types::Space;
@@ -39,9 +43,9 @@ pub struct Racecheck {
 /// What the blocks of a launch have in common.
 #[derive(Debug, Default)]
 struct LaunchState {
-    /// `%ctaid` of each block, by the number that it goes by here.
-    blocks: Vec<[u32; 3]>,
-    shape: [u32; 3],
+    /// By the numbers that blocks go by here.
+    blocks: Vec<BlockEvent>,
+    grids: Grids,
     global: Shadow,
     handed_on: Locations,
     /// What those have handed on who arrived at the barrier of a cluster, by the cluster's number and the phase.
@@ -60,6 +64,7 @@ struct Races {
 #[derive(Debug, Default)]
 struct BlockState {
     clocks: Clocks,
+    grid: u64,
     shared: Shadow,
     handed_on: Locations,
     unfinished: Unfinished,
@@ -200,19 +205,22 @@ impl LaunchState {
                 AccessKind::Atomic => "updates",
             };
             let thread = moment.warp * LANES as u32 + lane;
-            let [x, y, _] = self.shape;
+            let block = &self.blocks[moment.block as usize];
+            let [x, y, _] = block.shape;
             Place::new(
                 kernel,
                 does,
-                self.blocks[moment.block as usize],
+                block.index,
                 [thread % x, thread / x % y, thread / x / y],
                 moment.line,
             )
+            .in_grid(block.grid)
         };
+        let grid = |moment: Moment| self.blocks[moment.block as usize].grid;
         Finding {
             tool: Tool::Racecheck,
             kind: clash(&race.first),
-            message: advice(&race.first, race.space),
+            message: advice(&race.first, race.space, grid(before) == grid(after)),
             kernel: kernel.name().to_owned(),
             places: vec![place(after, after_lane), place(before, before_lane)],
             memory: Some(Bytes {
@@ -244,7 +252,7 @@ fn clash(conflict: &Conflict) -> &'static str {
 }
 
 /// Why nothing orders the two, and what would.
-fn advice(conflict: &Conflict, space: Space) -> String {
+fn advice(conflict: &Conflict, space: Space, same_grid: bool) -> String {
     let Conflict { before, after, .. } = conflict;
     if before.mode.unfinished {
         return "an asynchronous copy is made at any time before the thread that issued it has waited for its group (cp.async.wait_group, behind cp.async.commit_group), or anybody for its mbarrier".to_owned();
@@ -252,6 +260,9 @@ fn advice(conflict: &Conflict, space: Space) -> String {
     if before.block != after.block && space == Space::Shared {
         return "nothing orders the blocks of the cluster: its barrier (barrier.cluster) between the two accesses would"
             .to_owned();
+    }
+    if !same_grid {
+        return "a grid runs at any time after its launch, beside the block that launched it and beside other grids: a tail launch comes after the whole grid that launches it, and a launch into the block's own stream after those before it".to_owned();
     }
     if before.block != after.block {
         return "blocks run in any order: use atomic operations, or a second launch".to_owned();
@@ -290,14 +301,20 @@ impl Observer for Racecheck {
     fn block(&mut self, event: BlockEvent) {
         let number = {
             let mut launch = lock(&self.launch);
-            launch.shape = event.shape;
-            launch.blocks.push(event.index);
+            launch.blocks.push(event);
             launch.blocks.len() as u32 - 1
         };
         let threads: u32 = event.shape.iter().product();
         let warps = threads.div_ceil(LANES as u32) as usize;
         let block = &mut self.block;
         block.clocks.begin(number, threads);
+        block.grid = event.grid;
+        let mut launch = lock(&self.launch);
+        let known = launch.grids.begin_block(event.grid, number);
+        if event.grid != 0 {
+            block.clocks.begin_with(known);
+        }
+        drop(launch);
         block.shared.clear();
         block.handed_on.clear();
         block.unfinished.clear();
@@ -476,6 +493,29 @@ impl Observer for Racecheck {
         if event.is_barrier {
             self.block.clocks.warp_barrier(event.warp, event.lanes);
         }
+    }
+
+    fn grid_launch(&mut self, event: GridLaunchEvent) {
+        let thread = event.warp * LANES as u32 + event.lane;
+        let mut known = Knowledge::default();
+        self.block.clocks.take_pending(thread);
+        self.block.clocks.release(thread, &mut known);
+        lock(&self.launch)
+            .grids
+            .launch(self.block.grid, event.grid, known);
+    }
+
+    fn grid(&mut self, event: GridEvent<'_>) {
+        lock(&self.launch).grids.begin(event.grid, event.after);
+    }
+
+    fn grid_wait(&mut self, event: GridWaitEvent<'_>) {
+        let thread = event.warp * LANES as u32 + event.lane;
+        let mut known = Knowledge::default();
+        for &grid in event.grids {
+            lock(&self.launch).grids.complete(grid, &mut known);
+        }
+        self.block.clocks.acquire(thread, &Arc::new(known));
     }
 
     fn fence(&mut self, event: InstructionEvent) {

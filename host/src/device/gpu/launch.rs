@@ -206,6 +206,14 @@ impl Kernel {
         if shape.cooperative {
             self.check_resident(shape, threads)?;
         }
+        if shape.pending_grids > 0 {
+            let session = &self.module.session;
+            session
+                .make_room_for_grids(shape.pending_grids)
+                .map_err(|reason| {
+                    invalid(format!("{reason}: use larger blocks or fewer elements"))
+                })?;
+        }
         match &self.parameter_bytes {
             Some(parameter_bytes) => encode(&self.entry, parameter_bytes, arguments),
             None => Ok(arguments.iter().map(Argument::to_bytes).collect()),

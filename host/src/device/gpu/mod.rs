@@ -1,11 +1,13 @@
 //! NVIDIA GPUs, through `cust`.
 
+mod device_runtime;
 mod event;
 mod graph;
 mod host_memory;
 mod information;
 mod l2_cache;
 mod launch;
+mod link;
 mod memory;
 mod module;
 mod session;
