@@ -52,7 +52,11 @@ use crate::prelude::*;
 pub unsafe fn even_odd_divergent(out: *mut i32, n: usize) {
     let index = global_index();
     if index < n {
-        let value = if index % 2 == 0 { two() } else { one() };
+        let value = if index.is_multiple_of(2) {
+            two()
+        } else {
+            one()
+        };
         // SAFETY: the index is below n, and is this thread's alone.
         unsafe { *out.add(index) = value };
     }
@@ -66,7 +70,7 @@ pub unsafe fn even_odd_divergent(out: *mut i32, n: usize) {
 pub unsafe fn even_odd_warp(out: *mut i32, n: usize) {
     let thread = global_index();
     let lane = thread % WARP_SIZE as usize;
-    let is_even_warp = thread / WARP_SIZE as usize % 2 == 0;
+    let is_even_warp = (thread / WARP_SIZE as usize).is_multiple_of(2);
 
     // Two warps share 64 places. A block has whole pairs of warps, so that every place below n has a thread.
     let pair_start = thread / 64 * 64;

@@ -42,7 +42,7 @@ pub unsafe fn odd_even_add(values: *mut i32, n: usize) {
         // SAFETY: the index is below n, and is this thread's alone.
         unsafe {
             let mine = values.add(index);
-            if index % 2 == 0 {
+            if index.is_multiple_of(2) {
                 *mine = (*mine).wrapping_add(2);
             } else {
                 *mine = (*mine).wrapping_add(1);
