@@ -18,6 +18,8 @@ mod ptx;
 mod reduce;
 #[path = "cli/reduce_files.rs"]
 mod reduce_files;
+#[path = "cli/reduce_operators.rs"]
+mod reduce_operators;
 #[path = "cli/run.rs"]
 mod run;
 #[path = "cli/usage.rs"]

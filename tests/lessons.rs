@@ -22,7 +22,7 @@ use warpfold::ptx::PtxSet;
 use warpfold::random;
 use warpfold::reducible::with_reducible;
 use warpfold_kernels::catalogue::{
-    BLOCK_SIZES, Entries, Lesson, Reduction, Task, Variant, find, lessons,
+    BLOCK_SIZES, Entries, Lesson, Part, Reduction, Task, Variant, find, lessons,
 };
 
 fn main() {
@@ -257,7 +257,12 @@ fn any_input<T: Tested>(
     let inputs = (select(variants), T::any_values());
     // The file of past failures would lie beside this one; the seed in the report does the same.
     let config = Config {
-        cases: 24,
+        // The instances of a generic body share their code.
+        cases: if lesson.part == Part::Operators {
+            8
+        } else {
+            24
+        },
         failure_persistence: None,
         ..Config::default()
     };
@@ -360,7 +365,7 @@ fn a_generic_body_costs_nothing() {
         assert_eq!(step_9.global(), of_integers.global(), "block {block}");
         assert_eq!(step_9.shared(), of_integers.shared(), "block {block}");
         let more = of_integers.inst_executed as f64 / step_9.inst_executed as f64;
-        assert!((1.0..1.25).contains(&more), "block {block}: {more}");
+        assert!((1.0..1.3).contains(&more), "block {block}: {more}");
     }
 }
 

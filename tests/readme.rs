@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
+use warpfold::host_lesson::HOST_LESSONS;
 use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 
 fn readme() -> PathBuf {
@@ -133,6 +134,14 @@ fn course() -> String {
             map += &row(group);
         }
         map += "\n";
+    }
+    map += "**The host's side** (`warpfold host-lesson ID`): transfers, streams, graphs, clocks and caches.\n\n\
+            | lesson | what is new |\n|---|---|\n";
+    for lesson in HOST_LESSONS {
+        map += &format!(
+            "| [`{}`]({}) | {} |\n",
+            lesson.id, lesson.file, lesson.title
+        );
     }
     map
 }

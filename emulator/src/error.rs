@@ -215,6 +215,24 @@ pub enum Fault {
         /// What the first of the others does instead.
         missing: Absence,
     },
+    /// Threads wait at the barrier of their cluster, and no block of it can go on.
+    #[error(
+        "the barrier of the cluster is never completed: {arrived} of {expected} threads have arrived, and no block of the cluster can go on"
+    )]
+    ClusterBarrierNeverCompleted {
+        /// Threads that arrived.
+        arrived: u32,
+        /// Threads that must arrive.
+        expected: u32,
+    },
+    /// An access to the shared memory of a block of the cluster that has ended.
+    #[error(
+        "access to the shared memory of block {rank} of the cluster, which has ended: a barrier of the cluster (barrier.cluster) before its end would keep it"
+    )]
+    EndedBlock {
+        /// The block's rank in the cluster.
+        rank: u32,
+    },
     /// Threads of one warp arrived at different barrier instructions.
     #[error(
         "barrier {barrier} was reached by one warp at two places, this one and line {other_line}"

@@ -163,7 +163,10 @@ fn classify(fault: &Fault) -> Option<(Tool, &'static str)> {
         Fault::Trap => (Tool::Memcheck, "trap"),
         Fault::Assertion { .. } => (Tool::Memcheck, "failed assertion"),
         Fault::BadOperand(_) => (Tool::Synccheck, "bad operand"),
-        Fault::BarrierNeverCompleted { .. } => (Tool::Synccheck, "barrier never completed"),
+        Fault::EndedBlock { .. } => (Tool::Memcheck, "use of an ended block's memory"),
+        Fault::BarrierNeverCompleted { .. } | Fault::ClusterBarrierNeverCompleted { .. } => {
+            (Tool::Synccheck, "barrier never completed")
+        }
         Fault::DivergentBarrier { .. } => (Tool::Synccheck, "divergent barrier"),
         Fault::WarpSyncNeverCompleted { .. } => (Tool::Synccheck, "lanes never arrive"),
         Fault::NotInMask { .. } => (Tool::Synccheck, "wrong member mask"),
@@ -185,7 +188,9 @@ fn does(fault: &Fault) -> &'static str {
             "store" => "writes",
             _ => "updates",
         },
-        Fault::BarrierNeverCompleted { .. } | Fault::WarpSyncNeverCompleted { .. } => "waits",
+        Fault::BarrierNeverCompleted { .. }
+        | Fault::ClusterBarrierNeverCompleted { .. }
+        | Fault::WarpSyncNeverCompleted { .. } => "waits",
         _ => "is here",
     }
 }

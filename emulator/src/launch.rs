@@ -94,6 +94,7 @@ fn start<O: Observer>(
         grid: launch.grid,
         block: launch.block,
         dynamic_shared_bytes: launch.dynamic_shared_bytes,
+        cluster: kernel.cluster,
         cooperative: launch.cooperative,
         workspace: match kernel.workspace {
             Some(address) if launch.cooperative => {
@@ -166,6 +167,12 @@ fn check_shape(kernel: &Kernel, launch: &Launch) -> Result<(), LaunchError> {
         return invalid(format!(
             "kernel `{name}`: a block of {:?} threads, where `.reqntid` asks for {required:?}",
             launch.block
+        ));
+    }
+    if (0..3).any(|axis| !launch.grid[axis].is_multiple_of(kernel.cluster[axis])) {
+        return invalid(format!(
+            "kernel `{name}`: a grid of {:?} blocks, which is no multiple of its clusters of {:?}",
+            launch.grid, kernel.cluster
         ));
     }
     let device = DeviceProperties::EMULATED;

@@ -69,9 +69,9 @@ pub use loaded::{Kernel, Program, SourcePlace};
 pub use memory::Memory;
 pub use module::{Module, Parameter};
 pub use observer::{
-    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent, CollectiveEvent,
-    CopyEvent, ExchangeEvent, InstructionEvent, Nothing, Observer, PrintEvent, ReleaseEvent,
-    ValuesEvent,
+    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent,
+    ClusterBarrierEvent, CollectiveEvent, CopyEvent, ExchangeEvent, InstructionEvent, Nothing,
+    Observer, PrintEvent, ReleaseEvent, ValuesEvent,
 };
 pub use observers::{
     AtomicTargets, BarrierWait, BarrierWaits, BlockTrace, ByLine, Counters, GlobalTraffic,

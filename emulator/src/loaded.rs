@@ -141,6 +141,7 @@ impl Program {
             parameters: parameters(function),
             required_block: function.required_block,
             max_threads: function.max_threads,
+            cluster: function.cluster,
             workspace: self.workspace,
             program,
             texts,
@@ -185,6 +186,8 @@ pub struct Kernel {
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) required_block: Option<[u32; 3]>,
     pub(crate) max_threads: Option<u64>,
+    /// Blocks of a cluster along x, y and z.
+    pub(crate) cluster: [u32; 3],
     /// Address of a cooperative launch's workspace, where the module asks for it.
     pub(crate) workspace: Option<u64>,
     pub(crate) program: program::Program,

@@ -13,6 +13,12 @@ pub struct BlockEvent {
     pub shape: [u32; 3],
     /// Bytes of shared memory that it has, static and dynamic.
     pub shared_bytes: u64,
+    /// The number in the grid of the cluster that it belongs to.
+    pub cluster: u64,
+    /// Its rank in that.
+    pub rank: u32,
+    /// How many blocks that has.
+    pub cluster_blocks: u32,
 }
 
 /// A warp executes an instruction.
@@ -104,7 +110,8 @@ pub struct AccessEvent<'a> {
     pub bytes: u32,
     /// The lanes that take part.
     pub lanes: u32,
-    /// The address of each lane in `space`; those of other lanes mean nothing.
+    /// The address of each lane in `space`; those of other lanes mean nothing. One in the shared memory of another block of the
+    /// cluster has that block's rank, plus 1, in bits 24 and up.
     pub addresses: &'a [u64; 32],
 }
 
@@ -159,6 +166,23 @@ pub struct ReleaseEvent<'a> {
     pub barrier: u32,
     /// Who arrived: warps with their lanes, in the order of arrival, those among them that did not wait as well.
     pub arrived: &'a [(u32, u32)],
+}
+
+/// Lanes of a warp arrive at the barrier of their cluster, or have waited for it.
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterBarrierEvent {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line, counted from 1.
+    pub line: u32,
+    /// The lanes.
+    pub lanes: u32,
+    /// The cluster's number in the grid.
+    pub cluster: u64,
+    /// How often the barrier will have been completed when those who arrive now go on.
+    pub phase: u32,
+    /// Whether they have waited, and all others have come.
+    pub waits: bool,
 }
 
 /// The lanes of a member mask act together: a shuffle, a vote, a match, a reduction or a warp barrier.
@@ -259,6 +283,9 @@ pub trait Observer: Send {
     /// A block-wide barrier lets its threads go on.
     #[inline(always)]
     fn release(&mut self, _event: ReleaseEvent<'_>) {}
+    /// Lanes of a warp arrive at the barrier of their cluster, or have waited for it.
+    #[inline(always)]
+    fn cluster_barrier(&mut self, _event: ClusterBarrierEvent) {}
     /// Lanes of a warp act together.
     #[inline(always)]
     fn collective(&mut self, _event: CollectiveEvent) {}
@@ -329,6 +356,10 @@ impl<O: Observer> Observer for Option<O> {
     }
     fn release(&mut self, event: ReleaseEvent<'_>) {
         self.iter_mut().for_each(|observer| observer.release(event));
+    }
+    fn cluster_barrier(&mut self, event: ClusterBarrierEvent) {
+        self.iter_mut()
+            .for_each(|observer| observer.cluster_barrier(event));
     }
     fn collective(&mut self, event: CollectiveEvent) {
         self.iter_mut()
@@ -404,6 +435,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn release(&mut self, event: ReleaseEvent<'_>) {
         self.0.release(event);
         self.1.release(event);
+    }
+    fn cluster_barrier(&mut self, event: ClusterBarrierEvent) {
+        self.0.cluster_barrier(event);
+        self.1.cluster_barrier(event);
     }
     #[inline(always)]
     fn collective(&mut self, event: CollectiveEvent) {

@@ -98,6 +98,13 @@ pub(crate) enum Special {
     ReservedSharedEnd,
     /// The multiprocessor that a block is on, as if blocks were dealt out in turn.
     Multiprocessor,
+    /// Clusters of blocks: their shape, how many there are, which one it is, and the block's place in it.
+    ClusterDim(u8),
+    Clusters(u8),
+    ClusterIndex(u8),
+    IndexInCluster(u8),
+    RankInCluster,
+    BlocksInCluster,
     /// Address of a cooperative launch's workspace, low half; 0 for other launches.
     WorkspaceLow,
     /// The same, high half.
@@ -147,6 +154,21 @@ pub(crate) enum Op {
     Exit,
     Trap,
     Barrier(Box<Barrier>),
+    /// `barrier.cluster.arrive`
+    ArriveAtCluster,
+    /// `barrier.cluster.wait`
+    WaitForCluster,
+    /// `mapa`
+    MapAddress {
+        d: Row,
+        a: Row,
+        rank: u32,
+    },
+    /// `getctarank`
+    RankOfAddress {
+        d: u32,
+        a: Row,
+    },
     Collective(Box<Collective>),
     ActiveMask {
         d: u32,
@@ -167,6 +189,11 @@ pub(crate) enum Op {
         a: Row,
         bits: u32,
         parts: Box<[Option<Row>]>,
+    },
+    /// `mov.b128`: the halves, each from a row to a row.
+    MovePair {
+        d: [Option<Row>; 2],
+        a: [Row; 2],
     },
     Mbarrier(Box<Mbarrier>),
     /// `mbarrier.pending_count`
@@ -247,6 +274,8 @@ pub(crate) struct Access {
     /// One register per element of the vector; `None` is the sink `_`.
     pub registers: Box<[Option<Row>]>,
     pub order: AccessOrder,
+    /// Whether 128 bits are accessed as one.
+    pub is_whole: bool,
 }
 
 impl Access {
@@ -339,12 +368,13 @@ pub(crate) struct Atomic {
     pub address: Address,
     pub operation: AtomicOperation,
     pub order: AccessOrder,
+    /// Of one element. Of 128 bits, the rows below are the two halves.
     pub ty: Scalar,
-    /// Receives the old value; `red` has none.
-    pub d: Option<Row>,
-    pub b: Row,
+    /// Receive the old values, one of each element of the vector; `red` has none.
+    pub d: Box<[Option<Row>]>,
+    pub b: Box<[Row]>,
     /// The new value of `cas`.
-    pub c: Option<Row>,
+    pub c: Box<[Row]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -90,6 +90,8 @@ pub(crate) struct Function {
     pub parameters: Vec<Parameter>,
     /// From `.reqntid`: the only block shape allowed.
     pub required_block: Option<[u32; 3]>,
+    /// Blocks of a cluster along x, y and z.
+    pub cluster: [u32; 3],
     /// From `.maxntid`: the most threads of a block.
     pub max_threads: Option<u64>,
     /// Why the emulator cannot run it, however right it may be: the line and what is missing.
@@ -199,4 +201,14 @@ pub(crate) enum Operand {
         name: String,
         offset: i64,
     },
+}
+
+impl Operand {
+    /// The elements of a vector; what is none is one element.
+    pub fn elements(&self) -> &[Self] {
+        match self {
+            Self::Vector(elements) => elements,
+            one => std::slice::from_ref(one),
+        }
+    }
 }

@@ -24,7 +24,7 @@
 //! ```
 //!
 //! ## Cost
-//! One instruction, which waits for nobody.
+//! One instruction, which waits for nobody; from sm_80 on, since the PTX that the compilers write for sm_70 is older than it.
 //!
 //! ## Observe
 //! The kernel leaves whether the two promises were kept, and not the mask, which may be another in every run: `warpfold

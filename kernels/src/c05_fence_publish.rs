@@ -29,7 +29,7 @@
 //! For each element two fences, one atomic by the writer, and one or more by the reader; a ticket and a barrier per block.
 //!
 //! ## Observe
-//! The reader sees the old X nowhere. In the PTX: `membar.gl` or `fence` twice. `warpfold check fence_publish` finds
+//! The reader sees the old X nowhere. In the PTX: `membar.gl` twice; the reader asks by `atom.global.or.b32`, which changes nothing. `warpfold check fence_publish` finds
 //! nothing.
 //!
 //! ## Break it

@@ -29,7 +29,7 @@
 //! ## Observe
 //! In the PTX: `.shared .align 16 .b8 own_bins[3072]`, atomics on `shared` in the loop, and one on `global` behind it. In
 //! `warpfold profile histogram_global histogram_shared`: with 32 pixels a thread the `global_atomic_passes` are a small part
-//! of step 1's, with one they are not; the lanes that collide now show in `shared_atomic_wavefronts`.
+//! of step 1's, with one there are 32 times as many; the lanes that collide now show in `shared_atomic_wavefronts`.
 //!
 //! ## Break it
 //! Remove the first `sync_threads()`. `warpfold check histogram_shared` names a thread that counts in a bin which nobody has

@@ -31,7 +31,8 @@
 //!
 //! ## Observe
 //! In the PTX: `membar.gl` before and behind `atom.global.add.u32`; `ld.volatile.global.b32` for the partials, and
-//! nowhere else. In a run: the time of step 10, with nothing left to do.
+//! nowhere else. In a run: a little longer than step 10, by the same little whatever n: a partial, a ticket
+//! and the last block's turn come one after another. And nothing is left to do.
 //!
 //! ## Break it
 //! Remove the first `device_fence()`. `warpfold check single_pass` names the store of a partial, and the load in another

@@ -24,12 +24,17 @@
 //!
 //! - A block owns a *tile*: k·B consecutive elements, where k is how many elements a thread takes.
 //! - A launch has ⌈n ∕ (k·B)⌉ blocks, so that each has at least one element; the sum of nothing takes no launch.
+//!   From step 10 on it has no more of them than the GPU runs at once, and a block goes on from tile to tile.
 //! - B is a power of two from 64 to 1024.
 //! - Any n will do. Where n cuts the last tile short, a missing element counts as 0: it is never read or written, and the
 //!   threads that would own it still come to every barrier.
 //! - Sums wrap around, like every `i32` sum that is to be the same in any order.
 //!
 //! # After the ladder
+//! The files with an r take *other roads to the same sum*. Where one is handed a `total`, its blocks add to that atomically,
+//! and it has to be 0 before; kernels of one block take up to 2·B elements, and the host refuses more. From step 11 on
+//! there are kernels that leave the whole sum in one launch: they take a `total` and a word that is 0 before and after.
+//!
 //! The files with an o are about *operators and types*: a step of the ladder as one body that is generic over what it
 //! puts together and how. Their kernels take pointers to that type, and are otherwise launched as the ladder's are.
 //!

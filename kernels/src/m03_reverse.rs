@@ -29,7 +29,7 @@
 //!
 //! ## Break it
 //! Remove the barrier: `warpfold check reverse_dynamic` names the thread that reads an element and the other one that has yet
-//! to write it. With 32 threads in a block it might have gone well.
+//! to write it.
 //!
 //! ## Source
 //! Mark Harris, *Using Shared Memory in CUDA C/C++* (NVIDIA, 2013), `staticReverse` and `dynamicReverse`.

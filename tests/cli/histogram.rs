@@ -47,7 +47,13 @@ fn the_three_histograms_are_those_of_numpy() {
                     "{name}"
                 );
             }
-            for kernel in json["kernels"].as_array().expect("kernels") {
+            let kernels = json["kernels"].as_array().expect("kernels");
+            let ids: Vec<&str> = kernels.iter().filter_map(|of| of["id"].as_str()).collect();
+            match kernel {
+                "both" => assert_eq!(ids, ["histogram_global", "histogram_shared"]),
+                one => assert_eq!(ids, [format!("histogram_{one}")]),
+            }
+            for kernel in kernels {
                 assert_eq!(kernel["is_right"], true);
                 assert_eq!(kernel["gpu"], Value::Null);
             }

@@ -364,6 +364,7 @@ impl<'k, 'm> Lowering<'k, 'm> {
             | "applypriority" => self.emit_plain(instruction, Op::Nothing),
             "mbarrier" => self.memory_barrier(instruction),
             "cp" => self.async_copy(instruction),
+            "mapa" | "getctarank" => self.cluster_address(instruction),
             "mov" if self.special_move(instruction)? => Ok(()),
             _ => self.arithmetic(instruction),
         }

@@ -53,6 +53,7 @@ pub(crate) fn run<O: Observer>(run: &Run<'_>, observer: &mut O) -> Result<(), Bo
         return schedule::run(run, seed, observer);
     }
     let blocks = run.shape.blocks();
+    let each = run.shape.blocks_per_cluster();
     let progression = Progression {
         // In a cooperative launch each worker has its own share from the start.
         next: AtomicU64::new(if run.shape.cooperative { blocks } else { 0 }),
@@ -64,10 +65,10 @@ pub(crate) fn run<O: Observer>(run: &Run<'_>, observer: &mut O) -> Result<(), Bo
     };
     let workers = run
         .threads
-        .min(usize::try_from(blocks).unwrap_or(usize::MAX))
+        .min(usize::try_from(blocks / each).unwrap_or(usize::MAX))
         .max(1);
     let share = |worker: usize| match run.shape.cooperative {
-        true => (worker as u64..blocks).step_by(workers),
+        true => (worker as u64 * each..blocks).step_by(workers * each as usize),
         false => (0..0).step_by(1),
     };
     let others: Vec<O> = (1..workers).map(|_| observer.fork()).collect();
@@ -106,27 +107,32 @@ fn work<'a, O: Observer>(
     share: impl Iterator<Item = u64>,
 ) -> O {
     let mut collected = observer.fork();
-    let new_block = |number: u64, idle: Option<Block<'a, 'a, O>>| {
-        let mut block = idle.unwrap_or_else(|| {
-            let observer = observer.fork();
-            Block::new(run.program, run.shape, run.memory, run.parameters, observer)
-        });
-        block.begin(run.shape.block_index(number));
-        (number, block)
-    };
     let mut idle: Vec<Block<'a, 'a, O>> = Vec::new();
-    let mut open: VecDeque<(u64, Block<'a, 'a, O>)> =
-        share.map(|number| new_block(number, None)).collect();
+    let mut open: VecDeque<(u64, Block<'a, 'a, O>)> = VecDeque::new();
+    for number in share {
+        open.extend(begin_cluster(run, number, &mut idle, &observer));
+    }
     // A block that cannot go on may wait for one that has yet to begin.
     let mut wants_new = true;
     loop {
         let next = if (wants_new || open.is_empty()) && open.len() < OPEN_BLOCKS {
-            take_next(progression)
+            take_next(progression, run.shape.blocks_per_cluster())
         } else {
             None
         };
         let (number, mut block) = match next {
-            Some(number) => new_block(number, idle.pop()),
+            Some(number) => {
+                let mut cluster = begin_cluster(run, number, &mut idle, &observer);
+                let first = cluster.pop_front();
+                // The others have their turn before those that wait already.
+                for other in cluster.into_iter().rev() {
+                    open.push_front(other);
+                }
+                match first {
+                    Some(first) => first,
+                    None => break,
+                }
+            }
             None => match open.pop_front() {
                 Some(open) => open,
                 None => break,
@@ -136,13 +142,18 @@ fn work<'a, O: Observer>(
             && block.executed < progression.last_step.load(Ordering::Relaxed);
         wants_new = false;
         match is_needed.then(|| step(run, progression, &mut block)) {
-            None | Some(Ok(Progress::Finished)) => idle.push(block),
-            Some(Ok(Progress::Unfinished)) => {
+            Some(Ok(Progress::Finished)) => idle.push(block),
+            None => {
+                block.abandon_cluster();
+                idle.push(block);
+            }
+            Some(Ok(Progress::Unfinished | Progress::Waiting)) => {
                 wants_new = true;
                 open.push_back((number, block));
                 std::thread::yield_now();
             }
             Some(Err(trap)) => {
+                block.abandon_cluster();
                 record(progression, number, block.executed, trap);
                 idle.push(block);
             }
@@ -152,6 +163,29 @@ fn work<'a, O: Observer>(
         collected.merge(block.observer);
     }
     collected
+}
+
+/// Begins the block of a number, or the cluster of which it is the first.
+pub(super) fn begin_cluster<'a, O: Observer>(
+    run: &Run<'a>,
+    number: u64,
+    idle: &mut Vec<Block<'a, 'a, O>>,
+    observer: &O,
+) -> VecDeque<(u64, Block<'a, 'a, O>)> {
+    let each = run.shape.blocks_per_cluster();
+    let mut cluster: VecDeque<_> = (number..number + each)
+        .map(|number| {
+            let mut block = idle.pop().unwrap_or_else(|| {
+                let observer = observer.fork();
+                Block::new(run.program, run.shape, run.memory, run.parameters, observer)
+            });
+            block.begin(run.shape.block_index(number));
+            (number, block)
+        })
+        .collect();
+    let mut blocks: Vec<_> = cluster.iter_mut().map(|(_, block)| block).collect();
+    Block::make_cluster(number / each, &mut blocks);
+    cluster
 }
 
 fn record(progression: &Progression, number: u64, executed: u64, trap: Box<Trap>) {
@@ -168,7 +202,8 @@ fn record(progression: &Progression, number: u64, executed: u64, trap: Box<Trap>
     }
 }
 
-fn take_next(progression: &Progression) -> Option<u64> {
+/// The first block of the next cluster.
+fn take_next(progression: &Progression, each: u64) -> Option<u64> {
     let end = progression
         .end
         .load(Ordering::Relaxed)
@@ -176,7 +211,7 @@ fn take_next(progression: &Progression) -> Option<u64> {
     if progression.next.load(Ordering::Relaxed) >= end {
         return None;
     }
-    let number = progression.next.fetch_add(1, Ordering::Relaxed);
+    let number = progression.next.fetch_add(each, Ordering::Relaxed);
     (number < end).then_some(number)
 }
 
@@ -203,7 +238,7 @@ fn step<O: Observer>(
         .fetch_add(block.executed - before, Ordering::Relaxed)
         + block.executed
         - before;
-    if run.max_steps != 0 && progress == Progress::Unfinished && steps >= run.max_steps {
+    if run.max_steps != 0 && progress != Progress::Finished && steps >= run.max_steps {
         return Err(block.out_of_steps(run.max_steps));
     }
     Ok(progress)

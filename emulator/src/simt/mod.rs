@@ -7,6 +7,7 @@ mod barrier;
 mod block;
 mod builtin;
 mod calls;
+mod cluster;
 mod collective;
 mod diagnosis;
 mod execute;
@@ -20,4 +21,5 @@ mod spaces;
 mod together;
 mod warp;
 
+pub(crate) use cluster::{MOST_BLOCKS, RANK_SHIFT};
 pub(crate) use launch::{Run, Shape, run};

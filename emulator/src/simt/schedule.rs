@@ -6,7 +6,7 @@
 //! again, at the latest behind a barrier of theirs. One host thread runs it all, so that a seed gives one schedule.
 
 use super::block::{Block, Progress, Turn};
-use super::launch::Run;
+use super::launch::{Run, begin_cluster};
 use super::warp::{Fragment, State, Warp};
 use crate::error::Trap;
 use crate::observer::Observer;
@@ -67,46 +67,45 @@ pub(super) fn run<O: Observer>(
     let mut schedule = Schedule::new(seed);
     let mut steps = 0;
     let mut result = Ok(());
-    let mut blocks = (0..run.shape.blocks()).map(|number| run.shape.block_index(number));
+    let each = run.shape.blocks_per_cluster();
+    let mut clusters = (0..run.shape.blocks()).step_by(each as usize);
     let resident = match run.shape.cooperative {
         true => run.shape.blocks(),
         false => 1 + schedule.below(RESIDENT_BLOCKS),
     };
+    let mut idle: Vec<Block<'_, '_, O>> = Vec::new();
     let mut open: Vec<Block<'_, '_, O>> = Vec::new();
-    for index in blocks.by_ref().take(resident as usize) {
-        let mut block = Block::new(
-            run.program,
-            run.shape,
-            run.memory,
-            run.parameters,
-            observer.fork(),
-        );
-        block.begin(index);
-        open.push(block);
-    }
-    while !open.is_empty() {
+    let template = observer.fork();
+    loop {
+        while open.is_empty() || open.len() as u64 + each <= resident {
+            let Some(number) = clusters.next() else {
+                break;
+            };
+            let cluster = begin_cluster(run, number, &mut idle, &template);
+            open.extend(cluster.into_iter().map(|(_, block)| block));
+        }
+        if open.is_empty() {
+            break;
+        }
         let chosen = schedule.below(open.len() as u64) as usize;
         let block = &mut open[chosen];
         let before = block.executed;
         let progress = block.run_scheduled(&mut schedule);
         steps += block.executed - before;
         result = match progress {
-            Ok(Progress::Unfinished) if run.max_steps != 0 && steps >= run.max_steps => {
-                Err(block.out_of_steps(run.max_steps))
-            }
-            Ok(Progress::Unfinished) => continue,
             Ok(Progress::Finished) => {
-                match blocks.next() {
-                    Some(index) => block.begin(index),
-                    None => observer.merge(open.swap_remove(chosen).observer),
-                }
+                idle.push(open.swap_remove(chosen));
                 continue;
             }
+            Ok(_) if run.max_steps != 0 && steps >= run.max_steps => {
+                Err(block.out_of_steps(run.max_steps))
+            }
+            Ok(_) => continue,
             Err(trap) => Err(trap),
         };
         break;
     }
-    for block in open {
+    for block in idle.into_iter().chain(open) {
         observer.merge(block.observer);
     }
     result

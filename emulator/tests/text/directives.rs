@@ -137,7 +137,7 @@ fn the_unknown_is_left_to_its_kernel() {
     let module = module(
         ".entry good() { ret; }
         .entry strange() {\n wgmma.fence.sync.aligned; ret; }
-        .entry odd() { .reg .b128 %q; ret; }
+        .entry odd() { .reg .b256 %q; ret; }
         .entry outside() { .reg .b32 %r; ld.global.u32 %r, [missing]; call away, (); ret; }
         .func old(.reg .u32 a) { ret; }
         .entry clustered() .reqnctapercluster 2 { ret; }
@@ -153,7 +153,7 @@ fn the_unknown_is_left_to_its_kernel() {
         ),
         (
             "odd",
-            "PTX line 7: registers of type `.b128` are not supported in `.entry odd() { .reg .b128 %q; ret; }`",
+            "PTX line 7: registers of type `.b256` are not supported in `.entry odd() { .reg .b256 %q; ret; }`",
         ),
         (
             "outside",

@@ -13,7 +13,7 @@ use warpfold_kernels::catalogue::{Cooperation, Lesson, Question, Variant};
 /// What an answer is that no kernel has written.
 const UNWRITTEN: u32 = 0xdead_beef;
 
-/// The most blocks of `critical_section`: all of their threads stand in one line.
+/// The most blocks of `critical_section`: 32 threads of each stand in one line.
 const MOST_BLOCKS_IN_LINE: u32 = 8;
 
 /// Sets up a demonstration.
@@ -164,8 +164,8 @@ impl Launch {
         let sum = values
             .iter()
             .fold(0_i32, |sum, &value| sum.wrapping_add(value));
-        let threads = self.shape.grid[0] as usize * self.shape.block[0] as usize;
-        let entries = threads.min(self.n) as u32;
+        // The lanes of each block's first warp.
+        let entries = 32 * self.shape.grid[0];
         let arguments = vec![
             CaseArgument::input(values),
             CaseArgument::rewritten(vec![0_u32]),

@@ -89,12 +89,12 @@ impl Plot<'_> {
     /// The libraries cannot draw it.
     pub fn to_bytes(&self, format: PlotFormat) -> Result<Vec<u8>, PlotError> {
         match format {
-            PlotFormat::Svg => self.to_svg().map(String::into_bytes),
-            PlotFormat::Png => self.to_png(),
+            PlotFormat::Svg => self.svg().map(String::into_bytes),
+            PlotFormat::Png => self.png(),
         }
     }
 
-    fn to_svg(&self) -> Result<String, PlotError> {
+    fn svg(&self) -> Result<String, PlotError> {
         let mut text = String::new();
         let backend = SVGBackend::with_string(&mut text, SIZE);
         self.draw(&backend.into_drawing_area(), 1)
@@ -102,7 +102,7 @@ impl Plot<'_> {
         Ok(text)
     }
 
-    fn to_png(&self) -> Result<Vec<u8>, PlotError> {
+    fn png(&self) -> Result<Vec<u8>, PlotError> {
         let (width, height) = (PNG_SCALE * SIZE.0, PNG_SCALE * SIZE.1);
         let mut picture = RgbImage::new(width, height);
         let backend = BitMapBackend::with_buffer(&mut picture, (width, height));

@@ -6,6 +6,7 @@
 mod events;
 mod graph;
 mod l2_persistence;
+mod operators;
 mod one_pass;
 mod report;
 mod roofline;
@@ -58,6 +59,7 @@ pub const HOST_LESSONS: &[HostLesson] = &[
     two_stage::LESSON,
     l2_persistence::LESSON,
     roofline::LESSON,
+    operators::LESSON,
 ];
 
 /// On what a lesson runs, and how much.

@@ -63,7 +63,7 @@ const VECTORIZED: Lesson = step(
     Lesson {
         step: "4",
         change: "step 10 for every operator and type: 16 bytes are four values or two",
-        needs: &["shuffle_sum_i32"],
+        needs: &["vectorized"],
         file: "kernels/src/o05_vectorized.rs",
         ..LADDER
     },
@@ -74,7 +74,7 @@ const SINGLE_PASS: Lesson = step(
     Lesson {
         step: "5",
         change: "step 11 for every operator and type: one launch, and floats the same to the last bit in every run",
-        needs: &["vectorized_sum_i32"],
+        needs: &["single_pass"],
         file: "kernels/src/o06_single_pass.rs",
         ..LADDER
     },

@@ -18,11 +18,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use self::clocks::{Clocks, Knowledge};
 use self::shadow::{Conflict, Mode, Moment, Recent, Shadow};
 use self::unfinished::Unfinished;
+use super::cluster::{InCluster, offset};
 use crate::finding::{Bytes, Finding, Place, Tool};
 use crate::loaded::Kernel;
 use crate::observer::{
-    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, CollectiveEvent, CopyEvent,
-    InstructionEvent, Observer, ReleaseEvent,
+    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, ClusterBarrierEvent,
+    CollectiveEvent, CopyEvent, InstructionEvent, Observer, ReleaseEvent,
 };
 use crate::registers::{LANES, each_lane};
 use crate::types::Space;
@@ -43,6 +44,8 @@ struct LaunchState {
     shape: [u32; 3],
     global: Shadow,
     handed_on: Locations,
+    /// What those have handed on who arrived at the barrier of a cluster, by the cluster's number and the phase.
+    cluster_barriers: HashMap<(u64, u32), Arc<Knowledge>>,
     races: Races,
 }
 
@@ -60,6 +63,8 @@ struct BlockState {
     shared: Shadow,
     handed_on: Locations,
     unfinished: Unfinished,
+    /// Where its shared memory is, if others reach it.
+    in_cluster: Option<InCluster>,
     /// By warp.
     recent_global: Vec<Recent>,
     recent_shared: Vec<Recent>,
@@ -98,11 +103,14 @@ impl Racecheck {
     /// Follows what strong and volatile accesses hand on.
     fn synchronise(&mut self, event: &AccessEvent<'_>) {
         let BlockState {
-            clocks, handed_on, ..
+            clocks,
+            handed_on,
+            in_cluster,
+            ..
         } = &mut self.block;
         let mut launch = lock(&self.launch);
-        let locations = match event.space {
-            Space::Shared => handed_on,
+        let locations = match (event.space, in_cluster) {
+            (Space::Shared, None) => handed_on,
             _ => &mut launch.handed_on,
         };
         let at_once = event.order == AccessOrder::AcquireRelease;
@@ -204,7 +212,7 @@ impl LaunchState {
         Finding {
             tool: Tool::Racecheck,
             kind: clash(&race.first),
-            message: advice(&race.first),
+            message: advice(&race.first, race.space),
             kernel: kernel.name().to_owned(),
             places: vec![place(after, after_lane), place(before, before_lane)],
             memory: Some(Bytes {
@@ -236,10 +244,14 @@ fn clash(conflict: &Conflict) -> &'static str {
 }
 
 /// Why nothing orders the two, and what would.
-fn advice(conflict: &Conflict) -> String {
+fn advice(conflict: &Conflict, space: Space) -> String {
     let Conflict { before, after, .. } = conflict;
     if before.mode.unfinished {
         return "an asynchronous copy is made at any time before the thread that issued it has waited for its group (cp.async.wait_group, behind cp.async.commit_group), or anybody for its mbarrier".to_owned();
+    }
+    if before.block != after.block && space == Space::Shared {
+        return "nothing orders the blocks of the cluster: its barrier (barrier.cluster) between the two accesses would"
+            .to_owned();
     }
     if before.block != after.block {
         return "blocks run in any order: use atomic operations, or a second launch".to_owned();
@@ -289,12 +301,15 @@ impl Observer for Racecheck {
         block.shared.clear();
         block.handed_on.clear();
         block.unfinished.clear();
+        block.in_cluster = InCluster::of(&event);
         block.arrived.clear();
         block.recent_global.resize(warps, Recent::default());
         block.recent_shared.resize(warps, Recent::default());
     }
 
-    fn access(&mut self, mut event: AccessEvent<'_>) {
+    fn access(&mut self, event: AccessEvent<'_>) {
+        let places;
+        let mut event = event;
         if event.lanes == 0 || !matches!(event.space, Space::Global | Space::Shared) {
             return;
         }
@@ -309,29 +324,34 @@ impl Observer for Racecheck {
             // One finding for one mistake: at a time that nobody knows, it races with no other.
             event.lanes &= !met;
         }
-        match event.space {
-            Space::Global => {
-                let launch = &mut *lock(&self.launch);
-                let LaunchState { global, races, .. } = launch;
-                global.access(
-                    &block.clocks,
-                    &mut block.recent_global[warp],
-                    &event,
-                    |conflict| races.report(event.space, event.bytes, conflict),
-                );
-            }
-            Space::Shared => {
-                block.shared.access(
-                    &block.clocks,
-                    &mut block.recent_shared[warp],
-                    &event,
-                    |conflict| {
-                        let races = &mut lock(&self.launch).races;
-                        races.report(event.space, event.bytes, conflict);
-                    },
-                );
-            }
-            _ => {}
+        if let (Space::Shared, Some(in_cluster)) = (event.space, block.in_cluster) {
+            places = in_cluster.places(event.addresses);
+            event.addresses = &places;
+        }
+        if event.space == Space::Shared && block.in_cluster.is_none() {
+            block.shared.access(
+                &block.clocks,
+                &mut block.recent_shared[warp],
+                &event,
+                |conflict| {
+                    let races = &mut lock(&self.launch).races;
+                    races.report(event.space, event.bytes, conflict);
+                },
+            );
+        } else {
+            let launch = &mut *lock(&self.launch);
+            let LaunchState { global, races, .. } = launch;
+            global.access(
+                &block.clocks,
+                &mut block.recent_global[warp],
+                &event,
+                |mut conflict| {
+                    if event.space == Space::Shared {
+                        conflict.address = offset(conflict.address);
+                    }
+                    races.report(event.space, event.bytes, conflict);
+                },
+            );
         }
         if event.order != AccessOrder::Weak {
             self.synchronise(&event);
@@ -433,6 +453,23 @@ impl Observer for Racecheck {
         for thread in waiting {
             clocks.acquire(thread, &knowledge);
         }
+    }
+
+    fn cluster_barrier(&mut self, event: ClusterBarrierEvent) {
+        let clocks = &mut self.block.clocks;
+        let mut launch = lock(&self.launch);
+        let knowledge = launch
+            .cluster_barriers
+            .entry((event.cluster, event.phase))
+            .or_default();
+        each_lane(event.lanes, |lane| {
+            let thread = event.warp * LANES as u32 + lane as u32;
+            if event.waits {
+                clocks.acquire(thread, knowledge);
+            } else {
+                clocks.release(thread, Arc::make_mut(knowledge));
+            }
+        });
     }
 
     fn collective(&mut self, event: CollectiveEvent) {
