@@ -31,9 +31,11 @@ pub(super) const LESSON: HostLesson = HostLesson {
     run,
 };
 
-/// How many times the cache is what passes through it between two reads of the window; a window that is not disturbed is itself read
-/// that much, so that all rows have as much queued before them.
+/// How many times the cache is what passes through it between two reads of the window.
 const FLOOD: usize = 4;
+/// Reads of a window that is not disturbed before the one that is timed: so that it has as much queued before it as the others, and no
+/// launch in its time.
+const READS_BEFORE: usize = 8;
 
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     let device = setting.device();
@@ -95,7 +97,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
                 if is_flooded {
                     kernel.queue(&stream, &Input::of(&flood), &flood_partials)
                 } else {
-                    (0..flood.len() / n)
+                    (0..READS_BEFORE)
                         .try_for_each(|_| kernel.queue(&stream, &Input::of(&window), &partials))
                 }
             },

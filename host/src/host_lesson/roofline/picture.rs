@@ -34,7 +34,7 @@ pub(super) struct Picture {
     pub(super) device: String,
     /// Number of elements.
     pub(super) n: usize,
-    /// The measured read bandwidth in gigabytes per second.
+    /// The most gigabytes per second that were measured.
     pub(super) ceiling: f64,
     /// The kernels.
     pub(super) points: Vec<Point>,
@@ -137,7 +137,7 @@ impl Picture {
 
         let pixel = |x: f64, y: f64| chart.backend_coord(&(x, y));
         let foot = pixel(least, self.ceiling * least);
-        let label = format!("read bandwidth, measured: {:.0} GB/s", self.ceiling);
+        let label = format!("the memory's best, measured: {:.0} GB/s", self.ceiling);
         let above = Pos::new(HPos::Left, VPos::Bottom);
         let style = font(14).color(&CEILING).pos(above);
         area.draw_text(&label, &style, (foot.0, foot.1 - 60))?;
