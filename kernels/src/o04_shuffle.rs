@@ -18,7 +18,7 @@
 //! ```
 //!
 //! ## Cost
-//! The memory accesses, shuffles and barriers of step 9, and a few more instructions a thread to compute the addresses that
+//! The memory accesses, shuffles and barriers of step 9, and up to a quarter more instructions, to compute the addresses that
 //! step 9 knows as constants. 8-byte types take two shuffles for each of its one.
 //!
 //! ## Observe

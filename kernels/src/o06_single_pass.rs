@@ -76,7 +76,8 @@ unsafe fn single_pass<O: Operator<T>, T: Vectorized>(
             let result = reduce_block::<O, T>(reduce_partials::<O, T>(partials), warp_results);
             if tid == 0 {
                 *total = result;
-                *counter = 0;
+                // Atomic too: a plain store has no place in the order that the tickets have among themselves.
+                AtomicU32::from_ptr(counter).swap(0, Ordering::Relaxed);
             }
         }
     }
