@@ -71,8 +71,7 @@ pub use module::{Module, Parameter};
 pub use observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent,
     ClusterBarrierEvent, CollectiveEvent, CopyEvent, ExchangeEvent, GridEvent, GridLaunchEvent,
-    GridWaitEvent, InstructionEvent, Nothing,
-    Observer, PrintEvent, ReleaseEvent, ValuesEvent,
+    GridWaitEvent, InstructionEvent, Nothing, Observer, PrintEvent, ReleaseEvent, ValuesEvent,
 };
 pub use observers::{
     AtomicTargets, BarrierWait, BarrierWaits, BlockTrace, ByLine, Counters, GlobalTraffic,

@@ -73,9 +73,8 @@ impl Ready {
                 grid,
                 block,
                 dynamic_shared_bytes: 4 * block[0],
-                cooperative: false,
+                ..Launch::default()
                 threads: 1,
-                max_steps: 0,
             },
             arguments,
         }

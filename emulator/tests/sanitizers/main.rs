@@ -58,10 +58,8 @@ fn shape(grid: u32, block: u32) -> Launch {
     Launch {
         grid: [grid, 1, 1],
         block: [block, 1, 1],
-        dynamic_shared_bytes: 0,
-        threads: 0,
         max_steps: 100_000,
-        cooperative: false,
+        ..Launch::default()
     }
 }
 

@@ -6,8 +6,8 @@
 mod events;
 mod graph;
 mod l2_persistence;
-mod operators;
 mod one_pass;
+mod operators;
 mod report;
 mod roofline;
 mod stopwatch;
