@@ -73,8 +73,8 @@ impl Ready {
                 grid,
                 block,
                 dynamic_shared_bytes: 4 * block[0],
-                ..Launch::default()
                 threads: 1,
+                ..Launch::default()
             },
             arguments,
         }
