@@ -56,6 +56,7 @@ impl Prepared {
                 grid: [grid, 1, 1],
                 block: [BLOCK, 1, 1],
                 dynamic_shared_bytes: 0,
+                nesting: warpfold_emulator::Nesting::default(),
                 threads,
                 max_steps: 0,
                 cooperative: false,

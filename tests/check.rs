@@ -38,7 +38,8 @@ fn each_launch(lengths: &[usize], act: impl Fn(&Lesson, Subject)) {
                 let subject = Prepared::new(lesson, variant, n, 7, Emulator::MULTIPROCESSORS)
                     .map(|prepared| prepared.case.expect("there are elements"))
                     .map(|case| Subject::of_case(ptx, &case).expect("the PTX is right"))
-                    .unwrap_or_else(|error| panic!("{}, {variant:?}, n {n}: {error}", lesson.id));
+                    .unwrap_or_else(|error| panic!("{}, {variant:?}, n {n}: {error}", lesson.id))
+                    .with_results_in_any_order(lesson.results_in_any_order());
                 act(lesson, subject);
             }
         }

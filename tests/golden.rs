@@ -1,4 +1,4 @@
-//! What the course says to look at in the PTX of steps 5, 7 and 8, pinned.
+//! What the course says to look at in the PTX, pinned.
 //!
 //! The excerpts come without register and block numbers, which change whenever a kernel is added. After a change of
 //! compiler or kernels `INSTA_UPDATE=always cargo test --test golden` takes the new text, for review in the diff.
@@ -47,6 +47,80 @@ fn step_8_runs_its_tree_in_shared_memory() {
         "{tree}"
     );
     insta::assert_snapshot!("step_8_tree", tree);
+}
+
+#[test]
+fn step_10_asks_for_sixteen_bytes_four_times_before_it_adds() {
+    let text = entry("vectorized_512");
+    let tile = excerpt(&text, "ld.global.v4", Until::Nth(16, "add.s32"));
+    let loads = tile.lines().take_while(|line| !line.starts_with("add"));
+    assert_eq!(loads.count(), 4, "{tile}");
+    insta::assert_snapshot!("step_10_tile", tile);
+}
+
+#[test]
+fn step_11_has_a_fence_on_either_side_of_its_ticket() {
+    let text = entry("single_pass_512");
+    let ticket = excerpt(&text, "membar", Until::Last("membar"));
+    assert!(ticket.contains("atom.global.add"), "{ticket}");
+    let volatile = text.matches("ld.volatile").count();
+    assert_eq!(volatile, 1, "the partials, and nothing else");
+    insta::assert_snapshot!("step_11_ticket", ticket);
+}
+
+#[test]
+fn down_and_across_are_ten_shuffles_of_their_kind() {
+    for (name, own, other) in [
+        ("warp_shuffle_down", "shfl.sync.down", "shfl.sync.bfly"),
+        ("warp_shuffle_xor", "shfl.sync.bfly", "shfl.sync.down"),
+    ] {
+        let text = entry(name);
+        assert_eq!(text.matches(own).count(), 10, "{name}");
+        assert_eq!(text.matches(other).count(), 0, "{name}");
+    }
+    let text = entry("warp_shuffle_xor");
+    insta::assert_snapshot!(
+        "across_a_warp",
+        excerpt(&text, "shfl", Until::Nth(5, "shfl"))
+    );
+}
+
+#[test]
+fn a_warp_is_one_instruction_where_there_is_one() {
+    let text = entry("redux_512");
+    assert_eq!(text.matches("redux.sync.add.s32").count(), 2);
+    assert!(!text.contains("shfl"), "{text}");
+    let ptx = PtxSet::embedded();
+    let old = ptx
+        .built_for(KernelModule::Kernels, 70)
+        .expect("there is PTX for sm_70");
+    assert!(!old.contains("redux"), "sm_70 has no such instruction");
+}
+
+#[test]
+fn coarse_threads_have_their_loop_written_out() {
+    for k in [1, 2, 4, 8] {
+        let text = entry(&format!("coarse_{k}"));
+        let whole = excerpt(&text, "ld.global", Until::Nth(1, "bra"));
+        assert_eq!(whole.matches("ld.global").count(), 2 * k, "{whole}");
+    }
+}
+
+#[test]
+fn a_tile_waits_twice_in_each_step_of_its_tree_and_of_the_last() {
+    for (t, steps) in [(1, 0), (2, 1), (4, 2), (8, 3), (16, 4), (32, 5)] {
+        let text = entry(&format!("tile_partition_{t}"));
+        assert_eq!(text.matches("bar.warp.sync").count(), 4 * steps, "{t}");
+    }
+}
+
+#[test]
+fn the_grid_waits_in_a_loop_of_relaxed_loads() {
+    let text = entry("grid_sync_512");
+    insta::assert_snapshot!(
+        "grid_barrier",
+        excerpt(&text, "membar", Until::Nth(1, "bar.sync"))
+    );
 }
 
 /// The PTX of one entry, for sm_80.

@@ -1,10 +1,43 @@
 //! What the README shows is what the program prints.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use warpfold::host_lesson::HOST_LESSONS;
+use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 
-const BEGIN: &str = "<!-- ladder: begin -->\n";
-const END: &str = "<!-- ladder: end -->";
+fn readme() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")
+}
+
+fn is_blessing() -> bool {
+    std::env::var_os("WARPFOLD_BLESS").is_some()
+}
+
+/// The README before, in and behind the block of this name.
+fn parts_of_readme(name: &str) -> [String; 3] {
+    let text = std::fs::read_to_string(readme()).expect("there is a README");
+    let (begin, end) = (
+        format!("<!-- {name}: begin -->\n"),
+        format!("<!-- {name}: end -->"),
+    );
+    let (before, rest) = text.split_once(&begin).expect("the block begins");
+    let (block, after) = rest.split_once(&end).expect("the block ends");
+    [
+        format!("{before}{begin}"),
+        block.to_owned(),
+        format!("{end}{after}"),
+    ]
+}
+
+/// Puts a text in the place of a block.
+fn bless(name: &str, block: &str) {
+    /// Tests run side by side, and each writes the whole file.
+    static README: Mutex<()> = Mutex::new(());
+    let _alone = README.lock().expect("no other test has panicked");
+    let [before, _, after] = parts_of_readme(name);
+    std::fs::write(readme(), format!("{before}{block}{after}")).expect("the README can be written");
+}
 
 /// The output of `cargo run --release`, on the emulator.
 fn ladder(arguments: &[&str]) -> String {
@@ -42,20 +75,13 @@ fn without_times(text: &str) -> Vec<String> {
 /// the times are shown as well.
 #[test]
 fn the_ladder_of_the_readme_is_the_one_that_is_printed() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let readme = std::fs::read_to_string(&path).expect("there is a README");
-    let (before, rest) = readme.split_once(BEGIN).expect("the block begins");
-    let (block, after) = rest.split_once(END).expect("the block ends");
-    if std::env::var_os("WARPFOLD_BLESS").is_some() {
+    if is_blessing() {
         let printed = ladder(&[]);
         assert!(printed.starts_with("emulator: "), "this machine has a GPU");
-        let blessed = format!(
-            "{before}{BEGIN}```text\n{}\n```\n{END}{after}",
-            printed.trim_end()
-        );
-        std::fs::write(&path, blessed).expect("the README can be written");
+        bless("ladder", &format!("```text\n{}\n```\n", printed.trim_end()));
         return;
     }
+    let [_, block, _] = parts_of_readme("ladder");
     let printed = ladder(&["ladder", "--device", "emulator"]);
     let shown = block
         .trim()
@@ -82,13 +108,72 @@ fn the_picture_of_the_readme_is_the_one_that_is_drawn() {
         .expect("warpfold runs");
     assert!(status.success());
     let drawn = std::fs::read_to_string(&drawn).expect("it has been drawn");
-    if std::env::var_os("WARPFOLD_BLESS").is_some() {
+    if is_blessing() {
         std::fs::write(&shown, drawn).expect("the picture can be written");
         return;
     }
     assert!(
         std::fs::read_to_string(&shown).is_ok_and(|shown| shown == drawn),
         "docs/interleaved.svg is out of date: `WARPFOLD_BLESS=1 cargo test --release --test readme` draws it anew"
+    );
+}
+
+/// The map of the course: each part with its files, and what they hold.
+fn course() -> String {
+    let mut map = String::new();
+    for part in Part::ALL {
+        if lessons_of(part).is_empty() {
+            continue;
+        }
+        map += &format!(
+            "**{}**: {}.\n\n| step | lessons | what is new |\n|---|---|---|\n",
+            part.title(),
+            part.learn()
+        );
+        for group in lessons_of(part).chunk_by(|one, next| one.file == next.file) {
+            map += &row(group);
+        }
+        map += "\n";
+    }
+    map += "**The host's side** (`warpfold host-lesson ID`): transfers, streams, graphs, clocks and caches.\n\n\
+            | lesson | what is new |\n|---|---|\n";
+    for lesson in HOST_LESSONS {
+        map += &format!(
+            "| [`{}`]({}) | {} |\n",
+            lesson.id, lesson.file, lesson.title
+        );
+    }
+    map
+}
+
+/// The lessons of one file.
+fn row(group: &[Lesson]) -> String {
+    const MOST_NAMED: usize = 6;
+    let ids: Vec<String> = group
+        .iter()
+        .map(|lesson| format!("`{}`", lesson.id))
+        .collect();
+    let ids = match ids.as_slice() {
+        [first, .., last] if ids.len() > MOST_NAMED => format!("{first} … {last}"),
+        few => few.join(", "),
+    };
+    let first = &group[0];
+    let file = first.file;
+    format!("| {} | [{ids}]({file}) | {} |\n", first.step, first.title)
+}
+
+/// With `WARPFOLD_BLESS` set, writes the map anew instead.
+#[test]
+fn the_map_of_the_course_is_that_of_the_catalogue() {
+    if is_blessing() {
+        bless("course", &course());
+        return;
+    }
+    let [_, block, _] = parts_of_readme("course");
+    assert_eq!(
+        block,
+        course(),
+        "the README's map is out of date: `WARPFOLD_BLESS=1 cargo test --release --test readme` draws it anew"
     );
 }
 

@@ -2,8 +2,10 @@
 
 use crate::{failure, library};
 use cust_raw::{
-    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
-    CUfunction_attribute, CUjit_option, CUmodule, CUresult, CUstream,
+    CUDA_KERNEL_NODE_PARAMS, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent,
+    CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUjit_option,
+    CUjitInputType, CUlimit, CUlinkState, CUmodule, CUresult, CUstream, CUstreamAttrID,
+    CUstreamAttrValue, CUstreamCaptureMode,
 };
 use std::{
     ffi::{c_char, c_int, c_uchar, c_uint, c_void},
@@ -51,6 +53,10 @@ forward! {
     fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice);
     fn cuDevicePrimaryCtxRelease_v2(device: CUdevice);
     fn cuCtxSetCurrent(context: CUcontext);
+    fn cuCtxSynchronize();
+    fn cuCtxGetLimit(value: *mut usize, limit: CUlimit);
+    fn cuCtxSetLimit(limit: CUlimit, value: usize);
+    fn cuCtxResetPersistingL2Cache();
 }
 
 // Memory.
@@ -63,6 +69,17 @@ forward! {
     fn cuMemsetD8Async(address: CUdeviceptr, value: c_uchar, bytes: usize, stream: CUstream);
 }
 
+// Memory of the host that a device knows.
+forward! {
+    fn cuMemHostAlloc(address: *mut *mut c_void, bytes: usize, flags: c_uint);
+    fn cuMemHostGetDevicePointer_v2(address: *mut CUdeviceptr, host: *mut c_void, flags: c_uint);
+    fn cuMemFreeHost(address: *mut c_void);
+    fn cuMemAllocManaged(address: *mut CUdeviceptr, bytes: usize, flags: c_uint);
+    fn cuMemPrefetchAsync(address: CUdeviceptr, bytes: usize, to: CUdevice, stream: CUstream);
+    fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);
+    fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize, stream: CUstream);
+}
+
 // Modules and launches.
 forward! {
     fn cuModuleLoadDataEx(
@@ -72,6 +89,7 @@ forward! {
         options: *mut CUjit_option,
         option_values: *mut *mut c_void,
     );
+    fn cuModuleLoadData(module: *mut CUmodule, image: *const c_void);
     fn cuModuleUnload(module: CUmodule);
     fn cuModuleGetFunction(function: *mut CUfunction, module: CUmodule, name: *const c_char);
     fn cuFuncGetAttribute(value: *mut c_int, attribute: CUfunction_attribute, function: CUfunction);
@@ -109,14 +127,74 @@ forward! {
     );
 }
 
+// Linking.
+forward! {
+    fn cuLinkCreate_v2(
+        options_count: c_uint,
+        options: *mut CUjit_option,
+        option_values: *mut *mut c_void,
+        state: *mut CUlinkState,
+    );
+    fn cuLinkAddData_v2(
+        state: CUlinkState,
+        kind: CUjitInputType,
+        data: *mut c_void,
+        bytes: usize,
+        name: *const c_char,
+        options_count: c_uint,
+        options: *mut CUjit_option,
+        option_values: *mut *mut c_void,
+    );
+    fn cuLinkAddFile_v2(
+        state: CUlinkState,
+        kind: CUjitInputType,
+        path: *const c_char,
+        options_count: c_uint,
+        options: *mut CUjit_option,
+        option_values: *mut *mut c_void,
+    );
+    fn cuLinkComplete(state: CUlinkState, image: *mut *mut c_void, bytes: *mut usize);
+    fn cuLinkDestroy(state: CUlinkState);
+}
+
 // Streams and events.
 forward! {
     fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
     fn cuStreamSynchronize(stream: CUstream);
+    fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint);
+    fn cuStreamSetAttribute(
+        stream: CUstream,
+        attribute: CUstreamAttrID,
+        value: *const CUstreamAttrValue,
+    );
     fn cuStreamDestroy_v2(stream: CUstream);
     fn cuEventCreate(event: *mut CUevent, flags: c_uint);
     fn cuEventRecord(event: CUevent, stream: CUstream);
     fn cuEventSynchronize(event: CUevent);
     fn cuEventElapsedTime(milliseconds: *mut f32, start: CUevent, end: CUevent);
     fn cuEventDestroy_v2(event: CUevent);
+}
+
+// Graphs.
+forward! {
+    fn cuStreamBeginCapture_v2(stream: CUstream, mode: CUstreamCaptureMode);
+    fn cuStreamEndCapture(stream: CUstream, graph: *mut CUgraph);
+    fn cuGraphCreate(graph: *mut CUgraph, flags: c_uint);
+    fn cuGraphAddKernelNode(
+        node: *mut CUgraphNode,
+        graph: CUgraph,
+        dependencies: *const CUgraphNode,
+        dependencies_count: usize,
+        parameters: *const CUDA_KERNEL_NODE_PARAMS,
+    );
+    fn cuGraphInstantiate_v2(
+        executable: *mut CUgraphExec,
+        graph: CUgraph,
+        error_node: *mut CUgraphNode,
+        log: *mut c_char,
+        log_bytes: usize,
+    );
+    fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream);
+    fn cuGraphExecDestroy(executable: CUgraphExec);
+    fn cuGraphDestroy(graph: CUgraph);
 }

@@ -1,7 +1,7 @@
 //! Finds the CUDA driver at run time, so that [`cust`](https://docs.rs/cust) needs no toolkit to build and no driver to start.
 //!
-//! `cust` and `cust_raw` link against `libcuda`. This crate defines the `cu…` functions that a program with kernels, buffers, streams
-//! and events calls; each passes its arguments on to its namesake in the driver's own library, which is looked for when the first one
+//! `cust` and `cust_raw` link against `libcuda`. This crate defines the `cu…` functions that a program with kernels, buffers, streams,
+//! events and graphs calls; each passes its arguments on to its namesake in the driver's own library, which is looked for when the first one
 //! is called. Where there is no driver they answer `CUDA_ERROR_NO_DEVICE`, and where the driver lacks a function,
 //! `CUDA_ERROR_NOT_FOUND`. One executable then runs on machines with and without an NVIDIA driver.
 //!

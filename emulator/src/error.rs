@@ -65,14 +65,16 @@ pub enum LaunchError {
 /// A fault of a running kernel, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{fault}, in kernel `{kernel}`, block ({}, {}, {}), thread ({}, {}, {}), PTX line {line}: `{text}`",
-    block[0], block[1], block[2], thread[0], thread[1], thread[2]
+    "{fault}, in kernel `{kernel}`{}, block ({}, {}, {}), thread ({}, {}, {}), PTX line {line}: `{text}`",
+    in_grid(*grid), block[0], block[1], block[2], thread[0], thread[1], thread[2]
 )]
 pub struct Trap {
     /// What happened.
     pub fault: Fault,
     /// The entry that was launched.
     pub kernel: String,
+    /// The number of the grid in the launch: 0 for the host's, and on in the order in which kernels launch theirs.
+    pub grid: u64,
     /// `%ctaid` of the block.
     pub block: [u32; 3],
     /// `%tid` of the thread: the first one that faulted.
@@ -215,6 +217,24 @@ pub enum Fault {
         /// What the first of the others does instead.
         missing: Absence,
     },
+    /// Threads wait at the barrier of their cluster, and no block of it can go on.
+    #[error(
+        "the barrier of the cluster is never completed: {arrived} of {expected} threads have arrived, and no block of the cluster can go on"
+    )]
+    ClusterBarrierNeverCompleted {
+        /// Threads that arrived.
+        arrived: u32,
+        /// Threads that must arrive.
+        expected: u32,
+    },
+    /// An access to the shared memory of a block of the cluster that has ended.
+    #[error(
+        "access to the shared memory of block {rank} of the cluster, which has ended: a barrier of the cluster (barrier.cluster) before its end would keep it"
+    )]
+    EndedBlock {
+        /// The block's rank in the cluster.
+        rank: u32,
+    },
     /// Threads of one warp arrived at different barrier instructions.
     #[error(
         "barrier {barrier} was reached by one warp at two places, this one and line {other_line}"
@@ -244,6 +264,40 @@ pub enum Fault {
     /// A bad operand that only shows at run time: barrier number, branch index, function address.
     #[error("{0}")]
     BadOperand(String),
+    /// A grid launched from the device, deeper than grids may nest.
+    #[error(
+        "launch of `{child}` at depth {}, where this launch lets grids nest {limit} deep: CUDA promises 24, whatever a GPU lets pass", limit + 1
+    )]
+    TooDeep {
+        /// The kernel to be launched.
+        child: String,
+        /// The limit.
+        limit: u32,
+    },
+    /// A grid launched from the device while too many others wait or run.
+    #[error(
+        "launch of `{child}` while {limit} grids launched from the device wait or run, which is the limit of this launch (a GPU returns error 69, cudaErrorLaunchPendingCountExceeded): the host can raise it"
+    )]
+    TooManyPending {
+        /// The kernel to be launched.
+        child: String,
+        /// The limit.
+        limit: u64,
+    },
+    /// A pointer to memory that only the launching block or thread can reach, passed to a grid.
+    #[error(
+        "launch of `{child}` with the address {address:#x} as parameter {parameter}, which is in the {} memory of the thread that launches it, where a child grid cannot reach: pass global memory", space.name()
+    )]
+    PointerToOwnMemory {
+        /// The kernel to be launched.
+        child: String,
+        /// The parameter's number, from 0.
+        parameter: usize,
+        /// Shared or local.
+        space: Space,
+        /// The generic address.
+        address: u64,
+    },
     /// More instructions than the launch allows.
     #[error("stopped after {0} warp instructions, the limit of this launch")]
     StepLimit(u64),
@@ -289,6 +343,14 @@ impl std::fmt::Display for Absence {
             ),
             Self::NoThread => f.write_str("the others are no running threads of this block"),
         }
+    }
+}
+
+/// The grid for messages, where there may be several.
+pub(crate) fn in_grid(grid: u64) -> String {
+    match grid {
+        0 => String::new(),
+        grid => format!(", grid {grid}"),
     }
 }
 

@@ -68,6 +68,8 @@ pub struct Finding {
 pub struct Place {
     /// What it did there: `reads`.
     pub does: &'static str,
+    /// The number of its grid in the launch: 0 for the host's, and on in the order in which kernels launch theirs.
+    pub grid: u64,
     /// `%ctaid` of its block.
     pub block: [u32; 3],
     /// `%tid` of the thread.
@@ -103,6 +105,7 @@ impl Place {
     ) -> Self {
         Self {
             does,
+            grid: 0,
             block,
             thread,
             line,
@@ -113,6 +116,11 @@ impl Place {
                 .cloned(),
             caller: kernel.calling_place(line).cloned(),
         }
+    }
+
+    /// The same in another grid than the host's.
+    pub(crate) fn in_grid(self, grid: u64) -> Self {
+        Self { grid, ..self }
     }
 }
 
@@ -127,14 +135,15 @@ impl Finding {
             trap.block,
             trap.thread,
             trap.line as u32,
-        );
+        )
+        .in_grid(trap.grid);
         let other = absence(&trap.fault).and_then(|absence| {
             let (does, thread, line) = match *absence {
                 Absence::Waits { thread, line } => ("waits", thread, line),
                 Absence::Exited { thread, line } => ("has exited", thread, line),
                 Absence::NoThread => return None,
             };
-            Some(Place::new(kernel, does, trap.block, thread, line))
+            Some(Place::new(kernel, does, trap.block, thread, line).in_grid(trap.grid))
         });
         Some(Self {
             tool,
@@ -160,10 +169,16 @@ fn classify(fault: &Fault) -> Option<(Tool, &'static str)> {
         Fault::Misaligned { .. } => (Tool::Memcheck, "misaligned access"),
         Fault::ReadOnly { .. } => (Tool::Memcheck, "write to constant memory"),
         Fault::StackOverflow(_) => (Tool::Memcheck, "stack overflow"),
+        Fault::PointerToOwnMemory { .. } => (Tool::Memcheck, "pointer out of reach"),
+        Fault::TooDeep { .. } => (Tool::Memcheck, "grids nested too deeply"),
+        Fault::TooManyPending { .. } => (Tool::Memcheck, "too many pending grids"),
         Fault::Trap => (Tool::Memcheck, "trap"),
         Fault::Assertion { .. } => (Tool::Memcheck, "failed assertion"),
         Fault::BadOperand(_) => (Tool::Synccheck, "bad operand"),
-        Fault::BarrierNeverCompleted { .. } => (Tool::Synccheck, "barrier never completed"),
+        Fault::EndedBlock { .. } => (Tool::Memcheck, "use of an ended block's memory"),
+        Fault::BarrierNeverCompleted { .. } | Fault::ClusterBarrierNeverCompleted { .. } => {
+            (Tool::Synccheck, "barrier never completed")
+        }
         Fault::DivergentBarrier { .. } => (Tool::Synccheck, "divergent barrier"),
         Fault::WarpSyncNeverCompleted { .. } => (Tool::Synccheck, "lanes never arrive"),
         Fault::NotInMask { .. } => (Tool::Synccheck, "wrong member mask"),
@@ -185,7 +200,9 @@ fn does(fault: &Fault) -> &'static str {
             "store" => "writes",
             _ => "updates",
         },
-        Fault::BarrierNeverCompleted { .. } | Fault::WarpSyncNeverCompleted { .. } => "waits",
+        Fault::BarrierNeverCompleted { .. }
+        | Fault::ClusterBarrierNeverCompleted { .. }
+        | Fault::WarpSyncNeverCompleted { .. } => "waits",
         _ => "is here",
     }
 }
@@ -264,12 +281,17 @@ impl fmt::Display for Finding {
             f.write_str(", which ends the launch")?;
         }
         writeln!(f)?;
+        let nested = self.places.iter().any(|place| place.grid != 0);
         let named: Vec<String> = self
             .places
             .iter()
             .map(|place| {
+                let grid = match nested {
+                    true => format!("grid {} ", place.grid),
+                    false => String::new(),
+                };
                 format!(
-                    "block {} thread {} {}",
+                    "{grid}block {} thread {} {}",
                     triple(place.block),
                     triple(place.thread),
                     place.does

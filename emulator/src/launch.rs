@@ -25,6 +25,8 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Size of `extern .shared` arrays, in bytes.
     pub dynamic_shared_bytes: u32,
+    /// What limits the grids that the kernel launches itself.
+    pub nesting: Nesting,
     /// Host threads that run blocks; 0 takes all cores.
     pub threads: usize,
     /// The launch traps after so many warp instructions; 0 sets no limit.
@@ -34,6 +36,27 @@ pub struct Launch {
     pub cooperative: bool,
 }
 
+/// What limits the grids that kernels launch (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"). A launch beyond it is a
+/// trap, where a GPU returns an error that kernels seldom look at, or lets it pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nesting {
+    /// How deep grids may nest: the host's grid is at depth 0, those that it launches at depth 1.
+    pub depth: u32,
+    /// How many launched grids may wait or run at a time (`cudaLimitDevRuntimePendingLaunchCount`): those whose own blocks have not
+    /// finished. The emulator begins them as late as it may, so that they are the most that there can be.
+    pub pending: u64,
+}
+
+/// The depth that CUDA promises, and the count that a GPU has unless told otherwise.
+impl Default for Nesting {
+    fn default() -> Self {
+        Self {
+            depth: 24,
+            pending: 2048,
+        }
+    }
+}
+
 /// One block of one thread, on all cores, without a limit.
 impl Default for Launch {
     fn default() -> Self {
@@ -41,6 +64,7 @@ impl Default for Launch {
             grid: [1; 3],
             block: [1; 3],
             dynamic_shared_bytes: 0,
+            nesting: Nesting::default(),
             threads: 0,
             max_steps: 0,
             cooperative: false,
@@ -94,6 +118,7 @@ fn start<O: Observer>(
         grid: launch.grid,
         block: launch.block,
         dynamic_shared_bytes: launch.dynamic_shared_bytes,
+        cluster: kernel.cluster,
         cooperative: launch.cooperative,
         workspace: match kernel.workspace {
             Some(address) if launch.cooperative => {
@@ -102,6 +127,8 @@ fn start<O: Observer>(
             }
             _ => 0,
         },
+        number: 0,
+        depth: 0,
         started: Instant::now(),
     };
     let threads = match launch.threads {
@@ -109,14 +136,15 @@ fn start<O: Observer>(
         threads => threads,
     };
     let bytes = 8 * words.len() as u64;
+    let family = simt::Family::new(&kernel.launchable, launch.nesting, schedule);
     let run = simt::Run {
         program: &kernel.program,
         shape: &shape,
         memory,
         parameters: Region::new(0, bytes, true, &words),
+        family: &family,
         threads,
         max_steps: launch.max_steps,
-        schedule,
     };
     simt::run(&run, observer).map_err(|mut trap| {
         trap.text = kernel
@@ -127,7 +155,8 @@ fn start<O: Observer>(
     })
 }
 
-fn check_shape(kernel: &Kernel, launch: &Launch) -> Result<(), LaunchError> {
+/// Whether a device takes a launch of this shape.
+pub(crate) fn check_shape(kernel: &Kernel, launch: &Launch) -> Result<(), LaunchError> {
     let invalid = |message: String| Err(LaunchError::Invalid(message));
     let name = &kernel.name;
     for (axis, label) in ["x", "y", "z"].iter().enumerate() {
@@ -166,6 +195,12 @@ fn check_shape(kernel: &Kernel, launch: &Launch) -> Result<(), LaunchError> {
         return invalid(format!(
             "kernel `{name}`: a block of {:?} threads, where `.reqntid` asks for {required:?}",
             launch.block
+        ));
+    }
+    if (0..3).any(|axis| !launch.grid[axis].is_multiple_of(kernel.cluster[axis])) {
+        return invalid(format!(
+            "kernel `{name}`: a grid of {:?} blocks, which is no multiple of its clusters of {:?}",
+            launch.grid, kernel.cluster
         ));
     }
     let device = DeviceProperties::EMULATED;

@@ -64,14 +64,14 @@ pub use check::{Order, check, compare_orders};
 pub use device::DeviceProperties;
 pub use error::{Absence, Fault, LaunchError, MemoryError, PtxError, Trap};
 pub use finding::{Bytes, Finding, Place, Tool};
-pub use launch::{Launch, launch, launch_scheduled};
+pub use launch::{Launch, Nesting, launch, launch_scheduled};
 pub use loaded::{Kernel, Program, SourcePlace};
 pub use memory::Memory;
 pub use module::{Module, Parameter};
 pub use observer::{
-    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent, CollectiveEvent,
-    CopyEvent, ExchangeEvent, InstructionEvent, Nothing, Observer, PrintEvent, ReleaseEvent,
-    ValuesEvent,
+    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent,
+    ClusterBarrierEvent, CollectiveEvent, CopyEvent, ExchangeEvent, GridEvent, GridLaunchEvent,
+    GridWaitEvent, InstructionEvent, Nothing, Observer, PrintEvent, ReleaseEvent, ValuesEvent,
 };
 pub use observers::{
     AtomicTargets, BarrierWait, BarrierWaits, BlockTrace, ByLine, Counters, GlobalTraffic,

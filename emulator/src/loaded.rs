@@ -8,7 +8,7 @@ use crate::lower::{self, Environment, compile};
 use crate::memory::Memory;
 use crate::module::{Module, Parameter, parameters, with_text};
 use crate::program;
-use crate::syntax::{Initial, InitialValue, ModuleSyntax, Variable};
+use crate::syntax::{Function, Initial, InitialValue, ModuleSyntax, Variable};
 use crate::types::Space;
 
 /// A module loaded into a memory, where its variables have their addresses.
@@ -107,6 +107,29 @@ impl Program {
                 }
             )));
         };
+        let mut kernel = self.compile(function)?;
+        // Entries that it may launch, and those that these may launch, and so on.
+        let mut taken = kernel.program.taken_entries.clone();
+        while let Some(name) = taken.pop() {
+            let Some(address) = lower::function_address(&self.module.syntax, &name) else {
+                continue;
+            };
+            if kernel.launchable.contains_key(&address) {
+                continue;
+            }
+            if let Some(function) = self.module.syntax.entry(&name) {
+                let launched = self.compile(function)?;
+                taken.extend(launched.program.taken_entries.iter().cloned());
+                kernel.launchable.insert(address, Arc::new(launched));
+            }
+        }
+        let kernel = Arc::new(kernel);
+        kernels.insert(name.to_owned(), Arc::clone(&kernel));
+        Ok(kernel)
+    }
+
+    /// Compiles one entry, without those that it may launch.
+    fn compile(&self, function: &Function) -> Result<Kernel, LaunchError> {
         let environment = Environment {
             module: &self.module.syntax,
             addresses: &self.addresses,
@@ -135,18 +158,18 @@ impl Program {
                 }
             }
         }
-        let kernel = Arc::new(Kernel {
+        Ok(Kernel {
             sources,
-            name: name.to_owned(),
+            name: function.name.clone(),
             parameters: parameters(function),
             required_block: function.required_block,
             max_threads: function.max_threads,
+            cluster: function.cluster,
             workspace: self.workspace,
             program,
             texts,
-        });
-        kernels.insert(name.to_owned(), Arc::clone(&kernel));
-        Ok(kernel)
+            launchable: Launchable::new(),
+        })
     }
 }
 
@@ -178,18 +201,25 @@ fn initial_bits(
     }
 }
 
-/// An entry, compiled.
+/// Entries by their addresses, which kernels launch them by.
+pub(crate) type Launchable = HashMap<u64, Arc<Kernel>>;
+
+/// An entry, compiled, and with it the entries that it may launch.
 #[derive(Debug)]
 pub struct Kernel {
     pub(crate) name: String,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) required_block: Option<[u32; 3]>,
     pub(crate) max_threads: Option<u64>,
+    /// Blocks of a cluster along x, y and z.
+    pub(crate) cluster: [u32; 3],
     /// Address of a cooperative launch's workspace, where the module asks for it.
     pub(crate) workspace: Option<u64>,
     pub(crate) program: program::Program,
     texts: HashMap<u32, String>,
     sources: HashMap<u32, SourcePlace>,
+    /// Those that it or one of them may launch, itself included where it does; they have none of their own.
+    pub(crate) launchable: Launchable,
 }
 
 /// A line of the source that PTX was compiled from, as its `.loc` directives say.
@@ -219,12 +249,27 @@ impl Kernel {
 
     /// The source line that a line of PTX was compiled from, where the PTX says.
     pub fn source_place(&self, line: u32) -> Option<&SourcePlace> {
-        self.sources.get(&line)
+        self.with_line(line).sources.get(&line)
+    }
+
+    /// Of this entry and those that it may launch, the one that a line of PTX belongs to.
+    fn with_line(&self, line: u32) -> &Self {
+        if self.texts.contains_key(&line) {
+            return self;
+        }
+        let mut launched = self.launchable.values().map(|kernel| &**kernel);
+        launched
+            .find(|kernel| kernel.texts.contains_key(&line))
+            .unwrap_or(self)
     }
 
     /// For a line of PTX that was compiled from another file than the rest of the entry, something inlined: the line of the entry's
     /// own file that is nearest before it, which is the call or little before the call.
     pub fn calling_place(&self, line: u32) -> Option<&SourcePlace> {
+        self.with_line(line).own_calling_place(line)
+    }
+
+    fn own_calling_place(&self, line: u32) -> Option<&SourcePlace> {
         let entry = self.program.functions.first()?;
         let own_file = |place: &&SourcePlace| {
             let first = entry.lines.iter().find_map(|line| self.sources.get(line));
@@ -241,8 +286,8 @@ impl Kernel {
             .last()
     }
 
-    /// The PTX text of a line of this kernel.
+    /// The PTX text of a line of this kernel, or of one that it may launch.
     pub fn line_text(&self, line: u32) -> Option<&str> {
-        self.texts.get(&line).map(String::as_str)
+        self.with_line(line).texts.get(&line).map(String::as_str)
     }
 }

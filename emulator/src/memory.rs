@@ -7,6 +7,8 @@
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
+use std::sync::{Mutex, MutexGuard};
+
 use crate::error::MemoryError;
 
 /// Windows of the generic address space (each far larger than what it maps).
@@ -21,6 +23,8 @@ pub(crate) mod window {
     pub const LENGTH: u64 = 0x0100_0000_0000;
     /// Addresses of functions, for calls through pointers.
     pub const FUNCTIONS: u64 = 0x0400_0000_0000;
+    /// First address of the buffers for the parameters of launches from the device; they are global memory of their block.
+    pub const BUFFERS: u64 = 0x0600_0000_0000;
     /// First address of constant memory.
     pub const CONST: u64 = 0x0500_0000_0000;
     /// First address of global memory, which reaches to the end.
@@ -47,6 +51,8 @@ pub struct Memory {
     limit: usize,
     /// First address and length of those that were freed, in ascending order of address.
     freed: Vec<(u64, u64)>,
+    /// Held while 128 bits are accessed as one.
+    pairs: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -89,6 +95,7 @@ impl Memory {
             in_use: 0,
             limit,
             freed: Vec::new(),
+            pairs: Mutex::new(()),
         }
     }
 
@@ -299,6 +306,28 @@ impl Memory {
     pub(crate) fn region(&self, address: u64) -> Option<Region<'_>> {
         self.below(address)
             .filter(|region| address - region.base <= region.bytes)
+    }
+
+    /// Keeps other accesses to 128 bits as one away, until it is dropped.
+    pub(crate) fn lock_pairs(&self) -> MutexGuard<'_, ()> {
+        self.pairs
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Replaces two 64-bit words of a region by `f` of them, atomically as seen by other accesses to 128 bits; returns the old ones.
+    pub(crate) fn update_pair(
+        &self,
+        region: &Region<'_>,
+        offset: u64,
+        f: impl Fn([u64; 2]) -> [u64; 2],
+    ) -> [u64; 2] {
+        let _guard = self.lock_pairs();
+        let old = [region.load(offset), region.load(offset + 8)];
+        let new = f(old);
+        region.store(offset, new[0]);
+        region.store(offset + 8, new[1]);
+        old
     }
 
     /// The live allocation with the greatest base not above the address.

@@ -7,12 +7,20 @@ use crate::types::Space;
 /// A block begins. All events that follow belong to it, up to the next of these.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockEvent {
+    /// The number of its grid in the launch: 0 for the host's, and on in the order in which kernels launch theirs.
+    pub grid: u64,
     /// `%ctaid` of the block.
     pub index: [u32; 3],
     /// `%ntid`: its shape.
     pub shape: [u32; 3],
     /// Bytes of shared memory that it has, static and dynamic.
     pub shared_bytes: u64,
+    /// The number in the grid of the cluster that it belongs to.
+    pub cluster: u64,
+    /// Its rank in that.
+    pub rank: u32,
+    /// How many blocks that has.
+    pub cluster_blocks: u32,
 }
 
 /// A warp executes an instruction.
@@ -104,7 +112,8 @@ pub struct AccessEvent<'a> {
     pub bytes: u32,
     /// The lanes that take part.
     pub lanes: u32,
-    /// The address of each lane in `space`; those of other lanes mean nothing.
+    /// The address of each lane in `space`; those of other lanes mean nothing. One in the shared memory of another block of the
+    /// cluster has that block's rank, plus 1, in bits 24 and up.
     pub addresses: &'a [u64; 32],
 }
 
@@ -161,6 +170,23 @@ pub struct ReleaseEvent<'a> {
     pub arrived: &'a [(u32, u32)],
 }
 
+/// Lanes of a warp arrive at the barrier of their cluster, or have waited for it.
+#[derive(Clone, Copy, Debug)]
+pub struct ClusterBarrierEvent {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line, counted from 1.
+    pub line: u32,
+    /// The lanes.
+    pub lanes: u32,
+    /// The cluster's number in the grid.
+    pub cluster: u64,
+    /// How often the barrier will have been completed when those who arrive now go on.
+    pub phase: u32,
+    /// Whether they have waited, and all others have come.
+    pub waits: bool,
+}
+
 /// The lanes of a member mask act together: a shuffle, a vote, a match, a reduction or a warp barrier.
 #[derive(Clone, Copy, Debug)]
 pub struct CollectiveEvent {
@@ -200,6 +226,41 @@ pub struct ExchangeEvent<'a> {
     pub sources: &'a [u32; 32],
     /// What each lane brings.
     pub values: &'a [u32; 32],
+}
+
+/// A thread launches a grid.
+#[derive(Clone, Copy, Debug)]
+pub struct GridLaunchEvent {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line, counted from 1.
+    pub line: u32,
+    /// The lane.
+    pub lane: u32,
+    /// The number of the new grid.
+    pub grid: u64,
+}
+
+/// A grid that a kernel launched begins. It is told to any one observer, and no block is current.
+#[derive(Clone, Copy, Debug)]
+pub struct GridEvent<'a> {
+    /// Its number.
+    pub grid: u64,
+    /// The grids that it had to wait for: they are complete, with all that they have launched.
+    pub after: &'a [u64],
+}
+
+/// A thread has waited for the grids that its block has launched.
+#[derive(Clone, Copy, Debug)]
+pub struct GridWaitEvent<'a> {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The PTX line, counted from 1.
+    pub line: u32,
+    /// The lane.
+    pub lane: u32,
+    /// The numbers of these grids, which are complete, with all that they have launched.
+    pub grids: &'a [u64],
 }
 
 /// A thread prints (`printf`).
@@ -259,6 +320,9 @@ pub trait Observer: Send {
     /// A block-wide barrier lets its threads go on.
     #[inline(always)]
     fn release(&mut self, _event: ReleaseEvent<'_>) {}
+    /// Lanes of a warp arrive at the barrier of their cluster, or have waited for it.
+    #[inline(always)]
+    fn cluster_barrier(&mut self, _event: ClusterBarrierEvent) {}
     /// Lanes of a warp act together.
     #[inline(always)]
     fn collective(&mut self, _event: CollectiveEvent) {}
@@ -268,6 +332,15 @@ pub trait Observer: Send {
     /// Lanes of a warp exit.
     #[inline(always)]
     fn exit(&mut self, _event: InstructionEvent) {}
+    /// A thread launches a grid.
+    #[inline(always)]
+    fn grid_launch(&mut self, _event: GridLaunchEvent) {}
+    /// A grid that a kernel launched begins.
+    #[inline(always)]
+    fn grid(&mut self, _event: GridEvent<'_>) {}
+    /// A thread has waited for the grids that its block has launched.
+    #[inline(always)]
+    fn grid_wait(&mut self, _event: GridWaitEvent<'_>) {}
     /// A thread prints.
     #[inline(always)]
     fn print(&mut self, _event: PrintEvent<'_>) {}
@@ -330,6 +403,10 @@ impl<O: Observer> Observer for Option<O> {
     fn release(&mut self, event: ReleaseEvent<'_>) {
         self.iter_mut().for_each(|observer| observer.release(event));
     }
+    fn cluster_barrier(&mut self, event: ClusterBarrierEvent) {
+        self.iter_mut()
+            .for_each(|observer| observer.cluster_barrier(event));
+    }
     fn collective(&mut self, event: CollectiveEvent) {
         self.iter_mut()
             .for_each(|observer| observer.collective(event));
@@ -339,6 +416,17 @@ impl<O: Observer> Observer for Option<O> {
     }
     fn exit(&mut self, event: InstructionEvent) {
         self.iter_mut().for_each(|observer| observer.exit(event));
+    }
+    fn grid_launch(&mut self, event: GridLaunchEvent) {
+        self.iter_mut()
+            .for_each(|observer| observer.grid_launch(event));
+    }
+    fn grid(&mut self, event: GridEvent<'_>) {
+        self.iter_mut().for_each(|observer| observer.grid(event));
+    }
+    fn grid_wait(&mut self, event: GridWaitEvent<'_>) {
+        self.iter_mut()
+            .for_each(|observer| observer.grid_wait(event));
     }
     fn print(&mut self, event: PrintEvent<'_>) {
         self.iter_mut().for_each(|observer| observer.print(event));
@@ -405,6 +493,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.release(event);
         self.1.release(event);
     }
+    fn cluster_barrier(&mut self, event: ClusterBarrierEvent) {
+        self.0.cluster_barrier(event);
+        self.1.cluster_barrier(event);
+    }
     #[inline(always)]
     fn collective(&mut self, event: CollectiveEvent) {
         self.0.collective(event);
@@ -419,6 +511,18 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn exit(&mut self, event: InstructionEvent) {
         self.0.exit(event);
         self.1.exit(event);
+    }
+    fn grid_launch(&mut self, event: GridLaunchEvent) {
+        self.0.grid_launch(event);
+        self.1.grid_launch(event);
+    }
+    fn grid(&mut self, event: GridEvent<'_>) {
+        self.0.grid(event);
+        self.1.grid(event);
+    }
+    fn grid_wait(&mut self, event: GridWaitEvent<'_>) {
+        self.0.grid_wait(event);
+        self.1.grid_wait(event);
     }
     fn print(&mut self, event: PrintEvent<'_>) {
         self.0.print(event);

@@ -18,6 +18,10 @@ pub(crate) struct Program {
     pub functions: Vec<Code>,
     /// Numbers of functions by their addresses.
     pub by_address: HashMap<u64, u32>,
+    /// The entries whose addresses it takes, in order to launch them.
+    pub taken_entries: Vec<String>,
+    /// Whether it may wait for grids that it has launched.
+    pub waits_for_grids: bool,
     pub static_shared_bytes: u32,
     /// Whether the shared memory is used that belongs to the system.
     pub reserves_shared: bool,
@@ -98,6 +102,13 @@ pub(crate) enum Special {
     ReservedSharedEnd,
     /// The multiprocessor that a block is on, as if blocks were dealt out in turn.
     Multiprocessor,
+    /// Clusters of blocks: their shape, how many there are, which one it is, and the block's place in it.
+    ClusterDim(u8),
+    Clusters(u8),
+    ClusterIndex(u8),
+    IndexInCluster(u8),
+    RankInCluster,
+    BlocksInCluster,
     /// Address of a cooperative launch's workspace, low half; 0 for other launches.
     WorkspaceLow,
     /// The same, high half.
@@ -147,6 +158,21 @@ pub(crate) enum Op {
     Exit,
     Trap,
     Barrier(Box<Barrier>),
+    /// `barrier.cluster.arrive`
+    ArriveAtCluster,
+    /// `barrier.cluster.wait`
+    WaitForCluster,
+    /// `mapa`
+    MapAddress {
+        d: Row,
+        a: Row,
+        rank: u32,
+    },
+    /// `getctarank`
+    RankOfAddress {
+        d: u32,
+        a: Row,
+    },
     Collective(Box<Collective>),
     ActiveMask {
         d: u32,
@@ -167,6 +193,11 @@ pub(crate) enum Op {
         a: Row,
         bits: u32,
         parts: Box<[Option<Row>]>,
+    },
+    /// `mov.b128`: the halves, each from a row to a row.
+    MovePair {
+        d: [Option<Row>; 2],
+        a: [Row; 2],
     },
     Mbarrier(Box<Mbarrier>),
     /// `mbarrier.pending_count`
@@ -247,6 +278,8 @@ pub(crate) struct Access {
     /// One register per element of the vector; `None` is the sink `_`.
     pub registers: Box<[Option<Row>]>,
     pub order: AccessOrder,
+    /// Whether 128 bits are accessed as one.
+    pub is_whole: bool,
 }
 
 impl Access {
@@ -339,12 +372,13 @@ pub(crate) struct Atomic {
     pub address: Address,
     pub operation: AtomicOperation,
     pub order: AccessOrder,
+    /// Of one element. Of 128 bits, the rows below are the two halves.
     pub ty: Scalar,
-    /// Receives the old value; `red` has none.
-    pub d: Option<Row>,
-    pub b: Row,
+    /// Receive the old values, one of each element of the vector; `red` has none.
+    pub d: Box<[Option<Row>]>,
+    pub b: Box<[Row]>,
     /// The new value of `cas`.
-    pub c: Option<Row>,
+    pub c: Box<[Row]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -397,6 +431,16 @@ pub(crate) enum Builtin {
     Print,
     /// `void __assertfail(const char *condition, const char *file, unsigned line, const char *function, size_t character_bytes)`
     AssertFail,
+    /// `void *cudaGetParameterBufferV2(void *kernel, dim3 grid, dim3 block, unsigned shared_bytes)`
+    ParameterBuffer,
+    /// `cudaError_t cudaLaunchDeviceV2(void *buffer, cudaStream_t stream)`
+    LaunchGrid,
+    /// `cudaError_t cudaGetLastError(void)`
+    TakeError,
+    /// `cudaError_t cudaPeekAtLastError(void)`
+    PeekError,
+    /// `cudaError_t cudaDeviceSynchronize(void)`, which devices have had up to CUDA 11.
+    WaitForGrids,
 }
 
 impl Builtin {
@@ -405,6 +449,16 @@ impl Builtin {
         Some(match name {
             "vprintf" => (Self::Print, &[4], &[8, 8]),
             "__assertfail" => (Self::AssertFail, &[], &[8, 8, 4, 8, 8]),
+            // The names up to CUDA 11, and those since.
+            "cudaGetParameterBufferV2" | "__cudaCDP2GetParameterBufferV2" => {
+                (Self::ParameterBuffer, &[8], &[8, 12, 12, 4])
+            }
+            "cudaLaunchDeviceV2" | "__cudaCDP2LaunchDeviceV2" => (Self::LaunchGrid, &[4], &[8, 8]),
+            "cudaGetLastError" | "__cudaCDP2GetLastError" => (Self::TakeError, &[4], &[]),
+            "cudaPeekAtLastError" | "__cudaCDP2PeekAtLastError" => (Self::PeekError, &[4], &[]),
+            "cudaDeviceSynchronize" | "__cudaDeviceSynchronizeDeprecationAvoidance" => {
+                (Self::WaitForGrids, &[4], &[])
+            }
             _ => return None,
         })
     }

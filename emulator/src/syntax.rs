@@ -26,6 +26,14 @@ impl ModuleSyntax {
             .map_or(name, |(_, target)| target)
     }
 
+    /// The entry of this name, unless it is only declared.
+    pub fn entry(&self, name: &str) -> Option<&Function> {
+        let name = self.resolve_alias(name);
+        self.functions
+            .iter()
+            .find(|function| function.name == name && function.is_entry && function.body.is_some())
+    }
+
     /// The device function of this name, unless it is only declared.
     pub fn function_with_body(&self, name: &str) -> Option<&Function> {
         let name = self.resolve_alias(name);
@@ -90,6 +98,8 @@ pub(crate) struct Function {
     pub parameters: Vec<Parameter>,
     /// From `.reqntid`: the only block shape allowed.
     pub required_block: Option<[u32; 3]>,
+    /// Blocks of a cluster along x, y and z.
+    pub cluster: [u32; 3],
     /// From `.maxntid`: the most threads of a block.
     pub max_threads: Option<u64>,
     /// Why the emulator cannot run it, however right it may be: the line and what is missing.
@@ -199,4 +209,14 @@ pub(crate) enum Operand {
         name: String,
         offset: i64,
     },
+}
+
+impl Operand {
+    /// The elements of a vector; what is none is one element.
+    pub fn elements(&self) -> &[Self] {
+        match self {
+            Self::Vector(elements) => elements,
+            one => std::slice::from_ref(one),
+        }
+    }
 }

@@ -8,6 +8,7 @@ pub(crate) enum Scalar {
     B16,
     B32,
     B64,
+    B128,
     U8,
     U16,
     U32,
@@ -33,6 +34,7 @@ impl Scalar {
             "b16" => Self::B16,
             "b32" => Self::B32,
             "b64" => Self::B64,
+            "b128" => Self::B128,
             "u8" => Self::U8,
             "u16" => Self::U16,
             "u32" => Self::U32,
@@ -58,6 +60,7 @@ impl Scalar {
             Self::B16 | Self::U16 | Self::S16 | Self::F16 | Self::Bf16 => 2,
             Self::B32 | Self::U32 | Self::S32 | Self::F32 | Self::F16x2 | Self::Bf16x2 => 4,
             Self::B64 | Self::U64 | Self::S64 | Self::F64 => 8,
+            Self::B128 => 16,
         }
     }
 

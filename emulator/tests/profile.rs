@@ -28,6 +28,7 @@ fn profile(blocks: u32, declarations: &str, body: &str) -> Measurements {
         grid: [blocks, 1, 1],
         block: [64, 1, 1],
         dynamic_shared_bytes: 0,
+        nesting: warpfold_emulator::Nesting::default(),
         threads: 0,
         max_steps: 0,
         cooperative: false,

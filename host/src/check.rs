@@ -15,6 +15,7 @@ pub struct Subject {
     memory: Memory,
     launch: Launch,
     arguments: Vec<Vec<u8>>,
+    any_order: bool,
 }
 
 impl Subject {
@@ -30,7 +31,14 @@ impl Subject {
             memory,
             launch,
             arguments,
+            any_order: false,
         }
+    }
+
+    /// The same where results may differ from order to order, which is then no finding.
+    #[must_use]
+    pub fn with_results_in_any_order(self, any_order: bool) -> Self {
+        Self { any_order, ..self }
     }
 
     /// The launch of a case, by the kernel in this PTX. What the kernel is to write is uninitialised, as it may be with a
@@ -58,6 +66,7 @@ impl Subject {
             grid: case.shape.grid,
             block: case.shape.block,
             dynamic_shared_bytes: case.shape.dynamic_shared_bytes,
+            nesting: case.shape.nesting(),
             threads: 0,
             max_steps: 0,
             cooperative: case.shape.cooperative,
@@ -99,6 +108,20 @@ impl Subject {
     /// # Errors
     /// As [`Self::check`].
     pub fn compare_orders(
+        &mut self,
+        orders: impl IntoIterator<Item = Order>,
+    ) -> Result<Option<Finding>, LaunchError> {
+        if !self.any_order {
+            return self.compare(orders);
+        }
+        // Nothing to compare, but each order may lead to a trap.
+        let mut findings = orders
+            .into_iter()
+            .map(|order| self.compare([order]).transpose());
+        findings.find_map(|finding| finding).transpose()
+    }
+
+    fn compare(
         &mut self,
         orders: impl IntoIterator<Item = Order>,
     ) -> Result<Option<Finding>, LaunchError> {

@@ -80,7 +80,11 @@ impl From<catalogue::ElementType> for ElementType {
     fn from(element_type: catalogue::ElementType) -> Self {
         match element_type {
             catalogue::ElementType::I32 => Self::I32,
+            catalogue::ElementType::U32 => Self::U32,
+            catalogue::ElementType::I64 => Self::I64,
+            catalogue::ElementType::U64 => Self::U64,
             catalogue::ElementType::F32 => Self::F32,
+            catalogue::ElementType::F64 => Self::F64,
         }
     }
 }

@@ -84,6 +84,12 @@ pub enum LessonError {
         /// The lesson's id.
         lesson: &'static str,
     },
+    /// The lesson counts no images.
+    #[error("`{lesson}` counts no images; `warpfold run {lesson}` shows what it does")]
+    NoHistogram {
+        /// The lesson's id.
+        lesson: &'static str,
+    },
     /// The device is too old for the lesson.
     #[error(
         "`{lesson}` needs a GPU of sm_{least_sm} or later, and this one is sm_{sm}; use --device emulator"
@@ -172,18 +178,13 @@ pub fn run<T: Reducible>(
     values: &[T],
     timing: Option<Timing>,
 ) -> Result<LessonRun<T>, LessonError> {
-    let (mut run, launch) = prepare(machine, lesson, variant, values)?;
-    let Some(mut launch) = launch else {
-        return Ok(run);
-    };
-    run.measured = launch.first()?;
-    run.take(lesson, &launch.outputs())?;
-    if let (Some(timing), true) = (timing, machine.device().is_gpu() && run.is_right()) {
-        run.measured = Measured::Times(launch.time(&timing)?);
+    let mut loaded = LoadedLesson::new(machine, lesson, variant, values)?;
+    loaded.launch()?;
+    if let (Some(timing), true) = (timing, machine.device().is_gpu() && loaded.run.is_right()) {
         // The last of the timed launches must be right as well.
-        run.take(lesson, &launch.outputs())?;
+        loaded.time(&timing)?;
     }
-    Ok(run)
+    Ok(loaded.run)
 }
 
 /// Reduces `values` by a lesson on the emulator while `observer` watches, and verifies the result. For no values nothing is
@@ -198,12 +199,94 @@ pub fn observe<T: Reducible>(
     values: &[T],
     observer: &mut impl Observer,
 ) -> Result<LessonRun<T>, LessonError> {
-    let (mut run, launch) = prepare(machine, lesson, variant, values)?;
-    if let Some(launch) = launch {
+    let mut loaded = LoadedLesson::new(machine, lesson, variant, values)?;
+    if let Some(launch) = &loaded.launch {
         launch.observe(observer)?;
-        run.take(lesson, &launch.outputs())?;
+        loaded.take()?;
     }
-    Ok(run)
+    Ok(loaded.run)
+}
+
+/// A reduction with its input on a device, to be launched again and again.
+#[derive(Debug)]
+pub struct LoadedLesson<T: Reducible> {
+    reduction: Reduction,
+    /// `None` where there is nothing to launch.
+    launch: Option<LoadedCase>,
+    run: LessonRun<T>,
+}
+
+impl<T: Reducible> LoadedLesson<T> {
+    /// Puts the values on the machine's device, for this lesson.
+    ///
+    /// # Errors
+    /// A variant, a type or a number of elements that the lesson does not take; a device without the memory.
+    pub fn new(
+        machine: &Machine,
+        lesson: &Lesson,
+        variant: Variant,
+        values: &[T],
+    ) -> Result<Self, LessonError> {
+        let device = machine.device();
+        let reduction = *reduction_of::<T>(lesson)?;
+        check_device(lesson, device.sm())?;
+        let case = case(lesson, variant, values, device.multiprocessors())?;
+        let blocks = case.as_ref().map_or(0, |case| case.shape.grid[0]);
+        let launch = match case {
+            None => None,
+            Some(case) => {
+                let kernel = machine.kernel(lesson.part.module(), case.entry)?;
+                // SAFETY: every reduction of the catalogue takes the arguments that `case` makes for its finish, over its
+                // element type, which is `T`, and, launched with the catalogue's geometry, keeps to them; the tests hold
+                // each to it on the emulator.
+                Some(unsafe { case.load(device, kernel)? })
+            }
+        };
+        Ok(Self {
+            launch,
+            run: LessonRun {
+                blocks,
+                result: T::finish(reduction.operator, &[]),
+                counter: None,
+                oracle: T::Oracle::new(reduction.operator, values),
+                roundings: roundings(&reduction, variant, values.len(), blocks),
+                measured: Measured::Nothing,
+            },
+            reduction,
+        })
+    }
+
+    /// The first launch: counted on the emulator, without times on a GPU.
+    ///
+    /// # Errors
+    /// A launch that the device refuses, or a fault of the kernel.
+    pub fn launch(&mut self) -> Result<&LessonRun<T>, LessonError> {
+        if let Some(launch) = &self.launch {
+            self.run.measured = launch.first()?;
+            self.take()?;
+        }
+        Ok(&self.run)
+    }
+
+    /// Timed launches on a GPU, each on fresh input where the kernel works in place; the result of the last is in the run.
+    ///
+    /// # Errors
+    /// As [`Self::launch`], and a device that is no GPU.
+    pub fn time(&mut self, timing: &Timing) -> Result<&LessonRun<T>, LessonError> {
+        if let Some(launch) = &mut self.launch {
+            self.run.measured = Measured::Times(launch.time(timing)?);
+            self.take()?;
+        }
+        Ok(&self.run)
+    }
+
+    /// Takes over what the last launch has left.
+    fn take(&mut self) -> Result<(), LessonError> {
+        if let Some(launch) = &self.launch {
+            (self.run.result, self.run.counter) = result(&self.reduction, &launch.outputs())?;
+        }
+        Ok(())
+    }
 }
 
 /// The launch by which a lesson reduces `values` on a device of so many multiprocessors; `None` for no values.
@@ -236,7 +319,8 @@ pub(crate) fn case_of_entry<'a, T: Reducible>(
     }
     let shape = Shape::linear(blocks, variant.block)
         .with_dynamic_shared_bytes(reduction.dynamic_shared_bytes(variant))
-        .with_cooperative(lesson.cooperative);
+        .with_cooperative(lesson.cooperative)
+        .with_pending_grids(pending_grids(reduction, blocks));
     let input = if reduction.in_place {
         CaseArgument::rewritten(values)
     } else {
@@ -255,12 +339,30 @@ pub(crate) fn case_of_entry<'a, T: Reducible>(
             let counter = CaseArgument::rewritten(vec![0_u64]);
             vec![input, partials(), CaseArgument::scalar(n), total, counter]
         }
+        Finish::Nested { .. } => {
+            let tile = reduction.elements_per_thread(variant) as u32 * variant.block;
+            let status = CaseArgument::rewritten(vec![0_u32]);
+            let (n, tile) = (CaseArgument::scalar(n), CaseArgument::scalar(tile));
+            vec![input, partials(), n, tile, status]
+        }
     };
     Ok(Some(Case {
         entry,
         shape,
         arguments,
     }))
+}
+
+/// The most grids that a reduction has launched and that wait or run, at any time: of every launching block one that runs, and one that it
+/// launches.
+fn pending_grids(reduction: &Reduction, blocks: u32) -> u64 {
+    match reduction.finish {
+        Finish::Nested {
+            by_every_block: true,
+        } => 2 * u64::from(blocks),
+        Finish::Nested { .. } => 2,
+        _ => 0,
+    }
 }
 
 /// The entry of a lesson for a variant.
@@ -343,45 +445,6 @@ fn blocks(
         })
 }
 
-/// A run before its launch, and the launch, unless there is nothing to launch.
-fn prepare<T: Reducible>(
-    machine: &Machine,
-    lesson: &Lesson,
-    variant: Variant,
-    values: &[T],
-) -> Result<(LessonRun<T>, Option<LoadedCase>), LessonError> {
-    let device = machine.device();
-    let reduction = reduction_of::<T>(lesson)?;
-    check_device(lesson, device.sm())?;
-    let case = case(lesson, variant, values, device.multiprocessors())?;
-    let blocks = case.as_ref().map_or(0, |case| case.shape.grid[0]);
-    let run = LessonRun {
-        blocks,
-        result: T::finish(reduction.operator, &[]),
-        counter: None,
-        oracle: T::Oracle::new(reduction.operator, values),
-        roundings: roundings(reduction, variant, values.len(), blocks),
-        measured: Measured::Nothing,
-    };
-    let Some(case) = case else {
-        return Ok((run, None));
-    };
-    let kernel = machine.kernel(lesson.part.module(), case.entry)?;
-    // SAFETY: every reduction of the catalogue takes the arguments that `case` makes for its finish, over its element type,
-    // which is `T`, and, launched with the catalogue's geometry, keeps to them; the tests hold each to it on the emulator.
-    let launch = unsafe { case.load(device, kernel)? };
-    Ok((run, Some(launch)))
-}
-
-impl<T: Reducible> LessonRun<T> {
-    /// Takes over what a launch has left.
-    fn take(&mut self, lesson: &Lesson, outputs: &Outputs<'_>) -> Result<(), LessonError> {
-        let reduction = reduction_of::<T>(lesson)?;
-        (self.result, self.counter) = result(reduction, outputs)?;
-        Ok(())
-    }
-}
-
 /// The result of a launch, and what it left in its counter.
 pub(crate) fn result<T: Reducible>(
     reduction: &Reduction,
@@ -394,6 +457,14 @@ pub(crate) fn result<T: Reducible>(
         }
         Finish::Total => (outputs.read::<T>(1)?[0], None),
         Finish::OneLaunch => (outputs.read::<T>(3)?[0], Some(outputs.read::<u64>(4)?[0])),
+        Finish::Nested { .. } => {
+            let code = outputs.read::<u32>(4)?[0];
+            if code != 0 {
+                return Err(DeviceError::GridRefused { code });
+            }
+            let partials = outputs.read::<T>(1)?;
+            (T::finish(reduction.operator, &partials), None)
+        }
     })
 }
 
@@ -406,7 +477,7 @@ pub(crate) fn roundings(reduction: &Reduction, variant: Variant, n: usize, block
         .div_ceil((u64::from(blocks) * block).max(1))
         .next_multiple_of(reduction.elements_per_thread(variant));
     let of_finish = match reduction.finish {
-        Finish::PartialPerBlock => 1,
+        Finish::PartialPerBlock | Finish::Nested { .. } => 1,
         Finish::Total => u64::from(blocks),
         Finish::OneLaunch => u64::from(blocks).div_ceil(block) + tree,
     };

@@ -1,6 +1,6 @@
 //! A device with the kernels' PTX: where lessons run.
 
-use crate::device::{Device, DeviceError, Kernel, Module};
+use crate::device::{Device, DeviceChoice, DeviceError, Kernel, Module};
 use crate::ptx::{PtxError, PtxSet};
 use std::cell::OnceCell;
 use warpfold_kernels::catalogue;
@@ -33,6 +33,15 @@ impl Machine {
             ptx,
             loaded: Default::default(),
         }
+    }
+
+    /// The emulator with the same PTX: what a GPU cannot tell of its kernels, it can.
+    ///
+    /// # Errors
+    /// None that is known: the emulator always opens.
+    pub fn on_emulator(&self) -> Result<Self, DeviceError> {
+        let emulator = Device::open(&DeviceChoice::Emulator)?;
+        Ok(Self::new(emulator, self.ptx.clone()))
     }
 
     /// The device.

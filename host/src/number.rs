@@ -8,25 +8,51 @@ use std::fmt;
 #[allow(missing_docs, reason = "each variant is the Rust type of that name")]
 pub enum Number {
     I32(i32),
+    U32(u32),
+    I64(i64),
+    U64(u64),
     F32(f32),
     F64(f64),
 }
 
-impl From<i32> for Number {
-    fn from(number: i32) -> Self {
-        Self::I32(number)
-    }
+macro_rules! from {
+    ($($variant:ident of $number:ty;)*) => {$(
+        impl From<$number> for Number {
+            fn from(number: $number) -> Self {
+                Self::$variant(number)
+            }
+        }
+    )*};
 }
 
-impl From<f32> for Number {
-    fn from(number: f32) -> Self {
-        Self::F32(number)
-    }
+from! {
+    I32 of i32;
+    U32 of u32;
+    I64 of i64;
+    U64 of u64;
+    F32 of f32;
+    F64 of f64;
 }
 
-impl From<f64> for Number {
-    fn from(number: f64) -> Self {
-        Self::F64(number)
+impl Number {
+    /// As an integer, if it is of an integer type.
+    pub fn to_integer(self) -> Option<i128> {
+        match self {
+            Self::I32(number) => Some(number.into()),
+            Self::U32(number) => Some(number.into()),
+            Self::I64(number) => Some(number.into()),
+            Self::U64(number) => Some(number.into()),
+            Self::F32(_) | Self::F64(_) => None,
+        }
+    }
+
+    /// As a float, if it is of a float type.
+    pub fn to_float(self) -> Option<f64> {
+        match self {
+            Self::F32(number) => Some(number.into()),
+            Self::F64(number) => Some(number),
+            Self::I32(_) | Self::U32(_) | Self::I64(_) | Self::U64(_) => None,
+        }
     }
 }
 
@@ -35,6 +61,9 @@ impl fmt::Display for Number {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::I32(number) => write!(formatter, "{number}"),
+            Self::U32(number) => write!(formatter, "{number}"),
+            Self::I64(number) => write!(formatter, "{number}"),
+            Self::U64(number) => write!(formatter, "{number}"),
             Self::F32(number) => write!(formatter, "{number:?}"),
             Self::F64(number) => write!(formatter, "{number:?}"),
         }
@@ -46,6 +75,9 @@ impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
             Self::I32(number) => serializer.serialize_i32(number),
+            Self::U32(number) => serializer.serialize_u32(number),
+            Self::I64(number) => serializer.serialize_i64(number),
+            Self::U64(number) => serializer.serialize_u64(number),
             Self::F32(number) if number.is_finite() => serializer.serialize_f32(number),
             Self::F64(number) if number.is_finite() => serializer.serialize_f64(number),
             Self::F32(_) | Self::F64(_) => serializer.collect_str(self),
@@ -61,6 +93,7 @@ mod tests {
     fn json_has_numbers_where_it_can() {
         let json = |number: Number| serde_json::to_string(&number).unwrap();
         assert_eq!(json(Number::I32(-7)), "-7");
+        assert_eq!(json(Number::U64(u64::MAX)), "18446744073709551615");
         assert_eq!(json(Number::F32(0.1)), "0.1");
         assert_eq!(json(Number::F64(-0.0)), "-0.0");
         assert_eq!(json(Number::F32(f32::NAN)), "\"NaN\"");

@@ -70,7 +70,7 @@ impl Prepared {
         seed: u64,
         multiprocessors: u32,
     ) -> Result<Self, LessonError> {
-        let values = T::random(n, seed).map_err(LessonError::host_memory(n))?;
+        let values = T::random(reduction.operator, n, seed).map_err(LessonError::host_memory(n))?;
         let oracle = T::Oracle::new(reduction.operator, &values);
         let case = lesson::case(lesson, variant, &values, multiprocessors)?.map(Case::into_owned);
         let blocks = case.as_ref().map_or(0, |case| case.shape.grid[0]);
@@ -147,7 +147,15 @@ impl Prepared {
         }
     }
 
-    fn load(&self, machine: &Machine, lesson: &Lesson) -> Result<Option<LoadedCase>, LessonError> {
+    /// Puts the buffers on the machine's device; `None` where there is nothing to launch.
+    ///
+    /// # Errors
+    /// A device without the memory or too old.
+    pub fn load(
+        &self,
+        machine: &Machine,
+        lesson: &Lesson,
+    ) -> Result<Option<LoadedCase>, LessonError> {
         let Some(case) = &self.case else {
             return Ok(None);
         };

@@ -33,6 +33,7 @@ macro_rules! embedded {
 fn embedded(module: Module) -> [(u32, &'static str); 3] {
     match module {
         Module::Kernels => embedded!("kernels"),
+        Module::Nested => embedded!("nested"),
         Module::Operators => embedded!("operators"),
     }
 }

@@ -4,31 +4,116 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::collections::TryReserveError;
+use warpfold_kernels::catalogue::Operator;
 
 /// Values drawn from one stream of the generator; longer inputs take several streams.
 const STREAM_ELEMENTS: usize = 1 << 16;
 
-/// `n` values over the whole range of `i32`, so that sums overflow and wrap.
-///
-/// Chunk `k` of 2^16 values is the ChaCha8 stream number `k` under `seed`: cores fill chunks side by side.
+/// `n` values over the whole range of `i32`, so that sums overflow and wrap: the [`operands`] of a sum.
 ///
 /// # Errors
 /// There is not enough memory for them.
 pub fn i32_values(n: usize, seed: u64) -> Result<Vec<i32>, TryReserveError> {
+    operands(Operator::Sum, n, seed)
+}
+
+/// `n` bytes, each value as likely as any other, from the same streams as [`i32_values`].
+///
+/// # Errors
+/// There is not enough memory for them.
+pub fn u8_values(n: usize, seed: u64) -> Result<Vec<u8>, TryReserveError> {
     values(n, seed, |generator, chunk| generator.fill(chunk))
 }
 
-/// `n` multiples of 2^-23 from -1 up to but not including 1, so that sums lose digits to rounding.
-///
-/// Value `i` is `k·2^-23 - 1`, where `k` is the upper 24 bits of value `i` of [`i32_values`] under the same seed.
+/// `n` multiples of 2^-23 from -1 up to but not including 1, so that sums lose digits to rounding: the [`operands`] of a sum.
 ///
 /// # Errors
 /// There is not enough memory for them.
 pub fn f32_values(n: usize, seed: u64) -> Result<Vec<f32>, TryReserveError> {
+    operands(Operator::Sum, n, seed)
+}
+
+/// A type of which there are random values to reduce.
+pub trait Random: Default + Clone + Send {
+    /// Fills `values` from the generator: integers over the whole range of the type; floats from -1 up to but not including
+    /// 1, as fine as the type has them just below 1.
+    fn draw(generator: &mut ChaCha8Rng, values: &mut [Self]);
+
+    /// Makes of what [`Self::draw`] drew a factor whose product with many others says something.
+    ///
+    /// - Integers become odd: the product of 64 even ones is 0 whatever the others are.
+    /// - Floats become 1 or -1 by their sign, but for one in 64 that is away from that by up to a 64th, upwards as often as
+    ///   downwards: so the product of many stays within the type, few multiplications round, and still a factor that is left
+    ///   out shows.
+    fn into_factor(self) -> Self;
+}
+
+macro_rules! random_integers {
+    ($($integer:ident)*) => {$(
+        impl Random for $integer {
+            fn draw(generator: &mut ChaCha8Rng, values: &mut [Self]) {
+                generator.fill(values);
+            }
+
+            fn into_factor(self) -> Self {
+                self | 1
+            }
+        }
+    )*};
+}
+
+random_integers! { i32 u32 i64 u64 }
+
+/// A float with d digits is k·2^(1 - d) - 1, where k is the upper d bits of the next word of the generator.
+macro_rules! random_floats {
+    ($($float:ident: $next:ident >> $unused:literal;)*) => {$(
+        impl Random for $float {
+            fn draw(generator: &mut ChaCha8Rng, values: &mut [Self]) {
+                for value in values {
+                    let upper_bits = generator.$next() >> $unused;
+                    *value = upper_bits as Self * Self::EPSILON - 1.0;
+                }
+            }
+
+            fn into_factor(self) -> Self {
+                // The 128 parts of the interval: in two of them, of 64 on either side of 0, a factor is not 1.
+                let part = self.abs() * 64.0;
+                let factor = match part as u32 {
+                    0 => {
+                        let step = 1.0 + part.fract() / 32.0;
+                        if part.fract() < 0.5 { step } else { 1.0 / (step - 1.0 / 64.0) }
+                    }
+                    _ => 1.0,
+                };
+                factor.copysign(self)
+            }
+        }
+    )*};
+}
+
+random_floats! {
+    f32: next_u32 >> 8;
+    f64: next_u64 >> 11;
+}
+
+/// `n` values for this operator: [`Random::draw`], and for a product [`Random::into_factor`].
+///
+/// Chunk `k` of 2^16 values is the ChaCha8 stream number `k` under `seed`: cores fill chunks side by side, and a longer
+/// input begins like a shorter one.
+///
+/// # Errors
+/// There is not enough memory for them.
+pub fn operands<T: Random>(
+    operator: Operator,
+    n: usize,
+    seed: u64,
+) -> Result<Vec<T>, TryReserveError> {
     values(n, seed, |generator, chunk| {
-        for value in chunk {
-            let upper_bits = generator.next_u32() >> 8;
-            *value = upper_bits as f32 / (1 << 23) as f32 - 1.0;
+        T::draw(generator, chunk);
+        if operator == Operator::Product {
+            for value in chunk {
+                *value = value.clone().into_factor();
+            }
         }
     })
 }
@@ -107,6 +192,35 @@ mod tests {
             assert_eq!(f64::from(float), upper_bits / 8_388_608.0 - 1.0);
             assert!((-1.0..1.0).contains(&float));
         }
+    }
+
+    #[test]
+    fn f64_values_are_finer_than_f32_values() {
+        let values: Vec<f64> = operands(Operator::Sum, 1000, 4).unwrap();
+        assert!(values.iter().all(|value| (-1.0..1.0).contains(value)));
+        assert!(values.iter().any(|&value| f64::from(value as f32) != value));
+    }
+
+    #[test]
+    fn factors_are_about_1_of_either_sign_and_few_of_them_round() {
+        let factors: Vec<f32> = operands(Operator::Product, 1 << 16, 4).unwrap();
+        let others: Vec<f32> = factors
+            .iter()
+            .copied()
+            .filter(|factor| factor.abs() != 1.0)
+            .collect();
+        assert!((900..1150).contains(&others.len()), "{}", others.len());
+        let above = others.iter().filter(|factor| factor.abs() > 1.0).count();
+        assert!((400..620).contains(&above), "{above}");
+        let negative = factors
+            .iter()
+            .filter(|factor| factor.is_sign_negative())
+            .count();
+        assert!((32_000..33_500).contains(&negative), "{negative}");
+        let range = 64.0 / 65.0..=65.0 / 64.0;
+        assert!(factors.iter().all(|factor| range.contains(&factor.abs())));
+        let odd: Vec<u64> = operands(Operator::Product, 1000, 4).unwrap();
+        assert!(odd.iter().all(|factor| factor % 2 == 1));
     }
 
     #[test]

@@ -24,14 +24,24 @@
 //!
 //! - A block owns a *tile*: k·B consecutive elements, where k is how many elements a thread takes.
 //! - A launch has ⌈n ∕ (k·B)⌉ blocks, so that each has at least one element; the sum of nothing takes no launch.
+//!   From step 10 on it has no more of them than the GPU runs at once, and a block goes on from tile to tile.
 //! - B is a power of two from 64 to 1024.
 //! - Any n will do. Where n cuts the last tile short, a missing element counts as 0: it is never read or written, and the
 //!   threads that would own it still come to every barrier.
 //! - Sums wrap around, like every `i32` sum that is to be the same in any order.
 //!
 //! # After the ladder
+//! The files with an r take *other roads to the same sum*. Where one is handed a `total`, its blocks add to that atomically,
+//! and it has to be 0 before; kernels of one block take up to 2·B elements, and the host refuses more. From step 11 on
+//! there are kernels that leave the whole sum in one launch: they take a `total` and a word that is 0 before and after.
+//!
 //! The files with an o are about *operators and types*: a step of the ladder as one body that is generic over what it
 //! puts together and how. Their kernels take pointers to that type, and are otherwise launched as the ladder's are.
+//!
+//! The files with an h count an image: where a value goes is known only once it has been read, so that threads collide.
+//!
+//! The files with an n launch grids from the device ([`device_runtime`]); theirs is a module of its own, because a GPU's driver has
+//! to link it with a library.
 //!
 //! The catalogue (`catalogue`, on the host) lists all this as data.
 
@@ -128,7 +138,70 @@ pub mod r13_grid_sync;
 pub mod r14_redux;
 
 #[cfg(feature = "kernels")]
-pub mod d04_block_reduce;
+pub mod d03_block_reduce;
+
+#[cfg(feature = "kernels")]
+pub mod d01_even_odd;
+#[cfg(feature = "kernels")]
+pub mod d02_odd_even_add;
+
+#[cfg(feature = "kernels")]
+pub mod m01_copy_offset;
+#[cfg(feature = "kernels")]
+pub mod m02_copy_stride;
+#[cfg(feature = "kernels")]
+pub mod m03_reverse;
+#[cfg(feature = "kernels")]
+pub mod m04_bank_stride;
+#[cfg(feature = "kernels")]
+pub mod m05_matrix_add;
+
+#[cfg(feature = "kernels")]
+pub mod c01_reducing_barriers;
+#[cfg(feature = "kernels")]
+pub mod c02_votes;
+#[cfg(feature = "kernels")]
+pub mod c03_matches;
+// For sm_70 the compilers write PTX 6.0, which does not know the instruction yet; rust-cuda says compute_80 for sm_80.
+#[cfg(feature = "kernels")]
+#[cfg(any(
+    not(target_arch = "nvptx64"),
+    target_feature = "sm_80",
+    target_feature = "compute_80"
+))]
+pub mod c04_active_mask;
+#[cfg(feature = "kernels")]
+pub mod c05_fence_publish;
+#[cfg(feature = "kernels")]
+pub mod c06_critical_section;
+#[cfg(feature = "kernels")]
+pub mod c07_atomics;
+
+#[cfg(feature = "kernels")]
+pub mod h01_histogram_global;
+#[cfg(feature = "kernels")]
+pub mod h02_histogram_shared;
+
+#[cfg(feature = "nested")]
+pub mod device_runtime;
+#[cfg(feature = "nested")]
+pub mod n01_nested_sync;
+#[cfg(feature = "nested")]
+pub mod n02_nested_nosync;
+#[cfg(feature = "nested")]
+pub mod n03_nested_fixed;
+#[cfg(feature = "nested")]
+pub mod n04_recursive_hello;
 
 #[cfg(feature = "operators")]
-pub mod o01_shuffle;
+pub mod o01_operators;
+#[cfg(feature = "operators")]
+pub mod o02_interleaved;
+#[cfg(feature = "operators")]
+pub mod o03_complete_unroll_shared;
+#[cfg(feature = "operators")]
+pub mod o04_shuffle;
+#[cfg(feature = "operators")]
+pub mod o05_vectorized;
+#[cfg(feature = "operators")]
+pub mod o06_single_pass;

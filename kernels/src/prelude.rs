@@ -244,6 +244,99 @@ pub fn shared_array_on_the_host<T>(name: &str, length: usize) -> *mut T {
 
 pub use shared_array;
 
+/// The index of this thread in a grid of one dimension, which may have more than 2³² threads.
+///
+/// Here and not from `cuda_std::thread`, whose `index_1d` wraps at 2³².
+#[inline(always)]
+pub fn global_index() -> usize {
+    block_idx_x() as usize * block_dim_x() as usize + thread_idx_x() as usize
+}
+
+/// Waits as [`sync_threads`] does, and returns in every thread for how many threads of the block `predicate` holds.
+///
+/// This and the next two stand here for the reason that [`sync_threads`] does.
+#[gpu_only]
+#[inline(always)]
+pub fn sync_threads_count(predicate: bool) -> u32 {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.barrier0.popc"]
+        fn barrier_count(predicate: u32) -> u32;
+    }
+    // SAFETY: as for `sync_threads`.
+    unsafe { barrier_count(predicate.into()) }
+}
+
+/// Waits as [`sync_threads`] does, and returns in every thread whether `predicate` holds for all threads of the block.
+#[gpu_only]
+#[inline(always)]
+pub fn sync_threads_and(predicate: bool) -> bool {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.barrier0.and"]
+        fn barrier_and(predicate: u32) -> u32;
+    }
+    // SAFETY: as for `sync_threads`.
+    unsafe { barrier_and(predicate.into()) != 0 }
+}
+
+/// Waits as [`sync_threads`] does, and returns in every thread whether `predicate` holds for any thread of the block.
+#[gpu_only]
+#[inline(always)]
+pub fn sync_threads_or(predicate: bool) -> bool {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.barrier0.or"]
+        fn barrier_or(predicate: u32) -> u32;
+    }
+    // SAFETY: as for `sync_threads`.
+    unsafe { barrier_or(predicate.into()) != 0 }
+}
+
+/// Whether `predicate` holds in every lane of `mask`.
+///
+/// This and the next two stand here because rust-cuda's are inline assembly, which its compiler may copy into branches.
+///
+/// # Safety
+/// The calling lane is in `mask`, and all lanes of `mask` make the call with the same mask; none has exited.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn vote_all(mask: u32, predicate: bool) -> bool {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.vote.all.sync"]
+        fn vote_all(mask: u32, predicate: bool) -> bool;
+    }
+    // SAFETY: the caller's promise is the instruction's.
+    unsafe { vote_all(mask, predicate) }
+}
+
+/// Whether `predicate` holds in any lane of `mask`.
+///
+/// # Safety
+/// As for [`vote_all`].
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn vote_any(mask: u32, predicate: bool) -> bool {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.vote.any.sync"]
+        fn vote_any(mask: u32, predicate: bool) -> bool;
+    }
+    // SAFETY: the caller's promise is the instruction's.
+    unsafe { vote_any(mask, predicate) }
+}
+
+/// The lanes of `mask` in which `predicate` holds, one bit each.
+///
+/// # Safety
+/// As for [`vote_all`].
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn ballot(mask: u32, predicate: bool) -> u32 {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.vote.ballot.sync"]
+        fn vote_ballot(mask: u32, predicate: bool) -> u32;
+    }
+    // SAFETY: the caller's promise is the instruction's.
+    unsafe { vote_ballot(mask, predicate) }
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

@@ -19,7 +19,8 @@
 //!
 //! ## Observe
 //! In the PTX: five `shfl.sync.down.b32`, then `atom.global.add.u32` behind a test of the lane. In a run: B/32 atomics a
-//! block, where the road before has B.
+//! block, where the road before has B. On a GPU from sm_80 on, the same time: there the assembler does as much for the
+//! road before. Older ones are left to you, and so is whatever is no addition to one and the same word.
 //!
 //! ## Break it
 //! Put the shuffles under the test `index < n`. In the last warp lanes without an element don't come to them, and

@@ -23,8 +23,8 @@
 //! total: 4B − 1 loads, 2B stores.
 //!
 //! ## Observe
-//! In a run: the branch efficiency of step 1, for the same reason: from the second step on, the threads that work are
-//! scattered over all warps. And one block, whatever the GPU could hold.
+//! In a run: a branch efficiency hardly better than that of step 1, for the same reason: from the second step on, the
+//! threads that work are scattered over all warps. And one block, whatever the GPU could hold.
 //!
 //! ## Break it
 //! Let thread 0 add only while `stride < block`: for n up to B the sum is still right.

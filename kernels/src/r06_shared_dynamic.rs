@@ -23,8 +23,8 @@
 //! barriers; 4B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: `.extern .shared .align 16 .b8 _Zcuda_std_dyn_shared[]`, an array without a length. In a run: a quarter of
-//! the global accesses of `strided`.
+//! In the PTX: `.extern .shared .align 16 .b8 _Zcuda_std_dyn_shared[]`, an array without a length. In a run: a third of
+//! the global bytes of `strided`.
 //!
 //! ## Break it
 //! Launch it with half of the memory: `warpfold emulate` and `--shared 256` for a block of 128 threads. The first thread of

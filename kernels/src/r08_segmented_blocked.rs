@@ -19,7 +19,7 @@
 //! For one block over a whole segment: log₂ B + 1 barriers, 4B − 1 loads, 2B − 1 stores, one atomic.
 //!
 //! ## Observe
-//! In a run: the branch efficiency of step 1 and a multiple of the sectors of `segmented_strided`.
+//! In a run: the branch efficiency of `blocked`, and four times the sectors of `segmented_strided`.
 //!
 //! ## Break it
 //! Begin the segments 2·B − 1 elements apart: blocks share an element, and `warpfold check segmented_blocked` finds the race

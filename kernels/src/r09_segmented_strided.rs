@@ -19,12 +19,12 @@
 //! For one block over a whole segment, as on the road before: log₂ B + 1 barriers, 4B − 1 loads, 2B − 1 stores, one atomic.
 //!
 //! ## Observe
-//! In a run: the loads, stores and atomics of `segmented_blocked`, to the last one, in fewer sectors and with whole warps at
-//! work; all the difference in time is in that.
+//! In a run: the bytes and the atomics of `segmented_blocked`, to the last one, in a third of the requests and a quarter of
+//! the sectors, with whole warps at work; all the difference in time is in that.
 //!
 //! ## Break it
-//! Leave out the `sync_threads()` in `tree_step` of step 3. What `warpfold check segmented_strided` then finds, first shows
-//! between two warps and not within one. Why?
+//! Leave out the `sync_threads()` in `tree_step` of step 3. `warpfold check segmented_strided` finds races between warps,
+//! while the stride is 32 or more, and within one warp, below that. Which of them would step 5 have forgiven?
 //!
 //! ## Source
 //! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, put together from its

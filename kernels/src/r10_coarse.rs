@@ -22,7 +22,7 @@
 //! and as many shared stores; log₂ B + 1 barriers; 4B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX of `coarse_4`: eight `ld.global.b32` before the first `add.s32`. In a run: barriers, shared accesses and
+//! In the PTX of `coarse_4`: eight `ld.global.b32` without a branch between, as the loop was written out. In a run: barriers, shared accesses and
 //! atomics halve each time that K doubles.
 //!
 //! ## Break it
@@ -66,7 +66,7 @@ unsafe fn sum_of_many<const K: u32>(segment: *const i32, count: u32) -> i32 {
     let mut sum = 0_i32;
     if count == 2 * K * block {
         let mut left = 2 * K;
-        // So many times as a constant says: the compiler writes it out, with all loads before the additions.
+        // As many times as a constant says, so that the compiler writes it out: the loads don't wait for one another.
         while left > 0 {
             // SAFETY: a whole segment has all 2·K elements of the thread.
             sum = sum.wrapping_add(unsafe { *segment.add(index as usize) });

@@ -21,12 +21,13 @@
 //! ```
 //!
 //! ## Cost
-//! For one block: the loads of step 10; 2·log₂ T warp barriers in each warp, and as many more in the first; 3
+//! For one block: the loads of step 10; 2·log₂ T warp barriers in each warp, and as many more in the first; 2
 //! barriers; B/T shared words that the first tile reads in B/T² rounds; one atomic; 4B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: `bar.warp.sync` with a register, where step 5b has −1. In a run: with T = 32 few instructions, with T = 1 no
-//! warp barrier, and one thread that adds up B words while all others have finished.
+//! In the PTX: `bar.warp.sync` with a register, where step 5b has −1. In a run: the fewest
+//! instructions are those with T = 8; with T = 1, which needs no warp barrier, one thread adds up B words while all others
+//! have finished.
 //!
 //! ## Break it
 //! Take the second `tile.sync()` out of `reduce_sum`: `warpfold check tile_partition` finds a thread that overwrites what its

@@ -23,16 +23,17 @@
 //! ```
 //!
 //! ## Cost
-//! For one block, beside that of step 10: 2 atomic additions, 3 fences, 1 barrier, and as many loads of the word as it has to
-//! wait. In block 0 alone, for G blocks: G loads; the shuffles, the shared words and the barrier of step 9 once more; 1 store.
+//! For one block, beside that of step 10: 2 atomic additions, 3 fences, 1 warp barrier in each warp, 1 barrier, and as many
+//! loads of the word as it has to wait. In block 0 alone, for G blocks: G loads; the shuffles, the shared words and the
+//! barrier of step 9 once more; 1 store.
 //!
 //! ## Observe
-//! In the PTX: the loop around `ld.relaxed.gpu.b32` is the waiting. In a run: it takes longer than step 11, which
-//! waits for nobody.
+//! In the PTX: the loop around `ld.relaxed.gpu.b32` is the waiting. In a run: half as many
+//! blocks as in step 11, so that all of them fit whatever else a kernel needs; and about its time.
 //!
 //! ## Break it
-//! Launch it without the promise: `warpfold emulate` without `--cooperative` runs the blocks one after another, and says
-//! that the first waits for ever. A GPU would do the same, without saying so.
+//! Ask `warpfold emulate` for `--grid 3000 --block 64`, more blocks than it holds at a time. With `--cooperative` it refuses,
+//! and says how many would do. Without, the blocks that run wait for ever for those that have not begun.
 //!
 //! ## Source
 //! NVIDIA, *CUDA C++ Programming Guide*, grid synchronization; the arithmetic of the word is that of `grid.sync()` in the
@@ -73,6 +74,8 @@ unsafe fn grid_sync<const B: u32>(
             let before = arrive(word);
             wait(word, before);
         }
+        // A warp has to come to the block's barrier as a whole, and one lane may have been away for long.
+        sync_warp();
         sync_threads();
 
         if block_idx_x() == 0 {

@@ -28,7 +28,9 @@ pub enum Rule {
 }
 
 /// The names of `cuda_std`, besides `sync_threads`, that exist in rust-cuda and do something else there.
-pub const WRONG_IN_RUST_CUDA: [(&str, &str); 8] = [
+///
+/// `activemask` is not among them: it is inline assembly as well, but what it promises is still true where it is copied.
+pub const WRONG_IN_RUST_CUDA: [(&str, &str); 10] = [
     (
         "cuda_std::thread::grid_fence",
         "rust-cuda's orders memory for the block alone: use `device_fence`",
@@ -37,7 +39,9 @@ pub const WRONG_IN_RUST_CUDA: [(&str, &str); 8] = [
         "cuda_std::thread::nanosleep",
         "rust-cuda's is inline assembly that no assembler takes, without a type and without its semicolon",
     ),
-    ("cuda_std::warp::activemask", VOTE),
+    ("cuda_std::thread::sync_threads_and", REDUCING_BARRIER),
+    ("cuda_std::thread::sync_threads_count", REDUCING_BARRIER),
+    ("cuda_std::thread::sync_threads_or", REDUCING_BARRIER),
     ("cuda_std::warp::warp_reduce", VOTE),
     (
         "cuda_std::warp::warp_shuffle_up",
@@ -48,6 +52,9 @@ pub const WRONG_IN_RUST_CUDA: [(&str, &str); 8] = [
     ("cuda_std::warp::warp_vote_any", VOTE),
     ("cuda_std::warp::warp_vote_ballot", VOTE),
 ];
+
+const REDUCING_BARRIER: &str = "the barriers of rust-cuda are not marked convergent, so that its compiler copies them into divergent branches and the \
+                                kernel hangs: use the one of the kernels' prelude";
 
 const VOTE: &str = "rust-cuda's is inline assembly, which is not convergent, so that its compiler may copy it into divergent \
                     branches: declare the `llvm.nvvm` intrinsic in the prelude";

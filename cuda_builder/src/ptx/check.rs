@@ -6,8 +6,15 @@ use std::collections::{HashMap, HashSet};
 use super::Violation;
 use super::scan::{Function, Module, Place, scan};
 
-/// Functions that CUDA provides to device code: by the driver, or by the device runtime library for launches from kernels.
-const DEVICE_LIBRARY: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+/// Functions that CUDA provides to device code: by the driver, or by the device runtime library for launches from kernels; of the
+/// latter the wait for them only up to CUDA 11.
+const DEVICE_LIBRARY: [&str; 5] = [
+    "vprintf",
+    "malloc",
+    "free",
+    "__assertfail",
+    "cudaDeviceSynchronize",
+];
 const DEVICE_RUNTIME_PREFIXES: [&str; 2] = ["cudaCDP2", "__cudaCDP2"];
 
 /// *Addition to rust-cuda's API:* checks that a PTX module has a kernel, that everything it calls is defined, and that
@@ -157,6 +164,7 @@ mod tests {
 .extern .func (.param .b64 r) malloc(.param .b64 size);
 .extern .func free(.param .b64 p);
 .extern .func __assertfail(.param .b64 m);
+.extern .func (.param .b32 r) cudaDeviceSynchronize();
 .extern .func (.param .b64 r) __cudaCDP2GetParameterBufferV2(.param .b64 f);
 .visible .entry sum() { ret; }";
         assert_eq!(check(ptx), Ok(()));

@@ -1,9 +1,12 @@
-//! Whatever kernel a text contains, one block of it ends, with a result, an error or a trap: within a limit of steps, and
-//! without a panic. Parameters of 8 bytes get the address of a buffer, all others zeros.
+//! Whatever kernel a text contains, two blocks of it end, with a result, an error or a trap: within a limit of steps, and
+//! without a panic, in the fixed order and under a random schedule. Parameters of 8 bytes get the address of a buffer, all others
+//! zeros.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use warpfold_emulator::{Counters, Launch, Memory, Module, Program, launch};
+use warpfold_emulator::{
+    Counters, Initcheck, Launch, Memory, Module, Nothing, Program, Racecheck, launch, launch_scheduled,
+};
 
 const BUFFER_BYTES: usize = 4096;
 
@@ -27,13 +30,17 @@ fuzz_target!(|text: &str| {
             })
             .collect();
         let shape = Launch {
-            grid: [1, 1, 1],
+            grid: [2, 1, 1],
             block: [48, 1, 1],
             dynamic_shared_bytes: 256,
+            nesting: warpfold_emulator::Nesting::default(),
             threads: 1,
             max_steps: 20_000,
-            cooperative: false,
+            cooperative: text.len() % 2 == 1,
         };
-        let _ = launch(&kernel, &memory, &shape, &arguments, &mut Counters::default());
+        let mut observer = (Counters::default(), (Racecheck::new(), Initcheck::new(&memory)));
+        let _ = launch(&kernel, &memory, &shape, &arguments, &mut observer);
+        let seed = text.len() as u64;
+        let _ = launch_scheduled(&kernel, &memory, &shape, &arguments, seed, &mut Nothing);
     }
 });

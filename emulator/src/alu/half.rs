@@ -88,6 +88,21 @@ fn binary<F: Format>(r: &mut Registers, o: &Rows, flags: u32, mask: u32, f: impl
 fn add<F: Format>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     binary(r, o, flags, mask, |a: F, b: F| (a + b).value);
 }
+/// The sum of two values of a half-precision type, as atomic operations have it: rounded to nearest, with subnormal values.
+pub(crate) fn add_halves(ty: Scalar, a: u32, b: u32) -> u32 {
+    fn sum<F: Format>(a: u32, b: u32, flags: u32) -> u32 {
+        halves(flags, |shift| {
+            let operand = |bits: u32| read::<F>((bits >> shift) as u16, flags);
+            write((operand(a) + operand(b)).value, flags)
+        })
+    }
+    match ty {
+        Scalar::F16 => sum::<Half>(a, b, 0),
+        Scalar::F16x2 => sum::<Half>(a, b, PACKED),
+        Scalar::Bf16 => sum::<BFloat>(a, b, 0),
+        _ => sum::<BFloat>(a, b, PACKED),
+    }
+}
 fn sub<F: Format>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     binary(r, o, flags, mask, |a: F, b: F| (a - b).value);
 }

@@ -10,6 +10,7 @@ mod integer;
 mod logic;
 
 pub(crate) use float::{canonical, flush};
+pub(crate) use half::add_halves;
 
 use rustc_apfloat::Round;
 

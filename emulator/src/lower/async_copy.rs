@@ -43,6 +43,13 @@ impl<'m> Lowering<'_, 'm> {
                 "global",
                 "mbarrier::complete_tx::bytes",
             ] => self.bulk_copy(instruction, Space::Shared, Space::Global, true),
+            [
+                "async",
+                "bulk",
+                "shared::cluster",
+                "shared::cta",
+                "mbarrier::complete_tx::bytes",
+            ] => self.bulk_copy(instruction, Space::Shared, Space::Shared, true),
             ["async", "bulk", "global", "shared::cta", "bulk_group"] => {
                 self.bulk_copy(instruction, Space::Global, Space::Shared, false)
             }

@@ -112,6 +112,10 @@ impl<'m> Lowering<'_, 'm> {
             if bytes(&lists[0]) != results || bytes(&lists[1]) != arguments {
                 return error(line, format!("this call does not fit `{function}`"));
             }
+            if builtin == Builtin::ParameterBuffer {
+                self.kernel.take_entries_in_tables();
+            }
+            self.kernel.waits_for_grids |= builtin == Builtin::WaitForGrids;
             let [results, arguments] = lists;
             let call = BuiltinCall {
                 function: builtin,

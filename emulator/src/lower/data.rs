@@ -1,4 +1,4 @@
-//! Loads, stores, atomics, addresses and the special moves (PTX ISA §9.7.9 and §9.7.13).
+//! Loads, stores, addresses and the special moves (PTX ISA §9.7.9).
 
 use super::scope::{Symbol, clock};
 use super::{Instr, Lowering, Result, error, spelling, unknown};
@@ -11,7 +11,7 @@ use crate::syntax::Operand;
 use crate::types::{Scalar, Space};
 
 /// Modifiers of loads and stores that only advise the hardware.
-fn is_hint(modifier: &str) -> bool {
+pub(super) fn is_hint(modifier: &str) -> bool {
     matches!(
         modifier,
         "weak"
@@ -99,11 +99,7 @@ impl<'m> Lowering<'_, 'm> {
             }
         };
         let address = self.address(line, address, space)?;
-        let single = std::slice::from_ref(value);
-        let parts = match value {
-            Operand::Vector(parts) => parts,
-            _ => single,
-        };
+        let parts = value.elements();
         if parts.len() != vector {
             return error(
                 line,
@@ -116,6 +112,10 @@ impl<'m> Lowering<'_, 'm> {
         }
         let mut registers = Vec::with_capacity(vector);
         for part in parts {
+            if ty == Scalar::B128 {
+                registers.extend(self.row_pair(line, part)?.map(Some));
+                continue;
+            }
             registers.push(match part {
                 Operand::Name(name) if name == "_" && is_load => None,
                 Operand::Name(name) if is_load => {
@@ -127,10 +127,11 @@ impl<'m> Lowering<'_, 'm> {
         }
         let access = Box::new(Access {
             address,
-            element_bytes: ty.bytes() as u8,
+            element_bytes: ty.bytes().min(8) as u8,
             signed: ty.is_signed(),
             registers: registers.into(),
             order,
+            is_whole: ty == Scalar::B128 && order != AccessOrder::Weak,
         });
         self.emit_plain(
             instruction,
@@ -201,108 +202,6 @@ impl<'m> Lowering<'_, 'm> {
         })
     }
 
-    fn atomic(&mut self, instruction: &Instr, has_result: bool) -> Result<()> {
-        use AtomicOperation::*;
-        let line = instruction.line;
-        let mut space = Space::Generic;
-        let mut operation = None;
-        let mut order = AccessOrder::Relaxed;
-        let mut ty = None;
-        for modifier in &instruction.modifiers {
-            match modifier.as_str() {
-                "relaxed" | "noftz" => {}
-                "acquire" | "release" | "acq_rel" => order = AccessOrder::AcquireRelease,
-                word if is_hint(word) => {}
-                word => {
-                    let found = match word {
-                        "add" => Some(Add),
-                        "min" => Some(Min),
-                        "max" => Some(Max),
-                        "inc" => Some(Inc),
-                        "dec" => Some(Dec),
-                        "and" => Some(And),
-                        "or" => Some(Or),
-                        "xor" => Some(Xor),
-                        "exch" => Some(Exchange),
-                        "cas" => Some(CompareAndSwap),
-                        _ => None,
-                    };
-                    if found.is_some() {
-                        operation = found;
-                    } else if let Some(found) = Space::parse(word) {
-                        space = found;
-                    } else if let Some(found) = Scalar::parse(word) {
-                        ty = Some(found);
-                    } else {
-                        return unknown(instruction);
-                    }
-                }
-            }
-        }
-        let (Some(operation), Some(ty)) = (operation, ty) else {
-            return unknown(instruction);
-        };
-        if !atomic_form_exists(operation, ty) {
-            return unknown(instruction);
-        }
-        let mut operands = &instruction.operands[..];
-        let mut d = None;
-        if has_result {
-            let [first, rest @ ..] = operands else {
-                return error(line, "`atom` needs a destination");
-            };
-            d = match first {
-                Operand::Name(name) if name == "_" => None,
-                Operand::Name(name) => Some(self.any_register(line, name, ty.bytes())?),
-                _ => return error(line, "the destination must be a register"),
-            };
-            operands = rest;
-        }
-        let (address, b, c) = match operands {
-            [address, b] if operation != CompareAndSwap => (address, b, None),
-            [address, b, c] if operation == CompareAndSwap => (address, b, Some(c)),
-            _ => {
-                return error(
-                    line,
-                    format!(
-                        "`{}` has the wrong number of operands",
-                        spelling(instruction)
-                    ),
-                );
-            }
-        };
-        let address = self.address(line, address, space)?;
-        let b = self.any_source(line, b, ty)?;
-        let c = match c {
-            Some(c) => Some(self.any_source(line, c, ty)?),
-            None => None,
-        };
-        for row in [d, Some(b), c].into_iter().flatten() {
-            if matches!(row, Row::Wide(_)) != (ty.bytes() == 8) {
-                return error(
-                    line,
-                    format!(
-                        "`{}` needs {}-bit registers",
-                        spelling(instruction),
-                        ty.bytes() * 8
-                    ),
-                );
-            }
-        }
-        self.emit_plain(
-            instruction,
-            Op::Atomic(Box::new(Atomic {
-                address,
-                operation,
-                order,
-                ty,
-                d,
-                b,
-                c,
-            })),
-        )
-    }
-
     /// `cvta.space` adds the window's first address, `cvta.to.space` subtracts it; global and constant addresses are generic as they are.
     fn convert_address(&mut self, instruction: &Instr) -> Result<()> {
         let line = instruction.line;
@@ -345,6 +244,36 @@ impl<'m> Lowering<'_, 'm> {
         )
     }
 
+    /// `mapa` and `getctarank`, on generic addresses or on those of shared memory.
+    pub(super) fn cluster_address(&mut self, instruction: &Instr) -> Result<()> {
+        let line = instruction.line;
+        let modifiers: Vec<&str> = instruction.modifiers.iter().map(String::as_str).collect();
+        let ty = match modifiers[..] {
+            [ty @ ("u32" | "u64")] | ["shared::cluster", ty @ ("u32" | "u64")] => {
+                Scalar::parse(ty).unwrap_or(Scalar::U64)
+            }
+            _ => return unknown(instruction),
+        };
+        let op = match (instruction.opcode.as_str(), &instruction.operands[..]) {
+            ("mapa", [d, a, rank]) => Op::MapAddress {
+                d: Row::of(ty, self.destination(line, d, ty)?),
+                a: Row::of(ty, self.source(line, a, ty)?),
+                rank: self.source(line, rank, Scalar::U32)?,
+            },
+            ("getctarank", [d, a]) => Op::RankOfAddress {
+                d: self.destination(line, d, Scalar::U32)?,
+                a: Row::of(ty, self.source(line, a, ty)?),
+            },
+            _ => {
+                return error(
+                    line,
+                    format!("the operands of `{}` do not fit", spelling(instruction)),
+                );
+            }
+        };
+        self.emit_plain(instruction, op)
+    }
+
     fn is_space(&mut self, instruction: &Instr) -> Result<()> {
         let line = instruction.line;
         let space = match &instruction.modifiers[..] {
@@ -368,6 +297,15 @@ impl<'m> Lowering<'_, 'm> {
         self.emit_plain(instruction, Op::IsSpace { d, a, window })
     }
 
+    /// A 64-bit register that receives half of 128 bits, or the sink `_`.
+    fn half(&mut self, line: u32, operand: &Operand) -> Result<Option<Row>> {
+        match operand {
+            Operand::Name(name) if name == "_" => Ok(None),
+            Operand::Name(name) => self.any_register(line, name, 8).map(Some),
+            _ => error(line, "the destination must be a register"),
+        }
+    }
+
     /// The forms of `mov` that are more than a copy of one register. Returns whether it was one.
     pub(super) fn special_move(&mut self, instruction: &Instr) -> Result<bool> {
         let line = instruction.line;
@@ -379,6 +317,30 @@ impl<'m> Lowering<'_, 'm> {
             return Ok(false);
         };
         let op = match (d, a) {
+            _ if ty == Scalar::B128 => {
+                let a = match a {
+                    Operand::Vector(parts) => {
+                        let [low, high] = &parts[..] else {
+                            return error(line, "two 64-bit parts make up 128 bits");
+                        };
+                        [
+                            self.any_source(line, low, Scalar::B64)?,
+                            self.any_source(line, high, Scalar::B64)?,
+                        ]
+                    }
+                    a => self.row_pair(line, a)?,
+                };
+                let d = match d {
+                    Operand::Vector(parts) => {
+                        let [low, high] = &parts[..] else {
+                            return error(line, "two 64-bit parts make up 128 bits");
+                        };
+                        [self.half(line, low)?, self.half(line, high)?]
+                    }
+                    d => self.row_pair(line, d)?.map(Some),
+                };
+                Op::MovePair { d, a }
+            }
             (Operand::Vector(parts), a) => {
                 let bits = part_bits(line, ty, parts.len())?;
                 let a = self.any_source(line, a, ty)?;
@@ -448,18 +410,5 @@ fn window_of(space: Space) -> Option<(u64, u64)> {
         Space::Local => Some((window::LOCAL, window::LENGTH)),
         Space::Param => Some((window::PARAM, window::LENGTH)),
         Space::Generic | Space::Global | Space::Const => None,
-    }
-}
-
-fn atomic_form_exists(operation: AtomicOperation, ty: Scalar) -> bool {
-    use AtomicOperation::*;
-    use Scalar::*;
-    match operation {
-        Add => matches!(ty, U32 | S32 | U64 | S64 | F32 | F64),
-        Min | Max => matches!(ty, U32 | S32 | U64 | S64),
-        Inc | Dec => ty == U32,
-        And | Or | Xor => matches!(ty, B32 | B64),
-        Exchange => matches!(ty, B32 | B64),
-        CompareAndSwap => matches!(ty, B16 | B32 | B64),
     }
 }

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod async_copy;
+mod atomic;
 mod control;
 mod data;
 mod layout;
@@ -61,6 +62,9 @@ struct Kernel<'m> {
     shared_offsets: HashMap<&'m str, u64>,
     /// Whether a function is called through a pointer.
     calls_pointers: bool,
+    /// The entries whose addresses are taken.
+    taken_entries: Vec<&'m str>,
+    waits_for_grids: bool,
     reserves_shared: bool,
 }
 
@@ -78,6 +82,8 @@ pub(crate) fn compile(
         shared: Layout::default(),
         shared_offsets: HashMap::new(),
         calls_pointers: false,
+        taken_entries: Vec::new(),
+        waits_for_grids: false,
         reserves_shared: false,
     };
     let mut functions = Vec::new();
@@ -104,6 +110,7 @@ pub(crate) fn compile(
         .functions
         .iter()
         .enumerate()
+        .filter(|(_, function)| !function.is_entry)
         .filter_map(|(number, function)| {
             Some((
                 function_address(environment.module, &function.name)?,
@@ -114,19 +121,25 @@ pub(crate) fn compile(
     Ok(Program {
         functions,
         by_address,
+        taken_entries: kernel
+            .taken_entries
+            .iter()
+            .map(|&name| name.to_owned())
+            .collect(),
+        waits_for_grids: kernel.waits_for_grids,
         reserves_shared: kernel.reserves_shared,
         static_shared_bytes: shared as u32,
         dynamic_shared_offset: shared.next_multiple_of(16) as u32,
     })
 }
 
-/// The address of a function, for calls through pointers: the same in every kernel of the module.
+/// The address of a function, for calls through pointers, or of an entry, for launches: the same in every kernel of the module.
 pub(crate) fn function_address(module: &ModuleSyntax, name: &str) -> Option<u64> {
     let name = module.resolve_alias(name);
     let index = module
         .functions
         .iter()
-        .position(|function| function.name == name && !function.is_entry)?;
+        .position(|function| function.name == name)?;
     Some(window::FUNCTIONS + 16 * index as u64)
 }
 
@@ -155,6 +168,29 @@ impl<'m> Kernel<'m> {
                 && let Some(function) = module.function_with_body(name)
             {
                 self.number_of(function);
+            }
+        }
+    }
+
+    /// Notes that the address of an entry is taken.
+    fn take_entry(&mut self, name: &'m str) {
+        if !self.taken_entries.contains(&name) {
+            self.taken_entries.push(name);
+        }
+    }
+
+    /// Takes the addresses of the entries that stand in the module's variables: what launches grids may load them from there.
+    fn take_entries_in_tables(&mut self) {
+        let module = self.environment.module;
+        for initial in module
+            .variables
+            .iter()
+            .flat_map(|variable| &variable.initial)
+        {
+            if let InitialValue::Symbol { name, .. } = &initial.value
+                && let Some(entry) = module.entry(name)
+            {
+                self.take_entry(&entry.name);
             }
         }
     }
@@ -364,6 +400,7 @@ impl<'k, 'm> Lowering<'k, 'm> {
             | "applypriority" => self.emit_plain(instruction, Op::Nothing),
             "mbarrier" => self.memory_barrier(instruction),
             "cp" => self.async_copy(instruction),
+            "mapa" | "getctarank" => self.cluster_address(instruction),
             "mov" if self.special_move(instruction)? => Ok(()),
             _ => self.arithmetic(instruction),
         }
@@ -406,6 +443,12 @@ impl<'m> Lowering<'_, 'm> {
         let module = self.kernel.environment.module;
         if let Some(function) = module.function_with_body(name) {
             return Ok(self.kernel.number_of(function));
+        }
+        if module.entry(name).is_some() {
+            return error(
+                line,
+                format!("`{name}` is an entry, which cannot be called"),
+            );
         }
         if function_address(module, name).is_some() {
             return unsupported(

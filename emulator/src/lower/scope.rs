@@ -34,9 +34,16 @@ impl Scope<'_> {
         (name.len() - digits..name.len()).find_map(|split| {
             let (prefix, number) = name.split_at(split);
             let range = *self.ranges.get(prefix)?;
-            let plain = number == "0" || !number.starts_with('0');
-            (plain && number.parse().is_ok_and(|number: u64| number < range.count)).then_some(range)
+            range.counts(number).then_some(range)
         })
+    }
+}
+
+impl Range {
+    /// Whether these digits are a number of the range.
+    fn counts(&self, digits: &str) -> bool {
+        let plain = digits == "0" || !digits.starts_with('0');
+        plain && digits.parse().is_ok_and(|number: u64| number < self.count)
     }
 }
 
@@ -96,10 +103,10 @@ impl<'m> Lowering<'_, 'm> {
                     let range = Range { ty, count: *count };
                     let scope = self.scope();
                     let again = scope.ranges.insert(prefix, range).is_some();
-                    let taken = scope
-                        .symbols
-                        .keys()
-                        .find(|name| scope.range_of(name).is_some());
+                    let taken = scope.symbols.keys().find(|name| {
+                        let digits = name.strip_prefix(prefix.as_str());
+                        digits.is_some_and(|digits| range.counts(digits))
+                    });
                     if again || taken.is_some() {
                         let name = taken.cloned().unwrap_or_else(|| format!("{prefix}0"));
                         return error(line, format!("`{name}` is declared twice in one scope"));
@@ -111,10 +118,15 @@ impl<'m> Lowering<'_, 'm> {
     }
 
     fn new_register(&mut self, ty: Scalar) -> Symbol {
-        let row = if ty == Scalar::Pred {
-            self.new_predicate()
-        } else {
-            self.new_row(ty.bytes() == 8)
+        let row = match ty {
+            Scalar::Pred => self.new_predicate(),
+            // Two neighbouring rows, the low half first.
+            Scalar::B128 => {
+                let low = self.new_row(true);
+                self.new_row(true);
+                low
+            }
+            _ => self.new_row(ty.bytes() == 8),
         };
         Symbol::Register { ty, row }
     }
@@ -214,10 +226,16 @@ impl<'m> Lowering<'_, 'm> {
                 ),
             };
         }
+        if let Some(entry) = module.entry(name)
+            && let Some(address) = super::function_address(module, name)
+        {
+            self.kernel.take_entry(&entry.name);
+            return Ok(Symbol::Address(Space::Generic, Value::Constant(address)));
+        }
         if module
             .functions
             .iter()
-            .any(|function| function.name == name && !function.is_entry)
+            .any(|function| function.name == name)
         {
             let address = self.function_address(line, name)?;
             return Ok(Symbol::Address(Space::Generic, Value::Constant(address)));
@@ -250,6 +268,7 @@ impl<'m> Lowering<'_, 'm> {
             Symbol::Register { ty: found, row } => {
                 let same_row = (found.bytes() == 8) == (ty.bytes() == 8);
                 let fits = match fit {
+                    _ if found == Scalar::B128 => false,
                     Fit::Exact => found.bytes() == ty.bytes(),
                     Fit::AtLeast => found.bytes() >= ty.bytes(),
                 };
@@ -375,7 +394,7 @@ impl<'m> Lowering<'_, 'm> {
                 line,
                 format!("`{name}` is a predicate where a register is needed"),
             ),
-            Symbol::Register { ty, .. } if ty.bytes() < bytes => error(
+            Symbol::Register { ty, .. } if ty.bytes() < bytes || ty == Scalar::B128 => error(
                 line,
                 format!(
                     "`{name}` has {} bits where {} are needed",
@@ -385,6 +404,20 @@ impl<'m> Lowering<'_, 'm> {
             ),
             Symbol::Register { ty, row } => Ok(Row::of(ty, row)),
             _ => error(line, format!("`{name}` is not a register")),
+        }
+    }
+
+    /// The two rows of a 128-bit register, the low half first.
+    pub(super) fn row_pair(&mut self, line: u32, operand: &Operand) -> Result<[Row; 2]> {
+        let Operand::Name(name) = operand else {
+            return error(line, "a register of 128 bits is needed here");
+        };
+        match self.lookup(line, name)? {
+            Symbol::Register {
+                ty: Scalar::B128,
+                row,
+            } => Ok([Row::Wide(row), Row::Wide(row + 1)]),
+            _ => error(line, format!("`{name}` is not a register of 128 bits")),
         }
     }
 
@@ -485,29 +518,28 @@ fn special(name: &str) -> Option<Value> {
         // The driver's: the workspace of cooperative groups.
         "%envreg1" => Special::WorkspaceHigh,
         "%envreg2" => Special::WorkspaceLow,
-        // One grid, clusters of one block.
-        "%gridid"
-        | "%current_graph_exec"
-        | "%is_explicit_cluster"
-        | "%cluster_ctarank"
-        | "%cluster_ctaid.x"
-        | "%cluster_ctaid.y"
-        | "%cluster_ctaid.z" => {
-            return Some(Value::Constant(0));
-        }
-        "%cluster_nctarank" | "%cluster_nctaid.x" | "%cluster_nctaid.y" | "%cluster_nctaid.z" => {
-            return Some(Value::Constant(1));
-        }
+        "%cluster_ctarank" => Special::RankInCluster,
+        "%cluster_nctarank" => Special::BlocksInCluster,
+        // One grid.
+        "%gridid" | "%current_graph_exec" => return Some(Value::Constant(0)),
         _ if name.starts_with("%envreg") => return Some(Value::Constant(0)),
         _ => {
             if let Some(axis) = axis("%tid") {
                 Special::ThreadIndex(axis)
             } else if let Some(axis) = axis("%ntid") {
                 Special::BlockDim(axis)
-            } else if let Some(axis) = axis("%ctaid").or_else(|| axis("%clusterid")) {
+            } else if let Some(axis) = axis("%ctaid") {
                 Special::BlockIndex(axis)
+            } else if let Some(axis) = axis("%clusterid") {
+                Special::ClusterIndex(axis)
+            } else if let Some(axis) = axis("%nclusterid") {
+                Special::Clusters(axis)
+            } else if let Some(axis) = axis("%cluster_ctaid") {
+                Special::IndexInCluster(axis)
+            } else if let Some(axis) = axis("%cluster_nctaid") {
+                Special::ClusterDim(axis)
             } else {
-                Special::GridDim(axis("%nctaid").or_else(|| axis("%nclusterid"))?)
+                Special::GridDim(axis("%nctaid")?)
             }
         }
     };

@@ -25,6 +25,20 @@ impl<'m> Lowering<'_, 'm> {
                 };
                 self.emit_plain(instruction, Op::Collective(Box::new(collective)))
             }
+            ("barrier", ["cluster", "arrive", rest @ ..])
+                if rest
+                    .iter()
+                    .all(|word| matches!(*word, "release" | "relaxed" | "aligned")) =>
+            {
+                self.emit_plain(instruction, Op::ArriveAtCluster)
+            }
+            ("barrier", ["cluster", "wait", rest @ ..])
+                if rest
+                    .iter()
+                    .all(|word| matches!(*word, "acquire" | "aligned")) =>
+            {
+                self.emit_plain(instruction, Op::WaitForCluster)
+            }
             ("bar", rest) => self.barrier(instruction, rest, true),
             ("barrier", [rest @ .., "aligned"]) => self.barrier(instruction, rest, true),
             ("barrier", ["red", operation, "aligned", ty]) => {

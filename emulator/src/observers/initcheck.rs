@@ -5,7 +5,9 @@
 //! read before they write.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::cluster::InCluster;
 
 use crate::finding::{Bytes, Finding, Place, Tool};
 use crate::loaded::Kernel;
@@ -42,8 +44,11 @@ struct Common {
 /// What is written of a block's own memory, a bit for each byte.
 #[derive(Debug, Default)]
 struct BlockMarks {
+    grid: u64,
     index: [u32; 3],
     shape: [u32; 3],
+    /// Where its shared memory is marked, if others reach it: among the marks of global memory.
+    in_cluster: Option<InCluster>,
     shared: Marks,
     /// By thread.
     local: Vec<Marks>,
@@ -53,6 +58,7 @@ struct BlockMarks {
 #[derive(Debug)]
 struct Read {
     line: u32,
+    grid: u64,
     block: [u32; 3],
     thread: [u32; 3],
     memory: Bytes,
@@ -84,6 +90,12 @@ fn bits(address: u64, bytes: u64) -> u64 {
     ((1 << bytes) - 1) << (address % 64)
 }
 
+fn lock(common: &Mutex<Common>) -> MutexGuard<'_, Common> {
+    common
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
 impl Initcheck {
     /// A checker to which everything counts as written that the host has written into the memory so far.
     pub fn new(memory: &Memory) -> Self {
@@ -96,10 +108,7 @@ impl Initcheck {
 
     /// The reads of unwritten memory that were seen, in the order in which each was first.
     pub fn findings(&self, kernel: &Kernel) -> Vec<Finding> {
-        let common = self
-            .common
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let common = lock(&self.common);
         let finding = |read: &Read| {
             Finding {
             tool: Tool::Initcheck,
@@ -109,7 +118,9 @@ impl Initcheck {
                 space => format!("nothing has written there since the block began: {} memory holds anything at all before it is written", space.name()),
             },
             kernel: kernel.name().to_owned(),
-            places: vec![Place::new(kernel, "reads", read.block, read.thread, read.line)],
+            places: vec![
+                Place::new(kernel, "reads", read.block, read.thread, read.line).in_grid(read.grid),
+            ],
             memory: Some(read.memory),
             count: read.count,
                 ends_launch: false,
@@ -136,10 +147,7 @@ impl Initcheck {
         if self.is_from_host(least, greatest + bytes) {
             return 0;
         }
-        let mut common = self
-            .common
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut common = lock(&self.common);
         let mut unwritten = 0;
         each_lane(event.lanes, |lane| {
             let address = event.addresses[lane];
@@ -189,14 +197,12 @@ impl Initcheck {
         let first = lanes.trailing_zeros();
         let [x, y, _] = self.block.shape;
         let thread = event.warp * LANES as u32 + first;
-        let mut common = self
-            .common
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut common = lock(&self.common);
         let Common { reads, by_line, .. } = &mut *common;
         let index = *by_line.entry((event.line, event.space)).or_insert_with(|| {
             reads.push(Read {
                 line: event.line,
+                grid: self.block.grid,
                 block: self.block.index,
                 thread: [thread % x, thread / x % y, thread / x / y],
                 memory: Bytes {
@@ -228,9 +234,19 @@ impl Observer for Initcheck {
 
     fn block(&mut self, event: BlockEvent) {
         let block = &mut self.block;
+        block.grid = event.grid;
         block.index = event.index;
         block.shape = event.shape;
         block.shared.0.clear();
+        block.in_cluster = InCluster::of(&event);
+        if let Some(in_cluster) = block.in_cluster {
+            let mut common = lock(&self.common);
+            for page in 0..=event.shared_bytes / PAGE_BYTES {
+                common
+                    .global
+                    .remove(&(in_cluster.own() / PAGE_BYTES + page));
+            }
+        }
         let threads: u32 = event.shape.iter().product();
         block
             .local
@@ -256,6 +272,13 @@ impl Observer for Initcheck {
         }
         let unwritten = match event.space {
             Space::Global => self.global(&event),
+            Space::Shared if let Some(in_cluster) = self.block.in_cluster => {
+                let places = in_cluster.places(event.addresses);
+                self.global(&AccessEvent {
+                    addresses: &places,
+                    ..event
+                })
+            }
             Space::Shared | Space::Local => self.own(&event),
             _ => 0,
         };

@@ -4,6 +4,7 @@ mod atomic_targets;
 mod banks;
 mod barrier_waits;
 mod by_line;
+mod cluster;
 mod coalescing;
 mod counters;
 mod initcheck;

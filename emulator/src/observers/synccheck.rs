@@ -16,6 +16,7 @@ use crate::registers::{LANES, each_lane};
 /// Finds warps that use barriers and warp-wide instructions as no GPU promises to support.
 #[derive(Debug, Default)]
 pub struct Synccheck {
+    grid: u64,
     index: [u32; 3],
     shape: [u32; 3],
     /// By warp: the lanes that have not exited.
@@ -36,6 +37,7 @@ enum Kind {
 struct Fault {
     kind: Kind,
     line: u32,
+    grid: u64,
     block: [u32; 3],
     thread: [u32; 3],
     /// The thread that is missing, disagrees or is read from.
@@ -82,13 +84,10 @@ impl Synccheck {
                 kind,
                 message,
                 kernel: kernel.name().to_owned(),
-                places: vec![Place::new(
-                    kernel,
-                    does,
-                    fault.block,
-                    fault.thread,
-                    fault.line,
-                )],
+                places: vec![
+                    Place::new(kernel, does, fault.block, fault.thread, fault.line)
+                        .in_grid(fault.grid),
+                ],
                 memory: None,
                 count: fault.count,
                 ends_launch: false,
@@ -107,6 +106,7 @@ impl Synccheck {
         let fault = Fault {
             kind,
             line,
+            grid: self.grid,
             block: self.index,
             thread: self.thread(warp, lanes.trailing_zeros()),
             other: self.thread(warp, other),
@@ -141,6 +141,7 @@ impl Observer for Synccheck {
     }
 
     fn block(&mut self, event: BlockEvent) {
+        self.grid = event.grid;
         self.index = event.index;
         self.shape = event.shape;
         let threads: u32 = event.shape.iter().product();

@@ -10,13 +10,15 @@ use crate::types::Space;
 /// What a launch did, event by event. It grows with every access: for launches of a few thousand threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// The blocks, in the order of their indices: x first.
+    /// The blocks, grid by grid, in the order of their indices: x first.
     pub blocks: Vec<BlockTrace>,
 }
 
 /// What one block did, in the order in which the emulator did it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockTrace {
+    /// The number of its grid in the launch: 0 for the host's, and on in the order in which kernels launch theirs.
+    pub grid: u64,
     /// `%ctaid` of the block.
     pub index: [u32; 3],
     /// `%ntid`: its shape.
@@ -108,12 +110,13 @@ impl Observer for Trace {
         self.blocks.extend(other.blocks);
         self.blocks.sort_by_key(|block| {
             let [x, y, z] = block.index;
-            [z, y, x]
+            (block.grid, [z, y, x])
         });
     }
 
     fn block(&mut self, event: BlockEvent) {
         self.blocks.push(BlockTrace {
+            grid: event.grid,
             index: event.index,
             shape: event.shape,
             events: Vec::new(),
@@ -216,6 +219,7 @@ mod tests {
             grid: [3, 1, 1],
             block: [2, 1, 1],
             dynamic_shared_bytes: 0,
+            nesting: launch::Nesting::default(),
             threads: 2,
             ..Launch::default()
         };

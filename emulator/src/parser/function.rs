@@ -2,6 +2,7 @@
 
 use super::variable::Linkage;
 use super::{Parser, Result};
+use crate::simt::MOST_BLOCKS;
 use crate::syntax::{Function, Parameter};
 use crate::types::Space;
 
@@ -31,6 +32,7 @@ impl<'a> Parser<'a> {
             returns,
             parameters,
             required_block: None,
+            cluster: [1; 3],
             max_threads: None,
             unsupported,
             body: None,
@@ -68,11 +70,17 @@ impl<'a> Parser<'a> {
                     self.integer("a number")?;
                 }
                 ".reqnctapercluster" => {
-                    if self.extents()?.iter().any(|&extent| extent != 1) {
-                        function.unsupported = Some((
+                    function.cluster = self.extents()?;
+                    let blocks = function.cluster.iter().fold(1, |blocks: u64, &extent| {
+                        blocks.saturating_mul(extent.into())
+                    });
+                    if !(1..=u64::from(MOST_BLOCKS)).contains(&blocks) {
+                        return self.fail(
                             line,
-                            "clusters of more than one block are not supported".to_owned(),
-                        ));
+                            format!(
+                                "a cluster of {blocks} blocks, where 1 to {MOST_BLOCKS} are allowed"
+                            ),
+                        );
                     }
                 }
                 ".noreturn" | ".explicitcluster" | ".blocksareclusters" | ".unified" => {}

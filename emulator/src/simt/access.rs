@@ -79,6 +79,7 @@ impl<O: Observer> Block<'_, '_, O> {
     #[inline(always)]
     pub(super) fn access<const STORES: bool>(&mut self, site: Site, access: &Access) -> Faulty<()> {
         let bytes = access.bytes();
+        let memory = self.spaces.memory;
         let registers = &mut self.warps[site.warp].frames[site.frame as usize].registers;
         let first = registers.address(&access.address, site.lanes.trailing_zeros() as usize);
         let mut offsets = Offsets::ZERO;
@@ -93,6 +94,7 @@ impl<O: Observer> Block<'_, '_, O> {
             return self.access_by_lane::<STORES>(site, access, bytes);
         };
         access.order.fence();
+        let _guard = access.is_whole.then(|| memory.lock_pairs());
         if STORES {
             store_elements(registers, access, &region, &offsets, site.lanes);
         } else {

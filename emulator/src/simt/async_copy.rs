@@ -7,6 +7,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use super::access::{Faulty, Seen};
 use super::block::Block;
+use super::cluster::RANK_SHIFT;
 use super::execute::Site;
 use super::mbarrier::apply;
 use crate::error::Fault;
@@ -85,7 +86,15 @@ impl<O: Observer> Block<'_, '_, O> {
                 .map_err(|fault| (fault, lane as u32))?;
         }
         self.observer.copy(pending.event());
-        self.copies.pending.push(pending);
+        // Nobody here will look at an mbarrier of another block.
+        let elsewhere = pending
+            .completes
+            .is_some_and(|mbarriers| mbarriers.iter().any(|address| address >> RANK_SHIFT != 0));
+        if elsewhere {
+            self.finish_copy(&pending);
+        } else {
+            self.copies.pending.push(pending);
+        }
         Ok(())
     }
 

@@ -3,69 +3,99 @@
 use super::access::{Faulty, Seen};
 use super::block::Block;
 use super::execute::Site;
-use crate::alu::{canonical, flush};
-use crate::memory::Width;
+use crate::alu::{add_halves, canonical, flush};
+use crate::memory::{Region, Width};
 use crate::observer::{AccessKind, Observer};
-use crate::program::{Atomic, AtomicOperation};
+use crate::program::{Atomic, AtomicOperation, Row};
 use crate::registers::LANES;
 use crate::types::{Scalar, Space};
 
+/// The most elements of an atomic operation, which is on at most 16 bytes.
+const MOST_ELEMENTS: usize = 8;
+
 impl<O: Observer> Block<'_, '_, O> {
-    /// Executes an atomic operation, lane by lane in ascending order.
+    /// Executes an atomic operation, lane by lane in ascending order, and element by element of a vector.
     pub(super) fn atomic(&mut self, site: Site, atomic: &Atomic) -> Faulty<()> {
-        let bytes = atomic.ty.bytes() as u64;
-        let (operation, ty) = (atomic.operation, atomic.ty);
+        let width = atomic.ty.bytes() as u64;
+        let elements = match atomic.ty {
+            Scalar::B128 => 1,
+            _ => atomic.b.len() as u64,
+        };
+        let bytes = width * elements;
         let mut seen = Seen::default();
-        let mut left = [0; LANES];
+        if O::VALUES {
+            seen.values = vec![[0; LANES]; atomic.b.len()];
+        }
         let mut rest = site.lanes;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
             rest &= rest - 1;
             let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
             let address = registers.address(&atomic.address, lane);
-            let b = registers.get(atomic.b, lane);
-            let c = atomic.c.map_or(0, |row| registers.get(row, lane));
+            let values = |rows: &[Row]| {
+                let mut values = [0; MOST_ELEMENTS];
+                for (value, &row) in values.iter_mut().zip(rows) {
+                    *value = registers.get(row, lane);
+                }
+                values
+            };
+            let (b, c) = (values(&atomic.b), values(&atomic.c));
+            let place = atomic.address.place;
             let target = self
-                .target(
-                    site,
-                    lane,
-                    atomic.address.place,
-                    address,
-                    bytes,
-                    AccessKind::Atomic,
-                )
+                .target(site, lane, place, address, bytes, AccessKind::Atomic)
                 .map_err(|fault| (fault, lane as u32))?;
             seen.add(lane, &target);
-            let flushes = target.space == Space::Global;
-            let apply = |old: u64| match (operation, ty) {
-                // Single precision is added to global memory without subnormal values (PTX ISA §9.7.13.6 `atom`).
-                (AtomicOperation::Add, Scalar::F32) => add_f32(old, b, flushes),
-                _ => combine(operation, ty, old, b, c),
-            };
-            let old = match bytes {
-                2 => target
-                    .region
-                    .update(target.offset, |old: u16| apply(u64::from(old)) as u16)
-                    .to_u64(),
-                4 => target
-                    .region
-                    .update(target.offset, |old: u32| apply(u64::from(old)) as u32)
-                    .to_u64(),
-                _ => target.region.update(target.offset, apply),
-            };
-            if O::VALUES {
-                left[lane] = apply(old);
+            let (mut old, mut left) = ([0; MOST_ELEMENTS], [0; MOST_ELEMENTS]);
+            if atomic.ty == Scalar::B128 {
+                let new = |old: [u64; 2]| match atomic.operation {
+                    AtomicOperation::CompareAndSwap if old != [b[0], b[1]] => old,
+                    AtomicOperation::CompareAndSwap => [c[0], c[1]],
+                    _ => [b[0], b[1]],
+                };
+                let found = self
+                    .spaces
+                    .memory
+                    .update_pair(&target.region, target.offset, new);
+                old[..2].copy_from_slice(&found);
+                left[..2].copy_from_slice(&new(found));
+            } else {
+                let flushes = target.space == Space::Global;
+                for element in 0..elements as usize {
+                    let new = |old: u64| match (atomic.operation, atomic.ty) {
+                        // Single precision is added to global memory without subnormal values (PTX ISA §9.7.13.6 `atom`).
+                        (AtomicOperation::Add, Scalar::F32) => add_f32(old, b[element], flushes),
+                        (operation, ty) => combine(operation, ty, old, b[element], c[element]),
+                    };
+                    let offset = target.offset + element as u64 * width;
+                    old[element] = update(&target.region, offset, width, new);
+                    left[element] = new(old[element]);
+                }
             }
-            if let Some(d) = atomic.d {
-                let registers = &mut self.warps[site.warp].frames[site.frame as usize].registers;
-                registers.put(d, lane, old);
+            for (values, left) in seen.values.iter_mut().zip(left) {
+                values[lane] = left;
             }
-        }
-        if O::VALUES {
-            seen.values.push(left);
+            let registers = &mut self.warps[site.warp].frames[site.frame as usize].registers;
+            for (row, old) in atomic.d.iter().zip(old) {
+                if let Some(row) = *row {
+                    registers.put(row, lane, old);
+                }
+            }
         }
         self.report(site, AccessKind::Atomic, atomic.order, bytes, &seen);
         Ok(())
+    }
+}
+
+/// Replaces a value of this many bytes by `new` of it; returns the old one.
+fn update(region: &Region<'_>, offset: u64, bytes: u64, new: impl Fn(u64) -> u64) -> u64 {
+    match bytes {
+        2 => region
+            .update(offset, |old: u16| new(u64::from(old)) as u16)
+            .to_u64(),
+        4 => region
+            .update(offset, |old: u32| new(u64::from(old)) as u32)
+            .to_u64(),
+        _ => region.update(offset, new),
     }
 }
 
@@ -93,6 +123,9 @@ pub(super) fn combine(operation: AtomicOperation, ty: Scalar, old: u64, b: u64, 
     match operation {
         Add => match ty {
             Scalar::F64 => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
+            Scalar::F16 | Scalar::F16x2 | Scalar::Bf16 | Scalar::Bf16x2 => {
+                u64::from(add_halves(ty, old as u32, b as u32))
+            }
             _ => old.wrapping_add(b),
         },
         Min => {

@@ -1,15 +1,18 @@
 //! A block at work: its warps take turns until all threads have exited.
 
-use std::sync::atomic::AtomicU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::async_copy::Copies;
 use super::barrier::BarrierState;
+use super::cluster::{Cluster, Membership};
+use super::launch::Run;
+use super::nested::Launches;
 use super::spaces::Spaces;
 use super::warp::{Fragment, Frame, State, Warp};
 use crate::device::DeviceProperties;
 use crate::error::{Fault, Trap};
-use crate::memory::{Memory, Region};
 use crate::observer::{BlockEvent, Observer};
 use crate::program::{Code, Program, Special, Value};
 use crate::registers::LANES;
@@ -30,22 +33,46 @@ pub(crate) struct Shape {
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub dynamic_shared_bytes: u32,
+    /// Blocks of a cluster along x, y and z.
+    pub cluster: [u32; 3],
     /// Whether all blocks are resident together.
     pub cooperative: bool,
     /// Where the blocks of a cooperative launch have memory for a barrier of the grid; 0: nowhere.
     pub workspace: u64,
+    /// The number of the grid in its launch from the host: 0, or, of one that a kernel launched, more.
+    pub number: u64,
+    /// How many launches from the device it is away from the host's.
+    pub depth: u32,
     pub started: Instant,
 }
 
 impl Shape {
-    /// `%ctaid` of a block by its number in the grid.
+    /// `%ctaid` of a block by its number: cluster by cluster.
     pub fn block_index(&self, number: u64) -> [u32; 3] {
-        let [x, y, _] = self.grid.map(u64::from);
-        [
-            (number % x) as u32,
-            (number / x % y) as u32,
-            (number / x / y) as u32,
-        ]
+        let each = self.blocks_per_cluster();
+        let cluster = place_of(number / each, self.clusters());
+        let rank = place_of(number % each, self.cluster);
+        core::array::from_fn(|axis| cluster[axis] * self.cluster[axis] + rank[axis])
+    }
+
+    /// The number of blocks in a cluster.
+    pub fn blocks_per_cluster(&self) -> u64 {
+        self.cluster
+            .iter()
+            .map(|&extent| u64::from(extent))
+            .product()
+    }
+
+    /// The number of a block's cluster.
+    fn cluster_of(&self, index: [u32; 3]) -> u64 {
+        let [x, y, z] = core::array::from_fn(|axis| u64::from(index[axis] / self.cluster[axis]));
+        let [columns, rows, _] = self.clusters().map(u64::from);
+        x + columns * (y + rows * z)
+    }
+
+    /// Clusters along x, y and z.
+    pub fn clusters(&self) -> [u32; 3] {
+        core::array::from_fn(|axis| self.grid[axis] / self.cluster[axis])
     }
 
     /// The multiprocessor that a block is on, as if blocks were dealt out in turn.
@@ -57,10 +84,20 @@ impl Shape {
     }
 
     /// A special value that is not the same for every block.
-    fn value_of_block(&self, index: [u32; 3], value: Value) -> Option<u32> {
-        match value {
-            Value::Special(Special::BlockIndex(axis)) => Some(index[axis as usize]),
-            Value::Special(Special::Multiprocessor) => Some(self.multiprocessor(index)),
+    pub(super) fn value_of_block(&self, index: [u32; 3], value: Value) -> Option<u32> {
+        let Value::Special(special) = value else {
+            return None;
+        };
+        let within = |axis: usize| index[axis] % self.cluster[axis];
+        match special {
+            Special::BlockIndex(axis) => Some(index[axis as usize]),
+            Special::Multiprocessor => Some(self.multiprocessor(index)),
+            Special::ClusterIndex(axis) => Some(index[axis as usize] / self.cluster[axis as usize]),
+            Special::IndexInCluster(axis) => Some(within(axis as usize)),
+            Special::RankInCluster => {
+                let [x, y, _] = self.cluster;
+                Some(within(0) + x * (within(1) + y * within(2)))
+            }
             _ => None,
         }
     }
@@ -82,6 +119,11 @@ pub(crate) struct Block<'k, 'm, O> {
     pub warps: Vec<Warp>,
     pub(super) barriers: [BarrierState; BARRIERS],
     pub(super) copies: Copies,
+    /// Of a cluster of more than one block.
+    pub(super) membership: Option<Membership>,
+    /// How its grid is run.
+    pub(super) run: Run<'k>,
+    pub(super) launches: Launches<O>,
     /// Instructions executed by the block's warps.
     pub executed: u64,
     /// The warp whose turn is next.
@@ -94,6 +136,8 @@ pub(crate) enum Progress {
     Finished,
     /// It has used up its turn, or all its warps wait for what others may write.
     Unfinished,
+    /// All its warps wait for other blocks of the cluster.
+    Waiting,
 }
 
 /// How a fragment's turn ended.
@@ -108,13 +152,17 @@ pub(super) enum Turn {
 
 impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
     /// A block that has yet to be given its place by [`Block::begin`].
-    pub fn new(
-        program: &'k Program,
-        shape: &'k Shape,
-        memory: &'m Memory,
-        parameters: Region<'m>,
-        observer: O,
-    ) -> Self {
+    pub fn new(run: &Run<'k>, observer: O) -> Self
+    where
+        'k: 'm,
+    {
+        let Run {
+            program,
+            shape,
+            memory,
+            parameters,
+            ..
+        } = *run;
         let threads: u32 = shape.block.iter().product();
         let shared_bytes = program.shared_bytes(shape.dynamic_shared_bytes);
         let shared_bytes = if program.reserves_shared {
@@ -132,6 +180,9 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
             warps: Vec::new(),
             barriers: Default::default(),
             copies: Copies::default(),
+            membership: None,
+            run: *run,
+            launches: Launches::default(),
             executed: 0,
             next_warp: 0,
         };
@@ -163,13 +214,21 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         self.next_warp = 0;
         self.barriers = Default::default();
         self.copies.begin(self.warps.len());
+        self.launches.begin();
         self.observer.block(BlockEvent {
+            grid: self.shape.number,
             index,
             shape: self.shape.block,
             shared_bytes: self.spaces.shared_bytes,
+            cluster: self.shape.cluster_of(index),
+            rank: self
+                .shape
+                .value_of_block(index, Value::Special(Special::RankInCluster))
+                .unwrap_or(0),
+            cluster_blocks: self.shape.blocks_per_cluster() as u32,
         });
-        for word in &mut self.spaces.shared {
-            *word.get_mut() = 0;
+        for word in &*self.spaces.shared {
+            word.store(0, Ordering::Relaxed);
         }
         let code = &self.program.functions[0];
         for warp in &mut self.warps {
@@ -188,6 +247,19 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         }
     }
 
+    /// Makes blocks that have begun a cluster.
+    pub fn make_cluster(number: u64, blocks: &mut [&mut Self]) {
+        if blocks.len() < 2 {
+            return;
+        }
+        let shared = blocks.iter().map(|block| Arc::clone(&block.spaces.shared));
+        let cluster = Arc::new(Cluster::new(number, shared.collect(), blocks[0].threads));
+        for (block, rank) in blocks.iter_mut().zip(0..) {
+            let member = Membership::new(Arc::clone(&cluster), rank, block.warps.len());
+            block.membership = Some(member);
+        }
+    }
+
     /// Runs until all threads have exited, `budget` instructions are executed, or all warps wait for what others may write.
     pub fn run(&mut self, budget: u64) -> Result<Progress, Box<Trap>> {
         let end = self.executed + budget;
@@ -195,10 +267,10 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         let (mut idle, mut vain) = (0, 0);
         loop {
             if idle == self.warps.len() {
-                if self.rouse()? == Progress::Finished {
-                    return Ok(Progress::Finished);
+                match self.rouse()? {
+                    Progress::Unfinished => idle = 0,
+                    ended => return Ok(ended),
                 }
-                idle = 0;
             }
             let number = self.next_warp;
             if self.warps[number].has_ready() {
@@ -225,16 +297,19 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
     pub(super) fn rouse(&mut self) -> Result<Progress, Box<Trap>> {
         if self.warps.iter().all(|warp| warp.live == 0) {
             self.finish_all_copies();
+            self.end_in_cluster();
             return Ok(Progress::Finished);
         }
         let mut released = false;
         for warp in &mut self.warps {
             released |= warp.release_waiting();
         }
-        if released {
-            Ok(Progress::Unfinished)
-        } else {
-            Err(self.stuck())
+        if released || self.release_from_cluster() {
+            return Ok(Progress::Unfinished);
+        }
+        match self.wait_for_cluster()? {
+            Some(progress) => Ok(progress),
+            None => Err(self.stuck()),
         }
     }
 
@@ -306,6 +381,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         Box::new(Trap {
             fault,
             kernel: self.shape.kernel.clone(),
+            grid: self.shape.number,
             block: self.index,
             thread: self.thread(warp, lane),
             line: line as usize,
@@ -326,6 +402,16 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
     pub(super) fn line_of(&self, warp: usize, fragment: &Fragment) -> u32 {
         self.code_of(warp, fragment).lines[fragment.pc as usize]
     }
+}
+
+/// A number's place in a box of these extents, x running fastest.
+fn place_of(number: u64, extents: [u32; 3]) -> [u32; 3] {
+    let [x, y, _] = extents.map(u64::from);
+    [
+        (number % x) as u32,
+        (number / x % y) as u32,
+        (number / x / y) as u32,
+    ]
 }
 
 /// `%tid` of a thread by its number in the block.

@@ -1,4 +1,5 @@
-//! Functions that the device runtime provides to every module: `vprintf`, and what a failed `assert` calls.
+//! Functions that the device runtime provides to every module: `vprintf`, what a failed `assert` calls, and those of
+//! [`nested`](super::nested).
 
 use super::access::Faulty;
 use super::block::Block;
@@ -31,6 +32,9 @@ impl<O: Observer> Block<'_, '_, O> {
         call: &BuiltinCall,
         lane: usize,
     ) -> Result<(), Fault> {
+        if !matches!(call.function, Builtin::Print | Builtin::AssertFail) {
+            return self.device_runtime(site, call, lane);
+        }
         let argument = |index: usize| self.parameter(site, lane, call.arguments[index]);
         match call.function {
             Builtin::Print => {
@@ -54,7 +58,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 parameters.store(u64::from(result.offset), count);
                 Ok(())
             }
-            Builtin::AssertFail => Err(Fault::Assertion {
+            _ => Err(Fault::Assertion {
                 condition: self.text(site, lane, argument(0)?)?,
                 file: self.text(site, lane, argument(1)?)?,
                 line: argument(2)? as u32,

@@ -3,8 +3,8 @@
 use super::access::Faulty;
 use super::block::{Block, FRAGMENT_TURN, Turn};
 use super::mbarrier::pending_count;
-use super::moves::{is_space, pack, read_clock, unpack};
-use super::warp::{Fragment, NONE};
+use super::moves::{is_space, move_pair, pack, read_clock, unpack};
+use super::warp::{Fragment, NONE, State};
 use crate::error::{Fault, Trap};
 use crate::observer::{BranchEvent, InstructionEvent, Observer};
 use crate::program::{BranchTable, Op, Row};
@@ -140,7 +140,11 @@ impl<O: Observer> Block<'_, '_, O> {
                     break Turn::Vain(fragment);
                 }
                 Ok(Flow::Over) => break Turn::Over,
-                Err((fault, lane)) => return Err(self.trap(number, lane, line, fault)),
+                Err((fault, lane)) => {
+                    // A grid that it waits for has stopped the launch, rather than this instruction.
+                    let deeper = self.launches.trap.take();
+                    return Err(deeper.unwrap_or_else(|| self.trap(number, lane, line, fault)));
+                }
             }
         };
         self.executed += executed;
@@ -173,9 +177,10 @@ impl<O: Observer> Block<'_, '_, O> {
             Op::Store(access) => self.access::<true>(site, access)?,
             Op::Atomic(atomic) => {
                 let lane = lanes.trailing_zeros() as usize;
-                let before = atomic.d.map(|row| registers.get(row, lane));
+                let row = atomic.d.iter().flatten().next().copied();
+                let before = row.map(|row| registers.get(row, lane));
                 self.atomic(site, atomic)?;
-                return Ok(self.after_read(site, atomic.d, before));
+                return Ok(self.after_read(site, row, before));
             }
             Op::Mbarrier(mbarrier) => {
                 self.mbarrier(site, mbarrier)?;
@@ -194,6 +199,7 @@ impl<O: Observer> Block<'_, '_, O> {
             Op::WaitForCopies { bulk, but } => self.wait_for_copies(site, *bulk, *but),
             Op::Pack { d, bits, parts } => pack(registers, *d, *bits, parts, lanes),
             Op::Unpack { a, bits, parts } => unpack(registers, *a, *bits, parts, lanes),
+            Op::MovePair { d, a } => move_pair(registers, *d, *a, lanes),
             Op::IsSpace { d, a, window } => is_space(registers, *d, *a, *window, lanes),
             Op::ActiveMask { d } => {
                 each_lane(lanes, |lane| registers.narrow[*d as usize][lane] = lanes);
@@ -235,6 +241,20 @@ impl<O: Observer> Block<'_, '_, O> {
                 self.arrive_at_barrier(number, *fragment, barrier, line)?;
                 return Ok(Flow::Over);
             }
+            Op::ArriveAtCluster => self.arrive_at_cluster(site)?,
+            Op::WaitForCluster => {
+                if !self.is_cluster_there(site) {
+                    self.part(number, fragment, lanes);
+                    let waiting = Fragment {
+                        state: State::AtCluster,
+                        ..*fragment
+                    };
+                    self.warps[number].fragments.push(waiting);
+                    return Ok(Flow::Over);
+                }
+            }
+            Op::MapAddress { d, a, rank } => self.map_address(site, *d, *a, *rank)?,
+            Op::RankOfAddress { d, a } => self.rank_of_address(site, *d, *a),
             Op::Collective(collective) => {
                 if !self.collective_alone(number, fragment, collective, lanes, line)? {
                     self.part(number, fragment, lanes);
@@ -342,6 +362,7 @@ impl<O: Observer> Block<'_, '_, O> {
         warp.live &= !site.lanes;
         warp.last_exit = Some(site.line);
         warp.leave(fragment.meeting, site.lanes, NONE);
+        self.leave_cluster(site.lanes);
         self.retry_collectives(site.warp);
     }
 

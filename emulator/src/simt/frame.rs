@@ -55,7 +55,9 @@ impl<O: Observer> Block<'_, '_, O> {
             u64::from(match special {
                 Special::ThreadIndex(axis) => thread_index(block, thread)[axis as usize],
                 Special::BlockDim(axis) => block[axis as usize],
-                Special::BlockIndex(axis) => self.index[axis as usize],
+                Special::ClusterDim(axis) => self.shape.cluster[axis as usize],
+                Special::Clusters(axis) => self.shape.clusters()[axis as usize],
+                Special::BlocksInCluster => self.shape.blocks_per_cluster() as u32,
                 Special::GridDim(axis) => self.shape.grid[axis as usize],
                 Special::Lane => lane as u32,
                 Special::Warp => warp,
@@ -69,7 +71,14 @@ impl<O: Observer> Block<'_, '_, O> {
                 Special::TotalSharedBytes => self.spaces.shared_bytes as u32,
                 Special::ReservedShared => self.spaces.shared_bytes as u32 - RESERVED_SHARED_BYTES,
                 Special::ReservedSharedEnd => self.spaces.shared_bytes as u32,
-                Special::Multiprocessor => self.shape.multiprocessor(self.index),
+                Special::BlockIndex(_)
+                | Special::Multiprocessor
+                | Special::ClusterIndex(_)
+                | Special::IndexInCluster(_)
+                | Special::RankInCluster => {
+                    let value = Value::Special(special);
+                    self.shape.value_of_block(self.index, value).unwrap_or(0)
+                }
                 Special::WorkspaceLow => self.shape.workspace as u32,
                 Special::WorkspaceHigh => (self.shape.workspace >> 32) as u32,
             })

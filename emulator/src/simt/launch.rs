@@ -1,11 +1,11 @@
-//! A launch: its blocks, handed in order to the workers.
+//! A grid: its blocks, handed in order to the workers.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::block::{Block, Progress};
-use super::schedule;
+use super::nested::{Child, Family};
 use crate::error::Trap;
 use crate::memory::{Memory, Region};
 use crate::observer::Observer;
@@ -22,52 +22,55 @@ const GRACE: u64 = 1 << 20;
 /// The most blocks that one worker keeps unfinished.
 const OPEN_BLOCKS: usize = 256;
 
-/// Everything that a launch needs.
+/// Everything that a grid needs.
+#[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
     pub program: &'a Program,
     pub shape: &'a Shape,
     pub memory: &'a Memory,
     pub parameters: Region<'a>,
+    /// What it has in common with the grids that it launches.
+    pub family: &'a Family<'a>,
     pub threads: usize,
     /// 0: no limit.
     pub max_steps: u64,
-    /// The seed of a random schedule; without one, blocks, warps and lanes take turns in a fixed order.
-    pub schedule: Option<u64>,
 }
 
 /// What the workers share.
 struct Progression {
     next: AtomicU64,
     blocks: u64,
-    steps: AtomicU64,
     /// Blocks from this one on need not run: it, or one before it, has trapped.
     end: AtomicU64,
     /// Blocks before it may trap too, but get no further than this many instructions: they may wait for the one that trapped.
     last_step: AtomicU64,
     trap: Mutex<Option<(u64, Box<Trap>)>>,
+    /// What blocks have launched.
+    launched: Mutex<Vec<(u64, Vec<Child>)>>,
 }
 
-/// Runs all blocks. Of several traps, the one of the first block is returned.
-pub(crate) fn run<O: Observer>(run: &Run<'_>, observer: &mut O) -> Result<(), Box<Trap>> {
-    if let Some(seed) = run.schedule {
-        return schedule::run(run, seed, observer);
-    }
+/// Runs all blocks, and returns what each has launched, in their order. Of several traps, the one of the first block is returned.
+pub(super) fn run<O: Observer>(
+    run: &Run<'_>,
+    observer: &mut O,
+) -> Result<Vec<(u64, Vec<Child>)>, Box<Trap>> {
     let blocks = run.shape.blocks();
+    let each = run.shape.blocks_per_cluster();
     let progression = Progression {
         // In a cooperative launch each worker has its own share from the start.
         next: AtomicU64::new(if run.shape.cooperative { blocks } else { 0 }),
         blocks,
-        steps: AtomicU64::new(0),
         end: AtomicU64::new(blocks),
         last_step: AtomicU64::new(u64::MAX),
         trap: Mutex::new(None),
+        launched: Mutex::new(Vec::new()),
     };
     let workers = run
         .threads
-        .min(usize::try_from(blocks).unwrap_or(usize::MAX))
+        .min(usize::try_from(blocks / each).unwrap_or(usize::MAX))
         .max(1);
     let share = |worker: usize| match run.shape.cooperative {
-        true => (worker as u64..blocks).step_by(workers),
+        true => (worker as u64 * each..blocks).step_by(workers * each as usize),
         false => (0..0).step_by(1),
     };
     let others: Vec<O> = (1..workers).map(|_| observer.fork()).collect();
@@ -94,7 +97,12 @@ pub(crate) fn run<O: Observer>(run: &Run<'_>, observer: &mut O) -> Result<(), Bo
         .unwrap_or_else(|poisoned| poisoned.into_inner())
     {
         Some((_, trap)) => Err(trap),
-        None => Ok(()),
+        None => {
+            let launched = progression.launched.into_inner();
+            let mut launched = launched.unwrap_or_else(|poisoned| poisoned.into_inner());
+            launched.sort_by_key(|&(block, _)| block);
+            Ok(launched)
+        }
     }
 }
 
@@ -106,27 +114,32 @@ fn work<'a, O: Observer>(
     share: impl Iterator<Item = u64>,
 ) -> O {
     let mut collected = observer.fork();
-    let new_block = |number: u64, idle: Option<Block<'a, 'a, O>>| {
-        let mut block = idle.unwrap_or_else(|| {
-            let observer = observer.fork();
-            Block::new(run.program, run.shape, run.memory, run.parameters, observer)
-        });
-        block.begin(run.shape.block_index(number));
-        (number, block)
-    };
     let mut idle: Vec<Block<'a, 'a, O>> = Vec::new();
-    let mut open: VecDeque<(u64, Block<'a, 'a, O>)> =
-        share.map(|number| new_block(number, None)).collect();
+    let mut open: VecDeque<(u64, Block<'a, 'a, O>)> = VecDeque::new();
+    for number in share {
+        open.extend(begin_cluster(run, number, &mut idle, &observer));
+    }
     // A block that cannot go on may wait for one that has yet to begin.
     let mut wants_new = true;
     loop {
         let next = if (wants_new || open.is_empty()) && open.len() < OPEN_BLOCKS {
-            take_next(progression)
+            take_next(progression, run.shape.blocks_per_cluster())
         } else {
             None
         };
         let (number, mut block) = match next {
-            Some(number) => new_block(number, idle.pop()),
+            Some(number) => {
+                let mut cluster = begin_cluster(run, number, &mut idle, &observer);
+                let first = cluster.pop_front();
+                // The others have their turn before those that wait already.
+                for other in cluster.into_iter().rev() {
+                    open.push_front(other);
+                }
+                match first {
+                    Some(first) => first,
+                    None => break,
+                }
+            }
             None => match open.pop_front() {
                 Some(open) => open,
                 None => break,
@@ -135,14 +148,28 @@ fn work<'a, O: Observer>(
         let is_needed = number < progression.end.load(Ordering::Relaxed)
             && block.executed < progression.last_step.load(Ordering::Relaxed);
         wants_new = false;
-        match is_needed.then(|| step(run, progression, &mut block)) {
-            None | Some(Ok(Progress::Finished)) => idle.push(block),
-            Some(Ok(Progress::Unfinished)) => {
+        match is_needed.then(|| step(run, &mut block)) {
+            None => {
+                block.abandon_cluster();
+                idle.push(block);
+            }
+            Some(Ok(Progress::Finished)) => {
+                let children = block.launches.take();
+                if !children.is_empty() {
+                    let launched = progression.launched.lock();
+                    launched
+                        .unwrap_or_else(|poisoned| poisoned.into_inner())
+                        .push((number, children));
+                }
+                idle.push(block);
+            }
+            Some(Ok(Progress::Unfinished | Progress::Waiting)) => {
                 wants_new = true;
                 open.push_back((number, block));
                 std::thread::yield_now();
             }
             Some(Err(trap)) => {
+                block.abandon_cluster();
                 record(progression, number, block.executed, trap);
                 idle.push(block);
             }
@@ -150,8 +177,34 @@ fn work<'a, O: Observer>(
     }
     for block in idle {
         collected.merge(block.observer);
+        if let Some(observed) = block.launches.observed {
+            collected.merge(observed);
+        }
     }
     collected
+}
+
+/// Begins the block of a number, or the cluster of which it is the first.
+pub(super) fn begin_cluster<'a, O: Observer>(
+    run: &Run<'a>,
+    number: u64,
+    idle: &mut Vec<Block<'a, 'a, O>>,
+    observer: &O,
+) -> VecDeque<(u64, Block<'a, 'a, O>)> {
+    let each = run.shape.blocks_per_cluster();
+    let mut cluster: VecDeque<_> = (number..number + each)
+        .map(|number| {
+            let mut block = idle.pop().unwrap_or_else(|| {
+                let observer = observer.fork();
+                Block::new(run, observer)
+            });
+            block.begin(run.shape.block_index(number));
+            (number, block)
+        })
+        .collect();
+    let mut blocks: Vec<_> = cluster.iter_mut().map(|(_, block)| block).collect();
+    Block::make_cluster(number / each, &mut blocks);
+    cluster
 }
 
 fn record(progression: &Progression, number: u64, executed: u64, trap: Box<Trap>) {
@@ -168,7 +221,8 @@ fn record(progression: &Progression, number: u64, executed: u64, trap: Box<Trap>
     }
 }
 
-fn take_next(progression: &Progression) -> Option<u64> {
+/// The first block of the next cluster.
+fn take_next(progression: &Progression, each: u64) -> Option<u64> {
     let end = progression
         .end
         .load(Ordering::Relaxed)
@@ -176,16 +230,12 @@ fn take_next(progression: &Progression) -> Option<u64> {
     if progression.next.load(Ordering::Relaxed) >= end {
         return None;
     }
-    let number = progression.next.fetch_add(1, Ordering::Relaxed);
+    let number = progression.next.fetch_add(each, Ordering::Relaxed);
     (number < end).then_some(number)
 }
 
 /// Runs a block for a turn, within the launch's limit of instructions.
-fn step<O: Observer>(
-    run: &Run<'_>,
-    progression: &Progression,
-    block: &mut Block<'_, '_, O>,
-) -> Result<Progress, Box<Trap>> {
+fn step<O: Observer>(run: &Run<'_>, block: &mut Block<'_, '_, O>) -> Result<Progress, Box<Trap>> {
     let mut turn = match run.shape.cooperative {
         true => COOPERATIVE_TURN,
         false => BLOCK_TURN,
@@ -193,17 +243,18 @@ fn step<O: Observer>(
     if run.max_steps != 0 {
         turn = turn.min(
             run.max_steps
-                .saturating_sub(progression.steps.load(Ordering::Relaxed)),
+                .saturating_sub(run.family.steps.load(Ordering::Relaxed)),
         );
     }
     let before = block.executed;
     let progress = block.run(turn)?;
-    let steps = progression
+    let steps = run
+        .family
         .steps
         .fetch_add(block.executed - before, Ordering::Relaxed)
         + block.executed
         - before;
-    if run.max_steps != 0 && progress == Progress::Unfinished && steps >= run.max_steps {
+    if run.max_steps != 0 && progress != Progress::Finished && steps >= run.max_steps {
         return Err(block.out_of_steps(run.max_steps));
     }
     Ok(progress)

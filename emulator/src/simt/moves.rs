@@ -35,6 +35,18 @@ pub(super) fn unpack(
     });
 }
 
+/// `mov.b128`
+pub(super) fn move_pair(registers: &mut Registers, d: [Option<Row>; 2], a: [Row; 2], lanes: u32) {
+    each_lane(lanes, |lane| {
+        let values = a.map(|row| registers.get(row, lane));
+        for (row, value) in d.into_iter().zip(values) {
+            if let Some(row) = row {
+                registers.put(row, lane, value);
+            }
+        }
+    });
+}
+
 /// `isspacep`: whether the address lies in a window, given by its first address and its length.
 pub(super) fn is_space(
     registers: &mut Registers,

@@ -5,11 +5,18 @@
 //! of a few instructions; converged lanes part at random and go on together where they happen to stand at one instruction
 //! again, at the latest behind a barrier of theirs. One host thread runs it all, so that a seed gives one schedule.
 
+use std::iter::StepBy;
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use typed_arena::Arena;
+
 use super::block::{Block, Progress, Turn};
-use super::launch::Run;
+use super::launch::{Run, begin_cluster};
+use super::nested::{Child, Order};
 use super::warp::{Fragment, State, Warp};
 use crate::error::Trap;
-use crate::observer::Observer;
+use crate::observer::{GridEvent, Observer};
 use crate::registers::LANES;
 
 /// The most blocks that are resident at a time, unless they are to be so all.
@@ -21,6 +28,8 @@ const LONGEST_BLOCK_TURN_LOG2: u64 = 1;
 
 /// After one in so many turns, the oldest asynchronous copy is complete.
 const ARRIVALS: u64 = 16;
+/// Before one in so many turns, a grid that a kernel has launched begins, where there is one.
+const BEGINNINGS: u64 = 16;
 /// After one in so many turns, lanes that wait for the rest of their warp go on without it.
 const PARTINGS: u64 = 32;
 
@@ -58,58 +67,148 @@ impl Schedule {
     }
 }
 
-/// Runs all blocks of a launch by the schedule of a seed.
+/// A grid that has begun and still has blocks to begin or to finish.
+struct Begun<'a, O> {
+    run: Run<'a>,
+    /// The first blocks of the clusters that are yet to begin.
+    clusters: StepBy<Range<u64>>,
+    /// The most blocks to have open at a time.
+    resident: u64,
+    /// Blocks that have begun and are not over.
+    open: u64,
+    /// Blocks that are over, to begin as others.
+    idle: Vec<Block<'a, 'a, O>>,
+}
+
+/// Blocks at work, and the grids that they are of.
+struct Floor<'a, O> {
+    grids: Vec<Option<Begun<'a, O>>>,
+    open: Vec<(usize, Block<'a, 'a, O>)>,
+}
+
+impl<'a, O: Observer> Floor<'a, O> {
+    /// Begins a grid with as many blocks as are to be resident.
+    fn begin(&mut self, run: Run<'a>, schedule: &mut Schedule, observer: &O) {
+        let blocks = run.shape.blocks();
+        let resident = match run.shape.cooperative {
+            true => blocks,
+            false => 1 + schedule.below(RESIDENT_BLOCKS),
+        };
+        self.grids.push(Some(Begun {
+            run,
+            clusters: (0..blocks).step_by(run.shape.blocks_per_cluster() as usize),
+            resident,
+            open: 0,
+            idle: Vec::new(),
+        }));
+        self.fill(self.grids.len() - 1, observer);
+    }
+
+    /// Begins further blocks of a grid while there is room for a cluster of them.
+    fn fill(&mut self, index: usize, observer: &O) {
+        let Some(grid) = &mut self.grids[index] else {
+            return;
+        };
+        let each = grid.run.shape.blocks_per_cluster();
+        while grid.open == 0 || grid.open + each <= grid.resident {
+            let Some(number) = grid.clusters.next() else {
+                break;
+            };
+            let cluster = begin_cluster(&grid.run, number, &mut grid.idle, observer);
+            grid.open += each;
+            let blocks = cluster.into_iter().map(|(_, block)| (index, block));
+            self.open.extend(blocks);
+        }
+    }
+
+    /// A block has finished: others of its grid take its place. Returns the grid's number where that was the last.
+    fn finish(&mut self, chosen: usize, observer: &mut O) -> Option<u64> {
+        let (index, block) = self.open.swap_remove(chosen);
+        let grid = self.grids[index].as_mut()?;
+        grid.idle.push(block);
+        grid.open -= 1;
+        self.fill(index, observer);
+        let is_over = |grid: &mut Begun<'a, O>| grid.open == 0;
+        let over = self.grids[index].take_if(is_over)?;
+        for block in over.idle {
+            merge(block, observer);
+        }
+        Some(over.run.shape.number)
+    }
+}
+
+/// Runs a grid, or (without `root`) only what the order holds of it, by the schedule of a seed.
 pub(super) fn run<O: Observer>(
-    run: &Run<'_>,
+    like: &Run<'_>,
+    root: bool,
+    mut order: Order,
     seed: u64,
     observer: &mut O,
 ) -> Result<(), Box<Trap>> {
+    let children = Arena::new();
     let mut schedule = Schedule::new(seed);
-    let mut steps = 0;
-    let mut result = Ok(());
-    let mut blocks = (0..run.shape.blocks()).map(|number| run.shape.block_index(number));
-    let resident = match run.shape.cooperative {
-        true => run.shape.blocks(),
-        false => 1 + schedule.below(RESIDENT_BLOCKS),
+    let mut floor = Floor {
+        grids: Vec::new(),
+        open: Vec::new(),
     };
-    let mut open: Vec<Block<'_, '_, O>> = Vec::new();
-    for index in blocks.by_ref().take(resident as usize) {
-        let mut block = Block::new(
-            run.program,
-            run.shape,
-            run.memory,
-            run.parameters,
-            observer.fork(),
-        );
-        block.begin(index);
-        open.push(block);
+    if root {
+        floor.begin(*like, &mut schedule, observer);
     }
-    while !open.is_empty() {
-        let chosen = schedule.below(open.len() as u64) as usize;
-        let block = &mut open[chosen];
+    let mut result = Ok(());
+    loop {
+        if order.ready() != 0 && (floor.open.is_empty() || schedule.one_in(BEGINNINGS)) {
+            let chosen = schedule.below(order.ready() as u64) as usize;
+            let child: &Child = children.alloc(order.take(chosen));
+            observer.grid(GridEvent {
+                grid: child.number(),
+                after: &child.after,
+            });
+            floor.begin(child.run(like), &mut schedule, observer);
+        }
+        if floor.open.is_empty() {
+            break;
+        }
+        let chosen = schedule.below(floor.open.len() as u64) as usize;
+        let (_, block) = &mut floor.open[chosen];
         let before = block.executed;
         let progress = block.run_scheduled(&mut schedule);
-        steps += block.executed - before;
+        let executed = block.executed - before;
+        let steps = like.family.steps.fetch_add(executed, Ordering::Relaxed) + executed;
+        // Who may wait for grids keeps them until then: the wait runs them.
+        if !block.program.waits_for_grids || progress == Ok(Progress::Finished) {
+            order.launch(block.launches.take());
+        }
         result = match progress {
-            Ok(Progress::Unfinished) if run.max_steps != 0 && steps >= run.max_steps => {
-                Err(block.out_of_steps(run.max_steps))
-            }
-            Ok(Progress::Unfinished) => continue,
             Ok(Progress::Finished) => {
-                match blocks.next() {
-                    Some(index) => block.begin(index),
-                    None => observer.merge(open.swap_remove(chosen).observer),
+                if let Some(grid) = floor.finish(chosen, observer) {
+                    // The host's own does not count.
+                    like.family.finish(u64::from(grid != 0));
+                    order.finish(grid);
                 }
                 continue;
             }
+            Ok(_) if like.max_steps != 0 && steps >= like.max_steps => {
+                Err(block.out_of_steps(like.max_steps))
+            }
+            Ok(_) => continue,
             Err(trap) => Err(trap),
         };
         break;
     }
-    for block in open {
-        observer.merge(block.observer);
+    let idle = floor.grids.into_iter().flatten();
+    let idle = idle.flat_map(|grid| grid.idle);
+    for block in idle.chain(floor.open.into_iter().map(|(_, block)| block)) {
+        merge(block, observer);
     }
     result
+}
+
+/// Adds what was seen of a block, and of the grids that it waited for.
+fn merge<O: Observer>(block: Block<'_, '_, O>, observer: &mut O) {
+    observer.merge(block.observer);
+    if let Some(observed) = block.launches.observed {
+        observer.merge(observed);
+    }
 }
 
 impl<O: Observer> Block<'_, '_, O> {

@@ -1,8 +1,10 @@
 //! From an address to the memory behind it, or to what is wrong with it.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::block::Block;
+use super::cluster::RANK_SHIFT;
 use super::diagnosis::Failed;
 use super::execute::Site;
 use crate::error::Fault;
@@ -24,7 +26,7 @@ pub(super) struct Target<'a> {
 pub(crate) struct Spaces<'m> {
     pub memory: &'m Memory,
     pub parameters: Region<'m>,
-    pub shared: Vec<AtomicU64>,
+    pub shared: Arc<[AtomicU64]>,
     pub shared_bytes: u64,
     /// The last region of global memory that was accessed.
     cached: Region<'m>,
@@ -80,9 +82,17 @@ impl<O: Observer> Block<'_, '_, O> {
         bytes: u64,
         kind: AccessKind,
     ) -> Result<Target<'_>, Fault> {
-        let (space, in_space) = resolve(place, address);
+        let (space, mut in_space) = resolve(place, address);
         let region = match space {
-            Space::Shared => Some(self.spaces.shared_region()),
+            Space::Shared if in_space >> RANK_SHIFT == 0 => Some(self.spaces.shared_region()),
+            Space::Shared if in_space >> RANK_SHIFT == u64::from(self.rank()) + 1 => {
+                in_space &= (1 << RANK_SHIFT) - 1;
+                Some(self.spaces.shared_region())
+            }
+            Space::Shared => match self.shared_of_rank(in_space)? {
+                None => Some(self.spaces.shared_region()),
+                region => region,
+            },
             Space::Local => Some(self.local_region(site, lane)),
             Space::Param if place == Where::FrameParameter => {
                 Some(self.frame_parameters(site, lane))
@@ -92,7 +102,8 @@ impl<O: Observer> Block<'_, '_, O> {
                 .spaces
                 .memory
                 .region(address)
-                .filter(|region| region.read_only == (space == Space::Const)),
+                .filter(|region| region.read_only == (space == Space::Const))
+                .or_else(|| self.launches.buffer(address)),
         };
         let shown = match place {
             Where::Generic => Space::Generic,

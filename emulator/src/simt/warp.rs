@@ -33,6 +33,8 @@ pub(super) enum State {
     Ready,
     /// Arrived at the block's barrier of this number; `pc` is the barrier instruction.
     AtBarrier(u32),
+    /// Waits for the barrier of the cluster; `pc` is the instruction that waits.
+    AtCluster,
     /// Arrived at a collective instruction, whose other members are still to come.
     AtCollective,
 }

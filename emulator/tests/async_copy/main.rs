@@ -5,4 +5,5 @@ mod common;
 
 mod compiled;
 mod findings;
+mod ncu;
 mod pending;

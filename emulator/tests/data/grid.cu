@@ -1,3 +1,7 @@
+// A sum in one cooperative launch:
+//
+//     nvcc -ptx -arch=sm_90 grid.cu -o grid.nvcc.sm_90.ptx
+
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 extern "C" __global__ void grid_total(const int* in, int* partial, int* total, int n) {

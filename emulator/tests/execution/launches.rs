@@ -102,8 +102,7 @@ fn shapes_that_no_device_takes() {
             block,
             dynamic_shared_bytes,
             threads: 1,
-            max_steps: 0,
-            cooperative: false,
+            ..Launch::default()
         };
         let error = machine.launch(entry, &shape, &[]).expect_err(message);
         assert!(matches!(error, LaunchError::Invalid(_)));

@@ -137,10 +137,9 @@ fn the_unknown_is_left_to_its_kernel() {
     let module = module(
         ".entry good() { ret; }
         .entry strange() {\n wgmma.fence.sync.aligned; ret; }
-        .entry odd() { .reg .b128 %q; ret; }
+        .entry odd() { .reg .b256 %q; ret; }
         .entry outside() { .reg .b32 %r; ld.global.u32 %r, [missing]; call away, (); ret; }
         .func old(.reg .u32 a) { ret; }
-        .entry clustered() .reqnctapercluster 2 { ret; }
         .extern .global .u32 missing; .extern .func away();",
     );
     let mut memory = Memory::new();
@@ -153,15 +152,11 @@ fn the_unknown_is_left_to_its_kernel() {
         ),
         (
             "odd",
-            "PTX line 7: registers of type `.b128` are not supported in `.entry odd() { .reg .b128 %q; ret; }`",
+            "PTX line 7: registers of type `.b256` are not supported in `.entry odd() { .reg .b256 %q; ret; }`",
         ),
         (
             "outside",
             "PTX line 8: the variable `missing` is defined outside this module in `.entry outside() { .reg .b32 %r; ld.global.u32 %r, [missing]; call away, (); ret; }`",
-        ),
-        (
-            "clustered",
-            "PTX line 10: clusters of more than one block are not supported in `.entry clustered() .reqnctapercluster 2 { ret; }`",
         ),
     ] {
         let error = program.kernel(entry).expect_err(entry);

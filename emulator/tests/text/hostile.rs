@@ -28,6 +28,7 @@ fn exercise(text: &str) {
             grid: [2, 1, 1],
             block: [40, 1, 1],
             dynamic_shared_bytes: 64,
+            nesting: warpfold_emulator::Nesting::default(),
             threads: 1,
             max_steps: 3000,
             cooperative: false,

@@ -7,6 +7,7 @@ use super::{footnotes, show};
 use comfy_table::CellAlignment::Left;
 use serde::Serialize;
 use warpfold::element::ElementType;
+use warpfold::host_lesson::{self, HOST_LESSONS, HostLesson};
 use warpfold::oracle::CPU_REFERENCES;
 use warpfold::reducer::built_for;
 use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, Part, lessons, lessons_of};
@@ -29,6 +30,16 @@ struct Catalogue {
     block_sizes: [u32; BLOCK_SIZES.len()],
     parts: Vec<PartRow>,
     lessons: Vec<Row>,
+    host_lessons: Vec<HostRow>,
+}
+
+#[derive(Serialize)]
+struct HostRow {
+    id: &'static str,
+    title: &'static str,
+    change: &'static str,
+    needs: &'static [&'static str],
+    file: &'static str,
 }
 
 #[derive(Serialize)]
@@ -82,6 +93,18 @@ impl PartRow {
     }
 }
 
+impl HostRow {
+    fn new(lesson: &HostLesson) -> Self {
+        Self {
+            id: lesson.id,
+            title: lesson.title,
+            change: lesson.change,
+            needs: lesson.needs,
+            file: lesson.file,
+        }
+    }
+}
+
 impl Row {
     fn new(lesson: &Lesson) -> Self {
         let reduction = lesson.reduction();
@@ -116,7 +139,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = Output::new(&arguments.json)?;
     match &arguments.id {
         None => list(&output),
-        Some(id) => tell(lookup::lesson(id)?, &output),
+        Some(id) => match host_lesson::find(id) {
+            Some(lesson) => tell_host(lesson, &output),
+            None => tell(lookup::lesson(id)?, &output),
+        },
     }
 }
 
@@ -133,6 +159,7 @@ fn list(output: &Output) -> Result<(), Failure> {
         block_sizes: BLOCK_SIZES,
         parts: Part::ALL.map(PartRow::new).into(),
         lessons: lessons().map(Row::new).collect(),
+        host_lessons: HOST_LESSONS.iter().map(HostRow::new).collect(),
     };
     let mut table = show::table(&[
         ("step", Left),
@@ -153,6 +180,12 @@ fn list(output: &Output) -> Result<(), Failure> {
         }
         headings.push((heading(part), groups.len()));
     }
+    for lesson in &catalogue.host_lessons {
+        table.add_row(["host", lesson.id, lesson.title, lesson.file]);
+    }
+    let of_host =
+        "The host's side: transfers, streams, graphs, clocks and caches (after: The ladder)";
+    headings.push((of_host.to_owned(), HOST_LESSONS.len()));
     headings.retain(|(_, rows)| *rows > 0);
     let headings: Vec<(&str, usize)> = headings
         .iter()
@@ -165,7 +198,8 @@ fn list(output: &Output) -> Result<(), Failure> {
         output.print(note)?;
     }
     output.print(format!(
-        "Blocks of {} threads. `warpfold lessons ID` tells all about one, `warpfold run ID` runs it, `warpfold ptx ID` shows its PTX.",
+        "Blocks of {} threads. `warpfold lessons ID` tells all about one, `warpfold run ID` runs it (`warpfold host-lesson ID` one of the \
+         host's side), `warpfold ptx ID` shows its PTX.",
         BLOCK_SIZES.map(|size| size.to_string()).join(", ")
     ))?;
     output.write_json(&catalogue)
@@ -199,6 +233,19 @@ fn row_of(group: &[Lesson]) -> [String; 4] {
         format!("{} and {} more", first.title, group.len() - 1),
         first.file.to_owned(),
     ]
+}
+
+/// All about one lesson of the host's side.
+fn tell_host(lesson: &HostLesson, output: &Output) -> Result<(), Failure> {
+    let row = HostRow::new(lesson);
+    output.print(format!("{} · the host's side: {}\n", row.id, row.title))?;
+    let mut table = show::table(&[("", Left), ("", Left)]);
+    table.add_row(["you learn", row.change]);
+    table.add_row(["it needs", &row.needs.join(", ")]);
+    table.add_row(["source", row.file]);
+    table.add_row(["it runs as", &format!("warpfold host-lesson {}", row.id)]);
+    output.print(show::text(&table))?;
+    output.write_json(&row)
 }
 
 /// All about one lesson.

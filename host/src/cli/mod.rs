@@ -7,17 +7,19 @@ mod emulate;
 mod failure;
 mod figures;
 mod footnotes;
+mod histogram;
+mod host_lesson;
 mod ladder;
 mod lessons;
 mod lookup;
 mod machine;
 mod output;
 mod profile;
+mod progress;
 mod ptx;
 mod reduce;
 mod run;
 mod show;
-mod size;
 mod suggest;
 mod trace;
 mod workload;
@@ -25,6 +27,7 @@ mod workload;
 use clap::{Parser, Subcommand};
 use failure::{Failure, usage_failure};
 use std::process::ExitCode;
+use warpfold::size;
 
 /// Parallel reduction on the GPU in Rust, one idea per kernel; without a GPU, on an emulator that runs the same PTX.
 ///
@@ -55,8 +58,12 @@ enum Command {
     Lessons(lessons::Arguments),
     /// Run one lesson or one CPU reference, verified and measured
     Run(run::Arguments),
+    /// Run one lesson about the host's side: transfers, streams, graphs, clocks, caches
+    HostLesson(host_lesson::Arguments),
     /// Reduce the numbers of a file: .npy, .csv or raw little-endian values
     Reduce(reduce::Arguments),
+    /// Count an image: how often each value occurs in its red, green and blue
+    Histogram(histogram::Arguments),
     /// Profile lessons or any PTX: counters under the names of Nsight Compute, by kernel, block shape and line
     Profile(profile::Arguments),
     /// Check a lesson, an exhibit or any PTX for bad accesses, races, bad barriers and luck
@@ -95,7 +102,9 @@ fn dispatch(command_line: CommandLine) -> Result<(), Failure> {
         Some(Command::Ladder(arguments)) => ladder::run(&arguments),
         Some(Command::Lessons(arguments)) => lessons::run(&arguments),
         Some(Command::Run(arguments)) => run::run(&arguments),
+        Some(Command::HostLesson(arguments)) => host_lesson::run(&arguments),
         Some(Command::Reduce(arguments)) => reduce::run(&arguments),
+        Some(Command::Histogram(arguments)) => histogram::run(&arguments),
         Some(Command::Profile(arguments)) => profile::run(&arguments),
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Trace(arguments)) => trace::run(&arguments),

@@ -27,14 +27,8 @@ impl Output {
     /// The folder of the JSON file does not exist: better said before a long run than after it.
     pub fn new(arguments: &JsonArguments) -> Result<Self, Failure> {
         let json = arguments.json.clone();
-        if let Some(path) = &json
-            && !folder_of(path).is_dir()
-        {
-            return Err(Failure::Input(format!(
-                "cannot write {}: there is no folder {}; create it first",
-                path.display(),
-                folder_of(path).display()
-            )));
+        if let Some(path) = &json {
+            check_folder(path)?;
         }
         Ok(Self { json })
     }
@@ -73,6 +67,19 @@ pub fn print(text: impl Display) -> Result<(), Failure> {
         io::ErrorKind::BrokenPipe => Failure::OutputClosed,
         _ => Failure::Input(format!("cannot write to standard output: {error}")),
     })
+}
+
+/// Whether the folder of a file exists that is to be written later.
+pub fn check_folder(path: &Path) -> Result<(), Failure> {
+    let folder = folder_of(path);
+    if folder.is_dir() {
+        return Ok(());
+    }
+    Err(Failure::Input(format!(
+        "cannot write {}: there is no folder {}; create it first",
+        path.display(),
+        folder.display()
+    )))
 }
 
 /// Writes a file under a temporary name and renames it, so that nobody ever sees half of it.

@@ -16,9 +16,10 @@ use warpfold::device::DeviceChoice;
 use warpfold::element::ElementType;
 use warpfold::lesson;
 use warpfold::machine::Machine;
+use warpfold::operator::Operator;
 use warpfold::oracle::{CPU_REFERENCES, CpuReference, cpu_sequential};
 use warpfold::prepared::Prepared;
-use warpfold::reducer::{Operator, built_for, kernel_for};
+use warpfold::reducer::{built_for, kernel_for};
 use warpfold::reducible::{Reducible, with_reducible};
 use warpfold_kernels::catalogue::{self, Lesson, Reduction, Task, Variant};
 
@@ -138,7 +139,7 @@ fn run_reduction<T: Reducible>(
     let workload = arguments
         .workload
         .of_lesson(lesson, variant, machine.device());
-    let values = workload.values::<T>()?;
+    let values = workload.values::<T>(reduction.operator)?;
     let timing = Some(arguments.workload.timing());
     let run = lesson::run(machine, lesson, variant, &values, timing)?;
     let figures = LessonFigures::new(lesson, &run, size_of_val(&values[..]) as u64);
@@ -182,8 +183,15 @@ struct DemonstrationFigures {
     facts: serde_json::Map<String, serde_json::Value>,
     is_right: bool,
     mistake: Option<String>,
-    gpu: Option<GpuFigures>,
+    gpu: Option<TimeFigures>,
     emulator: Option<EmulatorFigures>,
+}
+
+/// What a GPU has to say of a demonstration: no bandwidth, since not all of its buffers need be moved, and not once.
+#[derive(Serialize)]
+struct TimeFigures {
+    elapsed_ms: f64,
+    fastest_ms: f64,
 }
 
 fn run_demonstration(
@@ -198,8 +206,11 @@ fn run_demonstration(
     let multiprocessors = device.multiprocessors();
     let prepared = Prepared::new(lesson, variant, workload.n, workload.seed, multiprocessors)?;
     let run = prepared.run(machine, lesson, Some(arguments.workload.timing()))?;
-    let bytes = prepared.case.as_ref().map_or(0, |case| case.bytes());
-    let (gpu, emulator) = measured_figures(&run.measured, bytes);
+    let (gpu, emulator) = measured_figures(&run.measured, 0);
+    let gpu = gpu.map(|gpu| TimeFigures {
+        elapsed_ms: gpu.elapsed_ms,
+        fastest_ms: gpu.fastest_ms,
+    });
 
     print_heading(lesson, variant, &workload, output)?;
     let mut table = show::table(&[("", Left), ("value", Right)]);
@@ -211,7 +222,10 @@ fn run_demonstration(
         let blocks = grid.iter().map(|&extent| u64::from(extent)).product();
         table.add_row(["blocks", &show::count(blocks)]);
     }
-    add_measured(&mut table, gpu.as_ref(), emulator.as_ref());
+    if let Some(gpu) = &gpu {
+        add_times(&mut table, gpu.elapsed_ms, gpu.fastest_ms);
+    }
+    add_counters(&mut table, emulator.as_ref());
     output.print(show::text(&table))?;
     print_footnotes(lesson, output)?;
     let facts = run.verdict.facts.into_iter();
@@ -268,10 +282,18 @@ fn print_footnotes(lesson: &Lesson, output: &Output) -> Result<(), Failure> {
 /// Rows of what a GPU's times or the emulator's counters say.
 fn add_measured(table: &mut Table, gpu: Option<&GpuFigures>, emulator: Option<&EmulatorFigures>) {
     if let Some(gpu) = gpu {
-        table.add_row(["median time", &show::milliseconds(gpu.elapsed_ms)]);
-        table.add_row(["shortest time", &show::milliseconds(gpu.fastest_ms)]);
+        add_times(table, gpu.elapsed_ms, gpu.fastest_ms);
         table.add_row(["GB/s", &show::significant(gpu.gigabytes_per_second)]);
     }
+    add_counters(table, emulator);
+}
+
+fn add_times(table: &mut Table, elapsed_ms: f64, fastest_ms: f64) {
+    table.add_row(["median time", &show::milliseconds(elapsed_ms)]);
+    table.add_row(["shortest time", &show::milliseconds(fastest_ms)]);
+}
+
+fn add_counters(table: &mut Table, emulator: Option<&EmulatorFigures>) {
     if let Some(emulator) = emulator {
         for (name, value) in emulator.counters.rows() {
             table.add_row([name, &value]);
@@ -292,7 +314,7 @@ fn run_reference(
         )));
     }
     let workload = arguments.workload.on_processor();
-    let mut values = workload.values::<i32>()?;
+    let mut values = workload.values::<i32>(catalogue::Operator::Sum)?;
     let expected = cpu_sequential(&values);
     let figures = ReferenceFigures::measure(reference, &mut values);
 

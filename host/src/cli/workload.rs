@@ -8,7 +8,7 @@ use warpfold::device::{Device, DeviceChoice, Timing};
 use warpfold::element::ElementType;
 use warpfold::lesson::LessonError;
 use warpfold::reducible::Reducible;
-use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, Variant};
+use warpfold_kernels::catalogue::{self, BLOCK_SIZES, Lesson, Variant};
 
 /// How much random data, on what, measured how.
 #[derive(clap::Args, Debug)]
@@ -109,10 +109,10 @@ impl WorkloadArguments {
 }
 
 impl Workload {
-    /// The random data; `T` is the type of the elements.
-    pub fn values<T: Reducible>(&self) -> Result<Vec<T>, Failure> {
+    /// The random data for this operator; `T` is the type of the elements.
+    pub fn values<T: Reducible>(&self, operator: catalogue::Operator) -> Result<Vec<T>, Failure> {
         debug_assert_eq!(self.element_type, Some(T::ELEMENT_TYPE.into()));
-        T::random(self.n, self.seed)
+        T::random(operator, self.n, self.seed)
             .map_err(|_| Failure::input(LessonError::HostMemory { n: self.n }))
     }
 

@@ -1,16 +1,55 @@
 //! The demonstrations of the part `Divergence`.
 
-use crate::lesson::LessonError;
-use crate::prepared::Prepared;
+use super::launch::{first_difference, row_of_threads};
+use crate::case::{Case, CaseArgument, Outputs};
+use crate::lesson::{self, LessonError};
+use crate::prepared::{Prepared, Verdict};
+use crate::random;
 use warpfold_kernels::catalogue::{Divergence, Lesson, Variant};
 
 /// Sets up a demonstration.
 pub(super) fn prepare(
     which: Divergence,
-    _lesson: &'static Lesson,
-    _variant: Variant,
-    _n: usize,
-    _seed: u64,
+    lesson: &'static Lesson,
+    variant: Variant,
+    n: usize,
+    seed: u64,
 ) -> Result<Prepared, LessonError> {
-    match which {}
+    let before = match which {
+        Divergence::EvenOdd => Vec::new(),
+        Divergence::OddEvenAdd => {
+            random::i32_values(n, seed).map_err(LessonError::host_memory(n))?
+        }
+    };
+    let values = match which {
+        Divergence::EvenOdd => CaseArgument::output(n, i32::MIN),
+        Divergence::OddEvenAdd => CaseArgument::rewritten(before.clone()),
+    };
+    let case = Case {
+        entry: lesson::entry(lesson, variant)?,
+        shape: row_of_threads(lesson, variant, n, n)?,
+        arguments: vec![values, CaseArgument::scalar(n)],
+    };
+    let judge = move |outputs: &Outputs<'_>| {
+        let found = outputs.read::<i32>(0)?;
+        let by_parity = (0..n).map(|index| if index % 2 == 0 { 2 } else { 1 });
+        let mistake = match which {
+            Divergence::EvenOdd => first_difference("out", &found, by_parity),
+            Divergence::OddEvenAdd => {
+                let sums = before.iter().zip(by_parity).map(|(a, b)| a.wrapping_add(b));
+                first_difference("values", &found, sums)
+            }
+        };
+        Ok(Verdict {
+            facts: vec![
+                ("even indices", n.div_ceil(2).to_string()),
+                ("odd indices", (n / 2).to_string()),
+            ],
+            mistake,
+        })
+    };
+    Ok(Prepared {
+        case: (n > 0).then_some(case),
+        judge: Box::new(judge),
+    })
 }

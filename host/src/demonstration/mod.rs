@@ -4,11 +4,14 @@ use crate::lesson::LessonError;
 use crate::prepared::Prepared;
 use warpfold_kernels::catalogue::{Demonstration, Lesson, Variant};
 
+mod atomics;
 mod cooperation;
 mod divergence;
 mod histogram;
+mod launch;
 mod memory;
 mod nested;
+mod questions;
 
 /// Sets up a demonstration over `n` elements, random ones from this seed where it takes any.
 pub(crate) fn prepare(

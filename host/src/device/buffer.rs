@@ -7,12 +7,12 @@ use std::{fmt, marker::PhantomData};
 
 /// Elements in the memory of a device; freed when it is dropped.
 pub struct Buffer<T> {
-    memory: Memory,
+    pub(super) memory: Memory,
     length: usize,
     element: PhantomData<T>,
 }
 
-enum Memory {
+pub(super) enum Memory {
     Gpu(gpu::Allocation),
     Emulator(emulator::Allocation),
 }

@@ -1,5 +1,9 @@
 //! The emulator as a device.
 
+mod stream;
+
+pub(super) use stream::{Graph, Stream};
+
 use super::{Argument, DeviceError, Observer, Shape, argument::encode};
 use std::{cell::RefCell, fmt, rc::Rc, sync::Arc, thread};
 use warpfold_emulator::{DeviceProperties, Launch, Memory, Program};
@@ -39,6 +43,14 @@ impl Emulator {
             address,
             bytes,
         })
+    }
+
+    pub(super) fn stream(&self) -> Stream {
+        Stream::new(self.memory.clone())
+    }
+
+    pub(super) fn graph(&self) -> Graph {
+        Graph::new(self.memory.clone())
     }
 
     pub(super) fn load(&self, ptx: &str) -> Result<Module, DeviceError> {
@@ -133,6 +145,7 @@ impl Module {
 }
 
 /// A kernel that the emulator has compiled.
+#[derive(Clone)]
 pub(super) struct Kernel {
     parameter_bytes: Vec<usize>,
     compiled: Arc<warpfold_emulator::Kernel>,
@@ -140,6 +153,13 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
+    /// Checks a launch without running it.
+    fn check(&self, shape: &Shape, arguments: &[Argument]) -> Result<(), DeviceError> {
+        let entry = self.compiled.name();
+        shape.check(entry)?;
+        encode(entry, &self.parameter_bytes, arguments).map(drop)
+    }
+
     pub(super) fn observe(
         &self,
         shape: &Shape,
@@ -153,6 +173,7 @@ impl Kernel {
             grid: shape.grid,
             block: shape.block,
             dynamic_shared_bytes: shape.dynamic_shared_bytes,
+            nesting: shape.nesting(),
             threads: 0,
             max_steps: 0,
             cooperative: shape.cooperative,

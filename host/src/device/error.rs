@@ -42,6 +42,30 @@ pub enum DeviceError {
         /// What the driver's compiler wrote.
         log: String,
     },
+    /// Kernels that launch grids, and no library to link them with.
+    #[error(
+        "these kernels launch grids, for which a GPU needs the CUDA toolkit's libcudadevrt.a, and it is in none of {looked_in}: install the toolkit and set CUDA_HOME to its folder, or use --device emulator"
+    )]
+    NoDeviceRuntime {
+        /// The folders where it was looked for.
+        looked_in: String,
+    },
+    /// A kernel that no GPU can run.
+    #[error(
+        "kernel '{entry}' waits on the device for grids that it has launched, which is not supported: device-side waiting was removed in CUDA 12; run it with --device emulator"
+    )]
+    WaitsOnDevice {
+        /// The kernel.
+        entry: String,
+    },
+    /// A grid that a kernel launched and the device did not, as the kernel noted.
+    #[error(
+        "the device refused to launch a grid for a kernel: error {code}{}; what that grid would have done is missing", named(*code)
+    )]
+    GridRefused {
+        /// The `cudaError` that the kernel got.
+        code: u32,
+    },
     /// PTX with a zero byte in it.
     #[error("the PTX is not text: byte {position} is zero")]
     NotText {
@@ -100,6 +124,20 @@ pub enum DeviceError {
         /// The call that failed.
         failure: Failure,
     },
+    /// The host has no more memory of the kind that a GPU knows.
+    #[error("the host has no room for {bytes} bytes that the GPU can reach: {failure}")]
+    NoHostMemory {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The call that failed.
+        failure: Failure,
+    },
+    /// A kernel was to be told of host memory that it cannot reach.
+    #[error("kernels reach mapped and managed memory of the host only: copy this to a buffer")]
+    NotMapped,
+    /// A graph was asked for a node that it does not have.
+    #[error("a graph depends on its own nodes only, and on those that were added before")]
+    NoNode,
     /// A buffer of more bytes than can be counted.
     #[error("a buffer of {length} elements is larger than any memory")]
     TooLarge {
@@ -119,6 +157,18 @@ pub enum DeviceError {
     NotObservable,
 }
 
+/// What the runtime calls the errors that it refuses grids with.
+fn named(code: u32) -> &'static str {
+    match code {
+        1 => ", cudaErrorInvalidValue",
+        9 => ", cudaErrorInvalidConfiguration",
+        65 => ", cudaErrorLaunchMaxDepthExceeded",
+        69 => ", cudaErrorLaunchPendingCountExceeded",
+        701 => ", cudaErrorLaunchOutOfResources",
+        _ => "",
+    }
+}
+
 impl DeviceError {
     /// The same in fewer words where there is no GPU, for a line that says more than this.
     pub(super) fn summary(&self) -> String {
@@ -131,7 +181,7 @@ impl DeviceError {
     /// Whether a kernel itself did something wrong, as opposed to bad input, a bad launch or a missing device.
     pub fn is_fault(&self) -> bool {
         match self {
-            Self::GpuFault { .. } | Self::Trap(_) => true,
+            Self::GpuFault { .. } | Self::Trap(_) | Self::GridRefused { .. } => true,
             Self::Driver(failure) => failure.is_kernel_fault(),
             _ => false,
         }

@@ -34,7 +34,7 @@ pub struct Kernel {
     compiled: CompiledKernel,
 }
 
-enum CompiledKernel {
+pub(super) enum CompiledKernel {
     Gpu(gpu::Kernel),
     Emulator(emulator::Kernel),
 }
@@ -43,6 +43,10 @@ impl Kernel {
     /// The name of its `.entry`.
     pub fn entry(&self) -> &str {
         &self.entry
+    }
+
+    pub(super) fn compiled(&self) -> &CompiledKernel {
+        &self.compiled
     }
 
     /// Runs the kernel to its end.

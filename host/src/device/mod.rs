@@ -26,10 +26,14 @@ mod choice;
 mod emulator;
 mod error;
 mod gpu;
+mod graph;
+mod host_buffer;
 mod kernel;
+mod l2_cache;
 mod list;
 mod ptx;
 mod shape;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -41,10 +45,14 @@ pub use choice::{DeviceChoice, DeviceChoiceError};
 pub use emulator::Emulator;
 pub use error::DeviceError;
 pub use gpu::{Gpu, GpuInformation};
+pub use graph::{ExecutableGraph, Graph, Node};
+pub use host_buffer::{HostBuffer, HostMemory};
 pub use kernel::{Kernel, Module};
+pub use l2_cache::{AccessPolicy, AccessProperty, L2Cache, PersistingL2};
 pub use list::{DeviceList, list};
 pub use ptx::newest_runnable;
 pub use shape::Shape;
+pub use stream::{Event, Stream};
 pub use timing::{Times, Timing};
 pub use warpfold_emulator::{Counters, Observer};
 
@@ -135,6 +143,64 @@ impl Device {
         let mut buffer = self.allocate(elements.len())?;
         buffer.write(elements)?;
         Ok(buffer)
+    }
+
+    /// Allocates `length` elements (0 is allowed) with unspecified contents in memory of the host that this device knows.
+    ///
+    /// # Errors
+    /// The host has not that much memory left of this kind.
+    pub fn allocate_on_host<T: Pod>(
+        &self,
+        kind: HostMemory,
+        length: usize,
+    ) -> Result<HostBuffer<T>, DeviceError> {
+        HostBuffer::allocate(self, kind, length)
+    }
+
+    /// A new stream, with nothing queued.
+    ///
+    /// # Errors
+    /// The driver refuses, for example after a kernel faulted.
+    pub fn stream(&self) -> Result<Stream, DeviceError> {
+        Stream::new(self)
+    }
+
+    /// A new event, which is recorded nowhere yet.
+    ///
+    /// # Errors
+    /// The driver refuses, for example after a kernel faulted.
+    pub fn event(&self) -> Result<Event, DeviceError> {
+        Event::new(self)
+    }
+
+    /// A new graph, without nodes.
+    ///
+    /// # Errors
+    /// The driver refuses, for example after a kernel faulted.
+    pub fn graph(&self) -> Result<Graph, DeviceError> {
+        Graph::new(self)
+    }
+
+    /// What the L2 cache offers.
+    ///
+    /// # Errors
+    /// The driver does not tell.
+    pub fn l2_cache(&self) -> Result<L2Cache, DeviceError> {
+        match self {
+            Self::Gpu(gpu) => gpu.l2_cache(),
+            Self::Emulator(_) => Ok(L2Cache::default()),
+        }
+    }
+
+    /// Sets part of the L2 cache aside for [`AccessProperty::Persisting`] accesses.
+    ///
+    /// # Errors
+    /// It is more than [`L2Cache::most_persisting_bytes`]. The emulator, which has no cache, sets nothing aside and has no errors.
+    pub fn persist_l2(&self, bytes: usize) -> Result<PersistingL2, DeviceError> {
+        match self {
+            Self::Gpu(gpu) => gpu.persist_l2(bytes).map(PersistingL2::of_gpu),
+            Self::Emulator(_) => Ok(PersistingL2::of_emulator()),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The shape of a launch.
 
 use super::DeviceError;
+use warpfold_emulator::Nesting;
 
 /// How many blocks of how many threads a launch has, in x, y, z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +14,9 @@ pub struct Shape {
     pub dynamic_shared_bytes: u32,
     /// Whether all blocks have to run at once, because they wait for one another.
     pub cooperative: bool,
+    /// The most grids launched by kernels that wait or run at a time, for which the device has to have room; there is room for 2048
+    /// in any case.
+    pub pending_grids: u64,
 }
 
 impl Shape {
@@ -23,6 +27,7 @@ impl Shape {
             block: [block, 1, 1],
             dynamic_shared_bytes: 0,
             cooperative: false,
+            pending_grids: 0,
         }
     }
 
@@ -44,9 +49,27 @@ impl Shape {
         }
     }
 
+    /// The same with room for so many grids launched by kernels.
+    #[must_use]
+    pub fn with_pending_grids(self, pending_grids: u64) -> Self {
+        Self {
+            pending_grids,
+            ..self
+        }
+    }
+
     /// The number of blocks.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&extent| u64::from(extent)).product()
+    }
+
+    /// What the emulator allows kernels that launch grids.
+    pub(crate) fn nesting(&self) -> Nesting {
+        let usual = Nesting::default();
+        Nesting {
+            pending: usual.pending.max(self.pending_grids),
+            ..usual
+        }
     }
 
     /// Checks the shape against the limits that every supported GPU and the emulator share.
@@ -100,6 +123,7 @@ mod tests {
             block,
             dynamic_shared_bytes: 0,
             cooperative: false,
+            pending_grids: 0,
         };
         shape
             .check("k")
@@ -115,6 +139,7 @@ mod tests {
             block: [4, 4, 64],
             dynamic_shared_bytes: 0,
             cooperative: false,
+            pending_grids: 0,
         };
         assert!(deep.check("k").is_ok());
     }

@@ -1,5 +1,7 @@
 //! One interface, every device: what holds on the emulator holds on a GPU, where there is one.
 
+mod queues;
+
 use super::*;
 use std::io::Write;
 

@@ -1,96 +1,156 @@
 //! One column of a `.csv` file.
 
-use super::values::{Number, with_number_type};
-use super::{Input, InputError};
+use super::InputError;
+use super::line::line_of;
+use super::values::FileNumber;
 use crate::element::ElementType;
 use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The values of one column; without an element type, i32 where all of them are integers and else f32.
-pub fn read(
-    path: &Path,
-    element_type: Option<ElementType>,
-    column: Option<&str>,
-) -> Result<Input, InputError> {
-    let read_as = |element_type| {
-        with_number_type!(element_type, T => read_column::<T>(path, element_type, column))
-            .unwrap_or_else(|| {
-                Err(InputError::UnsupportedType {
-                    path: path.into(),
-                    element_type,
-                })
-            })
-    };
-    match element_type {
-        Some(element_type) => read_as(element_type),
-        None => match read_as(ElementType::I32) {
-            // An integer beyond i32 stays an error: as an f32 it would lose digits unasked.
-            Err(InputError::BadCell { text, .. })
-                if text.parse::<f64>().is_ok() && text.parse::<i128>().is_err() =>
-            {
-                read_as(ElementType::F32)
-            }
-            result => result,
-        },
-    }
+/// Reads one column piece by piece.
+pub(super) struct CsvReader {
+    path: PathBuf,
+    reader: Reader<File>,
+    element_type: ElementType,
+    /// The column's number, from 0.
+    index: usize,
+    /// The column's cell in the first row, where that is a header.
+    header: Option<String>,
+    /// The row that is next to be taken, if there is one.
+    row: Option<ByteRecord>,
 }
 
-fn read_column<T: Number>(
-    path: &Path,
-    element_type: ElementType,
-    column: Option<&str>,
-) -> Result<Input, InputError> {
-    let mut reader = open(path)?;
-    let mut record = ByteRecord::new();
-    let mut next = |record: &mut ByteRecord| {
-        reader
-            .read_byte_record(record)
-            .map_err(|error| InputError::Unreadable {
-                path: path.into(),
-                source: error.into(),
-            })
-    };
-    let mut numbers = Vec::new();
-    if !next(&mut record)? {
-        return Ok(Input {
-            values: T::into_values(numbers),
-            header: None,
-        });
+impl CsvReader {
+    /// Without an element type, the column is i32 where all of its values are integers and else f32; to see that, it is read
+    /// once more before.
+    pub(super) fn open(
+        path: &Path,
+        element_type: Option<ElementType>,
+        column: Option<&str>,
+    ) -> Result<Self, InputError> {
+        if let Some(element_type) = element_type {
+            return Self::open_as(path, element_type, column);
+        }
+        let metadata = path
+            .metadata()
+            .map_err(|source| InputError::unreadable(path, source))?;
+        if !metadata.is_file() {
+            return Err(InputError::ReadOnce(path.into()));
+        }
+        let mut integers = Self::open_as(path, ElementType::I32, column)?;
+        let element_type = loop {
+            match integers.next::<i32>() {
+                Ok(Some(_)) => {}
+                Ok(None) => break ElementType::I32,
+                // An integer beyond i32 stays an error: as an f32 it would lose digits unasked.
+                Err(InputError::BadCell { text, .. })
+                    if text.parse::<f64>().is_ok() && text.parse::<i128>().is_err() =>
+                {
+                    break ElementType::F32;
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        Self::open_as(path, element_type, column)
     }
-    let (index, header) = find_column(path, &record, column)?;
-    let mut more = header.is_none() || next(&mut record)?;
-    while more {
-        let line = record.position().map_or(0, csv::Position::line);
-        let cell = record.get(index).ok_or_else(|| InputError::ShortRow {
+
+    fn open_as(
+        path: &Path,
+        element_type: ElementType,
+        column: Option<&str>,
+    ) -> Result<Self, InputError> {
+        let mut this = Self {
             path: path.into(),
-            line,
-            cells: record.len(),
-            index,
+            reader: open(path)?,
+            element_type,
+            index: 0,
+            header: None,
+            row: None,
+        };
+        this.advance()?;
+        if let Some(first_row) = &this.row {
+            (this.index, this.header) = find_column(path, first_row, column)?;
+        }
+        if this.header.is_some() {
+            this.advance()?;
+        }
+        Ok(this)
+    }
+
+    pub(super) fn element_type(&self) -> ElementType {
+        self.element_type
+    }
+
+    pub(super) fn header(&self) -> Option<&str> {
+        self.header.as_deref()
+    }
+
+    /// How much has been read of the file.
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.reader.position().byte()
+    }
+
+    /// The next values: as many as asked for, or all that are left.
+    pub(super) fn read<T: FileNumber>(&mut self, most: usize) -> Result<Vec<T>, InputError> {
+        let mut numbers = Vec::new();
+        while numbers.len() < most
+            && let Some(number) = self.next()?
+        {
+            numbers
+                .try_reserve(1)
+                .map_err(|_| InputError::TooLarge(self.path.clone()))?;
+            numbers.push(number);
+        }
+        Ok(numbers)
+    }
+
+    fn next<T: FileNumber>(&mut self) -> Result<Option<T>, InputError> {
+        let Some(row) = &self.row else {
+            return Ok(None);
+        };
+        let path = || self.path.clone();
+        let line = || {
+            let position = row.position();
+            position.map_or(0, |position| line_of(&self.path, position))
+        };
+        let cell = row.get(self.index).ok_or_else(|| InputError::ShortRow {
+            path: path(),
+            line: line(),
+            cells: row.len(),
+            index: self.index,
         })?;
         if cell.is_empty() {
             return Err(InputError::EmptyCell {
-                path: path.into(),
-                line,
+                path: path(),
+                line: line(),
             });
         }
         let text = String::from_utf8_lossy(cell);
-        numbers.push(parse_cell(&text).ok_or_else(|| InputError::BadCell {
-            path: path.into(),
-            line,
+        let number = parse_cell(&text).ok_or_else(|| InputError::BadCell {
+            path: path(),
+            line: line(),
             text: text.into_owned(),
-            element_type,
-        })?);
-        more = next(&mut record)?;
+            element_type: T::ELEMENT_TYPE,
+        })?;
+        self.advance()?;
+        Ok(Some(number))
     }
-    Ok(Input {
-        values: T::into_values(numbers),
-        header,
-    })
+
+    /// Reads the next row.
+    fn advance(&mut self) -> Result<(), InputError> {
+        let mut row = self.row.take().unwrap_or_default();
+        let is_there = self
+            .reader
+            .read_byte_record(&mut row)
+            .map_err(|error| InputError::unreadable(&self.path, error.into()))?;
+        self.row = is_there.then_some(row);
+        Ok(())
+    }
 }
 
 /// The number that stands in a cell; `None` too where it is beyond the type, which Rust would read as an infinity.
-fn parse_cell<T: Number>(text: &str) -> Option<T> {
+fn parse_cell<T: FileNumber>(text: &str) -> Option<T> {
     let number: T = text.parse().ok()?;
     let has_digits = text.contains(|character: char| character.is_ascii_digit());
     let is_beyond_type = number.is_infinite() && has_digits;
@@ -98,10 +158,7 @@ fn parse_cell<T: Number>(text: &str) -> Option<T> {
 }
 
 fn open(path: &Path) -> Result<Reader<File>, InputError> {
-    let file = File::open(path).map_err(|source| InputError::Unreadable {
-        path: path.into(),
-        source,
-    })?;
+    let file = File::open(path).map_err(|source| InputError::unreadable(path, source))?;
     // The first row may or may not be a header, and a row may be short: both are ours to judge.
     Ok(ReaderBuilder::new()
         .has_headers(false)
@@ -151,7 +208,7 @@ fn find_column(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Values;
+    use super::super::{Input, Values, read};
     use super::*;
 
     fn read_csv(
@@ -159,18 +216,24 @@ mod tests {
         element_type: Option<ElementType>,
         column: Option<&str>,
     ) -> Result<Values, String> {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), contents).unwrap();
-        read(file.path(), element_type, column)
+        read_input(contents, element_type, column)
             .map(|input| input.values)
             .map_err(|error| error.to_string())
     }
 
+    fn read_input(
+        contents: &str,
+        element_type: Option<ElementType>,
+        column: Option<&str>,
+    ) -> Result<Input, InputError> {
+        let file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
+        std::fs::write(file.path(), contents).unwrap();
+        read(file.path(), element_type, column)
+    }
+
     #[track_caller]
     fn header_of(contents: &str, column: Option<&str>) -> Option<String> {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), contents).unwrap();
-        read(file.path(), None, column).unwrap().header
+        read_input(contents, None, column).unwrap().header
     }
 
     #[test]

@@ -1,16 +1,121 @@
 //! Real input: the numbers in a `.npy`, `.csv` or raw `.bin` file.
 
 mod csv;
+mod line;
 mod npy;
 mod raw;
 mod values;
 
-pub use values::Values;
+pub use values::{FileNumber, Values};
 
+use self::csv::CsvReader;
+use self::raw::RawReader;
+use self::values::{is_read_from_files, with_number_type};
 use crate::element::ElementType;
 use std::path::{Path, PathBuf};
 
-/// The numbers of a file.
+/// The numbers of a file, to be read piece by piece, so that the file may be larger than memory.
+pub struct Source {
+    reader: Reader,
+    bytes: Option<u64>,
+}
+
+enum Reader {
+    Raw(RawReader),
+    Csv(Box<CsvReader>),
+}
+
+impl Source {
+    /// Opens a file; its extension says how it is read.
+    ///
+    /// - `.npy`: an array of any shape, flattened. Its type is the file's; an `element_type` has to agree.
+    /// - `.csv`: one `column`, by its name in the first row or by its number from 0; it may be left out where there is
+    ///   only one. The first row is a header where the column is named in it or its cell is no number. Without
+    ///   `element_type` a column of integers is i32, and one with anything else is f32.
+    /// - `.bin`, and any other file with an `element_type`: its little-endian values, end to end.
+    ///
+    /// # Errors
+    /// One sentence: a file that cannot be read, or what in its beginning is wrong.
+    pub fn open(
+        path: &Path,
+        element_type: Option<ElementType>,
+        column: Option<&str>,
+    ) -> Result<Self, InputError> {
+        let extension = path
+            .extension()
+            .map(|extension| extension.to_string_lossy().to_lowercase());
+        let is_csv = extension.as_deref() == Some("csv");
+        if column.is_some() && !is_csv {
+            return Err(InputError::ColumnOfOther(path.into()));
+        }
+        if let Some(element_type) = element_type
+            && !is_read_from_files(element_type)
+        {
+            return Err(InputError::UnsupportedType {
+                path: path.into(),
+                element_type,
+            });
+        }
+        let reader = match (extension.as_deref(), element_type) {
+            (Some("npy"), _) => Reader::Raw(npy::open(path, element_type)?),
+            (Some("csv"), _) => Reader::Csv(Box::new(CsvReader::open(path, element_type, column)?)),
+            (_, Some(element_type)) => Reader::Raw(RawReader::open(path, element_type)?),
+            (Some("bin"), None) => return Err(InputError::NoType(path.into())),
+            (_, None) => return Err(InputError::UnknownFormat(path.into())),
+        };
+        let metadata = path.metadata().ok();
+        let bytes = metadata
+            .filter(|file| file.is_file())
+            .map(|file| file.len());
+        Ok(Self { reader, bytes })
+    }
+
+    /// The type of the numbers.
+    pub fn element_type(&self) -> ElementType {
+        match &self.reader {
+            Reader::Raw(reader) => reader.element_type(),
+            Reader::Csv(reader) => reader.element_type(),
+        }
+    }
+
+    /// The cell above the numbers in a `.csv` file, where its first row was taken for a header.
+    pub fn header(&self) -> Option<&str> {
+        match &self.reader {
+            Reader::Raw(_) => None,
+            Reader::Csv(reader) => reader.header(),
+        }
+    }
+
+    /// The length of the file; `None` for a pipe.
+    pub fn bytes(&self) -> Option<u64> {
+        self.bytes
+    }
+
+    /// How much of the file has been read, but for a few bytes of a header.
+    pub fn bytes_read(&self) -> u64 {
+        match &self.reader {
+            Reader::Raw(reader) => reader.bytes_read(),
+            Reader::Csv(reader) => reader.bytes_read(),
+        }
+    }
+
+    /// The next numbers: as many as asked for, or all that are left, and none at the end.
+    ///
+    /// # Errors
+    /// One sentence: what in the file is wrong, and where.
+    ///
+    /// # Panics
+    /// `T` is not the type of the numbers.
+    pub fn read<T: FileNumber>(&mut self, most: usize) -> Result<Vec<T>, InputError> {
+        assert_eq!(T::ELEMENT_TYPE, self.element_type(), "the type of the file");
+        match &mut self.reader {
+            Reader::Raw(reader) => reader.read(most),
+            Reader::Csv(reader) => reader.read(most),
+        }
+    }
+}
+
+/// All numbers of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     /// The numbers in the file's order.
@@ -19,44 +124,27 @@ pub struct Input {
     pub header: Option<String>,
 }
 
-impl From<Values> for Input {
-    fn from(values: Values) -> Self {
-        Self {
-            values,
-            header: None,
-        }
-    }
-}
-
-/// Reads the numbers of a file; its extension says how.
-///
-/// - `.npy`: an array of any shape, flattened. Its type is the file's; an `element_type` has to agree.
-/// - `.csv`: one `column`, by its name in the first row or by its number from 0; it may be left out where there is
-///   only one. The first row is a header where the column is named in it or its cell is no number. Without
-///   `element_type` a column of integers is i32, and one with anything else is f32.
-/// - `.bin`, and any other file with an `element_type`: its little-endian values, end to end.
+/// Reads all numbers of a file into memory.
 ///
 /// # Errors
-/// One sentence: a file that cannot be read, or what in it is wrong and where.
+/// As [`Source::open`] and [`Source::read`].
 pub fn read(
     path: &Path,
     element_type: Option<ElementType>,
     column: Option<&str>,
 ) -> Result<Input, InputError> {
-    let extension = path
-        .extension()
-        .map(|extension| extension.to_string_lossy().to_lowercase());
-    let is_csv = extension.as_deref() == Some("csv");
-    if column.is_some() && !is_csv {
-        return Err(InputError::ColumnOfOther(path.into()));
-    }
-    match (extension.as_deref(), element_type) {
-        (Some("npy"), _) => npy::read(path, element_type).map(Input::from),
-        (Some("csv"), _) => csv::read(path, element_type, column),
-        (_, Some(element_type)) => raw::read(path, element_type).map(Input::from),
-        (Some("bin"), None) => Err(InputError::NoType(path.into())),
-        (_, None) => Err(InputError::UnknownFormat(path.into())),
-    }
+    let mut source = Source::open(path, element_type, column)?;
+    let element_type = source.element_type();
+    let values =
+        with_number_type!(element_type, T => source.read::<T>(usize::MAX).map(T::into_values))
+            .ok_or_else(|| InputError::UnsupportedType {
+            path: path.into(),
+            element_type,
+        })??;
+    Ok(Input {
+        values,
+        header: source.header().map(str::to_owned),
+    })
 }
 
 /// What is wrong with an input file.
@@ -94,10 +182,16 @@ pub enum InputError {
         /// The file.
         path: PathBuf,
         /// Its length.
-        bytes: usize,
+        bytes: u64,
         /// The type of its values.
         element_type: ElementType,
     },
+    /// More values than there is memory for.
+    #[error("there is not enough memory for that much of {0} at once; ask for less with --chunk")]
+    TooLarge(PathBuf),
+    /// A pipe whose values would have to be looked at before they are read.
+    #[error("{0} is a pipe, which can be read only once; give the --type of its values")]
+    ReadOnce(PathBuf),
     /// A column asked of a file that has none.
     #[error("{0} has no columns to choose from; --column is for .csv files")]
     ColumnOfOther(PathBuf),
@@ -111,7 +205,7 @@ pub enum InputError {
     },
     /// A `.npy` array of something else than numbers we know.
     #[error(
-        "{path} holds values of NumPy type {descriptor}; i32 u32 i64 u64 f32 f64 can be read, so convert it with astype()"
+        "{path} holds values of NumPy type {descriptor}; i32 u32 i64 u64 f32 f64 can be read, so save one of these: array.astype(…), or one field of a structured array"
     )]
     UnknownNpyType {
         /// The file.
@@ -183,12 +277,13 @@ pub enum InputError {
     },
 }
 
-/// The whole contents of a file.
-fn read_bytes(path: &Path) -> Result<Vec<u8>, InputError> {
-    std::fs::read(path).map_err(|source| InputError::Unreadable {
-        path: path.into(),
-        source,
-    })
+impl InputError {
+    fn unreadable(path: &Path, source: std::io::Error) -> Self {
+        Self::Unreadable {
+            path: path.into(),
+            source,
+        }
+    }
 }
 
 #[cfg(test)]

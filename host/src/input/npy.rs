@@ -1,21 +1,35 @@
 //! NumPy's `.npy` arrays, flattened.
 
-use super::values::{Number, with_number_type};
-use super::{InputError, Values, read_bytes};
+use super::InputError;
+use super::raw::RawReader;
 use crate::element::ElementType;
-use npyz::{DType, NpyFile, NpyHeader, TypeChar};
+use npyz::{DType, Endianness, NpyHeader, TypeChar};
+use std::fs::File;
+use std::io::{Cursor, Read};
 use std::path::Path;
 
-/// All values of the array, in the order they are stored in.
-pub fn read(path: &Path, asked: Option<ElementType>) -> Result<Values, InputError> {
+// NumPy itself refuses longer headers.
+const MOST_HEADER_BYTES: usize = 10_000;
+/// The magic string, the version and the length of the header, in the longest form.
+const PREAMBLE_BYTES: usize = 12;
+
+/// Reads the header; the values follow in the order they are stored in.
+pub(super) fn open(path: &Path, asked: Option<ElementType>) -> Result<RawReader, InputError> {
+    let unreadable = |source| InputError::unreadable(path, source);
     let broken = |reason: String| InputError::BrokenNpy {
         path: path.into(),
         reason,
     };
-    let bytes = read_bytes(path)?;
-    check_header_size(&bytes).map_err(broken)?;
-    let mut data = bytes.as_slice();
-    let header = NpyHeader::from_reader(&mut data).map_err(|error| {
+    let mut file = File::open(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    let mut beginning = Vec::new();
+    (&mut file)
+        .take((PREAMBLE_BYTES + MOST_HEADER_BYTES) as u64)
+        .read_to_end(&mut beginning)
+        .map_err(unreadable)?;
+    check_header_size(&beginning).map_err(broken)?;
+    let mut behind_header = beginning.as_slice();
+    let header = NpyHeader::from_reader(&mut behind_header).map_err(|error| {
         // Further lines draw a picture of the place, which does not survive in one sentence.
         broken(
             error
@@ -26,10 +40,12 @@ pub fn read(path: &Path, asked: Option<ElementType>) -> Result<Values, InputErro
                 .to_owned(),
         )
     })?;
-    let element_type = element_type(&header.dtype()).ok_or_else(|| InputError::UnknownNpyType {
-        path: path.into(),
-        descriptor: header.dtype().descr(),
-    })?;
+    let header_bytes = beginning.len() - behind_header.len();
+    let (element_type, is_big_endian) =
+        element_type(&header.dtype()).ok_or_else(|| InputError::UnknownNpyType {
+            path: path.into(),
+            descriptor: header.dtype().descr(),
+        })?;
     if let Some(asked) = asked
         && asked != element_type
     {
@@ -39,29 +55,38 @@ pub fn read(path: &Path, asked: Option<ElementType>) -> Result<Values, InputErro
             asked,
         });
     }
-    // Before anything is allocated: a header may promise more than there is, or than there can be.
-    let promised_bytes = header
+    // Before anything is read: a header may promise more than there is, or than there can be.
+    let promised = header
         .shape()
         .iter()
-        .try_fold(element_type.bytes() as u64, |bytes, &extent| {
-            bytes.checked_mul(extent)
-        });
-    if promised_bytes != Some(data.len() as u64) {
+        .try_fold(1, |values: u64, &extent| values.checked_mul(extent));
+    let promised_bytes =
+        promised.and_then(|values| values.checked_mul(element_type.bytes() as u64));
+    // What a pipe holds shows only at its end.
+    let data_bytes = metadata
+        .is_file()
+        .then(|| metadata.len().saturating_sub(header_bytes as u64));
+    if promised_bytes.is_none() || data_bytes.is_some() && data_bytes != promised_bytes {
         return Err(broken(format!(
             "its shape {:?} of {element_type} does not match the {} bytes that follow the header",
             header.shape(),
-            data.len()
+            data_bytes.unwrap_or(behind_header.len() as u64)
         )));
     }
-    with_number_type!(element_type, T => NpyFile::with_header(header, data).into_vec().map(T::into_values))
-        .ok_or_else(|| InputError::UnsupportedType { path: path.into(), element_type })?
-        .map_err(|error| broken(error.to_string()))
+    let mut data = Cursor::new(beginning);
+    data.set_position(header_bytes as u64);
+    let data = Box::new(data.chain(file));
+    Ok(RawReader::new(
+        path,
+        data,
+        element_type,
+        is_big_endian,
+        promised,
+    ))
 }
 
 /// Refuses headers that no NumPy writes, before the parser recurses into them.
 fn check_header_size(bytes: &[u8]) -> Result<(), String> {
-    // NumPy itself refuses longer headers.
-    const MOST_BYTES: usize = 10_000;
     const MOST_BRACKETS: usize = 100;
     let length = match bytes {
         [_, _, _, _, _, _, 1, _, low, high, ..] => u16::from_le_bytes([*low, *high]).into(),
@@ -70,9 +95,9 @@ fn check_header_size(bytes: &[u8]) -> Result<(), String> {
         }
         _ => 0,
     };
-    let header = &bytes[..bytes.len().min(length.saturating_add(12))];
+    let header = &bytes[..bytes.len().min(length.saturating_add(PREAMBLE_BYTES))];
     let brackets = header.iter().filter(|byte| b"([{".contains(byte)).count();
-    if length > MOST_BYTES || brackets > MOST_BRACKETS {
+    if length > MOST_HEADER_BYTES || brackets > MOST_BRACKETS {
         return Err(format!(
             "its header of {length} bytes is longer or deeper than any that NumPy reads"
         ));
@@ -80,24 +105,26 @@ fn check_header_size(bytes: &[u8]) -> Result<(), String> {
     Ok(())
 }
 
-/// The element type of a plain array of numbers; npyz turns either byte order into the machine's.
-fn element_type(dtype: &DType) -> Option<ElementType> {
+/// The element type of a plain array of numbers, and whether its bytes are big-endian.
+fn element_type(dtype: &DType) -> Option<(ElementType, bool)> {
     let DType::Plain(plain) = dtype else {
         return None;
     };
-    match (plain.type_char(), plain.size_field()) {
-        (TypeChar::Int, 4) => Some(ElementType::I32),
-        (TypeChar::Uint, 4) => Some(ElementType::U32),
-        (TypeChar::Int, 8) => Some(ElementType::I64),
-        (TypeChar::Uint, 8) => Some(ElementType::U64),
-        (TypeChar::Float, 4) => Some(ElementType::F32),
-        (TypeChar::Float, 8) => Some(ElementType::F64),
-        _ => None,
-    }
+    let element_type = match (plain.type_char(), plain.size_field()) {
+        (TypeChar::Int, 4) => ElementType::I32,
+        (TypeChar::Uint, 4) => ElementType::U32,
+        (TypeChar::Int, 8) => ElementType::I64,
+        (TypeChar::Uint, 8) => ElementType::U64,
+        (TypeChar::Float, 4) => ElementType::F32,
+        (TypeChar::Float, 8) => ElementType::F64,
+        _ => return None,
+    };
+    Some((element_type, plain.endianness() == Endianness::Big))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Values, read};
     use super::*;
 
     /// A `.npy` file of version 1.0 with this header dictionary.
@@ -110,9 +137,11 @@ mod tests {
     }
 
     fn read_npy(contents: &[u8], asked: Option<ElementType>) -> Result<Values, String> {
-        let file = tempfile::NamedTempFile::new().unwrap();
+        let file = tempfile::Builder::new().suffix(".npy").tempfile().unwrap();
         std::fs::write(file.path(), contents).unwrap();
-        read(file.path(), asked).map_err(|error| error.to_string())
+        read(file.path(), asked, None)
+            .map(|input| input.values)
+            .map_err(|error| error.to_string())
     }
 
     const FOUR_I32: &str = "{'descr': '<i4', 'fortran_order': False, 'shape': (4,), }\n";

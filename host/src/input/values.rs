@@ -3,11 +3,16 @@
 use crate::element::ElementType;
 
 /// A type of number that files hold.
-pub(super) trait Number: npyz::Deserialize + std::str::FromStr {
+pub trait FileNumber: bytemuck::Pod + std::str::FromStr + Send {
+    /// Its name.
+    const ELEMENT_TYPE: ElementType;
+
     /// Whether it is an infinity.
-    fn is_infinite(&self) -> bool;
-    /// Its little-endian values, end to end; an incomplete one at the end is left out.
-    fn read_all(bytes: &[u8]) -> Vec<Self>;
+    fn is_infinite(self) -> bool;
+
+    /// The number whose bytes are these from the other end.
+    fn with_bytes_reversed(self) -> Self;
+
     /// The values with their type in a variant.
     fn into_values(numbers: Vec<Self>) -> Values;
 }
@@ -19,27 +24,18 @@ macro_rules! number_types {
         #[allow(missing_docs, reason = "each variant is the Rust type of that name")]
         pub enum Values { $($variant(Vec<$number>)),* }
 
-        impl Values {
-            /// The type of the values.
-            pub fn element_type(&self) -> ElementType {
-                match self { $(Self::$variant(_) => ElementType::$variant),* }
-            }
+        $(impl FileNumber for $number {
+            const ELEMENT_TYPE: ElementType = ElementType::$variant;
 
-            /// How many there are.
-            pub fn len(&self) -> usize {
-                match self { $(Self::$variant(numbers) => numbers.len()),* }
-            }
-        }
-
-        $(impl Number for $number {
-            fn is_infinite(&self) -> bool {
+            fn is_infinite(self) -> bool {
                 // No integer is so large.
-                (*self as f64).is_infinite()
+                (self as f64).is_infinite()
             }
 
-            fn read_all(bytes: &[u8]) -> Vec<Self> {
-                let (numbers, _) = bytes.as_chunks();
-                numbers.iter().map(|&bytes| Self::from_le_bytes(bytes)).collect()
+            fn with_bytes_reversed(self) -> Self {
+                let mut bytes = self.to_ne_bytes();
+                bytes.reverse();
+                Self::from_ne_bytes(bytes)
             }
 
             fn into_values(numbers: Vec<Self>) -> Values {
@@ -64,14 +60,7 @@ number_types! { I32 => i32, U32 => u32, I64 => i64, U64 => u64, F32 => f32, F64 
 
 pub(super) use with_number_type;
 
-impl Values {
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// How much memory they take.
-    pub fn bytes(&self) -> usize {
-        self.len() * self.element_type().bytes()
-    }
+/// Whether files are read as this type.
+pub(super) fn is_read_from_files(element_type: ElementType) -> bool {
+    with_number_type!(element_type, T => T::ELEMENT_TYPE).is_some()
 }

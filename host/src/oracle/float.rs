@@ -1,141 +1,126 @@
-//! The judge of floats: an error bound.
+//! The judge of floats: of each operator its own.
 
-use super::Oracle;
+use super::{ExtremeOracle, Oracle, ProductOracle, SumOracle, Truth};
 use crate::number::Number;
-use rayon::prelude::*;
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::Neg;
 use warpfold_kernels::catalogue::Operator;
 
-/// The sum of `f32` values in f64, and how large they are, which is what rounding errors are proportional to.
-///
-/// An addition rounds by at most 2^-24 of its result. Where each value goes through at most r of them, the sum is off by
-/// at most r·2^-24 times the sum of the absolute values. (Higham, *The Accuracy of Floating Point Summation*, 1993.)
+/// A type of floats.
+pub trait Float: Copy + fmt::Debug + Send + Sync + Neg<Output = Self> + Into<Number> {
+    /// What an operation rounds by at most, of its result.
+    const UNIT_ROUNDOFF: f64;
+    /// The greatest finite value.
+    const MAX: Self;
+    /// The least normal value above 0.
+    const MIN_POSITIVE: Self;
+    /// Beyond all of them.
+    const INFINITY: Self;
+
+    /// The same number.
+    fn to_f64(self) -> f64;
+    /// The nearest to that number.
+    fn from_f64(number: f64) -> Self;
+    /// Whether it is no number.
+    fn is_nan(self) -> bool;
+    /// IEEE 754's total order.
+    fn total_cmp(&self, other: &Self) -> Ordering;
+}
+
+macro_rules! floats {
+    ($($float:ident: $unit_roundoff:expr;)*) => {$(
+        impl Float for $float {
+            const UNIT_ROUNDOFF: f64 = $unit_roundoff;
+            const MAX: Self = Self::MAX;
+            const MIN_POSITIVE: Self = Self::MIN_POSITIVE;
+            const INFINITY: Self = Self::INFINITY;
+
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+
+            fn from_f64(number: f64) -> Self {
+                number as Self
+            }
+
+            fn is_nan(self) -> bool {
+                self.is_nan()
+            }
+
+            fn total_cmp(&self, other: &Self) -> Ordering {
+                self.total_cmp(other)
+            }
+        }
+    )*};
+}
+
+floats! {
+    f32: f32::EPSILON as f64 / 2.0;
+    f64: f64::EPSILON / 2.0;
+}
+
+/// What the CPU knows of floats that a kernel reduces.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FloatOracle {
-    /// The sum of the values: infinite or NaN where infinities and NaN among them make it so.
-    pub sum: f64,
-    /// The sum of the absolute values of those that are finite.
-    pub magnitude: f64,
+pub enum FloatOracle<T> {
+    /// Of a sum.
+    Sum(SumOracle<T>),
+    /// Of a product.
+    Product(ProductOracle<T>),
+    /// Of the least or the greatest.
+    Extreme(ExtremeOracle<T>),
 }
 
-impl FloatOracle {
-    fn bound(&self, roundings: u32) -> f64 {
-        // A hundredth more for what the bound leaves out: products of roundings, and the roundings of f64.
-        1.01 * f64::from(roundings) * 2_f64.powi(-24) * self.magnitude
-    }
-}
-
-impl Oracle<f32> for FloatOracle {
-    fn new(operator: Operator, values: &[f32]) -> Self {
-        let magnitude = |value: f32| f64::from(if value.is_finite() { value.abs() } else { 0.0 });
+impl<T: Float> Oracle<T> for FloatOracle<T> {
+    fn new(operator: Operator, values: &[T]) -> Self {
         match operator {
-            Operator::Sum => Self {
-                sum: sum_of_terms(values, f64::from),
-                magnitude: sum_of_terms(values, magnitude),
-            },
+            Operator::Sum => Self::Sum(SumOracle::new(values)),
+            Operator::Product => Self::Product(ProductOracle::new(values)),
+            Operator::Min | Operator::Max => Self::Extreme(ExtremeOracle::new(operator, values)),
+        }
+    }
+
+    fn append(&mut self, further: &Self) {
+        match (self, further) {
+            (Self::Sum(sum), Self::Sum(further)) => sum.append(further),
+            (Self::Product(product), Self::Product(further)) => product.append(further),
+            (Self::Extreme(extreme), Self::Extreme(further)) => extreme.append(further),
+            (this, further) => unreachable!("{further:?} is of another operator than {this:?}"),
         }
     }
 
     fn expected(&self) -> Number {
-        Number::F64(self.sum)
+        match self {
+            Self::Sum(sum) => sum.expected(),
+            Self::Product(product) => product.expected(),
+            Self::Extreme(extreme) => extreme.expected(),
+        }
+    }
+
+    fn truth(&self) -> Truth {
+        match self {
+            Self::Sum(sum) => sum.truth(),
+            Self::Product(product) => product.truth(),
+            Self::Extreme(extreme) => {
+                let value = extreme.value.to_f64();
+                Truth::of_float(value, value.is_finite())
+            }
+        }
     }
 
     fn tolerance(&self, roundings: u32) -> Option<f64> {
-        Some(self.bound(roundings))
-    }
-
-    /// Infinities and NaN among the values must show in the sum. Finite values may only come to an infinity (and, where
-    /// it meets its opposite, to NaN) if they are so large that a sum on the way can be beyond f32.
-    fn accepts(&self, result: f32, roundings: u32) -> bool {
-        let (expected, result) = (self.sum, f64::from(result));
-        let bound = self.bound(roundings);
-        let may_overflow = self.magnitude + bound >= f64::from(f32::MAX);
-        if expected.is_nan() {
-            result.is_nan()
-        } else if result.is_nan() {
-            may_overflow
-        } else if expected.is_infinite() {
-            result == expected
-        } else if result.is_infinite() {
-            may_overflow
-        } else {
-            (result - expected).abs() <= bound
-        }
-    }
-}
-
-/// The sum of a term for each value: chunk by chunk on all cores, always in the same order.
-fn sum_of_terms(values: &[f32], term: impl Fn(f32) -> f64 + Sync) -> f64 {
-    const CHUNK_ELEMENTS: usize = 1 << 12;
-    let chunks: Vec<f64> = values
-        .par_chunks(CHUNK_ELEMENTS)
-        .map(|chunk| sum_in_f64(chunk.iter().map(|&value| term(value))))
-        .collect();
-    sum_in_f64(chunks)
-}
-
-/// The sum from left to right; 0.0 for nothing, and −0.0 for nothing but −0.0.
-pub(crate) fn sum_in_f64(terms: impl IntoIterator<Item = f64>) -> f64 {
-    terms
-        .into_iter()
-        .reduce(|sum, term| sum + term)
-        .unwrap_or(0.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn oracle(values: &[f32]) -> FloatOracle {
-        FloatOracle::new(Operator::Sum, values)
-    }
-
-    #[test]
-    fn sums_are_judged_by_the_rounding_they_may_have() {
-        let cancelling = oracle(&[1e8, 1.0, -1e8]);
-        assert_eq!(cancelling.sum, 1.0);
-        assert!(cancelling.accepts(0.0, 2), "1e8 + 1 rounds to 1e8 in f32");
-        assert!(!cancelling.accepts(100.0, 2));
-        assert!(!cancelling.accepts(f32::NAN, 2));
-        assert!(!cancelling.accepts(f32::INFINITY, 2));
-        assert!(!oracle(&[1.0; 100_000]).accepts(99_999.0, 1));
-    }
-
-    #[test]
-    fn the_sum_of_nothing_is_0_and_that_of_negative_zeros_is_negative_zero() {
-        let nothing = oracle(&[]);
-        assert_eq!(nothing.sum.to_bits(), 0);
-        assert!(nothing.accepts(0.0, 0) && !nothing.accepts(f32::MIN_POSITIVE, 9));
-        assert_eq!(oracle(&[-0.0; 5000]).sum.to_bits(), (-0.0_f64).to_bits());
-    }
-
-    #[test]
-    fn infinities_and_nan_among_the_values_must_show() {
-        let infinite = oracle(&[1.0, f32::INFINITY]);
-        assert!(infinite.accepts(f32::INFINITY, 9));
-        for wrong in [f32::NEG_INFINITY, f32::MAX, f32::NAN] {
-            assert!(!infinite.accepts(wrong, 9), "{wrong}");
-        }
-        for invalid in [
-            &[f32::NAN, 1.0][..],
-            &[f32::INFINITY, f32::NEG_INFINITY],
-            &[f32::NAN, f32::INFINITY],
-        ] {
-            let invalid = oracle(invalid);
-            assert!(invalid.accepts(f32::NAN, 9));
-            assert!(!invalid.accepts(f32::INFINITY, 9) && !invalid.accepts(0.0, 9));
+        match self {
+            Self::Sum(sum) => Some(sum.tolerance(roundings)),
+            Self::Product(product) => Some(product.tolerance()),
+            Self::Extreme(_) => None,
         }
     }
 
-    #[test]
-    fn only_large_values_may_overflow() {
-        let large = oracle(&[f32::MAX, f32::MAX]);
-        assert!(large.accepts(f32::INFINITY, 1));
-        assert!(!large.accepts(f32::MAX, 1));
-        let cancelling = oracle(&[f32::MAX, f32::MAX, f32::MIN, f32::MIN]);
-        assert!(cancelling.accepts(0.0, 2), "in the best order");
-        assert!(cancelling.accepts(f32::NAN, 2), "∞ − ∞ in the worst");
-        assert!(!oracle(&[f32::MAX / 2.0, 1.0]).accepts(f32::INFINITY, 2));
-        // The infinity is right, and −MAX − MAX on the way makes NaN of it.
-        assert!(oracle(&[f32::INFINITY, f32::MIN, f32::MIN]).accepts(f32::NAN, 2));
+    fn accepts(&self, result: T, roundings: u32) -> bool {
+        match self {
+            Self::Sum(sum) => sum.accepts(result, roundings),
+            Self::Product(product) => product.accepts(result),
+            Self::Extreme(extreme) => extreme.accepts(result),
+        }
     }
 }

@@ -1,18 +1,30 @@
 //! The CPU's word on a reduction: the references of the course, and the oracles that judge every kernel.
 
+mod compensated;
+mod extreme;
 mod float;
 mod integer;
+mod product;
 mod references;
+mod scaled;
+mod sum;
+mod truth;
 
-pub use float::FloatOracle;
-pub(crate) use float::sum_in_f64;
-pub use integer::IntegerOracle;
+pub(crate) use compensated::Compensated;
+pub use extreme::ExtremeOracle;
+pub use float::{Float, FloatOracle};
+pub use integer::{Integer, IntegerOracle};
+pub use product::ProductOracle;
 pub use references::{
     CPU_REFERENCES, CpuReference, cpu_parallel, cpu_recursive_interleaved,
     cpu_recursive_neighbored, cpu_sequential,
 };
+pub use scaled::Scaled;
+pub use sum::SumOracle;
+pub use truth::Truth;
 
 use crate::number::Number;
+use rayon::prelude::*;
 use std::fmt;
 use warpfold_kernels::catalogue::Operator;
 
@@ -21,8 +33,14 @@ pub trait Oracle<T>: Clone + fmt::Debug {
     /// Reduces the values more exactly than `T` can.
     fn new(operator: Operator, values: &[T]) -> Self;
 
+    /// Takes in what another oracle of the same operator knows of further values.
+    fn append(&mut self, further: &Self);
+
     /// The right result, as exactly as the oracle knows it.
     fn expected(&self) -> Number;
+
+    /// The result without the bounds of the type.
+    fn truth(&self) -> Truth;
 
     /// How far from it a kernel's result may be, where each value goes through at most so many roundings; `None` where
     /// the result must be exact.
@@ -30,4 +48,21 @@ pub trait Oracle<T>: Clone + fmt::Debug {
 
     /// Whether a kernel's result is right, where each value goes through at most so many roundings.
     fn accepts(&self, result: T, roundings: u32) -> bool;
+}
+
+/// Takes in the values chunk by chunk on all cores, and puts the chunks together always in the same order.
+fn chunk_by_chunk<T: Sync, Of: Send>(
+    values: &[T],
+    nothing: impl Fn() -> Of,
+    of_chunk: impl Fn(&[T]) -> Of + Sync + Send,
+    append: impl Fn(&mut Of, &Of),
+) -> Of {
+    // Long enough to outweigh handing it to another core, short enough to balance the cores.
+    const CHUNK_ELEMENTS: usize = 1 << 14;
+    let chunks: Vec<Of> = values.par_chunks(CHUNK_ELEMENTS).map(of_chunk).collect();
+    let mut all = nothing();
+    for chunk in &chunks {
+        append(&mut all, chunk);
+    }
+    all
 }

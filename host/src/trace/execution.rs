@@ -69,7 +69,7 @@ impl From<DeviceError> for TraceError {
 /// # Errors
 /// Sizes that the lesson does not take or a picture has no room for; a lesson that is no reduction of type `T`; a kernel that
 /// faults; a machine that is a GPU, whose threads cannot be watched.
-pub fn trace<T: Reducible + From<i16>>(
+pub fn trace<T: Reducible + From<u16>>(
     machine: &Machine,
     lesson: &Lesson,
     variant: Variant,
@@ -103,7 +103,7 @@ pub fn trace<T: Reducible + From<i16>>(
     for element in 0..n {
         let own = values[element];
         // A maximum shows the one, a minimum the other, and a sum both.
-        for other in [i16::MAX, i16::MIN] {
+        for other in [u16::MAX, 0] {
             values[element] = other.into();
             if let Some(changed) = case(&values)? {
                 flow.compare(element, launch.record(&changed)?);

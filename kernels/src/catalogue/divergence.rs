@@ -1,17 +1,38 @@
 //! Threads of one warp on different ways.
 
-use super::ladder::{LADDER, SUM};
-use super::{Entries, Geometry, Lesson, Part, Reduction, Task};
+use super::ladder::SUM;
+use super::{Demonstration, Entries, Geometry, Lesson, Part, Reduction, Task};
 
-/// What a lesson of this part shows.
+/// What is shown of divergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Divergence {}
+pub enum Divergence {
+    /// 2 at even indices and 1 at odd ones, by the parity of the thread or of the warp.
+    EvenOdd,
+    /// 2 added at even indices, 1 at odd ones.
+    OddEvenAdd,
+}
+
+/// What the lessons of this part have in common; each row states the rest.
+const DIVERGENCE: Lesson = Lesson {
+    id: "",
+    part: Part::Divergence,
+    step: "1",
+    title: "",
+    change: "",
+    needs: &[],
+    file: "kernels/src/d01_even_odd.rs",
+    entries: Entries::AnyBlock(""),
+    parameter: None,
+    task: Task::Demonstration(Demonstration::Divergence(Divergence::EvenOdd)),
+    cooperative: false,
+    least_sm: 70,
+    exhibit: None,
+};
 
 /// The block sums, which differ in their tree alone.
 const BLOCK_REDUCE: Lesson = Lesson {
-    part: Part::Divergence,
-    step: "4",
-    file: "kernels/src/d04_block_reduce.rs",
+    step: "3",
+    file: "kernels/src/d03_block_reduce.rs",
     task: Task::Reduction(Reduction {
         geometry: Geometry::Tiles {
             elements_per_thread: 1,
@@ -19,11 +40,38 @@ const BLOCK_REDUCE: Lesson = Lesson {
         shared_bytes_per_thread: 4,
         ..SUM
     }),
-    ..LADDER
+    ..DIVERGENCE
 };
 
 /// In reading order.
 pub(super) const LESSONS: &[Lesson] = &[
+    Lesson {
+        id: "even_odd_divergent",
+        title: "every warp goes both ways",
+        change: "the parity of the thread decides a branch: half of the lanes wait while the others work",
+        needs: &["neighbored_less"],
+        entries: Entries::AnyBlock("even_odd_divergent"),
+        ..DIVERGENCE
+    },
+    Lesson {
+        id: "even_odd_warp",
+        title: "every warp goes one way",
+        change: "the parity of the warp decides it, for the same result: no lane waits, but the stores lie further apart",
+        needs: &["even_odd_divergent"],
+        entries: Entries::AnyBlock("even_odd_warp"),
+        ..DIVERGENCE
+    },
+    Lesson {
+        id: "odd_even_add",
+        step: "2",
+        title: "an `if` that is no branch",
+        change: "where the two ways differ in one operand, the compiler makes a selection of the branch",
+        needs: &["even_odd_divergent"],
+        file: "kernels/src/d02_odd_even_add.rs",
+        entries: Entries::AnyBlock("odd_even_add"),
+        task: Task::Demonstration(Demonstration::Divergence(Divergence::OddEvenAdd)),
+        ..DIVERGENCE
+    },
     Lesson {
         id: "block_reduce_1",
         title: "a tree of scattered threads",

@@ -100,6 +100,12 @@ pub struct Reduction {
 pub enum Operator {
     /// Addition, which wraps around for integers and rounds for floats.
     Sum,
+    /// Multiplication, which does the same.
+    Product,
+    /// The least; of floats NaN if one is NaN, and −0.0 is less than 0.0.
+    Min,
+    /// The greatest; of floats NaN if one is NaN, and 0.0 is greater than −0.0.
+    Max,
 }
 
 /// The type of the elements that a lesson takes.
@@ -107,7 +113,21 @@ pub enum Operator {
 #[allow(missing_docs, reason = "each variant is the Rust type of that name")]
 pub enum ElementType {
     I32,
+    U32,
+    I64,
+    U64,
     F32,
+    F64,
+}
+
+impl ElementType {
+    /// Size of one value.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Self::I32 | Self::U32 | Self::F32 => 4,
+            Self::I64 | Self::U64 | Self::F64 => 8,
+        }
+    }
 }
 
 /// How many blocks a launch over `n` elements takes.
@@ -149,6 +169,13 @@ pub enum Finish {
     /// `(input, partials, n, total, counter)`: one partial result per block, which the kernel itself puts together. The
     /// counter is one `u64`, 0 before and after; a kernel may count in its lower half alone.
     OneLaunch,
+    /// `(input, partials, n, tile, status)`: one partial result per block, in block order, which the host puts together. Blocks
+    /// launch grids; `tile` is how many elements a block of the host's has, and `status` is one `u32`, 0 before, and afterwards 0 or the
+    /// error of a launch that the device has refused.
+    Nested {
+        /// Whether every block launches grids, one after another, or one block for all.
+        by_every_block: bool,
+    },
 }
 
 /// What a lesson shows that is no reduction.
@@ -204,6 +231,14 @@ impl Lesson {
         BLOCK_SIZES
             .into_iter()
             .flat_map(move |block| lesson.variants_of(block))
+    }
+
+    /// Whether what it leaves may differ from run to run and be right all the same, because its blocks take numbers as they come.
+    pub const fn results_in_any_order(&self) -> bool {
+        matches!(
+            self.task,
+            Task::Demonstration(Demonstration::Nested(Nested::Tree))
+        )
     }
 
     /// The reduction that it is, if it is one.

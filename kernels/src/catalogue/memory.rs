@@ -1,10 +1,145 @@
 //! How the addresses of a warp decide what an access costs.
 
-use super::Lesson;
+use super::{Demonstration, Entries, Lesson, Parameter, Part, Task};
 
-/// What a lesson of this part shows.
+/// What is shown of memory accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {}
+pub enum Memory {
+    /// A copy of the elements from an offset on.
+    CopyOffset,
+    /// A copy of every `stride`-th element.
+    CopyStride,
+    /// Each block reversed through a shared array.
+    Reverse {
+        /// Whether the launch says how long it is, 4 bytes a thread, and not the kernel.
+        dynamic: bool,
+    },
+    /// Each block reversed through shared memory that is accessed with a stride.
+    BankStride,
+    /// The sum of two matrices.
+    MatrixAdd,
+}
+
+const fn demonstration(memory: Memory) -> Task {
+    Task::Demonstration(Demonstration::Memory(memory))
+}
+
+/// What the lessons of this part have in common; each row states the rest.
+const MEMORY: Lesson = Lesson {
+    id: "",
+    part: Part::Memory,
+    step: "",
+    title: "",
+    change: "",
+    needs: &[],
+    file: "",
+    entries: Entries::AnyBlock(""),
+    parameter: None,
+    task: demonstration(Memory::CopyOffset),
+    cooperative: false,
+    least_sm: 70,
+    exhibit: None,
+};
 
 /// In reading order.
-pub(super) const LESSONS: &[Lesson] = &[];
+pub(super) const LESSONS: &[Lesson] = &[
+    Lesson {
+        id: "copy_offset",
+        step: "1",
+        title: "a misaligned copy",
+        change: "a warp whose words do not begin with a sector needs five sectors instead of four",
+        needs: &["interleaved"],
+        file: "kernels/src/m01_copy_offset.rs",
+        entries: Entries::AnyBlock("copy_offset"),
+        parameter: Some(Parameter {
+            name: "offset",
+            meaning: "the index of the first element that is copied",
+            values: &[
+                0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22,
+                23, 24, 25, 26, 27, 28, 29, 30, 31, 32,
+            ],
+            usual: 1,
+        }),
+        task: demonstration(Memory::CopyOffset),
+        ..MEMORY
+    },
+    Lesson {
+        id: "copy_stride",
+        step: "2",
+        title: "a copy with gaps",
+        change: "the further apart the words of a warp lie, the less of each sector it uses",
+        needs: &["copy_offset"],
+        file: "kernels/src/m02_copy_stride.rs",
+        entries: Entries::AnyBlock("copy_stride"),
+        parameter: Some(Parameter {
+            name: "stride",
+            meaning: "the distance in elements from one that is copied to the next",
+            values: STRIDES,
+            usual: 2,
+        }),
+        task: demonstration(Memory::CopyStride),
+        ..MEMORY
+    },
+    Lesson {
+        id: "reverse_static",
+        step: "3",
+        title: "a block reversed",
+        change: "threads change places through shared memory, whose size the kernel declares",
+        needs: &["complete_unroll_shared"],
+        file: "kernels/src/m03_reverse.rs",
+        entries: Entries::PerBlock(&[
+            (64, "reverse_static_64"),
+            (128, "reverse_static_128"),
+            (256, "reverse_static_256"),
+            (512, "reverse_static_512"),
+            (1024, "reverse_static_1024"),
+        ]),
+        task: demonstration(Memory::Reverse { dynamic: false }),
+        ..MEMORY
+    },
+    Lesson {
+        id: "reverse_dynamic",
+        step: "3",
+        title: "the same for any block size",
+        change: "the launch says how much shared memory each block gets, so that one kernel serves every block size",
+        needs: &["reverse_static"],
+        file: "kernels/src/m03_reverse.rs",
+        entries: Entries::AnyBlock("reverse_dynamic"),
+        task: demonstration(Memory::Reverse { dynamic: true }),
+        ..MEMORY
+    },
+    Lesson {
+        id: "bank_stride",
+        step: "4",
+        title: "bank conflicts",
+        change: "lanes that want different words of one bank of shared memory are served one after the other",
+        needs: &["reverse_static"],
+        file: "kernels/src/m04_bank_stride.rs",
+        entries: Entries::AnyBlock("bank_stride"),
+        parameter: Some(Parameter {
+            name: "stride",
+            meaning: "the distance in words between the elements of neighbouring lanes in shared memory",
+            values: STRIDES,
+            usual: 2,
+        }),
+        task: demonstration(Memory::BankStride),
+        ..MEMORY
+    },
+    Lesson {
+        id: "matrix_add",
+        step: "5",
+        title: "two dimensions",
+        change: "a grid and its blocks have rows and columns, as a matrix has",
+        needs: &["copy_offset"],
+        file: "kernels/src/m05_matrix_add.rs",
+        entries: Entries::AnyBlock("matrix_add"),
+        task: demonstration(Memory::MatrixAdd),
+        ..MEMORY
+    },
+];
+
+/// 1 to 32.
+const STRIDES: &[u32] = &[
+    1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26,
+    27, 28, 29, 30, 31, 32,
+];

@@ -15,7 +15,7 @@ mod operators;
 mod part;
 mod roads;
 
-pub use cooperation::Cooperation;
+pub use cooperation::{Cooperation, Question};
 pub use divergence::Divergence;
 pub use histogram::Histogram;
 pub use lesson::{

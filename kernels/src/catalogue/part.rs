@@ -89,10 +89,10 @@ impl Part {
     /// The PTX module that its kernels are in.
     pub const fn module(self) -> Module {
         match self {
+            Self::Nested => Module::Nested,
             Self::Operators => Module::Operators,
             Self::Ladder
             | Self::Roads
-            | Self::Nested
             | Self::Divergence
             | Self::Memory
             | Self::Cooperation
@@ -106,18 +106,21 @@ impl Part {
 pub enum Module {
     /// All that needs nothing special.
     Kernels,
+    /// What launches grids itself, which a GPU's driver has to link with the device runtime.
+    Nested,
     /// The generic bodies, of which there is one entry for every operator and type.
     Operators,
 }
 
 impl Module {
     /// All modules.
-    pub const ALL: [Self; 2] = [Self::Kernels, Self::Operators];
+    pub const ALL: [Self; 3] = [Self::Kernels, Self::Nested, Self::Operators];
 
     /// Its name: of the feature of this crate that compiles it, and of its PTX files: `kernels.sm_80.ptx`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kernels => "kernels",
+            Self::Nested => "nested",
             Self::Operators => "operators",
         }
     }

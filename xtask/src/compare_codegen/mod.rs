@@ -29,7 +29,7 @@ pub struct Options {
     /// The folder with the PTX of the other.
     #[arg(long, value_name = "DIR", default_value = "target/ptx-rust-cuda")]
     right: PathBuf,
-    /// The module of kernels: kernels or operators.
+    /// The module of kernels: kernels, nested or operators.
     #[arg(long, default_value = "kernels", value_parser = parse_module)]
     module: Module,
     /// The architecture, as a compute capability without the dot.
@@ -156,5 +156,5 @@ fn launches(lesson: &'static Lesson) -> Vec<(&'static Lesson, Variant, &'static 
 
 fn parse_module(name: &str) -> Result<Module, String> {
     let module = Module::ALL.into_iter().find(|module| module.name() == name);
-    module.ok_or_else(|| "it is kernels or operators".to_owned())
+    module.ok_or_else(|| "it is kernels, nested or operators".to_owned())
 }

@@ -25,6 +25,11 @@ impl Knowledge {
         below(self.blocks.get(&block)) || below(self.threads.get(&(block, thread)))
     }
 
+    /// Learns all that a block has done, which has finished.
+    pub fn add_block(&mut self, block: u32) {
+        self.blocks.insert(block, u32::MAX);
+    }
+
     /// Learns all that the other knows.
     pub fn add(&mut self, other: &Self) {
         for (&block, &clock) in &other.blocks {
@@ -85,6 +90,12 @@ impl Clocks {
         }
         self.any_known = false;
         self.any_pending = false;
+    }
+
+    /// All threads of the block begin with what was handed on to their grid.
+    pub fn begin_with(&mut self, knowledge: &Arc<Knowledge>) {
+        self.any_known = true;
+        self.known.fill(Some(Arc::clone(knowledge)));
     }
 
     /// The block's number.

@@ -6,9 +6,11 @@
 //! it from their next fence or barrier on (or at once, by an `.acquire`). Scopes are taken to be wide enough, and
 //! an atomic operation that is `.acquire` or `.release` to be both. Shuffles and
 //! votes order nothing, nor does lockstep, which no GPU since Volta promises; atomic and relaxed accesses race with others, not
-//! among themselves; `.volatile` accesses race like plain ones.
+//! among themselves; `.volatile` accesses race like plain ones. A grid that a kernel launches is ordered behind what its thread did
+//! before the launch and behind the grids that its stream made it wait for, and before what follows a wait for it.
 
 mod clocks;
+mod grids;
 mod shadow;
 mod unfinished;
 
@@ -16,13 +18,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use self::clocks::{Clocks, Knowledge};
+use self::grids::Grids;
 use self::shadow::{Conflict, Mode, Moment, Recent, Shadow};
 use self::unfinished::Unfinished;
+use super::cluster::{InCluster, offset};
 use crate::finding::{Bytes, Finding, Place, Tool};
 use crate::loaded::Kernel;
 use crate::observer::{
-    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, CollectiveEvent, CopyEvent,
-    InstructionEvent, Observer, ReleaseEvent,
+    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, ClusterBarrierEvent,
+    CollectiveEvent, CopyEvent, GridEvent, GridLaunchEvent, GridWaitEvent, InstructionEvent,
+    Observer, ReleaseEvent,
 };
 use crate::registers::{LANES, each_lane};
 use crate::types::Space;
@@ -38,11 +43,13 @@ pub struct Racecheck {
 /// What the blocks of a launch have in common.
 #[derive(Debug, Default)]
 struct LaunchState {
-    /// `%ctaid` of each block, by the number that it goes by here.
-    blocks: Vec<[u32; 3]>,
-    shape: [u32; 3],
+    /// By the numbers that blocks go by here.
+    blocks: Vec<BlockEvent>,
+    grids: Grids,
     global: Shadow,
     handed_on: Locations,
+    /// What those have handed on who arrived at the barrier of a cluster, by the cluster's number and the phase.
+    cluster_barriers: HashMap<(u64, u32), Arc<Knowledge>>,
     races: Races,
 }
 
@@ -57,9 +64,12 @@ struct Races {
 #[derive(Debug, Default)]
 struct BlockState {
     clocks: Clocks,
+    grid: u64,
     shared: Shadow,
     handed_on: Locations,
     unfinished: Unfinished,
+    /// Where its shared memory is, if others reach it.
+    in_cluster: Option<InCluster>,
     /// By warp.
     recent_global: Vec<Recent>,
     recent_shared: Vec<Recent>,
@@ -98,11 +108,14 @@ impl Racecheck {
     /// Follows what strong and volatile accesses hand on.
     fn synchronise(&mut self, event: &AccessEvent<'_>) {
         let BlockState {
-            clocks, handed_on, ..
+            clocks,
+            handed_on,
+            in_cluster,
+            ..
         } = &mut self.block;
         let mut launch = lock(&self.launch);
-        let locations = match event.space {
-            Space::Shared => handed_on,
+        let locations = match (event.space, in_cluster) {
+            (Space::Shared, None) => handed_on,
             _ => &mut launch.handed_on,
         };
         let at_once = event.order == AccessOrder::AcquireRelease;
@@ -192,19 +205,22 @@ impl LaunchState {
                 AccessKind::Atomic => "updates",
             };
             let thread = moment.warp * LANES as u32 + lane;
-            let [x, y, _] = self.shape;
+            let block = &self.blocks[moment.block as usize];
+            let [x, y, _] = block.shape;
             Place::new(
                 kernel,
                 does,
-                self.blocks[moment.block as usize],
+                block.index,
                 [thread % x, thread / x % y, thread / x / y],
                 moment.line,
             )
+            .in_grid(block.grid)
         };
+        let grid = |moment: Moment| self.blocks[moment.block as usize].grid;
         Finding {
             tool: Tool::Racecheck,
             kind: clash(&race.first),
-            message: advice(&race.first),
+            message: advice(&race.first, race.space, grid(before) == grid(after)),
             kernel: kernel.name().to_owned(),
             places: vec![place(after, after_lane), place(before, before_lane)],
             memory: Some(Bytes {
@@ -236,10 +252,17 @@ fn clash(conflict: &Conflict) -> &'static str {
 }
 
 /// Why nothing orders the two, and what would.
-fn advice(conflict: &Conflict) -> String {
+fn advice(conflict: &Conflict, space: Space, same_grid: bool) -> String {
     let Conflict { before, after, .. } = conflict;
     if before.mode.unfinished {
         return "an asynchronous copy is made at any time before the thread that issued it has waited for its group (cp.async.wait_group, behind cp.async.commit_group), or anybody for its mbarrier".to_owned();
+    }
+    if before.block != after.block && space == Space::Shared {
+        return "nothing orders the blocks of the cluster: its barrier (barrier.cluster) between the two accesses would"
+            .to_owned();
+    }
+    if !same_grid {
+        return "a grid runs at any time after its launch, beside the block that launched it and beside other grids: a tail launch comes after the whole grid that launches it, and a launch into the block's own stream after those before it".to_owned();
     }
     if before.block != after.block {
         return "blocks run in any order: use atomic operations, or a second launch".to_owned();
@@ -278,23 +301,32 @@ impl Observer for Racecheck {
     fn block(&mut self, event: BlockEvent) {
         let number = {
             let mut launch = lock(&self.launch);
-            launch.shape = event.shape;
-            launch.blocks.push(event.index);
+            launch.blocks.push(event);
             launch.blocks.len() as u32 - 1
         };
         let threads: u32 = event.shape.iter().product();
         let warps = threads.div_ceil(LANES as u32) as usize;
         let block = &mut self.block;
         block.clocks.begin(number, threads);
+        block.grid = event.grid;
+        let mut launch = lock(&self.launch);
+        let known = launch.grids.begin_block(event.grid, number);
+        if event.grid != 0 {
+            block.clocks.begin_with(known);
+        }
+        drop(launch);
         block.shared.clear();
         block.handed_on.clear();
         block.unfinished.clear();
+        block.in_cluster = InCluster::of(&event);
         block.arrived.clear();
         block.recent_global.resize(warps, Recent::default());
         block.recent_shared.resize(warps, Recent::default());
     }
 
-    fn access(&mut self, mut event: AccessEvent<'_>) {
+    fn access(&mut self, event: AccessEvent<'_>) {
+        let places;
+        let mut event = event;
         if event.lanes == 0 || !matches!(event.space, Space::Global | Space::Shared) {
             return;
         }
@@ -309,29 +341,34 @@ impl Observer for Racecheck {
             // One finding for one mistake: at a time that nobody knows, it races with no other.
             event.lanes &= !met;
         }
-        match event.space {
-            Space::Global => {
-                let launch = &mut *lock(&self.launch);
-                let LaunchState { global, races, .. } = launch;
-                global.access(
-                    &block.clocks,
-                    &mut block.recent_global[warp],
-                    &event,
-                    |conflict| races.report(event.space, event.bytes, conflict),
-                );
-            }
-            Space::Shared => {
-                block.shared.access(
-                    &block.clocks,
-                    &mut block.recent_shared[warp],
-                    &event,
-                    |conflict| {
-                        let races = &mut lock(&self.launch).races;
-                        races.report(event.space, event.bytes, conflict);
-                    },
-                );
-            }
-            _ => {}
+        if let (Space::Shared, Some(in_cluster)) = (event.space, block.in_cluster) {
+            places = in_cluster.places(event.addresses);
+            event.addresses = &places;
+        }
+        if event.space == Space::Shared && block.in_cluster.is_none() {
+            block.shared.access(
+                &block.clocks,
+                &mut block.recent_shared[warp],
+                &event,
+                |conflict| {
+                    let races = &mut lock(&self.launch).races;
+                    races.report(event.space, event.bytes, conflict);
+                },
+            );
+        } else {
+            let launch = &mut *lock(&self.launch);
+            let LaunchState { global, races, .. } = launch;
+            global.access(
+                &block.clocks,
+                &mut block.recent_global[warp],
+                &event,
+                |mut conflict| {
+                    if event.space == Space::Shared {
+                        conflict.address = offset(conflict.address);
+                    }
+                    races.report(event.space, event.bytes, conflict);
+                },
+            );
         }
         if event.order != AccessOrder::Weak {
             self.synchronise(&event);
@@ -435,10 +472,50 @@ impl Observer for Racecheck {
         }
     }
 
+    fn cluster_barrier(&mut self, event: ClusterBarrierEvent) {
+        let clocks = &mut self.block.clocks;
+        let mut launch = lock(&self.launch);
+        let knowledge = launch
+            .cluster_barriers
+            .entry((event.cluster, event.phase))
+            .or_default();
+        each_lane(event.lanes, |lane| {
+            let thread = event.warp * LANES as u32 + lane as u32;
+            if event.waits {
+                clocks.acquire(thread, knowledge);
+            } else {
+                clocks.release(thread, Arc::make_mut(knowledge));
+            }
+        });
+    }
+
     fn collective(&mut self, event: CollectiveEvent) {
         if event.is_barrier {
             self.block.clocks.warp_barrier(event.warp, event.lanes);
         }
+    }
+
+    fn grid_launch(&mut self, event: GridLaunchEvent) {
+        let thread = event.warp * LANES as u32 + event.lane;
+        let mut known = Knowledge::default();
+        self.block.clocks.take_pending(thread);
+        self.block.clocks.release(thread, &mut known);
+        lock(&self.launch)
+            .grids
+            .launch(self.block.grid, event.grid, known);
+    }
+
+    fn grid(&mut self, event: GridEvent<'_>) {
+        lock(&self.launch).grids.begin(event.grid, event.after);
+    }
+
+    fn grid_wait(&mut self, event: GridWaitEvent<'_>) {
+        let thread = event.warp * LANES as u32 + event.lane;
+        let mut known = Knowledge::default();
+        for &grid in event.grids {
+            lock(&self.launch).grids.complete(grid, &mut known);
+        }
+        self.block.clocks.acquire(thread, &Arc::new(known));
     }
 
     fn fence(&mut self, event: InstructionEvent) {

@@ -82,7 +82,8 @@ impl Subjects {
             let multiprocessors = Emulator::MULTIPROCESSORS;
             let prepared = PreparedLesson::new(lesson, variant, n, DATA_SEED, multiprocessors)?;
             let case = prepared.case.ok_or_else(nothing_to_launch)?;
-            Ok(Subject::of_case(&text, &case)?)
+            Ok(Subject::of_case(&text, &case)?
+                .with_results_in_any_order(lesson.results_in_any_order()))
         });
         let n = n_asked.unwrap_or(USUAL_N);
         Ok(Self {
@@ -93,7 +94,15 @@ impl Subjects {
                     show::count(n as u64),
                     ElementType::from(reduction.element_type)
                 ),
-                None => format!(" · n = {} (seed {DATA_SEED})", show::count(n as u64)),
+                None => format!(
+                    " · n = {} (seed {DATA_SEED}){}",
+                    show::count(n as u64),
+                    if lesson.results_in_any_order() {
+                        " · its results may differ from order to order, and are not compared"
+                    } else {
+                        ""
+                    }
+                ),
             },
             subjects: Box::new(launches),
         })
@@ -115,6 +124,7 @@ impl Subjects {
             grid: [exhibit.grid, 1, 1],
             block: [exhibit.block, 1, 1],
             dynamic_shared_bytes: 0,
+            nesting: warpfold_emulator::Nesting::default(),
             threads: 0,
             max_steps: 0,
             cooperative: false,

@@ -2,10 +2,9 @@
 
 use crate::cli::failure::Failure;
 use crate::cli::figures::{LessonFigures, ReferenceFigures};
+use crate::cli::progress;
 use crate::cli::workload::Workload;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use std::time::Duration;
 use warpfold::device::Timing;
 use warpfold::lesson::{self, LessonError};
 use warpfold::machine::Machine;
@@ -81,7 +80,7 @@ pub fn climb(
 ) -> Result<Climb, Failure> {
     let ladder = lessons_of(Part::Ladder);
     let bytes = size_of_val(&values[..]) as u64;
-    let progress = progress_bar((STARTING_POINTS.len() + ladder.len()) as u64)?;
+    let progress = progress::bar((STARTING_POINTS.len() + ladder.len()) as u64)?;
     let mut cpu_references = Vec::new();
     for reference in CPU_REFERENCES
         .iter()
@@ -122,13 +121,4 @@ pub fn climb(
         cpu_references,
         steps,
     })
-}
-
-/// A bar on standard error, where that is a terminal.
-fn progress_bar(length: u64) -> Result<ProgressBar, Failure> {
-    let style = ProgressStyle::with_template("{spinner} {bar:30} {pos}/{len} {msg}")
-        .map_err(Failure::input)?;
-    let progress = ProgressBar::new(length).with_style(style);
-    progress.enable_steady_tick(Duration::from_millis(100));
-    Ok(progress)
 }

@@ -10,6 +10,7 @@ use super::output::{JsonArguments, Output};
 use super::workload::WorkloadArguments;
 use climb::{Climb, climb};
 use warpfold::element::ElementType;
+use warpfold_kernels::catalogue::Operator;
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -38,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let workload = arguments
         .workload
         .on(machine.device(), Some(ElementType::I32));
-    let values = workload.values()?;
+    let values = workload.values(Operator::Sum)?;
     output.print(&workload.device)?;
     output.print(workload.describe())?;
     output.print("")?;

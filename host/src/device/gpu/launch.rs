@@ -1,6 +1,6 @@
 //! Launching and timing kernels on a GPU.
 
-use super::module::LoadedModule;
+use super::{module::LoadedModule, session::Session};
 use crate::device::{Argument, DeviceError, Shape, Times, Timing, argument::encode};
 use cust::{
     event::{Event, EventFlags},
@@ -59,8 +59,73 @@ impl Kernel {
         self.module.session.activate()?;
         let mut prepared = self.prepare(shape, arguments)?;
         // SAFETY: the caller's contract is the same.
-        unsafe { self.queue(shape, &mut prepared)? };
+        unsafe {
+            self.queue(shape, &mut prepared, self.module.session.stream.as_inner())?;
+        }
         self.wait()
+    }
+
+    /// Queues the kernel on a stream of the same session, and waits for nothing.
+    ///
+    /// # Safety
+    /// As for [`crate::device::Stream::launch`].
+    pub(super) unsafe fn launch_on(
+        &self,
+        stream: sys::CUstream,
+        shape: &Shape,
+        arguments: &[Argument],
+    ) -> Result<(), DeviceError> {
+        let mut prepared = self.prepare(shape, arguments)?;
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.queue(shape, &mut prepared, stream) }
+    }
+
+    /// Adds the kernel, which may not be cooperative, to a graph behind the nodes that it depends on.
+    pub(super) fn add_to(
+        &self,
+        graph: sys::CUgraph,
+        shape: &Shape,
+        arguments: &[Argument],
+        dependencies: &[sys::CUgraphNode],
+    ) -> Result<sys::CUgraphNode, DeviceError> {
+        if shape.cooperative {
+            return Err(DeviceError::InvalidLaunch {
+                entry: self.entry.clone(),
+                reason: "a node of a graph is no cooperative launch: launch it on a stream"
+                    .to_owned(),
+            });
+        }
+        let mut prepared = self.prepare(shape, arguments)?;
+        let mut pointers = pointers(&mut prepared);
+        let parameters = sys::CUDA_KERNEL_NODE_PARAMS {
+            func: self.function,
+            gridDimX: shape.grid[0],
+            gridDimY: shape.grid[1],
+            gridDimZ: shape.grid[2],
+            blockDimX: shape.block[0],
+            blockDimY: shape.block[1],
+            blockDimZ: shape.block[2],
+            sharedMemBytes: shape.dynamic_shared_bytes,
+            kernelParams: pointers.as_mut_ptr(),
+            extra: ptr::null_mut(),
+        };
+        let mut node = ptr::null_mut();
+        // SAFETY: `node` may be written, the function belongs to a loaded module, the dependencies are nodes of the same graph, and
+        // the driver copies the arguments' bytes before it returns.
+        check(unsafe {
+            sys::cuGraphAddKernelNode(
+                &raw mut node,
+                graph,
+                dependencies.as_ptr(),
+                dependencies.len(),
+                &raw const parameters,
+            )
+        })?;
+        Ok(node)
+    }
+
+    pub(super) fn session(&self) -> &Rc<Session> {
+        &self.module.session
     }
 
     /// Times the kernel launch by launch.
@@ -88,7 +153,7 @@ impl Kernel {
 
         prepare()?;
         // SAFETY: the caller's contract is the same.
-        unsafe { self.queue(shape, &mut prepared)? };
+        unsafe { self.queue(shape, &mut prepared, session.stream.as_inner())? };
         self.wait()?;
 
         // Nothing waits for the GPU between preparing and launching: where the preparation takes longer than queueing the launch,
@@ -101,7 +166,7 @@ impl Kernel {
             }
             start.record(&session.stream)?;
             // SAFETY: the caller's contract is the same.
-            unsafe { self.queue(shape, &mut prepared)? };
+            unsafe { self.queue(shape, &mut prepared, session.stream.as_inner())? };
             end.record(&session.stream)?;
         }
         self.wait()?;
@@ -140,6 +205,14 @@ impl Kernel {
         }
         if shape.cooperative {
             self.check_resident(shape, threads)?;
+        }
+        if shape.pending_grids > 0 {
+            let session = &self.module.session;
+            session
+                .make_room_for_grids(shape.pending_grids)
+                .map_err(|reason| {
+                    invalid(format!("{reason}: use larger blocks or fewer elements"))
+                })?;
         }
         match &self.parameter_bytes {
             Some(parameter_bytes) => encode(&self.entry, parameter_bytes, arguments),
@@ -189,16 +262,17 @@ impl Kernel {
     ///
     /// # Safety
     /// As for [`crate::device::Kernel::launch`].
-    unsafe fn queue(&self, shape: &Shape, arguments: &mut [Vec<u8>]) -> Result<(), DeviceError> {
-        let mut pointers: Vec<*mut c_void> = arguments
-            .iter_mut()
-            .map(|bytes| bytes.as_mut_ptr().cast())
-            .collect();
+    unsafe fn queue(
+        &self,
+        shape: &Shape,
+        arguments: &mut [Vec<u8>],
+        stream: sys::CUstream,
+    ) -> Result<(), DeviceError> {
+        let mut pointers = pointers(arguments);
         // SAFETY: the function belongs to a loaded module, and there is a pointer to each argument, whose bytes the driver copies
         // before it returns; that the arguments are what the kernel takes is the caller's promise.
         check(unsafe {
             let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (shape.grid, shape.block);
-            let stream = self.module.session.stream.as_inner();
             if shape.cooperative {
                 sys::cuLaunchCooperativeKernel(
                     self.function,
@@ -250,6 +324,14 @@ impl Kernel {
             other => other,
         }
     }
+}
+
+/// A pointer to each argument, as the driver wants them.
+fn pointers(arguments: &mut [Vec<u8>]) -> Vec<*mut c_void> {
+    arguments
+        .iter_mut()
+        .map(|bytes| bytes.as_mut_ptr().cast())
+        .collect()
 }
 
 fn attribute(

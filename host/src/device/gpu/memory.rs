@@ -31,6 +31,14 @@ impl Allocation {
         self.memory.as_device_ptr().as_raw()
     }
 
+    pub(super) fn bytes(&self) -> usize {
+        self.memory.len()
+    }
+
+    pub(super) fn session(&self) -> &Rc<Session> {
+        &self.session
+    }
+
     /// Copies as many bytes as the allocation has.
     pub(in crate::device) fn write(&mut self, bytes: &[u8]) -> Result<(), DeviceError> {
         self.session.activate()?;

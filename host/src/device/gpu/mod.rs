@@ -1,17 +1,29 @@
 //! NVIDIA GPUs, through `cust`.
 
+mod device_runtime;
+mod event;
+mod graph;
+mod host_memory;
 mod information;
+mod l2_cache;
 mod launch;
+mod link;
 mod memory;
 mod module;
 mod session;
+mod stream;
 
+pub(super) use event::Event;
+pub(super) use graph::{ExecutableGraph, Graph};
+pub(super) use host_memory::HostAllocation;
 pub use information::GpuInformation;
+pub(super) use l2_cache::SetAside;
 pub(super) use launch::Kernel;
 pub(super) use memory::Allocation;
 pub(super) use module::Module;
+pub(super) use stream::Stream;
 
-use super::DeviceError;
+use super::{DeviceError, HostMemory, L2Cache};
 use cust::device::Device;
 use session::Session;
 use std::rc::Rc;
@@ -58,6 +70,34 @@ impl Gpu {
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<Allocation, DeviceError> {
         Allocation::new(&self.session, bytes)
+    }
+
+    pub(super) fn allocate_on_host(
+        &self,
+        kind: HostMemory,
+        bytes: usize,
+    ) -> Result<HostAllocation, DeviceError> {
+        HostAllocation::new(&self.session, kind, bytes)
+    }
+
+    pub(super) fn stream(&self) -> Result<Stream, DeviceError> {
+        Stream::new(&self.session)
+    }
+
+    pub(super) fn event(&self) -> Result<Event, DeviceError> {
+        Event::new(&self.session)
+    }
+
+    pub(super) fn graph(&self) -> Result<Graph, DeviceError> {
+        Graph::new(&self.session)
+    }
+
+    pub(super) fn l2_cache(&self) -> Result<L2Cache, DeviceError> {
+        l2_cache::of(self.session.device)
+    }
+
+    pub(super) fn persist_l2(&self, bytes: usize) -> Result<SetAside, DeviceError> {
+        SetAside::new(&self.session, bytes)
     }
 
     pub(super) fn load(&self, ptx: &str) -> Result<Module, DeviceError> {

@@ -1,6 +1,6 @@
 //! PTX, compiled by the driver.
 
-use super::{Kernel, session::Session};
+use super::{Kernel, link, session::Session};
 use crate::device::DeviceError;
 use cust::sys::{self, CUjit_option, CUresult};
 use std::{
@@ -12,7 +12,7 @@ use warpfold_driver::{Failure, check};
 use warpfold_emulator::Module as PtxModule;
 
 /// Room for what the driver's compiler writes about PTX that it refuses; it leaves out what does not fit.
-const LOG_BYTES: usize = 16 * 1024;
+pub(super) const LOG_BYTES: usize = 16 * 1024;
 
 /// PTX that the driver has compiled and loaded.
 pub(in crate::device) struct Module(Rc<LoadedModule>);
@@ -23,16 +23,45 @@ pub(super) struct LoadedModule {
     /// The same PTX as text, which says what parameters its entries take; drivers tell only from CUDA 12.4 on. `None` where it
     /// holds what the parser does not know: then the driver's word is all there is.
     text: Option<PtxModule>,
+    /// Entries of the text that no GPU can run, because they wait on the device.
+    waiting: Vec<String>,
     pub(super) session: Rc<Session>,
 }
 
 impl Module {
     /// `cust` would load the module without the log, and answer no more than that the PTX is invalid.
     pub(super) fn load(session: &Rc<Session>, ptx: &str) -> Result<Self, DeviceError> {
-        let image = CString::new(ptx).map_err(|error| DeviceError::NotText {
+        let text = PtxModule::parse(ptx).ok();
+        let (kept, waiting) = match &text {
+            Some(text) if link::is_needed(ptx) => link::without_waits(ptx, text),
+            _ => (ptx.to_owned(), Vec::new()),
+        };
+        let image = CString::new(kept).map_err(|error| DeviceError::NotText {
             position: error.nul_position(),
         })?;
         session.activate()?;
+        let handle = if link::is_needed(ptx) {
+            Self::load_linked(&image)?
+        } else {
+            Self::compile(&image)?
+        };
+        Ok(Self(Rc::new(LoadedModule {
+            handle,
+            text,
+            waiting,
+            session: session.clone(),
+        })))
+    }
+
+    fn load_linked(ptx: &CStr) -> Result<sys::CUmodule, DeviceError> {
+        let image = link::link(ptx)?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: the image is what the driver's linker has made.
+        check(unsafe { sys::cuModuleLoadData(&raw mut handle, image.as_ptr().cast()) })?;
+        Ok(handle)
+    }
+
+    fn compile(image: &CStr) -> Result<sys::CUmodule, DeviceError> {
         let mut log = vec![0_u8; LOG_BYTES];
         let mut options = [
             CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
@@ -55,17 +84,18 @@ impl Module {
             )
         })
         .map_err(|failure| refusal(failure, &log))?;
-        Ok(Self(Rc::new(LoadedModule {
-            handle,
-            text: PtxModule::parse(ptx).ok(),
-            session: session.clone(),
-        })))
+        Ok(handle)
     }
 
     pub(in crate::device) fn kernel(&self, entry: &str) -> Result<Kernel, DeviceError> {
         let no_entry = || DeviceError::NoEntry {
             entry: entry.to_owned(),
         };
+        if self.0.waiting.iter().any(|waiting| waiting == entry) {
+            return Err(DeviceError::WaitsOnDevice {
+                entry: entry.to_owned(),
+            });
+        }
         let name = CString::new(entry).map_err(|_| no_entry())?;
         let parameter_bytes = match &self.0.text {
             None => None,
@@ -99,7 +129,7 @@ impl Drop for LoadedModule {
 }
 
 /// The driver's answer with the lines of its compiler's log, where it wrote one: it does not about PTX of a later version than its own.
-fn refusal(failure: Failure, log: &[u8]) -> DeviceError {
+pub(super) fn refusal(failure: Failure, log: &[u8]) -> DeviceError {
     let text = CStr::from_bytes_until_nul(log).map_or_else(
         |_| String::from_utf8_lossy(log),
         |text| text.to_string_lossy().into_owned().into(),

@@ -2,6 +2,7 @@
 
 use super::GpuInformation;
 use crate::device::DeviceError;
+use cust::sys::{self, CUlimit};
 use cust::{
     context::{Context, CurrentContext},
     device::Device,
@@ -9,6 +10,7 @@ use cust::{
     stream::{Stream, StreamFlags},
 };
 use std::cell::RefCell;
+use warpfold_driver::check;
 
 /// The context and the one stream on which launches, copies within the device and events are queued in order.
 ///
@@ -18,6 +20,7 @@ pub(super) struct Session {
     cache_flush: RefCell<Option<DeviceBuffer<u8>>>,
     pub(super) stream: Stream,
     context: Context,
+    pub(super) device: Device,
     pub(super) information: GpuInformation,
 }
 
@@ -29,6 +32,7 @@ impl Session {
             cache_flush: RefCell::new(None),
             stream: Stream::new(StreamFlags::DEFAULT, None)?,
             context,
+            device,
             information,
         })
     }
@@ -36,6 +40,38 @@ impl Session {
     /// Makes this GPU the one that calls on this thread mean; another may have been used in between.
     pub(super) fn activate(&self) -> Result<(), DeviceError> {
         Ok(CurrentContext::set_current(&self.context)?)
+    }
+
+    /// Waits for everything that is queued on any stream.
+    pub(super) fn wait_for_all(&self) -> Result<(), DeviceError> {
+        self.activate()?;
+        Ok(CurrentContext::synchronize()?)
+    }
+
+    /// Makes room for so many grids launched by kernels, where there is not enough. It stays for the session.
+    ///
+    /// Answers what is wrong where the GPU has no such room.
+    pub(super) fn make_room_for_grids(&self, grids: u64) -> Result<(), String> {
+        const LIMIT: CUlimit = CUlimit::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT;
+        let room = || {
+            let mut room = 0;
+            // SAFETY: `room` may be written.
+            check(unsafe { sys::cuCtxGetLimit(&raw mut room, LIMIT) }).map(|()| room as u64)
+        };
+        let more = || {
+            if room()? < grids {
+                let grids = usize::try_from(grids).unwrap_or(usize::MAX);
+                // SAFETY: the driver checks the value.
+                check(unsafe { sys::cuCtxSetLimit(LIMIT, grids) })?;
+            }
+            room()
+        };
+        let needs = format!("its kernels may have {grids} grids waiting or running at a time");
+        match more() {
+            Ok(room) if room >= grids => Ok(()),
+            Ok(room) => Err(format!("{needs}, and the GPU has room for {room}")),
+            Err(failure) => Err(format!("{needs}, and the GPU has not the room ({failure})")),
+        }
     }
 
     /// Queues an overwrite of twice the L2 cache, so that it holds nothing of use to the next kernel.

@@ -23,9 +23,9 @@
 //! barriers; 4B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: `mul.wide.u32`, which makes a 64-bit product of the number of the block and its size. In a run: the counts
-//! of loads, stores and barriers are equal, and the branch efficiency is not; the bank conflicts of the first tree are
-//! the other half of the difference.
+//! In the PTX: `mul.wide.u32`, which makes a 64-bit product of the number of the block and its size. In a run: bytes and
+//! barriers are equal; branch efficiency is not, and the first tree takes four times the shared requests, since a request
+//! serves those lanes of a warp that work.
 //!
 //! ## Break it
 //! Multiply in 32 bits: `(block_idx_x() * block_dim_x()) as usize`. Every test still passes, up to 2³² elements; of more,

@@ -1,0 +1,119 @@
+//! The fixed order: the host's grid first, then what it has launched, as far as that may begin, then what these have launched.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{Child, Order};
+use crate::error::Trap;
+use crate::observer::{GridEvent, Observer};
+use crate::simt::launch::{self, Run};
+use crate::simt::schedule;
+
+/// What the blocks of a grid have launched, or its trap.
+type Outcome = Result<Vec<Child>, Box<Trap>>;
+
+/// Runs a grid and all that comes of it. Of several traps, the one of the first block of the first grid is returned.
+pub(crate) fn run<O: Observer>(root: &Run<'_>, observer: &mut O) -> Result<(), Box<Trap>> {
+    if let Some(seed) = root.family.schedule {
+        return schedule::run(root, true, Order::of(root.shape.number), seed, observer);
+    }
+    let launched = run_grid(root, observer)?;
+    let mut order = Order::of(root.shape.number);
+    order.launch(launched);
+    order.finish(root.shape.number);
+    run_all(root, order, observer)
+}
+
+/// Runs what comes of a grid, in the manner of that grid.
+pub(super) fn run_all<O: Observer>(
+    like: &Run<'_>,
+    mut order: Order,
+    observer: &mut O,
+) -> Result<(), Box<Trap>> {
+    loop {
+        let wave = order.take_all();
+        if wave.is_empty() {
+            return Ok(());
+        }
+        for child in &wave {
+            observer.grid(GridEvent {
+                grid: child.number(),
+                after: &child.after,
+            });
+        }
+        let outcomes = run_wave(like, &wave, observer);
+        like.family.finish(wave.len() as u64);
+        for (child, outcome) in wave.iter().zip(outcomes) {
+            order.launch(outcome?);
+            order.finish(child.number());
+        }
+    }
+}
+
+/// Runs grids that need not wait for each other: many of them side by side, or, of few, one after another with their blocks side by
+/// side. There is an outcome for each, up to the first trap.
+fn run_wave<O: Observer>(like: &Run<'_>, wave: &[Child], observer: &mut O) -> Vec<Outcome> {
+    if like.threads == 1 || wave.len() < like.threads {
+        let mut outcomes = Vec::new();
+        for child in wave {
+            outcomes.push(run_grid(&child.run(like), observer));
+            if outcomes.last().is_some_and(Result::is_err) {
+                break;
+            }
+        }
+        return outcomes;
+    }
+    let next = AtomicUsize::new(0);
+    // Grids from this one on need not run: it, or one before it, has trapped.
+    let end = AtomicUsize::new(wave.len());
+    let outcomes: Vec<Mutex<Option<Outcome>>> = wave.iter().map(|_| Mutex::new(None)).collect();
+    let work = |mut observer: O| {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= end.load(Ordering::Relaxed) {
+                return observer;
+            }
+            let alone = Run {
+                threads: 1,
+                ..wave[index].run(like)
+            };
+            let outcome = run_grid(&alone, &mut observer);
+            if outcome.is_err() {
+                end.fetch_min(index + 1, Ordering::Relaxed);
+            }
+            let mut place = outcomes[index]
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            *place = Some(outcome);
+        }
+    };
+    let observers: Vec<O> = (0..like.threads).map(|_| observer.fork()).collect();
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = observers
+            .into_iter()
+            .map(|observer| scope.spawn(|| work(observer)))
+            .collect();
+        for handle in handles {
+            match handle.join() {
+                Ok(other) => observer.merge(other),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    outcomes
+        .into_iter()
+        .map_while(|place| {
+            place
+                .into_inner()
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+        })
+        .collect()
+}
+
+fn run_grid<O: Observer>(run: &Run<'_>, observer: &mut O) -> Outcome {
+    let launched = launch::run(run, observer)?;
+    Ok(launched
+        .into_iter()
+        .flat_map(|(_, children)| children)
+        .collect())
+}

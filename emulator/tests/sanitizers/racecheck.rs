@@ -1,0 +1,369 @@
+//! What racecheck reports, and what it lets pass: what orders accesses, and what does not.
+
+use crate::{DATA_BYTES, bench, exchange, finds, kinds, shape};
+use warpfold_emulator::{Memory, Module, Program, Tool, check};
+
+#[test]
+fn a_block_barrier_orders_warps_and_nothing_else_does() {
+    finds(&[], &exchange("bar.sync 0;"), 1, 64);
+    for between in ["", "bar.warp.sync -1;", "membar.cta;", "fence.acq_rel.gpu;"] {
+        let kinds = kinds(&exchange(between), 1, 64);
+        assert!(kinds.contains(&"read after write"), "{between}: {kinds:?}");
+    }
+}
+
+/// One store and one load by all lanes, which look at each other.
+fn mirrored(between: &str) -> String {
+    format!(
+        "st.shared.u32 [%rd3], %r1;
+         {between}
+         sub.u32 %r2, 31, %r1;
+         mul.wide.u32 %rd6, %r2, 4;
+         add.s64 %rd6, %rd5, %rd6;
+         ld.shared.u32 %r3, [%rd6];"
+    )
+}
+
+#[test]
+fn lanes_need_a_warp_barrier_and_shuffles_or_votes_are_none() {
+    finds(&[], &mirrored("bar.warp.sync -1;"), 1, 32);
+    finds(&[], &mirrored("bar.sync 0;"), 1, 32);
+    for between in [
+        "",
+        "shfl.sync.idx.b32 %r4, %r1, 0, 31, -1;",
+        "vote.sync.ballot.b32 %r4, 1, -1;",
+        "activemask.b32 %r4;",
+    ] {
+        finds(&["read after write"], &mirrored(between), 1, 32);
+    }
+}
+
+#[test]
+fn a_warp_barrier_orders_only_the_lanes_that_it_names() {
+    // Each half for itself, though both come at the same time.
+    let halves =
+        "and.b32 %r4, %r1, 16; mov.u32 %r5, 65535; shl.b32 %r5, %r5, %r4; bar.warp.sync %r5;";
+    finds(&["read after write"], &mirrored(halves), 1, 32);
+    // Neighbours in the lower half look at each other.
+    let within = format!(
+        "st.shared.u32 [%rd3], %r1; {halves}
+         xor.b32 %r2, %r1, 1; mul.wide.u32 %rd6, %r2, 4; add.s64 %rd6, %rd5, %rd6; ld.shared.u32 %r3, [%rd6];"
+    );
+    finds(&[], &within, 1, 32);
+}
+
+#[test]
+fn volatile_accesses_race_like_plain_ones() {
+    let body = mirrored("")
+        .replace("st.shared", "st.volatile.shared")
+        .replace("ld.shared", "ld.volatile.shared");
+    let findings = bench(&body).check(shape(1, 32));
+    assert_eq!(findings.len(), 1);
+    assert!(
+        findings[0].message.contains("volatile orders nothing"),
+        "{}",
+        findings[0]
+    );
+}
+
+#[test]
+fn named_barriers_order_those_who_take_part() {
+    // Warp 0 stores and arrives; warp 1 waits and loads; warp 2 does not take part, and waits for nobody.
+    let body = |reader: u32| {
+        format!(
+            "setp.lt.u32 %p1, %r1, 32;
+             @!%p1 bra OTHERS;
+             st.shared.u32 [%rd3], %r1;
+             bar.arrive 1, 64;
+             bra END;
+             OTHERS:
+             setp.ge.u32 %p2, %r1, 64;
+             @%p2 bra THIRD;
+             bar.sync 1, 64;
+             THIRD:
+             shr.u32 %r2, %r1, 5;
+             setp.ne.u32 %p3, %r2, {reader};
+             @%p3 bra END;
+             and.b32 %r3, %r1, 31; mul.wide.u32 %rd6, %r3, 4; add.s64 %rd6, %rd5, %rd6;
+             ld.shared.u32 %r4, [%rd6];
+             END:"
+        )
+    };
+    finds(&[], &body(1), 1, 96);
+    finds(&["read after write"], &body(2), 1, 96);
+}
+
+#[test]
+fn who_only_arrives_learns_nothing() {
+    // Warp 0 arrives and goes on to overwrite what warp 1 reads behind the barrier.
+    let body = "
+        setp.lt.u32 %p1, %r1, 32;
+        @!%p1 bra WAITS;
+        bar.arrive 1, 64;
+        st.shared.u32 [%rd3+128], %r1;
+        bra END;
+        WAITS:
+        st.shared.u32 [%rd3], %r1;
+        bar.sync 1, 64;
+        END:";
+    let kinds = kinds(body, 1, 64);
+    assert!(kinds.contains(&"write after write"), "{kinds:?}");
+}
+
+#[test]
+fn counts_and_votes_of_barriers_order_too() {
+    finds(&[], &exchange("bar.red.popc.u32 %r9, 0, 1;"), 1, 64);
+    finds(&[], &exchange("barrier.sync 3, 64;"), 1, 64);
+}
+
+#[test]
+fn lanes_that_store_to_one_word_at_once_race() {
+    finds(&["write after write"], "st.global.u32 [%rd1], %r1;", 1, 32);
+    finds(
+        &[],
+        "setp.eq.u32 %p1, %r1, 5; @%p1 st.global.u32 [%rd1], %r1;",
+        1,
+        32,
+    );
+    finds(&[], "red.global.add.u32 [%rd1], %r1;", 4, 64);
+}
+
+#[test]
+fn blocks_race_on_global_memory_and_not_on_shared() {
+    let first_thread = "setp.ne.u32 %p1, %r1, 0; @%p1 bra END;";
+    let body = |access: &str| format!("{first_thread} {access} END:");
+    finds(
+        &["write after write"],
+        &body("st.global.u32 [%rd1], %r1;"),
+        3,
+        32,
+    );
+    finds(&[], &body("st.shared.u32 [%rd5], %r1;"), 3, 32);
+    finds(&[], &body("ld.global.u32 %r2, [%rd1];"), 3, 32);
+    finds(
+        &["read after write", "write after write"],
+        &body("ld.global.u32 %r2, [%rd1]; st.global.u32 [%rd1], %r2;"),
+        3,
+        32,
+    );
+}
+
+#[test]
+fn atomics_race_with_plain_accesses_only() {
+    finds(
+        &[],
+        "st.relaxed.gpu.shared.u32 [%rd5], 2; atom.shared.exch.b32 %r2, [%rd5], 1;",
+        1,
+        1,
+    );
+    let body = |access: &str| {
+        format!(
+            "setp.eq.u32 %p1, %r1, 0; @%p1 {access} [%rd1], 0;
+             red.global.add.u32 [%rd1], 1;"
+        )
+    };
+    assert!(
+        !kinds(&body("st.global.u32"), 1, 64).is_empty(),
+        "cleared without a barrier"
+    );
+    finds(&[], &body("st.relaxed.gpu.global.u32"), 1, 64);
+}
+
+#[test]
+fn the_clearing_thread_counting_first_hides_nothing() {
+    // Thread 0 clears and counts, in that order; the others' additions race with the store all the same.
+    let body = "
+        setp.ne.u32 %p1, %r1, 0;
+        @%p1 bra COUNT;
+        st.shared.u32 [%rd5], 0;
+        red.shared.add.u32 [%rd5], 1;
+        COUNT:
+        red.shared.add.u32 [%rd5], 1;";
+    assert!(kinds(body, 1, 64).contains(&"write after write"));
+}
+
+/// Blocks leave a value each and take a ticket; the last one reads all values.
+fn tickets(before: &str, after: &str) -> String {
+    format!(
+        "setp.ne.u32 %p1, %r1, 0; @%p1 bra END;
+         mov.u32 %r2, %ctaid.x; mul.wide.u32 %rd6, %r2, 4; add.s64 %rd7, %rd1, %rd6;
+         st.global.u32 [%rd7+64], %r2;
+         {before}
+         atom.global.add.u32 %r3, [%rd1], 1;
+         {after}
+         mov.u32 %r4, %nctaid.x; sub.u32 %r4, %r4, 1; setp.ne.u32 %p2, %r3, %r4; @%p2 bra END;
+         mov.u32 %r5, 0;
+         LOOP:
+         mul.wide.u32 %rd6, %r5, 4; add.s64 %rd7, %rd1, %rd6; ld.global.u32 %r6, [%rd7+64];
+         add.u32 %r5, %r5, 1; setp.le.u32 %p3, %r5, %r4; @%p3 bra LOOP;
+         END:"
+    )
+}
+
+#[test]
+fn a_ticket_orders_with_fences_on_both_sides() {
+    finds(&[], &tickets("membar.gl;", "membar.gl;"), 4, 32);
+    finds(&[], &tickets("fence.acq_rel.gpu;", "fence.sc.gpu;"), 4, 32);
+    finds(&["read after write"], &tickets("", ""), 4, 32);
+    finds(&["read after write"], &tickets("", "membar.gl;"), 4, 32);
+    finds(&["read after write"], &tickets("membar.gl;", ""), 4, 32);
+    let strong = tickets("", "").replace("atom.global", "atom.acq_rel.gpu.global");
+    finds(&[], &strong, 4, 32);
+}
+
+#[test]
+fn a_barrier_behind_the_ticket_passes_it_on_to_the_block() {
+    // As in NVIDIA's threadFenceReduction: the first thread takes the ticket, a barrier, and all threads read.
+    let body = "
+        mov.u32 %r2, %ctaid.x; mul.wide.u32 %rd6, %r2, 4; add.s64 %rd7, %rd1, %rd6;
+        setp.ne.u32 %p1, %r1, 0; @%p1 bra MEET;
+        st.global.u32 [%rd7+64], %r2;
+        membar.gl;
+        atom.global.add.u32 %r3, [%rd1], 1;
+        st.shared.u32 [%rd5], %r3;
+        MEET:
+        bar.sync 0;
+        ld.shared.u32 %r3, [%rd5];
+        mov.u32 %r4, %nctaid.x; sub.u32 %r4, %r4, 1; setp.ne.u32 %p2, %r3, %r4; @%p2 bra END;
+        setp.gt.u32 %p3, %r1, %r4; @%p3 bra END;
+        ld.global.u32 %r6, [%rd2+64];
+        END:";
+    finds(&[], body, 4, 64);
+    finds(
+        &["read after write"],
+        &body.replace("membar.gl;", ""),
+        4,
+        64,
+    );
+}
+
+#[test]
+fn release_and_acquire_order_a_message() {
+    let body = |release: &str, acquire: &str| {
+        format!(
+            "mov.u32 %r2, %ctaid.x; setp.ne.u32 %p1, %r2, 0; @%p1 bra READ;
+             st.global.u32 [%rd1+64], 7;
+             st.{release}.global.u32 [%rd1], 1;
+             bra END;
+             READ:
+             ld.{acquire}.global.u32 %r3, [%rd1];
+             setp.eq.u32 %p2, %r3, 0; @%p2 bra READ;
+             ld.global.u32 %r4, [%rd1+64];
+             END:"
+        )
+    };
+    finds(&[], &body("release.gpu", "acquire.gpu"), 2, 1);
+    finds(
+        &["read after write"],
+        &body("relaxed.gpu", "acquire.gpu"),
+        2,
+        1,
+    );
+    finds(
+        &["read after write"],
+        &body("release.gpu", "relaxed.gpu"),
+        2,
+        1,
+    );
+    finds(
+        &["read after write"; 2],
+        &body("volatile", "volatile"),
+        2,
+        1,
+    );
+}
+
+#[test]
+fn bytes_of_one_word_are_apart() {
+    let byte = "mul.wide.u32 %rd6, %r1, 1; add.s64 %rd6, %rd5, %rd6; mov.u16 %h1, 7; st.shared.u8 [%rd6], %h1;";
+    finds(&[], byte, 1, 32);
+    // A word that covers the bytes of four threads.
+    let and_words = format!("{byte} ld.shared.u32 %r3, [%rd5];");
+    finds(&["read after write"], &and_words, 1, 32);
+    let ordered = format!("{byte} bar.sync 0; ld.shared.u32 %r3, [%rd5]; bar.sync 0; {byte}");
+    finds(&[], &ordered, 1, 32);
+    // Two threads to a byte.
+    let halves = byte.replace(
+        "mul.wide.u32 %rd6, %r1, 1;",
+        "shr.u32 %r2, %r1, 1; cvt.u64.u32 %rd6, %r2;",
+    );
+    finds(&["write after write"], &halves, 1, 32);
+}
+
+#[test]
+fn vectors_touch_all_their_words() {
+    let body = |between: &str| {
+        format!(
+            "st.shared.u32 [%rd3], %r1; {between}
+             and.b32 %r2, %r1, 7; mul.wide.u32 %rd6, %r2, 16; add.s64 %rd6, %rd5, %rd6;
+             ld.shared.v4.u32 {{%r3, %r4, %r5, %r6}}, [%rd6];"
+        )
+    };
+    finds(&[], &body("bar.sync 0;"), 1, 32);
+    finds(&["read after write"], &body(""), 1, 32);
+}
+
+#[test]
+fn many_readers_are_all_remembered() {
+    // All threads read one word; one of another warp writes it afterwards.
+    let body = |between: &str| {
+        format!(
+            "ld.global.u32 %r2, [%rd1]; {between}
+             setp.eq.u32 %p1, %r1, 200; @%p1 st.global.u32 [%rd1], %r1;"
+        )
+    };
+    finds(&[], &body("bar.sync 0;"), 1, 256);
+    for between in ["", "bar.warp.sync -1;"] {
+        let kinds = kinds(&body(between), 1, 256);
+        assert!(kinds.contains(&"write after read"), "{between}: {kinds:?}");
+    }
+}
+
+#[test]
+fn a_race_names_both_threads_and_lines() {
+    let findings = bench(&exchange("")).check(shape(1, 64));
+    let race = findings
+        .iter()
+        .find(|finding| finding.kind == "read after write")
+        .expect("there is one");
+    assert_eq!(race.tool, Tool::Racecheck);
+    let [reader, writer] = &race.places[..] else {
+        panic!("{race}");
+    };
+    assert_eq!((reader.does, writer.does), ("reads", "writes"));
+    assert_eq!(reader.thread[0] ^ 33, writer.thread[0]);
+    assert!(reader.text.starts_with("ld.shared") && writer.text.starts_with("st.shared"));
+    assert_eq!(
+        race.memory.map(|memory| memory.address),
+        Some(4 * u64::from(writer.thread[0]))
+    );
+    assert!(race.count > 1);
+}
+
+#[test]
+fn asynchronous_copies_and_the_barriers_they_complete_on_are_clean() {
+    let module = Module::parse(include_str!("../data/async.nvcc.sm_90.ptx")).expect("it parses");
+    let mut memory = Memory::new();
+    let program = Program::load(module, &mut memory).expect("there is room");
+    let input = memory.allocate(DATA_BYTES).expect("there is room");
+    let sum = memory.allocate(4).expect("there is room");
+    for (address, bytes) in [(input, DATA_BYTES), (sum, 4)] {
+        memory.write(address, &vec![1; bytes]).expect("it is there");
+    }
+    let arguments = [
+        input.to_le_bytes().to_vec(),
+        sum.to_le_bytes().to_vec(),
+        (DATA_BYTES as u32 / 4).to_le_bytes().to_vec(),
+    ];
+    for entry in ["bulk_sum", "async_sum"] {
+        let kernel = program.kernel(entry).expect("it compiles");
+        let findings = check(
+            &kernel,
+            &mut memory,
+            &shape(2, 128),
+            &arguments,
+            &Tool::WATCHING,
+        );
+        assert_eq!(findings, Ok(Vec::new()), "{entry}");
+    }
+}

@@ -1,0 +1,136 @@
+//! PTX whose kernels launch grids, linked with the device runtime by the driver.
+
+use super::device_runtime;
+use super::module::{LOG_BYTES, refusal};
+use crate::device::DeviceError;
+use cust::sys::{self, CUjit_option, CUjitInputType};
+use std::ffi::{CStr, CString, c_void};
+use std::{ptr, slice};
+use warpfold_driver::check;
+use warpfold_emulator::Module as PtxModule;
+
+/// The wait for grids, which devices have had up to CUDA 11.
+const WAIT: &str = "cudaDeviceSynchronize";
+
+/// Whether a module calls the device runtime.
+pub(super) fn is_needed(ptx: &str) -> bool {
+    ptx.contains("__cudaCDP2")
+}
+
+/// The module without the entries that wait on the device, and their names: with them no driver would take it.
+pub(super) fn without_waits(ptx: &str, module: &PtxModule) -> (String, Vec<String>) {
+    let mut kept = ptx.to_owned();
+    let mut waiting = Vec::new();
+    for entry in module.entries() {
+        if let Some(source) = module.function_source(entry)
+            && source.contains(WAIT)
+        {
+            kept = kept.replacen(source, "", 1);
+            waiting.push(entry.to_owned());
+        }
+    }
+    (kept, waiting)
+}
+
+/// Machine code of the module and of what it takes from the device runtime.
+pub(super) fn link(ptx: &CStr) -> Result<Vec<u8>, DeviceError> {
+    let library = device_runtime::find()?;
+    let library = CString::new(library.into_os_string().into_encoded_bytes()).map_err(|error| {
+        DeviceError::NotText {
+            position: error.nul_position(),
+        }
+    })?;
+    let mut log = vec![0_u8; LOG_BYTES];
+    let mut options = [
+        CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
+        CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+    ];
+    let mut values = [
+        log.as_mut_ptr().cast::<c_void>(),
+        ptr::without_provenance_mut(LOG_BYTES),
+    ];
+    let mut state = ptr::null_mut();
+    // SAFETY: the two options have a value each, and `log` has as many bytes as they say and outlives the linker.
+    check(unsafe {
+        sys::cuLinkCreate_v2(
+            options.len() as u32,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+            &raw mut state,
+        )
+    })?;
+    let linker = Linker(state);
+    let linked = linker.link(ptx, &library);
+    drop(linker);
+    linked.map_err(|failure| refusal(failure, &log))
+}
+
+/// The driver's linker at work.
+struct Linker(sys::CUlinkState);
+
+impl Linker {
+    fn link(&self, ptx: &CStr, library: &CStr) -> Result<Vec<u8>, warpfold_driver::Failure> {
+        let (mut image, mut bytes) = (ptr::null_mut(), 0);
+        // SAFETY: the linker is alive, both texts end with a zero byte, which the length of PTX includes, and the driver writes to
+        // neither; without options there are no values either.
+        unsafe {
+            check(sys::cuLinkAddData_v2(
+                self.0,
+                CUjitInputType::CU_JIT_INPUT_PTX,
+                ptx.as_ptr().cast_mut().cast(),
+                ptx.count_bytes() + 1,
+                c"kernels".as_ptr(),
+                0,
+                ptr::null_mut(),
+                ptr::null_mut(),
+            ))?;
+            check(sys::cuLinkAddFile_v2(
+                self.0,
+                CUjitInputType::CU_JIT_INPUT_LIBRARY,
+                library.as_ptr(),
+                0,
+                ptr::null_mut(),
+                ptr::null_mut(),
+            ))?;
+            check(sys::cuLinkComplete(self.0, &raw mut image, &raw mut bytes))?;
+        }
+        // SAFETY: the linker has so many bytes of machine code there, as long as it lives.
+        Ok(unsafe { slice::from_raw_parts(image.cast::<u8>(), bytes) }.to_vec())
+    }
+}
+
+impl Drop for Linker {
+    fn drop(&mut self) {
+        // SAFETY: it was created and is destroyed once. What fails here has failed before.
+        let _ = unsafe { sys::cuLinkDestroy(self.0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_that_wait_are_left_out() {
+        let ptx = "\
+.version 7.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 e) cudaDeviceSynchronize();
+.visible .entry waits()
+{
+{ .param .b32 e; call (e), cudaDeviceSynchronize, (); }
+ret;
+}
+.visible .entry goes_on()
+{
+ret;
+}
+";
+        let module = PtxModule::parse(ptx).unwrap();
+        let (kept, waiting) = without_waits(ptx, &module);
+        assert_eq!(waiting, ["waits"]);
+        let module = PtxModule::parse(&kept).unwrap();
+        assert_eq!(module.entries().collect::<Vec<_>>(), ["goes_on"]);
+    }
+}

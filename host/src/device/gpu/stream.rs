@@ -1,0 +1,196 @@
+//! Streams of a GPU.
+
+use super::{Allocation, Event, Graph, HostAllocation, Kernel, session::Session};
+use crate::device::{AccessPolicy, AccessProperty, Argument, DeviceError, Shape};
+use cust::{
+    stream::StreamFlags,
+    sys::{
+        self, CUaccessPolicyWindow, CUaccessProperty, CUresult, CUstreamAttrID, CUstreamAttrValue,
+        CUstreamCaptureMode,
+    },
+};
+use std::{ptr, rc::Rc};
+use warpfold_driver::{Failure, check};
+
+/// A stream that the context's default stream waits for, and that waits for it.
+pub(in crate::device) struct Stream {
+    // Dropped before the session, whose context owns it.
+    stream: cust::stream::Stream,
+    session: Rc<Session>,
+}
+
+impl Stream {
+    pub(super) fn new(session: &Rc<Session>) -> Result<Self, DeviceError> {
+        session.activate()?;
+        Ok(Self {
+            stream: cust::stream::Stream::new(StreamFlags::DEFAULT, None)?,
+            session: session.clone(),
+        })
+    }
+
+    pub(super) fn handle(&self) -> sys::CUstream {
+        self.stream.as_inner()
+    }
+
+    /// Makes the stream's GPU current, if it is also that of the other session.
+    pub(super) fn activate_with(&self, other: &Rc<Session>) -> Result<(), DeviceError> {
+        if !Rc::ptr_eq(&self.session, other) {
+            return Err(DeviceError::OtherDevice);
+        }
+        self.session.activate()
+    }
+
+    /// Queues a copy between memories of one size.
+    pub(in crate::device) fn upload(
+        &self,
+        from: &HostAllocation,
+        to: &mut Allocation,
+    ) -> Result<(), DeviceError> {
+        self.activate_with(&from.session)?;
+        self.activate_with(to.session())?;
+        // SAFETY: both are as long as the target and are freed, and the host's side written, only when the GPU is idle.
+        Ok(check(unsafe {
+            sys::cuMemcpyHtoDAsync_v2(to.address(), from.as_ptr(), to.bytes(), self.handle())
+        })?)
+    }
+
+    /// Queues a copy between memories of one size.
+    pub(in crate::device) fn download(
+        &self,
+        from: &Allocation,
+        to: &mut HostAllocation,
+    ) -> Result<(), DeviceError> {
+        self.activate_with(&to.session)?;
+        self.activate_with(from.session())?;
+        // SAFETY: both are as long as the source and are freed, and the host's side read or written, only when the GPU is idle.
+        Ok(check(unsafe {
+            sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr(), from.address(), from.bytes(), self.handle())
+        })?)
+    }
+
+    pub(in crate::device) fn prefetch(&self, memory: &HostAllocation) -> Result<(), DeviceError> {
+        self.activate_with(&memory.session)?;
+        let device = self.session.device.as_raw();
+        // SAFETY: the driver checks that the address is that of managed memory, whose contents do not change.
+        Ok(check(unsafe {
+            sys::cuMemPrefetchAsync(memory.address(), memory.bytes(), device, self.handle())
+        })?)
+    }
+
+    /// # Safety
+    /// As for [`crate::device::Stream::launch`].
+    pub(in crate::device) unsafe fn launch(
+        &self,
+        kernel: &Kernel,
+        shape: &Shape,
+        arguments: &[Argument],
+    ) -> Result<(), DeviceError> {
+        self.activate_with(kernel.session())?;
+        // SAFETY: the caller's contract is the same.
+        unsafe { kernel.launch_on(self.handle(), shape, arguments) }
+    }
+
+    pub(in crate::device) fn record(&self, event: &Event) -> Result<(), DeviceError> {
+        self.activate_with(&event.session)?;
+        // SAFETY: both are alive.
+        Ok(check(unsafe {
+            sys::cuEventRecord(event.handle(), self.handle())
+        })?)
+    }
+
+    pub(in crate::device) fn wait_for(&self, event: &Event) -> Result<(), DeviceError> {
+        self.activate_with(&event.session)?;
+        // SAFETY: both are alive; the driver keeps what it needs of the event. 0 is the only value that the flags have.
+        Ok(check(unsafe {
+            sys::cuStreamWaitEvent(self.handle(), event.handle(), 0)
+        })?)
+    }
+
+    pub(in crate::device) fn synchronize(&self) -> Result<(), DeviceError> {
+        self.session.activate()?;
+        Ok(self.stream.synchronize()?)
+    }
+
+    pub(in crate::device) fn set_access_policy(
+        &self,
+        memory: &Allocation,
+        bytes: usize,
+        policy: AccessPolicy,
+    ) -> Result<(), DeviceError> {
+        self.activate_with(memory.session())?;
+        let hits = match policy.property {
+            AccessProperty::Normal => CUaccessProperty::CU_ACCESS_PROPERTY_NORMAL,
+            AccessProperty::Streaming => CUaccessProperty::CU_ACCESS_PROPERTY_STREAMING,
+            AccessProperty::Persisting => CUaccessProperty::CU_ACCESS_PROPERTY_PERSISTING,
+        };
+        self.set_window(CUaccessPolicyWindow {
+            base_ptr: ptr::without_provenance_mut(memory.address() as usize),
+            num_bytes: bytes,
+            hitRatio: policy.fraction,
+            hitProp: hits,
+            missProp: CUaccessProperty::CU_ACCESS_PROPERTY_NORMAL,
+        })
+    }
+
+    /// A window of no bytes is none.
+    pub(in crate::device) fn end_access_policy(&self) -> Result<(), DeviceError> {
+        self.session.activate()?;
+        self.set_window(CUaccessPolicyWindow {
+            base_ptr: ptr::null_mut(),
+            num_bytes: 0,
+            hitRatio: 0.0,
+            hitProp: CUaccessProperty::CU_ACCESS_PROPERTY_NORMAL,
+            missProp: CUaccessProperty::CU_ACCESS_PROPERTY_NORMAL,
+        })
+    }
+
+    fn set_window(&self, window: CUaccessPolicyWindow) -> Result<(), DeviceError> {
+        // The driver reads the value of any attribute whole, which has room for more than this one (64 bytes since CUDA 11.8).
+        #[repr(C)]
+        struct Value {
+            value: CUstreamAttrValue,
+            room: [u64; 8],
+        }
+        let value = Value {
+            value: CUstreamAttrValue {
+                accessPolicyWindow: window,
+            },
+            room: [0; 8],
+        };
+        // SAFETY: the value is that of this attribute; the driver uses the window's address for nothing but comparisons.
+        Ok(check(unsafe {
+            sys::cuStreamSetAttribute(
+                self.handle(),
+                CUstreamAttrID::CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW,
+                (&raw const value).cast(),
+            )
+        })?)
+    }
+
+    pub(in crate::device) fn capture(
+        &self,
+        queue: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<Graph, DeviceError> {
+        self.session.activate()?;
+        // Other threads may do what they like meanwhile.
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream is alive.
+        check(unsafe { sys::cuStreamBeginCapture_v2(self.handle(), mode) })?;
+        let queued = queue();
+        let mut graph = ptr::null_mut();
+        // SAFETY: the stream is capturing, and `graph` may be written.
+        let ended = check(unsafe { sys::cuStreamEndCapture(self.handle(), &raw mut graph) });
+        // A capture that went wrong leaves no graph.
+        let graph = (!graph.is_null()).then(|| Graph::captured(graph, &self.session));
+        queued?;
+        ended?;
+        graph.ok_or_else(|| Failure::last_or(CUresult::CUDA_ERROR_UNKNOWN as u32).into())
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // Where this fails, so does the end of the stream, which then goes with its context.
+        let _ = self.session.activate();
+    }
+}

@@ -1,0 +1,107 @@
+//! Graphs: work that is described once and launched as a whole.
+
+use super::{Argument, Device, DeviceError, Kernel, Shape, Stream, emulator, gpu};
+use super::{kernel::CompiledKernel, stream::StreamOn};
+use std::fmt;
+
+/// Kernels and the order between them, which a device has not seen yet.
+pub struct Graph(GraphOn);
+
+enum GraphOn {
+    Gpu(gpu::Graph),
+    Emulator(emulator::Graph),
+}
+
+/// One operation of a [`Graph`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Node(pub(super) usize);
+
+/// A graph that a device has made ready.
+pub struct ExecutableGraph(ExecutableOn);
+
+enum ExecutableOn {
+    Gpu(gpu::ExecutableGraph),
+    Emulator(emulator::Graph),
+}
+
+impl Graph {
+    pub(super) fn new(device: &Device) -> Result<Self, DeviceError> {
+        Ok(Self(match device {
+            Device::Gpu(gpu) => GraphOn::Gpu(gpu.graph()?),
+            Device::Emulator(emulator) => GraphOn::Emulator(emulator.graph()),
+        }))
+    }
+
+    pub(super) fn of_gpu(graph: gpu::Graph) -> Self {
+        Self(GraphOn::Gpu(graph))
+    }
+
+    pub(super) fn of_emulator(graph: emulator::Graph) -> Self {
+        Self(GraphOn::Emulator(graph))
+    }
+
+    /// Adds a launch, which starts when those of `after` have ended. Those of a graph that was captured are not known here.
+    ///
+    /// # Errors
+    /// A shape or arguments that do not fit the kernel or the device, a kernel of another device, or a node that this graph does not have.
+    pub fn add_kernel(
+        &mut self,
+        kernel: &Kernel,
+        shape: &Shape,
+        arguments: &[Argument],
+        after: &[Node],
+    ) -> Result<Node, DeviceError> {
+        match (&mut self.0, kernel.compiled()) {
+            (GraphOn::Gpu(graph), CompiledKernel::Gpu(kernel)) => {
+                graph.add_kernel(kernel, shape, arguments, after)
+            }
+            (GraphOn::Emulator(graph), CompiledKernel::Emulator(kernel)) => {
+                graph.add_kernel(kernel, shape, arguments, after)
+            }
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
+
+    /// Makes the graph ready to be launched, as often as wanted.
+    ///
+    /// # Errors
+    /// The driver refuses it.
+    pub fn instantiate(self) -> Result<ExecutableGraph, DeviceError> {
+        Ok(ExecutableGraph(match self.0 {
+            GraphOn::Gpu(graph) => ExecutableOn::Gpu(graph.instantiate()?),
+            GraphOn::Emulator(graph) => ExecutableOn::Emulator(graph),
+        }))
+    }
+}
+
+impl ExecutableGraph {
+    /// Queues all of the graph on a stream.
+    ///
+    /// # Errors
+    /// The stream is of another device, or the driver refuses. A fault of a kernel is told by the next call that waits; on the emulator,
+    /// by this one.
+    ///
+    /// # Safety
+    /// For every launch in the graph as [`Stream::launch`]; all buffers that its operations name and all modules of its kernels are alive
+    /// until it has ended.
+    pub unsafe fn launch(&self, stream: &Stream) -> Result<(), DeviceError> {
+        match (&self.0, &stream.0) {
+            // SAFETY: the caller's contract is the same.
+            (ExecutableOn::Gpu(graph), StreamOn::Gpu(stream)) => unsafe { graph.launch(stream) },
+            (ExecutableOn::Emulator(graph), StreamOn::Emulator(stream)) => graph.launch(stream),
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Graph")
+    }
+}
+
+impl fmt::Debug for ExecutableGraph {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ExecutableGraph")
+    }
+}

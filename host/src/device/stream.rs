@@ -1,0 +1,247 @@
+//! Streams and events: work that is queued while the host goes on.
+
+use super::{
+    AccessPolicy, Argument, Buffer, Device, DeviceError, Graph, HostBuffer, Kernel, Shape, buffer,
+    emulator, gpu, host_buffer,
+};
+use bytemuck::Pod;
+use std::fmt;
+
+/// A queue of copies and launches that a device works off in order.
+///
+/// What is queued on different streams has no order, but for [`Self::wait_for`]; on a GPU it overlaps where the hardware has room.
+/// [`Kernel::launch`], [`Kernel::time`] and [`Buffer::copy_from`] go to a stream of the device's own. Uploads, downloads and the freeing
+/// of memory wait for everything that is queued on any stream. The emulator runs each operation at once.
+pub struct Stream(pub(super) StreamOn);
+
+pub(super) enum StreamOn {
+    Gpu(gpu::Stream),
+    Emulator(emulator::Stream),
+}
+
+/// A mark in a stream: when it was reached, and a thing to wait for.
+pub struct Event(pub(super) EventOn);
+
+pub(super) enum EventOn {
+    Gpu(gpu::Event),
+    Emulator,
+}
+
+impl Stream {
+    pub(super) fn new(device: &Device) -> Result<Self, DeviceError> {
+        Ok(Self(match device {
+            Device::Gpu(gpu) => StreamOn::Gpu(gpu.stream()?),
+            Device::Emulator(emulator) => StreamOn::Emulator(emulator.stream()),
+        }))
+    }
+
+    /// Queues a copy to the device.
+    ///
+    /// # Errors
+    /// The two differ in length or device, or the copy cannot be queued.
+    pub fn upload<T: Pod>(
+        &self,
+        from: &HostBuffer<T>,
+        to: &mut Buffer<T>,
+    ) -> Result<(), DeviceError> {
+        check_lengths(to.len(), from.len())?;
+        match (&self.0, &from.memory, &mut to.memory) {
+            (StreamOn::Gpu(stream), host_buffer::Memory::Gpu(from), buffer::Memory::Gpu(to)) => {
+                stream.upload(from, to)
+            }
+            (
+                StreamOn::Emulator(stream),
+                host_buffer::Memory::Emulator(from),
+                buffer::Memory::Emulator(to),
+            ) => stream.copy(from, to),
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
+
+    /// Queues a copy to the host, which [`HostBuffer::read`] then waits for.
+    ///
+    /// # Errors
+    /// The two differ in length or device, or the copy cannot be queued.
+    pub fn download<T: Pod>(
+        &self,
+        from: &Buffer<T>,
+        to: &mut HostBuffer<T>,
+    ) -> Result<(), DeviceError> {
+        check_lengths(to.len(), from.len())?;
+        match (&self.0, &from.memory, &mut to.memory) {
+            (StreamOn::Gpu(stream), buffer::Memory::Gpu(from), host_buffer::Memory::Gpu(to)) => {
+                stream.download(from, to)
+            }
+            (
+                StreamOn::Emulator(stream),
+                buffer::Memory::Emulator(from),
+                host_buffer::Memory::Emulator(to),
+            ) => stream.copy(from, to),
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
+
+    /// Queues the move of managed memory to the device, before a kernel would ask for it page by page. It changes no contents.
+    ///
+    /// # Errors
+    /// The memory is of another device or not managed, or the driver refuses.
+    pub fn prefetch<T: Pod>(&self, memory: &HostBuffer<T>) -> Result<(), DeviceError> {
+        match (&self.0, &memory.memory) {
+            (StreamOn::Gpu(stream), host_buffer::Memory::Gpu(memory)) => stream.prefetch(memory),
+            (StreamOn::Emulator(_), host_buffer::Memory::Emulator(_)) => Ok(()),
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
+
+    /// Queues a launch.
+    ///
+    /// # Errors
+    /// A shape or arguments that do not fit the kernel or the device, or a kernel of another device. A fault of the kernel is told by the
+    /// next call that waits; on the emulator, by this one.
+    ///
+    /// # Safety
+    /// As [`Kernel::launch`], from now until the kernel has ended.
+    pub unsafe fn launch(
+        &self,
+        kernel: &Kernel,
+        shape: &Shape,
+        arguments: &[Argument],
+    ) -> Result<(), DeviceError> {
+        match (&self.0, kernel.compiled()) {
+            // SAFETY: the caller's contract is the same.
+            (StreamOn::Gpu(stream), super::kernel::CompiledKernel::Gpu(kernel)) => unsafe {
+                stream.launch(kernel, shape, arguments)
+            },
+            (StreamOn::Emulator(stream), super::kernel::CompiledKernel::Emulator(kernel)) => {
+                stream.launch(kernel, shape, arguments)
+            }
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
+
+    /// Queues a mark.
+    ///
+    /// # Errors
+    /// The event is of another device, or the driver refuses.
+    pub fn record(&self, event: &Event) -> Result<(), DeviceError> {
+        match (&self.0, &event.0) {
+            (StreamOn::Gpu(stream), EventOn::Gpu(event)) => stream.record(event),
+            (StreamOn::Emulator(_), EventOn::Emulator) => Ok(()),
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
+
+    /// What is queued from now on starts only when the event, as last recorded, has been reached. The host waits for nothing.
+    ///
+    /// # Errors
+    /// The event is of another device, or the driver refuses.
+    pub fn wait_for(&self, event: &Event) -> Result<(), DeviceError> {
+        match (&self.0, &event.0) {
+            (StreamOn::Gpu(stream), EventOn::Gpu(event)) => stream.wait_for(event),
+            (StreamOn::Emulator(_), EventOn::Emulator) => Ok(()),
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
+
+    /// Waits until everything that is queued has been done.
+    ///
+    /// # Errors
+    /// A kernel that was queued has faulted.
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        match &self.0 {
+            StreamOn::Gpu(stream) => stream.synchronize(),
+            StreamOn::Emulator(_) => Ok(()),
+        }
+    }
+
+    /// Tells the L2 cache what to do with accesses to a buffer by kernels that are launched on this stream from now on; `None` ends it.
+    ///
+    /// The emulator has no cache, and runs the same.
+    ///
+    /// # Errors
+    /// The buffer is of another device, or larger than a window may be ([`Device::l2_cache`]).
+    pub fn set_access_policy<T: Pod>(
+        &self,
+        policy: Option<(&Buffer<T>, AccessPolicy)>,
+    ) -> Result<(), DeviceError> {
+        let Some((buffer, policy)) = policy else {
+            return match &self.0 {
+                StreamOn::Gpu(stream) => stream.end_access_policy(),
+                StreamOn::Emulator(_) => Ok(()),
+            };
+        };
+        match (&self.0, &buffer.memory) {
+            (StreamOn::Gpu(stream), buffer::Memory::Gpu(memory)) => {
+                stream.set_access_policy(memory, buffer.bytes(), policy)
+            }
+            (StreamOn::Emulator(_), buffer::Memory::Emulator(_)) => Ok(()),
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
+
+    /// Makes a graph of what `queue` queues on this stream, of which nothing runs yet.
+    ///
+    /// # Errors
+    /// Whatever `queue` returns, and what cannot be captured: for example, waiting for the device.
+    pub fn capture(
+        &self,
+        queue: impl FnOnce(&Self) -> Result<(), DeviceError>,
+    ) -> Result<Graph, DeviceError> {
+        match &self.0 {
+            StreamOn::Gpu(stream) => stream.capture(|| queue(self)).map(Graph::of_gpu),
+            StreamOn::Emulator(stream) => stream.capture(|| queue(self)).map(Graph::of_emulator),
+        }
+    }
+}
+
+impl Event {
+    pub(super) fn new(device: &Device) -> Result<Self, DeviceError> {
+        Ok(Self(match device {
+            Device::Gpu(gpu) => EventOn::Gpu(gpu.event()?),
+            Device::Emulator(_) => EventOn::Emulator,
+        }))
+    }
+
+    /// Waits until the event, as last recorded, has been reached.
+    ///
+    /// # Errors
+    /// A kernel that was queued before it has faulted.
+    pub fn synchronize(&self) -> Result<(), DeviceError> {
+        match &self.0 {
+            EventOn::Gpu(event) => event.synchronize(),
+            EventOn::Emulator => Ok(()),
+        }
+    }
+
+    /// Milliseconds on the device's clock from `start` to this event, both of which have been reached.
+    ///
+    /// # Errors
+    /// One of the two was not recorded or has not been reached, or they are of different devices; [`DeviceError::NoTimes`] on the emulator.
+    pub fn elapsed_ms_since(&self, start: &Self) -> Result<f64, DeviceError> {
+        match (&self.0, &start.0) {
+            (EventOn::Gpu(end), EventOn::Gpu(start)) => end.elapsed_ms_since(start),
+            (EventOn::Emulator, EventOn::Emulator) => Err(DeviceError::NoTimes),
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
+}
+
+fn check_lengths(length: usize, given: usize) -> Result<(), DeviceError> {
+    if length == given {
+        Ok(())
+    } else {
+        Err(DeviceError::LengthMismatch { length, given })
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Stream")
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Event")
+    }
+}

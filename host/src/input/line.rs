@@ -1,0 +1,30 @@
+//! Which line of a table a record stands on.
+
+use csv::Position;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+/// The number of the line, from 1, that the record at this position begins on.
+///
+/// The position's own line is that of the place where the record before ended: of the line feed behind a carriage return and
+/// of blank lines the csv reader learns only afterwards. So the lines are counted anew, which is time enough for an error.
+pub(super) fn line_of(path: &Path, record: &Position) -> u64 {
+    count_lines(path, record.byte()).unwrap_or(record.line())
+}
+
+fn count_lines(path: &Path, record: u64) -> io::Result<u64> {
+    let mut line = 1;
+    let mut before = None;
+    for (at, byte) in (0_u64..).zip(BufReader::new(File::open(path)?).bytes()) {
+        let byte = byte?;
+        match byte {
+            b'\n' if before == Some(b'\r') => {}
+            b'\n' | b'\r' => line += 1,
+            _ if at >= record => break,
+            _ => {}
+        }
+        before = Some(byte);
+    }
+    Ok(line)
+}

@@ -1,0 +1,93 @@
+//! # Cooperation 6 · One at a time
+//!
+//! ## Before
+//! An atomic operation updates one word. Where two words have to change together, no single one will do.
+//!
+//! ## Idea
+//! A *lock*: a word that is 0 when it is free. Who makes it 1 out of a 0, by an atomic compare-and-swap, may go in; everybody
+//! else tries again. Inside, a fence, then the work, as if one were alone, then a fence, and then the lock becomes 0 again. The
+//! fences are what makes a lock of an atomic word: without the first the work may begin before the lock is ours, without
+//! the second the lock may be seen free before the work is done.
+//!
+//! On a GPU the losers can be lanes of the winner's own warp. Before Volta a warp went on behind a loop when all its lanes had
+//! left it: the winner would wait for the losers, and they for the lock, for ever. Since then every lane has a program
+//! counter of its own, and lanes that went different ways all advance, in some order. This kernel relies on it.
+//!
+//! A lock makes a crowd stand in line, so do little inside and come seldom: the threads of a block first add up their elements
+//! in 32 words of shared memory, one for each lane, and only the 32 lanes of the first warp enter.
+//!
+//! ## Picture
+//! ```text
+//! lane 0   0 → 1: mine   fence   total, entries   fence   1 → 0
+//! lane 1   is 1: wait    is 1: wait …                     0 → 1: mine   fence …
+//! ```
+//!
+//! ## Cost
+//! 32 threads of each block enter, one after the other over the whole grid: two loads and two stores, two fences, and two
+//! atomics or, for those who had to wait, more. The launch has 8 blocks at most, since more would only wait.
+//!
+//! ## Observe
+//! In the PTX: `atom.relaxed.sys.global.cas.b32`, `membar.gl` twice, and `atom.global.exch.b32`. `warpfold run critical_section`: the threads that
+//! entered have all been counted, and their sum is the CPU's. `warpfold check critical_section --schedules 200` finds nothing.
+//!
+//! ## Break it
+//! Remove the second fence: `warpfold check` reports a race on the total, between one thread's store and the load of the
+//! next. The first: likewise. Remove the lock: threads overwrite each other's sums, and the result is wrong.
+//!
+//! ## Source
+//! Jason Sanders, Edward Kandrot, *CUDA by Example* (2010), appendix A.1, whose lock has no fences; Jade Alglave and others, *GPU
+//! Concurrency: Weak Behaviours and Programming Assumptions* (2015), who show it fail on real GPUs.
+
+use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
+use cuda_std::thread::{device_fence, grid_dim_x};
+
+use crate::prelude::*;
+
+/// Adds all of `input` to `total`, and to `entries` how many threads brought a share: 32 of each block.
+///
+/// # Safety
+/// - `input` points to `n` values that nothing writes; `lock`, `total` and `entries` to one value each that nothing else
+///   touches, and the lock is 0.
+/// - The grid has one dimension; B is a multiple of 32.
+#[kernel]
+pub unsafe fn critical_section(
+    input: *const i32,
+    lock: *mut u32,
+    total: *mut i32,
+    entries: *mut u32,
+    n: usize,
+) {
+    let tid = thread_idx_x();
+    let shares = shared_array!(shares: [i32; WARP_SIZE]);
+    let threads = grid_dim_x() as usize * block_dim_x() as usize;
+
+    let mut sum = 0_i32;
+    let mut index = global_index();
+    while index < n {
+        // SAFETY: the index is below n.
+        sum = sum.wrapping_add(unsafe { *input.add(index) });
+        index += threads;
+    }
+
+    // SAFETY: between the barriers the shares are only touched by atomics. `total` and `entries` are touched only by the one
+    // thread that has taken the lock and not yet given it back, with a fence on either side.
+    unsafe {
+        if tid < WARP_SIZE {
+            *shares.add(tid as usize) = 0;
+        }
+        sync_threads();
+        AtomicI32::from_ptr(shares.add((tid % WARP_SIZE) as usize)).fetch_add(sum, Relaxed);
+        sync_threads();
+
+        if tid < WARP_SIZE {
+            let share = *shares.add(tid as usize);
+            let lock = AtomicU32::from_ptr(lock);
+            while lock.compare_exchange(0, 1, Relaxed, Relaxed).is_err() {}
+            device_fence();
+            *total = (*total).wrapping_add(share);
+            *entries += 1;
+            device_fence();
+            lock.swap(0, Relaxed);
+        }
+    }
+}

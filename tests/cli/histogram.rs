@@ -1,0 +1,304 @@
+//! `warpfold histogram`.
+
+use super::*;
+use warpfold::histogram::CHANNELS;
+
+const CHELSEA: &str = "chelsea.png";
+
+fn arguments(image: &str) -> [&str; 4] {
+    ["histogram", image, "--device", "emulator"]
+}
+
+/// The counts that NumPy has of the photograph, by channel.
+fn counts_by_numpy() -> [Vec<u64>; 3] {
+    let text = std::fs::read_to_string(data("chelsea.histogram.csv")).expect("the data");
+    let rows: Vec<Vec<u64>> = text
+        .lines()
+        .skip(1)
+        .map(|line| {
+            line.split(',')
+                .map(|cell| cell.parse().expect("a number"))
+                .collect()
+        })
+        .collect();
+    std::array::from_fn(|channel| rows.iter().map(|row| row[channel + 1]).collect())
+}
+
+#[test]
+fn the_three_histograms_are_those_of_numpy() {
+    let image = data(CHELSEA);
+    for kernel in ["global", "shared", "both"] {
+        for block in ["64", "1024"] {
+            let json = json_of(
+                &[
+                    &arguments(&image)[..],
+                    &["--kernel", kernel, "--block", block],
+                ]
+                .concat(),
+            );
+            assert_eq!(
+                (&json["width"], &json["height"], &json["pitch"]),
+                (&451.into(), &300.into(), &1356.into())
+            );
+            for (name, right) in CHANNELS.into_iter().zip(counts_by_numpy()) {
+                assert_eq!(
+                    json["channels"][name]["counts"],
+                    Value::from(right),
+                    "{name}"
+                );
+            }
+            let kernels = json["kernels"].as_array().expect("kernels");
+            let ids: Vec<&str> = kernels.iter().filter_map(|of| of["id"].as_str()).collect();
+            match kernel {
+                "both" => assert_eq!(ids, ["histogram_global", "histogram_shared"]),
+                one => assert_eq!(ids, [format!("histogram_{one}")]),
+            }
+            for kernel in kernels {
+                assert_eq!(kernel["is_right"], true);
+                assert_eq!(kernel["gpu"], Value::Null);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_text_shows_kernels_bars_and_statistics() {
+    let output = output_of(&arguments(&data(CHELSEA)));
+    assert!(output.starts_with("emulator"), "{output}");
+    for line in [
+        "451 × 300 = 135,300 pixels, in rows of 1,356 bytes · block 512",
+        "histogram_global",
+        "histogram_shared",
+        // NumPy's means of the channels.
+        "mean  147.67                111.44                86.80",
+        "least  2                     4                     0",
+        "most  215                   189                   231",
+        "144–159  ████████████  21.2 %",
+    ] {
+        assert!(output.contains(line), "{line} in {output}");
+    }
+    assert!(
+        !output.contains("WRONG") && !output.contains("GB/s"),
+        "{output}"
+    );
+}
+
+#[test]
+fn one_pixel_is_an_image() {
+    let scratch = Scratch::new();
+    let image = scratch.name("one.png");
+    image::RgbImage::from_pixel(1, 1, image::Rgb([1, 2, 255]))
+        .save(&image)
+        .expect("the image is written");
+    let json = json_of(
+        &[
+            &arguments(&image)[..],
+            &["--plot", &scratch.name("one.svg")],
+        ]
+        .concat(),
+    );
+    assert_eq!(json["pitch"], 4);
+    for (name, value) in CHANNELS.into_iter().zip([1, 2, 255]) {
+        let channel = &json["channels"][name];
+        assert_eq!(
+            (&channel["mean"], &channel["least"], &channel["most"]),
+            (&f64::from(value).into(), &value.into(), &value.into())
+        );
+        assert_eq!(channel["counts"][value as usize], 1);
+    }
+}
+
+#[test]
+fn a_plot_is_a_whole_file_and_nothing_is_left_beside_it() {
+    let scratch = Scratch::new();
+    let image = scratch.name("<cat> & \"dog\".png");
+    std::fs::copy(data(CHELSEA), &image).expect("the data");
+    for name in ["plot.png", "plot.SVG"] {
+        // What was there before is replaced.
+        let plot = scratch.file(name, b"old");
+        output_of(&[&arguments(&image)[..], &["--plot", &plot]].concat());
+    }
+    let plot = image::open(scratch.path("plot.png")).expect("the plot is an image");
+    let plot = plot.into_rgb8();
+    assert_eq!((plot.width(), plot.height()), (2000, 1200));
+    // White in the corner; somewhere the letters, the areas and what is mixed of them.
+    assert_eq!(plot.get_pixel(0, 0).0, [255; 3]);
+    let colours: std::collections::HashSet<[u8; 3]> = plot.pixels().map(|pixel| pixel.0).collect();
+    assert!(
+        colours.contains(&[0, 0, 0]) && colours.len() > 50,
+        "{}",
+        colours.len()
+    );
+
+    let text = std::fs::read_to_string(scratch.path("plot.SVG")).expect("the plot is text");
+    assert!(text.starts_with("<svg") && text.trim_end().ends_with("</svg>"));
+    let words: String = svg::read(&text)
+        .expect("the plot is text")
+        .filter_map(|event| match event {
+            svg::parser::Event::Error(error) => panic!("{error} in {text}"),
+            svg::parser::Event::Text(words) => Some(words),
+            _ => None,
+        })
+        .collect();
+    for word in [
+        "&lt;cat&gt; &amp; &quot;dog&quot;.png · 451 × 300 pixels",
+        "red, mean 147.7",
+        "green, mean 111.4",
+        "blue, mean 86.8",
+    ] {
+        assert!(words.contains(word), "{word} in {words}");
+    }
+    assert_eq!(
+        std::fs::read_dir(scratch.0.path())
+            .expect("the folder")
+            .count(),
+        3
+    );
+}
+
+#[test]
+fn bad_images_are_one_sentence_with_status_2_and_leave_no_plot() {
+    let scratch = Scratch::new();
+    let photograph = std::fs::read(data(CHELSEA)).expect("the data");
+    let jpeg = std::fs::read(data("images/red.jpg")).expect("the data");
+    let bmp = std::fs::read(data("images/rgb.bmp")).expect("the data");
+    let with = |bytes: &[u8], at: usize, new: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        bytes[at..at + new.len()].copy_from_slice(new);
+        bytes
+    };
+    let cut = |bytes: &[u8]| bytes[..bytes.len() - 20].to_vec();
+    let middle = photograph.len() / 2;
+    for (name, contents, culprit) in [
+        (
+            "empty.png",
+            vec![],
+            "is no image, by its first bytes; give a PNG, JPEG or BMP file",
+        ),
+        (
+            "text.jpg",
+            b"hello, world, this is no image".to_vec(),
+            "is no image, by its first bytes",
+        ),
+        (
+            "moving.png",
+            b"GIF89a\x01\0\x01\0\0\0\0;".to_vec(),
+            "is a GIF image, which is not read here; convert it",
+        ),
+        (
+            "scan.bmp",
+            b"II*\0\x08\0\0\0\0\0".to_vec(),
+            "is a TIFF image",
+        ),
+        (
+            "cut.png",
+            photograph[..middle].to_vec(),
+            "is no PNG image that can be read: the file ends before the image does",
+        ),
+        (
+            "cut.jpg",
+            cut(&jpeg),
+            "is no JPEG image that can be read: the file ends before the image does",
+        ),
+        (
+            "cut.bmp",
+            cut(&bmp),
+            "is no BMP image that can be read: the file ends before the image does",
+        ),
+        (
+            "rotten.png",
+            with(&photograph, middle, &[!photograph[middle]]),
+            "is no PNG image that can be read",
+        ),
+        (
+            "rotten.jpg",
+            with(&jpeg, 2, &[0xff, 0xff, 0xff, 0xff, 0x12]),
+            "is no JPEG image that can be read",
+        ),
+        (
+            "flat.bmp",
+            with(&bmp, 18, &[0; 4]),
+            "has no pixels to count: it is 0 × 3",
+        ),
+        (
+            "thin.bmp",
+            with(&bmp, 22, &[0; 4]),
+            "has no pixels to count: it is 5 × 0",
+        ),
+        (
+            "flat.png",
+            with(&photograph, 16, &[0; 4]),
+            "has no pixels to count: it is 0 × 300",
+        ),
+        (
+            "thin.png",
+            with(&photograph, 20, &[0; 4]),
+            "has no pixels to count: it is 451 × 0",
+        ),
+        (
+            "huge.bmp",
+            with(&bmp, 18, &[0x60, 0xea, 0, 0, 0x60, 0xea, 0, 0]),
+            "claims more than the 2^28 pixels",
+        ),
+        (
+            "deep.bmp",
+            with(&bmp, 28, &[13]),
+            "is no BMP image that can be read",
+        ),
+    ] {
+        let image = scratch.file(name, &contents);
+        let plot = scratch.name("plot.png");
+        refuses(
+            &[&arguments(&image)[..], &["--plot", &plot]].concat(),
+            culprit,
+        );
+        assert!(!Path::new(&plot).exists(), "{name}");
+    }
+    refuses(&arguments("missing.png"), "cannot read missing.png");
+    refuses(&arguments(&scratch.name("")), "cannot read");
+}
+
+/// A few bytes that claim to be ten thousand million pixels: refused before there is memory for them.
+#[test]
+fn a_decompression_bomb_is_refused() {
+    let scratch = Scratch::new();
+    let bomb = b"\x89PNG\r\n\x1a\n\
+        \0\0\0\x0dIHDR\0\x01\x86\xa0\0\x01\x86\xa0\x08\x02\0\0\0\x27\x30\x9c\x9f\
+        \0\0\0\0IDAT\x35\xaf\x06\x1e\0\0\0\0IEND\xae\x42\x60\x82";
+    let image = scratch.file("bomb.png", bomb);
+    refuses(
+        &arguments(&image),
+        "claims more than the 2^28 pixels or 2 GiB",
+    );
+}
+
+#[test]
+fn bad_usage_is_refused_before_the_image_is_read() {
+    let scratch = Scratch::new();
+    let image = scratch.name("photo.png");
+    std::fs::copy(data(CHELSEA), &image).expect("the data");
+    for (more, culprit) in [
+        (
+            &["--plot", "plot.gif"][..],
+            "cannot plot to plot.gif: name the file .png or .svg",
+        ),
+        (&["--plot", "plot"], "cannot plot to plot:"),
+        (
+            &["--plot", "/no/such/folder/plot.png"],
+            "there is no folder /no/such/folder",
+        ),
+        (
+            &["--plot", &image],
+            "is the image itself, which a plot would overwrite",
+        ),
+        (&["--kernel", "texture"], "'texture' for '--kernel"),
+        (&["--block", "96"], "use one of 64, 128, 256, 512, 1024"),
+    ] {
+        refuses(&[&arguments(&image)[..], more].concat(), culprit);
+    }
+    refuses(&["histogram"], "<IMAGE>");
+    assert_eq!(
+        std::fs::read(&image).expect("it is still there"),
+        std::fs::read(data(CHELSEA)).expect("the data")
+    );
+}

@@ -1,0 +1,11 @@
+//! What the lessons on divergence, memory access and cooperation are there to show: the counter or the finding that makes the
+//! point of each. That their results are right is tested with those of all lessons.
+
+#[path = "demonstrations/cooperation.rs"]
+mod cooperation;
+#[path = "demonstrations/divergence.rs"]
+mod divergence;
+#[path = "demonstrations/launch.rs"]
+mod launch;
+#[path = "demonstrations/memory.rs"]
+mod memory;
