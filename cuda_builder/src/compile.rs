@@ -200,6 +200,14 @@ not a message
 "#;
 
     #[test]
+    fn only_the_architecture_whose_default_is_too_old_gets_a_ptx_version() {
+        assert_eq!(ptx_version(NvvmArch::Compute80), None);
+        assert!(ptx_version(NvvmArch::Compute90).is_some());
+        assert!(ptx_version(NvvmArch::Compute90a).is_some());
+        assert_eq!(ptx_version(NvvmArch::Compute100), None);
+    }
+
+    #[test]
     fn the_assembly_lies_beside_the_crates_metadata() {
         assert_eq!(
             assembly_file(MESSAGES, Path::new("/w/demo/Cargo.toml")),
