@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::compiler::{DeviceCompiler, TARGET};
 use crate::environment::cargo;
 use crate::kernel_crate::KernelCrate;
-use crate::{CudaBuilder, CudaBuilderError, DebugInfo};
+use crate::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch};
 
 /// Settings that the PTX must not take from the profile of whoever's workspace the kernel crate is in.
 const PROFILE: [&str; 7] = [
@@ -62,6 +62,7 @@ pub(crate) fn compile(
         // Only the crate itself is compiled for the architecture: all architectures share one `core`.
         .arg("--")
         .arg(format!("-Ctarget-cpu={}", builder.arch.target_cpu()))
+        .args(ptx_version(builder.arch))
         .arg("--emit=asm")
         .env(
             "CARGO_ENCODED_RUSTFLAGS",
@@ -91,6 +92,12 @@ pub(crate) fn compile(
         ptx: read(&assembly)?,
         sources: source_files(&read(&dependencies)?),
     })
+}
+
+/// The PTX version, where the compiler's own choice is too old for what the architecture brings: LLVM takes 7.8 for sm_90,
+/// and asynchronous bulk copies came with 8.0.
+fn ptx_version(arch: NvvmArch) -> Option<&'static str> {
+    (arch.capability_value() == 90).then_some("-Ctarget-feature=+ptx80")
 }
 
 /// Flags for every crate of the device build.

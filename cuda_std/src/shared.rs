@@ -2,7 +2,8 @@
 
 use crate::gpu_only;
 
-/// The dynamic shared memory of the block, as many bytes as the launch asked for; aligned to 16 bytes and uninitialised.
+/// The dynamic shared memory of the block, as many bytes as the launch asked for, uninitialised; aligned to 128 bytes, as fast
+/// bulk copies want it (to 16 in rust-cuda).
 ///
 /// Every call returns the same pointer. The kernel must call it in its own body (and may pass the pointer on),
 /// because [`macro@crate::kernel`] declares the memory where it sees the name.

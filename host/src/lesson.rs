@@ -18,7 +18,7 @@ pub struct LessonRun<T: Reducible> {
     /// What the kernel and the host's last steps give.
     pub result: T,
     /// What the kernel left in its counter of blocks, if it has one; the next launch needs 0.
-    pub counter: Option<u32>,
+    pub counter: Option<u64>,
     /// What the CPU makes of the same values.
     pub oracle: T::Oracle,
     /// The most roundings that one value goes through, if its type rounds at all.
@@ -336,7 +336,7 @@ pub(crate) fn case_of_entry<'a, T: Reducible>(
         }
         Finish::OneLaunch => {
             let total = CaseArgument::output(1, T::NO_PARTIAL);
-            let counter = CaseArgument::rewritten(vec![0_u32]);
+            let counter = CaseArgument::rewritten(vec![0_u64]);
             vec![input, partials(), CaseArgument::scalar(n), total, counter]
         }
         Finish::Nested { .. } => {
@@ -449,14 +449,14 @@ fn blocks(
 pub(crate) fn result<T: Reducible>(
     reduction: &Reduction,
     outputs: &Outputs<'_>,
-) -> Result<(T, Option<u32>), DeviceError> {
+) -> Result<(T, Option<u64>), DeviceError> {
     Ok(match reduction.finish {
         Finish::PartialPerBlock => {
             let partials = outputs.read::<T>(1)?;
             (T::finish(reduction.operator, &partials), None)
         }
         Finish::Total => (outputs.read::<T>(1)?[0], None),
-        Finish::OneLaunch => (outputs.read::<T>(3)?[0], Some(outputs.read::<u32>(4)?[0])),
+        Finish::OneLaunch => (outputs.read::<T>(3)?[0], Some(outputs.read::<u64>(4)?[0])),
         Finish::Nested { .. } => {
             let code = outputs.read::<u32>(4)?[0];
             if code != 0 {

@@ -39,4 +39,5 @@ pub mod random;
 pub mod reducer;
 pub mod reducible;
 pub mod size;
+pub mod sum;
 pub mod trace;

@@ -94,6 +94,13 @@ impl PtxSet {
         })
     }
 
+    /// The texts for exactly this compute capability, as if there were no others.
+    #[cfg(test)]
+    pub(crate) fn only(mut self, sm: u32) -> Self {
+        self.texts.retain(|text| text.sm == sm);
+        self
+    }
+
     fn of(&self, module: Module) -> impl Iterator<Item = &Text> {
         self.texts.iter().filter(move |text| text.module == module)
     }

@@ -59,6 +59,12 @@
 // Text for hosts: on the device it would only bring in functions that compare strings.
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod catalogue;
+#[cfg(any(
+    not(target_arch = "nvptx64"),
+    target_feature = "sm_90",
+    target_feature = "compute_90"
+))]
+pub mod mbarrier;
 pub mod prelude;
 
 #[cfg(feature = "kernels")]
@@ -85,6 +91,20 @@ pub mod l09_shuffle;
 pub mod l10_vectorized;
 #[cfg(feature = "kernels")]
 pub mod l11_single_pass;
+#[cfg(feature = "kernels")]
+pub mod l12_addend;
+#[cfg(feature = "kernels")]
+pub mod l12_flagship;
+// Where the instructions are: from sm_90 on, which rust-cuda calls compute_90.
+#[cfg(feature = "kernels")]
+#[cfg(any(
+    not(target_arch = "nvptx64"),
+    target_feature = "sm_90",
+    target_feature = "compute_90"
+))]
+pub mod l12b_bulk;
+#[cfg(feature = "kernels")]
+pub mod l12c_deterministic;
 
 #[cfg(feature = "kernels")]
 pub mod r01_naive_atomic;

@@ -157,6 +157,30 @@ pub unsafe fn load_relaxed(word: *const u32) -> u32 {
     value
 }
 
+/// Adds 1 to a word in global memory and returns what it held before. What this thread saw written before the call, a
+/// thread sees that makes the call later: from each call to the next.
+///
+/// Here and not `AtomicU32::fetch_add` with `Ordering::AcqRel` nor two `device_fence`s about a relaxed one: rust-cuda knows
+/// no order but the relaxed, and those fences order more than is asked for and take longer.
+///
+/// # Safety
+/// `counter` points to global memory, and while others use it, they change it by atomic operations only.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn draw_ticket(counter: *mut u32) -> u32 {
+    let before: u32;
+    // SAFETY: one addition to a word that the caller promises to be there.
+    unsafe {
+        core::arch::asm!(
+            "atom.acq_rel.gpu.global.add.u32 {before}, [{counter}], 1;",
+            counter = in(reg64) counter,
+            before = out(reg32) before,
+            options(nostack, preserves_flags),
+        );
+    }
+    before
+}
+
 /// Tells the compiler that `pointer` points into shared memory, so that it emits `ld.shared` and `st.shared` where it
 /// would otherwise have to ask the hardware which memory is meant.
 ///

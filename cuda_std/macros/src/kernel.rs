@@ -139,7 +139,7 @@ fn copy_checks(sig: &Signature) -> TokenStream {
 fn declare_dynamic_shared_memory() -> TokenStream {
     quote! {
         #[cfg(target_arch = "nvptx64")]
-        ::core::arch::global_asm!(".extern .shared .align 16 .b8 _Zcuda_std_dyn_shared[];");
+        ::core::arch::global_asm!(".extern .shared .align 128 .b8 _Zcuda_std_dyn_shared[];");
     }
 }
 

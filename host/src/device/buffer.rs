@@ -2,6 +2,7 @@
 
 use super::{Argument, Device, DeviceError, emulator, gpu};
 use bytemuck::Pod;
+use std::ops::{Bound, Range, RangeBounds};
 use std::{fmt, marker::PhantomData};
 
 /// Elements in the memory of a device; freed when it is dropped.
@@ -49,10 +50,14 @@ impl<T: Pod> Buffer<T> {
 
     /// The argument that tells a kernel where this buffer begins.
     pub fn argument(&self) -> Argument {
-        Argument::Address(match &self.memory {
+        Argument::Address(self.address())
+    }
+
+    fn address(&self) -> u64 {
+        match &self.memory {
             Memory::Gpu(allocation) => allocation.address(),
             Memory::Emulator(allocation) => allocation.address(),
-        })
+        }
     }
 
     /// Copies `elements` from the host.
@@ -116,6 +121,80 @@ impl<T: Pod> Buffer<T> {
             })
         }
     }
+}
+
+/// Some of the elements of a buffer, side by side: what a kernel gets to see of it.
+#[derive(Debug)]
+pub struct Slice<'a, T> {
+    buffer: &'a Buffer<T>,
+    start: usize,
+    length: usize,
+}
+
+impl<T: Pod> Buffer<T> {
+    /// A part of the buffer, by the indices of its elements.
+    ///
+    /// # Panics
+    /// The range is not inside the buffer.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Slice<'_, T> {
+        let Range { start, end } = range_within(range, self.length);
+        Slice {
+            buffer: self,
+            start,
+            length: end - start,
+        }
+    }
+}
+
+impl<T: Pod> Slice<'_, T> {
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The argument that tells a kernel where the slice begins.
+    pub fn argument(&self) -> Argument {
+        let offset = (self.start * size_of::<T>()) as u64;
+        Argument::Address(self.buffer.address() + offset)
+    }
+}
+
+impl<T> Clone for Slice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Slice<'_, T> {}
+
+impl<'a, T: Pod> From<&'a Buffer<T>> for Slice<'a, T> {
+    fn from(buffer: &'a Buffer<T>) -> Self {
+        buffer.slice(..)
+    }
+}
+
+/// The range of indices below `length` that is meant.
+fn range_within(range: impl RangeBounds<usize>, length: usize) -> Range<usize> {
+    let start = match range.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&before) => before.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&last) => last.saturating_add(1),
+        Bound::Excluded(&end) => end,
+        Bound::Unbounded => length,
+    };
+    assert!(
+        start <= end && end <= length,
+        "the range {start}..{end} is not inside a buffer of {length} elements"
+    );
+    start..end
 }
 
 impl<T> fmt::Debug for Buffer<T> {

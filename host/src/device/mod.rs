@@ -39,7 +39,7 @@ mod tests;
 mod timing;
 
 pub use argument::Argument;
-pub use buffer::Buffer;
+pub use buffer::{Buffer, Slice};
 pub use bytemuck::Pod;
 pub use choice::{DeviceChoice, DeviceChoiceError};
 pub use emulator::Emulator;

@@ -244,4 +244,41 @@ pub(super) const LESSONS: &[Lesson] = &[
         }),
         ..LADDER
     },
+    Lesson {
+        id: "flagship",
+        step: "12",
+        title: "the ticket carries the sum",
+        change: "one atomic addition hands in a partial sum and draws the ticket; the input may begin anywhere",
+        needs: &["single_pass"],
+        file: "kernels/src/l12_flagship.rs",
+        entries: Entries::AnyBlock("flagship_i32"),
+        task: Task::Reduction(Reduction {
+            geometry: Geometry::Tiles {
+                elements_per_thread: 32,
+            },
+            finish: Finish::OneLaunch,
+            ..SUM
+        }),
+        ..LADDER
+    },
+    Lesson {
+        id: "flagship_bulk",
+        step: "12b",
+        title: "copies that nobody waits for",
+        change: "asynchronous bulk copies fill a ring of tiles in shared memory while the threads add up the last one",
+        needs: &["flagship"],
+        file: "kernels/src/l12b_bulk.rs",
+        entries: Entries::AnyBlock("flagship_bulk_i32"),
+        task: Task::Reduction(Reduction {
+            geometry: Geometry::Resident {
+                elements_per_thread: 16,
+                threads_per_multiprocessor: 1024,
+            },
+            finish: Finish::OneLaunch,
+            shared_bytes_per_thread: 192,
+            ..SUM
+        }),
+        least_sm: 90,
+        ..LADDER
+    },
 ];

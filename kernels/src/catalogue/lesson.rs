@@ -169,7 +169,7 @@ pub enum Finish {
     /// `(input, total, n)`: every block adds its result atomically to one word, which holds the identity before.
     Total,
     /// `(input, partials, n, total, counter)`: one partial result per block, which the kernel itself puts together. The
-    /// counter is one `u32`, 0 before and after.
+    /// counter is one `u64`, 0 before and after; a kernel may count in its lower half alone.
     OneLaunch,
     /// `(input, partials, n, tile, status)`: one partial result per block, in block order, which the host puts together. Blocks
     /// launch grids; `tile` is how many elements a block of the host's has, and `status` is one `u32`, 0 before, and afterwards 0 or the

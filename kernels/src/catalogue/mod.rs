@@ -5,6 +5,7 @@
 
 mod cooperation;
 mod divergence;
+pub mod flagship;
 mod histogram;
 mod ladder;
 mod lesson;
@@ -49,11 +50,18 @@ pub fn find(id: &str) -> Option<&'static Lesson> {
     lessons().find(|lesson| lesson.id == id)
 }
 
-/// The names of all entries that a PTX module exports for this compute capability, no more and no less.
+/// The names of all entries that a PTX module exports for this compute capability, no more and no less: those of the lessons,
+/// and those of the flagship that no lesson is about.
 pub fn entry_names(module: Module, sm: u32) -> impl Iterator<Item = &'static str> {
-    lessons()
+    let of_lessons = lessons()
         .filter(move |lesson| lesson.part.module() == module && lesson.least_sm <= sm)
-        .flat_map(Lesson::entry_names)
+        .flat_map(Lesson::entry_names);
+    let of_flagship = flagship::entries(sm).filter(move |_| module == flagship::MODULE);
+    of_lessons.chain(of_flagship.filter(|name| !is_of_a_lesson(name)))
+}
+
+fn is_of_a_lesson(entry: &str) -> bool {
+    lessons().any(|lesson| lesson.entry_names().any(|name| name == entry))
 }
 
 #[cfg(test)]

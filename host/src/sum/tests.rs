@@ -1,0 +1,221 @@
+//! Every row of the flagship's table, on the emulator: for awkward lengths that begin anywhere, against exact sums; and
+//! the order that is promised, against a model of it in plain Rust.
+
+use super::{Mode, Summable, Summer, sum};
+use crate::device::{Device, DeviceChoice};
+use crate::machine::Machine;
+use crate::ptx::PtxSet;
+use crate::random;
+use warpfold_kernels::catalogue::flagship::{Addend, CHOICES, Launch, Order, choose};
+
+const LENGTHS: [usize; 16] = [
+    1, 2, 3, 31, 32, 33, 127, 128, 129, 511, 2048, 4095, 8192, 8193, 12345, 131_085,
+];
+
+fn emulator() -> Machine {
+    let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
+    Machine::new(device, PtxSet::embedded())
+}
+
+/// Every row for the type, in the launches that it makes on small GPUs.
+fn launches(addend: Addend, n: usize) -> impl Iterator<Item = Launch> {
+    CHOICES
+        .iter()
+        .filter(move |choice| choice.addends.contains(&addend))
+        .flat_map(move |choice| {
+            [1, 3].map(|multiprocessors| choice.launch(addend, n, multiprocessors))
+        })
+}
+
+/// Every launch gives the sum of the values, from every element of the first cache line's beginning on.
+#[track_caller]
+fn sums_are<T: Summable + PartialEq + std::fmt::Debug>(values: &[T], sum: impl Fn(&[T]) -> T) {
+    let machine = emulator();
+    let mut summer = Summer::new(&machine).expect("a few words");
+    for n in LENGTHS {
+        for skip in [0, 1, 2, 3, 7] {
+            let buffer = machine
+                .device()
+                .upload(&values[..skip + n])
+                .expect("it fits");
+            let expected = sum(&values[skip..][..n]);
+            for launch in launches(T::ADDEND, n) {
+                let result = summer.launch(buffer.slice(skip..), &launch);
+                let place = format!("{n} values behind {skip}, {launch:?}");
+                assert_eq!(result.as_ref(), Ok(&expected), "{place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn integers_of_32_bits() {
+    let values = random::i32_values(200_000, 1).expect("it fits");
+    let large: Vec<i32> = values
+        .iter()
+        .map(|value| value.wrapping_mul(1_000_003))
+        .collect();
+    sums_are(&large, |values| {
+        values.iter().fold(0, |sum, &value| sum.wrapping_add(value))
+    });
+    let unsigned: Vec<u32> = large.iter().map(|&value| value as u32).collect();
+    sums_are(&unsigned, |values| {
+        values.iter().fold(0, |sum, &value| sum.wrapping_add(value))
+    });
+}
+
+#[test]
+fn integers_of_64_bits() {
+    let values = random::i32_values(200_000, 2).expect("it fits");
+    let large: Vec<i64> = values
+        .iter()
+        .map(|&value| i64::from(value).wrapping_mul(0x1234_5678_9abc_def1))
+        .collect();
+    sums_are(&large, |values| {
+        values.iter().fold(0, |sum, &value| sum.wrapping_add(value))
+    });
+}
+
+/// Small whole numbers: no addition rounds, in whatever order.
+#[test]
+fn floats_that_do_not_round() {
+    let values = random::i32_values(200_000, 3).expect("it fits");
+    let small: Vec<f32> = values.iter().map(|value| (value % 64) as f32).collect();
+    sums_are(&small, |values| values.iter().sum());
+    let wide: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
+    sums_are(&wide, |values| values.iter().sum());
+}
+
+#[test]
+fn the_sum_of_nothing_is_0_and_of_zeros_keeps_their_sign() {
+    let machine = emulator();
+    for mode in [Mode::Fast, Mode::Deterministic] {
+        assert_eq!(sum::<u64>(&machine, &[], mode), Ok(0));
+        let nothing = sum::<f32>(&machine, &[], mode).expect("no launch");
+        assert_eq!(nothing.to_bits(), 0);
+        let zeros = sum(&machine, &[-0.0_f32; 100], mode).expect("a launch");
+        assert_eq!(zeros.to_bits(), (-0.0_f32).to_bits());
+    }
+}
+
+#[test]
+fn what_is_no_number_comes_through() {
+    let machine = emulator();
+    for mode in [Mode::Fast, Mode::Deterministic] {
+        for place in [0, 57, 4_999] {
+            let mut values = vec![1.0_f64; 5_000];
+            values[place] = f64::INFINITY;
+            assert_eq!(sum(&machine, &values, mode), Ok(f64::INFINITY));
+            values[4_321] = f64::NEG_INFINITY;
+            assert!(sum(&machine, &values, mode).is_ok_and(f64::is_nan));
+        }
+    }
+}
+
+/// The order of [`Mode::Deterministic`] in plain Rust.
+fn model(values: &[f32]) -> f32 {
+    const ZERO: f32 = -0.0;
+    let tree = |values: &[f32]| {
+        let mut values = values.to_vec();
+        while values.len() > 1 {
+            values = values.chunks(2).map(|pair| pair[0] + pair[1]).collect();
+        }
+        values[0]
+    };
+    // As a shuffle does: each half onto the other.
+    let warp = |lanes: &[f32]| {
+        let mut lanes = lanes.to_vec();
+        lanes.resize(32, ZERO);
+        while lanes.len() > 1 {
+            let half = lanes.len() / 2;
+            lanes = (0..half)
+                .map(|lane| lanes[lane] + lanes[lane + half])
+                .collect();
+        }
+        lanes[0]
+    };
+    let block = |threads: &[f32]| warp(&threads.chunks(32).map(warp).collect::<Vec<_>>());
+
+    let (vectors, rest) = values.as_chunks::<4>();
+    let tiles: Vec<&[[f32; 4]]> = vectors.chunks(8 * 256).collect();
+    let blocks = values.len().div_ceil(4 * 8 * 256).min(528);
+    let partials: Vec<f32> = (0..blocks)
+        .map(|virtual_block| {
+            let mut threads = vec![ZERO; 256];
+            for tile in tiles.iter().skip(virtual_block).step_by(blocks) {
+                for (tid, sum) in threads.iter_mut().enumerate() {
+                    let eight: Vec<f32> = (0..8)
+                        .map(|load| {
+                            let index = tid / 32 * 256 + load * 32 + tid % 32;
+                            tile.get(index).map_or(ZERO, |vector| tree(vector))
+                        })
+                        .collect();
+                    *sum += tree(&eight);
+                }
+            }
+            block(&threads)
+        })
+        .collect();
+    let last: Vec<f32> = (0..256)
+        .map(|tid| {
+            let share = partials.iter().skip(tid).step_by(256);
+            let sum = share.fold(ZERO, |sum, &partial| sum + partial);
+            sum + rest.get(tid).copied().unwrap_or(ZERO)
+        })
+        .collect();
+    block(&last)
+}
+
+/// From any address, in any grid, on any GPU's PTX: the bits that the model gives.
+#[test]
+fn the_deterministic_order_is_that_of_its_model() {
+    let machine = emulator();
+    let mut summer = Summer::new(&machine).expect("a few words");
+    let values = random::f32_values(131_100, 4).expect("it fits");
+    for n in LENGTHS {
+        for skip in [0, 1, 2, 3, 5] {
+            let buffer = machine
+                .device()
+                .upload(&values[..skip + n])
+                .expect("it fits");
+            let expected = model(&values[skip..][..n]);
+            let usual = choose(Addend::F32, Order::Fixed, n, 90, 132);
+            for blocks in [1, 2, 3, usual.blocks] {
+                let launch = Launch { blocks, ..usual };
+                let result = summer
+                    .launch(buffer.slice(skip..), &launch)
+                    .expect("it runs");
+                let place = format!("{n} values behind {skip}, {blocks} blocks");
+                assert_eq!(result.to_bits(), expected.to_bits(), "{place}");
+            }
+        }
+    }
+}
+
+/// More tiles than virtual blocks.
+#[test]
+fn the_deterministic_order_of_many_values_is_that_of_its_model() {
+    let machine = emulator();
+    let values = random::f32_values(528 * 8192 + 100_001, 5).expect("it fits");
+    let result = sum(&machine, &values, Mode::Deterministic).expect("it runs");
+    assert_eq!(result.to_bits(), model(&values).to_bits());
+}
+
+#[test]
+fn a_choice_for_an_older_gpu_gives_the_same_bits() {
+    let values = random::f32_values(100_003, 6).expect("it fits");
+    let expected = model(&values);
+    for sm in [70, 80] {
+        let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
+        let ptx = PtxSet::embedded().only(sm);
+        let machine = Machine::new(device, ptx);
+        let result = sum(&machine, &values, Mode::Deterministic).expect("it runs");
+        assert_eq!(result.to_bits(), expected.to_bits(), "sm_{sm}");
+        let fast = sum(
+            &machine,
+            &values.iter().map(|_| 1_i32).collect::<Vec<_>>(),
+            Mode::Fast,
+        );
+        assert_eq!(fast, Ok(100_003), "sm_{sm}");
+    }
+}
