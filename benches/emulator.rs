@@ -40,8 +40,8 @@ impl Prepared {
         let mut arguments = vec![input, partials, N as u64];
         if reduction.finish == Finish::OneLaunch {
             for _ in ["total", "counter"] {
-                let word = memory.allocate(4).expect("it fits");
-                memory.write(word, &[0; 4]).expect("it was allocated");
+                let word = memory.allocate(8).expect("it fits");
+                memory.write(word, &[0; 8]).expect("it was allocated");
                 arguments.push(word);
             }
         }

@@ -76,7 +76,10 @@ fn on_a_gpu(criterion: &mut Criterion) {
         }
         let mut group = criterion.benchmark_group(format!("{part:?}").to_lowercase());
         for n in sizes() {
-            for lesson in lessons_of(part) {
+            for lesson in lessons_of(part)
+                .iter()
+                .filter(|lesson| !lesson.emulator_only)
+            {
                 let timed = match &lesson.task {
                     Task::Reduction(reduction) => {
                         with_reducible!(reduction.element_type, T => {

@@ -11,7 +11,7 @@ use warpfold::prepared::Prepared;
 use warpfold::ptx::{EXHIBITS_PTX, PtxSet};
 use warpfold_emulator::{Module, Order, Tool};
 use warpfold_exhibits::catalogue::EXHIBITS;
-use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, lessons};
+use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, Part, Variant, lessons};
 
 fn warpfold(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpfold"));
@@ -23,14 +23,32 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Does something with each lesson in each of its variants and each of a few lengths, or what the lesson takes of them.
+/// What is run of a lesson: every block size, with the least, the usual and the greatest value of its parameter. The instances of a
+/// generic body differ in what they compute and not in what they access, so that one block size shows enough of each.
+fn variants(lesson: &'static Lesson) -> Vec<Variant> {
+    let blocks = match lesson.part {
+        Part::Operators => &BLOCK_SIZES[..1],
+        _ => &BLOCK_SIZES,
+    };
+    let parameter = |variant: &Variant| {
+        lesson.parameter.is_none_or(|parameter| {
+            let least = parameter.values.first();
+            let few = [least, Some(&parameter.usual), parameter.values.last()];
+            few.contains(&variant.parameter.as_ref())
+        })
+    };
+    let all = blocks.iter().flat_map(|&block| lesson.variants_of(block));
+    all.filter(parameter).collect()
+}
+
+/// Does something with each lesson in some of its variants and each of a few lengths, or what the lesson takes of them.
 fn each_launch(lengths: &[usize], act: impl Fn(&Lesson, Subject)) {
     let set = PtxSet::embedded();
     for lesson in lessons() {
         let ptx = set
             .newest_for(lesson.part.module(), Emulator::SM)
             .expect("there is PTX for it");
-        for variant in lesson.variants() {
+        for variant in variants(lesson) {
             let reduction = lesson.reduction();
             let most = reduction.and_then(|reduction| reduction.most_elements(variant));
             for &n in lengths {

@@ -55,6 +55,9 @@ fn main() {
             ("gpu", DeviceChoice::Gpu(0)),
         ] {
             let lesson_trials = match &lesson.task {
+                _ if lesson.emulator_only && choice != DeviceChoice::Emulator => {
+                    vec![refusal_trial(machine, choice, lesson)]
+                }
                 Task::Reduction(reduction) => with_reducible!(reduction.element_type, T => {
                     trials_of::<T>(machine, choice, lesson, reduction)
                 }),
@@ -72,6 +75,23 @@ fn main() {
         eprintln!("No GPU here: the tests named gpu::… are skipped, and counted as ignored.");
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// A lesson that no GPU runs is refused there, before anything is launched.
+fn refusal_trial(machine: &str, choice: DeviceChoice, lesson: &'static Lesson) -> Trial {
+    Trial::test(format!("{machine}::{}::is_refused", lesson.id), move || {
+        let machine = open(choice);
+        let variant = lesson.usual(BLOCK_SIZES[0]);
+        let multiprocessors = machine.device().multiprocessors();
+        let refusal = Prepared::new(lesson, variant, 1000, 1, multiprocessors)
+            .and_then(|prepared| prepared.run(&machine, lesson, None))
+            .expect_err("no GPU runs it");
+        assert!(
+            refusal.to_string().contains("--device emulator"),
+            "{refusal}"
+        );
+        Ok(())
+    })
 }
 
 /// One trial for each block size, one for any input, and those that only the type has.

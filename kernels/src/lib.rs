@@ -46,6 +46,10 @@
 //! The catalogue (`catalogue`, on the host) lists all this as data.
 
 #![no_std]
+#![allow(
+    clippy::manual_is_multiple_of,
+    reason = "the remainder is what the lessons speak of, and what the hardware is asked for"
+)]
 #![cfg_attr(
     target_arch = "nvptx64",
     feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)

@@ -73,6 +73,7 @@ struct Row {
     entries: Vec<&'static str>,
     file: &'static str,
     exhibit: Option<&'static str>,
+    emulator_only: bool,
 }
 
 #[derive(Serialize)]
@@ -130,6 +131,7 @@ impl Row {
             entries: lesson.entry_names().collect(),
             file: lesson.file,
             exhibit: lesson.exhibit,
+            emulator_only: lesson.emulator_only,
         }
     }
 }
@@ -293,7 +295,12 @@ fn tell(lesson: &'static Lesson, output: &Output) -> Result<(), Failure> {
     if row.cooperative {
         table.add_row(["cooperative", "all its blocks run at once"]);
     }
-    table.add_row(["needs a GPU of", &format!("sm_{} or later", row.least_sm)]);
+    let least = format!("sm_{} or later", row.least_sm);
+    table.add_row(if row.emulator_only {
+        ["runs on", "the emulator only"]
+    } else {
+        ["needs a GPU of", &least]
+    });
     table.add_row(["entries", &row.entries.join(", ")]);
     output.print(show::text(&table))?;
     for note in footnotes::exhibits([lesson]) {

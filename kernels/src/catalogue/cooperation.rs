@@ -61,6 +61,7 @@ const COOPERATION: Lesson = Lesson {
     cooperative: false,
     least_sm: 70,
     exhibit: None,
+    emulator_only: false,
 };
 
 /// Lessons 1: barriers that reduce one bit.

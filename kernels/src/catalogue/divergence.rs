@@ -27,6 +27,7 @@ const DIVERGENCE: Lesson = Lesson {
     cooperative: false,
     least_sm: 70,
     exhibit: None,
+    emulator_only: false,
 };
 
 /// The block sums, which differ in their tree alone.

@@ -55,6 +55,7 @@ pub(super) const LADDER: Lesson = Lesson {
     cooperative: false,
     least_sm: 70,
     exhibit: None,
+    emulator_only: false,
 };
 
 /// In reading order.

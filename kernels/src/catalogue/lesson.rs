@@ -34,6 +34,8 @@ pub struct Lesson {
     pub least_sm: u32,
     /// For an exhibit, kept although it is wrong by the rules: what is wrong with it, in one sentence.
     pub exhibit: Option<&'static str>,
+    /// Whether no GPU runs it any more, so that only the emulator does.
+    pub emulator_only: bool,
 }
 
 /// The exported PTX entries of a lesson.

@@ -39,6 +39,7 @@ const MEMORY: Lesson = Lesson {
     cooperative: false,
     least_sm: 70,
     exhibit: None,
+    emulator_only: false,
 };
 
 /// In reading order.

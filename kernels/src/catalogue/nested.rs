@@ -47,6 +47,7 @@ pub(super) const LESSONS: &[Lesson] = &[
         cooperative: false,
         least_sm: 70,
         exhibit: None,
+        emulator_only: true,
     },
     Lesson {
         id: "nested_nosync",
@@ -62,6 +63,7 @@ pub(super) const LESSONS: &[Lesson] = &[
         cooperative: false,
         least_sm: 70,
         exhibit: None,
+        emulator_only: false,
     },
     Lesson {
         id: "nested_fixed",
@@ -77,6 +79,7 @@ pub(super) const LESSONS: &[Lesson] = &[
         cooperative: false,
         least_sm: 70,
         exhibit: None,
+        emulator_only: false,
     },
     Lesson {
         id: "recursive_hello",
@@ -97,5 +100,6 @@ pub(super) const LESSONS: &[Lesson] = &[
         cooperative: false,
         least_sm: 70,
         exhibit: None,
+        emulator_only: false,
     },
 ];
