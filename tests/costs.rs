@@ -129,8 +129,14 @@ fn one_block_over_a_whole_tile_costs_what_is_documented() {
                 let b = u64::from(variant.block);
                 let parameter = u64::from(variant.parameter.unwrap_or(0));
                 let Some(expected) = documented(lesson.id, b, parameter) else {
-                    // The exhibits, which stand beside the right form of the same thing.
-                    assert!(lesson.exhibit.is_some(), "{} has no cost", lesson.id);
+                    // The exhibits stand beside the right form of the same thing, and what the flagships do depends on where
+                    // their input begins and on their table of launches.
+                    let is_flagship = lesson.id.starts_with("flagship");
+                    assert!(
+                        lesson.exhibit.is_some() || is_flagship,
+                        "{} has no cost",
+                        lesson.id
+                    );
                     continue;
                 };
                 let n = reduction.elements_per_thread(variant) * b;

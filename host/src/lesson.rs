@@ -90,16 +90,17 @@ pub enum LessonError {
         /// The lesson's id.
         lesson: &'static str,
     },
-    /// The device is too old for the lesson.
+    /// The device, or the PTX that there is for it, is too old for the lesson.
     #[error(
-        "`{lesson}` needs a GPU of sm_{least_sm} or later, and this one is sm_{sm}; use --device emulator"
+        "`{lesson}` needs sm_{least_sm} or later, and the GPU or the PTX for it is sm_{sm}; use --device emulator, with PTX for \
+         sm_{least_sm}"
     )]
     TooOld {
         /// The lesson's id.
         lesson: &'static str,
         /// The least compute capability it needs.
         least_sm: u32,
-        /// That of the device.
+        /// That of the device, or of the PTX.
         sm: u32,
     },
     /// More elements than a grid has blocks for.
@@ -229,7 +230,7 @@ impl<T: Reducible> LoadedLesson<T> {
     ) -> Result<Self, LessonError> {
         let device = machine.device();
         let reduction = *reduction_of::<T>(lesson)?;
-        check_device(lesson, device.sm())?;
+        check_device(lesson, machine)?;
         let case = case(lesson, variant, values, device.multiprocessors())?;
         let blocks = case.as_ref().map_or(0, |case| case.shape.grid[0]);
         let launch = match case {
@@ -391,15 +392,15 @@ pub fn entry(lesson: &Lesson, variant: Variant) -> Result<&'static str, LessonEr
 }
 
 /// Whether the device is new enough for the lesson.
-pub(crate) fn check_device(lesson: &Lesson, sm: u32) -> Result<(), LessonError> {
-    if sm < lesson.least_sm {
-        return Err(LessonError::TooOld {
-            lesson: lesson.id,
-            least_sm: lesson.least_sm,
-            sm,
-        });
+pub(crate) fn check_device(lesson: &Lesson, machine: &Machine) -> Result<(), LessonError> {
+    if machine.runs(lesson) {
+        return Ok(());
     }
-    Ok(())
+    Err(LessonError::TooOld {
+        lesson: lesson.id,
+        least_sm: lesson.least_sm,
+        sm: machine.sm(lesson.part.module()),
+    })
 }
 
 fn reduction_of<T: Reducible>(lesson: &Lesson) -> Result<&Reduction, LessonError> {

@@ -3,7 +3,7 @@
 use crate::device::{Device, DeviceChoice, DeviceError, Kernel, Module};
 use crate::ptx::{PtxError, PtxSet};
 use std::cell::OnceCell;
-use warpfold_kernels::catalogue;
+use warpfold_kernels::catalogue::{self, Lesson};
 
 /// A device and the PTX of the kernels, of which each module is loaded when the first lesson needs it.
 #[derive(Debug)]
@@ -55,6 +55,18 @@ impl Machine {
     /// There is none, or the device is older than each.
     pub fn ptx(&self, module: catalogue::Module) -> Result<&str, PtxError> {
         self.ptx.newest_for(module, self.device.sm())
+    }
+
+    /// Whether a lesson runs here: neither the device nor its PTX is older than the lesson needs.
+    pub fn runs(&self, lesson: &Lesson) -> bool {
+        lesson.least_sm <= self.sm(lesson.part.module())
+    }
+
+    /// The compute capability that a module's kernels here are built for: that of the device, or that of older PTX for it.
+    pub fn sm(&self, module: catalogue::Module) -> u32 {
+        let built = self.ptx.architectures(module);
+        let runnable = built.filter(|&sm| sm <= self.device.sm());
+        runnable.max().unwrap_or_else(|| self.device.sm())
     }
 
     /// A module, loaded into the device.

@@ -159,7 +159,7 @@ impl Prepared {
         let Some(case) = &self.case else {
             return Ok(None);
         };
-        lesson::check_device(lesson, machine.device().sm())?;
+        lesson::check_device(lesson, machine)?;
         let kernel = machine.kernel(lesson.part.module(), case.entry)?;
         // SAFETY: the case is the one that the catalogue's lesson is made for: a reduction's is that of `lesson::case`, a
         // demonstration's stands beside the kernel's contract in its module; the tests hold each to it on the emulator.

@@ -31,7 +31,7 @@ fn a_lesson_of_floats_is_verified_to_within_rounding() {
     ];
     let output = output_of(&arguments);
     assert!(
-        output.contains("Operators and types, step 1 · shuffle_sum_f32")
+        output.contains("Operators and types, step 3 · shuffle_sum_f32")
             && output.contains("n = 10,000 random f32 (39.06 KiB")
             && output.contains("rounding allowed"),
         "{output}"
@@ -85,15 +85,15 @@ fn what_is_not_there_is_refused_with_the_nearest_that_is() {
     refuses(&["run", "zzz"], "`warpfold lessons` lists them");
     refuses(
         &["run", "shuffle", "--type", "f32"],
-        "`shuffle` is built for the sum of i32 values, not for the sum of f32 values; `shuffle_sum_f32` is",
+        "`shuffle` is built for the sum of i32 values, not for the sum of f32 values; `single_pass_sum_f32` is",
     );
     refuses(
         &["run", "shuffle", "--op", "max"],
-        "not for the max of i32 values; no lesson is",
+        "not for the max of i32 values; `single_pass_max_i32` is",
     );
     refuses(
         &["run", "shuffle_sum_f32", "--type", "f64"],
-        "not for the sum of f64 values; no lesson is",
+        "not for the sum of f64 values; `single_pass_sum_f64` is",
     );
     refuses(
         &["run", "cpu_parallel", "--type", "f32"],

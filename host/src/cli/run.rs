@@ -213,7 +213,13 @@ fn run_demonstration(
     });
 
     print_heading(lesson, variant, &workload, output)?;
-    let mut table = show::table(&[("", Left), ("value", Right)]);
+    // A drawing of several lines begins each of them on the left.
+    let facts = &run.verdict.facts;
+    let has_drawing = facts.iter().any(|(_, value)| value.contains('\n'));
+    let mut table = show::table(&[
+        ("", Left),
+        ("value", if has_drawing { Left } else { Right }),
+    ]);
     for (name, value) in &run.verdict.facts {
         table.add_row([*name, value]);
     }

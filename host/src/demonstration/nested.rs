@@ -156,10 +156,6 @@ impl Tree {
                 push(&mut rest, number, &format!("{indent}{below}"));
             }
         }
-        // Of one length, so that a table leaves them below one another, however it aligns them.
-        let width = lines.iter().map(|line| line.chars().count()).max();
-        let width = width.unwrap_or(0);
-        let lines: Vec<String> = lines.iter().map(|line| format!("{line:width$}")).collect();
         lines.join("\n")
     }
 }
@@ -189,7 +185,7 @@ mod tests {
         assert_eq!(tree().mistake(), None);
         assert_eq!(
             tree().draw(),
-            "host  \n├─ 0  \n│  ├─ 4\n│  └─ 5\n└─ 1  \n   ├─ 2\n   └─ 3"
+            "host\n├─ 0\n│  ├─ 4\n│  └─ 5\n└─ 1\n   ├─ 2\n   └─ 3"
         );
     }
 

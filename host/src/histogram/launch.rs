@@ -81,7 +81,7 @@ pub fn launch(
     timing: &Timing,
 ) -> Result<HistogramRun, LessonError> {
     let case = case(lesson, variant, image)?;
-    lesson::check_device(lesson, machine.device().sm())?;
+    lesson::check_device(lesson, machine)?;
     let kernel = machine.kernel(lesson.part.module(), case.entry)?;
     // SAFETY: the kernels of this part read the rows of an image, which the case has at this pitch, and count in 768 bins;
     // they begin with 0, and an image has fewer than 2^32 pixels; the grid has a thread for each or a loop that comes to it.

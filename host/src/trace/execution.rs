@@ -38,13 +38,11 @@ pub enum TraceError {
     },
     /// More threads than can be drawn side by side.
     #[error(
-        "a picture has room for {MOST_THREADS} threads, and {n} elements take {blocks} blocks of {block}; use -n {most} or fewer"
+        "a picture has room for {MOST_THREADS} threads, and {n} elements take more blocks of {block}; use -n {most} or fewer"
     )]
     TooManyElements {
         /// The number of elements asked for.
         n: usize,
-        /// The blocks that they take.
-        blocks: u64,
         /// Threads of a block.
         block: u32,
         /// The most elements that can be drawn.
@@ -81,17 +79,20 @@ pub fn trace<T: Reducible + From<u16>>(
         let case = lesson::case_of_entry(lesson, entry, variant, values, multiprocessors)?;
         Ok::<_, LessonError>(case.map(Case::into_owned))
     };
-    let mut values: Vec<T> = (1..).map(T::from).take(n).collect();
-    let first = case(&values)?.ok_or(TraceError::NoElements)?;
-    let most_blocks = MOST_THREADS / u64::from(variant.block);
-    if first.shape.blocks() > most_blocks {
+    let reduction = lesson
+        .reduction()
+        .ok_or(LessonError::NoReduction { lesson: lesson.id })?;
+    // As many whole tiles as there is room for blocks.
+    let most = MOST_THREADS * reduction.elements_per_thread(variant);
+    if n as u64 > most {
         return Err(TraceError::TooManyElements {
             n,
-            blocks: first.shape.blocks(),
             block: variant.block,
-            most: most_elements(lesson, variant, most_blocks, multiprocessors),
+            most,
         });
     }
+    let mut values: Vec<T> = (1..).map(T::from).take(n).collect();
+    let first = case(&values)?.ok_or(TraceError::NoElements)?;
     let kernel = machine
         .kernel(lesson.part.module(), entry)
         .map_err(LessonError::from)?;
@@ -148,18 +149,6 @@ fn check(lesson: &Lesson, variant: Variant) -> Result<&'static str, TraceError> 
         // It says which values the parameter has.
         (None, _) => Ok(lesson::entry(lesson, variant)?),
     }
-}
-
-/// The most elements that so many blocks take.
-fn most_elements(lesson: &Lesson, variant: Variant, most_blocks: u64, multiprocessors: u32) -> u64 {
-    let blocks = |n| {
-        let reduction = lesson.reduction();
-        reduction.map_or(0, |reduction| reduction.blocks(n, variant, multiprocessors))
-    };
-    (1..)
-        .take_while(|&n| blocks(n) <= most_blocks)
-        .last()
-        .unwrap_or_default()
 }
 
 /// A launch, to be made again and again.

@@ -26,6 +26,8 @@ pub struct Climb {
     pub cpu_references: Vec<ReferenceFigures>,
     /// The steps in order.
     pub steps: Vec<Step>,
+    /// Steps that the machine is too old for, in a sentence each.
+    pub left_out: Vec<String>,
 }
 
 /// One step of the ladder.
@@ -78,7 +80,9 @@ pub fn climb(
     block: u32,
     timing: Timing,
 ) -> Result<Climb, Failure> {
-    let ladder = lessons_of(Part::Ladder);
+    let (ladder, left_out): (Vec<&Lesson>, Vec<&Lesson>) = lessons_of(Part::Ladder)
+        .iter()
+        .partition(|lesson| machine.runs(lesson));
     let bytes = size_of_val(&values[..]) as u64;
     let progress = progress::bar((STARTING_POINTS.len() + ladder.len()) as u64)?;
     let mut cpu_references = Vec::new();
@@ -120,5 +124,14 @@ pub fn climb(
         on_gpu: machine.device().is_gpu(),
         cpu_references,
         steps,
+        left_out: left_out
+            .iter()
+            .map(|lesson| {
+                format!(
+                    "`{}` is left out: it needs sm_{}",
+                    lesson.id, lesson.least_sm
+                )
+            })
+            .collect(),
     })
 }

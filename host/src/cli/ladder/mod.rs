@@ -80,6 +80,9 @@ fn print(climb: &Climb, output: &Output) -> Result<(), Failure> {
             output.print(format!("`{}` {}", figures.id, figures.wrong_result()))?;
         }
     }
+    for sentence in &climb.left_out {
+        output.print(sentence)?;
+    }
     for note in footnotes::exhibits(climb.steps.iter().map(|step| step.lesson)) {
         output.print(note)?;
     }

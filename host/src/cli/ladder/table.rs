@@ -264,6 +264,7 @@ mod tests {
                 ),
                 step(&lessons_of(Part::Ladder)[2], None),
             ],
+            left_out: Vec::new(),
         }
     }
 
