@@ -4,8 +4,8 @@ use crate::{failure, library};
 use cust_raw::{
     CUDA_KERNEL_NODE_PARAMS, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent,
     CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUipcMemHandle,
-    CUjit_option, CUjitInputType, CUlimit, CUlinkState, CUmodule, CUresult, CUstream, CUstreamAttrID,
-    CUstreamAttrValue, CUstreamCaptureMode,
+    CUjit_option, CUjitInputType, CUlimit, CUlinkState, CUmodule, CUresult, CUstream,
+    CUstreamAttrID, CUstreamAttrValue, CUstreamCaptureMode,
 };
 use std::{
     ffi::{c_char, c_int, c_uchar, c_uint, c_void},

@@ -4,6 +4,9 @@ use crate::arena::{Answer, Arena};
 use crate::error::PeersError;
 use crate::record::{Cache, Maker};
 
+/// What stands where a sum has not been written yet.
+pub const NOT_WRITTEN: i32 = 0x5eed_0bad;
+
 /// Somebody's reduction, ready to be launched again and again on the input of an arena.
 pub trait Contender {
     /// Who wrote it.

@@ -1,7 +1,7 @@
 //! The contenders of `peers/reduce.cu`, which are in a shared library.
 
 use crate::arena::{Answer, Arena};
-use crate::contender::Contender;
+use crate::contender::{Contender, NOT_WRITTEN};
 use crate::error::PeersError;
 use crate::record::{Cache, Maker};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -204,7 +204,7 @@ impl Contender for Theirs {
 
     fn spoil(&mut self) -> Result<(), PeersError> {
         self.answer = None;
-        Ok(self.out.write(&vec![0x5eed_bad; self.out.len()])?)
+        Ok(self.out.write(&vec![NOT_WRITTEN; self.out.len()])?)
     }
 
     fn answer(&self) -> Result<Answer, PeersError> {

@@ -186,7 +186,7 @@ impl Run {
     ) -> Result<Vec<Box<dyn Contender>>, PeersError> {
         let (n, block) = (arena.n(), record.block);
         let mut all: Vec<Box<dyn Contender>> = Vec::new();
-        for one in Ours::read_all(&self.machine, n)? {
+        if let Some(one) = Ours::read_all(&self.machine, n)? {
             all.push(Box::new(one));
         }
         let (ladder, left_out) = ours::ladder(&self.machine, n, block)?;
@@ -194,6 +194,7 @@ impl Run {
             all.push(Box::new(one));
         }
         record.left_out.extend(left_out);
+        all.push(Box::new(Ours::sum(&self.machine, n)?));
         if let Some(library) = &self.library {
             for one in library.contenders(self.machine.device(), n, block)? {
                 all.push(Box::new(one));

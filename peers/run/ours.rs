@@ -1,11 +1,12 @@
-//! Our contenders: the steps of the ladder, and the kernel that only reads.
+//! Our contenders: the steps of the ladder, what the library launches, and the kernel that only reads.
 
 use crate::arena::{Answer, Arena};
-use crate::contender::Contender;
+use crate::contender::{Contender, NOT_WRITTEN};
 use crate::error::PeersError;
 use crate::record::{Cache, LeftOut, Maker};
 use warpfold::device::{Buffer, Kernel, Shape};
 use warpfold::machine::Machine;
+use warpfold_kernels::catalogue::flagship::{self, Addend, Order};
 use warpfold_kernels::catalogue::{Finish, Lesson, Part, lessons_of};
 
 /// `read_all(input, folds, n)`: see there.
@@ -91,6 +92,29 @@ impl Ours {
         }))
     }
 
+    /// What [`warpfold::sum`] launches for so many elements.
+    pub fn sum(machine: &Machine, n: usize) -> Result<Self, PeersError> {
+        let device = machine.device();
+        let launch = flagship::choose(
+            Addend::I32,
+            Order::Any,
+            n,
+            device.sm(),
+            device.multiprocessors(),
+        );
+        Ok(Self {
+            name: "warpfold::sum",
+            maker: Maker::Warpfold,
+            kernel: machine.kernel(flagship::MODULE, launch.entry)?,
+            shape: Shape::linear(launch.blocks, launch.block)
+                .with_dynamic_shared_bytes(launch.dynamic_shared_bytes),
+            in_place: false,
+            count: n,
+            out: device.allocate(1)?,
+            scratch: Some((device.allocate(launch.partials)?, device.upload(&[0])?)),
+        })
+    }
+
     /// What only reads; `None` where there is less to read than a word of 16 bytes, or something beside whole ones.
     pub fn read_all(machine: &Machine, n: usize) -> Result<Option<Self>, PeersError> {
         let device = machine.device();
@@ -143,12 +167,13 @@ impl Contender for Ours {
             // SAFETY: the kernels of the catalogue take these arguments for their finish, and keep to `count` elements of the input,
             // to one partial sum for each block, one total and one counter; `read_all` to one word for each warp. All are alive
             // until the time is taken.
-            Ok(unsafe { stream.launch(&self.kernel, &self.shape, &arguments)? })
+            unsafe { stream.launch(&self.kernel, &self.shape, &arguments) }?;
+            Ok(())
         })
     }
 
     fn spoil(&mut self) -> Result<(), PeersError> {
-        Ok(self.out.write(&vec![0x5eed_bad; self.out.len()])?)
+        Ok(self.out.write(&vec![NOT_WRITTEN; self.out.len()])?)
     }
 
     fn answer(&self) -> Result<Answer, PeersError> {

@@ -82,10 +82,3 @@ pub enum Cache {
     /// Nothing of use: it was overwritten.
     Cold,
 }
-
-impl Measurement {
-    /// The bytes of the input through the median time.
-    pub fn gigabytes_per_second(&self, bytes_per_element: usize) -> f64 {
-        (self.n * bytes_per_element) as f64 / (self.median_ms * 1e6)
-    }
-}
