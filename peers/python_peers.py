@@ -16,11 +16,16 @@ def wrapped(number):
     return (int(number) + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
+def reason(error):
+    """What went wrong, in a line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
 class Shared:
     """Memory on the GPU, as torch and CuPy read it."""
 
     def __init__(self, address, n):
-        self.__cuda_array_interface__ = {"data": (address, True), "shape": (n,), "typestr": "<i4", "version": 3}
+        self.__cuda_array_interface__ = {"data": (address, False), "shape": (n,), "typestr": "<i4", "version": 3}
 
 
 class Torch:
@@ -91,8 +96,7 @@ class Peers:
             try:
                 self.libraries.append(library())
             except Exception as error:
-                reason = " ".join(f"{type(error).__name__}: {error}".split())
-                self.left_out.append({"name": name, "reason": reason})
+                self.left_out.append({"name": name, "reason": reason(error)})
 
     def greeting(self):
         return {
@@ -105,7 +109,7 @@ class Peers:
         return next(library for library in self.libraries if name in library.contenders)
 
     def open(self, handle, n):
-        """Maps the memory that another process has made a handle of; says what the driver says against it."""
+        """Maps the memory that another process has made a handle of."""
 
         class Handle(ctypes.Structure):
             _fields_ = [("reserved", ctypes.c_ubyte * 64)]
@@ -114,7 +118,7 @@ class Peers:
         handle = Handle((ctypes.c_ubyte * 64)(*handle))
         code = ctypes.CDLL("libcuda.so.1").cuIpcOpenMemHandle_v2(ctypes.byref(address), handle, ctypes.c_uint(IPC_LAZY_PEER_ACCESS))
         if code != 0:
-            return {"refused": f"cuIpcOpenMemHandle failed with code {code}"}
+            raise RuntimeError(f"cuIpcOpenMemHandle failed with code {code}")
         self.address = address
         for library in self.libraries:
             library.open(Shared(address.value, n))
@@ -151,7 +155,11 @@ def main():
     print(json.dumps(peers.greeting()), flush=True)
     for line in sys.stdin:
         ((question, arguments),) = json.loads(line).items()
-        print(json.dumps(getattr(peers, question)(**arguments)), flush=True)
+        try:
+            answer = getattr(peers, question)(**arguments)
+        except Exception as error:
+            answer = {"failed": reason(error)}
+        print(json.dumps(answer), flush=True)
 
 
 main()

@@ -68,6 +68,11 @@ pub enum PeersError {
 }
 
 impl PeersError {
+    /// Whether one contender failed, so that the others may go on without it.
+    pub fn is_of_one(&self) -> bool {
+        matches!(self, Self::Contender { .. } | Self::Python(_))
+    }
+
     /// 1 for something wrong with a contender, 2 for a machine or arguments that cannot do what is asked.
     pub fn exit_status(&self) -> u8 {
         match self {

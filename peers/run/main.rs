@@ -126,9 +126,17 @@ fn run(options: &Options) -> Result<(), PeersError> {
     };
     for &n in &options.sizes {
         run.compare(n, &caches, &mut record)?;
+        let mut seen = Vec::new();
+        record.left_out.retain(|one| {
+            !seen.contains(one) && {
+                seen.push(one.clone());
+                true
+            }
+        });
+        // After each size, so that a run that is cut short keeps what it has measured.
+        write(&options.json, &record)?;
     }
-    record.left_out.dedup();
-    write(&options.json, &record)
+    Ok(())
 }
 
 /// What all sizes share.
@@ -144,7 +152,17 @@ impl Run {
         let values =
             random::i32_values(n, SEED).map_err(|source| PeersError::HostMemory { n, source })?;
         let mut arena = Arena::new(self.machine.device(), values)?;
-        let mut contenders = self.contenders(&arena, record)?;
+        let mut contenders = Vec::new();
+        for mut contender in self.contenders(&arena, record)? {
+            match contender.time_ms(&mut arena, Cache::Warm) {
+                Ok(_) => contenders.push(contender),
+                Err(error) if error.is_of_one() => record.left_out.push(LeftOut {
+                    name: contender.name().to_owned(),
+                    reason: error.to_string(),
+                }),
+                Err(error) => return Err(error),
+            }
+        }
         eprintln!("n = {n}: {} contenders", contenders.len());
         for &cache in caches {
             for contender in &mut contenders {
@@ -172,10 +190,11 @@ impl Run {
             }
         }
         drop(contenders);
-        match &self.python {
-            Some(python) => python.borrow_mut().close(),
-            None => Ok(()),
+        if let Some(python) = &self.python {
+            // Where it does not answer any more, it has let go of everything.
+            let _ = python.borrow_mut().close();
         }
+        Ok(())
     }
 
     /// Everybody who takes part, with memory of their own; who does not is put on record.
@@ -200,20 +219,25 @@ impl Run {
                 all.push(Box::new(one));
             }
         }
-        if let Some(python) = &self.python {
-            let opened = python.borrow_mut().open(arena)?;
+        if let Some(python) = &self.python
+            && !python.borrow().names().is_empty()
+        {
+            let opened = python.borrow_mut().open(arena);
             match opened {
                 Ok(()) => {
                     for one in Python::contenders(python) {
                         all.push(Box::new(one));
                     }
                 }
-                Err(reason) => record
-                    .left_out
-                    .extend(python.borrow().names().iter().map(|name| LeftOut {
-                        name: name.clone(),
-                        reason: format!("the process cannot open the input: {reason}"),
-                    })),
+                Err(error) => {
+                    let names = python.borrow().names().to_vec();
+                    record
+                        .left_out
+                        .extend(names.into_iter().map(|name| LeftOut {
+                            name,
+                            reason: format!("its process cannot open the input: {error}"),
+                        }));
+                }
             }
         }
         Ok(all)

@@ -35,14 +35,17 @@ struct Greeting {
     left_out: Vec<LeftOut>,
 }
 
+/// What it says to a request.
 #[derive(Deserialize)]
-struct Opened {
-    /// Why it could not.
-    refused: Option<String>,
+#[serde(untagged)]
+enum Reply<T> {
+    Failed { failed: String },
+    Done(T),
 }
 
+/// Nothing to tell.
 #[derive(Deserialize)]
-struct Closed {}
+struct Done {}
 
 #[derive(Deserialize)]
 struct Elapsed {
@@ -81,7 +84,6 @@ impl Python {
             .args(["-c", SCRIPT])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
             .spawn()
             .map_err(|error| failed(&format!("does not start: {error}")))?;
         let requests = process.stdin.take().ok_or_else(|| failed("has no input"))?;
@@ -104,26 +106,18 @@ impl Python {
         Ok(python)
     }
 
-    /// Lets the process open the input of an arena; `Err` with the reason where it cannot.
-    pub fn open(&mut self, arena: &Arena) -> Result<Result<(), String>, PeersError> {
-        if self.contenders.is_empty() {
-            return Ok(Ok(()));
-        }
-        let handle = match arena.input().ipc_handle() {
-            Ok(handle) => handle,
-            Err(error) => return Ok(Err(error.to_string())),
-        };
+    /// Lets the process open the input of an arena.
+    pub fn open(&mut self, arena: &Arena) -> Result<(), PeersError> {
         let request = Request::Open {
-            handle: &handle,
+            handle: &arena.input().ipc_handle()?,
             n: arena.n(),
         };
-        let opened: Opened = self.ask(&request)?;
-        Ok(opened.refused.map_or(Ok(()), Err))
+        self.ask::<Done>(&request).map(drop)
     }
 
     /// Lets the process let go of the input, which must not be freed before.
     pub fn close(&mut self) -> Result<(), PeersError> {
-        self.ask::<Closed>(&Request::Close {}).map(drop)
+        self.ask::<Done>(&Request::Close {}).map(drop)
     }
 
     /// Its contenders.
@@ -148,7 +142,10 @@ impl Python {
         let failed = |error: &dyn std::fmt::Display| PeersError::Python(error.to_string());
         let line = serde_json::to_string(request).map_err(|error| failed(&error))?;
         writeln!(self.requests, "{line}").map_err(|error| failed(&error))?;
-        self.receive()
+        match self.receive()? {
+            Reply::Done(answer) => Ok(answer),
+            Reply::Failed { failed } => Err(PeersError::Python(failed)),
+        }
     }
 
     fn receive<T: for<'de> Deserialize<'de>>(&mut self) -> Result<T, PeersError> {
