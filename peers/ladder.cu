@@ -168,7 +168,26 @@ __device__ __forceinline__ int warp_sum(int sum)
     return sum;
 }
 
-// The sum of the block's values, in thread 0.
+template <unsigned B>
+__device__ __forceinline__ void shuffle(const int *input, int *partials, size_t n)
+{
+    __shared__ int warp_sums[B / 32];
+    unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    size_t start = (size_t)blockIdx.x * 8 * B;
+    unsigned count = tile_count(n, start, 8 * B);
+
+    int sum = warp_sum(sum_of_elements<8>(input + start, count, B));
+    if (lane == 0)
+        warp_sums[warp] = sum;
+    __syncthreads();
+    if (warp == 0) {
+        sum = warp_sum(lane < B / 32 ? warp_sums[lane] : 0);
+        if (lane == 0)
+            partials[blockIdx.x] = sum;
+    }
+}
+
+// The sum of the block's values as in `shuffle`, in thread 0.
 template <unsigned B>
 __device__ __forceinline__ int block_sum(int sum, int *warp_sums)
 {
@@ -180,18 +199,6 @@ __device__ __forceinline__ int block_sum(int sum, int *warp_sums)
     if (warp == 0)
         sum = warp_sum(lane < B / 32 ? warp_sums[lane] : 0);
     return sum;
-}
-
-template <unsigned B>
-__device__ __forceinline__ void shuffle(const int *input, int *partials, size_t n)
-{
-    __shared__ int warp_sums[B / 32];
-    size_t start = (size_t)blockIdx.x * 8 * B;
-    unsigned count = tile_count(n, start, 8 * B);
-
-    int sum = block_sum<B>(sum_of_elements<8>(input + start, count, B), warp_sums);
-    if (threadIdx.x == 0)
-        partials[blockIdx.x] = sum;
 }
 
 __device__ __forceinline__ int sum_of_vector(int4 v)
