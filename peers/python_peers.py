@@ -7,7 +7,8 @@ import ctypes
 import json
 import sys
 
-HOLD_CYCLES = 60_000
+# How long the GPU waits while Python queues what is timed, some 0.2 ms; what Python needs beyond that counts.
+HOLD_CYCLES = 400_000
 IPC_LAZY_PEER_ACCESS = 1
 
 

@@ -89,6 +89,7 @@ fn draw<Backend: DrawingBackend>(
     let mut chart = ChartBuilder::on(area)
         .margin(12)
         .margin_top(70)
+        .margin_right(28)
         .x_label_area_size(48)
         .y_label_area_size(72)
         .build_cartesian_2d((left..right).log_scale().base(2.0), 0.0..most * 1.1)?;
@@ -130,7 +131,7 @@ fn draw<Backend: DrawingBackend>(
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
+        .position(SeriesLabelPosition::LowerRight)
         .background_style(WHITE.mix(0.9))
         .label_font(font(14))
         .draw()?;

@@ -22,7 +22,7 @@ pub fn block(record: &Record) -> String {
             .any(|measurement| measurement.cache == cache)
         {
             text += &format!(
-                "\nMilliseconds {what}, and how much longer it takes than `warpfold::sum`:\n\n"
+                "\nMilliseconds {what}, and in brackets the same divided by that of `warpfold::sum`:\n\n"
             );
             text += &libraries(record, cache);
         }
@@ -32,7 +32,7 @@ pub fn block(record: &Record) -> String {
         .filter(|&n| n >= STEPS_FROM)
         .collect();
     if !large.is_empty() {
-        text += "\nMilliseconds of each step in Rust, warm, and how many times as long the same kernel takes in CUDA C++ by nvcc:\n\n";
+        text += "\nMilliseconds of each step in Rust, warm, and in brackets the time of the same kernel in CUDA C++ by nvcc divided by it:\n\n";
         text += &steps(record, &large);
     }
     for left_out in &record.left_out {
