@@ -1,11 +1,12 @@
-// The ladder in CUDA C++: the counterpart, step by step, of kernels/src/l01…l09, under the same entry names and with the
+// The ladder in CUDA C++: the counterpart, step by step, of kernels/src/l01…l11, under the same entry names and with the
 // same arguments, to compare compilers and as a second source of PTX for the emulator.
 //
 //     nvcc -ptx -arch=sm_80 -O3 ladder.cu -o ladder.ptx
 //
 // Launch ceil(n / (k * blockDim.x)) blocks, k elements per thread (1 for the first three steps, 2 and 4 for unroll2 and unroll4,
-// 8 for the rest), of a power of two threads from 64 to 1024; `partials` takes one sum per block. Steps 1 to 7 overwrite the
-// input. Right for every n: a tile that n cuts short has fewer elements, and every thread reaches every barrier.
+// 8 up to shuffle), of a power of two threads from 64 to 1024; `partials` takes one sum per block. vectorized and single_pass take 16
+// elements per thread and any number of blocks. Steps 1 to 7 overwrite the input. Right for every n: a tile that n cuts short has
+// fewer elements, and every thread reaches every barrier.
 //
 // Sums are taken in `unsigned`, where overflow wraps, as the Rust kernels' do.
 
@@ -186,6 +187,85 @@ __device__ __forceinline__ void shuffle(const int *input, int *partials, size_t 
     }
 }
 
+// The sum of the block's values as in `shuffle`, in thread 0.
+template <unsigned B>
+__device__ __forceinline__ int block_sum(int sum, int *warp_sums)
+{
+    unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    sum = warp_sum(sum);
+    if (lane == 0)
+        warp_sums[warp] = sum;
+    __syncthreads();
+    if (warp == 0)
+        sum = warp_sum(lane < B / 32 ? warp_sums[lane] : 0);
+    return sum;
+}
+
+__device__ __forceinline__ int sum_of_vector(int4 v)
+{
+    return add(add(v.x, v.y), add(v.z, v.w));
+}
+
+// The sum of this thread's elements in all tiles of 16 B elements that are the block's: four 16-byte loads from each.
+template <unsigned B>
+__device__ __forceinline__ int sum_of_tiles(const int *input, size_t n)
+{
+    constexpr unsigned TILE = 16 * B;
+    unsigned tid = threadIdx.x;
+    size_t start = (size_t)blockIdx.x * TILE, step = (size_t)gridDim.x * TILE;
+    int sum = 0;
+    for (; start + TILE <= n; start += step) {
+        const int4 *mine = reinterpret_cast<const int4 *>(input + start) + tid;
+        int4 v0 = mine[0], v1 = mine[B], v2 = mine[2 * B], v3 = mine[3 * B];
+        sum = add(sum, add(add(sum_of_vector(v0), sum_of_vector(v1)), add(sum_of_vector(v2), sum_of_vector(v3))));
+    }
+    if (start < n) {
+        const int *tile = input + start;
+        unsigned count = (unsigned)(n - start), vectors = count / 4;
+        for (unsigned index = tid; index < vectors; index += B)
+            sum = add(sum, sum_of_vector(reinterpret_cast<const int4 *>(tile)[index]));
+        if (4 * vectors + tid < count)
+            sum = add(sum, tile[4 * vectors + tid]);
+    }
+    return sum;
+}
+
+template <unsigned B>
+__device__ __forceinline__ void vectorized(const int *input, int *partials, size_t n)
+{
+    __shared__ int warp_sums[B / 32];
+    int sum = block_sum<B>(sum_of_tiles<B>(input, n), warp_sums);
+    if (threadIdx.x == 0)
+        partials[blockIdx.x] = sum;
+}
+
+// The last block to finish adds up the partials of all. `counter` is 0 before, and 0 again at the end.
+template <unsigned B>
+__device__ __forceinline__ void single_pass(const int *input, int *partials, size_t n, int *total, unsigned *counter)
+{
+    __shared__ int warp_sums[B / 32];
+    __shared__ bool is_last;
+    int sum = block_sum<B>(sum_of_tiles<B>(input, n), warp_sums);
+    if (threadIdx.x == 0) {
+        partials[blockIdx.x] = sum;
+        __threadfence();
+        is_last = atomicAdd(counter, 1) == gridDim.x - 1;
+        __threadfence();
+    }
+    __syncthreads();
+    if (!is_last)
+        return;
+    const volatile int *all = partials;
+    sum = 0;
+    for (unsigned index = threadIdx.x; index < gridDim.x; index += B)
+        sum = add(sum, all[index]);
+    sum = block_sum<B>(sum, warp_sums);
+    if (threadIdx.x == 0) {
+        *total = sum;
+        atomicExch(counter, 0);
+    }
+}
+
 } // namespace
 
 extern "C" __global__ void neighbored(int *input, int *partials, size_t n)
@@ -305,6 +385,15 @@ extern "C" __global__ void complete_unroll_warps8(int *input, int *partials, siz
     extern "C" __global__ void shuffle_##B(const int *input, int *partials, size_t n)                              \
     {                                                                                                              \
         shuffle<B>(input, partials, n);                                                                            \
+    }                                                                                                              \
+    extern "C" __global__ void vectorized_##B(const int *input, int *partials, size_t n)                           \
+    {                                                                                                              \
+        vectorized<B>(input, partials, n);                                                                         \
+    }                                                                                                              \
+    extern "C" __global__ void single_pass_##B(const int *input, int *partials, size_t n, int *total,              \
+                                               unsigned *counter)                                                  \
+    {                                                                                                              \
+        single_pass<B>(input, partials, n, total, counter);                                                        \
     }
 
 ENTRIES(64)

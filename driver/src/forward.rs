@@ -3,9 +3,9 @@
 use crate::{failure, library};
 use cust_raw::{
     CUDA_KERNEL_NODE_PARAMS, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent,
-    CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUjit_option,
-    CUjitInputType, CUlimit, CUlinkState, CUmodule, CUresult, CUstream, CUstreamAttrID,
-    CUstreamAttrValue, CUstreamCaptureMode,
+    CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUipcMemHandle,
+    CUjit_option, CUjitInputType, CUlimit, CUlinkState, CUmodule, CUresult, CUstream,
+    CUstreamAttrID, CUstreamAttrValue, CUstreamCaptureMode,
 };
 use std::{
     ffi::{c_char, c_int, c_uchar, c_uint, c_void},
@@ -66,6 +66,7 @@ forward! {
     fn cuMemcpyHtoD_v2(to: CUdeviceptr, from: *const c_void, bytes: usize);
     fn cuMemcpyDtoH_v2(to: *mut c_void, from: CUdeviceptr, bytes: usize);
     fn cuMemcpyDtoDAsync_v2(to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CUstream);
+    fn cuIpcGetMemHandle(handle: *mut CUipcMemHandle, address: CUdeviceptr);
     fn cuMemsetD8Async(address: CUdeviceptr, value: c_uchar, bytes: usize, stream: CUstream);
 }
 

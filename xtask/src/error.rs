@@ -4,6 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use cuda_builder::CudaBuilderError;
+use warpfold_driver::Unavailable;
 
 use crate::build_ptx::{Finding, Missing};
 
@@ -52,6 +53,34 @@ pub enum XtaskError {
         /// How long it ran.
         elapsed: Duration,
     },
+    /// There is nothing to time on.
+    #[error("peers are timed on a GPU, and there is none to use: {0}")]
+    NoGpu(#[from] Unavailable),
+    /// The comparison with peers failed, and has said why.
+    #[error("the comparison with peers was not finished: see above")]
+    Peers {
+        /// Its exit status.
+        status: u8,
+    },
+    /// A record that cannot be read.
+    #[error("{file} is no record of `cargo xtask peers`: {source}")]
+    Record {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// A record without anything to show.
+    #[error("{0} has no measurements of warpfold::sum: make it anew with `cargo xtask peers`")]
+    NothingMeasured(String),
+    /// The README has no place for the results.
+    #[error(
+        "README.md has no lines `<!-- results: begin -->` and `<!-- results: end -->`: add them where the tables belong"
+    )]
+    NoPlace,
+    /// The picture cannot be drawn.
+    #[error("the picture cannot be drawn: {0}")]
+    Picture(String),
     /// A file or program of the system failed.
     #[error("cannot {action}: {source}")]
     Io {
@@ -79,11 +108,17 @@ impl XtaskError {
                 | CudaBuilderError::InvalidPtx { .. }
                 | CudaBuilderError::PtxasFailed { .. },
             ) => 1,
+            Self::Peers { status } => *status,
             Self::Builder(_)
             | Self::NothingToCheck
             | Self::NotPrepared(_)
             | Self::NotInBuilder(_)
             | Self::NothingToCompare(_)
+            | Self::NoGpu(_)
+            | Self::Record { .. }
+            | Self::NothingMeasured(_)
+            | Self::NoPlace
+            | Self::Picture(_)
             | Self::Io { .. } => Self::BAD_USE,
         }
     }

@@ -4,10 +4,12 @@ mod build_ptx;
 mod ci;
 mod compare_codegen;
 mod error;
+mod peers;
 // The host reads what this program writes. It is shared as a file, not as a dependency on the host: the host embeds the
 // PTX, and this program has to build while there is none.
 #[path = "../../host/src/ptx_header.rs"]
 mod ptx_header;
+mod results;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,6 +32,10 @@ enum Chore {
     BuildPtx(build_ptx::Options),
     /// What two compilers made of the same kernels: instructions, registers, counters and, on a GPU, times, side by side.
     CompareCodegen(compare_codegen::Options),
+    /// Time the kernels and everybody else's on this machine's GPU, interleaved on one input, and keep the record.
+    Peers(peers::Options),
+    /// Write the README's tables and picture of speed from a record of `peers`.
+    Results(results::Options),
     /// Everything that has to pass before a change lands, step by step, up to the first that fails.
     Ci {
         /// Leave the tests out: whoever calls this has run them.
@@ -46,6 +52,8 @@ fn main() -> ExitCode {
     let done = match arguments.chore {
         Chore::BuildPtx(options) => build_ptx::run(repository(), &options),
         Chore::CompareCodegen(options) => compare_codegen::run(repository(), &options),
+        Chore::Peers(options) => peers::run(repository(), &options),
+        Chore::Results(options) => results::run(repository(), &options),
         Chore::Ci { skip_tests } => ci::run(repository(), skip_tests),
     };
     match done {

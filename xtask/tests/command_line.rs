@@ -65,3 +65,20 @@ fn help_is_no_error() {
             .stdout(predicate::str::contains("Usage: cargo xtask"));
     }
 }
+
+#[test]
+fn a_comparison_without_a_gpu_is_refused() {
+    if warpfold_driver::available().is_ok() {
+        return;
+    }
+    refuses(&["peers"], "peers are timed on a GPU, and there is none");
+}
+
+#[test]
+fn results_want_a_record() {
+    refuses(&["results", "/nowhere.json"], "cannot read /nowhere.json");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "{}").unwrap();
+    let path = file.path().to_str().unwrap();
+    refuses(&["results", path], "is no record of `cargo xtask peers`");
+}

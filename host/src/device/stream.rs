@@ -81,6 +81,36 @@ impl Stream {
         }
     }
 
+    /// Queues a copy within the device.
+    ///
+    /// # Errors
+    /// The two differ in length or device, or the copy cannot be queued.
+    pub fn copy<T: Pod>(&self, from: &Buffer<T>, to: &mut Buffer<T>) -> Result<(), DeviceError> {
+        check_lengths(to.len(), from.len())?;
+        match (&self.0, &from.memory, &mut to.memory) {
+            (StreamOn::Gpu(stream), buffer::Memory::Gpu(from), buffer::Memory::Gpu(to)) => {
+                stream.copy(from, to)
+            }
+            (
+                StreamOn::Emulator(stream),
+                buffer::Memory::Emulator(from),
+                buffer::Memory::Emulator(to),
+            ) => stream.copy(from, to),
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
+
+    /// Queues an overwrite of the L2 cache, so that what is queued next finds nothing there. The emulator has no cache, and does nothing.
+    ///
+    /// # Errors
+    /// There is no room for twice the cache, or the driver refuses.
+    pub fn overwrite_l2(&self) -> Result<(), DeviceError> {
+        match &self.0 {
+            StreamOn::Gpu(stream) => stream.flush_cache(),
+            StreamOn::Emulator(_) => Ok(()),
+        }
+    }
+
     /// Queues the move of managed memory to the device, before a kernel would ask for it page by page. It changes no contents.
     ///
     /// # Errors

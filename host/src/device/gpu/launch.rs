@@ -162,7 +162,7 @@ impl Kernel {
             prepare()?;
             session.activate()?;
             if timing.cold {
-                session.flush_cache()?;
+                session.flush_cache(&session.stream)?;
             }
             start.record(&session.stream)?;
             // SAFETY: the caller's contract is the same.

@@ -1,13 +1,14 @@
 //! A GPU's memory.
 
 use super::session::Session;
-use crate::device::DeviceError;
+use crate::device::{DeviceError, IPC_HANDLE_BYTES};
 use cust::{
     error::CudaError,
     memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer},
+    sys,
 };
 use std::rc::Rc;
-use warpfold_driver::Failure;
+use warpfold_driver::{Failure, check};
 
 /// Part of a GPU's memory; freed when it is dropped.
 pub(in crate::device) struct Allocation {
@@ -37,6 +38,17 @@ impl Allocation {
 
     pub(super) fn session(&self) -> &Rc<Session> {
         &self.session
+    }
+
+    /// By which another process opens the memory.
+    pub(in crate::device) fn ipc_handle(&self) -> Result<[u8; IPC_HANDLE_BYTES], DeviceError> {
+        self.session.activate()?;
+        let mut handle = sys::CUipcMemHandle {
+            reserved: [0; IPC_HANDLE_BYTES],
+        };
+        // SAFETY: `handle` may be written, and the address is that of an allocation.
+        check(unsafe { sys::cuIpcGetMemHandle(&raw mut handle, self.address()) })?;
+        Ok(handle.reserved.map(|byte| byte as u8))
     }
 
     /// Copies as many bytes as the allocation has.

@@ -74,8 +74,8 @@ impl Session {
         }
     }
 
-    /// Queues an overwrite of twice the L2 cache, so that it holds nothing of use to the next kernel.
-    pub(super) fn flush_cache(&self) -> Result<(), DeviceError> {
+    /// Queues an overwrite of twice the L2 cache, so that it holds nothing of use to the next kernel on this stream.
+    pub(super) fn flush_cache(&self, stream: &Stream) -> Result<(), DeviceError> {
         let bytes = 2 * self.information.l2_bytes as usize;
         let mut cache_flush = self.cache_flush.borrow_mut();
         let buffer = match &mut *cache_flush {
@@ -85,8 +85,8 @@ impl Session {
                 none.insert(unsafe { DeviceBuffer::uninitialized(bytes)? })
             }
         };
-        // SAFETY: nothing but this function touches the buffer, and everything is queued on the one stream.
-        unsafe { buffer.set_8_async(0, &self.stream)? };
+        // SAFETY: nothing but this function touches the buffer, and what it holds means nothing, whichever stream writes it last.
+        unsafe { buffer.set_8_async(0, stream)? };
         Ok(())
     }
 }

@@ -28,7 +28,7 @@ impl Stream {
         })
     }
 
-    pub(super) fn handle(&self) -> sys::CUstream {
+    pub(in crate::device) fn handle(&self) -> sys::CUstream {
         self.stream.as_inner()
     }
 
@@ -66,6 +66,25 @@ impl Stream {
         Ok(check(unsafe {
             sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr(), from.address(), from.bytes(), self.handle())
         })?)
+    }
+
+    /// Queues a copy between memories of one size.
+    pub(in crate::device) fn copy(
+        &self,
+        from: &Allocation,
+        to: &mut Allocation,
+    ) -> Result<(), DeviceError> {
+        self.activate_with(from.session())?;
+        self.activate_with(to.session())?;
+        // SAFETY: both are as long as the target, and are freed only when the GPU is idle.
+        Ok(check(unsafe {
+            sys::cuMemcpyDtoDAsync_v2(to.address(), from.address(), to.bytes(), self.handle())
+        })?)
+    }
+
+    pub(in crate::device) fn flush_cache(&self) -> Result<(), DeviceError> {
+        self.session.activate()?;
+        self.session.flush_cache(&self.stream)
     }
 
     pub(in crate::device) fn prefetch(&self, memory: &HostAllocation) -> Result<(), DeviceError> {

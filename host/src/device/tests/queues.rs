@@ -291,3 +291,44 @@ fn what_is_of_two_devices_is_refused() {
         assert_eq!(added.map(|_| ()), refused);
     }
 }
+
+#[test]
+fn a_stream_copies_within_the_device_behind_what_is_queued_before() {
+    for device in devices() {
+        let kernel = kernel(&device, "add_to_all");
+        let stream = device.stream().expect("there are streams");
+        let from = device.upload(&[1_i32; 100]).expect("it fits");
+        let mut to = device.upload(&[0_i32; 100]).expect("it fits");
+        add(&stream, &kernel, from.argument(), 100, 6);
+        stream.overwrite_l2().expect("there is room");
+        stream.copy(&from, &mut to).expect("the lengths are equal");
+        stream.synchronize().expect("nothing is wrong");
+        assert_eq!(to.read().expect("it is there"), [7; 100]);
+        let mut short = device.allocate::<i32>(99).expect("it fits");
+        assert_eq!(
+            stream.copy(&from, &mut short),
+            Err(DeviceError::LengthMismatch {
+                length: 99,
+                given: 100
+            })
+        );
+    }
+}
+
+#[test]
+fn other_code_works_on_a_gpu_only() {
+    for device in devices() {
+        let stream = device.stream().expect("there are streams");
+        let buffer = device.upload(&[1_i32]).expect("it fits");
+        if device.is_gpu() {
+            assert!(!stream.raw().expect("there is a handle").is_null());
+            assert_ne!(
+                buffer.ipc_handle().expect("there is a handle"),
+                [0; IPC_HANDLE_BYTES]
+            );
+        } else {
+            assert_eq!(stream.raw(), Err(DeviceError::NoForeignCode));
+            assert_eq!(buffer.ipc_handle(), Err(DeviceError::NoForeignCode));
+        }
+    }
+}

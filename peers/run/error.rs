@@ -1,0 +1,84 @@
+//! Why a comparison was not made.
+
+use std::{collections::TryReserveError, io, path::PathBuf};
+use warpfold::{device::DeviceError, machine::MachineError};
+use warpfold_driver::Unavailable;
+
+/// Why a comparison was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum PeersError {
+    /// There is nothing to time on.
+    #[error("peers are timed on a GPU, and there is none to use: {0}")]
+    NoGpu(Unavailable),
+    /// The GPU refuses something.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// There is no PTX for the GPU.
+    #[error(transparent)]
+    Machine(#[from] MachineError),
+    /// The library cannot be opened, or is not ours.
+    #[error("{path} cannot be used: {source}; build it with `cargo xtask peers`")]
+    Library {
+        /// The file.
+        path: PathBuf,
+        /// What the system's loader said.
+        source: libloading::Error,
+    },
+    /// A contender of the library failed.
+    #[error("{name} failed at n = {n}: {message}")]
+    Contender {
+        /// What it is called.
+        name: String,
+        /// The number of elements.
+        n: usize,
+        /// What it said.
+        message: String,
+    },
+    /// The Python process went away or answered something else.
+    #[error("the Python process that runs torch and CuPy failed: {0}")]
+    Python(String),
+    /// A sum was wrong.
+    #[error("{name} is wrong at n = {n}: it gave {given}, and the CPU {expected}")]
+    Wrong {
+        /// What it is called.
+        name: String,
+        /// The number of elements.
+        n: usize,
+        /// Its answer.
+        given: i32,
+        /// The right one.
+        expected: i32,
+    },
+    /// The input does not fit in the host's memory.
+    #[error("there is not enough memory for {n} elements: ask for smaller --sizes")]
+    HostMemory {
+        /// The number of elements.
+        n: usize,
+        /// The allocator's answer.
+        source: TryReserveError,
+    },
+    /// The result cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+impl PeersError {
+    /// Whether one contender failed, so that the others may go on without it.
+    pub fn is_of_one(&self) -> bool {
+        matches!(self, Self::Contender { .. } | Self::Python(_))
+    }
+
+    /// 1 for something wrong with a contender, 2 for a machine or arguments that cannot do what is asked.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Self::Wrong { .. } | Self::Contender { .. } => 1,
+            Self::Device(error) if error.is_fault() => 1,
+            _ => 2,
+        }
+    }
+}
