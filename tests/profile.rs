@@ -201,7 +201,7 @@ fn branch_efficiency_is_the_gpus() {
         let emulated = percent(&step.profile, "branch_efficiency");
         let measured = step.gpu["smsp__sass_average_branch_targets_threads_uniform.pct"];
         if step.lesson.id == "shuffle" {
-            assert_eq!((emulated.round(), measured), (72.0, 100.0));
+            assert_eq!((emulated, measured), (64.0, 100.0));
         } else {
             assert!(
                 (emulated - measured).abs() <= 2.0,
@@ -222,7 +222,7 @@ fn instructions_are_near_the_gpus() {
         let range = if step.lesson.id == "neighbored" {
             0.5..0.65
         } else {
-            0.9..1.15
+            0.9..1.1
         };
         let ratio = emulated / measured;
         assert!(range.contains(&ratio), "{}: {ratio}", step.lesson.id);

@@ -43,7 +43,6 @@ use crate::prelude::*;
 /// As for the entries.
 #[inline(always)]
 unsafe fn shuffle<const B: u32>(input: *const i32, partials: *mut i32, n: usize) {
-    let tid = thread_idx_x();
     let warp_sums = shared_array!(warp_sums: [i32; B / WARP_SIZE]);
 
     let tile_length = 8 * B;
@@ -54,21 +53,20 @@ unsafe fn shuffle<const B: u32>(input: *const i32, partials: *mut i32, n: usize)
     // element per warp, and every thread of the block makes the call.
     unsafe {
         let tile = input.add(start);
-        let sum = block_sum::<B>(sum_of_eight(tile, count, B), warp_sums);
-        if tid == 0 {
+        if let Some(sum) = block_sum::<B>(sum_of_eight(tile, count, B), warp_sums) {
             *partials.add(block_idx_x() as usize) = sum;
         }
     }
 }
 
-/// The sum of the block's B values, in thread 0; the other threads get sums of no use.
+/// The sum of the block's B values, which thread 0 gets.
 ///
 /// Whoever calls it again with the same array puts a barrier between: the first warp may still read.
 ///
 /// # Safety
 /// `warp_sums` points to B/32 values that only this block touches, and all its B threads make the call.
 #[inline(always)]
-pub unsafe fn block_sum<const B: u32>(value: i32, warp_sums: *mut i32) -> i32 {
+pub unsafe fn block_sum<const B: u32>(value: i32, warp_sums: *mut i32) -> Option<i32> {
     let tid = thread_idx_x();
     let lane = tid % WARP_SIZE;
     let warp = tid / WARP_SIZE;
@@ -83,14 +81,15 @@ pub unsafe fn block_sum<const B: u32>(value: i32, warp_sums: *mut i32) -> i32 {
         sync_threads();
 
         if warp != 0 {
-            return sum;
+            return None;
         }
         let mine = if lane < warps {
             *warp_sums.add(lane as usize)
         } else {
             0
         };
-        warp_sum(mine)
+        let sum = warp_sum(mine);
+        if lane == 0 { Some(sum) } else { None }
     }
 }
 

@@ -65,8 +65,7 @@ unsafe fn vectorized<const B: u32>(input: *const i32, partials: *mut i32, n: usi
     let warp_sums = shared_array!(warp_sums: [i32; B / WARP_SIZE]);
     // SAFETY: the caller's promise; the shared array has one element per warp, and every thread makes both calls.
     unsafe {
-        let sum = block_sum::<B>(sum_of_tiles(input, n, B), warp_sums);
-        if thread_idx_x() == 0 {
+        if let Some(sum) = block_sum::<B>(sum_of_tiles(input, n, B), warp_sums) {
             *partials.add(block_idx_x() as usize) = sum;
         }
     }

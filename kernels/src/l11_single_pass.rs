@@ -61,7 +61,6 @@ unsafe fn single_pass<const B: u32>(
     total: *mut i32,
     counter: *mut u32,
 ) {
-    let tid = thread_idx_x();
     let warp_sums = shared_array!(warp_sums: [i32; B / WARP_SIZE]);
     let is_last = shared_array!(is_last: [u32; 1]);
 
@@ -69,8 +68,7 @@ unsafe fn single_pass<const B: u32>(
     // first and between the write and the reads of the second; whole blocks make the calls, for a block is the last as a
     // whole; the last block's reads of the partials are ordered behind their writes by fences and tickets.
     unsafe {
-        let sum = block_sum::<B>(sum_of_tiles(input, n, B), warp_sums);
-        if tid == 0 {
+        if let Some(sum) = block_sum::<B>(sum_of_tiles(input, n, B), warp_sums) {
             *partials.add(block_idx_x() as usize) = sum;
             device_fence();
             let ticket = AtomicU32::from_ptr(counter).fetch_add(1, Ordering::Relaxed);
@@ -80,8 +78,7 @@ unsafe fn single_pass<const B: u32>(
         sync_threads();
 
         if *is_last != 0 {
-            let sum = block_sum::<B>(sum_of_partials(partials, B), warp_sums);
-            if tid == 0 {
+            if let Some(sum) = block_sum::<B>(sum_of_partials(partials, B), warp_sums) {
                 *total = sum;
                 // Atomic too: a plain store has no place in the order that the tickets have among themselves.
                 AtomicU32::from_ptr(counter).swap(0, Ordering::Relaxed);

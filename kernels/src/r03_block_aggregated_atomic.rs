@@ -50,8 +50,7 @@ unsafe fn block_aggregated_atomic<const B: u32>(input: *const i32, total: *mut i
     // of the block adds up; the total is there.
     unsafe {
         let value = if index < n { *input.add(index) } else { 0 };
-        let sum = block_sum::<B>(value, warp_sums);
-        if tid == 0 {
+        if let Some(sum) = block_sum::<B>(value, warp_sums) {
             AtomicI32::from_ptr(total).fetch_add(sum, Ordering::Relaxed);
         }
     }

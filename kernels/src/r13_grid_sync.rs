@@ -68,8 +68,7 @@ unsafe fn grid_sync<const B: u32>(
     // SAFETY: the caller's promise; the shared array is the block's own, and a barrier lies between the two calls that use
     // it; the partials are written before the barrier of the grid, and read behind it.
     unsafe {
-        let sum = block_sum::<B>(sum_of_tiles(input, n, B), warp_sums);
-        if tid == 0 {
+        if let Some(sum) = block_sum::<B>(sum_of_tiles(input, n, B), warp_sums) {
             *partials.add(block_idx_x() as usize) = sum;
             let before = arrive(word);
             wait(word, before);
@@ -79,8 +78,7 @@ unsafe fn grid_sync<const B: u32>(
         sync_threads();
 
         if block_idx_x() == 0 {
-            let sum = block_sum::<B>(sum_of_partials(partials, B), warp_sums);
-            if tid == 0 {
+            if let Some(sum) = block_sum::<B>(sum_of_partials(partials, B), warp_sums) {
                 *total = sum;
             }
         }

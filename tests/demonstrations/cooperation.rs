@@ -41,7 +41,8 @@ fn without_fence(ptx: &str, kernel: &str, fence: usize) -> String {
 #[test]
 fn each_fence_is_needed() {
     let ptx = lessons_ptx();
-    let launches: [(&str, fn(&str) -> Ready); 2] = [
+    type Launch = fn(&str) -> Ready;
+    let launches: [(&str, Launch); 2] = [
         ("critical_section", critical_section),
         ("fence_publish", fence_publish),
     ];

@@ -179,7 +179,13 @@ fn rows_that_begin_anywhere_cost_a_sector() {
         // A row of 65 has two whole warps and one of a single lane; row r begins r words into a sector.
         let rows = 72;
         let misaligned = matrix_add(&ptx, 65, rows, block).profile();
-        let of_row = |row: usize| if row % 8 == 0 { 4 + 4 + 1 } else { 5 + 5 + 1 };
+        let of_row = |row: usize| {
+            if row.is_multiple_of(8) {
+                4 + 4 + 1
+            } else {
+                5 + 5 + 1
+            }
+        };
         let expected: usize = (0..rows).map(of_row).sum();
         assert_eq!(metric(&misaligned, "global_store_sectors"), expected as f64);
         assert_eq!(
