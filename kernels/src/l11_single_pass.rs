@@ -77,12 +77,12 @@ unsafe fn single_pass<const B: u32>(
         }
         sync_threads();
 
-        if *is_last != 0 {
-            if let Some(sum) = block_sum::<B>(sum_of_partials(partials, B), warp_sums) {
-                *total = sum;
-                // Atomic too: a plain store has no place in the order that the tickets have among themselves.
-                AtomicU32::from_ptr(counter).swap(0, Ordering::Relaxed);
-            }
+        if *is_last != 0
+            && let Some(sum) = block_sum::<B>(sum_of_partials(partials, B), warp_sums)
+        {
+            *total = sum;
+            // Atomic too: a plain store has no place in the order that the tickets have among themselves.
+            AtomicU32::from_ptr(counter).swap(0, Ordering::Relaxed);
         }
     }
 }

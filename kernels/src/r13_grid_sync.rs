@@ -77,10 +77,10 @@ unsafe fn grid_sync<const B: u32>(
         sync_warp();
         sync_threads();
 
-        if block_idx_x() == 0 {
-            if let Some(sum) = block_sum::<B>(sum_of_partials(partials, B), warp_sums) {
-                *total = sum;
-            }
+        if block_idx_x() == 0
+            && let Some(sum) = block_sum::<B>(sum_of_partials(partials, B), warp_sums)
+        {
+            *total = sum;
         }
         if tid == 0 {
             arrive(word);
