@@ -83,8 +83,30 @@ fn whole_warps_as_text() {
     }
 }
 
+/// Whatever a step leaves behind, its picture has all elements, and work of every block.
 #[test]
-fn every_lesson_has_a_picture_that_ends_in_the_right_result() {
+fn every_step_of_the_ladder_has_a_picture() {
+    for lesson in lessons_of(Part::Ladder) {
+        let json: Value = serde_json::from_str(&picture(&[lesson.id, "--json", "-"]))
+            .expect("the picture has a JSON form");
+        let n = json["n"].as_u64().expect("n is a number");
+        assert_eq!(json["input"].as_array().map(Vec::len), Some(n as usize));
+        let blocks = json["blocks"].as_array().expect("there are blocks");
+        let has_steps = |block: &Value| {
+            block["steps"]
+                .as_array()
+                .is_some_and(|steps| !steps.is_empty())
+        };
+        assert!(
+            !blocks.is_empty() && blocks.iter().all(has_steps),
+            "{}",
+            lesson.id
+        );
+    }
+}
+
+#[test]
+fn every_step_that_leaves_partials_ends_its_picture_with_the_right_ones() {
     let leaves_partials = |lesson: &&Lesson| {
         let reduction = lesson.reduction();
         reduction.is_some_and(|reduction| reduction.finish == Finish::PartialPerBlock)
