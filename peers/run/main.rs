@@ -202,9 +202,9 @@ impl Run {
         &self,
         arena: &Arena,
         record: &mut Record,
-    ) -> Result<Vec<Box<dyn Contender>>, PeersError> {
+    ) -> Result<Vec<Box<dyn Contender + '_>>, PeersError> {
         let (n, block) = (arena.n(), record.block);
-        let mut all: Vec<Box<dyn Contender>> = Vec::new();
+        let mut all: Vec<Box<dyn Contender + '_>> = Vec::new();
         if let Some(one) = Ours::read_all(&self.machine, n)? {
             all.push(Box::new(one));
         }
@@ -213,7 +213,7 @@ impl Run {
             all.push(Box::new(one));
         }
         record.left_out.extend(left_out);
-        all.push(Box::new(Ours::sum(&self.machine, n)?));
+        all.push(Box::new(ours::Sum::new(&self.machine)?));
         if let Some(library) = &self.library {
             for one in library.contenders(self.machine.device(), n, block)? {
                 all.push(Box::new(one));

@@ -6,7 +6,7 @@ use crate::error::PeersError;
 use crate::record::{Cache, LeftOut, Maker};
 use warpfold::device::{Buffer, Kernel, Shape};
 use warpfold::machine::Machine;
-use warpfold_kernels::catalogue::flagship::{self, Addend, Order};
+use warpfold::sum::{Mode, Summer};
 use warpfold_kernels::catalogue::{Finish, Lesson, Part, lessons_of};
 
 /// `read_all(input, folds, n)`: see there.
@@ -38,11 +38,11 @@ pub fn ladder(
     block: u32,
 ) -> Result<(Vec<Ours>, Vec<LeftOut>), PeersError> {
     let device = machine.device();
-    // Who adds to a total would need it cleared before each launch; no step of the ladder does.
+    // The flagships take part as what the library makes of them.
     let lessons = lessons_of(Part::Ladder).iter().filter(|lesson| {
-        lesson
-            .reduction()
-            .is_some_and(|reduction| reduction.finish != Finish::Total)
+        lesson.reduction().is_some_and(|reduction| {
+            !matches!(reduction.finish, Finish::Total | Finish::TotalInTurns)
+        })
     });
     let (able, unable): (Vec<&Lesson>, Vec<&Lesson>) =
         lessons.partition(|lesson| lesson.least_sm <= device.sm());
@@ -90,29 +90,6 @@ impl Ours {
                 false => None,
             },
         }))
-    }
-
-    /// What [`warpfold::sum`] launches for so many elements.
-    pub fn sum(machine: &Machine, n: usize) -> Result<Self, PeersError> {
-        let device = machine.device();
-        let launch = flagship::choose(
-            Addend::I32,
-            Order::Any,
-            n,
-            device.sm(),
-            device.multiprocessors(),
-        );
-        Ok(Self {
-            name: "warpfold::sum",
-            maker: Maker::Warpfold,
-            kernel: machine.kernel(flagship::MODULE, launch.entry)?,
-            shape: Shape::linear(launch.blocks, launch.block)
-                .with_dynamic_shared_bytes(launch.dynamic_shared_bytes),
-            in_place: false,
-            count: n,
-            out: device.allocate(1)?,
-            scratch: Some((device.allocate(launch.partials)?, device.upload(&[0])?)),
-        })
     }
 
     /// What only reads; `None` where there is less to read than a word of 16 bytes, or something beside whole ones.
@@ -182,5 +159,50 @@ impl Contender for Ours {
             Maker::Ceiling => Answer::Fold(left.into_iter().fold(0, |fold, word| fold ^ word)),
             _ => Answer::Sum(left.into_iter().fold(0, i32::wrapping_add)),
         })
+    }
+}
+
+/// What the library makes of the flagship.
+pub struct Sum<'m> {
+    summer: Summer<'m, i32>,
+    spoilt: bool,
+}
+
+impl<'m> Sum<'m> {
+    /// Prepares it.
+    pub fn new(machine: &'m Machine) -> Result<Self, PeersError> {
+        Ok(Self {
+            summer: Summer::new(machine)?,
+            spoilt: false,
+        })
+    }
+}
+
+impl Contender for Sum<'_> {
+    fn maker(&self) -> Maker {
+        Maker::Warpfold
+    }
+
+    fn name(&self) -> &str {
+        "warpfold::sum"
+    }
+
+    fn time_ms(&mut self, arena: &mut Arena, cache: Cache) -> Result<f64, PeersError> {
+        self.spoilt = false;
+        let n = arena.n();
+        arena.time_ms(cache, false, |stream, input| {
+            Ok(self.summer.queue(stream, input.slice(..n), Mode::Fast)?)
+        })
+    }
+
+    /// A sum is the answer only after another launch: it stands in another place each time.
+    fn spoil(&mut self) -> Result<(), PeersError> {
+        self.spoilt = true;
+        Ok(())
+    }
+
+    fn answer(&self) -> Result<Answer, PeersError> {
+        let sum = self.summer.result()?;
+        Ok(Answer::Sum(if self.spoilt { NOT_WRITTEN } else { sum }))
     }
 }
