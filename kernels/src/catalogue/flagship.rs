@@ -154,6 +154,9 @@ pub const CHOICES: &[Choice] = &[
     },
 ];
 
+/// The least compute capability that the kernels run on.
+pub const LEAST_SM: u32 = 70;
+
 /// The PTX module that has the kernels.
 pub const MODULE: Module = Module::Kernels;
 

@@ -56,7 +56,8 @@ pub fn entry_names(module: Module, sm: u32) -> impl Iterator<Item = &'static str
     let of_lessons = lessons()
         .filter(move |lesson| lesson.part.module() == module && lesson.least_sm <= sm)
         .flat_map(Lesson::entry_names);
-    let of_flagship = flagship::entries().filter(move |_| module == flagship::MODULE);
+    let has_flagship = module == flagship::MODULE && sm >= flagship::LEAST_SM;
+    let of_flagship = flagship::entries().filter(move |_| has_flagship);
     of_lessons.chain(of_flagship.filter(|name| !is_of_a_lesson(name)))
 }
 
