@@ -8,7 +8,9 @@ use crate::number::Number;
 use crate::oracle::Oracle;
 use crate::reducible::Reducible;
 use std::collections::TryReserveError;
-use warpfold_kernels::catalogue::{BLOCK_SIZES, Finish, Lesson, Parameter, Reduction, Variant};
+use warpfold_kernels::catalogue::{
+    BLOCK_SIZES, Finish, Lesson, Module, Parameter, Reduction, Variant,
+};
 
 /// What came of one reduction of one input.
 #[derive(Clone, Debug)]
@@ -179,13 +181,7 @@ pub fn run<T: Reducible>(
     values: &[T],
     timing: Option<Timing>,
 ) -> Result<LessonRun<T>, LessonError> {
-    let mut loaded = LoadedLesson::new(machine, lesson, variant, values)?;
-    loaded.launch()?;
-    if let (Some(timing), true) = (timing, machine.device().is_gpu() && loaded.run.is_right()) {
-        // The last of the timed launches must be right as well.
-        loaded.time(&timing)?;
-    }
-    Ok(loaded.run)
+    LoadedLesson::new(machine, lesson, variant, values)?.run(timing)
 }
 
 /// Reduces `values` by a lesson on the emulator while `observer` watches, and verifies the result. For no values nothing is
@@ -214,6 +210,7 @@ pub struct LoadedLesson<T: Reducible> {
     reduction: Reduction,
     /// `None` where there is nothing to launch.
     launch: Option<LoadedCase>,
+    is_gpu: bool,
     run: LessonRun<T>,
 }
 
@@ -228,33 +225,73 @@ impl<T: Reducible> LoadedLesson<T> {
         variant: Variant,
         values: &[T],
     ) -> Result<Self, LessonError> {
-        let device = machine.device();
-        let reduction = *reduction_of::<T>(lesson)?;
+        let reduction = reduction_of::<T>(lesson)?;
         check_device(lesson, machine)?;
-        let case = case(lesson, variant, values, device.multiprocessors())?;
+        let case = case(lesson, variant, values, machine.device().multiprocessors())?;
+        // SAFETY: every reduction of the catalogue takes the arguments that `case` makes for its finish, over its element type, which
+        // is `T`, and, launched with the catalogue's geometry, keeps to them; the tests hold each to it on the emulator.
+        unsafe {
+            Self::of_case(
+                machine,
+                lesson.part.module(),
+                reduction,
+                variant,
+                case,
+                values,
+            )
+        }
+    }
+
+    /// Puts the values on the machine's device, for this launch of a kernel of the module.
+    ///
+    /// # Errors
+    /// There is no such kernel for the device, or the device has not the memory.
+    ///
+    /// # Safety
+    /// As [`Case::load`].
+    pub(crate) unsafe fn of_case(
+        machine: &Machine,
+        module: Module,
+        reduction: &Reduction,
+        variant: Variant,
+        case: Option<Case<'_>>,
+        values: &[T],
+    ) -> Result<Self, LessonError> {
         let blocks = case.as_ref().map_or(0, |case| case.shape.grid[0]);
         let launch = match case {
             None => None,
             Some(case) => {
-                let kernel = machine.kernel(lesson.part.module(), case.entry)?;
-                // SAFETY: every reduction of the catalogue takes the arguments that `case` makes for its finish, over its
-                // element type, which is `T`, and, launched with the catalogue's geometry, keeps to them; the tests hold
-                // each to it on the emulator.
-                Some(unsafe { case.load(device, kernel)? })
+                let kernel = machine.kernel(module, case.entry)?;
+                // SAFETY: as the caller promises.
+                Some(unsafe { case.load(machine.device(), kernel)? })
             }
         };
         Ok(Self {
             launch,
+            is_gpu: machine.device().is_gpu(),
             run: LessonRun {
                 blocks,
                 result: T::finish(reduction.operator, &[]),
                 counter: None,
                 oracle: T::Oracle::new(reduction.operator, values),
-                roundings: roundings(&reduction, variant, values.len(), blocks),
+                roundings: roundings(reduction, variant, values.len(), blocks),
                 measured: Measured::Nothing,
             },
-            reduction,
+            reduction: *reduction,
         })
+    }
+
+    /// The first launch and, on a GPU, timed ones after it, if it was right and `timing` asks for them; the last of those must be
+    /// right as well.
+    ///
+    /// # Errors
+    /// As [`Self::launch`].
+    pub fn run(mut self, timing: Option<Timing>) -> Result<LessonRun<T>, LessonError> {
+        self.launch()?;
+        if let (Some(timing), true) = (timing, self.is_gpu && self.run.is_right()) {
+            self.time(&timing)?;
+        }
+        Ok(self.run)
     }
 
     /// The first launch: counted on the emulator, without times on a GPU.

@@ -20,10 +20,14 @@
 #[cfg(test)]
 mod tests;
 
+use crate::case::{Case, CaseArgument};
 use crate::device::{Buffer, Kernel, Pod, Shape, Slice};
+use crate::lesson::{LessonError, LoadedLesson};
 use crate::machine::{Machine, MachineError};
+use crate::reducible::Reducible;
 use std::collections::HashMap;
 use warpfold_kernels::catalogue::flagship::{Addend, Launch, MODULE, Order, choose};
+use warpfold_kernels::catalogue::{Finish, Geometry, Operator, Reduction, Variant};
 
 /// In which order floats are added, and so what their sum promises. It makes no difference to integers, whose sums wrap around
 /// and are the same in any order.
@@ -167,4 +171,53 @@ impl<'m, T: Summable> Summer<'m, T> {
 pub fn sum<T: Summable>(machine: &Machine, values: &[T], mode: Mode) -> Result<T, MachineError> {
     let values = machine.device().upload(values)?;
     Summer::new(machine)?.sum(&values, mode)
+}
+
+/// What [`sum`] launches for these values on the machine, ready to be counted or timed and verified as a lesson is; the order of additions
+/// is that of [`Mode::Fast`].
+///
+/// # Errors
+/// There is no PTX for the device, or it has not the memory.
+pub fn load<T: Summable + Reducible>(
+    machine: &Machine,
+    values: &[T],
+) -> Result<LoadedLesson<T>, LessonError> {
+    let device = machine.device();
+    let launch = choose(
+        T::ADDEND,
+        Mode::Fast.into(),
+        values.len().max(1),
+        device.sm(),
+        device.multiprocessors(),
+    );
+    let reduction = Reduction {
+        operator: Operator::Sum,
+        element_type: T::ELEMENT_TYPE,
+        // A thread of it adds up what four loads of 16 bytes bring, again and again.
+        geometry: Geometry::Resident {
+            elements_per_thread: 64 / size_of::<T>() as u32,
+            threads_per_multiprocessor: launch.block,
+        },
+        finish: Finish::OneLaunch,
+        in_place: false,
+        shared_bytes_per_thread: launch.dynamic_shared_bytes / launch.block,
+    };
+    let variant = Variant {
+        block: launch.block,
+        parameter: None,
+    };
+    let case = (!values.is_empty()).then(|| Case {
+        entry: launch.entry,
+        shape: Shape::linear(launch.blocks, launch.block)
+            .with_dynamic_shared_bytes(launch.dynamic_shared_bytes),
+        arguments: vec![
+            CaseArgument::input(values),
+            CaseArgument::output(launch.partials, T::NO_PARTIAL),
+            CaseArgument::scalar(values.len()),
+            CaseArgument::output(1, T::NO_PARTIAL),
+            CaseArgument::rewritten(vec![0_u64]),
+        ],
+    });
+    // SAFETY: as in `Summer::launch`, of whose arguments these are copies.
+    unsafe { LoadedLesson::of_case(machine, MODULE, &reduction, variant, case, values) }
 }

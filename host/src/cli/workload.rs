@@ -140,17 +140,21 @@ impl Workload {
 
     /// What the times of a GPU are; `None` anywhere else.
     pub fn describe_timing(&self) -> Option<String> {
-        let cache = if self.cold? {
-            "cold: the L2 cache is overwritten before each"
-        } else {
-            "warm"
-        };
-        Some(format!(
-            "ms: the kernel alone between two events on the device, median of {} launches ({cache}); copies and the host's last additions are not timed.\n\
-             GB/s: the bytes of the input by that time.",
-            self.repeat?
-        ))
+        Some(describe_timing(self.repeat?, self.cold?))
     }
+}
+
+/// What the times of a GPU are.
+pub fn describe_timing(repeat: u32, cold: bool) -> String {
+    let cache = if cold {
+        "cold: the L2 cache is overwritten before each"
+    } else {
+        "warm"
+    };
+    format!(
+        "ms: the kernel alone between two events on the device, median of {repeat} launches ({cache}); copies and the host's last additions are not timed.\n\
+         GB/s: the bytes of the input by that time."
+    )
 }
 
 /// Reads a block size that every lesson takes.
