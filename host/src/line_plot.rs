@@ -11,12 +11,13 @@ use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::element::{Circle, Cross, DashedPathElement, PathElement, Rectangle, TriangleMarker};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{BLACK, Color, IntoTextStyle, RGBColor, ShapeStyle, WHITE};
+use plotters::style::{BLACK, Color, IntoTextStyle, RGBColor, ShapeStyle, TextStyle, WHITE};
 
 /// Width and height.
 const SIZE: (u32, u32) = (1100, 640);
-/// Pixels at the right for the names.
-const NAMES: u32 = 210;
+/// Pixels between the lines and their names, and behind the names.
+const LEADER: u32 = 38;
+const BEHIND: u32 = 14;
 /// Pixels between the lines of names.
 const LINE: i32 = 17;
 /// Dark colours, after Paul Tol's schemes, that the colour-blind can tell apart; more lines than colours differ in their dashes and marks, which
@@ -100,12 +101,17 @@ impl LinePlot<'_> {
         let grey = font(14).color(&BLACK.mix(0.6)).pos(centred);
         area.draw_text(self.subtitle, &grey, (middle, 44))?;
 
+        let mut widest = 0;
+        for line in &self.lines {
+            let (width, _) = area.estimate_text_size(line.name, &name_style(area))?;
+            widest = widest.max(width);
+        }
         let Ends { sizes, values } = self.ends();
         let mut builder = ChartBuilder::on(area);
         builder
             .margin(12)
             .margin_top(70)
-            .margin_right(NAMES)
+            .margin_right(LEADER + widest + BEHIND)
             .x_label_area_size(48)
             .y_label_area_size(80);
         // A size alone has no width; half of it to either side has.
@@ -201,19 +207,18 @@ impl LinePlot<'_> {
         names.sort_by_key(|((_, height), ..)| *height);
         let heights: Vec<i32> = names.iter().map(|((_, height), ..)| *height).collect();
         let heights = spread(&heights, LINE, down.end);
-        let column = across.end + 34;
+        let column = across.end + LEADER as i32;
         for ((end, index, line), height) in names.into_iter().zip(heights) {
             let colour = line.colour(index);
             let leader = vec![
                 (end.0 + 6, end.1),
-                (column - 18, height),
-                (column - 12, height),
+                (column - 22, height),
+                (column - 16, height),
             ];
             area.draw(&PathElement::new(leader, colour.mix(0.45)))?;
-            mark(area, index % MARKS, (column - 6, height), colour)?;
-            let beside = Pos::new(HPos::Left, VPos::Center);
-            let style = font(13).color(&colour).pos(beside);
-            area.draw_text(line.name, &style, (column + 4, height))?;
+            mark(area, index % MARKS, (column - 10, height), colour)?;
+            let style = name_style(area).color(&colour);
+            area.draw_text(line.name, &style, (column, height))?;
         }
         area.present()
     }
@@ -227,6 +232,12 @@ impl Line<'_> {
             COLOURS[index % COLOURS.len()]
         }
     }
+}
+
+/// The names' letters, beside the place that they are drawn at.
+fn name_style<Backend: DrawingBackend>(area: &DrawingArea<Backend, Shift>) -> TextStyle<'static> {
+    let beside = Pos::new(HPos::Left, VPos::Center);
+    font(13).into_text_style(area).pos(beside)
 }
 
 /// A mark in one of [`MARKS`] shapes.

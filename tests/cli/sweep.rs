@@ -115,7 +115,7 @@ fn another_operator_and_type_have_kernels_of_their_own() {
 #[test]
 fn what_a_kernel_does_not_take_is_named_and_left_out() {
     // One block, which takes so many elements at most.
-    let one_block = warpfold_kernels::catalogue::lessons()
+    let one_block = lessons()
         .find(|lesson| {
             let reduction = lesson.reduction();
             reduction.is_some_and(|reduction| reduction.most_elements(lesson.usual(64)).is_some())

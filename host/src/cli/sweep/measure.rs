@@ -3,10 +3,10 @@
 use super::contender::{Contender, Field};
 use crate::cli::failure::Failure;
 use crate::cli::figures::LessonFigures;
-use crate::cli::progress;
+use crate::cli::{progress, show};
 use serde::Serialize;
-use std::mem::discriminant;
-use warpfold::device::{DeviceError, Timing};
+use std::mem::{Discriminant, discriminant};
+use warpfold::device::{Device, DeviceError, Timing};
 use warpfold::lesson::LessonError;
 use warpfold::machine::Machine;
 use warpfold::reducible::{Reducible, with_reducible};
@@ -91,8 +91,20 @@ fn measure_type<T: Reducible + Summable>(
     let progress = progress::bar((plan.sizes.len() * contenders.len()) as u64)?;
     for &n in plan.sizes {
         progress.set_message(format!("{} random values", short(n)));
-        let Ok(values) = T::random(field.of_kernels, n, plan.seed) else {
-            absences.add(None, n, &LessonError::HostMemory { n });
+        let values = match no_room::<T>(machine.device(), n) {
+            Some(reason) => {
+                absences.add(None, n, None, reason);
+                None
+            }
+            None => match T::random(field.of_kernels, n, plan.seed) {
+                Ok(values) => Some(values),
+                Err(_) => {
+                    absences.add_error(None, n, &LessonError::HostMemory { n });
+                    None
+                }
+            },
+        };
+        let Some(values) = values else {
             progress.inc(contenders.len() as u64);
             continue;
         };
@@ -116,7 +128,7 @@ fn measure_type<T: Reducible + Summable>(
                     row.fault = Some(error.to_string());
                 }
                 Err(error) if is_a_limit(&error) => {
-                    absences.add(Some(contender.id()), n, &error);
+                    absences.add_error(Some(contender.id()), n, &error);
                     continue;
                 }
                 Err(error) => return Err(error.into()),
@@ -143,28 +155,52 @@ fn is_a_limit(error: &LessonError) -> bool {
     }
 }
 
-/// Who is left out, with the sizes of one reason together.
+/// Why a GPU cannot hold so many elements: better known before they are made, which takes longer than any kernel.
+fn no_room<T>(device: &Device, n: usize) -> Option<String> {
+    let Device::Gpu(gpu) = device else {
+        return None;
+    };
+    let bytes = (n as u64).saturating_mul(size_of::<T>() as u64);
+    let memory = gpu.information().memory_bytes;
+    (bytes > memory).then(|| {
+        format!(
+            "the input takes {}, and the GPU has {}",
+            show::bytes(bytes),
+            show::bytes(memory)
+        )
+    })
+}
+
+/// Who is left out, with the sizes of one kind of reason together.
 #[derive(Default)]
 struct Absences {
     left_out: Vec<LeftOut>,
-    errors: Vec<LessonError>,
+    kinds: Vec<Option<Discriminant<LessonError>>>,
 }
 
 impl Absences {
-    fn add(&mut self, id: Option<&'static str>, n: usize, error: &LessonError) {
-        let mut known = self.left_out.iter_mut().zip(&self.errors);
-        let same = known.find(|(absence, known)| {
-            absence.id == id && discriminant(*known) == discriminant(error)
-        });
-        if let Some((absence, _)) = same {
-            absence.sizes.push(n);
-        } else {
-            self.left_out.push(LeftOut {
-                id,
-                sizes: vec![n],
-                reason: error.to_string(),
-            });
-            self.errors.push(error.clone());
+    fn add_error(&mut self, id: Option<&'static str>, n: usize, error: &LessonError) {
+        self.add(id, n, Some(discriminant(error)), error.to_string());
+    }
+
+    fn add(
+        &mut self,
+        id: Option<&'static str>,
+        n: usize,
+        kind: Option<Discriminant<LessonError>>,
+        reason: String,
+    ) {
+        let mut known = self.left_out.iter_mut().zip(&self.kinds);
+        match known.find(|(absence, known)| absence.id == id && **known == kind) {
+            Some((absence, _)) => absence.sizes.push(n),
+            None => {
+                self.left_out.push(LeftOut {
+                    id,
+                    sizes: vec![n],
+                    reason,
+                });
+                self.kinds.push(kind);
+            }
         }
     }
 }

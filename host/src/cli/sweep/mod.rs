@@ -276,7 +276,7 @@ fn print(sweep: &Sweep, output: &Output) -> Result<(), Failure> {
     }
     output.print(match (sweep.repeat, sweep.cold) {
         (Some(repeat), Some(cold)) => format!(
-            "{}\nA kernel that works in place gets its input afresh before each launch{}, outside the timed region.",
+            "{}\nA kernel that works in place gets its input afresh before each launch{}, outside the timed region.\nOf few elements the time is mostly that of the launch.",
             describe_timing(repeat, cold),
             if cold {
                 " and before the cache is overwritten"
