@@ -1,7 +1,9 @@
 //! Who is measured.
 
 use crate::cli::failure::Failure;
+use crate::cli::figures::LessonFigures;
 use crate::cli::lookup;
+use crate::cli::workload::MeasuringArguments;
 use warpfold::element::ElementType;
 use warpfold::lesson::{self, LessonError, LessonRun};
 use warpfold::machine::Machine;
@@ -10,9 +12,6 @@ use warpfold::reducer::{built_for, kernel_for};
 use warpfold::reducible::Reducible;
 use warpfold::sum::{self, Summable};
 use warpfold_kernels::catalogue::{self, Lesson, Part, lessons_of};
-
-use crate::cli::figures::LessonFigures;
-use warpfold::device::Timing;
 
 /// What stands for [`Contender::Library`] among the ids, and in tables.
 const LIBRARY_ID: &str = "sum";
@@ -161,14 +160,14 @@ impl Contender {
     pub fn run<T: Reducible + Summable>(
         &self,
         machine: &Machine,
-        block: u32,
+        measuring: &MeasuringArguments,
         values: &[T],
-        timing: Timing,
     ) -> Result<LessonFigures, LessonError> {
         let bytes = size_of_val(values) as u64;
+        let timing = measuring.timing();
         let run: LessonRun<T> = match self {
             Self::Lesson(lesson) => {
-                let variant = lesson.usual(block);
+                let variant = lesson.usual(measuring.block);
                 lesson::run(machine, lesson, variant, values, Some(timing))?
             }
             Self::Library => sum::load(machine, values)?.run(Some(timing))?,

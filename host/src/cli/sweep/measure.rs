@@ -3,10 +3,11 @@
 use super::contender::{Contender, Field};
 use crate::cli::failure::Failure;
 use crate::cli::figures::LessonFigures;
+use crate::cli::workload::MeasuringArguments;
 use crate::cli::{progress, show};
 use serde::Serialize;
 use std::mem::{Discriminant, discriminant};
-use warpfold::device::{Device, DeviceError, Timing};
+use warpfold::device::{Device, DeviceError};
 use warpfold::lesson::LessonError;
 use warpfold::machine::Machine;
 use warpfold::reducible::{Reducible, with_reducible};
@@ -17,9 +18,7 @@ use warpfold::sum::Summable;
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     pub sizes: &'a [usize],
-    pub block: u32,
-    pub seed: u64,
-    pub timing: Timing,
+    pub measuring: &'a MeasuringArguments,
 }
 
 /// One contender at one size.
@@ -96,7 +95,7 @@ fn measure_type<T: Reducible + Summable>(
                 absences.add(None, n, None, reason);
                 None
             }
-            None => match T::random(field.of_kernels, n, plan.seed) {
+            None => match T::random(field.of_kernels, n, plan.measuring.seed) {
                 Ok(values) => Some(values),
                 Err(_) => {
                     absences.add_error(None, n, &LessonError::HostMemory { n });
@@ -110,12 +109,12 @@ fn measure_type<T: Reducible + Summable>(
         };
         for contender in contenders {
             progress.set_message(format!("{} at {}", contender.id(), short(n)));
-            let run = contender.run(machine, plan.block, &values, plan.timing);
+            let run = contender.run(machine, plan.measuring, &values);
             let mut row = Row {
                 id: contender.id(),
                 n,
                 block: match contender {
-                    Contender::Lesson(_) => Some(plan.block),
+                    Contender::Lesson(_) => Some(plan.measuring.block),
                     Contender::Library => None,
                 },
                 figures: None,

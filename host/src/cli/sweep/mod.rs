@@ -10,12 +10,12 @@ use super::footnotes;
 use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output, check_folder, write_file};
 use super::size::parse_sizes;
-use super::workload::{describe_timing, parse_block};
+use super::workload::{MeasuringArguments, describe_timing};
 use contender::{Contender, Field};
 use measure::{LeftOut, Plan, Row, measure};
 use serde::Serialize;
 use std::path::PathBuf;
-use warpfold::device::{Device, DeviceChoice, GpuInformation, Timing};
+use warpfold::device::{Device, GpuInformation};
 use warpfold::element::ElementType;
 use warpfold::machine::Machine;
 use warpfold::operator::Operator;
@@ -25,13 +25,13 @@ use warpfold_kernels::catalogue::Module;
 
 const EXAMPLES: &str = "\
 Examples:
-  warpfold sweep                                   the ladder and warpfold::sum, from 2^10 elements up
+  warpfold sweep
   warpfold sweep --sizes 2^16..2^28*4 --cold --svg sweep.svg --csv sweep.csv
   warpfold sweep shuffle vectorized sum --sizes 1M,10_000_000
   warpfold sweep --op max --type f32 --json -
 
-Sizes are a list; a range A..B doubles from A up to B, and A..B*4 takes four times as many each time. A size that a kernel does not take or
-that does not fit the device's memory is left out, and said so.";
+Sizes are a list; a range A..B doubles from A up to B, and A..B*4 takes four times as many each time. A size that a kernel does not take \
+or that does not fit the device's memory is left out, and said so.";
 
 /// What is swept unless told otherwise.
 const GPU_SIZES: &str = "2^10..2^28";
@@ -41,7 +41,7 @@ const EMULATOR_SIZES: &str = "2^10..2^20";
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Lessons that reduce, and `sum` for what the library launches [default: the ladder and sum]
+    /// Lessons that reduce, and `sum` for what the library launches, in blocks of its own choice [default: the ladder and sum]
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// Numbers of random elements: 2^10..2^28, 2^10..2^28*4, 1K,1M [default: 2^10..2^28 on a GPU, 2^10..2^20 on the emulator]
@@ -53,21 +53,8 @@ pub struct Arguments {
     /// Operator [default: that of the first ID, or sum]
     #[arg(long = "op", value_name = "OPERATOR")]
     operator: Option<Operator>,
-    /// Threads of a block: 64, 128, 256, 512 or 1024; `sum` chooses its own
-    #[arg(long, default_value = "512", value_parser = parse_block)]
-    block: u32,
-    /// Where to run: auto, gpu, gpu:1, emulator
-    #[arg(long, default_value_t)]
-    device: DeviceChoice,
-    /// Timed launches of each kernel at each size on a GPU, whose median is shown
-    #[arg(long, value_name = "R", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    repeat: u32,
-    /// Overwrite the GPU's L2 cache before each timed launch, so that every byte comes from memory
-    #[arg(long)]
-    cold: bool,
-    /// Seed of the random data
-    #[arg(long, default_value_t = 42)]
-    seed: u64,
+    #[command(flatten)]
+    measuring: MeasuringArguments,
     /// Also write a line for each kernel and size as CSV to FILE
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -153,7 +140,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         check_folder(path)?;
     }
     let field = Field::new(&arguments.ids, arguments.operator, arguments.element_type)?;
-    let machine = machine::open(arguments.device, &arguments.kernels)?;
+    let machine = machine::open(arguments.measuring.device, &arguments.kernels)?;
     let usual = if machine.device().is_gpu() {
         GPU_SIZES
     } else {
@@ -165,12 +152,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let plan = Plan {
         sizes: &sizes,
-        block: arguments.block,
-        seed: arguments.seed,
-        timing: Timing {
-            repeat: arguments.repeat as usize,
-            cold: arguments.cold,
-        },
+        measuring: &arguments.measuring,
     };
     let (rows, left_out) = measure(&machine, &field, &plan)?;
     if let (true, Some(first)) = (rows.is_empty(), left_out.first()) {
@@ -203,9 +185,9 @@ fn describe(field: &Field, plan: &Plan<'_>) -> String {
     format!(
         "{sizes} random {} (seed {}) · {} · block {}",
         ElementType::from(field.element_type),
-        plan.seed,
+        plan.measuring.seed,
         field.operator,
-        plan.block
+        plan.measuring.block
     )
 }
 
@@ -233,16 +215,16 @@ fn sweep(
     Ok(Sweep {
         device: device.describe(),
         on_gpu: device.is_gpu(),
-        repeat: gpu.is_some().then_some(arguments.repeat),
-        cold: gpu.is_some().then_some(arguments.cold),
+        repeat: gpu.is_some().then_some(arguments.measuring.repeat),
+        cold: gpu.is_some().then_some(arguments.measuring.cold),
         gpu,
         driver,
         ptx_compiler: Header::parse(ptx).map(|header| header.compiler),
         ptx_sm: machine.sm(module),
         operator: field.operator.name(),
         element_type: field.element_type.into(),
-        block: arguments.block,
-        seed: arguments.seed,
+        block: arguments.measuring.block,
+        seed: arguments.measuring.seed,
         sizes,
         rows,
         left_out,
