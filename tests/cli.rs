@@ -22,6 +22,8 @@ mod reduce_files;
 mod reduce_operators;
 #[path = "cli/run.rs"]
 mod run;
+#[path = "cli/sweep.rs"]
+mod sweep;
 #[path = "cli/usage.rs"]
 mod usage;
 

@@ -8,7 +8,9 @@ use crate::number::Number;
 use crate::oracle::Oracle;
 use crate::reducible::Reducible;
 use std::collections::TryReserveError;
-use warpfold_kernels::catalogue::{BLOCK_SIZES, Finish, Lesson, Parameter, Reduction, Variant};
+use warpfold_kernels::catalogue::{
+    BLOCK_SIZES, Finish, Lesson, Module, Parameter, Reduction, Variant,
+};
 
 /// What came of one reduction of one input.
 #[derive(Clone, Debug)]
@@ -179,13 +181,7 @@ pub fn run<T: Reducible>(
     values: &[T],
     timing: Option<Timing>,
 ) -> Result<LessonRun<T>, LessonError> {
-    let mut loaded = LoadedLesson::new(machine, lesson, variant, values)?;
-    loaded.launch()?;
-    if let (Some(timing), true) = (timing, machine.device().is_gpu() && loaded.run.is_right()) {
-        // The last of the timed launches must be right as well.
-        loaded.time(&timing)?;
-    }
-    Ok(loaded.run)
+    LoadedLesson::new(machine, lesson, variant, values)?.run(timing)
 }
 
 /// Reduces `values` by a lesson on the emulator while `observer` watches, and verifies the result. For no values nothing is
@@ -214,6 +210,7 @@ pub struct LoadedLesson<T: Reducible> {
     reduction: Reduction,
     /// `None` where there is nothing to launch.
     launch: Option<LoadedCase>,
+    is_gpu: bool,
     run: LessonRun<T>,
 }
 
@@ -228,33 +225,73 @@ impl<T: Reducible> LoadedLesson<T> {
         variant: Variant,
         values: &[T],
     ) -> Result<Self, LessonError> {
-        let device = machine.device();
-        let reduction = *reduction_of::<T>(lesson)?;
+        let reduction = reduction_of::<T>(lesson)?;
         check_device(lesson, machine)?;
-        let case = case(lesson, variant, values, device.multiprocessors())?;
+        let case = case(lesson, variant, values, machine.device().multiprocessors())?;
+        // SAFETY: every reduction of the catalogue takes the arguments that `case` makes for its finish, over its element type, which
+        // is `T`, and, launched with the catalogue's geometry, keeps to them; the tests hold each to it on the emulator.
+        unsafe {
+            Self::of_case(
+                machine,
+                lesson.part.module(),
+                reduction,
+                variant,
+                case,
+                values,
+            )
+        }
+    }
+
+    /// Puts the values on the machine's device, for this launch of a kernel of the module.
+    ///
+    /// # Errors
+    /// There is no such kernel for the device, or the device has not the memory.
+    ///
+    /// # Safety
+    /// As [`Case::load`].
+    pub(crate) unsafe fn of_case(
+        machine: &Machine,
+        module: Module,
+        reduction: &Reduction,
+        variant: Variant,
+        case: Option<Case<'_>>,
+        values: &[T],
+    ) -> Result<Self, LessonError> {
         let blocks = case.as_ref().map_or(0, |case| case.shape.grid[0]);
         let launch = match case {
             None => None,
             Some(case) => {
-                let kernel = machine.kernel(lesson.part.module(), case.entry)?;
-                // SAFETY: every reduction of the catalogue takes the arguments that `case` makes for its finish, over its
-                // element type, which is `T`, and, launched with the catalogue's geometry, keeps to them; the tests hold
-                // each to it on the emulator.
-                Some(unsafe { case.load(device, kernel)? })
+                let kernel = machine.kernel(module, case.entry)?;
+                // SAFETY: as the caller promises.
+                Some(unsafe { case.load(machine.device(), kernel)? })
             }
         };
         Ok(Self {
             launch,
+            is_gpu: machine.device().is_gpu(),
             run: LessonRun {
                 blocks,
                 result: T::finish(reduction.operator, &[]),
                 leftover: None,
                 oracle: T::Oracle::new(reduction.operator, values),
-                roundings: roundings(&reduction, variant, values.len(), blocks),
+                roundings: roundings(reduction, variant, values.len(), blocks),
                 measured: Measured::Nothing,
             },
-            reduction,
+            reduction: *reduction,
         })
+    }
+
+    /// The first launch and, on a GPU, timed ones after it, if it was right and `timing` asks for them; the last of those must be
+    /// right as well.
+    ///
+    /// # Errors
+    /// As [`Self::launch`].
+    pub fn run(mut self, timing: Option<Timing>) -> Result<LessonRun<T>, LessonError> {
+        self.launch()?;
+        if let (Some(timing), true) = (timing, self.is_gpu && self.run.is_right()) {
+            self.time(&timing)?;
+        }
+        Ok(self.run)
     }
 
     /// The first launch: counted on the emulator, without times on a GPU.
@@ -322,13 +359,28 @@ pub(crate) fn case_of_entry<'a, T: Reducible>(
         .with_dynamic_shared_bytes(reduction.dynamic_shared_bytes(variant))
         .with_cooperative(lesson.cooperative)
         .with_pending_grids(pending_grids(reduction, blocks));
+    Ok(Some(Case {
+        entry,
+        shape,
+        arguments: arguments(reduction, variant, values, blocks),
+    }))
+}
+
+/// What a launch of so many blocks takes that reduces the values.
+pub(crate) fn arguments<'a, T: Reducible>(
+    reduction: &Reduction,
+    variant: Variant,
+    values: &'a [T],
+    blocks: u32,
+) -> Vec<CaseArgument<'a>> {
+    let n = values.len();
     let input = if reduction.in_place {
         CaseArgument::rewritten(values)
     } else {
         CaseArgument::input(values)
     };
     let partials = || CaseArgument::output(blocks as usize, T::NO_PARTIAL);
-    let arguments = match reduction.finish {
+    match reduction.finish {
         Finish::PartialPerBlock => vec![input, partials(), CaseArgument::scalar(n)],
         Finish::Total => {
             let identity = T::finish(reduction.operator, &[]);
@@ -336,8 +388,8 @@ pub(crate) fn case_of_entry<'a, T: Reducible>(
             vec![input, total, CaseArgument::scalar(n)]
         }
         Finish::TotalInTurns => {
-            let total = CaseArgument::rewritten(vec![T::finish(reduction.operator, &[])]);
-            let next = CaseArgument::output(1, T::NO_PARTIAL);
+            let total = CaseArgument::rewritten(vec![T::NOTHING]);
+            let next = CaseArgument::output(1, T::Total::NO_PARTIAL);
             vec![input, total, CaseArgument::scalar(n), next]
         }
         Finish::OneLaunch => {
@@ -351,12 +403,7 @@ pub(crate) fn case_of_entry<'a, T: Reducible>(
             let (n, tile) = (CaseArgument::scalar(n), CaseArgument::scalar(tile));
             vec![input, partials(), n, tile, status]
         }
-    };
-    Ok(Some(Case {
-        entry,
-        shape,
-        arguments,
-    }))
+    }
 }
 
 /// The most grids that a reduction has launched and that wait or run, at any time: of every launching block one that runs, and one that it
@@ -463,13 +510,12 @@ pub(crate) fn result<T: Reducible>(
         }
         Finish::Total => (outputs.read::<T>(1)?[0], None),
         Finish::TotalInTurns => {
-            let next = outputs.read::<T>(3)?[0];
-            let identity = T::finish(reduction.operator, &[]);
-            let leftover = (next != identity).then(|| {
-                let (next, identity) = (next.into(), identity.into());
-                format!("leaves {next} in the total of the next launch, which should be {identity}")
+            let next = outputs.read::<T::Total>(3)?[0];
+            let leftover = (next != T::NOTHING).then(|| {
+                let next = next.into();
+                format!("leaves {next} in the total of the next launch, which should be 0")
             });
-            (outputs.read::<T>(1)?[0], leftover)
+            (T::of_total(outputs.read::<T::Total>(1)?[0]), leftover)
         }
         Finish::OneLaunch => {
             let counter = outputs.read::<u64>(4)?[0];

@@ -18,6 +18,12 @@ pub trait Reducible: Pod + Into<Number> + PartialEq + fmt::Debug + Random {
     /// What the partials hold before a launch: nothing that a kernel is likely to leave there.
     const NO_PARTIAL: Self;
 
+    /// What blocks add their sums up in by atomic additions: for `f32` it is `f64`.
+    type Total: Reducible;
+
+    /// The total to begin with: 0, of floats −0.0, to which any float can be added without a change.
+    const NOTHING: Self::Total;
+
     /// The judge of results of this type.
     type Oracle: Oracle<Self> + Send;
 
@@ -26,6 +32,9 @@ pub trait Reducible: Pod + Into<Number> + PartialEq + fmt::Debug + Random {
     ///
     /// Floats are put together with more digits and range than they have, so that their number adds no rounding but the last.
     fn finish(operator: Operator, partials: &[Self]) -> Self;
+
+    /// The sum that a total says, rounded if need be.
+    fn of_total(total: Self::Total) -> Self;
 
     /// `n` random values, as `warpfold run` reduces them by this operator.
     ///
@@ -37,28 +46,36 @@ pub trait Reducible: Pod + Into<Number> + PartialEq + fmt::Debug + Random {
 }
 
 macro_rules! reducible {
-    ($($value:ident of $element_type:ident: $finish:ident, $oracle:ident, $no_partial:expr;)*) => {
+    ($($value:ident of $element_type:ident: $finish:ident, $oracle:ident, $no_partial:expr, $total:ident, $nothing:expr;)*) => {
         $(impl Reducible for $value {
             const ELEMENT_TYPE: ElementType = ElementType::$element_type;
 
             const NO_PARTIAL: Self = $no_partial;
+
+            type Total = $total;
+
+            const NOTHING: $total = $nothing;
 
             type Oracle = $oracle<Self>;
 
             fn finish(operator: Operator, partials: &[Self]) -> Self {
                 $finish(operator, partials)
             }
+
+            fn of_total(total: $total) -> Self {
+                total as Self
+            }
         })*
     };
 }
 
 reducible! {
-    i32 of I32: finish_integers, IntegerOracle, 0x5eed_bad0;
-    u32 of U32: finish_integers, IntegerOracle, 0x5eed_bad0;
-    i64 of I64: finish_integers, IntegerOracle, 0x5eed_bad0_5eed_bad0;
-    u64 of U64: finish_integers, IntegerOracle, 0x5eed_bad0_5eed_bad0;
-    f32 of F32: finish_floats, FloatOracle, 1.0e33;
-    f64 of F64: finish_floats, FloatOracle, 1.0e303;
+    i32 of I32: finish_integers, IntegerOracle, 0x5eed_bad0, i32, 0;
+    u32 of U32: finish_integers, IntegerOracle, 0x5eed_bad0, u32, 0;
+    i64 of I64: finish_integers, IntegerOracle, 0x5eed_bad0_5eed_bad0, i64, 0;
+    u64 of U64: finish_integers, IntegerOracle, 0x5eed_bad0_5eed_bad0, u64, 0;
+    f32 of F32: finish_floats, FloatOracle, 1.0e33, f64, -0.0;
+    f64 of F64: finish_floats, FloatOracle, 1.0e303, f64, -0.0;
 }
 
 fn finish_integers<T: Integer>(operator: Operator, partials: &[T]) -> T {

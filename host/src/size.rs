@@ -1,4 +1,4 @@
-//! Sizes as people write them: `2^24`, `16M`, `1_000_000`.
+//! Sizes as people write them: `2^24`, `16M`, `1_000_000`, and several of them: `2^10..2^28`.
 
 /// Reads a size: a decimal number, with `_` between digits wherever that helps; a power `2^24`; or a number with
 /// one of the suffixes `K`, `M`, `G`, which multiply by 2^10, 2^20, 2^30 (so `16M` is `2^24`).
@@ -38,6 +38,58 @@ pub fn parse_count(text: &str) -> Result<usize, String> {
         .map_err(|_| format!("'{text}' is too large for this machine"))
 }
 
+/// Reads several sizes of at least 1, and gives each once, from small to large: sizes with commas between them, and ranges. `2^10..2^28` doubles
+/// from the first size up to the last, which is one of them if the doubling comes to it; `2^10..2^28*4` takes four times as many each time.
+///
+/// # Errors
+/// One sentence on what cannot be read, on a size of 0, or on a range that holds nothing.
+pub fn parse_sizes(text: &str) -> Result<Vec<usize>, String> {
+    let mut sizes = Vec::new();
+    for part in text.split(',') {
+        match part.split_once("..") {
+            None => sizes.push(parse_count(part)?),
+            Some((first, rest)) => {
+                let (last, factor) = match rest.split_once('*') {
+                    None => (rest, 2),
+                    Some((last, factor)) => (last, parse_count(factor)?),
+                };
+                sizes.extend(range(
+                    part,
+                    parse_count(first)?,
+                    parse_count(last)?,
+                    factor,
+                )?);
+            }
+        }
+    }
+    if sizes.contains(&0) {
+        return Err(format!("'{text}' has a size of 0; begin with 1"));
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    Ok(sizes)
+}
+
+/// The sizes from the first to the last, each `factor` times the one before.
+fn range(text: &str, first: usize, last: usize, factor: usize) -> Result<Vec<usize>, String> {
+    if first == 0 || first > last || factor < 2 {
+        return Err(format!(
+            "'{text}' is no range of sizes; write it like 2^10..2^28, from small to large, or 2^10..2^28*4"
+        ));
+    }
+    let next = |&size: &usize| size.checked_mul(factor).filter(|&size| size <= last);
+    Ok(std::iter::successors(Some(first), next).collect())
+}
+
+/// A size as short as it can be written: a power of two from `2^10` on as such, others in full.
+pub fn short(size: usize) -> String {
+    if size.is_power_of_two() && size >= 1 << 10 {
+        format!("2^{}", size.trailing_zeros())
+    } else {
+        size.to_string()
+    }
+}
+
 fn unreadable(text: &str) -> String {
     format!("'{text}' is not a size; write it like 2^24, 16M or 1_000_000")
 }
@@ -53,6 +105,72 @@ fn digits(text: &str) -> Option<u128> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn several_sizes_are_a_list_with_ranges() {
+        for (text, sizes) in [
+            ("2^4", &[16][..]),
+            ("1..8", &[1, 2, 4, 8]),
+            ("1..9", &[1, 2, 4, 8]),
+            ("3..48*4", &[3, 12, 48]),
+            ("7..7", &[7]),
+            ("1K,10..20,5,1024", &[5, 10, 20, 1024]),
+            ("2^62..2^63", &[1 << 62, 1 << 63]),
+        ] {
+            assert_eq!(parse_sizes(text).as_deref(), Ok(sizes), "{text}");
+        }
+    }
+
+    #[test]
+    fn ranges_of_nothing_are_refused() {
+        for (text, culprit) in [
+            (
+                "8..4",
+                "'8..4' is no range of sizes; write it like 2^10..2^28",
+            ),
+            ("1,0..4", "'0..4' is no range"),
+            ("1..8*1", "'1..8*1' is no range"),
+            ("0", "has a size of 0"),
+            ("4,0", "has a size of 0"),
+            ("", "'' is not a size"),
+            ("1..", "'' is not a size"),
+            ("..8", "'' is not a size"),
+            ("1,,2", "'' is not a size"),
+            ("1..2..4", "'2..4' is not a size"),
+            ("1..8*", "'' is not a size"),
+            ("1..=8", "'=8' is not a size"),
+            ("1..2^64", "beyond 2^64 - 1"),
+        ] {
+            let message = parse_sizes(text).expect_err(text);
+            assert!(message.contains(culprit), "{text}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_range_goes_from_the_first_towards_the_last(
+            first in 1_usize..1 << 40,
+            last in 1_usize..usize::MAX,
+            factor in 2_usize..1 << 40,
+        ) {
+            match parse_sizes(&format!("{first}..{last}*{factor}")) {
+                Err(_) => prop_assert!(first > last),
+                Ok(sizes) => {
+                    prop_assert_eq!(sizes[0], first);
+                    prop_assert!(sizes.windows(2).all(|pair| pair[1] == pair[0] * factor));
+                    let end = sizes[sizes.len() - 1];
+                    prop_assert!(end <= last && end.checked_mul(factor).is_none_or(|next| next > last));
+                }
+            }
+        }
+
+        #[test]
+        fn short_sizes_read_back(size in 0_usize..usize::MAX, exponent in 0_u32..64) {
+            prop_assert_eq!(parse_count(&short(size)), Ok(size));
+            prop_assert_eq!(parse_count(&short(1 << exponent)), Ok(1 << exponent));
+        }
+    }
 
     #[test]
     fn sizes_read_as_people_write_them() {

@@ -42,7 +42,9 @@
 use cuda_std::shared::dynamic_shared_mem;
 
 use crate::l12_addend::Addend;
-use crate::l12_flagship::{MOST_WARPS, VECTOR_BYTES, hand_in, head_element, head_length, rest_element};
+use crate::l12_flagship::{
+    MOST_WARPS, VECTOR_BYTES, hand_in, head_element, head_length, rest_element,
+};
 use crate::mbarrier::{Mbarrier, copy_to_shared};
 use crate::prelude::*;
 

@@ -25,6 +25,7 @@ fn help_comes_with_an_example_for_every_command() {
         "ladder",
         "lessons",
         "run",
+        "sweep",
         "reduce",
         "histogram",
         "ptx",

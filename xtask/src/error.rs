@@ -81,6 +81,36 @@ pub enum XtaskError {
     /// The picture cannot be drawn.
     #[error("the picture cannot be drawn: {0}")]
     Picture(String),
+    /// Something costs more than it did.
+    #[error(
+        "over 5 % higher than in benches/baseline.json: {names}; make it cheaper again, or, if it is worth its price, keep the counts with \
+         `cargo xtask bench-check --bless`"
+    )]
+    Costlier {
+        /// What does.
+        names: String,
+    },
+    /// There is no valgrind.
+    #[error(
+        "there is no valgrind to count instructions with: install it (Debian: `apt-get install valgrind`)"
+    )]
+    NoValgrind,
+    /// valgrind has not counted what it should.
+    #[error("valgrind's counts cannot be used: {what}")]
+    NoCounts {
+        /// What is wrong with them.
+        what: String,
+    },
+    /// A baseline that cannot be read.
+    #[error(
+        "{file} is no baseline: {source}; write it anew with `cargo xtask bench-check --bless`"
+    )]
+    Baseline {
+        /// The file.
+        file: String,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
     /// A file or program of the system failed.
     #[error("cannot {action}: {source}")]
     Io {
@@ -102,7 +132,10 @@ impl XtaskError {
     /// 1 for a finding, 2 for bad use or input.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Self::Findings(_) | Self::Step { .. } | Self::Warpfold { .. } => 1,
+            Self::Findings(_)
+            | Self::Step { .. }
+            | Self::Warpfold { .. }
+            | Self::Costlier { .. } => 1,
             Self::Builder(
                 CudaBuilderError::BuildFailed
                 | CudaBuilderError::InvalidPtx { .. }
@@ -118,6 +151,9 @@ impl XtaskError {
             | Self::Record { .. }
             | Self::NothingMeasured(_)
             | Self::NoPlace
+            | Self::NoValgrind
+            | Self::NoCounts { .. }
+            | Self::Baseline { .. }
             | Self::Picture(_)
             | Self::Io { .. } => Self::BAD_USE,
         }

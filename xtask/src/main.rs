@@ -1,5 +1,6 @@
 //! The chores of the workspace: `cargo xtask <chore>`.
 
+mod bench_check;
 mod build_ptx;
 mod ci;
 mod compare_codegen;
@@ -36,6 +37,8 @@ enum Chore {
     Peers(peers::Options),
     /// Write the README's tables and picture of speed from a record of `peers`.
     Results(results::Options),
+    /// Count what the emulator and the kernels' PTX cost, and fail where it is over 5 % more than in benches/baseline.json.
+    BenchCheck(bench_check::Options),
     /// Everything that has to pass before a change lands, step by step, up to the first that fails.
     Ci {
         /// Leave the tests out: whoever calls this has run them.
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Chore::CompareCodegen(options) => compare_codegen::run(repository(), &options),
         Chore::Peers(options) => peers::run(repository(), &options),
         Chore::Results(options) => results::run(repository(), &options),
+        Chore::BenchCheck(options) => bench_check::run(repository(), &options),
         Chore::Ci { skip_tests } => ci::run(repository(), skip_tests),
     };
     match done {

@@ -75,6 +75,18 @@ fn a_comparison_without_a_gpu_is_refused() {
 }
 
 #[test]
+fn counting_instructions_wants_valgrind() {
+    Command::cargo_bin("xtask")
+        .unwrap()
+        .arg("bench-check")
+        .env("PATH", "/nowhere")
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(predicate::str::contains("apt-get install valgrind"));
+}
+
+#[test]
 fn results_want_a_record() {
     refuses(&["results", "/nowhere.json"], "cannot read /nowhere.json");
     let file = tempfile::NamedTempFile::new().unwrap();

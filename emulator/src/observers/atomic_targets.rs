@@ -1,6 +1,6 @@
 //! Which addresses of global memory atomics contend for.
 
-use std::collections::HashMap;
+use super::Map;
 
 use crate::observer::{AccessEvent, AccessKind, Observer};
 use crate::registers::each_lane;
@@ -11,7 +11,7 @@ use crate::types::Space;
 #[derive(Clone, Debug, Default)]
 pub struct AtomicTargets {
     /// Operations by line and address.
-    operations: HashMap<(u32, u64), u64>,
+    operations: Map<(u32, u64), u64>,
 }
 
 impl AtomicTargets {
@@ -27,7 +27,7 @@ impl AtomicTargets {
 
     /// The most operations on one address: at least so many must happen one after the other.
     pub fn most(&self) -> u64 {
-        let mut by_address: HashMap<u64, u64> = HashMap::new();
+        let mut by_address: Map<u64, u64> = Map::default();
         for (&(_, address), &operations) in &self.operations {
             *by_address.entry(address).or_default() += operations;
         }

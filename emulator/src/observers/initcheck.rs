@@ -4,7 +4,7 @@
 //! has written before the check began, variables of the module, and what kernels have stored since; atomic operations
 //! read before they write.
 
-use std::collections::HashMap;
+use super::Map;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::cluster::InCluster;
@@ -36,9 +36,9 @@ pub struct Initcheck {
 #[derive(Debug, Default)]
 struct Common {
     /// A bit for each byte of global memory that a kernel has written, by page.
-    global: HashMap<u64, [u64; 64]>,
+    global: Map<u64, [u64; 64]>,
     reads: Vec<Read>,
-    by_line: HashMap<(u32, Space), usize>,
+    by_line: Map<(u32, Space), usize>,
 }
 
 /// What is written of a block's own memory, a bit for each byte.

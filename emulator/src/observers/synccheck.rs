@@ -4,7 +4,7 @@
 //! [`Finding::of_trap`](crate::Finding::of_trap); here is what hardware lets pass and nobody may rely on. Not for random
 //! schedules, which part lanes that the program has not parted.
 
-use std::collections::HashMap;
+use super::Map;
 
 use crate::finding::{Finding, Place, Tool};
 use crate::loaded::Kernel;
@@ -23,7 +23,7 @@ pub struct Synccheck {
     live: Vec<u32>,
     /// In the order of their first block.
     faults: Vec<Fault>,
-    by_line: HashMap<(Kind, u32), usize>,
+    by_line: Map<(Kind, u32), usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -60,16 +60,25 @@ pub struct EmulatorFigures {
 impl LessonFigures {
     /// The figures of a run over `bytes` bytes of input.
     pub fn new<T: Reducible>(lesson: &Lesson, run: &LessonRun<T>, bytes: u64) -> Self {
-        let (gpu, emulator) = measured_figures(&run.measured, bytes);
         Self {
             step: lesson.step,
-            id: lesson.id,
+            exhibit: lesson.exhibit,
+            ..Self::of_kernel(lesson.id, run, bytes)
+        }
+    }
+
+    /// The figures of a run of a kernel that need not be a lesson.
+    pub fn of_kernel<T: Reducible>(id: &'static str, run: &LessonRun<T>, bytes: u64) -> Self {
+        let (gpu, emulator) = measured_figures(&run.measured, bytes);
+        Self {
+            step: "",
+            id,
             grid: run.blocks,
             result: run.result.into(),
             expected: run.expected(),
             tolerance: run.tolerance(),
             is_right: run.is_right(),
-            exhibit: lesson.exhibit,
+            exhibit: None,
             gpu,
             emulator,
         }

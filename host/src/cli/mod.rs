@@ -21,6 +21,7 @@ mod reduce;
 mod run;
 mod show;
 mod suggest;
+mod sweep;
 mod trace;
 mod workload;
 
@@ -58,6 +59,8 @@ enum Command {
     Lessons(lessons::Arguments),
     /// Run one lesson or one CPU reference, verified and measured
     Run(run::Arguments),
+    /// Measure kernels over a range of sizes: a table, CSV, JSON and a picture
+    Sweep(sweep::Arguments),
     /// Run one lesson about the host's side: transfers, streams, graphs, clocks, caches
     HostLesson(host_lesson::Arguments),
     /// Reduce the numbers of a file: .npy, .csv or raw little-endian values
@@ -102,6 +105,7 @@ fn dispatch(command_line: CommandLine) -> Result<(), Failure> {
         Some(Command::Ladder(arguments)) => ladder::run(&arguments),
         Some(Command::Lessons(arguments)) => lessons::run(&arguments),
         Some(Command::Run(arguments)) => run::run(&arguments),
+        Some(Command::Sweep(arguments)) => sweep::run(&arguments),
         Some(Command::HostLesson(arguments)) => host_lesson::run(&arguments),
         Some(Command::Reduce(arguments)) => reduce::run(&arguments),
         Some(Command::Histogram(arguments)) => histogram::run(&arguments),

@@ -53,18 +53,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(lesson) = catalogue::find(&arguments.id) {
         let variant = arguments
             .parameter
-            .variant(lesson, arguments.workload.block)?;
+            .variant(lesson, arguments.workload.measuring.block)?;
         return match &lesson.task {
             Task::Reduction(reduction) => {
                 arguments.check_built_for(built_for(reduction))?;
-                let machine = machine::open(arguments.workload.device, &arguments.kernels)?;
+                let machine =
+                    machine::open(arguments.workload.measuring.device, &arguments.kernels)?;
                 with_reducible!(reduction.element_type, T => {
                     run_reduction::<T>(lesson, reduction, variant, &machine, arguments, &output)
                 })
             }
             Task::Demonstration(_) => {
                 arguments.check_no_reduction()?;
-                let machine = machine::open(arguments.workload.device, &arguments.kernels)?;
+                let machine =
+                    machine::open(arguments.workload.measuring.device, &arguments.kernels)?;
                 run_demonstration(lesson, variant, &machine, arguments, &output)
             }
         };
@@ -140,7 +142,7 @@ fn run_reduction<T: Reducible>(
         .workload
         .of_lesson(lesson, variant, machine.device());
     let values = workload.values::<T>(reduction.operator)?;
-    let timing = Some(arguments.workload.timing());
+    let timing = Some(arguments.workload.measuring.timing());
     let run = lesson::run(machine, lesson, variant, &values, timing)?;
     let figures = LessonFigures::new(lesson, &run, size_of_val(&values[..]) as u64);
 
@@ -205,7 +207,7 @@ fn run_demonstration(
     let workload = arguments.workload.of_lesson(lesson, variant, device);
     let multiprocessors = device.multiprocessors();
     let prepared = Prepared::new(lesson, variant, workload.n, workload.seed, multiprocessors)?;
-    let run = prepared.run(machine, lesson, Some(arguments.workload.timing()))?;
+    let run = prepared.run(machine, lesson, Some(arguments.workload.measuring.timing()))?;
     let (gpu, emulator) = measured_figures(&run.measured, 0);
     let gpu = gpu.map(|gpu| TimeFigures {
         elapsed_ms: gpu.elapsed_ms,
@@ -313,7 +315,7 @@ fn run_reference(
     arguments: &Arguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    if arguments.workload.device != DeviceChoice::Auto {
+    if arguments.workload.measuring.device != DeviceChoice::Auto {
         return Err(Failure::Input(format!(
             "`{}` runs on this computer's processor; leave --device out",
             reference.id

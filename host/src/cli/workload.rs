@@ -16,6 +16,13 @@ pub struct WorkloadArguments {
     /// Number of random elements: 2^24, 16M, 1_000_000 [default: 2^24 on a GPU, 2^20 on the emulator]
     #[arg(short, value_parser = parse_count)]
     n: Option<usize>,
+    #[command(flatten)]
+    pub measuring: MeasuringArguments,
+}
+
+/// The same but for how much.
+#[derive(clap::Args, Debug)]
+pub struct MeasuringArguments {
     /// Threads of a block: 64, 128, 256, 512 or 1024
     #[arg(long, default_value = "512", value_parser = parse_block)]
     pub block: u32,
@@ -24,13 +31,23 @@ pub struct WorkloadArguments {
     pub device: DeviceChoice,
     /// Timed launches of each kernel on a GPU, whose median is shown
     #[arg(long, value_name = "R", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    repeat: u32,
+    pub repeat: u32,
     /// Overwrite the GPU's L2 cache before each timed launch, so that every byte comes from memory
     #[arg(long)]
-    cold: bool,
+    pub cold: bool,
     /// Seed of the random data
     #[arg(long, default_value_t = 42)]
-    seed: u64,
+    pub seed: u64,
+}
+
+impl MeasuringArguments {
+    /// How a GPU times.
+    pub fn timing(&self) -> Timing {
+        Timing {
+            repeat: self.repeat as usize,
+            cold: self.cold,
+        }
+    }
 }
 
 /// What was run, for the first line of output and for JSON.
@@ -58,14 +75,6 @@ impl WorkloadArguments {
         self.n
     }
 
-    /// How a GPU times.
-    pub fn timing(&self) -> Timing {
-        Timing {
-            repeat: self.repeat as usize,
-            cold: self.cold,
-        }
-    }
-
     /// The workload on this device.
     pub fn on(&self, device: &Device, element_type: Option<ElementType>) -> Workload {
         Workload {
@@ -74,10 +83,10 @@ impl WorkloadArguments {
                 .n
                 .unwrap_or(if device.is_gpu() { 1 << 24 } else { 1 << 20 }),
             element_type,
-            block: Some(self.block),
-            seed: self.seed,
-            repeat: device.is_gpu().then_some(self.repeat),
-            cold: device.is_gpu().then_some(self.cold),
+            block: Some(self.measuring.block),
+            seed: self.measuring.seed,
+            repeat: device.is_gpu().then_some(self.measuring.repeat),
+            cold: device.is_gpu().then_some(self.measuring.cold),
         }
     }
 
@@ -101,7 +110,7 @@ impl WorkloadArguments {
             n: self.n.unwrap_or(1 << 24),
             element_type: Some(ElementType::I32),
             block: None,
-            seed: self.seed,
+            seed: self.measuring.seed,
             repeat: None,
             cold: None,
         }
@@ -140,17 +149,21 @@ impl Workload {
 
     /// What the times of a GPU are; `None` anywhere else.
     pub fn describe_timing(&self) -> Option<String> {
-        let cache = if self.cold? {
-            "cold: the L2 cache is overwritten before each"
-        } else {
-            "warm"
-        };
-        Some(format!(
-            "ms: the kernel alone between two events on the device, median of {} launches ({cache}); copies and the host's last additions are not timed.\n\
-             GB/s: the bytes of the input by that time.",
-            self.repeat?
-        ))
+        Some(describe_timing(self.repeat?, self.cold?))
     }
+}
+
+/// What the times of a GPU are.
+pub fn describe_timing(repeat: u32, cold: bool) -> String {
+    let cache = if cold {
+        "cold: the L2 cache is overwritten before each"
+    } else {
+        "warm"
+    };
+    format!(
+        "ms: the kernel alone between two events on the device, median of {repeat} launches ({cache}); copies and the host's last additions are not timed.\n\
+         GB/s: the bytes of the input by that time."
+    )
 }
 
 /// Reads a block size that every lesson takes.

@@ -1,6 +1,7 @@
 //! A histogram as a picture.
 
 use super::{CHANNELS, Counts, Histogram};
+use crate::drawing::font;
 use image::{ImageFormat, RgbImage};
 use plotters::backend::{BitMapBackend, DrawingBackend, SVGBackend};
 use plotters::chart::{ChartBuilder, SeriesLabelPosition};
@@ -8,10 +9,7 @@ use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::element::Rectangle;
 use plotters::series::{AreaSeries, LineSeries};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{
-    BLACK, Color, FontDesc, FontFamily, FontStyle, IntoTextStyle, RGBColor, ShapeStyle, WHITE,
-    register_font,
-};
+use plotters::style::{BLACK, Color, IntoTextStyle, RGBColor, ShapeStyle, WHITE};
 use std::io::Cursor;
 use std::path::Path;
 
@@ -19,10 +17,6 @@ use std::path::Path;
 const SIZE: (u32, u32) = (1000, 600);
 /// Pixels of a PNG file for each unit, so that it is sharp on any screen.
 const PNG_SCALE: u32 = 2;
-/// The letters of a PNG file, and how wide they are in either: see `host/fonts/README.md`.
-static FONT: &[u8] = include_bytes!("../../fonts/DejaVuSans.subset.ttf");
-/// The family whose letters these are here; what shows an SVG file takes its own sans serif.
-const FAMILY: FontFamily<'static> = FontFamily::SansSerif;
 /// The most letters of a title, which is one line.
 const MOST_LETTERS: usize = 80;
 /// The colours of the channels: those of Paul Tol's bright scheme, which the colour-blind can tell apart as well.
@@ -120,10 +114,7 @@ impl Plot<'_> {
         area: &DrawingArea<Backend, plotters::coord::Shift>,
         scale: u32,
     ) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>> {
-        // Every time, because there is no asking whether it is known already; it is a table of pointers into the bytes.
-        let _ = register_font(FAMILY.as_str(), FontStyle::Normal, FONT);
-        let text =
-            |size: u32| FontDesc::from((FAMILY, f64::from(size * scale))).into_text_style(area);
+        let text = |size: u32| font(size * scale).into_text_style(area);
         let statistics = self.histogram.statistics();
         let highest = self.histogram.channels.as_flattened().iter().max();
         // A little room above the highest; and an axis even where nothing is counted.

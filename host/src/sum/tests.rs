@@ -24,7 +24,13 @@ fn launches(addend: Addend, n: usize) -> impl Iterator<Item = Launch> {
         .filter(move |choice| choice.addends.contains(&addend))
         .flat_map(move |choice| {
             let launch = choice.launch(addend, n);
-            [launch, Launch { blocks: 3, ..launch }]
+            [
+                launch,
+                Launch {
+                    blocks: 3,
+                    ..launch
+                },
+            ]
         })
 }
 

@@ -57,7 +57,10 @@ pub fn read(path: &Path) -> Result<Record, XtaskError> {
 }
 
 /// Writes a file under a temporary name, and renames it.
-fn write(path: &Path, text: &str) -> Result<(), XtaskError> {
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(path: &Path, text: &str) -> Result<(), XtaskError> {
     let failed = || XtaskError::io(format!("write {}", path.display()));
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = NamedTempFile::new_in(folder).map_err(failed())?;

@@ -5,7 +5,7 @@
 //! *base*: below it everything is known to everybody, and one number says so. Between such barriers the lanes of a warp have rows
 //! of a table for each other, and what comes by atomics or from a barrier of some warps only is in maps.
 
-use std::collections::HashMap;
+use crate::observers::Map;
 use std::sync::Arc;
 
 use crate::registers::{LANES, each_lane};
@@ -14,9 +14,9 @@ use crate::registers::{LANES, each_lane};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Knowledge {
     /// Of all threads of a block.
-    blocks: HashMap<u32, u32>,
+    blocks: Map<u32, u32>,
     /// Of a block's thread.
-    threads: HashMap<(u32, u32), u32>,
+    threads: Map<(u32, u32), u32>,
 }
 
 impl Knowledge {

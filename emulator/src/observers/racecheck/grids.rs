@@ -1,14 +1,14 @@
 //! What orders the grids that kernels launch: a launch hands on what the thread that launches knows; a complete grid hands on all
 //! that it, and what it has launched, has done.
 
-use std::collections::HashMap;
+use crate::observers::Map;
 use std::sync::Arc;
 
 use super::clocks::Knowledge;
 
 /// The grids of a launch, by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Grids(HashMap<u64, Grid>);
+pub(super) struct Grids(Map<u64, Grid>);
 
 #[derive(Debug, Default)]
 struct Grid {

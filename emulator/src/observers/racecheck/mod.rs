@@ -14,7 +14,7 @@ mod grids;
 mod shadow;
 mod unfinished;
 
-use std::collections::HashMap;
+use crate::observers::Map;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use self::clocks::{Clocks, Knowledge};
@@ -49,7 +49,7 @@ struct LaunchState {
     global: Shadow,
     handed_on: Locations,
     /// What those have handed on who arrived at the barrier of a cluster, by the cluster's number and the phase.
-    cluster_barriers: HashMap<(u64, u32), Arc<Knowledge>>,
+    cluster_barriers: Map<(u64, u32), Arc<Knowledge>>,
     races: Races,
 }
 
@@ -57,7 +57,7 @@ struct LaunchState {
 #[derive(Debug, Default)]
 struct Races {
     all: Vec<Race>,
-    by_lines: HashMap<RaceKey, usize>,
+    by_lines: Map<RaceKey, usize>,
 }
 
 /// What one block has for itself.
@@ -74,11 +74,11 @@ struct BlockState {
     recent_global: Vec<Recent>,
     recent_shared: Vec<Recent>,
     /// By barrier: what those have handed on that did not wait, and who they are.
-    arrived: HashMap<u32, (Knowledge, Vec<(u32, u32)>)>,
+    arrived: Map<u32, (Knowledge, Vec<(u32, u32)>)>,
 }
 
 /// What the last writes to a location have handed on, by its address.
-type Locations = HashMap<u64, Arc<Knowledge>>;
+type Locations = Map<u64, Arc<Knowledge>>;
 
 /// What makes races one finding: what clashes with what, and the two lines.
 type RaceKey = (&'static str, u32, u32);

@@ -3,7 +3,7 @@
 //! A cell per 4-byte word holds the last plain write and the accesses since then that nothing orders: one stamp each, for as long
 //! as that is enough, which it nearly always is. Words that are accessed in part have a cell per byte.
 
-use std::collections::HashMap;
+use crate::observers::Map;
 
 use super::clocks::Clocks;
 use crate::observer::{AccessEvent, AccessKind, AccessOrder};
@@ -124,7 +124,7 @@ pub(super) struct Shadow {
     /// The first is nobody's.
     moments: Vec<Moment>,
     pages: Vec<Box<[Cell]>>,
-    page_numbers: HashMap<u64, usize>,
+    page_numbers: Map<u64, usize>,
     /// Number and index of the page used last.
     last_page: (u64, usize),
     crowds: Vec<Crowd>,
@@ -145,7 +145,7 @@ impl Default for Shadow {
         Self {
             moments: vec![nobody],
             pages: Vec::new(),
-            page_numbers: HashMap::new(),
+            page_numbers: Map::default(),
             last_page: (u64::MAX, 0),
             crowds: Vec::new(),
             free_crowds: Vec::new(),

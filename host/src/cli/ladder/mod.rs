@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ));
     }
     let output = Output::new(&arguments.json)?;
-    let machine = machine::open(arguments.workload.device, &arguments.kernels)?;
+    let machine = machine::open(arguments.workload.measuring.device, &arguments.kernels)?;
     // What every step of the ladder adds up.
     let workload = arguments
         .workload
@@ -47,8 +47,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         &machine,
         workload,
         values,
-        arguments.workload.block,
-        arguments.workload.timing(),
+        arguments.workload.measuring.block,
+        arguments.workload.measuring.timing(),
     )?;
     print(&climb, &output)?;
     output.write_json(&climb)?;

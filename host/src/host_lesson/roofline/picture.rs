@@ -1,6 +1,7 @@
 //! The roofline as a picture.
 
 use super::HostLessonError;
+use crate::drawing::{font, spread};
 use indicatif::HumanCount;
 use plotters::backend::{DrawingBackend, SVGBackend};
 use plotters::chart::ChartBuilder;
@@ -10,16 +11,10 @@ use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::element::{Circle, PathElement};
 use plotters::series::LineSeries;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{
-    BLACK, Color, FontDesc, FontFamily, FontStyle, IntoTextStyle, RGBColor, WHITE, register_font,
-};
+use plotters::style::{BLACK, Color, IntoTextStyle, RGBColor, WHITE};
 
 /// Width and height.
 const SIZE: (u32, u32) = (1000, 640);
-/// How wide the letters are; what shows the picture takes its own sans serif. See `host/fonts/README.md`.
-static FONT: &[u8] = include_bytes!("../../../fonts/DejaVuSans.subset.ttf");
-/// The family whose letters these are here.
-const FAMILY: FontFamily<'static> = FontFamily::SansSerif;
 /// Colours that the colour-blind can tell apart: two of Paul Tol's bright scheme.
 const CEILING: RGBColor = RGBColor(238, 102, 119);
 const KERNEL: RGBColor = RGBColor(68, 119, 170);
@@ -65,9 +60,6 @@ impl Picture {
         &self,
         area: &DrawingArea<Backend, Shift>,
     ) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>> {
-        // Every time, because there is no asking whether it is known already; it is a table of pointers into the bytes.
-        let _ = register_font(FAMILY.as_str(), FontStyle::Normal, FONT);
-        let font = |size: u32| FontDesc::from((FAMILY, f64::from(size)));
         let intensities = || self.points.iter().map(|point| point.additions_per_byte);
         let rates = || {
             self.points
@@ -162,6 +154,7 @@ impl Picture {
         let lowest = pixel(least, bottom).1 - LINE;
         let heights = spread(
             &named.iter().map(|(at, _)| at.1).collect::<Vec<_>>(),
+            LINE,
             lowest,
         );
         for (((x, y), name), height) in named.into_iter().zip(heights) {
@@ -176,34 +169,9 @@ impl Picture {
     }
 }
 
-/// Heights in ascending order, moved down until each is a line below the one before, and up again where that is too far. Names that are
-/// moved down stay below the ceiling.
-fn spread(heights: &[i32], lowest: i32) -> Vec<i32> {
-    let mut spread: Vec<i32> = Vec::with_capacity(heights.len());
-    for &height in heights {
-        let least = spread.last().map_or(height, |above| above + LINE);
-        spread.push(height.max(least));
-    }
-    let mut most = lowest;
-    for height in spread.iter_mut().rev() {
-        *height = (*height).min(most);
-        most = *height - LINE;
-    }
-    spread
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_keep_their_distance() {
-        assert!(spread(&[], 500).is_empty());
-        assert_eq!(spread(&[10, 100], 500), [10, 100]);
-        assert_eq!(spread(&[100, 100, 101], 500), [100, 117, 134]);
-        assert_eq!(spread(&[100, 480, 490], 500), [100, 480, 497]);
-        assert_eq!(spread(&[100, 490, 490], 500), [100, 483, 500]);
-    }
 
     #[test]
     fn every_kernel_and_the_ceiling_are_in_the_picture() {

@@ -1,0 +1,46 @@
+//! What the pictures share: their letters, and where names go that stand beside points.
+
+use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
+
+/// The letters of a PNG file, and how wide they are in an SVG file, for which what shows it takes its own sans serif. See
+/// `host/fonts/README.md`.
+static FONT: &[u8] = include_bytes!("../fonts/DejaVuSans.subset.ttf");
+/// The family whose letters these are here.
+const FAMILY: FontFamily<'static> = FontFamily::SansSerif;
+
+/// Letters of this size.
+pub(crate) fn font(size: u32) -> FontDesc<'static> {
+    // Every time, because there is no asking whether it is known already; it is a table of pointers into the bytes.
+    let _ = register_font(FAMILY.as_str(), FontStyle::Normal, FONT);
+    FontDesc::from((FAMILY, f64::from(size)))
+}
+
+/// Heights of names, in ascending order: moved down until each is a line below the one before, and up again where that is further than
+/// the lowest.
+pub(crate) fn spread(heights: &[i32], line: i32, lowest: i32) -> Vec<i32> {
+    let mut spread: Vec<i32> = Vec::with_capacity(heights.len());
+    for &height in heights {
+        let least = spread.last().map_or(height, |above| above + line);
+        spread.push(height.max(least));
+    }
+    let mut most = lowest;
+    for height in spread.iter_mut().rev() {
+        *height = (*height).min(most);
+        most = *height - line;
+    }
+    spread
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_their_distance() {
+        assert!(spread(&[], 17, 500).is_empty());
+        assert_eq!(spread(&[10, 100], 17, 500), [10, 100]);
+        assert_eq!(spread(&[100, 100, 101], 17, 500), [100, 117, 134]);
+        assert_eq!(spread(&[100, 480, 490], 17, 500), [100, 480, 497]);
+        assert_eq!(spread(&[100, 490, 490], 17, 500), [100, 483, 500]);
+    }
+}
