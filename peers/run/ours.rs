@@ -1,48 +1,61 @@
-//! Our contenders: the steps of the ladder, what the library launches, and the kernel that only reads.
+//! Our contenders: the steps of the ladder, what the library launches, and the kernels that add up nothing.
 
-use crate::arena::{Answer, Arena};
-use crate::contender::{Contender, NOT_WRITTEN};
+use crate::arena::{Arena, HOLD, Input, MOST_SKIPPED, fold};
+use crate::contender::{Answer, Contender};
+use crate::element::Element;
 use crate::error::PeersError;
-use crate::record::{Cache, LeftOut, Maker};
-use warpfold::device::{Buffer, Kernel, Shape};
+use crate::record::{Finds, LeftOut, Maker};
+use warpfold::device::{Argument, Buffer, Kernel, Shape};
 use warpfold::machine::Machine;
-use warpfold_kernels::catalogue::flagship::{self, Addend, Order};
-use warpfold_kernels::catalogue::{Finish, Lesson, Part, lessons_of};
+use warpfold_kernels::catalogue::flagship::{self, Order};
+use warpfold_kernels::catalogue::{Finish, Lesson, Operator, Part, lessons_of};
 
 /// `read_all(input, folds, n)`: see there.
 const READ_ALL: &str = include_str!("../../host/src/host_lesson/roofline/read_all.ptx");
-/// Threads of its blocks, the 16-byte words that a block reads, and the words that it leaves.
+/// Threads of its blocks, the 16-byte words that a block reads, and the bytes that it leaves.
 const READ_ALL_BLOCK: u32 = 512;
 const READ_ALL_TILE: usize = 4 * READ_ALL_BLOCK as usize;
-const READ_ALL_FOLDS: usize = READ_ALL_BLOCK as usize / 32;
+const READ_ALL_FOLD_BYTES: usize = READ_ALL_BLOCK as usize / 32 * 4;
 
 /// A kernel with what it writes to.
-pub struct Ours {
-    name: &'static str,
-    maker: Maker,
+pub struct Ours<T: Element> {
+    name: String,
+    gives: Gives,
     kernel: Kernel,
     shape: Shape,
-    in_place: bool,
+    input: Input,
+    /// Elements before what it reads.
+    skipped: Vec<T>,
     /// What the kernel takes for n.
     count: usize,
     /// What it leaves to be put together.
-    out: Buffer<i32>,
+    out: Buffer<T>,
     /// Partial sums, and a counter of 32 bits or 64, for those who put them together themselves.
-    scratch: Option<(Buffer<i32>, Buffer<u64>)>,
+    scratch: Option<(Buffer<T>, Buffer<u64>)>,
 }
 
-/// The ladder, and who of it cannot run on this GPU.
-pub fn ladder(
+/// What a launch leaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gives {
+    /// Sums, the sum of which is that of the input.
+    Sums,
+    /// Words, the exclusive or of which is that of the input.
+    Folds,
+    Nothing,
+}
+
+/// The ladder, where it is for this type, and who of it cannot run on this GPU.
+pub fn ladder<T: Element>(
     machine: &Machine,
     n: usize,
     block: u32,
-) -> Result<(Vec<Ours>, Vec<LeftOut>), PeersError> {
+) -> Result<(Vec<Ours<T>>, Vec<LeftOut>), PeersError> {
     let device = machine.device();
     // Who adds to a total would need it cleared before each launch; no step of the ladder does.
     let lessons = lessons_of(Part::Ladder).iter().filter(|lesson| {
-        lesson
-            .reduction()
-            .is_some_and(|reduction| reduction.finish != Finish::Total)
+        lesson.reduction().is_some_and(|reduction| {
+            reduction.element_type == T::ELEMENT_TYPE && reduction.finish != Finish::Total
+        })
     });
     let (able, unable): (Vec<&Lesson>, Vec<&Lesson>) =
         lessons.partition(|lesson| lesson.least_sm <= device.sm());
@@ -56,7 +69,58 @@ pub fn ladder(
     Ok((loaded.collect::<Result<_, _>>()?, left_out.collect()))
 }
 
-impl Ours {
+/// What [`warpfold::sum`] launches: in either mode, where the mode makes a difference, and from the first elements on, where the
+/// input is not aligned as its words are.
+pub fn sums<T: Element>(
+    machine: &Machine,
+    arena: &Arena<'_, T>,
+) -> Result<Vec<Ours<T>>, PeersError> {
+    let mut all = vec![Ours::sum(machine, arena, Order::Any, 0)?];
+    if T::ADDEND.rounds() {
+        all.push(Ours::sum(machine, arena, Order::Fixed, 0)?);
+    }
+    for skip in 1..=MOST_SKIPPED {
+        all.push(Ours::sum(machine, arena, Order::Any, skip)?);
+    }
+    Ok(all)
+}
+
+/// The launch that does nothing, and the one that only reads; without the latter where there is less to read than a word of 16 bytes,
+/// or something beside whole ones.
+pub fn ceilings<T: Element>(machine: &Machine, n: usize) -> Result<Vec<Ours<T>>, PeersError> {
+    let device = machine.device();
+    let mut all = vec![Ours {
+        name: "empty launch".to_owned(),
+        gives: Gives::Nothing,
+        kernel: device.load(HOLD)?.kernel("empty")?,
+        shape: Shape::linear(1, 32),
+        input: Input::Shared { skip: 0 },
+        skipped: Vec::new(),
+        count: n,
+        out: device.allocate(0)?,
+        scratch: None,
+    }];
+    let bytes = n * size_of::<T>();
+    let words = bytes / 16;
+    let blocks = words.div_ceil(READ_ALL_TILE);
+    let grid = u32::try_from(blocks).ok();
+    if let Some(grid) = grid.filter(|&grid| grid > 0 && bytes.is_multiple_of(16)) {
+        all.push(Ours {
+            name: "read_all".to_owned(),
+            gives: Gives::Folds,
+            kernel: device.load(READ_ALL)?.kernel("read_all")?,
+            shape: Shape::linear(grid, READ_ALL_BLOCK),
+            input: Input::Shared { skip: 0 },
+            skipped: Vec::new(),
+            count: words,
+            out: device.allocate(blocks * READ_ALL_FOLD_BYTES / size_of::<T>())?,
+            scratch: None,
+        });
+    }
+    Ok(all)
+}
+
+impl<T: Element> Ours<T> {
     /// A step of the ladder, if it takes blocks of this size.
     fn lesson(
         machine: &Machine,
@@ -76,13 +140,17 @@ impl Ours {
         let one_launch = reduction.finish == Finish::OneLaunch;
         let partials = blocks as usize;
         Ok(Some(Self {
-            name: lesson.id,
-            maker: Maker::Warpfold,
+            name: lesson.id.to_owned(),
+            gives: Gives::Sums,
             kernel: machine.kernel(lesson.part.module(), entry)?,
             shape: Shape::linear(blocks, block)
                 .with_dynamic_shared_bytes(reduction.dynamic_shared_bytes(variant))
                 .with_cooperative(lesson.cooperative),
-            in_place: reduction.in_place,
+            input: match reduction.in_place {
+                true => Input::Overwritten,
+                false => Input::Shared { skip: 0 },
+            },
+            skipped: Vec::new(),
             count: n,
             out: device.allocate(if one_launch { 1 } else { partials })?,
             scratch: match one_launch {
@@ -92,95 +160,81 @@ impl Ours {
         }))
     }
 
-    /// What [`warpfold::sum`] launches for so many elements.
-    pub fn sum(machine: &Machine, n: usize) -> Result<Self, PeersError> {
+    fn sum(
+        machine: &Machine,
+        arena: &Arena<'_, T>,
+        order: Order,
+        skip: usize,
+    ) -> Result<Self, PeersError> {
         let device = machine.device();
-        let launch = flagship::choose(
-            Addend::I32,
-            Order::Any,
-            n,
-            device.sm(),
-            device.multiprocessors(),
-        );
+        let n = arena.n();
+        let launch = flagship::choose(T::ADDEND, order, n, device.sm(), device.multiprocessors());
+        let name = match (order, skip) {
+            (Order::Any, 0) => "warpfold::sum".to_owned(),
+            (Order::Any, skip) => format!("warpfold::sum, {skip} off"),
+            (Order::Fixed, _) => "warpfold::sum (deterministic)".to_owned(),
+        };
+        let head = arena.head();
         Ok(Self {
-            name: "warpfold::sum",
-            maker: Maker::Warpfold,
+            name,
+            gives: Gives::Sums,
             kernel: machine.kernel(flagship::MODULE, launch.entry)?,
             shape: Shape::linear(launch.blocks, launch.block)
                 .with_dynamic_shared_bytes(launch.dynamic_shared_bytes),
-            in_place: false,
+            input: Input::Shared { skip },
+            skipped: head[..skip.min(head.len())].to_vec(),
             count: n,
             out: device.allocate(1)?,
             scratch: Some((device.allocate(launch.partials)?, device.upload(&[0])?)),
         })
     }
-
-    /// What only reads; `None` where there is less to read than a word of 16 bytes, or something beside whole ones.
-    pub fn read_all(machine: &Machine, n: usize) -> Result<Option<Self>, PeersError> {
-        let device = machine.device();
-        let words = n / 4;
-        let blocks = words.div_ceil(READ_ALL_TILE);
-        let Some(grid) = u32::try_from(blocks)
-            .ok()
-            .filter(|&grid| grid > 0 && n.is_multiple_of(4))
-        else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
-            name: "read_all",
-            maker: Maker::Ceiling,
-            kernel: device.load(READ_ALL)?.kernel("read_all")?,
-            shape: Shape::linear(grid, READ_ALL_BLOCK),
-            in_place: false,
-            count: words,
-            out: device.allocate(blocks * READ_ALL_FOLDS)?,
-            scratch: None,
-        }))
-    }
 }
 
-impl Contender for Ours {
+impl<T: Element> Contender<T> for Ours<T> {
     fn maker(&self) -> Maker {
-        self.maker
+        match self.gives {
+            Gives::Sums => Maker::Warpfold,
+            Gives::Folds | Gives::Nothing => Maker::Ceiling,
+        }
     }
 
     fn name(&self) -> &str {
-        self.name
+        &self.name
     }
 
-    fn time_ms(&mut self, arena: &mut Arena, cache: Cache) -> Result<f64, PeersError> {
-        let out = self.out.argument();
+    fn time_ms(&mut self, arena: &mut Arena<'_, T>, finds: Finds) -> Result<f64, PeersError> {
+        let (out, count) = (self.out.argument(), Argument::from(self.count));
         let behind_input = match &self.scratch {
-            None => vec![out, self.count.into()],
+            None => vec![out, count],
             Some((partials, counter)) => {
-                vec![
-                    partials.argument(),
-                    self.count.into(),
-                    out,
-                    counter.argument(),
-                ]
+                vec![partials.argument(), count, out, counter.argument()]
             }
         };
-        arena.time_ms(cache, self.in_place, |stream, input| {
+        arena.time_ms(finds, &self.input, |stream, input| {
             let mut arguments = vec![input.argument()];
             arguments.extend(behind_input.iter().cloned());
             // SAFETY: the kernels of the catalogue take these arguments for their finish, and keep to `count` elements of the input,
-            // to one partial sum for each block, one total and one counter; `read_all` to one word for each warp. All are alive
-            // until the time is taken.
+            // behind which there are as many zeros as elements may be skipped before it, to one partial sum for each block, one
+            // total and one counter; `read_all` to one word for each warp, and `empty` to nothing. All are alive until the time is
+            // taken.
             unsafe { stream.launch(&self.kernel, &self.shape, &arguments) }?;
             Ok(())
         })
     }
 
     fn spoil(&mut self) -> Result<(), PeersError> {
-        Ok(self.out.write(&vec![NOT_WRITTEN; self.out.len()])?)
+        Ok(self.out.write(&vec![T::NO_PARTIAL; self.out.len()])?)
     }
 
-    fn answer(&self) -> Result<Answer, PeersError> {
-        let left = self.out.read()?;
-        Ok(match self.maker {
-            Maker::Ceiling => Answer::Fold(left.into_iter().fold(0, |fold, word| fold ^ word)),
-            _ => Answer::Sum(left.into_iter().fold(0, i32::wrapping_add)),
+    fn answer(&self) -> Result<Answer<T>, PeersError> {
+        let mut left = self.out.read()?;
+        Ok(match self.gives {
+            Gives::Sums => {
+                left.extend(&self.skipped);
+                Answer::Sum(T::finish(Operator::Sum, &left))
+            }
+            Gives::Folds => Answer::Fold(fold(&left)),
+            Gives::Nothing => Answer::Nothing,
         })
     }
 }

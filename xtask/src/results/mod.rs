@@ -7,6 +7,7 @@ mod readme;
 // The comparison writes what this program reads. It is shared as a file, because nothing here depends on the host.
 #[path = "../../../peers/run/record.rs"]
 pub mod record;
+mod verdict;
 
 use std::fs;
 use std::io::Write;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::error::XtaskError;
-use record::Record;
+use record::{Measurement, Record};
 
 /// What to write from.
 #[derive(clap::Args)]
@@ -33,7 +34,8 @@ pub struct Options {
 pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     let record = read(&options.record)?;
     let file = options.record.display().to_string();
-    if !figures::ours(&record).contains(&figures::LIBRARY) {
+    let is_ours = |measurement: &Measurement| measurement.name == figures::LIBRARY;
+    if !record.measurements.iter().any(is_ours) {
         return Err(XtaskError::NothingMeasured(file));
     }
     let path = repository.join("README.md");
