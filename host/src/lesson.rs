@@ -17,8 +17,8 @@ pub struct LessonRun<T: Reducible> {
     pub blocks: u32,
     /// What the kernel and the host's last steps give.
     pub result: T,
-    /// What the kernel left in its counter of blocks, if it has one; the next launch needs 0.
-    pub counter: Option<u64>,
+    /// What the kernel has left that the next launch cannot begin with: the rest of a sentence on the kernel.
+    pub leftover: Option<String>,
     /// What the CPU makes of the same values.
     pub oracle: T::Oracle,
     /// The most roundings that one value goes through, if its type rounds at all.
@@ -40,7 +40,7 @@ impl<T: Reducible> LessonRun<T> {
 
     /// Whether the lesson gives the result of the CPU, but for the rounding it may have, and is ready for the next launch.
     pub fn is_right(&self) -> bool {
-        self.oracle.accepts(self.result, self.roundings) && self.counter.unwrap_or(0) == 0
+        self.oracle.accepts(self.result, self.roundings) && self.leftover.is_none()
     }
 }
 
@@ -248,7 +248,7 @@ impl<T: Reducible> LoadedLesson<T> {
             run: LessonRun {
                 blocks,
                 result: T::finish(reduction.operator, &[]),
-                counter: None,
+                leftover: None,
                 oracle: T::Oracle::new(reduction.operator, values),
                 roundings: roundings(&reduction, variant, values.len(), blocks),
                 measured: Measured::Nothing,
@@ -284,7 +284,7 @@ impl<T: Reducible> LoadedLesson<T> {
     /// Takes over what the last launch has left.
     fn take(&mut self) -> Result<(), LessonError> {
         if let Some(launch) = &self.launch {
-            (self.run.result, self.run.counter) = result(&self.reduction, &launch.outputs())?;
+            (self.run.result, self.run.leftover) = result(&self.reduction, &launch.outputs())?;
         }
         Ok(())
     }
@@ -334,6 +334,11 @@ pub(crate) fn case_of_entry<'a, T: Reducible>(
             let identity = T::finish(reduction.operator, &[]);
             let total = CaseArgument::rewritten(vec![identity]);
             vec![input, total, CaseArgument::scalar(n)]
+        }
+        Finish::TotalInTurns => {
+            let total = CaseArgument::rewritten(vec![T::finish(reduction.operator, &[])]);
+            let next = CaseArgument::output(1, T::NO_PARTIAL);
+            vec![input, total, CaseArgument::scalar(n), next]
         }
         Finish::OneLaunch => {
             let total = CaseArgument::output(1, T::NO_PARTIAL);
@@ -446,18 +451,32 @@ fn blocks(
         })
 }
 
-/// The result of a launch, and what it left in its counter.
+/// The result of a launch, and what it has left that the next one cannot begin with.
 pub(crate) fn result<T: Reducible>(
     reduction: &Reduction,
     outputs: &Outputs<'_>,
-) -> Result<(T, Option<u64>), DeviceError> {
+) -> Result<(T, Option<String>), DeviceError> {
     Ok(match reduction.finish {
         Finish::PartialPerBlock => {
             let partials = outputs.read::<T>(1)?;
             (T::finish(reduction.operator, &partials), None)
         }
         Finish::Total => (outputs.read::<T>(1)?[0], None),
-        Finish::OneLaunch => (outputs.read::<T>(3)?[0], Some(outputs.read::<u64>(4)?[0])),
+        Finish::TotalInTurns => {
+            let next = outputs.read::<T>(3)?[0];
+            let identity = T::finish(reduction.operator, &[]);
+            let leftover = (next != identity).then(|| {
+                let (next, identity) = (next.into(), identity.into());
+                format!("leaves {next} in the total of the next launch, which should be {identity}")
+            });
+            (outputs.read::<T>(1)?[0], leftover)
+        }
+        Finish::OneLaunch => {
+            let counter = outputs.read::<u64>(4)?[0];
+            let leftover = (counter != 0)
+                .then(|| format!("leaves its counter at {counter}, which should be 0"));
+            (outputs.read::<T>(3)?[0], leftover)
+        }
         Finish::Nested { .. } => {
             let code = outputs.read::<u32>(4)?[0];
             if code != 0 {
@@ -479,7 +498,7 @@ pub(crate) fn roundings(reduction: &Reduction, variant: Variant, n: usize, block
         .next_multiple_of(reduction.elements_per_thread(variant));
     let of_finish = match reduction.finish {
         Finish::PartialPerBlock | Finish::Nested { .. } => 1,
-        Finish::Total => u64::from(blocks),
+        Finish::Total | Finish::TotalInTurns => u64::from(blocks),
         Finish::OneLaunch => u64::from(blocks).div_ceil(block) + tree,
     };
     u32::try_from(of_thread + tree + of_finish).unwrap_or(u32::MAX)

@@ -76,7 +76,7 @@ impl Prepared {
         let blocks = case.as_ref().map_or(0, |case| case.shape.grid[0]);
         let roundings = lesson::roundings(reduction, variant, n, blocks);
         let judge = move |outputs: &Outputs<'_>| {
-            let (result, counter) = lesson::result::<T>(reduction, outputs)?;
+            let (result, leftover) = lesson::result::<T>(reduction, outputs)?;
             let expected = oracle.expected();
             let mistake = if !oracle.accepts(result, roundings) {
                 Some(format!(
@@ -84,9 +84,7 @@ impl Prepared {
                     result.into()
                 ))
             } else {
-                counter
-                    .filter(|&counter| counter != 0)
-                    .map(|counter| format!("leaves its counter at {counter}, which should be 0"))
+                leftover
             };
             Ok(Verdict {
                 facts: vec![

@@ -20,17 +20,16 @@
 #[cfg(test)]
 mod tests;
 
-use crate::device::{Buffer, Kernel, Pod, Shape, Slice};
+use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, Slice, Stream};
 use crate::machine::{Machine, MachineError};
 use std::collections::HashMap;
-use warpfold_kernels::catalogue::flagship::{Addend, Launch, MODULE, Order, choose};
+use warpfold_kernels::catalogue::flagship::{Addend, Finish, Launch, MODULE, Order, choose};
 
 /// In which order floats are added, and so what their sum promises. It makes no difference to integers, whose sums wrap around
 /// and are the same in any order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// The order that is fastest. The last bits of the sum may change with the GPU, with the address of the values, and with the
-    /// version of this library.
+    /// The order that is fastest, which is any: the last bits of the sum may change from one sum to the next.
     #[default]
     Fast,
     /// An order that follows from the number of values alone: the same values give the same bits on every GPU and on the
@@ -51,27 +50,85 @@ impl From<Mode> for Order {
 pub trait Summable: Pod {
     /// The flagship's name of what is added.
     const ADDEND: Addend;
+
+    /// What the sums of the blocks are added up in where any order will do.
+    type Total: Pod + std::fmt::Debug;
+
+    /// The total to begin with: 0, of floats −0.0, to which any float can be added without a change.
+    const NOTHING: Self::Total;
+
+    /// The sum that a total says, rounded if need be.
+    fn of_total(total: Self::Total) -> Self;
 }
 
 macro_rules! summable {
-    ($($value:ty => $addend:ident),* $(,)?) => { $(
+    ($($value:ty => $addend:ident, $total:ty, $nothing:literal;)*) => { $(
         impl Summable for $value {
             const ADDEND: Addend = Addend::$addend;
+            type Total = $total;
+            const NOTHING: $total = $nothing;
+
+            fn of_total(total: $total) -> Self {
+                total as Self
+            }
         }
     )* };
 }
 
-summable! { i32 => I32, u32 => I32, i64 => I64, u64 => I64, f32 => F32, f64 => F64 }
+summable! {
+    i32 => I32, i32, 0;
+    u32 => I32, u32, 0;
+    i64 => I64, i64, 0;
+    u64 => I64, u64, 0;
+    f32 => F32, f64, -0.0;
+    f64 => F64, f64, -0.0;
+}
 
 /// Adds up values on a device, again and again: it keeps the kernels and the few words of memory that they need.
 #[derive(Debug)]
-pub struct Summer<'m, T> {
+pub struct Summer<'m, T: Summable> {
     machine: &'m Machine,
     kernels: HashMap<&'static str, Kernel>,
+    in_any_order: Turns<T>,
+    in_fixed_order: OneLaunch<T>,
+    /// Which of the two has the last sum.
+    last: Mode,
+}
+
+/// Two totals: the next launch adds to the one whose turn it is, and clears the other.
+#[derive(Debug)]
+struct Turns<T: Summable> {
+    totals: [Buffer<T::Total>; 2],
+    turn: usize,
+}
+
+/// What a launch needs whose last block adds up the sums of all.
+#[derive(Debug)]
+struct OneLaunch<T> {
     partials: Buffer<T>,
     total: Buffer<T>,
-    /// 0 between the launches; those of one `Summer` follow one another.
+    /// 0 between the launches.
     ticket: Buffer<u64>,
+}
+
+impl<T: Summable> Turns<T> {
+    fn new(device: &Device) -> Result<Self, DeviceError> {
+        let nothing = || device.upload(&[T::NOTHING]);
+        Ok(Self {
+            totals: [nothing()?, nothing()?],
+            turn: 0,
+        })
+    }
+}
+
+impl<T: Pod> OneLaunch<T> {
+    fn new(device: &Device, partials: usize) -> Result<Self, DeviceError> {
+        Ok(Self {
+            partials: device.allocate(partials)?,
+            total: device.allocate(1)?,
+            ticket: device.upload(&[0])?,
+        })
+    }
 }
 
 impl<'m, T: Summable> Summer<'m, T> {
@@ -84,9 +141,9 @@ impl<'m, T: Summable> Summer<'m, T> {
         Ok(Self {
             machine,
             kernels: HashMap::new(),
-            partials: device.allocate(0)?,
-            total: device.allocate(1)?,
-            ticket: device.upload(&[0])?,
+            in_any_order: Turns::new(device)?,
+            in_fixed_order: OneLaunch::new(device, 0)?,
+            last: Mode::Fast,
         })
     }
 
@@ -104,15 +161,42 @@ impl<'m, T: Summable> Summer<'m, T> {
         if values.is_empty() {
             return Ok(T::zeroed());
         }
-        let device = self.machine.device();
-        let launch = choose(
-            T::ADDEND,
-            mode.into(),
-            values.len(),
-            device.sm(),
-            device.multiprocessors(),
-        );
-        self.launch(values, &launch)
+        self.launch(values, &choose(T::ADDEND, mode.into(), values.len()))
+    }
+
+    /// Queues the sum of at least one value on a stream. [`Self::result`] gives it when the stream has come so far, and until the
+    /// next one is queued.
+    ///
+    /// Sums of one `Summer` follow one another: queue them on one stream, or wait for the last before the next.
+    ///
+    /// # Errors
+    /// As [`Self::sum`]; no values.
+    pub fn queue<'a>(
+        &mut self,
+        stream: &Stream,
+        values: impl Into<Slice<'a, T>>,
+        mode: Mode,
+    ) -> Result<(), MachineError> {
+        let values = values.into();
+        let launch = choose(T::ADDEND, mode.into(), values.len());
+        self.start(values, &launch, |kernel, shape, arguments| {
+            // SAFETY: the caller's promise; memory is freed when the device has done what is queued.
+            unsafe { stream.launch(kernel, shape, arguments) }
+        })
+    }
+
+    /// The last sum that was queued.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn result(&self) -> Result<T, MachineError> {
+        Ok(match self.last {
+            Mode::Fast => {
+                let Turns { totals, turn } = &self.in_any_order;
+                T::of_total(totals[1 - turn].read()?[0])
+            }
+            Mode::Deterministic => self.in_fixed_order.total.read()?[0],
+        })
     }
 
     /// The sum of at least one value by a launch of the flagship.
@@ -121,32 +205,58 @@ impl<'m, T: Summable> Summer<'m, T> {
         values: Slice<'_, T>,
         launch: &Launch,
     ) -> Result<T, MachineError> {
+        self.start(values, launch, |kernel, shape, arguments| {
+            // SAFETY: the caller's promise.
+            unsafe { kernel.launch(shape, arguments) }
+        })?;
+        self.result()
+    }
+
+    /// Starts a launch of the flagship by `start`, which may rely on this: the kernel takes these arguments in this shape; it reads the
+    /// values, which the slice keeps alive, and writes to what the launch's finish names, which is large enough and nobody else's.
+    fn start(
+        &mut self,
+        values: Slice<'_, T>,
+        launch: &Launch,
+        start: impl FnOnce(&Kernel, &Shape, &[Argument]) -> Result<(), DeviceError>,
+    ) -> Result<(), MachineError> {
         let device = self.machine.device();
-        if self.partials.len() < launch.partials {
-            self.partials = device.allocate(launch.partials)?;
-        }
-        let shape = Shape::linear(launch.blocks, launch.block)
-            .with_dynamic_shared_bytes(launch.dynamic_shared_bytes);
-        let arguments = [
-            values.argument(),
-            self.partials.argument(),
-            values.len().into(),
-            self.total.argument(),
-            self.ticket.argument(),
-        ];
         if !self.kernels.contains_key(launch.entry) {
             let kernel = self.machine.kernel(MODULE, launch.entry)?;
             self.kernels.insert(launch.entry, kernel);
         }
-        // SAFETY: the entry is one of the flagship's for `T`, which takes these arguments in any grid of such blocks; it reads the
-        // values, which the slice keeps alive, and writes to as many partials as the launch says, one total and the ticket.
-        let launched = unsafe { self.kernels[launch.entry].launch(&shape, &arguments) };
-        if let Err(error) = launched {
-            // Blocks that did not come to their end have not drawn their tickets.
-            self.ticket = device.upload(&[0])?;
+        let (input, n) = (values.argument(), values.len().into());
+        let arguments = match launch.finish {
+            Finish::TotalInTurns => {
+                let Turns { totals, turn } = &mut self.in_any_order;
+                let [total, next] = [&totals[*turn], &totals[1 - *turn]].map(Buffer::argument);
+                *turn = 1 - *turn;
+                self.last = Mode::Fast;
+                vec![input, total, n, next]
+            }
+            Finish::OneLaunch { partials } => {
+                if self.in_fixed_order.partials.len() < partials {
+                    self.in_fixed_order.partials = device.allocate(partials)?;
+                }
+                self.last = Mode::Deterministic;
+                let OneLaunch {
+                    partials,
+                    total,
+                    ticket,
+                } = &self.in_fixed_order;
+                let [partials, total] = [partials, total].map(Buffer::argument);
+                vec![input, partials, n, total, ticket.argument()]
+            }
+        };
+        let shape = Shape::linear(launch.blocks, launch.block);
+        let started = start(&self.kernels[launch.entry], &shape, &arguments);
+        if let Err(error) = started {
+            // Some blocks may have come to their end and others not.
+            self.in_any_order = Turns::new(device)?;
+            self.in_fixed_order = OneLaunch::new(device, 0)?;
             return Err(error.into());
         }
-        Ok(self.total.read()?[0])
+        Ok(())
     }
 }
 

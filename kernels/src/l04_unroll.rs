@@ -200,10 +200,14 @@ unsafe fn tree(tile: *mut i32, count: u32, sum: i32, partials: *mut i32) {
     // SAFETY: the caller's promise; the stride is the same in every thread, and the tile has a first element.
     unsafe {
         let sums = store_sum(tile, count, block, sum);
+        // A block has two threads at least, so that the first step needs no test of the stride.
         let mut stride = block / 2;
-        while stride > 0 {
+        loop {
             tree_step(tile, sums, stride);
             stride /= 2;
+            if stride == 0 {
+                break;
+            }
         }
         if tid == 0 {
             *partials.add(block_idx_x() as usize) = *tile;

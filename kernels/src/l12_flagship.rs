@@ -3,50 +3,48 @@
 //! ## Before
 //! Step 11 has everything in one launch, and pays for it at the end: each block writes its partial sum, waits at a fence
 //! until it stands, fetches a ticket, and the last one reads what all have written. Below a few million elements these
-//! round trips to memory, one behind the other, are most of the time. And the input has to begin at a multiple of 16
-//! bytes, which a part of somebody's array seldom does.
+//! round trips to memory, one behind the other, are most of the time; above, every block that waits for its ticket keeps the next
+//! one from its place. And the input has to begin at a multiple of 16 bytes, which a part of somebody's array seldom does.
 //!
 //! ## Idea
-//! *The ticket carries the sum.* A word of 64 bits has room for both: the sum of 32 bits in its upper half, the number of
-//! blocks that are done in its lower one. One atomic addition hands in a partial sum and draws the ticket; who draws the
-//! last one knows the sum of all others from the same answer. There is no partial to be read, so nothing has to be ordered, and
-//! no fence. For sums of integers only: blocks come in any order. For floats and for 64 bits step 11 remains, in which
-//! the last block adds the partials in their own order.
+//! *Hand in and leave.* Each block adds its sum to the total by one atomic addition, and waits for no answer: no partial sum, no
+//! ticket, no last block. But a total to be added to has to be 0 before, and another launch to clear it would cost more than
+//! is saved. So there are two totals, which take turns: each launch adds to the one and clears the other for the launch after it.
 //!
 //! *The head is peeled.* Up to 31 elements of four bytes lie in front of the first multiple of 128, where a line of the cache
-//! begins; the first threads of block 0 take one each, and everything else begins behind them. *Eight loads* of a thread are on
-//! their way at once, in a cut tile as in a whole one. A warp's 256 vectors lie side by side: so the places of a
-//! thread's eight differ by constants, whatever the size of the block, and one register points to all of them.
+//! begins; the first threads of block 0 take one each, and everything else begins behind them. *Several loads* of a thread are
+//! on their way at once, in a cut tile as in a whole one. A warp's vectors lie side by side: so the places of a
+//! thread's loads differ by constants, whatever the size of the block, and one register points to all of them.
 //!
-//! And how many blocks of how many threads are best, for which n on which GPU, is a table that was measured:
+//! Little wants many blocks with few loads, so that every multiprocessor gets some at once; much wants many loads, so that a block
+//! is long enough to be worth its beginning and its end. How many of what, for which n, is a table that was measured:
 //! `catalogue::flagship`.
 //!
 //! ## Picture
 //! ```text
-//! input   │h h│ v v v v │ v v v v │ … │r              h: head, v: vectors of 16 bytes, r: what fills none
-//!         ^ any element ^ a multiple of 128 bytes
+//! input    │h h│ v v v v │ v v v v │ … │r             h: head, v: vectors of 16 bytes, r: what fills none
+//!          ^ any element ^ a multiple of 128 bytes
 //!
-//! ticket     sum of those before │ blocks before
-//! block 2             0          │      0            adds (  7, 1)
-//! block 0             7          │      1            adds ( 30, 1)
-//! block 1            37          │      2, the last  total = 37 + its own; the ticket becomes 0
+//! total          0 ──── +7 ──── +23 ──── +5 ──── 35 is the sum: blocks 2, 0 and 1 have added theirs
+//! next total    35 ──── 0                           block 0 has cleared what the launch before has left
 //! ```
 //!
 //! ## Cost
-//! For one block over t whole tiles: 8B·t loads of 16 bytes; a shared word per warp, stored and loaded; 1 barrier; 1
-//! atomic addition, and that is all. In the last block 1 store and 1 atomic exchange more. A block that is alone only stores.
+//! For one block of B threads with k loads over t whole tiles: k·B·t loads of 16 bytes; a shared word per warp, stored and loaded; 1
+//! barrier; 1 atomic addition. In block 0 one store more.
 //!
 //! ## Observe
-//! In the PTX of `flagship_i32`: `atom.global.add.u64`, no `membar`, and for sm_80 and later `redux.sync.add.s32` instead
-//! of shuffles. In a run: for 2^16 elements the time of a launch that does nothing, and little more.
+//! In the PTX of `flagship_8_i32`: no `membar`, one `atom.global.add.u32` whose answer nobody reads (the assembler makes a
+//! `RED` of it), and for sm_80 and later `redux.sync.add.s32` instead of shuffles. In a run: for 2^16 elements hardly more than the
+//! time of a launch that does nothing.
 //!
 //! ## Break it
-//! Put the sum into the lower half and the blocks into the upper one. The sum of positive numbers then overflows into the
-//! count: some block believes that it is the last too early, or none does.
+//! Let block 0 clear `total` in place of `next`, at its beginning. The blocks that have come before it lose their sums: `warpfold
+//! check flagship --schedules 200` finds two orders with different results.
 //!
 //! ## Source
-//! Step 11's; the packed word is the way in which Duane Merrill and Michael Garland's *Single-pass Parallel Prefix Scan
-//! with Decoupled Look-back* (NVIDIA, 2016) hands a value and its status over in one access.
+//! Justin Luitjens, *Faster Parallel Reductions on Kepler* (NVIDIA, 2014), ends its blocks by an atomic addition, too, to a total that
+//! another launch has cleared.
 
 use crate::l12_addend::Addend;
 use crate::prelude::*;
@@ -57,34 +55,55 @@ pub const VECTOR_BYTES: usize = 16;
 /// Bytes of a line of the cache.
 const LINE_BYTES: usize = 128;
 
-/// Loads that a thread has on their way at once.
-pub const VECTORS: usize = 8;
-
 /// The most warps of a block.
 pub const MOST_WARPS: u32 = 32;
 
-/// The body of every entry.
+/// The body of every entry, with so many loads of a thread on their way at once.
 ///
 /// # Safety
 /// As for the entries.
 #[inline(always)]
-unsafe fn flagship<T: Addend>(
+unsafe fn flagship<T: Addend, const LOADS: usize>(
     input: *const T,
-    partials: *mut T,
+    total: *mut T::Total,
     n: usize,
-    total: *mut T,
-    ticket: *mut u64,
+    next: *mut T::Total,
 ) {
+    let warp_sums = shared_array!(warp_sums: [T; MOST_WARPS]);
     // SAFETY: the caller's promise; what lies behind the head begins at a multiple of 16 bytes.
     unsafe {
         let head = head_length(input, n);
         let (body, n) = (input.add(head), n - head);
         let grid = (block_idx_x(), grid_dim_x());
-        let mine = sum_of_tiles(body, n, grid, |vector| *vector);
+        let mine = sum_of_tiles::<T, LOADS>(body, n, grid, |vector| *vector);
         let mine = mine
             .plus(rest_element(body, n))
             .plus(head_element(input, head));
-        T::hand_in(mine, partials, total, ticket);
+        hand_in(mine, warp_sums, total, next);
+    }
+}
+
+/// Adds what the threads of the block bring to the total, and clears the total of the next launch.
+///
+/// # Safety
+/// Every thread of the grid makes the call, once. `warp_sums` points to one element per warp in the block's shared memory; `total`
+/// and `next` are those of the kernel.
+#[inline(always)]
+pub unsafe fn hand_in<T: Addend>(
+    mine: T,
+    warp_sums: *mut T,
+    total: *mut T::Total,
+    next: *mut T::Total,
+) {
+    // SAFETY: the caller's promise; nobody else touches `next` during this launch.
+    unsafe {
+        let sum = block_sum(mine, warp_sums);
+        if thread_idx_x() == 0 {
+            sum.add_to(total);
+            if block_idx_x() == 0 {
+                *next = T::NOTHING;
+            }
+        }
     }
 }
 
@@ -132,7 +151,7 @@ pub unsafe fn rest_element<T: Addend>(body: *const T, n: usize) -> T {
 /// # Safety
 /// `body` points to `n` values, and `load` may load any vector of them.
 #[inline(always)]
-pub unsafe fn sum_of_tiles<T: Addend>(
+pub unsafe fn sum_of_tiles<T: Addend, const LOADS: usize>(
     body: *const T,
     n: usize,
     grid: (u32, u32),
@@ -140,11 +159,11 @@ pub unsafe fn sum_of_tiles<T: Addend>(
 ) -> T {
     let body = body.cast::<T::Vector>();
     let vectors = n / T::LANES;
-    let tile_length = VECTORS * block_dim_x() as usize;
+    let tile_length = LOADS * block_dim_x() as usize;
     let step = grid.1 as usize * tile_length;
     // A warp's vectors lie side by side in a tile, so that the places of a thread's loads differ by constants.
     let tid = thread_idx_x();
-    let mine = (tid / WARP_SIZE * VECTORS as u32 * WARP_SIZE + tid % WARP_SIZE) as usize;
+    let mine = (tid / WARP_SIZE * LOADS as u32 * WARP_SIZE + tid % WARP_SIZE) as usize;
     let mut start = grid.0 as usize * tile_length;
     let mut sum = T::ZERO;
     // SAFETY: a tile that begins below the number of vectors is whole where that many are left. Of one that is cut, what is
@@ -153,9 +172,9 @@ pub unsafe fn sum_of_tiles<T: Addend>(
     unsafe {
         while start + tile_length <= vectors {
             let mine = body.add(start + mine);
-            let mut sums = [T::ZERO; VECTORS];
+            let mut sums = [T::ZERO; LOADS];
             let mut index = 0;
-            while index < VECTORS {
+            while index < LOADS {
                 sums[index] = T::sum_of(load(mine.add(index * WARP_SIZE as usize)));
                 index += 1;
             }
@@ -163,9 +182,9 @@ pub unsafe fn sum_of_tiles<T: Addend>(
             start += step;
         }
         if start < vectors {
-            let mut sums = [T::ZERO; VECTORS];
+            let mut sums = [T::ZERO; LOADS];
             let mut index = 0;
-            while index < VECTORS {
+            while index < LOADS {
                 let place = start + mine + index * WARP_SIZE as usize;
                 let vector = load(body.add(place.min(vectors - 1)));
                 if place < vectors {
@@ -206,7 +225,7 @@ pub unsafe fn block_sum<T: Addend>(value: T, warp_sums: *mut T) -> T {
     let warp = tid / WARP_SIZE;
     // SAFETY: each element is written before the barrier, and read behind it; whole warps add up.
     unsafe {
-        let sum = value.warp_sum();
+        let sum = value.warp_sum(WARP_SIZE);
         if lane == 0 {
             *warp_sums.add(warp as usize) = sum;
         }
@@ -219,36 +238,39 @@ pub unsafe fn block_sum<T: Addend>(value: T, warp_sums: *mut T) -> T {
         } else {
             T::ZERO
         };
-        mine.warp_sum()
+        mine.warp_sum(block_dim_x() / WARP_SIZE)
     }
 }
 
 macro_rules! entries {
-    ($($name:ident: $value:ident;)*) => {$(
-        #[doc = concat!("Leaves the sum of the `", stringify!($value), "` values of the input in `total`.")]
+    ($($name:ident: $value:ident, $loads:literal;)*) => {$(
+        #[doc = concat!("Adds the sum of the `", stringify!($value), "` values of the input to `total`, by ", stringify!($loads), " loads of a thread at once.")]
         ///
         /// # Safety
-        /// - `input` points to `n` values that nothing writes, at any address that is a multiple of their size; `partials` to one
-        ///   per block, `total` and `ticket` to one, and nothing else touches those. The ticket is 0, and is 0 again at the end.
+        /// - `input` points to `n` values that nothing writes, at any address that is a multiple of their size; `total` and `next` to
+        ///   one each, which nothing else touches. The total is 0, of floats −0.0; so is `next` at the end.
         /// - The grid has one dimension and any number of blocks, and a block a power of two of threads, 64 to 1024.
         #[kernel]
         pub unsafe fn $name(
             input: *const $value,
-            partials: *mut $value,
+            total: *mut <$value as Addend>::Total,
             n: usize,
-            total: *mut $value,
-            ticket: *mut u64,
+            next: *mut <$value as Addend>::Total,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { flagship::<$value>(input, partials, n, total, ticket) }
+            unsafe { flagship::<$value, $loads>(input, total, n, next) }
         }
     )*};
 }
 
 // Unsigned integers are added by the same instructions as signed ones.
 entries! {
-    flagship_i32: i32;
-    flagship_i64: i64;
-    flagship_f32: f32;
-    flagship_f64: f64;
+    flagship_2_i32: i32, 2;
+    flagship_8_i32: i32, 8;
+    flagship_2_f32: f32, 2;
+    flagship_8_f32: f32, 8;
+    flagship_4_i64: i64, 4;
+    flagship_8_i64: i64, 8;
+    flagship_4_f64: f64, 4;
+    flagship_8_f64: f64, 8;
 }

@@ -13,8 +13,7 @@
 //! and the threads have their registers for themselves.
 //!
 //! The head is peeled as in step 12: a bulk copy takes multiples of 16 bytes between addresses that are such, too, and is
-//! fast only where both lie alike within 128 bytes. What ends the
-//! blocks is the ticket of step 12 for 32-bit integers and that of step 11 for the rest.
+//! fast only where both lie alike within 128 bytes. The blocks end as in step 12.
 //!
 //! ## Picture
 //! ```text
@@ -29,8 +28,8 @@
 //!
 //! ## Observe
 //! In the PTX: `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes`, and no `ld.global` but for the head and
-//! the tail. In a run on an H200: a percent faster than step 12 with as few blocks, from a gigabyte up, and slower below, where the
-//! ring is hardly filled before it runs dry.
+//! the tail. In a run on an H200: from a gigabyte up as fast as step 12, to half a percent, with a block for every 250 of it; slower
+//! below, where the ring is hardly filled before it runs dry.
 //!
 //! ## Break it
 //! Leave out the `sync_threads()` behind the addition. A warp that falls behind finds another tile where its own was, or
@@ -43,7 +42,7 @@
 use cuda_std::shared::dynamic_shared_mem;
 
 use crate::l12_addend::Addend;
-use crate::l12_flagship::{VECTOR_BYTES, head_element, head_length, rest_element};
+use crate::l12_flagship::{MOST_WARPS, VECTOR_BYTES, hand_in, head_element, head_length, rest_element};
 use crate::mbarrier::{Mbarrier, copy_to_shared};
 use crate::prelude::*;
 
@@ -98,19 +97,19 @@ impl<T: Addend> Tiles<T> {
     }
 }
 
-/// The body of every entry.
+/// The body of the kernel, for any type.
 ///
 /// # Safety
-/// As for the entries.
+/// As for the kernel.
 #[inline(always)]
 unsafe fn bulk<T: Addend>(
     input: *const T,
-    partials: *mut T,
+    total: *mut T::Total,
     n: usize,
-    total: *mut T,
-    ticket: *mut u64,
+    next: *mut T::Total,
     ring: *mut T::Vector,
 ) {
+    let warp_sums = shared_array!(warp_sums: [T; MOST_WARPS]);
     let barriers = shared_array!(barriers: [u64; STAGES]);
     let head = head_length(input, n);
     // SAFETY: the caller's promise; what lies behind the head begins at a multiple of 128 bytes.
@@ -125,7 +124,7 @@ unsafe fn bulk<T: Addend>(
         let sum = sum
             .plus(rest_element(body, n))
             .plus(head_element(input, head));
-        T::hand_in(sum, partials, total, ticket);
+        hand_in(sum, warp_sums, total, next);
     }
 }
 
@@ -200,33 +199,16 @@ unsafe fn sum_of_place<T: Addend>(place: *const T::Vector, vectors: u32) -> T {
     sum
 }
 
-macro_rules! entries {
-    ($($name:ident: $value:ident;)*) => {$(
-        #[doc = concat!("Leaves the sum of the `", stringify!($value), "` values of the input in `total`.")]
-        ///
-        /// # Safety
-        /// - `input` points to `n` values that nothing writes, at any address that is a multiple of their size; `partials` to one
-        ///   per block, `total` and `ticket` to one, and nothing else touches those. The ticket is 0, and is 0 again at the end.
-        /// - The grid has one dimension and any number of blocks, and a block a power of two B of threads, 64 to 1024, with 192·B
-        ///   bytes of dynamic shared memory.
-        #[kernel]
-        pub unsafe fn $name(
-            input: *const $value,
-            partials: *mut $value,
-            n: usize,
-            total: *mut $value,
-            ticket: *mut u64,
-        ) {
-            let ring = dynamic_shared_mem::<<$value as Addend>::Vector>();
-            // SAFETY: the caller's promise.
-            unsafe { bulk::<$value>(input, partials, n, total, ticket, ring) }
-        }
-    )*};
-}
-
-entries! {
-    flagship_bulk_i32: i32;
-    flagship_bulk_i64: i64;
-    flagship_bulk_f32: f32;
-    flagship_bulk_f64: f64;
+/// Adds the sum of the `i32` values of the input to `total`.
+///
+/// # Safety
+/// - `input` points to `n` values that nothing writes, at any address that is a multiple of their size; `total` and `next` to one
+///   each, which nothing else touches. The total is 0; so is `next` at the end.
+/// - The grid has one dimension and any number of blocks, and a block a power of two B of threads, 64 to 1024, with 192·B bytes of
+///   dynamic shared memory.
+#[kernel]
+pub unsafe fn flagship_bulk_i32(input: *const i32, total: *mut i32, n: usize, next: *mut i32) {
+    let ring = dynamic_shared_mem::<<i32 as Addend>::Vector>();
+    // SAFETY: the caller's promise.
+    unsafe { bulk::<i32>(input, total, n, next, ring) }
 }

@@ -39,12 +39,17 @@
 //! ## Source
 //! James Demmel and Hong Diep Nguyen, *Fast Reproducible Floating-Point Summation* (2013), who go further: any order at all.
 
-use crate::l12_addend::{Addend, draws_last_ticket, sum_of_partials};
-use crate::l12_flagship::{VECTOR_BYTES, VECTORS, block_sum, sum_of_tiles};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::l12_addend::Addend;
+use crate::l12_flagship::{VECTOR_BYTES, block_sum, sum_of_tiles};
 use crate::prelude::*;
 
 /// Threads of a block: a part of the order, and so the same everywhere.
 pub const BLOCK: u32 = 256;
+
+/// Loads that a thread has on their way at once: a part of the order, too.
+pub const LOADS: usize = 8;
 
 /// The most virtual blocks: four for each multiprocessor of an H200, which runs all of them at once.
 pub const MOST_VIRTUAL_BLOCKS: usize = 528;
@@ -63,7 +68,7 @@ unsafe fn deterministic<T: Addend>(
 ) {
     let warp_sums = shared_array!(warp_sums: [T; BLOCK / WARP_SIZE]);
     let is_last = shared_array!(is_last: [bool; 1]);
-    let tiles = n.div_ceil(VECTORS * T::LANES * BLOCK as usize);
+    let tiles = n.div_ceil(LOADS * T::LANES * BLOCK as usize);
     let virtual_blocks = tiles.min(MOST_VIRTUAL_BLOCKS) as u32;
     let is_aligned = (input as usize).is_multiple_of(VECTOR_BYTES);
     let mut virtual_block = block_idx_x();
@@ -73,9 +78,9 @@ unsafe fn deterministic<T: Addend>(
         while virtual_block < virtual_blocks {
             let grid = (virtual_block, virtual_blocks);
             let mine = if is_aligned {
-                sum_of_tiles(input, n, grid, |vector| *vector)
+                sum_of_tiles::<T, LOADS>(input, n, grid, |vector| *vector)
             } else {
-                sum_of_tiles(input, n, grid, |vector| T::vector_at(vector.cast()))
+                sum_of_tiles::<T, LOADS>(input, n, grid, |vector| T::vector_at(vector.cast()))
             };
             let sum = block_sum(mine, warp_sums);
             if thread_idx_x() == 0 {
@@ -93,6 +98,46 @@ unsafe fn deterministic<T: Addend>(
             }
         }
     }
+}
+
+/// Whether this block is the last of the grid to come here; it then sees what the first threads of all others have
+/// written before they came. The ticket is 0 again afterwards.
+///
+/// # Safety
+/// Every thread of the grid makes the call, once. `is_last` points to shared memory of the block.
+#[inline(always)]
+unsafe fn draws_last_ticket(ticket: *mut u64, is_last: *mut bool) -> bool {
+    // SAFETY: the caller's promise; a barrier lies between the write of the shared word and its reads.
+    unsafe {
+        if thread_idx_x() == 0 {
+            // The lower half of the word is enough.
+            let ticket = ticket.cast::<u32>();
+            let last = draw_ticket(ticket) == grid_dim_x() - 1;
+            if last {
+                AtomicU32::from_ptr(ticket).swap(0, Ordering::Relaxed);
+            }
+            *is_last = last;
+        }
+        sync_threads();
+        *is_last
+    }
+}
+
+/// The sum of the thread's share of so many partials: those at its index and every block's length further on.
+///
+/// # Safety
+/// `partials` points to `count` values, whose writes are ordered before.
+#[inline(always)]
+unsafe fn sum_of_partials<T: Addend>(partials: *const T, count: u32) -> T {
+    let mut sum = T::ZERO;
+    let mut index = thread_idx_x();
+    while index < count {
+        // Volatile, so that it is taken from where all blocks write to, not from a cache of this one's.
+        // SAFETY: the index is below `count`.
+        sum = sum.plus(unsafe { partials.add(index as usize).read_volatile() });
+        index += block_dim_x();
+    }
+    sum
 }
 
 /// The element behind the last whole vector that falls to this thread of the last block; 0 for most.

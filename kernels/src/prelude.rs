@@ -181,6 +181,27 @@ pub unsafe fn draw_ticket(counter: *mut u32) -> u32 {
     before
 }
 
+/// Adds to a word in global memory; nobody waits for an answer, for there is none.
+///
+/// Here and not from `core`, which has no atomic floats, nor from `cuda_std`, whose rust-cuda has them as functions of a library that
+/// rustc's own backend cannot link.
+///
+/// # Safety
+/// `word` points to global memory, and while others use it, they change it by atomic operations only.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn add_f64(word: *mut f64, value: f64) {
+    // SAFETY: one addition to a word that the caller promises to be there.
+    unsafe {
+        core::arch::asm!(
+            "red.relaxed.gpu.global.add.f64 [{word}], {value};",
+            word = in(reg64) word,
+            value = in(reg64) value.to_bits(),
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
 /// Tells the compiler that `pointer` points into shared memory, so that it emits `ld.shared` and `st.shared` where it
 /// would otherwise have to ask the hardware which memory is meant.
 ///

@@ -156,8 +156,8 @@ impl<'d, T: Element> Arena<'d, T> {
 
     fn slice(&self, input: &Input) -> Slice<'_, T> {
         match input {
-            Input::Overwritten => self.working.as_ref().unwrap_or(&self.input).into(),
-            Input::Shared { skip } => self.input.slice(*skip..),
+            Input::Overwritten => self.working.as_ref().unwrap_or(&self.input).slice(..self.n),
+            Input::Shared { skip } => self.input.slice(*skip..*skip + self.n),
         }
     }
 

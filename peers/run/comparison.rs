@@ -8,6 +8,7 @@ use crate::library::Library;
 use crate::ours;
 use crate::process::Process;
 use crate::record::{Finds, LeftOut, Measurement, Record};
+use crate::sums;
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -104,9 +105,9 @@ impl Comparison {
         &self,
         arena: &Arena<'_, T>,
         record: &mut Record,
-    ) -> Result<Vec<Box<dyn Contender<T>>>, PeersError> {
+    ) -> Result<Vec<Box<dyn Contender<T> + '_>>, PeersError> {
         let (machine, n) = (&self.machine, arena.n());
-        let mut all: Vec<Box<dyn Contender<T>>> = Vec::new();
+        let mut all: Vec<Box<dyn Contender<T> + '_>> = Vec::new();
         for one in ours::ceilings(machine, n)? {
             all.push(Box::new(one));
         }
@@ -120,7 +121,7 @@ impl Comparison {
                 leave_out(record, &name, &reason);
             }
         }
-        for one in ours::sums(machine, arena)? {
+        for one in sums::all(machine, arena)? {
             all.push(Box::new(one));
         }
         if let Some(library) = &self.library {

@@ -12,6 +12,7 @@ mod library;
 mod ours;
 mod process;
 mod record;
+mod sums;
 
 use clap::{Parser, ValueEnum};
 use comparison::{Comparison, leave_out};

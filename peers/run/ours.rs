@@ -1,13 +1,12 @@
-//! Our contenders: the steps of the ladder, what the library launches, and the kernels that add up nothing.
+//! Kernels of ours as contenders: the steps of the ladder, and those that add up nothing.
 
-use crate::arena::{Arena, HOLD, Input, MOST_SKIPPED, fold};
+use crate::arena::{Arena, HOLD, Input, fold};
 use crate::contender::{Answer, Contender};
 use crate::element::Element;
 use crate::error::PeersError;
 use crate::record::{Finds, LeftOut, Maker};
 use warpfold::device::{Argument, Buffer, Kernel, Shape};
 use warpfold::machine::Machine;
-use warpfold_kernels::catalogue::flagship::{self, Order};
 use warpfold_kernels::catalogue::{Finish, Lesson, Operator, Part, lessons_of};
 
 /// `read_all(input, folds, n)`: see there.
@@ -19,13 +18,11 @@ const READ_ALL_FOLD_BYTES: usize = READ_ALL_BLOCK as usize / 32 * 4;
 
 /// A kernel with what it writes to.
 pub struct Ours<T: Element> {
-    name: String,
+    name: &'static str,
     gives: Gives,
     kernel: Kernel,
     shape: Shape,
     input: Input,
-    /// Elements before what it reads.
-    skipped: Vec<T>,
     /// What the kernel takes for n.
     count: usize,
     /// What it leaves to be put together.
@@ -51,10 +48,11 @@ pub fn ladder<T: Element>(
     block: u32,
 ) -> Result<(Vec<Ours<T>>, Vec<LeftOut>), PeersError> {
     let device = machine.device();
-    // Who adds to a total would need it cleared before each launch; no step of the ladder does.
+    // Who adds to a total takes part as what the library makes of it, which clears the total.
     let lessons = lessons_of(Part::Ladder).iter().filter(|lesson| {
         lesson.reduction().is_some_and(|reduction| {
-            reduction.element_type == T::ELEMENT_TYPE && reduction.finish != Finish::Total
+            reduction.element_type == T::ELEMENT_TYPE
+                && !matches!(reduction.finish, Finish::Total | Finish::TotalInTurns)
         })
     });
     let (able, unable): (Vec<&Lesson>, Vec<&Lesson>) =
@@ -69,33 +67,16 @@ pub fn ladder<T: Element>(
     Ok((loaded.collect::<Result<_, _>>()?, left_out.collect()))
 }
 
-/// What [`warpfold::sum`] launches: in either mode, where the mode makes a difference, and from the first elements on, where the
-/// input is not aligned as its words are.
-pub fn sums<T: Element>(
-    machine: &Machine,
-    arena: &Arena<'_, T>,
-) -> Result<Vec<Ours<T>>, PeersError> {
-    let mut all = vec![Ours::sum(machine, arena, Order::Any, 0)?];
-    if T::ADDEND.rounds() {
-        all.push(Ours::sum(machine, arena, Order::Fixed, 0)?);
-    }
-    for skip in 1..=MOST_SKIPPED {
-        all.push(Ours::sum(machine, arena, Order::Any, skip)?);
-    }
-    Ok(all)
-}
-
 /// The launch that does nothing, and the one that only reads; without the latter where there is less to read than a word of 16 bytes,
 /// or something beside whole ones.
 pub fn ceilings<T: Element>(machine: &Machine, n: usize) -> Result<Vec<Ours<T>>, PeersError> {
     let device = machine.device();
     let mut all = vec![Ours {
-        name: "empty launch".to_owned(),
+        name: "empty launch",
         gives: Gives::Nothing,
         kernel: device.load(HOLD)?.kernel("empty")?,
         shape: Shape::linear(1, 32),
         input: Input::Shared { skip: 0 },
-        skipped: Vec::new(),
         count: n,
         out: device.allocate(0)?,
         scratch: None,
@@ -106,12 +87,11 @@ pub fn ceilings<T: Element>(machine: &Machine, n: usize) -> Result<Vec<Ours<T>>,
     let grid = u32::try_from(blocks).ok();
     if let Some(grid) = grid.filter(|&grid| grid > 0 && bytes.is_multiple_of(16)) {
         all.push(Ours {
-            name: "read_all".to_owned(),
+            name: "read_all",
             gives: Gives::Folds,
             kernel: device.load(READ_ALL)?.kernel("read_all")?,
             shape: Shape::linear(grid, READ_ALL_BLOCK),
             input: Input::Shared { skip: 0 },
-            skipped: Vec::new(),
             count: words,
             out: device.allocate(blocks * READ_ALL_FOLD_BYTES / size_of::<T>())?,
             scratch: None,
@@ -140,7 +120,7 @@ impl<T: Element> Ours<T> {
         let one_launch = reduction.finish == Finish::OneLaunch;
         let partials = blocks as usize;
         Ok(Some(Self {
-            name: lesson.id.to_owned(),
+            name: lesson.id,
             gives: Gives::Sums,
             kernel: machine.kernel(lesson.part.module(), entry)?,
             shape: Shape::linear(blocks, block)
@@ -150,7 +130,6 @@ impl<T: Element> Ours<T> {
                 true => Input::Overwritten,
                 false => Input::Shared { skip: 0 },
             },
-            skipped: Vec::new(),
             count: n,
             out: device.allocate(if one_launch { 1 } else { partials })?,
             scratch: match one_launch {
@@ -158,35 +137,6 @@ impl<T: Element> Ours<T> {
                 false => None,
             },
         }))
-    }
-
-    fn sum(
-        machine: &Machine,
-        arena: &Arena<'_, T>,
-        order: Order,
-        skip: usize,
-    ) -> Result<Self, PeersError> {
-        let device = machine.device();
-        let n = arena.n();
-        let launch = flagship::choose(T::ADDEND, order, n, device.sm(), device.multiprocessors());
-        let name = match (order, skip) {
-            (Order::Any, 0) => "warpfold::sum".to_owned(),
-            (Order::Any, skip) => format!("warpfold::sum, {skip} off"),
-            (Order::Fixed, _) => "warpfold::sum (deterministic)".to_owned(),
-        };
-        let head = arena.head();
-        Ok(Self {
-            name,
-            gives: Gives::Sums,
-            kernel: machine.kernel(flagship::MODULE, launch.entry)?,
-            shape: Shape::linear(launch.blocks, launch.block)
-                .with_dynamic_shared_bytes(launch.dynamic_shared_bytes),
-            input: Input::Shared { skip },
-            skipped: head[..skip.min(head.len())].to_vec(),
-            count: n,
-            out: device.allocate(1)?,
-            scratch: Some((device.allocate(launch.partials)?, device.upload(&[0])?)),
-        })
     }
 }
 
@@ -199,7 +149,7 @@ impl<T: Element> Contender<T> for Ours<T> {
     }
 
     fn name(&self) -> &str {
-        &self.name
+        self.name
     }
 
     fn time_ms(&mut self, arena: &mut Arena<'_, T>, finds: Finds) -> Result<f64, PeersError> {
@@ -214,9 +164,8 @@ impl<T: Element> Contender<T> for Ours<T> {
             let mut arguments = vec![input.argument()];
             arguments.extend(behind_input.iter().cloned());
             // SAFETY: the kernels of the catalogue take these arguments for their finish, and keep to `count` elements of the input,
-            // behind which there are as many zeros as elements may be skipped before it, to one partial sum for each block, one
-            // total and one counter; `read_all` to one word for each warp, and `empty` to nothing. All are alive until the time is
-            // taken.
+            // to one partial sum for each block, one total and one counter; `read_all` to one word for each warp, and `empty` to
+            // nothing. All are alive until the time is taken.
             unsafe { stream.launch(&self.kernel, &self.shape, &arguments) }?;
             Ok(())
         })
@@ -227,12 +176,9 @@ impl<T: Element> Contender<T> for Ours<T> {
     }
 
     fn answer(&self) -> Result<Answer<T>, PeersError> {
-        let mut left = self.out.read()?;
+        let left = self.out.read()?;
         Ok(match self.gives {
-            Gives::Sums => {
-                left.extend(&self.skipped);
-                Answer::Sum(T::finish(Operator::Sum, &left))
-            }
+            Gives::Sums => Answer::Sum(T::finish(Operator::Sum, &left)),
             Gives::Folds => Answer::Fold(fold(&left)),
             Gives::Nothing => Answer::Nothing,
         })

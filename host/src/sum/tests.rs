@@ -17,13 +17,20 @@ fn emulator() -> Machine {
     Machine::new(device, PtxSet::embedded())
 }
 
-/// Every row for the type, in the launches that it makes on small GPUs.
+/// The launch by every row for the type, and the same in three blocks, whatever the row says.
 fn launches(addend: Addend, n: usize) -> impl Iterator<Item = Launch> {
     CHOICES
         .iter()
         .filter(move |choice| choice.addends.contains(&addend))
         .flat_map(move |choice| {
-            [1, 3].map(|multiprocessors| choice.launch(addend, n, multiprocessors))
+            let launch = choice.launch(addend, n);
+            [
+                launch,
+                Launch {
+                    blocks: 3,
+                    ..launch
+                },
+            ]
         })
 }
 
@@ -112,6 +119,34 @@ fn what_is_no_number_comes_through() {
     }
 }
 
+/// Numbers that small that they are subnormal count, too, where several blocks add up.
+#[test]
+fn subnormal_numbers_are_not_lost() {
+    let machine = emulator();
+    let least = f32::from_bits(1);
+    for mode in [Mode::Fast, Mode::Deterministic] {
+        let total = sum(&machine, &vec![least; 100_000], mode).expect("it runs");
+        assert_eq!(total, f32::from_bits(100_000), "{mode:?}");
+    }
+}
+
+/// One behind the other on a stream, in both modes: the totals of both take their turns.
+#[test]
+fn the_last_sum_that_was_queued_is_the_result() {
+    let machine = emulator();
+    let stream = machine.device().stream().expect("a stream");
+    let mut summer = Summer::new(&machine).expect("a few words");
+    for n in [1_u32, 2_000, 30_000, 3, 100_000] {
+        let values = vec![1.0_f64; n as usize];
+        let buffer = machine.device().upload(&values).expect("it fits");
+        for mode in [Mode::Fast, Mode::Fast, Mode::Deterministic] {
+            summer.queue(&stream, &buffer, mode).expect("it is queued");
+            stream.synchronize().expect("it runs");
+            assert_eq!(summer.result(), Ok(f64::from(n)), "{mode:?}");
+        }
+    }
+}
+
 /// The order of [`Mode::Deterministic`] in plain Rust.
 fn model(values: &[f32]) -> f32 {
     const ZERO: f32 = -0.0;
@@ -179,7 +214,7 @@ fn the_deterministic_order_is_that_of_its_model() {
                 .upload(&values[..skip + n])
                 .expect("it fits");
             let expected = model(&values[skip..][..n]);
-            let usual = choose(Addend::F32, Order::Fixed, n, 90, 132);
+            let usual = choose(Addend::F32, Order::Fixed, n);
             for blocks in [1, 2, 3, usual.blocks] {
                 let launch = Launch { blocks, ..usual };
                 let result = summer

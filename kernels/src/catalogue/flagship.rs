@@ -1,5 +1,5 @@
 //! Which of the flagship's kernels adds up which input, in how many blocks of how many threads: measured on an H200, and
-//! kept as data. [`choose`] looks it up; nothing else decides.
+//! kept as data. Where the input begins makes no difference: the kernels peel off what is in the way. [`choose`] looks it up; nothing else decides.
 
 use super::Module;
 
@@ -16,7 +16,7 @@ pub enum Addend {
 /// The order of additions, which decides the last bits of a sum of floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Whichever is fastest: it may change with the GPU, with the alignment of the input and with this table.
+    /// Whichever is fastest: it may change from launch to launch.
     Any,
     /// One that follows from the number of elements alone.
     Fixed,
@@ -25,40 +25,27 @@ pub enum Order {
 /// A kernel of the flagship; each exists for several types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
-    /// Step 12: loads of 16 bytes into registers.
-    Vectors,
-    /// Step 12b: asynchronous copies into shared memory, from sm_90 on.
-    Bulk,
+    /// Step 12, with so many loads of 16 bytes of a thread at once.
+    Loads(u32),
     /// Step 12c: the same order everywhere.
     VirtualBlocks,
 }
 
-/// How many blocks a launch has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blocks {
-    /// One for each tile: the hardware hands them out as earlier ones end.
-    EachTile,
-    /// So many on each multiprocessor, but no more than there are tiles; they go on through the input.
-    PerMultiprocessor(u32),
-}
-
-/// One row: for inputs up to so many bytes on GPUs from such a compute capability on.
+/// One row: for inputs up to so many bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The types it is for.
     pub addends: &'static [Addend],
     /// The order of additions it is for.
     pub order: Order,
-    /// The least compute capability it is for.
-    pub least_sm: u32,
     /// The most bytes of input it is for.
     pub most_bytes: u64,
     /// The kernel.
     pub kernel: Kernel,
     /// Threads of a block.
     pub block: u32,
-    /// Number of blocks.
-    pub blocks: Blocks,
+    /// Tiles that a block takes, one grid apart, where there are enough.
+    pub tiles: u32,
 }
 
 /// A launch of the flagship.
@@ -70,80 +57,94 @@ pub struct Launch {
     pub blocks: u32,
     /// Threads of a block.
     pub block: u32,
-    /// Dynamic shared memory of a block, in bytes.
-    pub dynamic_shared_bytes: u32,
-    /// How many partial sums the kernel may write: one for each block, virtual or not.
-    pub partials: usize,
+    /// What the kernel leaves, and so its parameters.
+    pub finish: Finish,
 }
 
-const ALL: &[Addend] = &[Addend::I32, Addend::I64, Addend::F32, Addend::F64];
-const I32: &[Addend] = &[Addend::I32];
+/// What a kernel of the flagship leaves. It decides the kernel's parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// `(input, total, n, next)`: as [`catalogue::Finish::TotalInTurns`](super::Finish::TotalInTurns); of `f32`, totals are `f64`.
+    TotalInTurns,
+    /// `(input, partials, n, total, counter)`: as [`catalogue::Finish::OneLaunch`](super::Finish::OneLaunch).
+    OneLaunch {
+        /// How many partial sums the kernel writes.
+        partials: usize,
+    },
+}
+
+const BITS_32: &[Addend] = &[Addend::I32, Addend::F32];
+const BITS_64: &[Addend] = &[Addend::I64, Addend::F64];
 const FLOATS: &[Addend] = &[Addend::F32, Addend::F64];
+const ALL: &[Addend] = &[Addend::I32, Addend::I64, Addend::F32, Addend::F64];
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// A row for all types, any order and any GPU; each row states the rest.
+/// A row for anything, as much as there is of it.
 const ROW: Choice = Choice {
     addends: ALL,
     order: Order::Any,
-    least_sm: 70,
     most_bytes: u64::MAX,
-    kernel: Kernel::Vectors,
+    kernel: Kernel::Loads(8),
     block: 512,
-    blocks: Blocks::EachTile,
+    tiles: 1,
+};
+
+/// Rows for little: two loads of four values or four loads of two.
+const BITS_32_ROW: Choice = Choice {
+    addends: BITS_32,
+    kernel: Kernel::Loads(2),
+    ..ROW
+};
+const BITS_64_ROW: Choice = Choice {
+    addends: BITS_64,
+    kernel: Kernel::Loads(4),
+    ..ROW
 };
 
 /// The choices; the first that fits is taken.
 ///
-/// A block that hands in its sum costs little where the ticket carries it, and so 32-bit integers get as many blocks as they
-/// have tiles. Elsewhere it costs two trips to memory: few blocks, and one as long as its multiprocessor keeps up.
+/// Up to a few mebibytes there are blocks for every multiprocessor, each as small as it can be. Beyond, a block is worth its
+/// beginning and its end if it takes a second tile, or more.
 pub const CHOICES: &[Choice] = &[
     Choice {
-        addends: I32,
-        most_bytes: 512 * KIB,
+        most_bytes: 256 * KIB,
         block: 128,
-        ..ROW
-    },
-    Choice {
-        addends: I32,
-        most_bytes: 16 * MIB,
-        block: 256,
-        ..ROW
-    },
-    Choice {
-        addends: I32,
-        ..ROW
-    },
-    Choice {
-        most_bytes: 32 * KIB,
-        block: 256,
-        ..ROW
-    },
-    Choice {
-        most_bytes: 64 * KIB,
-        ..ROW
+        ..BITS_32_ROW
     },
     Choice {
         most_bytes: 4 * MIB,
         block: 256,
-        ..ROW
+        ..BITS_32_ROW
+    },
+    Choice {
+        most_bytes: 128 * MIB,
+        tiles: 2,
+        ..BITS_32_ROW
     },
     Choice {
         most_bytes: 512 * MIB,
-        blocks: Blocks::PerMultiprocessor(3),
-        ..ROW
+        tiles: 4,
+        ..BITS_32_ROW
     },
     Choice {
-        least_sm: 90,
-        kernel: Kernel::Bulk,
-        blocks: Blocks::PerMultiprocessor(2),
-        ..ROW
+        most_bytes: 256 * KIB,
+        block: 128,
+        ..BITS_64_ROW
     },
     Choice {
-        blocks: Blocks::PerMultiprocessor(3),
-        ..ROW
+        most_bytes: 8 * MIB,
+        block: 256,
+        ..BITS_64_ROW
     },
+    Choice {
+        most_bytes: 512 * MIB,
+        block: 256,
+        tiles: 2,
+        ..BITS_64_ROW
+    },
+    ROW,
     Choice {
         addends: FLOATS,
         order: Order::Fixed,
@@ -156,37 +157,33 @@ pub const CHOICES: &[Choice] = &[
 /// The PTX module that has the kernels.
 pub const MODULE: Module = Module::Kernels;
 
-/// Bytes that each thread takes of a tile of [`Kernel::Vectors`] and of [`Kernel::Bulk`].
-const VECTORS_BYTES: u64 = 128;
-const BULK_BYTES: u64 = 64;
+/// Bytes that a load brings.
+const LOAD_BYTES: u64 = 16;
 
-/// Shared memory that [`Kernel::Bulk`] needs for each thread of a block: three tiles.
-const BULK_SHARED_BYTES: u32 = 3 * BULK_BYTES as u32;
-
-/// Threads of a block of [`Kernel::VirtualBlocks`], which are a part of its order.
+/// Threads of a block of [`Kernel::VirtualBlocks`], and their loads at once, which are a part of its order.
 const VIRTUAL_BLOCK: u32 = 256;
+const VIRTUAL_LOADS: u32 = 8;
 
 /// The most virtual blocks.
 const MOST_VIRTUAL_BLOCKS: u64 = 528;
 
-/// How to add up `n` values on a GPU of this compute capability, at least 70, with so many multiprocessors.
-pub fn choose(addend: Addend, order: Order, n: usize, sm: u32, multiprocessors: u32) -> Launch {
+/// How to add up `n` values.
+pub fn choose(addend: Addend, order: Order, n: usize) -> Launch {
     let bytes = (n as u64).saturating_mul(addend.bytes());
     // A sum of integers is the same in any order.
     let order = if addend.rounds() { order } else { Order::Any };
     let choice = CHOICES
         .iter()
         .filter(|choice| choice.addends.contains(&addend) && choice.order == order)
-        .find(|choice| choice.least_sm <= sm && bytes <= choice.most_bytes)
-        .expect("the last row of each order takes any number of bytes, and is for every GPU");
-    choice.launch(addend, n, multiprocessors)
+        .find(|choice| bytes <= choice.most_bytes)
+        .expect("the last row of each order takes any number of bytes");
+    choice.launch(addend, n)
 }
 
-/// The entries of the flagship for this compute capability.
-pub fn entries(sm: u32) -> impl Iterator<Item = &'static str> {
+/// The entries of the flagship.
+pub fn entries() -> impl Iterator<Item = &'static str> {
     Kernel::ALL
         .into_iter()
-        .filter(move |kernel| kernel.least_sm() <= sm)
         .flat_map(|kernel| ALL.iter().filter_map(move |&addend| kernel.entry(addend)))
 }
 
@@ -206,67 +203,58 @@ impl Addend {
 }
 
 impl Kernel {
-    const ALL: [Self; 3] = [Self::Vectors, Self::Bulk, Self::VirtualBlocks];
-
-    /// The least compute capability that has its instructions.
-    const fn least_sm(self) -> u32 {
-        match self {
-            Self::Vectors | Self::VirtualBlocks => 70,
-            Self::Bulk => 90,
-        }
-    }
+    const ALL: [Self; 4] = [
+        Self::Loads(2),
+        Self::Loads(4),
+        Self::Loads(8),
+        Self::VirtualBlocks,
+    ];
 
     /// Its entry for a type, if there is one.
     const fn entry(self, addend: Addend) -> Option<&'static str> {
         match (self, addend) {
-            (Self::Vectors, Addend::I32) => Some("flagship_i32"),
-            (Self::Vectors, Addend::I64) => Some("flagship_i64"),
-            (Self::Vectors, Addend::F32) => Some("flagship_f32"),
-            (Self::Vectors, Addend::F64) => Some("flagship_f64"),
-            (Self::Bulk, Addend::I32) => Some("flagship_bulk_i32"),
-            (Self::Bulk, Addend::I64) => Some("flagship_bulk_i64"),
-            (Self::Bulk, Addend::F32) => Some("flagship_bulk_f32"),
-            (Self::Bulk, Addend::F64) => Some("flagship_bulk_f64"),
+            (Self::Loads(2), Addend::I32) => Some("flagship_2_i32"),
+            (Self::Loads(2), Addend::F32) => Some("flagship_2_f32"),
+            (Self::Loads(4), Addend::I64) => Some("flagship_4_i64"),
+            (Self::Loads(4), Addend::F64) => Some("flagship_4_f64"),
+            (Self::Loads(8), Addend::I32) => Some("flagship_8_i32"),
+            (Self::Loads(8), Addend::F32) => Some("flagship_8_f32"),
+            (Self::Loads(8), Addend::I64) => Some("flagship_8_i64"),
+            (Self::Loads(8), Addend::F64) => Some("flagship_8_f64"),
             (Self::VirtualBlocks, Addend::F32) => Some("deterministic_f32"),
             (Self::VirtualBlocks, Addend::F64) => Some("deterministic_f64"),
-            (Self::VirtualBlocks, Addend::I32 | Addend::I64) => None,
+            _ => None,
         }
     }
 }
 
 impl Choice {
     /// The launch by this row for `n` values of one of its types, whether or not they are as many as it is for.
-    pub fn launch(&self, addend: Addend, n: usize, multiprocessors: u32) -> Launch {
+    pub fn launch(&self, addend: Addend, n: usize) -> Launch {
         let bytes = (n as u64).saturating_mul(addend.bytes());
-        let block = u64::from(self.block);
-        let tiles = match self.kernel {
-            Kernel::Vectors => bytes.div_ceil(VECTORS_BYTES * block),
-            Kernel::Bulk => bytes.div_ceil(BULK_BYTES * block),
-            Kernel::VirtualBlocks => bytes
-                .div_ceil(VECTORS_BYTES * block)
-                .min(MOST_VIRTUAL_BLOCKS),
+        let loads = match self.kernel {
+            Kernel::Loads(loads) => loads,
+            Kernel::VirtualBlocks => VIRTUAL_LOADS,
         };
-        let most = match self.blocks {
-            Blocks::EachTile => u64::MAX,
-            Blocks::PerMultiprocessor(blocks) => u64::from(blocks) * u64::from(multiprocessors),
+        let tile_bytes = LOAD_BYTES * u64::from(loads) * u64::from(self.block);
+        let blocks = bytes.div_ceil(tile_bytes).div_ceil(u64::from(self.tiles));
+        let virtual_blocks = blocks.min(MOST_VIRTUAL_BLOCKS);
+        let (blocks, finish) = match self.kernel {
+            Kernel::Loads(_) => (blocks, Finish::TotalInTurns),
+            Kernel::VirtualBlocks => {
+                let partials = virtual_blocks as usize;
+                (virtual_blocks, Finish::OneLaunch { partials })
+            }
         };
-        // The first extent of a grid is a signed number.
-        let blocks = tiles.min(most).clamp(1, i32::MAX as u64) as u32;
         Launch {
             entry: self
                 .kernel
                 .entry(addend)
                 .expect("a row has a kernel that exists for each of its types: a test says so"),
-            blocks,
+            // The first extent of a grid is a signed number; blocks take more tiles where it is not enough.
+            blocks: blocks.clamp(1, i32::MAX as u64) as u32,
             block: self.block,
-            dynamic_shared_bytes: match self.kernel {
-                Kernel::Bulk => BULK_SHARED_BYTES * self.block,
-                Kernel::Vectors | Kernel::VirtualBlocks => 0,
-            },
-            partials: match self.kernel {
-                Kernel::Vectors | Kernel::Bulk => blocks as usize,
-                Kernel::VirtualBlocks => tiles as usize,
-            },
+            finish,
         }
     }
 }
@@ -279,21 +267,21 @@ mod tests {
     fn there_is_a_choice_for_everything() {
         for &addend in ALL {
             for order in [Order::Any, Order::Fixed] {
-                for sm in [70, 75, 80, 89, 90, 120] {
-                    for n in [1, 31, 1 << 10, 1 << 20, 1 << 28, 1 << 34, usize::MAX] {
-                        let launch = choose(addend, order, n, sm, 1);
-                        assert!(launch.blocks > 0 && launch.partials > 0, "{launch:?}");
-                        assert!(entries(sm).any(|entry| entry == launch.entry), "{launch:?}");
-                    }
+                for n in [1, 31, 1 << 10, 1 << 20, 1 << 28, 1 << 34, usize::MAX] {
+                    let launch = choose(addend, order, n);
+                    assert!(launch.blocks > 0, "{launch:?}");
+                    assert!(entries().any(|entry| entry == launch.entry), "{launch:?}");
                 }
             }
         }
     }
 
     #[test]
-    fn no_choice_is_for_a_gpu_that_its_kernel_does_not_run_on() {
+    fn every_row_has_a_kernel_for_each_of_its_types() {
         for choice in CHOICES {
-            assert!(choice.least_sm >= choice.kernel.least_sm(), "{choice:?}");
+            for &addend in choice.addends {
+                assert!(choice.kernel.entry(addend).is_some(), "{choice:?}");
+            }
             assert!(choice.block.is_power_of_two() && (64..=1024).contains(&choice.block));
         }
     }
@@ -305,7 +293,6 @@ mod tests {
                 let shadowed = CHOICES[..i].iter().any(|before| {
                     before.addends.contains(addend)
                         && before.order == choice.order
-                        && before.least_sm <= choice.least_sm
                         && before.most_bytes >= choice.most_bytes
                 });
                 !shadowed
@@ -315,30 +302,23 @@ mod tests {
     }
 
     #[test]
-    fn little_takes_one_block_and_much_takes_what_the_gpu_holds() {
-        let blocks = |addend, order, n, sm| choose(addend, order, n, sm, 132).blocks;
+    fn little_takes_one_block_and_much_a_block_for_every_tile() {
+        let blocks = |addend, order, n| choose(addend, order, n).blocks;
         for &addend in ALL {
-            assert_eq!(blocks(addend, Order::Any, 1, 90), 1);
+            assert_eq!(blocks(addend, Order::Any, 1), 1);
         }
-        assert_eq!(blocks(Addend::F32, Order::Any, 16384, 90), 1);
-        assert_eq!(blocks(Addend::F32, Order::Any, 1 << 30, 90), 264);
-        assert_eq!(blocks(Addend::I32, Order::Any, 1 << 30, 90), 1 << 16);
-        assert_eq!(blocks(Addend::F32, Order::Fixed, 8193, 90), 2);
-        assert_eq!(blocks(Addend::F32, Order::Fixed, 1 << 30, 90), 528);
-    }
-
-    #[test]
-    fn bulk_copies_are_for_gpus_that_have_them_and_for_much() {
-        let entry = |n, sm| choose(Addend::F32, Order::Any, n, sm, 132).entry;
-        assert_eq!(entry(1 << 28, 90), "flagship_bulk_f32");
-        assert_eq!(entry(1 << 28, 80), "flagship_f32");
-        assert_eq!(entry(1 << 20, 90), "flagship_f32");
+        assert_eq!(blocks(Addend::F32, Order::Any, 1024), 1);
+        assert_eq!(blocks(Addend::F32, Order::Any, 1025), 2);
+        assert_eq!(blocks(Addend::I32, Order::Any, 1 << 30), 1 << 16);
+        assert_eq!(blocks(Addend::I64, Order::Any, 1 << 30), 1 << 17);
+        assert_eq!(blocks(Addend::F32, Order::Fixed, 8193), 2);
+        assert_eq!(blocks(Addend::F32, Order::Fixed, 1 << 30), 528);
     }
 
     #[test]
     fn a_fixed_order_is_for_floats_only() {
-        let entry = |addend| choose(addend, Order::Fixed, 1000, 90, 132).entry;
-        assert_eq!(entry(Addend::I64), "flagship_i64");
+        let entry = |addend| choose(addend, Order::Fixed, 1000).entry;
+        assert_eq!(entry(Addend::I64), "flagship_4_i64");
         assert_eq!(entry(Addend::F64), "deterministic_f64");
     }
 
@@ -346,12 +326,10 @@ mod tests {
     #[cfg(feature = "kernels")]
     #[test]
     fn the_table_knows_the_kernels() {
-        use crate::{l12_flagship as vectors, l12b_bulk as bulk, l12c_deterministic as fixed};
-        let bytes = vectors::VECTORS * vectors::VECTOR_BYTES;
-        assert_eq!(bytes as u64, VECTORS_BYTES);
-        assert_eq!(bulk::SHARED_BYTES_PER_THREAD, BULK_SHARED_BYTES);
-        assert_eq!(bulk::STAGES * BULK_BYTES as u32, BULK_SHARED_BYTES);
+        use crate::{l12_flagship as vectors, l12c_deterministic as fixed};
+        assert_eq!(vectors::VECTOR_BYTES as u64, LOAD_BYTES);
         assert_eq!(fixed::BLOCK, VIRTUAL_BLOCK);
+        assert_eq!(fixed::LOADS, VIRTUAL_LOADS as usize);
         assert_eq!(fixed::MOST_VIRTUAL_BLOCKS as u64, MOST_VIRTUAL_BLOCKS);
     }
 }

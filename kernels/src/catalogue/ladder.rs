@@ -1,6 +1,8 @@
 //! The ladder: the sum of `i32` values, one idea a step.
 
-use super::{ElementType, Entries, Finish, Geometry, Lesson, Operator, Part, Reduction, Task};
+use super::{
+    ElementType, Entries, Finish, Geometry, Lesson, Operator, Parameter, Part, Reduction, Task,
+};
 
 /// Why steps 5 to 7 are exhibits.
 const NO_WARP_BARRIER: Option<&str> = Some(
@@ -247,16 +249,22 @@ pub(super) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "flagship",
         step: "12",
-        title: "the ticket carries the sum",
-        change: "one atomic addition hands in a partial sum and draws the ticket; the input may begin anywhere",
+        title: "hand in and leave",
+        change: "a block adds its sum to the total and waits for no answer; two totals take turns; the input may begin anywhere",
         needs: &["single_pass"],
         file: "kernels/src/l12_flagship.rs",
-        entries: Entries::AnyBlock("flagship_i32"),
+        entries: Entries::PerParameter(&[(2, "flagship_2_i32"), (8, "flagship_8_i32")]),
+        parameter: Some(Parameter {
+            name: "loads",
+            meaning: "loads of 16 bytes that a thread has on their way at once",
+            values: &[2, 8],
+            usual: 8,
+        }),
         task: Task::Reduction(Reduction {
-            geometry: Geometry::Tiles {
-                elements_per_thread: 32,
+            geometry: Geometry::TilesTimesParameter {
+                elements_per_thread: 4,
             },
-            finish: Finish::OneLaunch,
+            finish: Finish::TotalInTurns,
             ..SUM
         }),
         ..LADDER
@@ -274,7 +282,7 @@ pub(super) const LESSONS: &[Lesson] = &[
                 elements_per_thread: 16,
                 threads_per_multiprocessor: 1024,
             },
-            finish: Finish::OneLaunch,
+            finish: Finish::TotalInTurns,
             shared_bytes_per_thread: 192,
             ..SUM
         }),

@@ -168,6 +168,9 @@ pub enum Finish {
     PartialPerBlock,
     /// `(input, total, n)`: every block adds its result atomically to one word, which holds the identity before.
     Total,
+    /// `(input, total, n, next)`: every block adds its result atomically to one word, which holds the identity before, and the
+    /// launch leaves the identity in `next`, the total of the launch after it.
+    TotalInTurns,
     /// `(input, partials, n, total, counter)`: one partial result per block, which the kernel itself puts together. The
     /// counter is one `u64`, 0 before and after; a kernel may count in its lower half alone.
     OneLaunch,

@@ -56,7 +56,7 @@ pub fn entry_names(module: Module, sm: u32) -> impl Iterator<Item = &'static str
     let of_lessons = lessons()
         .filter(move |lesson| lesson.part.module() == module && lesson.least_sm <= sm)
         .flat_map(Lesson::entry_names);
-    let of_flagship = flagship::entries(sm).filter(move |_| module == flagship::MODULE);
+    let of_flagship = flagship::entries().filter(move |_| module == flagship::MODULE);
     of_lessons.chain(of_flagship.filter(|name| !is_of_a_lesson(name)))
 }
 
