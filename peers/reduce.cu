@@ -9,20 +9,9 @@
 #include <cstdint>
 #include <string>
 
-#include <cub/cub.cuh>
-#include <thrust/execution_policy.h>
-#include <thrust/reduce.h>
-
-// CUB's promises about the order of additions, which it takes since 3.1 and 3.2.
-#define HAS_GPU_TO_GPU (CUB_VERSION >= 300100)
-#define HAS_NOT_GUARANTEED (CUB_VERSION >= 300200)
-#if HAS_GPU_TO_GPU
-#include <cuda/execution>
-#include <cuda/memory_resource>
-#include <cuda/stream_ref>
-#endif
-
 #include "ladder.cu"
+#include "libraries.cu"
+#include "peer.h"
 
 namespace {
 
@@ -49,30 +38,6 @@ const OfBlock *of_block(unsigned block)
     return nullptr;
 }
 
-// One reduction to launch.
-struct Call {
-    void *input;
-    size_t n;
-    // As many as `results` promises; the sum of all is the sum.
-    void *out;
-    // Zeroed before the first launch.
-    char *scratch;
-    size_t scratch_bytes;
-    unsigned block;
-    cudaStream_t stream;
-    // For who answers on the host.
-    void *answer;
-};
-
-struct Peer {
-    const char *maker, *name, *element_type;
-    bool in_place;
-    // How many sums the launch leaves in `out`; 0 where it answers on the host.
-    size_t (*results)(size_t n, unsigned block);
-    cudaError_t (*scratch_bytes)(size_t n, unsigned block, size_t *bytes);
-    cudaError_t (*launch)(const Call &call);
-};
-
 template <unsigned K>
 size_t tiles(size_t n, unsigned block)
 {
@@ -87,22 +52,6 @@ size_t resident(size_t n, unsigned block)
     cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
     size_t most = size_t(multiprocessors) * (2048 / block);
     return min(tiles<16>(n, block), most);
-}
-
-size_t one(size_t, unsigned)
-{
-    return 1;
-}
-
-size_t on_the_host(size_t, unsigned)
-{
-    return 0;
-}
-
-cudaError_t no_scratch(size_t, unsigned, size_t *bytes)
-{
-    *bytes = 0;
-    return cudaSuccess;
 }
 
 // What the ladder works on.
@@ -156,143 +105,8 @@ cudaError_t launch_single_pass(const Call &call)
     return cudaGetLastError();
 }
 
-template <typename T>
-cudaError_t cub_default(void *scratch, size_t &bytes, const T *input, T *out, size_t n, cudaStream_t stream)
-{
-    return cub::DeviceReduce::Sum(scratch, bytes, input, out, n, stream);
-}
-
-// CUB's own dispatch with blocks of THREADS threads that each load ITEMS elements of 4 bytes, or half as many of 8, 16 bytes at a time.
-template <typename T, int THREADS, int ITEMS>
-struct Tuned {
-    struct Policy : cub::ChainedPolicy<500, Policy, Policy> {
-        using ReducePolicy = cub::AgentReducePolicy<THREADS, ITEMS, T, 16 / sizeof(T), cub::BLOCK_REDUCE_WARP_REDUCTIONS,
-                                                    cub::LOAD_LDG>;
-        using SingleTilePolicy = ReducePolicy;
-        using SegmentedReducePolicy = ReducePolicy;
-        using ReduceNondeterministicPolicy = ReducePolicy;
-    };
-    using MaxPolicy = Policy;
-};
-
-template <typename T, int THREADS, int ITEMS>
-cudaError_t cub_tuned(void *scratch, size_t &bytes, const T *input, T *out, size_t n, cudaStream_t stream)
-{
-    using Offset = cub::detail::choose_offset_t<size_t>;
-    using Dispatch = cub::DispatchReduce<const T *, T *, Offset, cuda::std::plus<>, T, T, cuda::std::identity,
-                                         Tuned<T, THREADS, ITEMS>>;
-    return Dispatch::Dispatch(scratch, bytes, input, out, Offset(n), {}, T(), stream);
-}
-
-#if HAS_GPU_TO_GPU
-// Scratch memory that is there already, for an interface that would allocate it in each call. Asked without any, it says how much is
-// wanted, and gives none.
-struct Scratch {
-    void *memory;
-    size_t *wanted;
-
-    void *allocate_sync(size_t bytes, size_t = 0)
-    {
-        *wanted = bytes;
-        if (!memory)
-            throw std::bad_alloc();
-        return memory;
-    }
-    void deallocate_sync(void *, size_t, size_t = 0) noexcept {}
-    void *allocate(cuda::stream_ref, size_t bytes, size_t = 0)
-    {
-        return allocate_sync(bytes);
-    }
-    void deallocate(cuda::stream_ref, void *, size_t, size_t = 0) noexcept {}
-    bool operator==(const Scratch &other) const
-    {
-        return memory == other.memory;
-    }
-    bool operator!=(const Scratch &other) const
-    {
-        return memory != other.memory;
-    }
-    friend void get_property(const Scratch &, cuda::mr::device_accessible) noexcept {}
-};
-
-// What an algorithm asks of its environment.
-struct Where {
-    Scratch scratch;
-    cuda::stream_ref stream;
-
-    Scratch query(const cuda::mr::get_memory_resource_t &) const noexcept
-    {
-        return scratch;
-    }
-    cuda::stream_ref query(const cuda::get_stream_t &) const noexcept
-    {
-        return stream;
-    }
-};
-
-template <typename T, typename Order>
-cudaError_t cub_ordered(void *scratch, size_t &bytes, const T *input, T *out, size_t n, cudaStream_t stream)
-{
-    Where where{{scratch, &bytes}, cuda::stream_ref{stream}};
-    cuda::std::execution::env environment{where, cuda::execution::require(Order{})};
-    cudaError_t error = cub::DeviceReduce::Sum(input, out, n, environment);
-    return !scratch && error == cudaErrorMemoryAllocation ? cudaSuccess : error;
-}
-#endif
-
-template <typename T>
-using Cub = cudaError_t (*)(void *, size_t &, const T *, T *, size_t, cudaStream_t);
-
-template <typename T, Cub<T> SUM>
-cudaError_t cub_scratch(size_t n, unsigned, size_t *bytes)
-{
-    *bytes = 0;
-    return SUM(nullptr, *bytes, nullptr, nullptr, n, nullptr);
-}
-
-template <typename T, Cub<T> SUM>
-cudaError_t launch_cub(const Call &call)
-{
-    size_t bytes = call.scratch_bytes;
-    return SUM(call.scratch, bytes, static_cast<const T *>(call.input), static_cast<T *>(call.out), call.n, call.stream);
-}
-
-// Allocates its scratch memory and waits for the result, each time: that is what a caller gets.
-template <typename T>
-cudaError_t launch_thrust(const Call &call)
-{
-    try {
-        const T *input = static_cast<const T *>(call.input);
-        *static_cast<T *>(call.answer) = thrust::reduce(thrust::cuda::par.on(call.stream), input, input + call.n);
-        return cudaSuccess;
-    } catch (...) {
-        cudaError_t error = cudaGetLastError();
-        return error != cudaSuccess ? error : cudaErrorUnknown;
-    }
-}
-
 #define IN_PLACE(NAME, K) {"CUDA C++", #NAME, "i32", true, tiles<K>, no_scratch, launch_in_place<NAME, K>}
 #define READING(NAME, BLOCKS) {"CUDA C++", #NAME, "i32", false, BLOCKS, no_scratch, launch_reading<&OfBlock::NAME, BLOCKS>}
-#define CUB(NAME, T, TYPE, ...) {"library", NAME, TYPE, false, one, cub_scratch<T, __VA_ARGS__>, launch_cub<T, __VA_ARGS__>}
-#if HAS_GPU_TO_GPU
-// Integers are the same in any order.
-#define GPU_TO_GPU(T, TYPE) CUB("CUB, gpu_to_gpu", T, TYPE, cub_ordered<T, cuda::execution::determinism::gpu_to_gpu_t>),
-#else
-#define GPU_TO_GPU(T, TYPE)
-#endif
-#if HAS_NOT_GUARANTEED
-#define NOT_GUARANTEED(T, TYPE) \
-    CUB("CUB, not_guaranteed", T, TYPE, cub_ordered<T, cuda::execution::determinism::not_guaranteed_t>),
-#else
-#define NOT_GUARANTEED(T, TYPE)
-#endif
-#define LIBRARIES(T, TYPE)                                                             \
-    CUB("cub::DeviceReduce::Sum", T, TYPE, cub_default<T>),                            \
-    CUB("CUB, tuned: 256 x 16", T, TYPE, cub_tuned<T, 256, 16>),                       \
-    CUB("CUB, tuned: 512 x 16", T, TYPE, cub_tuned<T, 512, 16>),                       \
-    CUB("CUB, tuned: 512 x 32", T, TYPE, cub_tuned<T, 512, 32>),                       \
-    NOT_GUARANTEED(T, TYPE)                                                            \
-    {"library", "thrust::reduce", TYPE, false, on_the_host, no_scratch, launch_thrust<T>}
 
 const Peer PEERS[] = {
     IN_PLACE(neighbored, 1),
@@ -309,33 +123,8 @@ const Peer PEERS[] = {
     READING(shuffle, tiles<8>),
     READING(vectorized, resident),
     {"CUDA C++", "single_pass", "i32", false, one, single_pass_scratch, launch_single_pass},
-    LIBRARIES(int, "i32"),
-    LIBRARIES(int64_t, "i64"),
-    LIBRARIES(float, "f32"),
-    LIBRARIES(double, "f64"),
-    GPU_TO_GPU(float, "f32")
-    GPU_TO_GPU(double, "f64")
+    ALL_LIBRARIES
 };
-
-struct LeftOut {
-    const char *name, *reason;
-};
-
-const LeftOut LEFT_OUT[] = {
-#if !HAS_GPU_TO_GPU
-    {"CUB, gpu_to_gpu", "CUB has it since 3.1"},
-#endif
-#if !HAS_NOT_GUARANTEED
-    {"CUB, not_guaranteed", "CUB has it since 3.2"},
-#endif
-    {nullptr, nullptr},
-};
-
-const LeftOut &left_out(uint32_t index)
-{
-    constexpr uint32_t count = sizeof LEFT_OUT / sizeof *LEFT_OUT - 1;
-    return LEFT_OUT[index < count ? index : count];
-}
 
 #define TEXT_OF(X) #X
 #define TEXT(X) TEXT_OF(X)
