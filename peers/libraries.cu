@@ -7,11 +7,9 @@
 #include <thrust/execution_policy.h>
 #include <thrust/reduce.h>
 
-// CUB's promises about the order of additions, which it takes since 3.1 and 3.2.
-#define HAS_GPU_TO_GPU (CUB_VERSION >= 300100)
-#define HAS_NOT_GUARANTEED (CUB_VERSION >= 300200)
-#if HAS_GPU_TO_GPU
-#include <cuda/execution>
+// Whether CUB takes a wish for the order of additions, whatever the number of elements: since 3.2.
+#define HAS_ORDERS (CUB_VERSION >= 300200)
+#if HAS_ORDERS
 #include <cuda/memory_resource>
 #include <cuda/stream_ref>
 #endif
@@ -48,7 +46,7 @@ cudaError_t cub_tuned(void *scratch, size_t &bytes, const T *input, T *out, size
     return Dispatch::Dispatch(scratch, bytes, input, out, Offset(n), {}, T(), stream);
 }
 
-#if HAS_GPU_TO_GPU
+#if HAS_ORDERS
 // Scratch memory that is there already, for an interface that would allocate it in each call. Asked without any, it says how much is
 // wanted, and gives none.
 struct Scratch {
@@ -136,16 +134,13 @@ cudaError_t launch_thrust(const Call &call)
 }
 
 #define CUB(NAME, T, TYPE, ...) {"library", NAME, TYPE, false, one, cub_scratch<T, __VA_ARGS__>, launch_cub<T, __VA_ARGS__>}
-#if HAS_GPU_TO_GPU
+#if HAS_ORDERS
 // Integers are the same in any order.
 #define GPU_TO_GPU(T, TYPE) CUB("CUB, gpu_to_gpu", T, TYPE, cub_ordered<T, cuda::execution::determinism::gpu_to_gpu_t>),
-#else
-#define GPU_TO_GPU(T, TYPE)
-#endif
-#if HAS_NOT_GUARANTEED
 #define NOT_GUARANTEED(T, TYPE) \
     CUB("CUB, not_guaranteed", T, TYPE, cub_ordered<T, cuda::execution::determinism::not_guaranteed_t>),
 #else
+#define GPU_TO_GPU(T, TYPE)
 #define NOT_GUARANTEED(T, TYPE)
 #endif
 #define LIBRARIES(T, TYPE)                                                             \
@@ -156,17 +151,14 @@ cudaError_t launch_thrust(const Call &call)
     NOT_GUARANTEED(T, TYPE)                                                            \
     {"library", "thrust::reduce", TYPE, false, on_the_host, no_scratch, launch_thrust<T>}
 
-// Those with a promise are last.
 #define ALL_LIBRARIES                                                                  \
     LIBRARIES(int, "i32"), LIBRARIES(int64_t, "i64"), LIBRARIES(float, "f32"),         \
     LIBRARIES(double, "f64"), GPU_TO_GPU(float, "f32") GPU_TO_GPU(double, "f64")
 
 const LeftOut LEFT_OUT[] = {
-#if !HAS_GPU_TO_GPU
-    {"CUB, gpu_to_gpu", "CUB has it since 3.1"},
-#endif
-#if !HAS_NOT_GUARANTEED
-    {"CUB, not_guaranteed", "CUB has it since 3.2"},
+#if !HAS_ORDERS
+    {"CUB, gpu_to_gpu", "it takes CUB 3.2 or later"},
+    {"CUB, not_guaranteed", "it takes CUB 3.2 or later"},
 #endif
     {nullptr, nullptr},
 };

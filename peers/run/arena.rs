@@ -16,6 +16,9 @@ use warpfold_kernels::catalogue::Operator;
 pub const HOLD: &str = include_str!("hold.ptx");
 /// How long the GPU is kept busy while the host queues a launch and the events around it.
 const HOLD_NANOSECONDS: u64 = 30_000;
+/// Launches before one that finds the GPU idle: after others, also of another process, the host's caches are not what they are for a
+/// program that goes on adding up.
+const LAUNCHES_BEFORE_IDLE: usize = 3;
 /// What the input's bytes are a multiple of: another process that opens something else is given what lies before it as well, or small
 /// pages, which are slow to read.
 const PAGE_BYTES: usize = 2 << 20;
@@ -101,17 +104,26 @@ impl<'d, T: Element> Arena<'d, T> {
         input: &Input,
         mut queue: impl FnMut(&Stream, Slice<'_, T>) -> Result<(), PeersError>,
     ) -> Result<f64, PeersError> {
-        if finds != Finds::Cold {
+        let before = match finds {
+            Finds::Warm => 1,
+            Finds::Cold => 0,
+            Finds::Idle => LAUNCHES_BEFORE_IDLE,
+        };
+        for _ in 0..before {
             self.refresh(input)?;
             queue(&self.stream, self.slice(input))?;
+            if finds == Finds::Idle {
+                self.stream.synchronize()?;
+            }
         }
         self.refresh(input)?;
         match finds {
+            Finds::Warm => self.hold()?,
+            Finds::Cold => {
+                self.hold()?;
+                self.stream.overwrite_l2()?;
+            }
             Finds::Idle => self.stream.synchronize()?,
-            Finds::Warm | Finds::Cold => self.hold()?,
-        }
-        if finds == Finds::Cold {
-            self.stream.overwrite_l2()?;
         }
         self.stream.record(&self.start)?;
         queue(&self.stream, self.slice(input))?;

@@ -47,9 +47,9 @@ impl Comparison {
         let mut arena = Arena::new(self.machine.device(), values)?;
         let mut contenders = Vec::new();
         for mut contender in self.contenders(&arena, record)? {
-            match contender.time_ms(&mut arena, Finds::Warm) {
-                Ok(_) => contenders.push(contender),
-                Err(error) if error.is_of_one() => {
+            match verify(contender.as_mut(), &mut arena, Finds::Warm) {
+                Ok(()) => contenders.push(contender),
+                Err(error) if error.is_of_one() || error.is_wrong_peer(contender.maker()) => {
                     leave_out(record, contender.name(), &error.to_string());
                 }
                 Err(error) => return Err(error),
@@ -67,9 +67,7 @@ impl Comparison {
             .filter(|&&finds| finds != Finds::Idle || n <= IDLE)
         {
             for contender in &mut contenders {
-                contender.spoil()?;
-                contender.time_ms(&mut arena, finds)?;
-                arena.check(contender.name(), contender.answer()?)?;
+                verify(contender.as_mut(), &mut arena, finds)?;
             }
             let mut times = vec![Vec::new(); contenders.len()];
             for _ in 0..launches {
@@ -145,6 +143,17 @@ impl Comparison {
         }
         Ok(all)
     }
+}
+
+/// Whether one launch leaves the right answer.
+fn verify<T: Element>(
+    contender: &mut (dyn Contender<T> + '_),
+    arena: &mut Arena<'_, T>,
+    finds: Finds,
+) -> Result<(), PeersError> {
+    contender.spoil()?;
+    contender.time_ms(arena, finds)?;
+    arena.check(contender.name(), contender.answer()?)
 }
 
 /// Puts it on record that somebody does not take part, once.

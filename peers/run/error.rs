@@ -1,5 +1,6 @@
 //! Why a comparison was not made.
 
+use crate::record::Maker;
 use std::{collections::TryReserveError, io, path::PathBuf};
 use warpfold::{device::DeviceError, machine::MachineError, number::Number};
 use warpfold_driver::Unavailable;
@@ -80,6 +81,12 @@ impl PeersError {
     /// Whether one contender failed, so that the others may go on without it.
     pub fn is_of_one(&self) -> bool {
         matches!(self, Self::Contender { .. } | Self::Process { .. })
+    }
+
+    /// Whether somebody else's library is wrong, which is for the record; with what is written here it would be a mistake to mend.
+    pub fn is_wrong_peer(&self, maker: Maker) -> bool {
+        let is_peer = matches!(maker, Maker::Library | Maker::Python | Maker::Rust);
+        is_peer && matches!(self, Self::Wrong { .. })
     }
 
     /// 1 for something wrong with a contender, 2 for a machine or arguments that cannot do what is asked.

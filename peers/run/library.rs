@@ -93,12 +93,14 @@ impl Library {
     /// What is not in the library, because what it was built with has it not.
     pub fn left_out(&self) -> Vec<LeftOut> {
         let named = |index| {
-            // SAFETY: it takes any number, and answers with a text or, behind the last, with null.
-            let name = unsafe { (self.left_out_name)(index) };
-            (!name.is_null()).then(|| LeftOut {
-                // SAFETY: the two answer with texts for the same numbers.
-                name: unsafe { text(name) },
-                reason: unsafe { text((self.left_out_reason)(index)) },
+            // SAFETY: both take any number, and answer with a text or, behind the last, with null.
+            let (name, reason) =
+                unsafe { ((self.left_out_name)(index), (self.left_out_reason)(index)) };
+            // SAFETY: neither is null, or both are.
+            let texts = || unsafe { (text(name), text(reason)) };
+            (!name.is_null()).then(|| {
+                let (name, reason) = texts();
+                LeftOut { name, reason }
             })
         };
         (0..).map_while(named).collect()

@@ -15,6 +15,9 @@ type Client = ComputeClient<CudaRuntime>;
 /// Launches of each candidate, the shortest of which counts.
 const TRIES: usize = 5;
 
+/// As in `peers/run/arena.rs`.
+const LAUNCHES_BEFORE_IDLE: usize = 3;
+
 /// One way to launch: with so many cubes, or by way of so many partial sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -111,9 +114,14 @@ impl Input {
         &self.ways
     }
 
-    /// The milliseconds of one launch, which follows another one where it finds what that has left.
+    /// The milliseconds of one launch, which follows others where it finds what they have left.
     pub fn time_ms(&self, clock: &Clock, way: Way, finds: Finds) -> Result<f64, String> {
-        if finds != Finds::Cold {
+        let before = match finds {
+            Finds::Warm => 1,
+            Finds::Cold => 0,
+            Finds::Idle => LAUNCHES_BEFORE_IDLE,
+        };
+        for _ in 0..before {
             self.launch(clock, way, Finds::Warm)?;
         }
         self.launch(clock, way, finds)

@@ -27,7 +27,7 @@ pub struct Options {
     record: PathBuf,
 }
 
-/// Writes the README's block and the picture.
+/// Writes the README's block and the picture, and says what the record comes to.
 ///
 /// # Errors
 /// A record that cannot be read or shows nothing, a README without the block, or a file that cannot be written.
@@ -44,7 +44,10 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     let picture = picture::svg(&record).map_err(XtaskError::Picture)?;
     write(&repository.join("docs/speed.svg"), &picture)?;
     write(&path, &text)?;
-    println!("README.md and docs/speed.svg show {file}");
+    println!("README.md and docs/speed.svg show {file}:");
+    for line in verdict::lines(&record) {
+        println!("{line}");
+    }
     Ok(())
 }
 

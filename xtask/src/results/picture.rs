@@ -152,7 +152,7 @@ fn draw_part<Backend: DrawingBackend>(
     }
     chart
         .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
+        .position(SeriesLabelPosition::MiddleLeft)
         .background_style(WHITE.mix(0.9))
         .label_font(font(14))
         .draw()

@@ -8,13 +8,14 @@ const END: &str = "<!-- results: end -->";
 /// Sizes from which on the bandwidth of a step means more than its launch.
 const STEPS_FROM: usize = 1 << 24;
 /// Sizes that are shown of our library and others, where they are in the record.
-const SHOWN: [usize; 7] = [
+const SHOWN: [usize; 8] = [
     1 << 10,
     1 << 16,
     1 << 20,
     1 << 22,
     1 << 24,
     1 << 26,
+    1 << 28,
     1 << 30,
 ];
 
