@@ -2,13 +2,13 @@
 //!
 //! ## Before
 //! A sum of floats rounds at every addition, so that its last bits tell in which order the elements were added. In the
-//! flagship that order follows from how many blocks the GPU holds and from where 16 bytes begin: another GPU, or the same
-//! numbers one element further on, and the last bits are others. Libraries that promise the same bits "from run to run"
+//! flagship the blocks come in any order, and what a block takes follows from where 16 bytes begin: another run, or the same
+//! numbers one element further on, and the last bits may be others. Libraries that promise the same bits "from run to run"
 //! mean the same GPU and the same address.
 //!
 //! ## Idea
 //! The order must follow from n alone. So the sum is made as by a grid that is the same everywhere: 528 *virtual blocks* of
-//! 256 threads, fewer only where n is too small for so many. Each leaves one partial sum, and the last block of the launch adds those
+//! 512 threads, fewer only where n is too small for so many. Each leaves one partial sum, and the last block of the launch adds those
 //! in their order. A GPU that runs fewer blocks at once takes several virtual ones, one behind the other; which
 //! block takes which, and when, is all one.
 //!
@@ -25,7 +25,7 @@
 //! ```
 //!
 //! ## Cost
-//! For one virtual block over t whole tiles: 2048·t loads of 16 bytes, or four times as many of four; 1 store, and one tree as in step
+//! For one virtual block over t whole tiles: 1024·t loads of 16 bytes, or four times as many of four; 1 store, and one tree as in step
 //! 9, with 2 barriers. At the end the ticket of step 11, and at most 528 partials to be read.
 //!
 //! ## Observe
@@ -46,10 +46,10 @@ use crate::l12_flagship::{VECTOR_BYTES, block_sum, sum_of_tiles};
 use crate::prelude::*;
 
 /// Threads of a block: a part of the order, and so the same everywhere.
-pub const BLOCK: u32 = 256;
+pub const BLOCK: u32 = 512;
 
 /// Loads that a thread has on their way at once: a part of the order, too.
-pub const LOADS: usize = 8;
+pub const LOADS: usize = 2;
 
 /// The most virtual blocks: four for each multiprocessor of an H200, which runs all of them at once.
 pub const MOST_VIRTUAL_BLOCKS: usize = 528;
@@ -163,7 +163,7 @@ macro_rules! entries {
         /// - `input` points to `n` values that nothing writes, at any address that is a multiple of their size; `partials` to one
         ///   per virtual block, `total` and `ticket` to one, and nothing else touches those. The ticket is 0, and is 0
         ///   again at the end.
-        /// - The grid has one dimension and any number of blocks, and a block 256 threads.
+        /// - The grid has one dimension and any number of blocks, and a block 512 threads.
         #[kernel]
         pub unsafe fn $name(
             input: *const $value,

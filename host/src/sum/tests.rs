@@ -150,6 +150,8 @@ fn the_last_sum_that_was_queued_is_the_result() {
 /// The order of [`Mode::Deterministic`] in plain Rust.
 fn model(values: &[f32]) -> f32 {
     const ZERO: f32 = -0.0;
+    const THREADS: usize = 512;
+    const LOADS: usize = 2;
     let tree = |values: &[f32]| {
         let mut values = values.to_vec();
         while values.len() > 1 {
@@ -172,28 +174,28 @@ fn model(values: &[f32]) -> f32 {
     let block = |threads: &[f32]| warp(&threads.chunks(32).map(warp).collect::<Vec<_>>());
 
     let (vectors, rest) = values.as_chunks::<4>();
-    let tiles: Vec<&[[f32; 4]]> = vectors.chunks(8 * 256).collect();
-    let blocks = values.len().div_ceil(4 * 8 * 256).min(528);
+    let tiles: Vec<&[[f32; 4]]> = vectors.chunks(LOADS * THREADS).collect();
+    let blocks = values.len().div_ceil(4 * LOADS * THREADS).min(528);
     let partials: Vec<f32> = (0..blocks)
         .map(|virtual_block| {
-            let mut threads = vec![ZERO; 256];
+            let mut threads = vec![ZERO; THREADS];
             for tile in tiles.iter().skip(virtual_block).step_by(blocks) {
                 for (tid, sum) in threads.iter_mut().enumerate() {
-                    let eight: Vec<f32> = (0..8)
+                    let loads: Vec<f32> = (0..LOADS)
                         .map(|load| {
-                            let index = tid / 32 * 256 + load * 32 + tid % 32;
+                            let index = tid / 32 * 32 * LOADS + load * 32 + tid % 32;
                             tile.get(index).map_or(ZERO, |vector| tree(vector))
                         })
                         .collect();
-                    *sum += tree(&eight);
+                    *sum += tree(&loads);
                 }
             }
             block(&threads)
         })
         .collect();
-    let last: Vec<f32> = (0..256)
+    let last: Vec<f32> = (0..THREADS)
         .map(|tid| {
-            let share = partials.iter().skip(tid).step_by(256);
+            let share = partials.iter().skip(tid).step_by(THREADS);
             let sum = share.fold(ZERO, |sum, &partial| sum + partial);
             sum + rest.get(tid).copied().unwrap_or(ZERO)
         })
@@ -231,7 +233,7 @@ fn the_deterministic_order_is_that_of_its_model() {
 #[test]
 fn the_deterministic_order_of_many_values_is_that_of_its_model() {
     let machine = emulator();
-    let values = random::f32_values(528 * 8192 + 100_001, 5).expect("it fits");
+    let values = random::f32_values(528 * 4096 + 100_001, 5).expect("it fits");
     let result = sum(&machine, &values, Mode::Deterministic).expect("it runs");
     assert_eq!(result.to_bits(), model(&values).to_bits());
 }

@@ -161,8 +161,8 @@ pub const MODULE: Module = Module::Kernels;
 const LOAD_BYTES: u64 = 16;
 
 /// Threads of a block of [`Kernel::VirtualBlocks`], and their loads at once, which are a part of its order.
-const VIRTUAL_BLOCK: u32 = 256;
-const VIRTUAL_LOADS: u32 = 8;
+const VIRTUAL_BLOCK: u32 = 512;
+const VIRTUAL_LOADS: u32 = 2;
 
 /// The most virtual blocks.
 const MOST_VIRTUAL_BLOCKS: u64 = 528;
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(blocks(Addend::F32, Order::Any, 1025), 2);
         assert_eq!(blocks(Addend::I32, Order::Any, 1 << 30), 1 << 16);
         assert_eq!(blocks(Addend::I64, Order::Any, 1 << 30), 1 << 17);
-        assert_eq!(blocks(Addend::F32, Order::Fixed, 8193), 2);
+        assert_eq!(blocks(Addend::F32, Order::Fixed, 4097), 2);
         assert_eq!(blocks(Addend::F32, Order::Fixed, 1 << 30), 528);
     }
 
