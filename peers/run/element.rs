@@ -55,3 +55,21 @@ pub fn values<T: Element>(n: usize, seed: u64) -> Result<Vec<T>, TryReserveError
         .for_each(|value| *value = value.without_rounding());
     Ok(values)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mean of one 128th would be enough to make sums of 2^30 too large for the digits of `f32`.
+    #[test]
+    fn sums_of_floats_stay_small_enough_not_to_round() {
+        let n = 1 << 20;
+        let values = values::<f32>(n, 42).expect("it fits");
+        assert!(values.iter().all(|value| (value * 64.0).fract() == 0.0));
+        let sum: f64 = values.iter().copied().map(f64::from).sum();
+        assert!(sum.abs() < 8.0 * (n as f64).sqrt(), "{sum}");
+        let forwards: f32 = values.iter().sum();
+        let backwards: f32 = values.iter().rev().sum();
+        assert_eq!([f64::from(forwards), f64::from(backwards)], [sum; 2]);
+    }
+}
