@@ -1,5 +1,5 @@
-// What the kernels are compared with, as one shared library that `peers/run/` loads: the ladder in CUDA C++ (ladder.cu), CUB and
-// Thrust. All add up `int`s on the caller's stream.
+// What the kernels are compared with, as one shared library that `peers/run/` loads: the ladder in CUDA C++ (ladder.cu), which adds up
+// `int`s, and CUB and Thrust for each type. All work on the caller's stream.
 //
 //     nvcc -O3 -std=c++17 -arch=native -shared -Xcompiler -fPIC reduce.cu -o libpeers.so      # `cargo xtask peers` does this
 //
@@ -9,11 +9,9 @@
 #include <cstdint>
 #include <string>
 
-#include <cub/cub.cuh>
-#include <thrust/execution_policy.h>
-#include <thrust/reduce.h>
-
 #include "ladder.cu"
+#include "libraries.cu"
+#include "peer.h"
 
 namespace {
 
@@ -40,30 +38,6 @@ const OfBlock *of_block(unsigned block)
     return nullptr;
 }
 
-// One reduction to launch.
-struct Call {
-    int *input;
-    size_t n;
-    // As many as `results` promises; the sum of all is the sum.
-    int *out;
-    // Zeroed before the first launch.
-    char *scratch;
-    size_t scratch_bytes;
-    unsigned block;
-    cudaStream_t stream;
-    // For who answers on the host.
-    int *answer;
-};
-
-struct Peer {
-    const char *maker, *name;
-    bool in_place;
-    // How many sums the launch leaves in `out`; 0 where it answers on the host.
-    size_t (*results)(size_t n, unsigned block);
-    cudaError_t (*scratch_bytes)(size_t n, unsigned block, size_t *bytes);
-    cudaError_t (*launch)(const Call &call);
-};
-
 template <unsigned K>
 size_t tiles(size_t n, unsigned block)
 {
@@ -80,26 +54,16 @@ size_t resident(size_t n, unsigned block)
     return min(tiles<16>(n, block), most);
 }
 
-size_t one(size_t, unsigned)
+// What the ladder works on.
+int *ints(void *memory)
 {
-    return 1;
-}
-
-size_t on_the_host(size_t, unsigned)
-{
-    return 0;
-}
-
-cudaError_t no_scratch(size_t, unsigned, size_t *bytes)
-{
-    *bytes = 0;
-    return cudaSuccess;
+    return static_cast<int *>(memory);
 }
 
 template <InPlace KERNEL, unsigned K>
 cudaError_t launch_in_place(const Call &call)
 {
-    KERNEL<<<tiles<K>(call.n, call.block), call.block, 0, call.stream>>>(call.input, call.out, call.n);
+    KERNEL<<<tiles<K>(call.n, call.block), call.block, 0, call.stream>>>(ints(call.input), ints(call.out), call.n);
     return cudaGetLastError();
 }
 
@@ -108,7 +72,7 @@ cudaError_t launch_complete_unroll(const Call &call)
     const OfBlock *kernels = of_block(call.block);
     if (!kernels)
         return cudaErrorInvalidConfiguration;
-    kernels->complete_unroll<<<tiles<8>(call.n, call.block), call.block, 0, call.stream>>>(call.input, call.out, call.n);
+    kernels->complete_unroll<<<tiles<8>(call.n, call.block), call.block, 0, call.stream>>>(ints(call.input), ints(call.out), call.n);
     return cudaGetLastError();
 }
 
@@ -118,7 +82,7 @@ cudaError_t launch_reading(const Call &call)
     const OfBlock *kernels = of_block(call.block);
     if (!kernels)
         return cudaErrorInvalidConfiguration;
-    (kernels->*KERNEL)<<<BLOCKS(call.n, call.block), call.block, 0, call.stream>>>(call.input, call.out, call.n);
+    (kernels->*KERNEL)<<<BLOCKS(call.n, call.block), call.block, 0, call.stream>>>(ints(call.input), ints(call.out), call.n);
     return cudaGetLastError();
 }
 
@@ -137,66 +101,12 @@ cudaError_t launch_single_pass(const Call &call)
     unsigned blocks = unsigned(resident(call.n, call.block));
     int *partials = reinterpret_cast<int *>(call.scratch);
     unsigned *counter = reinterpret_cast<unsigned *>(partials + blocks);
-    kernels->single_pass<<<blocks, call.block, 0, call.stream>>>(call.input, partials, call.n, call.out, counter);
+    kernels->single_pass<<<blocks, call.block, 0, call.stream>>>(ints(call.input), partials, call.n, ints(call.out), counter);
     return cudaGetLastError();
 }
 
-cudaError_t cub_default(void *scratch, size_t &bytes, const int *input, int *out, size_t n, cudaStream_t stream)
-{
-    return cub::DeviceReduce::Sum(scratch, bytes, input, out, n, stream);
-}
-
-// CUB's own dispatch with blocks of THREADS threads that each load ITEMS elements, 16 bytes at a time.
-template <int THREADS, int ITEMS>
-struct Tuned {
-    struct Policy : cub::ChainedPolicy<500, Policy, Policy> {
-        using ReducePolicy =
-            cub::AgentReducePolicy<THREADS, ITEMS, int, 4, cub::BLOCK_REDUCE_WARP_REDUCTIONS, cub::LOAD_LDG>;
-        using SingleTilePolicy = ReducePolicy;
-        using SegmentedReducePolicy = ReducePolicy;
-    };
-    using MaxPolicy = Policy;
-};
-
-template <int THREADS, int ITEMS>
-cudaError_t cub_tuned(void *scratch, size_t &bytes, const int *input, int *out, size_t n, cudaStream_t stream)
-{
-    using Offset = cub::detail::choose_offset_t<size_t>;
-    using Dispatch = cub::DispatchReduce<const int *, int *, Offset, cuda::std::plus<>, int, int, cuda::std::identity,
-                                         Tuned<THREADS, ITEMS>>;
-    return Dispatch::Dispatch(scratch, bytes, input, out, Offset(n), {}, 0, stream);
-}
-
-using Cub = cudaError_t (*)(void *, size_t &, const int *, int *, size_t, cudaStream_t);
-
-template <Cub SUM>
-cudaError_t cub_scratch(size_t n, unsigned, size_t *bytes)
-{
-    return SUM(nullptr, *bytes, nullptr, nullptr, n, nullptr);
-}
-
-template <Cub SUM>
-cudaError_t launch_cub(const Call &call)
-{
-    size_t bytes = call.scratch_bytes;
-    return SUM(call.scratch, bytes, call.input, call.out, call.n, call.stream);
-}
-
-// Allocates its scratch memory and waits for the result, each time: that is what a caller gets.
-cudaError_t launch_thrust(const Call &call)
-{
-    try {
-        *call.answer = thrust::reduce(thrust::cuda::par.on(call.stream), call.input, call.input + call.n);
-        return cudaSuccess;
-    } catch (...) {
-        cudaError_t error = cudaGetLastError();
-        return error != cudaSuccess ? error : cudaErrorUnknown;
-    }
-}
-
-#define IN_PLACE(NAME, K) {"CUDA C++", #NAME, true, tiles<K>, no_scratch, launch_in_place<NAME, K>}
-#define READING(NAME, BLOCKS) {"CUDA C++", #NAME, false, BLOCKS, no_scratch, launch_reading<&OfBlock::NAME, BLOCKS>}
-#define CUB(NAME, ...) {"library", NAME, false, one, cub_scratch<__VA_ARGS__>, launch_cub<__VA_ARGS__>}
+#define IN_PLACE(NAME, K) {"CUDA C++", #NAME, "i32", true, tiles<K>, no_scratch, launch_in_place<NAME, K>}
+#define READING(NAME, BLOCKS) {"CUDA C++", #NAME, "i32", false, BLOCKS, no_scratch, launch_reading<&OfBlock::NAME, BLOCKS>}
 
 const Peer PEERS[] = {
     IN_PLACE(neighbored, 1),
@@ -208,16 +118,12 @@ const Peer PEERS[] = {
     IN_PLACE(unroll_warps8, 8),
     IN_PLACE(unroll_warps8_sync, 8),
     IN_PLACE(complete_unroll_warps8, 8),
-    {"CUDA C++", "complete_unroll", true, tiles<8>, no_scratch, launch_complete_unroll},
+    {"CUDA C++", "complete_unroll", "i32", true, tiles<8>, no_scratch, launch_complete_unroll},
     READING(complete_unroll_shared, tiles<8>),
     READING(shuffle, tiles<8>),
     READING(vectorized, resident),
-    {"CUDA C++", "single_pass", false, one, single_pass_scratch, launch_single_pass},
-    CUB("cub::DeviceReduce::Sum", cub_default),
-    CUB("CUB, tuned: 256 x 16", cub_tuned<256, 16>),
-    CUB("CUB, tuned: 512 x 16", cub_tuned<512, 16>),
-    CUB("CUB, tuned: 512 x 32", cub_tuned<512, 32>),
-    {"library", "thrust::reduce", false, on_the_host, no_scratch, launch_thrust},
+    {"CUDA C++", "single_pass", "i32", false, one, single_pass_scratch, launch_single_pass},
+    ALL_LIBRARIES
 };
 
 #define TEXT_OF(X) #X
@@ -252,6 +158,12 @@ const char *peers_name(uint32_t index)
     return PEERS[index].name;
 }
 
+// What it adds up, by its name in Rust.
+const char *peers_element_type(uint32_t index)
+{
+    return PEERS[index].element_type;
+}
+
 // Whether it overwrites its input.
 uint32_t peers_in_place(uint32_t index)
 {
@@ -270,10 +182,21 @@ int peers_scratch_bytes(uint32_t index, size_t n, uint32_t block, size_t *bytes)
 }
 
 // Queues the reduction of n > 0 elements on the stream. `scratch` is as large as peers_scratch_bytes says, and 0 before the first launch.
-int peers_launch(uint32_t index, int *input, size_t n, int *out, void *scratch, size_t scratch_bytes, uint32_t block,
-                 cudaStream_t stream, int *answer)
+int peers_launch(uint32_t index, void *input, size_t n, void *out, void *scratch, size_t scratch_bytes, uint32_t block,
+                 cudaStream_t stream, void *answer)
 {
     return PEERS[index].launch({input, n, out, static_cast<char *>(scratch), scratch_bytes, block, stream, answer});
+}
+
+// What is missing for want of a newer CUB; null behind the last.
+const char *peers_left_out_name(uint32_t index)
+{
+    return left_out(index).name;
+}
+
+const char *peers_left_out_reason(uint32_t index)
+{
+    return left_out(index).reason;
 }
 
 const char *peers_error(int error)

@@ -1,54 +1,75 @@
 //! Where the contenders meet: one input on one GPU, one stream, one way to time.
 
+use crate::contender::Answer;
+use crate::element::{self, Element};
 use crate::error::PeersError;
-use crate::record::Cache;
-use warpfold::device::{Argument, Buffer, Device, DeviceError, Event, Kernel, Shape, Stream};
+use crate::record::Finds;
+use rayon::prelude::*;
+use warpfold::device::{
+    Argument, Buffer, Device, DeviceError, Event, Kernel, Shape, Slice, Stream,
+};
+use warpfold::number::Number;
+use warpfold::oracle::Oracle;
+use warpfold_kernels::catalogue::Operator;
 
-/// `hold(nanoseconds)`: see there.
-const HOLD: &str = include_str!("hold.ptx");
+/// `hold(nanoseconds)` and `empty(input, out, n)`: see there.
+pub const HOLD: &str = include_str!("hold.ptx");
 /// How long the GPU is kept busy while the host queues a launch and the events around it.
 const HOLD_NANOSECONDS: u64 = 30_000;
-/// Elements that every buffer has room for: another process that opens a smaller buffer is given what lies before it as well.
-const LEAST_LENGTH: usize = (2 << 20) / size_of::<i32>();
-
-/// What a contender says of the input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// The sum of all elements, modulo 2^32.
-    Sum(i32),
-    /// The exclusive or of all elements.
-    Fold(i32),
-}
+/// Launches before one that finds the GPU idle: after others, also of another process, the host's caches are not what they are for a
+/// program that goes on adding up.
+const LAUNCHES_BEFORE_IDLE: usize = 3;
+/// What the input's bytes are a multiple of: another process that opens something else is given what lies before it as well, or small
+/// pages, which are slow to read.
+const PAGE_BYTES: usize = 2 << 20;
+/// The most elements that a contender may begin behind the first.
+pub const MOST_SKIPPED: usize = 3;
 
 /// The input and the clock.
-pub struct Arena {
+pub struct Arena<'d, T: Element> {
+    device: &'d Device,
     n: usize,
     /// The input, which every contender reads; behind n elements it is 0.
-    input: Buffer<i32>,
-    /// The input for those who overwrite it.
-    working: Buffer<i32>,
-    sum: i32,
-    fold: i32,
+    input: Buffer<T>,
+    /// The input for those who overwrite it, from the first of them on.
+    working: Option<Buffer<T>>,
+    /// The first elements.
+    head: Vec<T>,
+    oracle: T::Oracle,
+    fold: u32,
     stream: Stream,
     start: Event,
     end: Event,
     hold: Kernel,
 }
 
-impl Arena {
+/// What a contender reads.
+pub enum Input {
+    /// The input from so many elements behind the first on, and as many zeros behind it.
+    Shared {
+        /// [`MOST_SKIPPED`] at most.
+        skip: usize,
+    },
+    /// A copy that is its own until it ends.
+    Overwritten,
+}
+
+impl<'d, T: Element> Arena<'d, T> {
     /// Puts the values on the GPU.
-    pub fn new(device: &Device, mut values: Vec<i32>) -> Result<Self, PeersError> {
+    pub fn new(device: &'d Device, mut values: Vec<T>) -> Result<Self, PeersError> {
         let n = values.len();
-        let sum = values
-            .iter()
-            .fold(0, |sum: i32, &value| sum.wrapping_add(value));
-        let fold = values.iter().fold(0, |fold, &value| fold ^ value);
-        values.resize(n.max(LEAST_LENGTH), 0);
+        let oracle = T::Oracle::new(Operator::Sum, &values);
+        let fold = fold(&values);
+        let head = values[..MOST_SKIPPED.min(n)].to_vec();
+        let length = (n + MOST_SKIPPED).next_multiple_of(PAGE_BYTES / size_of::<T>());
+        values.resize(length, T::zeroed());
         Ok(Self {
+            device,
             n,
             input: device.upload(&values)?,
-            working: device.upload(&values)?,
-            sum,
+            working: None,
+            head,
+            oracle,
             fold,
             stream: device.stream()?,
             start: device.event()?,
@@ -63,37 +84,49 @@ impl Arena {
     }
 
     /// The input.
-    pub fn input(&self) -> &Buffer<i32> {
+    pub fn input(&self) -> &Buffer<T> {
         &self.input
+    }
+
+    /// The first elements, [`MOST_SKIPPED`] of them if there are as many.
+    pub fn head(&self) -> &[T] {
+        &self.head
     }
 
     /// The milliseconds of one launch, which `queue` queues on a stream for an input. Who overwrites the input gets it afresh, outside
     /// of the time.
     ///
-    /// A launch that is warm follows another one of the same contender. The GPU is busy with waiting until everything is queued, so
-    /// that the time has no work of the host in it, unless `queue` itself waits for the GPU.
+    /// While the GPU is not to be found idle, it waits until everything is queued, so that the time has no work of the host in it,
+    /// unless `queue` itself waits for the GPU.
     pub fn time_ms(
         &mut self,
-        cache: Cache,
-        in_place: bool,
-        mut queue: impl FnMut(&Stream, &Buffer<i32>) -> Result<(), PeersError>,
+        finds: Finds,
+        input: &Input,
+        mut queue: impl FnMut(&Stream, Slice<'_, T>) -> Result<(), PeersError>,
     ) -> Result<f64, PeersError> {
-        if cache == Cache::Warm {
-            self.refresh(in_place)?;
-            queue(&self.stream, self.buffer(in_place))?;
-        }
-        self.refresh(in_place)?;
-        let nanoseconds = [Argument::from(HOLD_NANOSECONDS)];
-        // SAFETY: the kernel touches no memory.
-        unsafe {
-            self.stream
-                .launch(&self.hold, &Shape::linear(1, 1), &nanoseconds)?
+        let before = match finds {
+            Finds::Warm => 1,
+            Finds::Cold => 0,
+            Finds::Idle => LAUNCHES_BEFORE_IDLE,
         };
-        if cache == Cache::Cold {
-            self.stream.overwrite_l2()?;
+        for _ in 0..before {
+            self.refresh(input)?;
+            queue(&self.stream, self.slice(input))?;
+            if finds == Finds::Idle {
+                self.stream.synchronize()?;
+            }
+        }
+        self.refresh(input)?;
+        match finds {
+            Finds::Warm => self.hold()?,
+            Finds::Cold => {
+                self.hold()?;
+                self.stream.overwrite_l2()?;
+            }
+            Finds::Idle => self.stream.synchronize()?,
         }
         self.stream.record(&self.start)?;
-        queue(&self.stream, self.buffer(in_place))?;
+        queue(&self.stream, self.slice(input))?;
         self.stream.record(&self.end)?;
         self.end.synchronize()?;
         Ok(self.end.elapsed_ms_since(&self.start)?)
@@ -105,30 +138,55 @@ impl Arena {
     }
 
     /// Whether an answer is right.
-    pub fn check(&self, name: &str, answer: Answer) -> Result<(), PeersError> {
-        let (given, expected) = match answer {
-            Answer::Sum(given) => (given, self.sum),
-            Answer::Fold(given) => (given, self.fold),
+    pub fn check(&self, name: &str, answer: Answer<T>) -> Result<(), PeersError> {
+        let (given, expected): (Number, Number) = match answer {
+            // No addition of these values rounds.
+            Answer::Sum(given) if self.oracle.accepts(given, 0) => return Ok(()),
+            Answer::Sum(given) => (given.into(), self.oracle.expected()),
+            Answer::Fold(given) if given == self.fold => return Ok(()),
+            Answer::Fold(given) => (given.into(), self.fold.into()),
+            Answer::Nothing => return Ok(()),
         };
-        if given == expected {
-            return Ok(());
-        }
         Err(PeersError::Wrong {
             name: name.to_owned(),
+            element_type: element::name::<T>(),
             n: self.n,
             given,
             expected,
         })
     }
 
-    fn buffer(&self, in_place: bool) -> &Buffer<i32> {
-        if in_place { &self.working } else { &self.input }
+    /// Keeps the GPU busy for a while.
+    fn hold(&self) -> Result<(), DeviceError> {
+        let nanoseconds = [Argument::from(HOLD_NANOSECONDS)];
+        // SAFETY: the kernel touches no memory.
+        unsafe {
+            self.stream
+                .launch(&self.hold, &Shape::linear(1, 1), &nanoseconds)
+        }
     }
 
-    fn refresh(&mut self, in_place: bool) -> Result<(), DeviceError> {
-        if in_place {
-            self.stream.copy(&self.input, &mut self.working)?;
+    fn slice(&self, input: &Input) -> Slice<'_, T> {
+        match input {
+            Input::Overwritten => self.working.as_ref().unwrap_or(&self.input).slice(..self.n),
+            Input::Shared { skip } => self.input.slice(*skip..*skip + self.n),
+        }
+    }
+
+    fn refresh(&mut self, input: &Input) -> Result<(), DeviceError> {
+        if matches!(input, Input::Overwritten) {
+            let working = match &mut self.working {
+                Some(working) => working,
+                none => none.insert(self.device.allocate(self.input.len())?),
+            };
+            self.stream.copy(&self.input, working)?;
         }
         Ok(())
     }
+}
+
+/// The exclusive or of all words of 32 bits.
+pub fn fold<T: Element>(values: &[T]) -> u32 {
+    let words: &[u32] = bytemuck::cast_slice(values);
+    words.par_iter().copied().reduce(|| 0, |a, b| a ^ b)
 }

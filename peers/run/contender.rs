@@ -1,14 +1,12 @@
 //! What takes part in a comparison.
 
-use crate::arena::{Answer, Arena};
+use crate::arena::Arena;
+use crate::element::Element;
 use crate::error::PeersError;
-use crate::record::{Cache, Maker};
-
-/// What stands where a sum has not been written yet.
-pub const NOT_WRITTEN: i32 = 0x5eed_0bad;
+use crate::record::{Finds, Maker};
 
 /// Somebody's reduction, ready to be launched again and again on the input of an arena.
-pub trait Contender {
+pub trait Contender<T: Element> {
     /// Who wrote it.
     fn maker(&self) -> Maker;
 
@@ -16,11 +14,22 @@ pub trait Contender {
     fn name(&self) -> &str;
 
     /// The milliseconds of one launch.
-    fn time_ms(&mut self, arena: &mut Arena, cache: Cache) -> Result<f64, PeersError>;
+    fn time_ms(&mut self, arena: &mut Arena<'_, T>, finds: Finds) -> Result<f64, PeersError>;
 
     /// Overwrites what the last launch has left, so that a launch that leaves nothing is found out.
     fn spoil(&mut self) -> Result<(), PeersError>;
 
     /// What the last launch has left.
-    fn answer(&self) -> Result<Answer, PeersError>;
+    fn answer(&self) -> Result<Answer<T>, PeersError>;
+}
+
+/// What a contender says of the input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Answer<T> {
+    /// The sum of all elements: of integers modulo 2^32 or 2^64.
+    Sum(T),
+    /// The exclusive or of all words of 32 bits.
+    Fold(u32),
+    /// It does not look at the input.
+    Nothing,
 }

@@ -1,7 +1,8 @@
 //! Why a comparison was not made.
 
+use crate::record::Maker;
 use std::{collections::TryReserveError, io, path::PathBuf};
-use warpfold::{device::DeviceError, machine::MachineError};
+use warpfold::{device::DeviceError, machine::MachineError, number::Number};
 use warpfold_driver::Unavailable;
 
 /// Why a comparison was not made.
@@ -34,20 +35,29 @@ pub enum PeersError {
         /// What it said.
         message: String,
     },
-    /// The Python process went away or answered something else.
-    #[error("the Python process that runs torch and CuPy failed: {0}")]
-    Python(String),
+    /// A process went away or answered something else.
+    #[error("the process that runs {name} failed: {message}")]
+    Process {
+        /// What it runs.
+        name: &'static str,
+        /// What it said.
+        message: String,
+    },
     /// A sum was wrong.
-    #[error("{name} is wrong at n = {n}: it gave {given}, and the CPU {expected}")]
+    #[error(
+        "{name} is wrong for {n} elements of {element_type}: it gave {given}, and the CPU {expected}"
+    )]
     Wrong {
         /// What it is called.
         name: String,
+        /// What it added up.
+        element_type: &'static str,
         /// The number of elements.
         n: usize,
         /// Its answer.
-        given: i32,
+        given: Number,
         /// The right one.
-        expected: i32,
+        expected: Number,
     },
     /// The input does not fit in the host's memory.
     #[error("there is not enough memory for {n} elements: ask for smaller --sizes")]
@@ -70,7 +80,13 @@ pub enum PeersError {
 impl PeersError {
     /// Whether one contender failed, so that the others may go on without it.
     pub fn is_of_one(&self) -> bool {
-        matches!(self, Self::Contender { .. } | Self::Python(_))
+        matches!(self, Self::Contender { .. } | Self::Process { .. })
+    }
+
+    /// Whether somebody else's library is wrong, which is for the record; with what is written here it would be a mistake to mend.
+    pub fn is_wrong_peer(&self, maker: Maker) -> bool {
+        let is_peer = matches!(maker, Maker::Library | Maker::Python | Maker::Rust);
+        is_peer && matches!(self, Self::Wrong { .. })
     }
 
     /// 1 for something wrong with a contender, 2 for a machine or arguments that cannot do what is asked.

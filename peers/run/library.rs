@@ -1,13 +1,15 @@
 //! The contenders of `peers/reduce.cu`, which are in a shared library.
 
-use crate::arena::{Answer, Arena};
-use crate::contender::{Contender, NOT_WRITTEN};
+use crate::arena::{Arena, Input};
+use crate::contender::{Answer, Contender};
+use crate::element::{self, Element};
 use crate::error::PeersError;
-use crate::record::{Cache, Maker};
+use crate::record::{Finds, LeftOut, Maker};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
 use std::rc::Rc;
 use warpfold::device::{Argument, Buffer, Device};
+use warpfold_kernels::catalogue::Operator;
 
 type Launch = unsafe extern "C" fn(
     index: u32,
@@ -18,7 +20,7 @@ type Launch = unsafe extern "C" fn(
     scratch_bytes: usize,
     block: u32,
     stream: *mut c_void,
-    answer: *mut i32,
+    answer: *mut c_void,
 ) -> c_int;
 
 /// The open library: `reduce.cu` says what the functions do.
@@ -27,27 +29,30 @@ pub struct Library {
     compiler: unsafe extern "C" fn() -> *const c_char,
     maker: unsafe extern "C" fn(u32) -> *const c_char,
     name: unsafe extern "C" fn(u32) -> *const c_char,
+    element_type: unsafe extern "C" fn(u32) -> *const c_char,
     in_place: unsafe extern "C" fn(u32) -> u32,
     results: unsafe extern "C" fn(u32, usize, u32) -> usize,
     scratch_bytes: unsafe extern "C" fn(u32, usize, u32, *mut usize) -> c_int,
     launch: Launch,
     error: unsafe extern "C" fn(c_int) -> *const c_char,
+    left_out_name: unsafe extern "C" fn(u32) -> *const c_char,
+    left_out_reason: unsafe extern "C" fn(u32) -> *const c_char,
     // Behind the functions, which are good as long as it is open.
     _library: libloading::Library,
 }
 
 /// One contender with its memory.
-pub struct Theirs {
+pub struct Theirs<T: Element> {
     library: Rc<Library>,
     index: u32,
     name: String,
     maker: Maker,
     n: usize,
     block: u32,
-    out: Buffer<i32>,
+    out: Buffer<T>,
     scratch: Buffer<u8>,
     /// Of who answers on the host.
-    answer: Option<i32>,
+    answer: Option<T>,
 }
 
 impl Library {
@@ -61,11 +66,14 @@ impl Library {
                     compiler: *library.get(c"peers_compiler")?,
                     maker: *library.get(c"peers_maker")?,
                     name: *library.get(c"peers_name")?,
+                    element_type: *library.get(c"peers_element_type")?,
                     in_place: *library.get(c"peers_in_place")?,
                     results: *library.get(c"peers_results")?,
                     scratch_bytes: *library.get(c"peers_scratch_bytes")?,
                     launch: *library.get(c"peers_launch")?,
                     error: *library.get(c"peers_error")?,
+                    left_out_name: *library.get(c"peers_left_out_name")?,
+                    left_out_reason: *library.get(c"peers_left_out_reason")?,
                     _library: library,
                 })
             })
@@ -82,18 +90,50 @@ impl Library {
         unsafe { text((self.compiler)()) }
     }
 
-    /// All contenders, with memory for n elements.
-    pub fn contenders(
+    /// What is not in the library, because what it was built with has it not.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        let named = |index| {
+            // SAFETY: both take any number, and answer with a text or, behind the last, with null.
+            let (name, reason) =
+                unsafe { ((self.left_out_name)(index), (self.left_out_reason)(index)) };
+            // SAFETY: neither is null, or both are.
+            let texts = || unsafe { (text(name), text(reason)) };
+            (!name.is_null()).then(|| {
+                let (name, reason) = texts();
+                LeftOut { name, reason }
+            })
+        };
+        (0..).map_while(named).collect()
+    }
+
+    /// All contenders for the type, the counterparts of the ladder's steps among them where they are asked for, with memory for n
+    /// elements.
+    pub fn contenders<T: Element>(
         self: &Rc<Self>,
         device: &Device,
         n: usize,
         block: u32,
-    ) -> Result<Vec<Theirs>, PeersError> {
+        with_ladder: bool,
+    ) -> Result<Vec<Theirs<T>>, PeersError> {
         // SAFETY: it takes nothing.
         let count = unsafe { (self.count)() };
         (0..count)
+            .filter(|&index| {
+                // SAFETY: the index is below the count, and the answer is a text.
+                let of_type = unsafe { text((self.element_type)(index)) };
+                of_type == element::name::<T>()
+                    && (with_ladder || self.maker(index) != Maker::CudaCpp)
+            })
             .map(|index| Theirs::new(self, device, index, n, block))
             .collect()
+    }
+
+    fn maker(&self, index: u32) -> Maker {
+        // SAFETY: the index is below the count, as every caller's, and the answer is a text.
+        match unsafe { text((self.maker)(index)) }.as_str() {
+            "CUDA C++" => Maker::CudaCpp,
+            _ => Maker::Library,
+        }
     }
 
     /// What an error is called.
@@ -112,7 +152,7 @@ unsafe fn text(pointer: *const c_char) -> String {
         .into_owned()
 }
 
-impl Theirs {
+impl<T: Element> Theirs<T> {
     fn new(
         library: &Rc<Library>,
         device: &Device,
@@ -122,10 +162,9 @@ impl Theirs {
     ) -> Result<Self, PeersError> {
         let mut scratch_bytes = 0;
         // SAFETY: the index is below the count, the count of bytes may be written, and the names are texts.
-        let (name, maker, results, error) = unsafe {
+        let (name, results, error) = unsafe {
             (
                 text((library.name)(index)),
-                text((library.maker)(index)),
                 (library.results)(index, n, block),
                 (library.scratch_bytes)(index, n, block, &raw mut scratch_bytes),
             )
@@ -138,11 +177,7 @@ impl Theirs {
             library: library.clone(),
             index,
             name,
-            maker: if maker == "CUDA C++" {
-                Maker::CudaCpp
-            } else {
-                Maker::Library
-            },
+            maker: library.maker(index),
             n,
             block,
             out: device.allocate(results)?,
@@ -152,15 +187,15 @@ impl Theirs {
     }
 }
 
-/// The address of a buffer on the GPU, as the CUDA runtime has it.
-fn address<T: warpfold::device::Pod>(buffer: &Buffer<T>) -> *mut c_void {
-    match buffer.argument() {
+/// An address on the GPU, as the CUDA runtime has it.
+fn address(argument: Argument) -> *mut c_void {
+    match argument {
         Argument::Address(address) => std::ptr::without_provenance_mut(address as usize),
         _ => std::ptr::null_mut(),
     }
 }
 
-impl Contender for Theirs {
+impl<T: Element> Contender<T> for Theirs<T> {
     fn maker(&self) -> Maker {
         self.maker
     }
@@ -169,24 +204,27 @@ impl Contender for Theirs {
         &self.name
     }
 
-    fn time_ms(&mut self, arena: &mut Arena, cache: Cache) -> Result<f64, PeersError> {
+    fn time_ms(&mut self, arena: &mut Arena<'_, T>, finds: Finds) -> Result<f64, PeersError> {
         // SAFETY: the index is below the count.
-        let in_place = unsafe { (self.library.in_place)(self.index) } != 0;
-        let mut answer = 0;
-        let elapsed_ms = arena.time_ms(cache, in_place, |stream, input| {
-            // SAFETY: the input has n elements, `out` and `scratch` are as large as the library asked for, all are in the primary context
+        let from = match unsafe { (self.library.in_place)(self.index) } {
+            0 => Input::Shared { skip: 0 },
+            _ => Input::Overwritten,
+        };
+        let mut answer = T::NO_PARTIAL;
+        let elapsed_ms = arena.time_ms(finds, &from, |stream, input| {
+            // SAFETY: the input has n elements of the contender's type, `out` and `scratch` are as large as the library asked for, all are in the primary context
             // that the CUDA runtime uses as well, and they and the answer outlive the launch, whose end the arena awaits.
             let error = unsafe {
                 (self.library.launch)(
                     self.index,
-                    address(input),
+                    address(input.argument()),
                     self.n,
-                    address(&self.out),
-                    address(&self.scratch),
+                    address(self.out.argument()),
+                    address(self.scratch.argument()),
                     self.scratch.bytes(),
                     self.block,
                     stream.raw()?,
-                    &raw mut answer,
+                    (&raw mut answer).cast(),
                 )
             };
             if error == 0 {
@@ -204,13 +242,12 @@ impl Contender for Theirs {
 
     fn spoil(&mut self) -> Result<(), PeersError> {
         self.answer = None;
-        Ok(self.out.write(&vec![NOT_WRITTEN; self.out.len()])?)
+        Ok(self.out.write(&vec![T::NO_PARTIAL; self.out.len()])?)
     }
 
-    fn answer(&self) -> Result<Answer, PeersError> {
-        let left = self.out.read()?.into_iter();
-        Ok(Answer::Sum(
-            left.chain(self.answer).fold(0, i32::wrapping_add),
-        ))
+    fn answer(&self) -> Result<Answer<T>, PeersError> {
+        let mut left = self.out.read()?;
+        left.extend(self.answer);
+        Ok(Answer::Sum(T::finish(Operator::Sum, &left)))
     }
 }

@@ -4,52 +4,65 @@
 //! whatever the machine does meanwhile, it does to all. Every sum is compared with the CPU's, before the timing and after it.
 
 mod arena;
+mod comparison;
 mod contender;
+mod element;
 mod error;
 mod library;
 mod ours;
-mod python;
+mod process;
 mod record;
+mod sums;
 
-use arena::Arena;
-use clap::Parser;
-use contender::Contender;
+use clap::{Parser, ValueEnum};
+use comparison::{Comparison, leave_out};
 use error::PeersError;
 use library::Library;
-use ours::Ours;
-use python::Python;
-use record::{Cache, LeftOut, Measurement, Record};
+use process::Process;
+use record::{Finds, Maker, Record};
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
 use std::cell::RefCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::rc::Rc;
+use std::str::FromStr;
 use std::time::SystemTime;
-use warpfold::device::{Device, DeviceChoice, Times};
-use warpfold::machine::Machine;
+use warpfold::device::{Device, DeviceChoice};
+use warpfold::machine::{Machine, MachineError};
 use warpfold::ptx::PtxSet;
 use warpfold::ptx_header::Header;
-use warpfold::random;
 use warpfold::size::parse_count;
 use warpfold_kernels::catalogue::Module;
 
-const SEED: u64 = 42;
+/// torch and CuPy.
+const PYTHON_PEERS: &str = include_str!("../python_peers.py");
+/// What cannot be had without these programs.
+const OF_LIBRARY: &str = "CUDA C++, CUB and Thrust";
+const OF_PYTHON: &str = "torch and CuPy";
+const OF_CUBECL: &str = "CubeCL";
 
 /// Times our kernels and everybody else's; `cargo xtask peers` prepares and shows what this measures.
 #[derive(Parser)]
 struct Options {
     /// Numbers of elements.
-    #[arg(long, value_delimiter = ',', value_parser = parse_count, default_value = "2^16,2^20,2^24,2^26")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_parser = parse_count,
+        default_value = "2^10,2^12,2^14,2^16,2^18,2^20,2^22,2^24,2^26,2^28,2^30"
+    )]
     sizes: Vec<usize>,
-    /// Timed launches of each contender.
-    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
+    /// What is added up.
+    #[arg(long, value_delimiter = ',', default_value = "i32,f32")]
+    types: Vec<Type>,
+    /// Timed launches of each contender; beyond 2^24 elements fewer.
+    #[arg(long, default_value_t = 101, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Only launches that find in the L2 cache what the launch before has left.
-    #[arg(long, conflicts_with = "cold")]
-    warm: bool,
-    /// Only launches that find nothing of use in the L2 cache.
-    #[arg(long)]
-    cold: bool,
+    /// What the launches find: the L2 cache as a launch before has left it, or overwritten, or the former and an idle GPU.
+    #[arg(long, value_delimiter = ',', default_value = "warm,cold,idle")]
+    finds: Vec<FindsOption>,
     /// Threads of a block.
     #[arg(long, default_value_t = 512)]
     block: u32,
@@ -59,9 +72,33 @@ struct Options {
     /// The Python that has torch and CuPy.
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     python: PathBuf,
+    /// What peers/cubecl was compiled to.
+    #[arg(long, value_name = "FILE")]
+    cubecl: Option<PathBuf>,
     /// Where the record goes.
     #[arg(long, value_name = "FILE")]
     json: PathBuf,
+}
+
+/// The types that there are contenders for.
+#[derive(Clone, Copy, ValueEnum)]
+enum Type {
+    I32,
+    I64,
+    F32,
+    F64,
+}
+
+/// [`Finds`], by its name in a record.
+#[derive(Clone, Copy)]
+struct FindsOption(Finds);
+
+impl FromStr for FindsOption {
+    type Err = serde::de::value::Error;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Finds::deserialize(name.into_deserializer()).map(Self)
+    }
 }
 
 fn main() -> ExitCode {
@@ -83,165 +120,78 @@ fn run(options: &Options) -> Result<(), PeersError> {
         driver: driver(&version.to_string()),
         datasheet_gigabytes_per_second: datasheet(&device),
         compilers: Vec::new(),
-        element_type: "i32".to_owned(),
         block: options.block,
-        repeat: options.repeat as usize,
         measurements: Vec::new(),
+        notes: Vec::new(),
         left_out: Vec::new(),
     };
-    let mut run = Run {
-        machine: Machine::new(device, PtxSet::embedded()),
-        library: options.library.as_deref().map(Library::open).transpose()?,
-        python: None,
-    };
-    let ptx = run
-        .machine
-        .ptx(Module::Kernels)
-        .map_err(warpfold::machine::MachineError::from)?;
+    let machine = Machine::new(device, PtxSet::embedded());
+    let ptx = machine.ptx(Module::Kernels).map_err(MachineError::from)?;
+    let header = Header::parse(ptx);
     record
         .compilers
-        .extend(Header::parse(ptx).map(|header| header.compiler));
-    match &run.library {
-        Some(library) => record.compilers.push(library.compiler()),
-        None => record.left_out.push(LeftOut {
-            name: "CUDA C++, CUB and Thrust".to_owned(),
-            reason: "they take nvcc to build".to_owned(),
-        }),
-    }
-    match Python::start(&options.python) {
-        Ok(python) => {
-            record.compilers.extend(python.versions.iter().cloned());
-            record.left_out.extend(python.left_out.iter().cloned());
-            run.python = Some(Rc::new(RefCell::new(python)));
-        }
-        Err(error) => record.left_out.push(LeftOut {
-            name: "torch and CuPy".to_owned(),
-            reason: error.to_string(),
-        }),
-    }
-    let caches = match (options.warm, options.cold) {
-        (true, _) => vec![Cache::Warm],
-        (_, true) => vec![Cache::Cold],
-        _ => vec![Cache::Warm, Cache::Cold],
+        .extend(header.map(|header| header.compiler));
+    let comparison = Comparison {
+        machine,
+        library: library(options, &mut record)?,
+        processes: processes(options, &mut record),
+        finds: options
+            .finds
+            .iter()
+            .map(|&FindsOption(finds)| finds)
+            .collect(),
+        repeat: options.repeat as usize,
+        block: options.block,
     };
-    for &n in &options.sizes {
-        run.compare(n, &caches, &mut record)?;
-        let mut seen = Vec::new();
-        record.left_out.retain(|one| {
-            !seen.contains(one) && {
-                seen.push(one.clone());
-                true
+    for &element_type in &options.types {
+        for &n in &options.sizes {
+            match element_type {
+                Type::I32 => comparison.compare::<i32>(n, &mut record)?,
+                Type::I64 => comparison.compare::<i64>(n, &mut record)?,
+                Type::F32 => comparison.compare::<f32>(n, &mut record)?,
+                Type::F64 => comparison.compare::<f64>(n, &mut record)?,
             }
-        });
-        // After each size, so that a run that is cut short keeps what it has measured.
-        write(&options.json, &record)?;
+            // After each size, so that a run that is cut short keeps what it has measured.
+            write(&options.json, &record)?;
+        }
     }
     Ok(())
 }
 
-/// What all sizes share.
-struct Run {
-    machine: Machine,
-    library: Option<Rc<Library>>,
-    python: Option<Rc<RefCell<Python>>>,
+/// The contenders in C++.
+fn library(options: &Options, record: &mut Record) -> Result<Option<Rc<Library>>, PeersError> {
+    let Some(path) = &options.library else {
+        leave_out(record, OF_LIBRARY, "they take nvcc to build");
+        return Ok(None);
+    };
+    let library = Library::open(path)?;
+    record.compilers.push(library.compiler());
+    record.left_out.extend(library.left_out());
+    Ok(Some(library))
 }
 
-impl Run {
-    /// Times everybody on n elements.
-    fn compare(&self, n: usize, caches: &[Cache], record: &mut Record) -> Result<(), PeersError> {
-        let values =
-            random::i32_values(n, SEED).map_err(|source| PeersError::HostMemory { n, source })?;
-        let mut arena = Arena::new(self.machine.device(), values)?;
-        let mut contenders = Vec::new();
-        for mut contender in self.contenders(&arena, record)? {
-            match contender.time_ms(&mut arena, Cache::Warm) {
-                Ok(_) => contenders.push(contender),
-                Err(error) if error.is_of_one() => record.left_out.push(LeftOut {
-                    name: contender.name().to_owned(),
-                    reason: error.to_string(),
-                }),
-                Err(error) => return Err(error),
-            }
-        }
-        eprintln!("n = {n}: {} contenders", contenders.len());
-        for &cache in caches {
-            for contender in &mut contenders {
-                contender.spoil()?;
-                contender.time_ms(&mut arena, cache)?;
-                arena.check(contender.name(), contender.answer()?)?;
-            }
-            let mut times = vec![Vec::new(); contenders.len()];
-            for _ in 0..record.repeat {
-                for (contender, times) in contenders.iter_mut().zip(&mut times) {
-                    times.push(contender.time_ms(&mut arena, cache)?);
-                }
-            }
-            for (contender, elapsed_ms) in contenders.iter_mut().zip(times) {
-                arena.check(contender.name(), contender.answer()?)?;
-                let times = Times { elapsed_ms };
-                record.measurements.push(Measurement {
-                    maker: contender.maker(),
-                    name: contender.name().to_owned(),
-                    n,
-                    cache,
-                    median_ms: times.median_ms(),
-                    fastest_ms: times.fastest_ms(),
-                });
-            }
-        }
-        drop(contenders);
-        if let Some(python) = &self.python {
-            // Where it does not answer any more, it has let go of everything.
-            let _ = python.borrow_mut().close();
-        }
-        Ok(())
+/// The contenders in processes of their own.
+fn processes(options: &Options, record: &mut Record) -> Vec<Rc<RefCell<Process>>> {
+    let mut python = Command::new(&options.python);
+    python.args(["-c", PYTHON_PEERS]);
+    let mut commands = vec![(OF_PYTHON, Maker::Python, python)];
+    match &options.cubecl {
+        Some(program) => commands.push((OF_CUBECL, Maker::Rust, Command::new(program))),
+        None => leave_out(record, OF_CUBECL, "peers/cubecl was not built"),
     }
-
-    /// Everybody who takes part, with memory of their own; who does not is put on record.
-    fn contenders(
-        &self,
-        arena: &Arena,
-        record: &mut Record,
-    ) -> Result<Vec<Box<dyn Contender + '_>>, PeersError> {
-        let (n, block) = (arena.n(), record.block);
-        let mut all: Vec<Box<dyn Contender + '_>> = Vec::new();
-        if let Some(one) = Ours::read_all(&self.machine, n)? {
-            all.push(Box::new(one));
-        }
-        let (ladder, left_out) = ours::ladder(&self.machine, n, block)?;
-        for one in ladder {
-            all.push(Box::new(one));
-        }
-        record.left_out.extend(left_out);
-        all.push(Box::new(ours::Sum::new(&self.machine)?));
-        if let Some(library) = &self.library {
-            for one in library.contenders(self.machine.device(), n, block)? {
-                all.push(Box::new(one));
+    let mut processes = Vec::new();
+    for (name, maker, command) in commands {
+        match Process::start(name, maker, command) {
+            Ok(process) => {
+                record.compilers.extend(process.versions.iter().cloned());
+                record.notes.extend(process.notes.iter().cloned());
+                record.left_out.extend(process.left_out.iter().cloned());
+                processes.push(Rc::new(RefCell::new(process)));
             }
+            Err(error) => leave_out(record, name, &error.to_string()),
         }
-        if let Some(python) = &self.python
-            && !python.borrow().names().is_empty()
-        {
-            let opened = python.borrow_mut().open(arena);
-            match opened {
-                Ok(()) => {
-                    for one in Python::contenders(python) {
-                        all.push(Box::new(one));
-                    }
-                }
-                Err(error) => {
-                    let names = python.borrow().names().to_vec();
-                    record
-                        .left_out
-                        .extend(names.into_iter().map(|name| LeftOut {
-                            name,
-                            reason: format!("its process cannot open the input: {error}"),
-                        }));
-                }
-            }
-        }
-        Ok(all)
     }
+    processes
 }
 
 /// The driver's own version, where `nvidia-smi` tells it, and that of CUDA.

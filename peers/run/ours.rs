@@ -1,47 +1,58 @@
-//! Our contenders: the steps of the ladder, what the library launches, and the kernel that only reads.
+//! Kernels of ours as contenders: the steps of the ladder, and those that add up nothing.
 
-use crate::arena::{Answer, Arena};
-use crate::contender::{Contender, NOT_WRITTEN};
+use crate::arena::{Arena, HOLD, Input, fold};
+use crate::contender::{Answer, Contender};
+use crate::element::Element;
 use crate::error::PeersError;
-use crate::record::{Cache, LeftOut, Maker};
-use warpfold::device::{Buffer, Kernel, Shape};
+use crate::record::{Finds, LeftOut, Maker};
+use warpfold::device::{Argument, Buffer, Kernel, Shape};
 use warpfold::machine::Machine;
-use warpfold::sum::{Mode, Summer};
-use warpfold_kernels::catalogue::{Finish, Lesson, Part, lessons_of};
+use warpfold_kernels::catalogue::{Finish, Lesson, Operator, Part, lessons_of};
 
 /// `read_all(input, folds, n)`: see there.
 const READ_ALL: &str = include_str!("../../host/src/host_lesson/roofline/read_all.ptx");
-/// Threads of its blocks, the 16-byte words that a block reads, and the words that it leaves.
+/// Threads of its blocks, the 16-byte words that a block reads, and the bytes that it leaves.
 const READ_ALL_BLOCK: u32 = 512;
 const READ_ALL_TILE: usize = 4 * READ_ALL_BLOCK as usize;
-const READ_ALL_FOLDS: usize = READ_ALL_BLOCK as usize / 32;
+const READ_ALL_FOLD_BYTES: usize = READ_ALL_BLOCK as usize / 32 * 4;
 
 /// A kernel with what it writes to.
-pub struct Ours {
+pub struct Ours<T: Element> {
     name: &'static str,
-    maker: Maker,
+    gives: Gives,
     kernel: Kernel,
     shape: Shape,
-    in_place: bool,
+    input: Input,
     /// What the kernel takes for n.
     count: usize,
     /// What it leaves to be put together.
-    out: Buffer<i32>,
+    out: Buffer<T>,
     /// Partial sums, and a counter of 32 bits or 64, for those who put them together themselves.
-    scratch: Option<(Buffer<i32>, Buffer<u64>)>,
+    scratch: Option<(Buffer<T>, Buffer<u64>)>,
 }
 
-/// The ladder, and who of it cannot run on this GPU.
-pub fn ladder(
+/// What a launch leaves.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gives {
+    /// Sums, the sum of which is that of the input.
+    Sums,
+    /// Words, the exclusive or of which is that of the input.
+    Folds,
+    Nothing,
+}
+
+/// The ladder, where it is for this type, and who of it cannot run on this GPU.
+pub fn ladder<T: Element>(
     machine: &Machine,
     n: usize,
     block: u32,
-) -> Result<(Vec<Ours>, Vec<LeftOut>), PeersError> {
+) -> Result<(Vec<Ours<T>>, Vec<LeftOut>), PeersError> {
     let device = machine.device();
-    // The flagships take part as what the library makes of them.
+    // Who adds to a total takes part as what the library makes of it, which clears the total.
     let lessons = lessons_of(Part::Ladder).iter().filter(|lesson| {
         lesson.reduction().is_some_and(|reduction| {
-            !matches!(reduction.finish, Finish::Total | Finish::TotalInTurns)
+            reduction.element_type == T::ELEMENT_TYPE
+                && !matches!(reduction.finish, Finish::Total | Finish::TotalInTurns)
         })
     });
     let (able, unable): (Vec<&Lesson>, Vec<&Lesson>) =
@@ -56,7 +67,40 @@ pub fn ladder(
     Ok((loaded.collect::<Result<_, _>>()?, left_out.collect()))
 }
 
-impl Ours {
+/// The launch that does nothing, and the one that only reads; without the latter where there is less to read than a word of 16 bytes,
+/// or something beside whole ones.
+pub fn ceilings<T: Element>(machine: &Machine, n: usize) -> Result<Vec<Ours<T>>, PeersError> {
+    let device = machine.device();
+    let mut all = vec![Ours {
+        name: "empty launch",
+        gives: Gives::Nothing,
+        kernel: device.load(HOLD)?.kernel("empty")?,
+        shape: Shape::linear(1, 32),
+        input: Input::Shared { skip: 0 },
+        count: n,
+        out: device.allocate(0)?,
+        scratch: None,
+    }];
+    let bytes = n * size_of::<T>();
+    let words = bytes / 16;
+    let blocks = words.div_ceil(READ_ALL_TILE);
+    let grid = u32::try_from(blocks).ok();
+    if let Some(grid) = grid.filter(|&grid| grid > 0 && bytes.is_multiple_of(16)) {
+        all.push(Ours {
+            name: "read_all",
+            gives: Gives::Folds,
+            kernel: device.load(READ_ALL)?.kernel("read_all")?,
+            shape: Shape::linear(grid, READ_ALL_BLOCK),
+            input: Input::Shared { skip: 0 },
+            count: words,
+            out: device.allocate(blocks * READ_ALL_FOLD_BYTES / size_of::<T>())?,
+            scratch: None,
+        });
+    }
+    Ok(all)
+}
+
+impl<T: Element> Ours<T> {
     /// A step of the ladder, if it takes blocks of this size.
     fn lesson(
         machine: &Machine,
@@ -77,12 +121,15 @@ impl Ours {
         let partials = blocks as usize;
         Ok(Some(Self {
             name: lesson.id,
-            maker: Maker::Warpfold,
+            gives: Gives::Sums,
             kernel: machine.kernel(lesson.part.module(), entry)?,
             shape: Shape::linear(blocks, block)
                 .with_dynamic_shared_bytes(reduction.dynamic_shared_bytes(variant))
                 .with_cooperative(lesson.cooperative),
-            in_place: reduction.in_place,
+            input: match reduction.in_place {
+                true => Input::Overwritten,
+                false => Input::Shared { skip: 0 },
+            },
             count: n,
             out: device.allocate(if one_launch { 1 } else { partials })?,
             scratch: match one_launch {
@@ -91,118 +138,49 @@ impl Ours {
             },
         }))
     }
-
-    /// What only reads; `None` where there is less to read than a word of 16 bytes, or something beside whole ones.
-    pub fn read_all(machine: &Machine, n: usize) -> Result<Option<Self>, PeersError> {
-        let device = machine.device();
-        let words = n / 4;
-        let blocks = words.div_ceil(READ_ALL_TILE);
-        let Some(grid) = u32::try_from(blocks)
-            .ok()
-            .filter(|&grid| grid > 0 && n.is_multiple_of(4))
-        else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
-            name: "read_all",
-            maker: Maker::Ceiling,
-            kernel: device.load(READ_ALL)?.kernel("read_all")?,
-            shape: Shape::linear(grid, READ_ALL_BLOCK),
-            in_place: false,
-            count: words,
-            out: device.allocate(blocks * READ_ALL_FOLDS)?,
-            scratch: None,
-        }))
-    }
 }
 
-impl Contender for Ours {
+impl<T: Element> Contender<T> for Ours<T> {
     fn maker(&self) -> Maker {
-        self.maker
+        match self.gives {
+            Gives::Sums => Maker::Warpfold,
+            Gives::Folds | Gives::Nothing => Maker::Ceiling,
+        }
     }
 
     fn name(&self) -> &str {
         self.name
     }
 
-    fn time_ms(&mut self, arena: &mut Arena, cache: Cache) -> Result<f64, PeersError> {
-        let out = self.out.argument();
+    fn time_ms(&mut self, arena: &mut Arena<'_, T>, finds: Finds) -> Result<f64, PeersError> {
+        let (out, count) = (self.out.argument(), Argument::from(self.count));
         let behind_input = match &self.scratch {
-            None => vec![out, self.count.into()],
+            None => vec![out, count],
             Some((partials, counter)) => {
-                vec![
-                    partials.argument(),
-                    self.count.into(),
-                    out,
-                    counter.argument(),
-                ]
+                vec![partials.argument(), count, out, counter.argument()]
             }
         };
-        arena.time_ms(cache, self.in_place, |stream, input| {
+        arena.time_ms(finds, &self.input, |stream, input| {
             let mut arguments = vec![input.argument()];
             arguments.extend(behind_input.iter().cloned());
             // SAFETY: the kernels of the catalogue take these arguments for their finish, and keep to `count` elements of the input,
-            // to one partial sum for each block, one total and one counter; `read_all` to one word for each warp. All are alive
-            // until the time is taken.
+            // to one partial sum for each block, one total and one counter; `read_all` to one word for each warp, and `empty` to
+            // nothing. All are alive until the time is taken.
             unsafe { stream.launch(&self.kernel, &self.shape, &arguments) }?;
             Ok(())
         })
     }
 
     fn spoil(&mut self) -> Result<(), PeersError> {
-        Ok(self.out.write(&vec![NOT_WRITTEN; self.out.len()])?)
+        Ok(self.out.write(&vec![T::NO_PARTIAL; self.out.len()])?)
     }
 
-    fn answer(&self) -> Result<Answer, PeersError> {
+    fn answer(&self) -> Result<Answer<T>, PeersError> {
         let left = self.out.read()?;
-        Ok(match self.maker {
-            Maker::Ceiling => Answer::Fold(left.into_iter().fold(0, |fold, word| fold ^ word)),
-            _ => Answer::Sum(left.into_iter().fold(0, i32::wrapping_add)),
+        Ok(match self.gives {
+            Gives::Sums => Answer::Sum(T::finish(Operator::Sum, &left)),
+            Gives::Folds => Answer::Fold(fold(&left)),
+            Gives::Nothing => Answer::Nothing,
         })
-    }
-}
-
-/// What the library makes of the flagship.
-pub struct Sum<'m> {
-    summer: Summer<'m, i32>,
-    spoilt: bool,
-}
-
-impl<'m> Sum<'m> {
-    /// Prepares it.
-    pub fn new(machine: &'m Machine) -> Result<Self, PeersError> {
-        Ok(Self {
-            summer: Summer::new(machine)?,
-            spoilt: false,
-        })
-    }
-}
-
-impl Contender for Sum<'_> {
-    fn maker(&self) -> Maker {
-        Maker::Warpfold
-    }
-
-    fn name(&self) -> &str {
-        "warpfold::sum"
-    }
-
-    fn time_ms(&mut self, arena: &mut Arena, cache: Cache) -> Result<f64, PeersError> {
-        self.spoilt = false;
-        let n = arena.n();
-        arena.time_ms(cache, false, |stream, input| {
-            Ok(self.summer.queue(stream, input.slice(..n), Mode::Fast)?)
-        })
-    }
-
-    /// A sum is the answer only after another launch: it stands in another place each time.
-    fn spoil(&mut self) -> Result<(), PeersError> {
-        self.spoilt = true;
-        Ok(())
-    }
-
-    fn answer(&self) -> Result<Answer, PeersError> {
-        let sum = self.summer.result()?;
-        Ok(Answer::Sum(if self.spoilt { NOT_WRITTEN } else { sum }))
     }
 }

@@ -15,14 +15,12 @@ pub struct Record {
     pub datasheet_gigabytes_per_second: Option<f64>,
     /// What compiled the contenders, and the versions of the libraries.
     pub compilers: Vec<String>,
-    /// What was added up.
-    pub element_type: String,
     /// Threads of a block, where the contender leaves it open.
     pub block: u32,
-    /// Timed launches of each contender, of which a measurement is the median.
-    pub repeat: usize,
     /// The medians.
     pub measurements: Vec<Measurement>,
+    /// In what a contender is treated otherwise than the rest, a sentence each.
+    pub notes: Vec<String>,
     /// Who did not take part.
     pub left_out: Vec<LeftOut>,
 }
@@ -34,10 +32,14 @@ pub struct Measurement {
     pub maker: Maker,
     /// What it is called.
     pub name: String,
+    /// What it added up: `i32`.
+    pub element_type: String,
     /// Number of elements.
     pub n: usize,
-    /// What it found in the L2 cache.
-    pub cache: Cache,
+    /// What it found.
+    pub finds: Finds,
+    /// Timed launches.
+    pub launches: usize,
     /// The median device time of a launch.
     pub median_ms: f64,
     /// The shortest.
@@ -68,17 +70,23 @@ pub enum Maker {
     /// A library that is called from Python.
     #[serde(rename = "Python")]
     Python,
-    /// No sum: what only reads the input.
+    /// A library that is called from Rust.
+    #[serde(rename = "Rust")]
+    Rust,
+    /// No sum: what only reads the input, and what does not even do that.
     #[serde(rename = "ceiling")]
     Ceiling,
 }
 
-/// What a launch found in the L2 cache.
+/// What a launch finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Cache {
-    /// What a launch of the same contender, right before, has left.
+pub enum Finds {
+    /// In the L2 cache, what a launch of the same contender, right before, has left; on the GPU, others at work until it is queued, so
+    /// that no time of the host is in its time.
     Warm,
-    /// Nothing of use: it was overwritten.
+    /// In the L2 cache, nothing of use: it was overwritten. The rest as for the former.
     Cold,
+    /// The L2 cache as for the first, and the GPU idle: what the host does between the parts of a call counts.
+    Idle,
 }

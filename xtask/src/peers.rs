@@ -1,6 +1,7 @@
 //! `cargo xtask peers`: builds what the kernels are compared with, runs the comparison, and shows it.
 
 use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,33 +9,56 @@ use std::process::Command;
 use crate::error::XtaskError;
 use crate::results::{self, long};
 
-/// What to compare.
+/// What to compare; what is left out is up to the comparison.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example: cargo xtask peers --sizes 2^20,2^24,2^28 --repeat 31 --json peers/results/h200.json"
+    after_help = "Example: cargo xtask peers --sizes 2^20,2^24,2^28 --types i32,f64 --json peers/results/h200.json"
 )]
 pub struct Options {
-    /// Numbers of elements.
-    #[arg(long, default_value = "2^16,2^20,2^22,2^24,2^26,2^28")]
-    sizes: String,
-    /// Timed launches of each contender.
-    #[arg(long, default_value_t = 15)]
-    repeat: u32,
-    /// Only launches that find in the L2 cache what the launch before has left.
-    #[arg(long, conflicts_with = "cold")]
-    warm: bool,
-    /// Only launches that find nothing of use in the L2 cache.
+    /// Numbers of elements [default: 2^10, 2^12 and so on to 2^30].
     #[arg(long)]
-    cold: bool,
-    /// Threads of a block, for the steps of the ladder.
-    #[arg(long, default_value_t = 512)]
-    block: u32,
-    /// The Python that has torch and CuPy.
-    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
-    python: String,
+    sizes: Option<String>,
+    /// What is added up, of i32, i64, f32 and f64 [default: i32,f32].
+    #[arg(long)]
+    types: Option<String>,
+    /// Timed launches of each contender; beyond 2^24 elements fewer [default: 101].
+    #[arg(long)]
+    repeat: Option<u32>,
+    /// What the launches find: the L2 cache as a launch before has left it, or overwritten, or the former and an idle GPU [default:
+    /// warm,cold,idle].
+    #[arg(long)]
+    finds: Option<String>,
+    /// Threads of a block, for the steps of the ladder [default: 512].
+    #[arg(long)]
+    block: Option<u32>,
+    /// The Python that has torch and CuPy [default: python3].
+    #[arg(long, value_name = "PROGRAM")]
+    python: Option<String>,
+    /// CUB and Thrust from this folder, which has `cub` and `thrust` in it, instead of those that nvcc comes with.
+    #[arg(long, value_name = "FOLDER")]
+    cccl: Option<PathBuf>,
     /// Where the record goes.
     #[arg(long, value_name = "FILE", default_value = "target/peers/record.json")]
     json: PathBuf,
+}
+
+impl Options {
+    /// What the comparison is told.
+    fn arguments(&self) -> impl Iterator<Item = String> {
+        let number = |number: Option<u32>| number.map(|number| number.to_string());
+        let options = [
+            ("--sizes", self.sizes.clone()),
+            ("--types", self.types.clone()),
+            ("--repeat", number(self.repeat)),
+            ("--finds", self.finds.clone()),
+            ("--block", number(self.block)),
+            ("--python", self.python.clone()),
+        ];
+        let given = options
+            .into_iter()
+            .filter_map(|(name, value)| Some([name.to_owned(), value?]));
+        given.flatten()
+    }
 }
 
 /// Builds, runs and shows.
@@ -48,12 +72,14 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     let json = env::current_dir()
         .map_err(XtaskError::io("find the current folder"))?
         .join(&options.json);
-    let library = build(
+    let library = build_library(
         &repository.join("peers/reduce.cu"),
         &folder.join("libpeers.so"),
+        options.cccl.as_deref(),
     );
+    let cubecl = build_cubecl(&repository.join("peers/cubecl"));
 
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = Command::new(cargo());
     command
         .args([
             "run",
@@ -65,23 +91,20 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
             "peers",
             "--",
         ])
-        .args(["--sizes", &options.sizes, "--python", &options.python])
-        .args([
-            "--repeat",
-            &options.repeat.to_string(),
-            "--block",
-            &options.block.to_string(),
-        ])
-        .args(options.warm.then_some("--warm"))
-        .args(options.cold.then_some("--cold"))
+        .args(options.arguments())
         .arg("--json")
         .arg(&json)
         .current_dir(repository);
-    match library {
-        Ok(library) => {
-            command.arg("--library").arg(library);
+    for (option, what, built) in [
+        ("--library", "CUDA C++, CUB and Thrust", library),
+        ("--cubecl", "CubeCL", cubecl),
+    ] {
+        match built {
+            Ok(path) => {
+                command.arg(option).arg(path);
+            }
+            Err(reason) => println!("left out: {what}: {reason}"),
         }
-        Err(reason) => println!("CUDA C++, CUB and Thrust are left out: {reason}."),
     }
     let status = command.status().map_err(XtaskError::io("run cargo"))?;
     if !status.success() {
@@ -99,8 +122,9 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
 }
 
 /// Compiles the contenders in C++ for this machine's GPU, or says why not.
-fn build(source: &Path, library: &Path) -> Result<PathBuf, String> {
+fn build_library(source: &Path, library: &Path, cccl: Option<&Path>) -> Result<PathBuf, String> {
     let nvcc = nvcc().ok_or("there is no nvcc, in the PATH or in CUDA_HOME")?;
+    let include = cccl.map(|folder| [OsStr::new("-I"), folder.as_os_str()]);
     let status = Command::new(&nvcc)
         .args([
             "-O3",
@@ -108,8 +132,10 @@ fn build(source: &Path, library: &Path) -> Result<PathBuf, String> {
             "-arch=native",
             "-shared",
             "-Xcompiler",
-            "-fPIC",
+            // Newer versions of CUB have another way to choose a policy beside that which all have.
+            "-fPIC,-Wno-deprecated-declarations",
         ])
+        .args(include.into_iter().flatten())
         .arg(source)
         .arg("-o")
         .arg(library)
@@ -122,6 +148,23 @@ fn build(source: &Path, library: &Path) -> Result<PathBuf, String> {
         )),
         Err(error) => Err(format!("{} does not run: {error}", nvcc.display())),
     }
+}
+
+/// Compiles the contenders of CubeCL, or says why not.
+fn build_cubecl(folder: &Path) -> Result<PathBuf, String> {
+    let status = Command::new(cargo())
+        .args(["build", "--release", "--locked"])
+        .current_dir(folder)
+        .status();
+    match status {
+        Ok(status) if status.success() => Ok(folder.join("target/release/cubecl-peer")),
+        Ok(_) => Err("cargo does not build peers/cubecl".to_owned()),
+        Err(error) => Err(format!("cargo does not run: {error}")),
+    }
+}
+
+fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// CUDA's compiler, if there is one.

@@ -1,30 +1,60 @@
 //! What is looked up in a record, and how it is written.
 
-use super::record::{Cache, Maker, Measurement, Record};
-
-/// Bytes of an element: those of every record are `i32`.
-const BYTES: usize = size_of::<i32>();
+use super::record::{Finds, Maker, Measurement, Record};
 
 /// What our library launches, and what other libraries are compared with.
 pub const LIBRARY: &str = "warpfold::sum";
+/// The same with the order of additions fixed.
+pub const DETERMINISTIC: &str = "warpfold::sum (deterministic)";
+/// A launch that does nothing.
+pub const EMPTY: &str = "empty launch";
+/// What most reductions in CUDA C++ are.
+pub const CUB: &str = "cub::DeviceReduce::Sum";
+/// What the names of CUB's other policies begin with.
+const CUB_TUNED: &str = "CUB, tuned";
 
-/// The sizes, from small to large.
-pub fn sizes(record: &Record) -> Vec<usize> {
-    let mut sizes: Vec<usize> = record
-        .measurements
-        .iter()
-        .map(|measurement| measurement.n)
-        .collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    sizes
+/// A contender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contender<'r> {
+    /// Who wrote it.
+    pub maker: Maker,
+    /// What it is called.
+    pub name: &'r str,
 }
 
-/// Who takes part, in the order of the record.
-pub fn contenders(record: &Record) -> Vec<(Maker, &str)> {
+impl<'r> Contender<'r> {
+    /// A step of the ladder, in Rust.
+    pub fn is_step(&self) -> bool {
+        self.maker == Maker::Warpfold && !self.name.starts_with(LIBRARY)
+    }
+
+    /// Our library, with an input that is not aligned as the words that it reads.
+    pub fn is_misaligned(&self) -> bool {
+        self.maker == Maker::Warpfold && self.name.ends_with(" off")
+    }
+
+    /// Somebody else's library.
+    pub fn is_peer(&self) -> bool {
+        matches!(self.maker, Maker::Library | Maker::Python | Maker::Rust)
+    }
+
+    /// What it goes by where there is room for few.
+    pub fn family(&self) -> &'r str {
+        match (self.maker, self.name) {
+            (Maker::Library, name) if name.starts_with(CUB_TUNED) => {
+                "CUB, the fastest of three policies"
+            }
+            (Maker::Rust, _) => "CubeCL, the faster of two ways",
+            (_, name) => name,
+        }
+    }
+}
+
+/// What was added up, in the order of the record.
+pub fn types(record: &Record) -> Vec<&str> {
     let mut all = Vec::new();
     for measurement in &record.measurements {
-        let one = (measurement.maker, measurement.name.as_str());
+        let one = measurement.element_type.as_str();
         if !all.contains(&one) {
             all.push(one);
         }
@@ -32,54 +62,114 @@ pub fn contenders(record: &Record) -> Vec<(Maker, &str)> {
     all
 }
 
-/// The names of our kernels.
-pub fn ours(record: &Record) -> Vec<&str> {
-    let all = contenders(record).into_iter();
-    all.filter(|(maker, _)| *maker == Maker::Warpfold)
-        .map(|(_, name)| name)
-        .collect()
+/// The part of a record that is about one type.
+#[derive(Clone, Copy)]
+pub struct OfType<'r> {
+    /// The whole.
+    pub record: &'r Record,
+    /// The type.
+    pub element_type: &'r str,
 }
 
-/// One contender's time.
-pub fn find<'r>(
-    record: &'r Record,
-    maker: Maker,
-    name: &str,
-    n: usize,
-    cache: Cache,
-) -> Option<&'r Measurement> {
-    at(record, n, cache).find(|measurement| measurement.maker == maker && measurement.name == name)
-}
+impl<'r> OfType<'r> {
+    /// The parts of a record.
+    pub fn all(record: &'r Record) -> Vec<Self> {
+        let part = |element_type| Self {
+            record,
+            element_type,
+        };
+        types(record).into_iter().map(part).collect()
+    }
 
-/// What the library launches.
-pub fn of_library(record: &Record, n: usize, cache: Cache) -> Option<&Measurement> {
-    find(record, Maker::Warpfold, LIBRARY, n, cache)
-}
+    /// Whether there are any of these.
+    pub fn has(self, finds: Finds) -> bool {
+        self.measurements().any(|one| one.finds == finds)
+    }
 
-/// What is compared with a contender: for a kernel in CUDA C++ ours of the same name, for all others our library.
-pub fn counterpart<'r>(record: &'r Record, measurement: &Measurement) -> Option<&'r Measurement> {
-    let Measurement { n, cache, .. } = *measurement;
-    match measurement.maker {
-        Maker::CudaCpp => find(record, Maker::Warpfold, &measurement.name, n, cache),
-        _ => of_library(record, n, cache),
+    /// All of it.
+    pub fn measurements(self) -> impl Iterator<Item = &'r Measurement> {
+        let all = self.record.measurements.iter();
+        all.filter(move |measurement| measurement.element_type == self.element_type)
+    }
+
+    /// The sizes, from small to large.
+    pub fn sizes(self) -> Vec<usize> {
+        let mut sizes: Vec<usize> = self.measurements().map(|one| one.n).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+
+    /// Who takes part, in the order of the record.
+    pub fn contenders(self) -> Vec<Contender<'r>> {
+        let mut all = Vec::new();
+        for measurement in self.measurements() {
+            let one = contender(measurement);
+            if !all.contains(&one) {
+                all.push(one);
+            }
+        }
+        all
+    }
+
+    /// One contender's time.
+    pub fn find(self, maker: Maker, name: &str, n: usize, finds: Finds) -> Option<&'r Measurement> {
+        self.at(n, finds)
+            .find(|measurement| measurement.maker == maker && measurement.name == name)
+    }
+
+    /// What the library launches.
+    pub fn of_library(self, n: usize, finds: Finds) -> Option<&'r Measurement> {
+        self.find(Maker::Warpfold, LIBRARY, n, finds)
+    }
+
+    /// What is compared with a contender: for a kernel in CUDA C++ ours of the same name, for all others our library.
+    pub fn counterpart(self, measurement: &Measurement) -> Option<&'r Measurement> {
+        let Measurement { n, finds, .. } = *measurement;
+        match measurement.maker {
+            Maker::CudaCpp => self.find(Maker::Warpfold, &measurement.name, n, finds),
+            _ => self.of_library(n, finds),
+        }
+    }
+
+    /// The fastest of those that pass.
+    pub fn fastest(
+        self,
+        n: usize,
+        finds: Finds,
+        pass: impl Fn(&Contender<'r>) -> bool,
+    ) -> Option<&'r Measurement> {
+        self.at(n, finds)
+            .filter(|measurement| pass(&contender(measurement)))
+            .min_by(|a, b| a.median_ms.total_cmp(&b.median_ms))
+    }
+
+    /// The fastest read of so many elements that was measured, whoever made it.
+    pub fn ceiling_ms(self, n: usize, finds: Finds) -> Option<f64> {
+        self.fastest(n, finds, |contender| contender.name != EMPTY)
+            .map(|measurement| measurement.median_ms)
+    }
+
+    fn at(self, n: usize, finds: Finds) -> impl Iterator<Item = &'r Measurement> {
+        self.measurements()
+            .filter(move |measurement| measurement.n == n && measurement.finds == finds)
     }
 }
 
-/// The fastest read of so many elements that was measured, whoever made it.
-pub fn ceiling_ms(record: &Record, n: usize, cache: Cache) -> Option<f64> {
-    at(record, n, cache)
-        .map(|measurement| measurement.median_ms)
-        .min_by(f64::total_cmp)
+/// Whose time it is.
+pub fn contender(measurement: &Measurement) -> Contender<'_> {
+    Contender {
+        maker: measurement.maker,
+        name: &measurement.name,
+    }
 }
 
 /// The bytes of the input through the median time.
 pub fn gigabytes_per_second(measurement: &Measurement) -> f64 {
-    (measurement.n * BYTES) as f64 / (measurement.median_ms * 1e6)
-}
-
-fn at(record: &Record, n: usize, cache: Cache) -> impl Iterator<Item = &Measurement> {
-    let measurements = record.measurements.iter();
-    measurements.filter(move |measurement| measurement.n == n && measurement.cache == cache)
+    // `i32`, `f64`: the name ends with the bits.
+    let bits = measurement.element_type.get(1..).unwrap_or_default();
+    let bytes = bits.parse::<usize>().unwrap_or_default() / 8;
+    (measurement.n * bytes) as f64 / (measurement.median_ms * 1e6)
 }
 
 /// A number of elements: `2^24` where it is a power of two.
@@ -88,6 +178,18 @@ pub fn size(n: usize) -> String {
         format!("2^{}", n.trailing_zeros())
     } else {
         n.to_string()
+    }
+}
+
+/// All that launches can find.
+pub const FINDS: [Finds; 3] = [Finds::Warm, Finds::Cold, Finds::Idle];
+
+/// What a launch finds, in a word.
+pub fn word(finds: Finds) -> &'static str {
+    match finds {
+        Finds::Warm => "warm",
+        Finds::Cold => "cold",
+        Finds::Idle => "idle",
     }
 }
 
@@ -104,12 +206,19 @@ pub fn ms(value: f64) -> String {
 /// The machine, the software and how it was measured, in a few lines.
 pub fn provenance(record: &Record) -> Vec<String> {
     let date = record.date.split('T').next().unwrap_or_default();
+    let launches = || record.measurements.iter().map(|one| one.launches);
+    let fewest = launches().min().unwrap_or_default();
+    let medians = match launches().max().unwrap_or_default() {
+        most if most == fewest => format!("{most} launches"),
+        most => format!("{fewest} to {most} launches"),
+    };
     let mut lines = vec![
         format!("{}; driver {}; {date}", record.device, record.driver),
         record.compilers.join("; "),
         format!(
-            "sum of {}; blocks of {} threads; medians of {} launches, everybody in turn on one input",
-            record.element_type, record.block, record.repeat
+            "sums of {}; blocks of {} threads; medians of {medians}, everybody in turn on one input",
+            types(record).join(" and "),
+            record.block,
         ),
     ];
     lines.retain(|line| !line.is_empty());

@@ -7,6 +7,7 @@ mod readme;
 // The comparison writes what this program reads. It is shared as a file, because nothing here depends on the host.
 #[path = "../../../peers/run/record.rs"]
 pub mod record;
+mod verdict;
 
 use std::fs;
 use std::io::Write;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::error::XtaskError;
-use record::Record;
+use record::{Measurement, Record};
 
 /// What to write from.
 #[derive(clap::Args)]
@@ -26,14 +27,15 @@ pub struct Options {
     record: PathBuf,
 }
 
-/// Writes the README's block and the picture.
+/// Writes the README's block and the picture, and says what the record comes to.
 ///
 /// # Errors
 /// A record that cannot be read or shows nothing, a README without the block, or a file that cannot be written.
 pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     let record = read(&options.record)?;
     let file = options.record.display().to_string();
-    if !figures::ours(&record).contains(&figures::LIBRARY) {
+    let is_ours = |measurement: &Measurement| measurement.name == figures::LIBRARY;
+    if !record.measurements.iter().any(is_ours) {
         return Err(XtaskError::NothingMeasured(file));
     }
     let path = repository.join("README.md");
@@ -42,7 +44,10 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     let picture = picture::svg(&record).map_err(XtaskError::Picture)?;
     write(&repository.join("docs/speed.svg"), &picture)?;
     write(&path, &text)?;
-    println!("README.md and docs/speed.svg show {file}");
+    println!("README.md and docs/speed.svg show {file}:");
+    for line in verdict::lines(&record) {
+        println!("{line}");
+    }
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! What the README shows is what the committed record gives; and what a record gives.
 
-use super::record::{Cache, LeftOut, Maker, Measurement, Record};
+use super::figures::OfType;
+use super::record::{Finds, LeftOut, Maker, Measurement, Record};
 use super::*;
 
 /// The record that the README shows.
@@ -34,8 +35,10 @@ fn measurement(maker: Maker, name: &str, n: usize, median_ms: f64) -> Measuremen
     Measurement {
         maker,
         name: name.to_owned(),
+        element_type: "i32".to_owned(),
         n,
-        cache: Cache::Warm,
+        finds: Finds::Warm,
+        launches: 3,
         median_ms,
         fastest_ms: median_ms,
     }
@@ -48,10 +51,9 @@ fn record(measurements: Vec<Measurement>) -> Record {
         driver: "1.0".to_owned(),
         datasheet_gigabytes_per_second: Some(4800.0),
         compilers: vec!["a compiler".to_owned()],
-        element_type: "i32".to_owned(),
         block: 512,
-        repeat: 3,
         measurements,
+        notes: Vec::new(),
         left_out: vec![LeftOut {
             name: "CuPy".to_owned(),
             reason: "it is not installed".to_owned(),
@@ -68,11 +70,13 @@ fn a_step_is_compared_with_its_counterpart_and_a_library_with_ours() {
         measurement(Maker::CudaCpp, "shuffle", n, 0.03),
         measurement(Maker::Library, "thrust::reduce", n, 0.04),
     ]);
-    let ratios: Vec<f64> = record
-        .measurements
-        .iter()
+    let [part] = OfType::all(&record)[..] else {
+        panic!("there is one type");
+    };
+    let ratios: Vec<f64> = part
+        .measurements()
         .filter(|measurement| measurement.maker != Maker::Warpfold)
-        .map(|theirs| theirs.median_ms / figures::counterpart(&record, theirs).unwrap().median_ms)
+        .map(|theirs| theirs.median_ms / part.counterpart(theirs).unwrap().median_ms)
         .collect();
     assert_eq!(ratios, [0.03 / 0.02, 0.04 / 0.01]);
     let block = readme::block(&record);
@@ -89,8 +93,10 @@ fn a_step_is_compared_with_its_counterpart_and_a_library_with_ours() {
 
 #[test]
 fn bandwidth_counts_the_input() {
-    let million = measurement(Maker::Warpfold, "shuffle", 1_000_000, 0.004);
+    let mut million = measurement(Maker::Warpfold, "shuffle", 1_000_000, 0.004);
     assert_eq!(figures::gigabytes_per_second(&million), 1000.0);
+    million.element_type = "f64".to_owned();
+    assert_eq!(figures::gigabytes_per_second(&million), 2000.0);
 }
 
 #[test]
@@ -116,4 +122,57 @@ fn a_table_for_the_terminal_has_a_row_for_each_contender() {
         words,
         ["Python", "torch.sum", "0.0080", "524", "2.000", "50.0", "%"]
     );
+}
+
+#[test]
+fn one_row_stands_for_the_policies_of_one_library() {
+    let n = 1 << 20;
+    let block = readme::block(&record(vec![
+        measurement(Maker::Warpfold, "warpfold::sum", n, 0.004),
+        measurement(Maker::Warpfold, "warpfold::sum, 1 off", n, 0.004),
+        measurement(Maker::Ceiling, "empty launch", n, 0.002),
+        measurement(Maker::Library, "CUB, tuned: 256 x 16", n, 0.006),
+        measurement(Maker::Library, "CUB, tuned: 512 x 16", n, 0.005),
+    ]));
+    let rows: Vec<&str> = block
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("|  |"))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            "| `warpfold::sum` | **0.0040** |",
+            "| CUB, the fastest of three policies | 0.0050 (1.25) |"
+        ]
+    );
+}
+
+#[test]
+fn the_verdict_names_who_is_faster_and_by_how_much() {
+    let (small, large) = (1 << 20, 1 << 26);
+    let lines = verdict::lines(&record(vec![
+        measurement(Maker::Warpfold, "warpfold::sum", small, 0.004),
+        measurement(Maker::Library, "cub::DeviceReduce::Sum", small, 0.006),
+        measurement(Maker::Python, "torch.sum", small, 0.0032),
+        measurement(Maker::Warpfold, "warpfold::sum", large, 0.064),
+        measurement(Maker::Library, "cub::DeviceReduce::Sum", large, 0.08),
+        measurement(Maker::Warpfold, "warpfold::sum, 1 off", large, 0.068),
+        measurement(Maker::Warpfold, "shuffle", large, 0.08),
+        measurement(Maker::CudaCpp, "shuffle", large, 0.08),
+        // Who reads nothing wins nothing.
+        measurement(Maker::Ceiling, "empty launch", small, 0.001),
+    ]));
+    let expected = [
+        "warpfold::sum against the fastest peer: missed in 1 of 2 comparisons:",
+        "  2^20 of i32, warm: warpfold::sum takes 0.0040 ms, 1.250 × the 0.0032 ms of torch.sum (at most 1.00)",
+        "warpfold::sum against cub::DeviceReduce::Sum: kept in all 2 comparisons; closest to its bound of 0.75: 2^20 of i32, warm: \
+         warpfold::sum takes 0.0040 ms, 0.667 × the 0.0060 ms of cub::DeviceReduce::Sum",
+        "steps of the ladder against nvcc: kept in all 1 comparisons; closest to its bound of 1.02: 2^26 of i32, warm: shuffle takes \
+         0.0800 ms, 1.000 × the 0.0800 ms of its counterpart by nvcc",
+        "an input that is not aligned: missed in 1 of 1 comparisons:",
+        "  2^26 of i32, warm: warpfold::sum, 1 off takes 0.0680 ms, 1.062 × the 0.0640 ms of warpfold::sum (at most 1.03)",
+        "2^20 of i32, warm: 1049 GB/s, 21.8 % of the data sheet's 4800",
+        "2^26 of i32, warm: 4194 GB/s, 87.4 % of the data sheet's 4800",
+    ];
+    assert_eq!(lines, expected);
 }
