@@ -8,10 +8,16 @@ static FONT: &[u8] = include_bytes!("../fonts/DejaVuSans.subset.ttf");
 /// The family whose letters these are here.
 const FAMILY: FontFamily<'static> = FontFamily::SansSerif;
 
+/// Makes these letters known to whatever draws by `plotters` in this process, which asks the machine for none: criterion's reports
+/// would not be drawn without.
+pub fn register_letters() {
+    // Whether it is known already cannot be asked; it is a table of pointers into the bytes.
+    let _ = register_font(FAMILY.as_str(), FontStyle::Normal, FONT);
+}
+
 /// Letters of this size.
 pub(crate) fn font(size: u32) -> FontDesc<'static> {
-    // Every time, because there is no asking whether it is known already; it is a table of pointers into the bytes.
-    let _ = register_font(FAMILY.as_str(), FontStyle::Normal, FONT);
+    register_letters();
     FontDesc::from((FAMILY, f64::from(size)))
 }
 

@@ -23,7 +23,7 @@ pub mod case;
 pub mod check;
 pub mod demonstration;
 pub mod device;
-mod drawing;
+pub mod drawing;
 pub mod element;
 pub mod histogram;
 pub mod host_lesson;
