@@ -10,6 +10,7 @@ use super::block::Block;
 use super::cluster::RANK_SHIFT;
 use super::execute::Site;
 use super::mbarrier::apply;
+use super::spaces::Target;
 use crate::error::Fault;
 use crate::memory::window;
 use crate::observer::{AccessEvent, AccessKind, AccessOrder, CopyEvent, Observer, ValuesEvent};
@@ -282,18 +283,24 @@ impl<O: Observer> Block<'_, '_, O> {
         self.observer.copied(copy.event());
         let mut values: Vec<[u64; LANES]> = Vec::new();
         each_lane(copy.lanes, |lane| {
-            let (bytes, source_bytes) = (copy.to.bytes[lane], copy.from.bytes[lane]);
-            for at in (0..bytes).step_by(4) {
-                let there = source_bytes.saturating_sub(at).min(4);
-                let word = (0..there).fold(0, |word, byte| {
-                    let address = copy.from.addresses[lane] + u64::from(at + byte);
-                    word | u32::from(self.byte(site, lane, copy.from.place, address)) << (8 * byte)
+            // The ranges were inside of one region each when the copy was issued, and memory stays where it is while a kernel runs.
+            let from = self.side(site, lane, &copy.from, AccessKind::Load);
+            let Some(to) = self.side(site, lane, &copy.to, AccessKind::Store) else {
+                return;
+            };
+            for at in (0..copy.to.bytes[lane]).step_by(4) {
+                let there = copy.from.bytes[lane].saturating_sub(at).min(4);
+                let word = from.as_ref().map_or(0, |from| {
+                    let offset = from.offset + u64::from(at);
+                    match there {
+                        4 => from.region.load(offset),
+                        _ => (0..there).fold(0, |word, byte| {
+                            let value: u8 = from.region.load(offset + u64::from(byte));
+                            word | u32::from(value) << (8 * byte)
+                        }),
+                    }
                 });
-                let address = copy.to.addresses[lane] + u64::from(at);
-                let kind = AccessKind::Store;
-                if let Ok(target) = self.target(site, lane, copy.to.place, address, 4, kind) {
-                    target.region.store(target.offset, word);
-                }
+                to.region.store(to.offset + u64::from(at), word);
                 if O::VALUES {
                     let element = (at / 4) as usize;
                     if values.len() <= element {
@@ -324,12 +331,13 @@ impl<O: Observer> Block<'_, '_, O> {
         });
     }
 
-    fn byte(&self, site: Site, lane: usize, place: Where, address: u64) -> u8 {
-        match self.target(site, lane, place, address, 1, AccessKind::Load) {
-            Ok(target) => target.region.load(target.offset),
-            // The range was inside when the copy was issued, and memory stays where it is while a kernel runs.
-            Err(_) => 0,
+    /// Where one side of a lane's copy begins; nowhere for a copy of nothing.
+    fn side(&self, site: Site, lane: usize, side: &Side, kind: AccessKind) -> Option<Target<'_>> {
+        if side.bytes[lane] == 0 {
+            return None;
         }
+        self.target(site, lane, side.place, side.addresses[lane], 1, kind)
+            .ok()
     }
 
     /// Tells the observer of one side: an access of all lanes that copy as many bytes.
