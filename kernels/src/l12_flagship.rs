@@ -17,7 +17,8 @@
 //! thread's loads differ by constants, whatever the size of the block, and one register points to all of them.
 //!
 //! Little wants many blocks with few loads, so that every multiprocessor gets some at once; much wants many loads, so that a block
-//! is long enough to be worth its beginning and its end. How many of what, for which n, is a table that was measured:
+//! is long enough to be worth its beginning and its end. Of very little, up to a quarter of a mebibyte, each warp hands in for
+//! itself: that is no longer than a wait for the other warps. How many of what, for which n, is a table that was measured:
 //! `catalogue::flagship`.
 //!
 //! ## Picture
@@ -55,6 +56,9 @@ pub const VECTOR_BYTES: usize = 16;
 /// Bytes of a line of the cache.
 const LINE_BYTES: usize = 128;
 
+/// Loads of a thread in the kernels for little.
+pub const LITTLE_LOADS: usize = 2;
+
 /// The most warps of a block.
 pub const MOST_WARPS: u32 = 32;
 
@@ -83,6 +87,37 @@ unsafe fn flagship<T: Addend, const LOADS: usize>(
     }
 }
 
+/// The body of the entries for little, which has a block for every tile: nothing is repeated, and no warp waits for another, for
+/// each of them adds its own sum to the total.
+///
+/// # Safety
+/// As for the entries.
+#[inline(always)]
+unsafe fn little<T: Addend>(input: *const T, total: *mut T::Total, n: usize, next: *mut T::Total) {
+    // SAFETY: the caller's promise; each vector that is loaded is below their number. All lanes of a warp add up.
+    unsafe {
+        let head = head_length(input, n);
+        let (body, n) = (input.add(head), n - head);
+        let (vectors, values) = (n / T::LANES, body.cast::<T::Vector>());
+        let tile_length = LITTLE_LOADS * block_dim_x() as usize;
+        let mut place =
+            block_idx_x() as usize * tile_length + place_in_tile::<LITTLE_LOADS>(thread_idx_x());
+        let mut mine = rest_element(body, n).plus(head_element(input, head));
+        let mut load = 0;
+        while load < LITTLE_LOADS {
+            if place < vectors {
+                mine = mine.plus(T::sum_of(*values.add(place)));
+            }
+            place += WARP_SIZE as usize;
+            load += 1;
+        }
+        let sum = mine.warp_sum(WARP_SIZE);
+        if thread_idx_x() % WARP_SIZE == 0 {
+            add_and_clear(sum, total, next);
+        }
+    }
+}
+
 /// Adds what the threads of the block bring to the total, and clears the total of the next launch.
 ///
 /// # Safety
@@ -95,16 +130,35 @@ pub unsafe fn hand_in<T: Addend>(
     total: *mut T::Total,
     next: *mut T::Total,
 ) {
-    // SAFETY: the caller's promise; nobody else touches `next` during this launch.
+    // SAFETY: the caller's promise.
     unsafe {
         let sum = block_sum(mine, warp_sums);
         if thread_idx_x() == 0 {
-            sum.add_to(total);
-            if block_idx_x() == 0 {
-                *next = T::NOTHING;
-            }
+            add_and_clear(sum, total, next);
         }
     }
+}
+
+/// Adds a sum to the total; the first thread of the grid clears the total of the next launch.
+///
+/// # Safety
+/// `total` and `next` are those of the kernel, and the first thread of the grid makes the call.
+#[inline(always)]
+unsafe fn add_and_clear<T: Addend>(sum: T, total: *mut T::Total, next: *mut T::Total) {
+    // SAFETY: the caller's promise; nobody else touches `next` during this launch.
+    unsafe {
+        sum.add_to(total);
+        if block_idx_x() == 0 && thread_idx_x() == 0 {
+            *next = T::NOTHING;
+        }
+    }
+}
+
+/// Where in a tile of so many loads of each thread this thread's first vector is; the others follow a warp's length apart. A
+/// warp's vectors lie side by side, so that the places of a thread's loads differ by constants.
+#[inline(always)]
+fn place_in_tile<const LOADS: usize>(tid: u32) -> usize {
+    (tid / WARP_SIZE * LOADS as u32 * WARP_SIZE + tid % WARP_SIZE) as usize
 }
 
 /// How many elements stand before the first multiple of 128 bytes, a whole line of the cache; of a shorter input, all.
@@ -161,9 +215,7 @@ pub unsafe fn sum_of_tiles<T: Addend, const LOADS: usize>(
     let vectors = n / T::LANES;
     let tile_length = LOADS * block_dim_x() as usize;
     let step = grid.1 as usize * tile_length;
-    // A warp's vectors lie side by side in a tile, so that the places of a thread's loads differ by constants.
-    let tid = thread_idx_x();
-    let mine = (tid / WARP_SIZE * LOADS as u32 * WARP_SIZE + tid % WARP_SIZE) as usize;
+    let mine = place_in_tile::<LOADS>(thread_idx_x());
     let mut start = grid.0 as usize * tile_length;
     let mut sum = T::ZERO;
     // SAFETY: a tile that begins below the number of vectors is whole where that many are left. Of one that is cut, what is
@@ -243,13 +295,14 @@ pub unsafe fn block_sum<T: Addend>(value: T, warp_sums: *mut T) -> T {
 }
 
 macro_rules! entries {
-    ($($name:ident: $value:ident, $loads:literal;)*) => {$(
-        #[doc = concat!("Adds the sum of the `", stringify!($value), "` values of the input to `total`, by ", stringify!($loads), " loads of a thread at once.")]
+    ($($name:ident: $value:ident, $body:path, $how:literal;)*) => {$(
+        #[doc = concat!("Adds the sum of the `", stringify!($value), "` values of the input to `total`, ", $how, ".")]
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, at any address that is a multiple of their size; `total` and `next` to
         ///   one each, which nothing else touches. The total is 0, of floats −0.0; so is `next` at the end.
-        /// - The grid has one dimension and any number of blocks, and a block a power of two of threads, 64 to 1024.
+        /// - The grid has one dimension and any number of blocks, for little one for every 2·B vectors of 16 bytes; a block has a
+        ///   power of two B of threads, 64 to 1024.
         #[kernel]
         pub unsafe fn $name(
             input: *const $value,
@@ -258,19 +311,23 @@ macro_rules! entries {
             next: *mut <$value as Addend>::Total,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { flagship::<$value, $loads>(input, total, n, next) }
+            unsafe { $body(input, total, n, next) }
         }
     )*};
 }
 
 // Unsigned integers are added by the same instructions as signed ones.
 entries! {
-    flagship_2_i32: i32, 2;
-    flagship_8_i32: i32, 8;
-    flagship_2_f32: f32, 2;
-    flagship_8_f32: f32, 8;
-    flagship_4_i64: i64, 4;
-    flagship_8_i64: i64, 8;
-    flagship_4_f64: f64, 4;
-    flagship_8_f64: f64, 8;
+    flagship_2_i32: i32, flagship::<i32, 2>, "by two loads of a thread at once";
+    flagship_8_i32: i32, flagship::<i32, 8>, "by eight loads of a thread at once";
+    flagship_2_f32: f32, flagship::<f32, 2>, "by two loads of a thread at once";
+    flagship_8_f32: f32, flagship::<f32, 8>, "by eight loads of a thread at once";
+    flagship_4_i64: i64, flagship::<i64, 4>, "by four loads of a thread at once";
+    flagship_8_i64: i64, flagship::<i64, 8>, "by eight loads of a thread at once";
+    flagship_4_f64: f64, flagship::<f64, 4>, "by four loads of a thread at once";
+    flagship_8_f64: f64, flagship::<f64, 8>, "by eight loads of a thread at once";
+    flagship_little_i32: i32, little::<i32>, "which is little";
+    flagship_little_f32: f32, little::<f32>, "which is little";
+    flagship_little_i64: i64, little::<i64>, "which is little";
+    flagship_little_f64: f64, little::<f64>, "which is little";
 }

@@ -6,7 +6,7 @@ use crate::device::{Device, DeviceChoice};
 use crate::machine::Machine;
 use crate::ptx::PtxSet;
 use crate::random;
-use warpfold_kernels::catalogue::flagship::{Addend, CHOICES, Launch, Order, choose};
+use warpfold_kernels::catalogue::flagship::{Addend, CHOICES, Kernel, Launch, Order, choose};
 
 const LENGTHS: [usize; 16] = [
     1, 2, 3, 31, 32, 33, 127, 128, 129, 511, 2048, 4095, 8192, 8193, 12345, 131_085,
@@ -17,20 +17,19 @@ fn emulator() -> Machine {
     Machine::new(device, PtxSet::embedded())
 }
 
-/// The launch by every row for the type, and the same in three blocks, whatever the row says.
+/// The launch by every row for the type, and the same in three blocks, where the kernel takes any number of them.
 fn launches(addend: Addend, n: usize) -> impl Iterator<Item = Launch> {
     CHOICES
         .iter()
         .filter(move |choice| choice.addends.contains(&addend))
         .flat_map(move |choice| {
             let launch = choice.launch(addend, n);
-            [
-                launch,
-                Launch {
-                    blocks: 3,
-                    ..launch
-                },
-            ]
+            let blocks = if choice.kernel == Kernel::Little {
+                launch.blocks
+            } else {
+                3
+            };
+            [launch, Launch { blocks, ..launch }]
         })
 }
 

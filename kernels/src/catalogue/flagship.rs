@@ -27,6 +27,8 @@ pub enum Order {
 pub enum Kernel {
     /// Step 12, with so many loads of 16 bytes of a thread at once.
     Loads(u32),
+    /// Step 12 for little: every block has one tile, and every warp hands in for itself.
+    Little,
     /// Step 12c: the same order everywhere.
     VirtualBlocks,
 }
@@ -91,7 +93,7 @@ const ROW: Choice = Choice {
     tiles: 1,
 };
 
-/// Rows for little: two loads of four values or four loads of two.
+/// Rows for what is not much: two loads of four values or four loads of two.
 const BITS_32_ROW: Choice = Choice {
     addends: BITS_32,
     kernel: Kernel::Loads(2),
@@ -110,8 +112,9 @@ const BITS_64_ROW: Choice = Choice {
 pub const CHOICES: &[Choice] = &[
     Choice {
         most_bytes: 256 * KIB,
+        kernel: Kernel::Little,
         block: 128,
-        ..BITS_32_ROW
+        ..ROW
     },
     Choice {
         most_bytes: 4 * MIB,
@@ -127,11 +130,6 @@ pub const CHOICES: &[Choice] = &[
         most_bytes: 512 * MIB,
         tiles: 4,
         ..BITS_32_ROW
-    },
-    Choice {
-        most_bytes: 256 * KIB,
-        block: 128,
-        ..BITS_64_ROW
     },
     Choice {
         most_bytes: 8 * MIB,
@@ -162,6 +160,9 @@ pub const MODULE: Module = Module::Kernels;
 
 /// Bytes that a load brings.
 const LOAD_BYTES: u64 = 16;
+
+/// Loads of a thread of [`Kernel::Little`].
+const LITTLE_LOADS: u32 = 2;
 
 /// Threads of a block of [`Kernel::VirtualBlocks`], and their loads at once, which are a part of its order.
 const VIRTUAL_BLOCK: u32 = 512;
@@ -206,7 +207,8 @@ impl Addend {
 }
 
 impl Kernel {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 5] = [
+        Self::Little,
         Self::Loads(2),
         Self::Loads(4),
         Self::Loads(8),
@@ -216,6 +218,10 @@ impl Kernel {
     /// Its entry for a type, if there is one.
     const fn entry(self, addend: Addend) -> Option<&'static str> {
         match (self, addend) {
+            (Self::Little, Addend::I32) => Some("flagship_little_i32"),
+            (Self::Little, Addend::F32) => Some("flagship_little_f32"),
+            (Self::Little, Addend::I64) => Some("flagship_little_i64"),
+            (Self::Little, Addend::F64) => Some("flagship_little_f64"),
             (Self::Loads(2), Addend::I32) => Some("flagship_2_i32"),
             (Self::Loads(2), Addend::F32) => Some("flagship_2_f32"),
             (Self::Loads(4), Addend::I64) => Some("flagship_4_i64"),
@@ -237,13 +243,14 @@ impl Choice {
         let bytes = (n as u64).saturating_mul(addend.bytes());
         let loads = match self.kernel {
             Kernel::Loads(loads) => loads,
+            Kernel::Little => LITTLE_LOADS,
             Kernel::VirtualBlocks => VIRTUAL_LOADS,
         };
         let tile_bytes = LOAD_BYTES * u64::from(loads) * u64::from(self.block);
         let blocks = bytes.div_ceil(tile_bytes).div_ceil(u64::from(self.tiles));
         let virtual_blocks = blocks.min(MOST_VIRTUAL_BLOCKS);
         let (blocks, finish) = match self.kernel {
-            Kernel::Loads(_) => (blocks, Finish::TotalInTurns),
+            Kernel::Loads(_) | Kernel::Little => (blocks, Finish::TotalInTurns),
             Kernel::VirtualBlocks => {
                 let partials = virtual_blocks as usize;
                 (virtual_blocks, Finish::OneLaunch { partials })
@@ -286,6 +293,7 @@ mod tests {
                 assert!(choice.kernel.entry(addend).is_some(), "{choice:?}");
             }
             assert!(choice.block.is_power_of_two() && (64..=1024).contains(&choice.block));
+            assert!(choice.kernel != Kernel::Little || choice.tiles == 1);
         }
     }
 
@@ -321,7 +329,7 @@ mod tests {
     #[test]
     fn a_fixed_order_is_for_floats_only() {
         let entry = |addend| choose(addend, Order::Fixed, 1000).entry;
-        assert_eq!(entry(Addend::I64), "flagship_4_i64");
+        assert_eq!(entry(Addend::I64), "flagship_little_i64");
         assert_eq!(entry(Addend::F64), "deterministic_f64");
     }
 
@@ -331,6 +339,7 @@ mod tests {
     fn the_table_knows_the_kernels() {
         use crate::{l12_flagship as vectors, l12c_deterministic as fixed};
         assert_eq!(vectors::VECTOR_BYTES as u64, LOAD_BYTES);
+        assert_eq!(vectors::LITTLE_LOADS, LITTLE_LOADS as usize);
         assert_eq!(fixed::BLOCK, VIRTUAL_BLOCK);
         assert_eq!(fixed::LOADS, VIRTUAL_LOADS as usize);
         assert_eq!(fixed::MOST_VIRTUAL_BLOCKS as u64, MOST_VIRTUAL_BLOCKS);
