@@ -47,25 +47,39 @@ cudaError_t cub_tuned(void *scratch, size_t &bytes, const T *input, T *out, size
 }
 
 #if HAS_ORDERS
-// Scratch memory that is there already, for an interface that would allocate it in each call. Asked without any, it says how much is
-// wanted, and gives none.
+// Scratch memory that is there already, for an interface that would allocate it in each call: once, and so much. Asked without any,
+// it says how much is wanted, and gives none.
+struct Memory {
+    void *start;
+    size_t bytes;
+    bool is_taken;
+};
+
 struct Scratch {
-    void *memory;
-    size_t *wanted;
+    Memory *memory;
 
     void *allocate_sync(size_t bytes, size_t = 0)
     {
-        *wanted = bytes;
-        if (!memory)
+        bool is_enough = memory->start && bytes <= memory->bytes && !memory->is_taken;
+        if (!memory->start)
+            memory->bytes = bytes;
+        if (!is_enough)
             throw std::bad_alloc();
-        return memory;
+        memory->is_taken = true;
+        return memory->start;
     }
-    void deallocate_sync(void *, size_t, size_t = 0) noexcept {}
+    void deallocate_sync(void *, size_t, size_t = 0) noexcept
+    {
+        memory->is_taken = false;
+    }
     void *allocate(cuda::stream_ref, size_t bytes, size_t = 0)
     {
         return allocate_sync(bytes);
     }
-    void deallocate(cuda::stream_ref, void *, size_t, size_t = 0) noexcept {}
+    void deallocate(cuda::stream_ref, void *, size_t, size_t = 0) noexcept
+    {
+        memory->is_taken = false;
+    }
     bool operator==(const Scratch &other) const
     {
         return memory == other.memory;
@@ -95,9 +109,11 @@ struct Where {
 template <typename T, typename Order>
 cudaError_t cub_ordered(void *scratch, size_t &bytes, const T *input, T *out, size_t n, cudaStream_t stream)
 {
-    Where where{{scratch, &bytes}, cuda::stream_ref{stream}};
+    Memory memory{scratch, bytes, false};
+    Where where{{&memory}, cuda::stream_ref{stream}};
     cuda::std::execution::env environment{where, cuda::execution::require(Order{})};
     cudaError_t error = cub::DeviceReduce::Sum(input, out, n, environment);
+    bytes = memory.bytes;
     return !scratch && error == cudaErrorMemoryAllocation ? cudaSuccess : error;
 }
 #endif

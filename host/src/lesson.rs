@@ -274,7 +274,7 @@ impl<T: Reducible> LoadedLesson<T> {
                 result: T::finish(reduction.operator, &[]),
                 leftover: None,
                 oracle: T::Oracle::new(reduction.operator, values),
-                roundings: roundings(reduction, variant, values.len(), blocks),
+                roundings: roundings::<T>(reduction, variant, values.len(), blocks),
                 measured: Measured::Nothing,
             },
             reduction: *reduction,
@@ -512,8 +512,8 @@ pub(crate) fn result<T: Reducible>(
         Finish::TotalInTurns => {
             let next = outputs.read::<T::Total>(3)?[0];
             let leftover = (next != T::NOTHING).then(|| {
-                let next = next.into();
-                format!("leaves {next} in the total of the next launch, which should be 0")
+                let (next, nothing) = (next.into(), T::NOTHING.into());
+                format!("leaves {next} in the total of the next launch, which should be {nothing}")
             });
             (T::of_total(outputs.read::<T::Total>(1)?[0]), leftover)
         }
@@ -536,7 +536,12 @@ pub(crate) fn result<T: Reducible>(
 
 /// The most roundings that one value goes through: those of its thread, those of the tree, and those of the finish. The host
 /// puts the partials of floats together without rounding them, but for the last time.
-pub(crate) fn roundings(reduction: &Reduction, variant: Variant, n: usize, blocks: u32) -> u32 {
+pub(crate) fn roundings<T: Reducible>(
+    reduction: &Reduction,
+    variant: Variant,
+    n: usize,
+    blocks: u32,
+) -> u32 {
     let block = u64::from(variant.block);
     let tree = u64::from(variant.block.ilog2());
     let of_thread = (n as u64)
@@ -544,6 +549,8 @@ pub(crate) fn roundings(reduction: &Reduction, variant: Variant, n: usize, block
         .next_multiple_of(reduction.elements_per_thread(variant));
     let of_finish = match reduction.finish {
         Finish::PartialPerBlock | Finish::Nested { .. } => 1,
+        // A wider total rounds by far less than its values do, and then once.
+        Finish::TotalInTurns if size_of::<T::Total>() > size_of::<T>() => 2,
         Finish::Total | Finish::TotalInTurns => u64::from(blocks),
         Finish::OneLaunch => u64::from(blocks).div_ceil(block) + tree,
     };

@@ -74,7 +74,7 @@ impl Prepared {
         let oracle = T::Oracle::new(reduction.operator, &values);
         let case = lesson::case(lesson, variant, &values, multiprocessors)?.map(Case::into_owned);
         let blocks = case.as_ref().map_or(0, |case| case.shape.grid[0]);
-        let roundings = lesson::roundings(reduction, variant, n, blocks);
+        let roundings = lesson::roundings::<T>(reduction, variant, n, blocks);
         let judge = move |outputs: &Outputs<'_>| {
             let (result, leftover) = lesson::result::<T>(reduction, outputs)?;
             let expected = oracle.expected();

@@ -73,8 +73,8 @@ pub struct Summer<'m, T: Summable> {
     kernels: HashMap<&'static str, Kernel>,
     in_any_order: Turns<T>,
     in_fixed_order: OneLaunch<T>,
-    /// Which of the two has the last sum.
-    last: Mode,
+    /// Which of the two has the last sum; none where it was one of nothing.
+    last: Option<Mode>,
 }
 
 /// Two totals: the next launch adds to the one whose turn it is, and clears the other.
@@ -125,7 +125,7 @@ impl<'m, T: Summable> Summer<'m, T> {
             kernels: HashMap::new(),
             in_any_order: Turns::new(device)?,
             in_fixed_order: OneLaunch::new(device, 0)?,
-            last: Mode::Fast,
+            last: None,
         })
     }
 
@@ -133,7 +133,7 @@ impl<'m, T: Summable> Summer<'m, T> {
     /// of nothing is 0.
     ///
     /// # Errors
-    /// There is no PTX for the device, the device has not the memory for the partial sums, or it fails.
+    /// There is no PTX for the device, it has not the memory for the partial sums of [`Mode::Deterministic`], or it fails.
     pub fn sum<'a>(
         &mut self,
         values: impl Into<Slice<'a, T>>,
@@ -141,18 +141,19 @@ impl<'m, T: Summable> Summer<'m, T> {
     ) -> Result<T, MachineError> {
         let values = values.into();
         if values.is_empty() {
-            return Ok(T::zeroed());
+            self.last = None;
+            return self.result();
         }
         self.launch(values, &choose(T::ADDEND, mode.into(), values.len()))
     }
 
-    /// Queues the sum of at least one value on a stream. [`Self::result`] gives it when the stream has come so far, and until the
-    /// next one is queued.
+    /// Queues the sum on a stream. [`Self::result`] gives it when the stream has come so far, and until the next sum is made.
     ///
-    /// Sums of one `Summer` follow one another: queue them on one stream, or wait for the last before the next.
+    /// Sums of one `Summer` follow one another: queue them on one stream, or wait for the last before the next. Nor may the stream be
+    /// captured: each launch of the graph would add to the same total.
     ///
     /// # Errors
-    /// As [`Self::sum`]; no values.
+    /// As [`Self::sum`].
     pub fn queue<'a>(
         &mut self,
         stream: &Stream,
@@ -160,6 +161,10 @@ impl<'m, T: Summable> Summer<'m, T> {
         mode: Mode,
     ) -> Result<(), MachineError> {
         let values = values.into();
+        if values.is_empty() {
+            self.last = None;
+            return Ok(());
+        }
         let launch = choose(T::ADDEND, mode.into(), values.len());
         self.start(values, &launch, |kernel, shape, arguments| {
             // SAFETY: the caller's promise; memory is freed when the device has done what is queued.
@@ -167,17 +172,18 @@ impl<'m, T: Summable> Summer<'m, T> {
         })
     }
 
-    /// The last sum that was queued.
+    /// The last sum that was made; 0 before the first.
     ///
     /// # Errors
     /// The device fails.
     pub fn result(&self) -> Result<T, MachineError> {
         Ok(match self.last {
-            Mode::Fast => {
+            None => T::zeroed(),
+            Some(Mode::Fast) => {
                 let Turns { totals, turn } = &self.in_any_order;
                 T::of_total(totals[1 - turn].read()?[0])
             }
-            Mode::Deterministic => self.in_fixed_order.total.read()?[0],
+            Some(Mode::Deterministic) => self.in_fixed_order.total.read()?[0],
         })
     }
 
@@ -194,13 +200,13 @@ impl<'m, T: Summable> Summer<'m, T> {
         self.result()
     }
 
-    /// Starts a launch of the flagship by `start`, which may rely on this: the kernel takes these arguments in this shape; it reads the
+    /// Starts a launch of the flagship by `queue`, which may rely on this: the kernel takes these arguments in this shape; it reads the
     /// values, which the slice keeps alive, and writes to what the launch's finish names, which is large enough and nobody else's.
     fn start(
         &mut self,
         values: Slice<'_, T>,
         launch: &Launch,
-        start: impl FnOnce(&Kernel, &Shape, &[Argument]) -> Result<(), DeviceError>,
+        queue: impl FnOnce(&Kernel, &Shape, &[Argument]) -> Result<(), DeviceError>,
     ) -> Result<(), MachineError> {
         let device = self.machine.device();
         if !self.kernels.contains_key(launch.entry) {
@@ -213,14 +219,14 @@ impl<'m, T: Summable> Summer<'m, T> {
                 let Turns { totals, turn } = &mut self.in_any_order;
                 let [total, next] = [&totals[*turn], &totals[1 - *turn]].map(Buffer::argument);
                 *turn = 1 - *turn;
-                self.last = Mode::Fast;
+                self.last = Some(Mode::Fast);
                 vec![input, total, n, next]
             }
             Finish::OneLaunch { partials } => {
                 if self.in_fixed_order.partials.len() < partials {
                     self.in_fixed_order.partials = device.allocate(partials)?;
                 }
-                self.last = Mode::Deterministic;
+                self.last = Some(Mode::Deterministic);
                 let OneLaunch {
                     partials,
                     total,
@@ -231,11 +237,13 @@ impl<'m, T: Summable> Summer<'m, T> {
             }
         };
         let shape = Shape::linear(launch.blocks, launch.block);
-        let started = start(&self.kernels[launch.entry], &shape, &arguments);
+        let started = queue(&self.kernels[launch.entry], &shape, &arguments);
         if let Err(error) = started {
-            // Some blocks may have come to their end and others not.
-            self.in_any_order = Turns::new(device)?;
-            self.in_fixed_order = OneLaunch::new(device, 0)?;
+            // Some blocks may have come to their end and others not. A device that has no memory any more makes no sums either.
+            self.last = None;
+            if let (Ok(turns), Ok(one_launch)) = (Turns::new(device), OneLaunch::new(device, 0)) {
+                (self.in_any_order, self.in_fixed_order) = (turns, one_launch);
+            }
             return Err(error.into());
         }
         Ok(())
@@ -288,6 +296,6 @@ pub fn load<T: Summable>(machine: &Machine, values: &[T]) -> Result<LoadedLesson
         shape: Shape::linear(launch.blocks, launch.block),
         arguments: lesson::arguments(&reduction, variant, values, launch.blocks),
     });
-    // SAFETY: as in `Summer::launch`, of whose arguments these are copies; the order that is any adds to a total.
+    // SAFETY: as in `Summer::start`: the launches of `Mode::Fast` take `TotalInTurns`, whose arguments these are.
     unsafe { LoadedLesson::of_case(machine, MODULE, &reduction, variant, case, values) }
 }

@@ -28,8 +28,8 @@
 //!
 //! ## Observe
 //! In the PTX: `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes`, and no `ld.global` but for the head and
-//! the tail. In a run on an H200: from a gigabyte up as fast as step 12, to half a percent, with a block for every 250 of it; slower
-//! below, where the ring is hardly filled before it runs dry.
+//! the tail. In a run: slower than step 12 where there is little, and the ring is hardly filled before it runs dry; from a
+//! gigabyte up about as fast: `warpfold sweep flagship flagship_bulk --sizes 2^20..2^28 --cold`.
 //!
 //! ## Break it
 //! Leave out the `sync_threads()` behind the addition. A warp that falls behind finds another tile where its own was, or

@@ -50,7 +50,8 @@ impl Comparison {
             match verify(contender.as_mut(), &mut arena, Finds::Warm) {
                 Ok(()) => contenders.push(contender),
                 Err(error) if error.is_of_one() || error.is_wrong_peer(contender.maker()) => {
-                    leave_out(record, contender.name(), &error.to_string());
+                    let name = format!("{} at {n} of {}", contender.name(), element::name::<T>());
+                    leave_out(record, &name, &error.to_string());
                 }
                 Err(error) => return Err(error),
             }

@@ -48,7 +48,8 @@ pub fn ladder<T: Element>(
     block: u32,
 ) -> Result<(Vec<Ours<T>>, Vec<LeftOut>), PeersError> {
     let device = machine.device();
-    // Who adds to a total takes part as what the library makes of it, which clears the total.
+    // Step 12 takes part as what the library makes of it, which clears the totals; step 12b, which the library does not launch, does
+    // not.
     let lessons = lessons_of(Part::Ladder).iter().filter(|lesson| {
         lesson.reduction().is_some_and(|reduction| {
             reduction.element_type == T::ELEMENT_TYPE

@@ -2,7 +2,7 @@
 //! the order that is promised, against a model of it in plain Rust.
 
 use super::{Mode, Summable, Summer, sum};
-use crate::device::{Device, DeviceChoice};
+use crate::device::{Device, DeviceChoice, Stream};
 use crate::machine::Machine;
 use crate::ptx::PtxSet;
 use crate::random;
@@ -33,13 +33,13 @@ fn launches(addend: Addend, n: usize) -> impl Iterator<Item = Launch> {
         })
 }
 
-/// Every launch gives the sum of the values, from every element of the first cache line's beginning on.
+/// Every launch gives the sum of the values, which begin at several places in a line of the cache.
 #[track_caller]
 fn sums_are<T: Summable + PartialEq + std::fmt::Debug>(values: &[T], sum: impl Fn(&[T]) -> T) {
     let machine = emulator();
     let mut summer = Summer::new(&machine).expect("a few words");
     for n in LENGTHS {
-        for skip in [0, 1, 2, 3, 7] {
+        for skip in [0, 1, 2, 3, 7, 31] {
             let buffer = machine
                 .device()
                 .upload(&values[..skip + n])
@@ -129,20 +129,60 @@ fn subnormal_numbers_are_not_lost() {
     }
 }
 
-/// One behind the other on a stream, in both modes: the totals of both take their turns.
+/// One behind the other on a stream, in both modes: the totals of both take their turns, and nothing sums to 0.
 #[test]
 fn the_last_sum_that_was_queued_is_the_result() {
     let machine = emulator();
     let stream = machine.device().stream().expect("a stream");
-    let mut summer = Summer::new(&machine).expect("a few words");
-    for n in [1_u32, 2_000, 30_000, 3, 100_000] {
+    sums_follow_one_another(&machine, &stream);
+}
+
+/// The same on a GPU, where there is one.
+#[test]
+fn sums_follow_one_another_on_a_gpu() {
+    let Ok(device) = Device::open(&DeviceChoice::Gpu(0)) else {
+        println!("skipped: there is no GPU");
+        return;
+    };
+    let machine = Machine::new(device, PtxSet::embedded());
+    let stream = machine.device().stream().expect("a stream");
+    sums_follow_one_another(&machine, &stream);
+}
+
+#[track_caller]
+fn sums_follow_one_another(machine: &Machine, stream: &Stream) {
+    let mut summer = Summer::new(machine).expect("a few words");
+    for n in [1_u32, 2_000, 30_000, 3, 0, 100_000] {
         let values = vec![1.0_f64; n as usize];
         let buffer = machine.device().upload(&values).expect("it fits");
-        for mode in [Mode::Fast, Mode::Fast, Mode::Deterministic] {
-            summer.queue(&stream, &buffer, mode).expect("it is queued");
-            stream.synchronize().expect("it runs");
-            assert_eq!(summer.result(), Ok(f64::from(n)), "{mode:?}");
+        for queued in [1, 2, 3] {
+            for mode in [Mode::Fast, Mode::Deterministic] {
+                for _ in 0..queued {
+                    summer.queue(stream, &buffer, mode).expect("it is queued");
+                }
+                stream.synchronize().expect("it runs");
+                assert_eq!(summer.result(), Ok(f64::from(n)), "{n} {mode:?}");
+            }
         }
+    }
+}
+
+/// Where a launch fails, the next sum is right all the same.
+#[test]
+fn a_launch_that_is_refused_spoils_no_sum() {
+    let machine = emulator();
+    let mut summer = Summer::new(&machine).expect("a few words");
+    let buffer = machine.device().upload(&[1_i32; 5000]).expect("it fits");
+    for mode in [Mode::Fast, Mode::Deterministic] {
+        assert_eq!(summer.sum(&buffer, mode), Ok(5000));
+        let usual = choose(Addend::I32, mode.into(), 5000);
+        let refused = Launch {
+            block: 2048,
+            ..usual
+        };
+        assert!(summer.launch(buffer.slice(..), &refused).is_err());
+        assert_eq!(summer.result(), Ok(0));
+        assert_eq!(summer.sum(&buffer, mode), Ok(5000));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which of the flagship's kernels adds up which input, in how many blocks of how many threads: measured on an H200, and
-//! kept as data. Where the input begins makes no difference: the kernels peel off what is in the way. [`choose`] looks it up; nothing else decides.
+//! kept as data. Where the input begins makes no difference to the choice: step 12 peels the head off, and step 12c loads value by
+//! value. [`choose`] looks it up; nothing else decides.
 
 use super::Module;
 
@@ -108,7 +109,7 @@ const BITS_64_ROW: Choice = Choice {
 /// The choices; the first that fits is taken.
 ///
 /// Up to a few mebibytes there are blocks for every multiprocessor, each as small as it can be. Beyond, a block is worth its
-/// beginning and its end if it takes a second tile, or more.
+/// beginning and its end if it takes a second tile, or more; and of the most, if its threads have eight loads at once.
 pub const CHOICES: &[Choice] = &[
     Choice {
         most_bytes: 256 * KIB,

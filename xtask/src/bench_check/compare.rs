@@ -77,9 +77,10 @@ impl Line<'_> {
     pub fn verdict(&self) -> Verdict {
         match self.change() {
             None => Verdict::New,
-            Some(change) if change > TOLERANCE => Verdict::Worse,
             Some(change) if change < -TOLERANCE => Verdict::Better,
-            Some(_) => Verdict::Same,
+            Some(change) if change <= TOLERANCE => Verdict::Same,
+            // What is no number is no better.
+            Some(_) => Verdict::Worse,
         }
     }
 }

@@ -13,8 +13,6 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use crate::error::XtaskError;
 use record::{Measurement, Record};
 
@@ -68,7 +66,14 @@ pub fn read(path: &Path) -> Result<Record, XtaskError> {
 pub fn write(path: &Path, text: &str) -> Result<(), XtaskError> {
     let failed = || XtaskError::io(format!("write {}", path.display()));
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = NamedTempFile::new_in(folder).map_err(failed())?;
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The permissions of an ordinary new file; the process's mask takes its share away.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder).map_err(failed())?;
     file.write_all(text.as_bytes()).map_err(failed())?;
     file.persist(path).map_err(|error| failed()(error.error))?;
     Ok(())

@@ -38,7 +38,9 @@ const CHARTS: usize = 2;
 type Drawn = (&'static str, fn(&Contender<'_>) -> bool);
 const DRAWN: [Drawn; 4] = [
     ("CUB", |one| one.name == figures::CUB),
-    ("torch.sum", |one| one.name.starts_with("torch.sum")),
+    ("torch, the faster way", |one| {
+        one.name.starts_with("torch.sum")
+    }),
     ("CubeCL", |one| one.maker == Maker::Rust),
     ("Thrust", |one| one.name == "thrust::reduce"),
 ];

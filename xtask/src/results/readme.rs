@@ -52,7 +52,7 @@ pub fn block(record: &Record) -> String {
     }
     for left_out in &record.left_out {
         text += &format!(
-            "\nNot in this run: {}, because {}.\n",
+            "\nNot in this run: {}: {}.\n",
             left_out.name, left_out.reason
         );
     }
