@@ -86,7 +86,7 @@ fn a_step_is_compared_with_its_counterpart_and_a_library_with_ours() {
         "{block}"
     );
     assert!(
-        block.contains("Not in this run: CuPy, because it is not installed."),
+        block.contains("Not in this run: CuPy: it is not installed."),
         "{block}"
     );
 }
