@@ -96,8 +96,8 @@ impl<'d, T: Element> Arena<'d, T> {
     /// The milliseconds of one launch, which `queue` queues on a stream for an input. Who overwrites the input gets it afresh, outside
     /// of the time.
     ///
-    /// While the GPU is not to be found idle, it waits until everything is queued, so that the time has no work of the host in it,
-    /// unless `queue` itself waits for the GPU.
+    /// While the GPU is not to be found idle, it is held for so long that everything is queued meanwhile, and the time has no work of
+    /// the host in it, unless `queue` takes longer or itself waits for the GPU.
     pub fn time_ms(
         &mut self,
         finds: Finds,

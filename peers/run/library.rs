@@ -1,4 +1,4 @@
-//! The contenders of `peers/reduce.cu`, which are in a shared library.
+//! The contenders of `peers/reduce.cu` and what it includes, which are in a shared library.
 
 use crate::arena::{Arena, Input};
 use crate::contender::{Answer, Contender};

@@ -34,7 +34,7 @@ use warpfold::machine::{Machine, MachineError};
 use warpfold::ptx::PtxSet;
 use warpfold::ptx_header::Header;
 use warpfold::size::parse_count;
-use warpfold_kernels::catalogue::Module;
+use warpfold_kernels::catalogue::{BLOCK_SIZES, Module};
 
 /// torch and CuPy.
 const PYTHON_PEERS: &str = include_str!("../python_peers.py");
@@ -50,7 +50,7 @@ struct Options {
     #[arg(
         long,
         value_delimiter = ',',
-        value_parser = parse_count,
+        value_parser = parse_some,
         default_value = "2^10,2^12,2^14,2^16,2^18,2^20,2^22,2^24,2^26,2^28,2^30"
     )]
     sizes: Vec<usize>,
@@ -63,8 +63,8 @@ struct Options {
     /// What the launches find: the L2 cache as a launch before has left it, or overwritten, or the former and an idle GPU.
     #[arg(long, value_delimiter = ',', default_value = "warm,cold,idle")]
     finds: Vec<FindsOption>,
-    /// Threads of a block.
-    #[arg(long, default_value_t = 512)]
+    /// Threads of a block, for the steps of the ladder: 64, 128, 256, 512 or 1024.
+    #[arg(long, default_value_t = 512, value_parser = parse_block)]
     block: u32,
     /// What peers/reduce.cu was compiled to.
     #[arg(long, value_name = "FILE")]
@@ -99,6 +99,22 @@ impl FromStr for FindsOption {
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         Finds::deserialize(name.into_deserializer()).map(Self)
     }
+}
+
+/// A number of elements that there is something to be made of.
+fn parse_some(text: &str) -> Result<usize, String> {
+    match parse_count(text)? {
+        0 => Err("there is nothing to be added up; take at least one".to_owned()),
+        n => Ok(n),
+    }
+}
+
+/// A number of threads that the steps of the ladder are built for.
+fn parse_block(text: &str) -> Result<u32, String> {
+    let block = text.parse().ok();
+    block
+        .filter(|block| BLOCK_SIZES.contains(block))
+        .ok_or_else(|| "use 64, 128, 256, 512 or 1024".to_owned())
 }
 
 fn main() -> ExitCode {
@@ -233,8 +249,16 @@ fn write(path: &Path, record: &Record) -> Result<(), PeersError> {
         path: path.to_owned(),
         source,
     };
-    let mut file =
-        tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(failed)?;
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The permissions of an ordinary new file; the process's mask takes its share away.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder
+        .tempfile_in(folder.unwrap_or(Path::new(".")))
+        .map_err(failed)?;
     serde_json::to_writer_pretty(&mut file, record).map_err(|error| failed(error.into()))?;
     writeln!(file).map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
