@@ -132,7 +132,7 @@ pub enum LessonError {
         most: u64,
     },
     /// There is no room for the input on the host.
-    #[error("there is not enough memory for {n} elements; ask for fewer with -n")]
+    #[error("there is not enough memory for {n} elements; ask for fewer")]
     HostMemory {
         /// The number of elements.
         n: usize,
