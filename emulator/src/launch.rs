@@ -34,6 +34,8 @@ pub struct Launch {
     /// Whether blocks may wait for each other: all of them are then resident together, and advance in turn. The launch is refused
     /// when the device has no room for so many ([`DeviceProperties`]).
     pub cooperative: bool,
+    /// The multiprocessors of the device that is emulated (`%nsmid`): as many as a cooperative launch has for its blocks.
+    pub multiprocessors: u32,
 }
 
 /// What limits the grids that kernels launch (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"). A launch beyond it is a
@@ -68,6 +70,7 @@ impl Default for Launch {
             threads: 0,
             max_steps: 0,
             cooperative: false,
+            multiprocessors: DeviceProperties::EMULATED.multiprocessors,
         }
     }
 }
@@ -120,6 +123,7 @@ fn start<O: Observer>(
         dynamic_shared_bytes: launch.dynamic_shared_bytes,
         cluster: kernel.cluster,
         cooperative: launch.cooperative,
+        multiprocessors: launch.multiprocessors,
         workspace: match kernel.workspace {
             Some(address) if launch.cooperative => {
                 clear_workspace(memory, address);
@@ -203,7 +207,15 @@ pub(crate) fn check_shape(kernel: &Kernel, launch: &Launch) -> Result<(), Launch
             launch.grid, kernel.cluster
         ));
     }
-    let device = DeviceProperties::EMULATED;
+    if launch.multiprocessors == 0 {
+        return invalid(format!(
+            "kernel `{name}`: a device of 0 multiprocessors, where it takes at least one"
+        ));
+    }
+    let device = DeviceProperties {
+        multiprocessors: launch.multiprocessors,
+        ..DeviceProperties::EMULATED
+    };
     let shared = kernel.program.shared_bytes(launch.dynamic_shared_bytes);
     if shared > u64::from(device.shared_bytes_per_block) {
         return invalid(format!(

@@ -40,6 +40,7 @@
 //! ```
 
 mod alu;
+mod branch_fate;
 mod cfg;
 mod check;
 mod device;
@@ -69,7 +70,7 @@ pub use loaded::{Kernel, Program, SourcePlace};
 pub use memory::Memory;
 pub use module::{Module, Parameter};
 pub use observer::{
-    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent,
+    AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent, BranchFate,
     ClusterBarrierEvent, CollectiveEvent, CopyEvent, ExchangeEvent, GridEvent, GridLaunchEvent,
     GridWaitEvent, InstructionEvent, Nothing, Observer, PrintEvent, ReleaseEvent, ValuesEvent,
 };

@@ -7,7 +7,8 @@ use crate::error::{LaunchError, PtxError};
 use crate::lower::{self, Environment, compile};
 use crate::memory::Memory;
 use crate::module::{Module, Parameter, parameters, with_text};
-use crate::program;
+use crate::observer::BranchFate;
+use crate::program::{self, Op};
 use crate::syntax::{Function, Initial, InitialValue, ModuleSyntax, Variable};
 use crate::types::Space;
 
@@ -284,6 +285,19 @@ impl Kernel {
             .filter_map(|other| self.sources.get(other))
             .filter(|place| own_file(place) && place.line != 0)
             .last()
+    }
+
+    /// The conditional branches of the entry and of the functions that it calls: the PTX line of each, and what a GPU's machine
+    /// code is expected to have in its place.
+    pub fn branches(&self) -> impl Iterator<Item = (u32, BranchFate)> {
+        let functions = self.program.functions.iter();
+        functions.flat_map(|code| {
+            let instructions = code.lines.iter().zip(&code.instructions);
+            instructions.filter_map(|(&line, instruction)| match instruction.op {
+                Op::Branch { fate, .. } if instruction.guard != 0 => Some((line, fate)),
+                _ => None,
+            })
+        })
     }
 
     /// The PTX text of a line of this kernel, or of one that it may launch.

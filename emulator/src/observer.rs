@@ -49,6 +49,21 @@ pub struct BranchEvent {
     pub taken: u32,
     /// The other lanes: they go on with the next instruction, or elsewhere.
     pub not_taken: u32,
+    /// What a GPU's machine code is expected to have in its place.
+    pub fate: BranchFate,
+}
+
+/// What ptxas, the assembler in NVIDIA's driver, is expected to make of a conditional branch of the PTX.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BranchFate {
+    /// It stays a branch: it jumps back, or over a body that is long, or has what no guard is put on: another branch, an atomic,
+    /// a fence, a barrier, an exchange between lanes, or loads and stores of global memory both.
+    #[default]
+    Kept,
+    /// A conditional exit: one of its ways leads to the end of the function at once.
+    Exit,
+    /// None: the few instructions that it jumps over get its condition as their guard.
+    Predicated,
 }
 
 /// What an access does.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::alu::Execute;
-use crate::observer::AccessOrder;
+use crate::observer::{AccessOrder, BranchFate};
 use crate::registers::Rows;
 use crate::syntax::Location;
 use crate::types::{Scalar, Space};
@@ -102,6 +102,8 @@ pub(crate) enum Special {
     ReservedSharedEnd,
     /// The multiprocessor that a block is on, as if blocks were dealt out in turn.
     Multiprocessor,
+    /// How many of them the device has.
+    Multiprocessors,
     /// Clusters of blocks: their shape, how many there are, which one it is, and the block's place in it.
     ClusterDim(u8),
     Clusters(u8),
@@ -150,6 +152,7 @@ pub(crate) enum Op {
     Branch {
         target: u32,
         reconverge: u32,
+        fate: BranchFate,
     },
     BranchTable(Box<BranchTable>),
     Call(Box<Call>),

@@ -105,11 +105,8 @@ fn profile(ptx: &str, kernel: &str, grid: u32, block: u32, arguments: &[Argument
     let shape = Launch {
         grid: [grid, 1, 1],
         block: [block, 1, 1],
-        dynamic_shared_bytes: 0,
-        nesting: warpfold_emulator::Nesting::default(),
         threads: 1,
-        max_steps: 0,
-        cooperative: false,
+        ..Launch::default()
     };
     let kernel = program.kernel(kernel).unwrap();
     let mut profile = Profile::default();

@@ -27,11 +27,7 @@ fn profile(blocks: u32, declarations: &str, body: &str) -> Measurements {
     let shape = Launch {
         grid: [blocks, 1, 1],
         block: [64, 1, 1],
-        dynamic_shared_bytes: 0,
-        nesting: warpfold_emulator::Nesting::default(),
-        threads: 0,
-        max_steps: 0,
-        cooperative: false,
+        ..Launch::default()
     };
     let mut profile = Profile::default();
     let arguments = [data.to_le_bytes().to_vec()];

@@ -67,9 +67,8 @@ impl Subject {
             block: case.shape.block,
             dynamic_shared_bytes: case.shape.dynamic_shared_bytes,
             nesting: case.shape.nesting(),
-            threads: 0,
-            max_steps: 0,
             cooperative: case.shape.cooperative,
+            ..Launch::default()
         };
         Ok(Self::new(kernel, memory, launch, arguments))
     }

@@ -33,10 +33,10 @@ fuzz_target!(|text: &str| {
             grid: [2, 1, 1],
             block: [48, 1, 1],
             dynamic_shared_bytes: 256,
-            nesting: warpfold_emulator::Nesting::default(),
             threads: 1,
             max_steps: 20_000,
             cooperative: text.len() % 2 == 1,
+            ..Launch::default()
         };
         let mut observer = (Counters::default(), (Racecheck::new(), Initcheck::new(&memory)));
         let _ = launch(&kernel, &memory, &shape, &arguments, &mut observer);

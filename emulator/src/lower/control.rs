@@ -3,6 +3,7 @@
 use super::scope::{Jump, Symbol};
 use super::{Instr, Lowering, Result, error, unknown};
 use crate::cfg::Successors;
+use crate::observer::BranchFate;
 use crate::program::*;
 use crate::syntax::Operand;
 use crate::types::Scalar;
@@ -20,6 +21,7 @@ impl<'m> Lowering<'_, 'm> {
                 let op = Op::Branch {
                     target: NOWHERE,
                     reconverge: NOWHERE,
+                    fate: BranchFate::Kept,
                 };
                 let at = self.emit(line, guard, op, Successors::default());
                 self.jump(Jump {

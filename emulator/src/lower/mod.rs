@@ -11,6 +11,7 @@ mod sync;
 
 use std::collections::HashMap;
 
+use crate::branch_fate::branch_fates;
 use crate::cfg::{Successors, reconvergence};
 use crate::error::PtxError;
 use crate::memory::window;
@@ -301,6 +302,12 @@ impl<'k, 'm> Lowering<'k, 'm> {
                 Op::Branch { reconverge, .. } => *reconverge = meeting,
                 Op::BranchTable(table) => table.reconverge = meeting,
                 _ => {}
+            }
+        }
+        let fates = branch_fates(&self.code.instructions);
+        for (instruction, branch_fate) in self.code.instructions.iter_mut().zip(fates) {
+            if let Op::Branch { fate, .. } = &mut instruction.op {
+                *fate = branch_fate;
             }
         }
         for ((wide, value), row) in self.values {

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::{Lowering, Result, error, unsupported};
-use crate::device::DeviceProperties;
 use crate::program::*;
 use crate::syntax::*;
 use crate::types::{Scalar, Space};
@@ -511,10 +510,7 @@ fn special(name: &str) -> Option<Value> {
         "%reserved_smem_offset_end" | "%reserved_smem_offset_cap" => Special::ReservedSharedEnd,
         "WARP_SZ" => return Some(Value::Constant(32)),
         "%smid" => Special::Multiprocessor,
-        "%nsmid" => {
-            let count = DeviceProperties::EMULATED.multiprocessors;
-            return Some(Value::Constant(u64::from(count)));
-        }
+        "%nsmid" => Special::Multiprocessors,
         // The driver's: the workspace of cooperative groups.
         "%envreg1" => Special::WorkspaceHigh,
         "%envreg2" => Special::WorkspaceLow,

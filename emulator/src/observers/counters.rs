@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use super::banks::conflicts;
 use super::coalescing::coalesce;
 use crate::observer::{
-    AccessEvent, AccessKind, BarrierEvent, BranchEvent, InstructionEvent, Observer,
+    AccessEvent, AccessKind, BarrierEvent, BranchEvent, BranchFate, InstructionEvent, Observer,
 };
 use crate::types::Space;
 
@@ -23,6 +23,10 @@ pub struct Counters {
     pub branches: u64,
     /// Those at which the lanes of a warp went both ways.
     pub divergent_branches: u64,
+    /// Conditional branches executed by warps that are expected to be branches in the machine code too.
+    pub assembled_branches: u64,
+    /// Those at which the lanes of a warp went both ways.
+    pub assembled_divergent_branches: u64,
     /// Loads from global memory.
     pub global_loads: GlobalTraffic,
     /// Stores to global memory.
@@ -74,11 +78,12 @@ pub struct SharedTraffic {
 impl Counters {
     /// The share of conditional branches at which a warp stayed together, from 0 to 1; 1 where there were no branches.
     pub fn branch_efficiency(&self) -> f64 {
-        if self.branches == 0 {
-            1.0
-        } else {
-            1.0 - self.divergent_branches as f64 / self.branches as f64
-        }
+        share_together(self.branches, self.divergent_branches)
+    }
+
+    /// The same for the branches that are expected to be left in the machine code.
+    pub fn assembled_branch_efficiency(&self) -> f64 {
+        share_together(self.assembled_branches, self.assembled_divergent_branches)
     }
 
     /// All accesses to global memory.
@@ -98,6 +103,14 @@ impl Counters {
     }
 }
 
+fn share_together(branches: u64, divergent: u64) -> f64 {
+    if branches == 0 {
+        1.0
+    } else {
+        1.0 - divergent as f64 / branches as f64
+    }
+}
+
 impl AddAssign for Counters {
     fn add_assign(&mut self, other: Self) {
         self.inst_executed += other.inst_executed;
@@ -105,6 +118,8 @@ impl AddAssign for Counters {
         self.thread_inst_executed_pred_on += other.thread_inst_executed_pred_on;
         self.branches += other.branches;
         self.divergent_branches += other.divergent_branches;
+        self.assembled_branches += other.assembled_branches;
+        self.assembled_divergent_branches += other.assembled_divergent_branches;
         self.global_loads += other.global_loads;
         self.global_stores += other.global_stores;
         self.global_atomics += other.global_atomics;
@@ -156,8 +171,12 @@ impl Observer for Counters {
 
     #[inline(always)]
     fn branch(&mut self, event: BranchEvent) {
+        let is_divergent = u64::from(event.taken != 0 && event.not_taken != 0);
+        let is_kept = u64::from(event.fate == BranchFate::Kept);
         self.branches += 1;
-        self.divergent_branches += u64::from(event.taken != 0 && event.not_taken != 0);
+        self.divergent_branches += is_divergent;
+        self.assembled_branches += is_kept;
+        self.assembled_divergent_branches += is_kept & is_divergent;
     }
 
     fn access(&mut self, event: AccessEvent<'_>) {

@@ -71,24 +71,45 @@ pub const METRICS: &[Metric] = &[
     },
     Metric {
         name: "branches",
-        ncu: Some("smsp__sass_branch_targets.sum"),
+        ncu: None,
         unit: Unit::Count,
-        explanation: "conditional branches that warps executed",
+        explanation: "conditional branches of the PTX that warps executed",
         value: |of| count(of.counters.branches),
     },
     Metric {
         name: "divergent_branches",
-        ncu: Some("smsp__sass_branch_targets_threads_divergent.sum"),
+        ncu: None,
         unit: Unit::Count,
         explanation: "those at which some lanes of the warp jumped and others did not, so that it must go both ways",
         value: |of| count(of.counters.divergent_branches),
     },
     Metric {
         name: "branch_efficiency",
-        ncu: Some("smsp__sass_average_branch_targets_threads_uniform.pct"),
+        ncu: None,
         unit: Unit::Percent,
         explanation: "share of the branches that did not diverge: 100 is best",
         value: |of| Some(100.0 * of.counters.branch_efficiency()),
+    },
+    Metric {
+        name: "assembled_branches",
+        ncu: Some("smsp__sass_branch_targets.sum"),
+        unit: Unit::Count,
+        explanation: "those branches that the driver's assembler is expected to leave: of the others it makes conditional exits, or guards of the few instructions that they jump over",
+        value: |of| count(of.counters.assembled_branches),
+    },
+    Metric {
+        name: "assembled_divergent_branches",
+        ncu: Some("smsp__sass_branch_targets_threads_divergent.sum"),
+        unit: Unit::Count,
+        explanation: "those of them at which a warp went both ways",
+        value: |of| count(of.counters.assembled_divergent_branches),
+    },
+    Metric {
+        name: "assembled_branch_efficiency",
+        ncu: Some("smsp__sass_average_branch_targets_threads_uniform.pct"),
+        unit: Unit::Percent,
+        explanation: "share of them that did not diverge: what a GPU's profiler calls the branch efficiency",
+        value: |of| Some(100.0 * of.counters.assembled_branch_efficiency()),
     },
     Metric {
         name: "global_load_requests",
@@ -308,7 +329,7 @@ mod tests {
         let nothing = Measurements::default();
         for metric in METRICS {
             let expected = match (metric.name, metric.unit) {
-                ("branch_efficiency", _) => Some(100.0),
+                ("branch_efficiency" | "assembled_branch_efficiency", _) => Some(100.0),
                 (_, Unit::Count) => Some(0.0),
                 (_, Unit::Ratio | Unit::Percent) => None,
             };

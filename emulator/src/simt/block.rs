@@ -11,7 +11,6 @@ use super::launch::Run;
 use super::nested::Launches;
 use super::spaces::Spaces;
 use super::warp::{Fragment, Frame, State, Warp};
-use crate::device::DeviceProperties;
 use crate::error::{Fault, Trap};
 use crate::observer::{BlockEvent, Observer};
 use crate::program::{Code, Program, Special, Value};
@@ -37,6 +36,8 @@ pub(crate) struct Shape {
     pub cluster: [u32; 3],
     /// Whether all blocks are resident together.
     pub cooperative: bool,
+    /// Multiprocessors of the device.
+    pub multiprocessors: u32,
     /// Where the blocks of a cooperative launch have memory for a barrier of the grid; 0: nowhere.
     pub workspace: u64,
     /// The number of the grid in its launch from the host: 0, or, of one that a kernel launched, more.
@@ -80,7 +81,7 @@ impl Shape {
         let [x, y, z] = index.map(u64::from);
         let [columns, rows, _] = self.grid.map(u64::from);
         let number = x + columns * (y + rows * z);
-        (number % u64::from(DeviceProperties::EMULATED.multiprocessors)) as u32
+        (number % u64::from(self.multiprocessors)) as u32
     }
 
     /// A special value that is not the same for every block.

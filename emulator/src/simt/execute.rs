@@ -6,7 +6,7 @@ use super::mbarrier::pending_count;
 use super::moves::{is_space, move_pair, pack, read_clock, unpack};
 use super::warp::{Fragment, NONE, State};
 use crate::error::{Fault, Trap};
-use crate::observer::{BranchEvent, InstructionEvent, Observer};
+use crate::observer::{BranchEvent, BranchFate, InstructionEvent, Observer};
 use crate::program::{BranchTable, Op, Row};
 use crate::registers::each_lane;
 use std::sync::atomic::{Ordering, fence};
@@ -93,7 +93,12 @@ impl<O: Observer> Block<'_, '_, O> {
                 continue;
             }
             // Conditional branches are decided even where no lane takes them; everything else needs a lane.
-            if let Op::Branch { target, reconverge } = instruction.op {
+            if let Op::Branch {
+                target,
+                reconverge,
+                fate,
+            } = instruction.op
+            {
                 let rest = fragment.lanes & !lanes;
                 if instruction.guard != 0 {
                     self.observer.branch(BranchEvent {
@@ -101,6 +106,7 @@ impl<O: Observer> Block<'_, '_, O> {
                         line,
                         taken: lanes,
                         not_taken: rest,
+                        fate,
                     });
                 }
                 if rest == 0 {
@@ -342,6 +348,7 @@ impl<O: Observer> Block<'_, '_, O> {
                     line: site.line,
                     taken: same,
                     not_taken: fragment.lanes & !same,
+                    fate: BranchFate::Kept,
                 });
             }
             warp.settle(Fragment {

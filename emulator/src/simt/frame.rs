@@ -61,6 +61,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 Special::GridDim(axis) => self.shape.grid[axis as usize],
                 Special::Lane => lane as u32,
                 Special::Warp => warp,
+                Special::Multiprocessors => self.shape.multiprocessors,
                 Special::Warps => self.warps.len() as u32,
                 Special::LaneMaskEq => lane_bit,
                 Special::LaneMaskLt => lane_bit - 1,

@@ -33,11 +33,9 @@ pub fn shape(blocks: u32, threads: u32) -> Launch {
     Launch {
         grid: [blocks, 1, 1],
         block: [threads, 1, 1],
-        dynamic_shared_bytes: 0,
-        nesting: warpfold_emulator::Nesting::default(),
         threads: 1,
         max_steps: 200_000_000,
-        cooperative: false,
+        ..Launch::default()
     }
 }
 

@@ -220,7 +220,18 @@ fn a_grid_that_does_not_fit_is_refused() {
         );
         assert_eq!(error.to_string(), expected);
         assert!(matches!(error, LaunchError::Invalid(_)));
+        let larger = Launch {
+            multiprocessors: 9,
+            ..cooperative(blocks + 1, threads)
+        };
+        machine.launch("test", &larger, &[0, 0]).unwrap();
     }
+    let nothing = Launch {
+        multiprocessors: 0,
+        ..cooperative(1, 32)
+    };
+    let error = machine.launch("test", &nothing, &[0, 0]).unwrap_err();
+    assert!(matches!(error, LaunchError::Invalid(_)), "{error}");
 }
 
 #[test]
@@ -228,6 +239,12 @@ fn blocks_are_dealt_out_to_multiprocessors() {
     let body = "mov.u32 %r0, %smid; mov.u32 %r1, %nsmid; mad.lo.u32 %r0, %r1, 100, %r0;";
     let (left, _) = threads_of(&shape(20, 1), body, &[0]).unwrap();
     assert!(left.into_iter().eq((0..20).map(|block| 800 + block % 8)));
+    let large = Launch {
+        multiprocessors: 132,
+        ..shape(20, 1)
+    };
+    let (left, _) = threads_of(&large, body, &[0]).unwrap();
+    assert!(left.into_iter().eq((0..20).map(|block| 13_200 + block)));
 }
 
 /// Without a cooperative launch a block may still wait for one before it, as a single-pass scan does: blocks begin in order.

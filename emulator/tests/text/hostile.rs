@@ -28,10 +28,9 @@ fn exercise(text: &str) {
             grid: [2, 1, 1],
             block: [40, 1, 1],
             dynamic_shared_bytes: 64,
-            nesting: warpfold_emulator::Nesting::default(),
             threads: 1,
             max_steps: 3000,
-            cooperative: false,
+            ..Launch::default()
         };
         for value in [buffer, 3] {
             let arguments: Vec<Vec<u8>> = kernel

@@ -11,12 +11,18 @@ pub struct CounterFigures {
     pub warp_instructions: u64,
     /// Instructions that threads executed.
     pub thread_instructions: u64,
-    /// Conditional branches that warps executed.
+    /// Conditional branches of the PTX that warps executed.
     pub branches: u64,
     /// Branches whose warp went both ways.
     pub divergent_branches: u64,
     /// Share of the branches that did not diverge; 100 where there is none.
     pub branch_efficiency_percent: f64,
+    /// The branches that a GPU's assembler is expected to leave.
+    pub assembled_branches: u64,
+    /// Those of them whose warp went both ways.
+    pub assembled_divergent_branches: u64,
+    /// Share of them that did not diverge, as a GPU's profiler would show it; 100 where there is none.
+    pub assembled_branch_efficiency_percent: f64,
     /// Bytes that threads read from global memory.
     pub global_load_bytes: u64,
     /// Bytes that threads wrote to global memory.
@@ -45,6 +51,9 @@ impl CounterFigures {
             branches: counters.branches,
             divergent_branches: counters.divergent_branches,
             branch_efficiency_percent: 100.0 * counters.branch_efficiency(),
+            assembled_branches: counters.assembled_branches,
+            assembled_divergent_branches: counters.assembled_divergent_branches,
+            assembled_branch_efficiency_percent: 100.0 * counters.assembled_branch_efficiency(),
             global_load_bytes: counters.global_loads.bytes,
             global_store_bytes: counters.global_stores.bytes,
             global_sectors: global.sectors,
@@ -58,7 +67,7 @@ impl CounterFigures {
     }
 
     /// Name and value of each figure, for a table.
-    pub fn rows(&self) -> [(&'static str, String); 12] {
+    pub fn rows(&self) -> [(&'static str, String); 13] {
         [
             ("warp instructions", show::count(self.warp_instructions)),
             ("thread instructions", show::count(self.thread_instructions)),
@@ -67,6 +76,10 @@ impl CounterFigures {
             (
                 "branch efficiency",
                 show::percent(self.branch_efficiency_percent),
+            ),
+            (
+                "branch efficiency, assembled",
+                show::percent(self.assembled_branch_efficiency_percent),
             ),
             ("global bytes loaded", show::count(self.global_load_bytes)),
             ("global bytes stored", show::count(self.global_store_bytes)),

@@ -5,13 +5,14 @@ mod stream;
 pub(super) use stream::{Graph, Stream};
 
 use super::{Argument, DeviceError, Observer, Shape, argument::encode};
-use std::{cell::RefCell, fmt, rc::Rc, sync::Arc, thread};
+use std::{cell::RefCell, fmt, num::NonZeroU32, rc::Rc, sync::Arc, thread};
 use warpfold_emulator::{DeviceProperties, Launch, Memory, Program};
 
 /// The PTX emulator on this machine's processor.
 pub struct Emulator {
     memory: SharedMemory,
     cores: usize,
+    multiprocessors: u32,
     why_no_gpu: Option<String>,
 }
 
@@ -19,14 +20,24 @@ impl Emulator {
     /// The compute capability that the emulator stands in for: the newest that PTX is built for.
     pub const SM: u32 = 90;
 
-    /// The multiprocessors that it stands in for: those of a small GPU.
+    /// The multiprocessors that it stands in for unless told otherwise: those of a small GPU.
     pub const MULTIPROCESSORS: u32 = DeviceProperties::EMULATED.multiprocessors;
+
+    /// An emulator with empty memory that stands in for a device of so many multiprocessors. More of them do not make it faster,
+    /// but grids that fill the device get as many blocks as there.
+    pub fn of_multiprocessors(multiprocessors: NonZeroU32) -> Self {
+        Self {
+            multiprocessors: multiprocessors.get(),
+            ..Self::new(None)
+        }
+    }
 
     /// An emulator with empty memory, and why it is not a GPU where one would have been preferred.
     pub(super) fn new(why_no_gpu: Option<String>) -> Self {
         Self {
             memory: Rc::new(RefCell::new(Memory::new())),
             cores: cores(),
+            multiprocessors: Self::MULTIPROCESSORS,
             why_no_gpu,
         }
     }
@@ -34,6 +45,11 @@ impl Emulator {
     /// How many cores of the processor it uses.
     pub fn cores(&self) -> usize {
         self.cores
+    }
+
+    /// The multiprocessors that it stands in for.
+    pub fn multiprocessors(&self) -> u32 {
+        self.multiprocessors
     }
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<Allocation, DeviceError> {
@@ -59,6 +75,7 @@ impl Emulator {
         Ok(Module {
             program,
             memory: self.memory.clone(),
+            multiprocessors: self.multiprocessors,
         })
     }
 }
@@ -122,6 +139,7 @@ impl Drop for Allocation {
 pub(super) struct Module {
     program: Program,
     memory: SharedMemory,
+    multiprocessors: u32,
 }
 
 impl Module {
@@ -140,6 +158,7 @@ impl Module {
                 .collect(),
             compiled,
             memory: self.memory.clone(),
+            multiprocessors: self.multiprocessors,
         })
     }
 }
@@ -150,6 +169,7 @@ pub(super) struct Kernel {
     parameter_bytes: Vec<usize>,
     compiled: Arc<warpfold_emulator::Kernel>,
     memory: SharedMemory,
+    multiprocessors: u32,
 }
 
 impl Kernel {
@@ -177,6 +197,7 @@ impl Kernel {
             threads: 0,
             max_steps: 0,
             cooperative: shape.cooperative,
+            multiprocessors: self.multiprocessors,
         };
         let memory = self.memory.borrow();
         Ok(warpfold_emulator::launch(

@@ -111,7 +111,7 @@ impl Device {
     pub fn multiprocessors(&self) -> u32 {
         match self {
             Self::Gpu(gpu) => gpu.information().multiprocessors,
-            Self::Emulator(_) => Emulator::MULTIPROCESSORS,
+            Self::Emulator(emulator) => emulator.multiprocessors(),
         }
     }
 

@@ -168,6 +168,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 dynamic_shared_bytes: buffer.dynamic_shared_bytes,
                 cluster: buffer.kernel.cluster,
                 cooperative: false,
+                multiprocessors: self.shape.multiprocessors,
                 workspace: 0,
                 number,
                 depth: self.shape.depth + 1,

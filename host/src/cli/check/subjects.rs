@@ -123,11 +123,7 @@ impl Subjects {
         let launch = Launch {
             grid: [exhibit.grid, 1, 1],
             block: [exhibit.block, 1, 1],
-            dynamic_shared_bytes: 0,
-            nesting: warpfold_emulator::Nesting::default(),
-            threads: 0,
-            max_steps: 0,
-            cooperative: false,
+            ..Launch::default()
         };
         let file = Path::new("kernels/ptx/exhibits.sm_80.ptx");
         let prepared = Prepared::from_text(file, EXHIBITS_PTX, exhibit.id, launch, &values)?;

@@ -81,10 +81,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         grid: arguments.grid.0,
         block: arguments.block.0,
         dynamic_shared_bytes: arguments.shared,
-        nesting: warpfold_emulator::Nesting::default(),
-        threads: 0,
         max_steps: arguments.max_steps,
         cooperative: arguments.cooperative,
+        ..Launch::default()
     };
     let prepared = Prepared::new(
         &arguments.file,

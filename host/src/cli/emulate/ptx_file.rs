@@ -41,10 +41,7 @@ impl PtxFileArguments {
             grid: grid.0,
             block: block.0,
             dynamic_shared_bytes: self.shared,
-            nesting: warpfold_emulator::Nesting::default(),
-            threads: 0,
-            max_steps: 0,
-            cooperative: false,
+            ..Launch::default()
         };
         Prepared::new(file, kernel, shape, &self.arguments).map(Some)
     }

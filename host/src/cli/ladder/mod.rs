@@ -88,8 +88,8 @@ fn print(climb: &Climb, output: &Output) -> Result<(), Failure> {
     }
     output.print(match climb.workload.describe_timing() {
         Some(timing) => timing,
-        None => "The emulator counts what the kernels do; it has no GPU's times to give. On a machine with an NVIDIA GPU the same \
-                 command times them."
+        None => "The emulator counts what the kernels do (of their branches, those that a GPU's assembler is expected to leave); it has \
+                 no GPU's times to give. On a machine with an NVIDIA GPU the same command times them."
             .to_owned(),
     })
 }

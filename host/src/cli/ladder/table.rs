@@ -144,7 +144,7 @@ fn emulator_row(step: &Step, most_instructions: f64) -> Vec<Cell> {
                     .global_useful_bytes_per_sector
                     .map_or_else(String::new, |bytes| format!("{bytes:.1}")),
             ),
-            Cell::new(show::percent(counters.branch_efficiency_percent)),
+            Cell::new(show::percent(counters.assembled_branch_efficiency_percent)),
             ratio(step.step_speed_up),
             ratio(step.cumulative_speed_up),
             Cell::new(show::milliseconds(emulator.emulated_in_ms)),

@@ -4,12 +4,11 @@ use super::Arguments;
 use crate::cli::emulate::Shape;
 use crate::cli::failure::Failure;
 use crate::cli::lookup;
-use crate::cli::machine;
 use crate::cli::show;
 use crate::cli::workload::parse_block;
 use std::sync::Arc;
 use std::time::Instant;
-use warpfold::device::DeviceChoice;
+use warpfold::device::{Device, Emulator};
 use warpfold::element::ElementType;
 use warpfold::machine::Machine;
 use warpfold::prepared::Prepared;
@@ -73,7 +72,8 @@ pub fn profiles(arguments: &Arguments) -> Result<Vec<Profiled>, Failure> {
         .iter()
         .map(|id| lookup::lesson(id))
         .collect::<Result<Vec<_>, _>>()?;
-    let machine = machine::open(DeviceChoice::Emulator, &arguments.kernels)?;
+    let emulator = Emulator::of_multiprocessors(arguments.multiprocessors);
+    let machine = Machine::new(Device::Emulator(emulator), arguments.kernels.read()?);
     let mut profiles = Vec::new();
     for lesson in lessons {
         let program = program(&machine, lesson)?;

@@ -12,7 +12,12 @@ use super::machine::KernelsArguments;
 use super::output::{JsonArguments, Output};
 use super::size::parse_count;
 use super::suggest::did_you_mean;
+use std::num::NonZeroU32;
+use warpfold::device::Emulator;
 use warpfold_emulator::{METRICS, Metric};
+
+const USUAL_MULTIPROCESSORS: NonZeroU32 =
+    NonZeroU32::new(Emulator::MULTIPROCESSORS).expect("it has some");
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -34,6 +39,9 @@ pub struct Arguments {
     /// Seed of the random elements
     #[arg(long, default_value_t = 42, conflicts_with = "file")]
     seed: u64,
+    /// Multiprocessors of the emulated device, as 132 for an H200: how large a lesson makes a grid that fills the device
+    #[arg(long, value_name = "COUNT", default_value_t = USUAL_MULTIPROCESSORS, conflicts_with = "file")]
+    multiprocessors: NonZeroU32,
     /// Also show the hottest lines, beside the PTX and, where it tells, the source line
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
