@@ -89,7 +89,7 @@ pub struct Trap {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// An access outside every live allocation, or across the end of one.
-    #[error("{access} of {bytes} bytes out of bounds at {} address {address:#x}{}", space.name(), hint(*nearest))]
+    #[error("{access} of {bytes} bytes out of bounds at {} address {address:#x}{}", space.name(), hint(*address, *nearest))]
     OutOfBounds {
         /// `load`, `store` or `atomic`.
         access: &'static str,
@@ -99,7 +99,8 @@ pub enum Fault {
         space: Space,
         /// The guest address.
         address: u64,
-        /// The allocation that begins nearest below, or, at 0, the whole of a memory that is one: first address and length in bytes.
+        /// The allocation that begins nearest below, or, where there is none, above; or, at 0, the whole of a memory that is one: first
+        /// address and length in bytes.
         nearest: Option<(u64, u64)>,
     },
     /// An access to an allocation that the host has freed.
@@ -119,7 +120,7 @@ pub enum Fault {
         allocated: u64,
     },
     /// An access through a null pointer, or a few bytes behind one.
-    #[error("{access} of {bytes} bytes through a null pointer, at {} address {address:#x}: check what the host passes", space.name())]
+    #[error("{access} of {bytes} bytes through a null pointer, at {} address {address:#x}: check what the host passes{}", space.name(), if *is_in_shared { ", or, should it be a place in shared memory, convert its offset with cvta.shared first" } else { "" })]
     Null {
         /// `load`, `store` or `atomic`.
         access: &'static str,
@@ -129,6 +130,8 @@ pub enum Fault {
         space: Space,
         /// The guest address.
         address: u64,
+        /// Whether it might be an offset in the block's shared memory as well.
+        is_in_shared: bool,
     },
     /// A generic access to a small number that would be a place in the block's shared memory.
     #[error(
@@ -242,14 +245,18 @@ pub enum Fault {
     DivergentBarrier {
         /// Number of the barrier, 0 to 15.
         barrier: u32,
-        /// PTX line of the other barrier instruction.
-        other_line: usize,
+        /// A thread that waits at the other barrier instruction.
+        other_thread: [u32; 3],
+        /// The PTX line of that.
+        other_line: u32,
     },
     /// A `.sync` instruction waits for lanes that never come.
-    #[error("lanes {mask:#010x} are named in the mask and never arrive: {missing}")]
+    #[error("lanes {absent:#010x} of the mask {mask:#010x} never arrive: {missing}")]
     WarpSyncNeverCompleted {
         /// The member mask of the instruction.
         mask: u32,
+        /// Those of it that have not exited and are elsewhere.
+        absent: u32,
         /// What the first of the absent lanes does instead.
         missing: Absence,
     },
@@ -261,9 +268,12 @@ pub enum Fault {
         /// The mask it gave.
         mask: u32,
     },
-    /// A bad operand that only shows at run time: barrier number, branch index, function address.
+    /// A bad operand that only shows at run time: a branch index, a function's address, the size of a copy.
     #[error("{0}")]
     BadOperand(String),
+    /// A barrier that there is not, or that threads arrive at otherwise than it is meant.
+    #[error("{0}")]
+    MisusedBarrier(String),
     /// A grid launched from the device, deeper than grids may nest.
     #[error(
         "launch of `{child}` at depth {}, where this launch lets grids nest {limit} deep: CUDA promises 24, whatever a GPU lets pass", limit + 1
@@ -363,9 +373,13 @@ fn wrong_space_advice(space: Space) -> &'static str {
     }
 }
 
-fn hint(nearest: Option<(u64, u64)>) -> String {
+fn hint(address: u64, nearest: Option<(u64, u64)>) -> String {
     match nearest {
         Some((0, bytes)) => format!(" (that memory has {bytes} bytes)"),
+        Some((base, _)) if base > address => format!(
+            " ({} bytes before the first allocation, which begins at {base:#x})",
+            base - address
+        ),
         Some((base, bytes)) => {
             format!(" (the nearest allocation below has {bytes} bytes at {base:#x})")
         }

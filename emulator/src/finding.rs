@@ -137,13 +137,8 @@ impl Finding {
             trap.line as u32,
         )
         .in_grid(trap.grid);
-        let other = absence(&trap.fault).and_then(|absence| {
-            let (does, thread, line) = match *absence {
-                Absence::Waits { thread, line } => ("waits", thread, line),
-                Absence::Exited { thread, line } => ("has exited", thread, line),
-                Absence::NoThread => return None,
-            };
-            Some(Place::new(kernel, does, trap.block, thread, line).in_grid(trap.grid))
+        let other = other_thread(&trap.fault).map(|(does, thread, line)| {
+            Place::new(kernel, does, trap.block, thread, line).in_grid(trap.grid)
         });
         Some(Self {
             tool,
@@ -174,7 +169,8 @@ fn classify(fault: &Fault) -> Option<(Tool, &'static str)> {
         Fault::TooManyPending { .. } => (Tool::Memcheck, "too many pending grids"),
         Fault::Trap => (Tool::Memcheck, "trap"),
         Fault::Assertion { .. } => (Tool::Memcheck, "failed assertion"),
-        Fault::BadOperand(_) => (Tool::Synccheck, "bad operand"),
+        Fault::BadOperand(_) => (Tool::Memcheck, "bad operand"),
+        Fault::MisusedBarrier(_) => (Tool::Synccheck, "misused barrier"),
         Fault::EndedBlock { .. } => (Tool::Memcheck, "use of an ended block's memory"),
         Fault::BarrierNeverCompleted { .. } | Fault::ClusterBarrierNeverCompleted { .. } => {
             (Tool::Synccheck, "barrier never completed")
@@ -207,10 +203,20 @@ fn does(fault: &Fault) -> &'static str {
     }
 }
 
-fn absence(fault: &Fault) -> Option<&Absence> {
-    match fault {
-        Fault::BarrierNeverCompleted { missing, .. }
-        | Fault::WarpSyncNeverCompleted { missing, .. } => Some(missing),
+/// What another thread does that has to do with the fault, which thread, and at which line.
+fn other_thread(fault: &Fault) -> Option<(&'static str, [u32; 3], u32)> {
+    match *fault {
+        Fault::BarrierNeverCompleted { ref missing, .. }
+        | Fault::WarpSyncNeverCompleted { ref missing, .. } => match *missing {
+            Absence::Waits { thread, line } => Some(("waits", thread, line)),
+            Absence::Exited { thread, line } => Some(("has exited", thread, line)),
+            Absence::NoThread => None,
+        },
+        Fault::DivergentBarrier {
+            other_thread,
+            other_line,
+            ..
+        } => Some(("waits", other_thread, other_line)),
         _ => None,
     }
 }

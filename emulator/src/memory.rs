@@ -38,6 +38,9 @@ const GUARD: u64 = 256;
 /// What an emulated device has unless told otherwise.
 const DEFAULT_LIMIT: usize = 64 << 30;
 
+/// How far an address may miss all allocations and still come from a pointer to one.
+const NEAR_BYTES: u64 = DEFAULT_LIMIT as u64;
+
 /// The global memory of an emulated device.
 #[derive(Debug)]
 pub struct Memory {
@@ -285,6 +288,11 @@ impl Memory {
         (address - base < bytes).then_some((base, bytes))
     }
 
+    /// Whether an address is so near to what has been allocated that it may come from a pointer to it.
+    pub(crate) fn is_near(&self, address: u64) -> bool {
+        (window::GLOBAL - NEAR_BYTES..self.next + NEAR_BYTES).contains(&address)
+    }
+
     /// First address and length in bytes of every live allocation, in ascending order of address.
     pub fn allocations(&self) -> impl Iterator<Item = (u64, usize)> {
         self.allocations
@@ -328,6 +336,13 @@ impl Memory {
         region.store(offset, new[0]);
         region.store(offset + 8, new[1]);
         old
+    }
+
+    /// First address and length in bytes of the first allocation behind an address.
+    pub(crate) fn above(&self, address: u64) -> Option<(u64, u64)> {
+        let mut allocations = self.allocations();
+        let (base, bytes) = allocations.find(|&(base, _)| base > address)?;
+        Some((base, bytes as u64))
     }
 
     /// The live allocation with the greatest base not above the address.

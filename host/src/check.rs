@@ -8,6 +8,9 @@ use warpfold_emulator::{
     compare_orders,
 };
 
+/// How far behind the beginning of a buffer an access may miss it, in bytes: beyond, it is not about that buffer.
+const FARTHEST: u64 = 1 << 36;
+
 /// A launch with everything it needs. Checks leave it as it was, so that they may be repeated.
 #[derive(Debug)]
 pub struct Subject {
@@ -133,7 +136,8 @@ impl Subject {
         )
     }
 
-    /// The argument whose buffer a finding's memory lies in, counted from 0, and the offset in bytes.
+    /// The argument whose buffer a finding's memory lies in, or not so far behind that it can't have been meant, counted from 0, and
+    /// the offset in bytes.
     pub fn argument_of(&self, finding: &Finding) -> Option<(usize, u64)> {
         let memory = finding.memory?;
         if !matches!(memory.space, Space::Global | Space::Generic) {
@@ -144,11 +148,15 @@ impl Subject {
             .allocations()
             .take_while(|&(base, _)| base <= memory.address)
             .last()?;
+        let offset = memory.address - base;
+        if offset > FARTHEST {
+            return None;
+        }
         let pointer = base.to_le_bytes();
         let argument = self
             .arguments
             .iter()
             .position(|argument| argument[..] == pointer)?;
-        Some((argument, memory.address - base))
+        Some((argument, offset))
     }
 }

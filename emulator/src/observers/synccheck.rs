@@ -21,6 +21,8 @@ pub struct Synccheck {
     shape: [u32; 3],
     /// By warp: the lanes that have not exited.
     live: Vec<u32>,
+    /// By warp: lanes that executed an instruction together, and the line of the last one, newest behind.
+    last: Vec<Vec<(u32, u32)>>,
     /// In the order of their first block.
     faults: Vec<Fault>,
     by_line: Map<(Kind, u32), usize>,
@@ -42,6 +44,8 @@ struct Fault {
     thread: [u32; 3],
     /// The thread that is missing, disagrees or is read from.
     other: [u32; 3],
+    /// What it executed last.
+    other_line: u32,
     count: u64,
 }
 
@@ -84,10 +88,14 @@ impl Synccheck {
                 kind,
                 message,
                 kernel: kernel.name().to_owned(),
-                places: vec![
-                    Place::new(kernel, does, fault.block, fault.thread, fault.line)
-                        .in_grid(fault.grid),
-                ],
+                places: [
+                    (does, fault.thread, fault.line),
+                    ("was last here", fault.other, fault.other_line),
+                ]
+                .map(|(does, thread, line)| {
+                    Place::new(kernel, does, fault.block, thread, line).in_grid(fault.grid)
+                })
+                .into(),
                 memory: None,
                 count: fault.count,
                 ends_launch: false,
@@ -102,6 +110,14 @@ impl Synccheck {
         [thread % x, thread / x % y, thread / x / y]
     }
 
+    /// The line of what a lane executed last.
+    fn last_line(&self, warp: u32, lane: u32) -> u32 {
+        let last = self.last[warp as usize].iter();
+        last.rev()
+            .find(|(lanes, _)| lanes >> lane & 1 == 1)
+            .map_or(0, |&(_, line)| line)
+    }
+
     fn report(&mut self, kind: Kind, line: u32, warp: u32, lanes: u32, other: u32) {
         let fault = Fault {
             kind,
@@ -110,6 +126,7 @@ impl Synccheck {
             block: self.index,
             thread: self.thread(warp, lanes.trailing_zeros()),
             other: self.thread(warp, other),
+            other_line: self.last_line(warp, other),
             count: u64::from(lanes.count_ones()),
         };
         self.add(fault);
@@ -145,11 +162,29 @@ impl Observer for Synccheck {
         self.index = event.index;
         self.shape = event.shape;
         let threads: u32 = event.shape.iter().product();
+        self.last.clear();
+        self.last
+            .resize(threads.div_ceil(LANES as u32) as usize, Vec::new());
         self.live.clear();
         self.live.extend((0..threads).step_by(LANES).map(|first| {
             let lanes = (threads - first).min(LANES as u32);
             u32::MAX >> (LANES as u32 - lanes)
         }));
+    }
+
+    #[inline]
+    fn instruction(&mut self, event: InstructionEvent) {
+        let last = &mut self.last[event.warp as usize];
+        match last.last_mut() {
+            Some((lanes, line)) if *lanes == event.active => *line = event.line,
+            _ => {
+                last.retain_mut(|(lanes, _)| {
+                    *lanes &= !event.active;
+                    *lanes != 0
+                });
+                last.push((event.active, event.line));
+            }
+        }
     }
 
     fn barrier(&mut self, event: BarrierEvent) {

@@ -43,7 +43,7 @@ impl<O: Observer> Block<'_, '_, O> {
         line: u32,
     ) -> Faulty<()> {
         let first = fragment.lanes.trailing_zeros();
-        let fail = |message: String| Err((Fault::BadOperand(message), first));
+        let fail = |message: String| Err((Fault::MisusedBarrier(message), first));
         let warp = &self.warps[number];
         let registers = &warp.frames[fragment.frame as usize].registers;
         let id = registers.narrow[barrier.id as usize][first as usize];
@@ -108,6 +108,17 @@ impl<O: Observer> Block<'_, '_, O> {
             return fail(message);
         }
         let complete = state.count == expected;
+        let elsewhere = self.warps[number].fragments.iter().find(|other| {
+            other.state == State::AtBarrier(id) && self.line_of(number, other) != line
+        });
+        if let Some(other) = elsewhere.filter(|_| barrier.aligned) {
+            let fault = Fault::DivergentBarrier {
+                barrier: id,
+                other_thread: self.thread(number, other.lanes.trailing_zeros()),
+                other_line: self.line_of(number, other),
+            };
+            return Err((fault, first));
+        }
         if barrier.kind == BarrierKind::Arrive {
             fragment.pc += 1;
             self.warps[number].settle(fragment);
@@ -116,14 +127,13 @@ impl<O: Observer> Block<'_, '_, O> {
             self.warps[number].fragments.push(fragment);
         }
         if complete {
-            self.release(number, first, id)
-        } else {
-            Ok(())
+            self.release(id);
         }
+        Ok(())
     }
 
     /// All have arrived: everybody goes on, with the result of a reducing barrier.
-    fn release(&mut self, number: usize, first: u32, id: u32) -> Faulty<()> {
+    fn release(&mut self, id: u32) {
         let state = &mut self.barriers[id as usize];
         let holds = state.holds;
         let hold_all = holds == state.threads();
@@ -138,7 +148,6 @@ impl<O: Observer> Block<'_, '_, O> {
         };
         let program = self.program;
         for warp in 0..self.warps.len() {
-            let mut place: Option<u32> = None;
             let mut waiting = Vec::new();
             self.warps[warp].fragments.retain(|fragment| {
                 let here = fragment.state == State::AtBarrier(id);
@@ -153,22 +162,6 @@ impl<O: Observer> Block<'_, '_, O> {
                 let Op::Barrier(barrier) = &code.instructions[fragment.pc as usize].op else {
                     continue;
                 };
-                let line = code.lines[fragment.pc as usize];
-                if let Some(other) = place.filter(|&other| barrier.aligned && other != line) {
-                    let lane = if warp == number {
-                        first
-                    } else {
-                        fragment.lanes.trailing_zeros()
-                    };
-                    return Err((
-                        Fault::DivergentBarrier {
-                            barrier: id,
-                            other_line: other as usize,
-                        },
-                        lane,
-                    ));
-                }
-                place = Some(line);
                 let registers = &mut self.warps[warp].frames[fragment.frame as usize].registers;
                 let mut set = |d: u32, value: bool| {
                     let d = &mut registers.predicates[d as usize];
@@ -189,7 +182,6 @@ impl<O: Observer> Block<'_, '_, O> {
                 self.warps[warp].settle(fragment);
             }
         }
-        Ok(())
     }
 
     /// No thread can go on, and not all have exited: names who waits for whom.

@@ -174,7 +174,7 @@ impl<O: Observer> Block<'_, '_, O> {
         });
         if again != 0 {
             let message = "a thread arrives twice at the barrier of its cluster".to_owned();
-            return Err((Fault::BadOperand(message), again.trailing_zeros()));
+            return Err((Fault::MisusedBarrier(message), again.trailing_zeros()));
         }
         barrier.arrived += site.lanes.count_ones();
         barrier.complete();

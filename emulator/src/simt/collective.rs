@@ -182,13 +182,21 @@ impl<O: Observer> Block<'_, '_, O> {
             }),
             _ => fragment.lanes,
         };
+        // Who waits for the same members at the same instruction has arrived.
+        let here = |other: &&Fragment| {
+            other.state == State::AtCollective
+                && (other.pc, other.frame) == (fragment.pc, fragment.frame)
+        };
+        let arrived = warp.fragments.iter().filter(here);
+        let arrived = arrived.fold(fragment.lanes, |lanes, other| lanes | other.lanes);
+        let absent = mask & warp.live & !arrived;
         let other = warp
             .fragments
             .iter()
-            .find(|other| other.lanes & mask & !fragment.lanes != 0);
+            .find(|other| other.lanes & absent != 0);
         let missing = match other {
             Some(other) => {
-                let lane = (other.lanes & mask & !fragment.lanes).trailing_zeros();
+                let lane = (other.lanes & absent).trailing_zeros();
                 Absence::Waits {
                     thread: self.thread(number, lane),
                     line: self.line_of(number, other),
@@ -200,7 +208,11 @@ impl<O: Observer> Block<'_, '_, O> {
             number,
             lane,
             line,
-            Fault::WarpSyncNeverCompleted { mask, missing },
+            Fault::WarpSyncNeverCompleted {
+                mask,
+                absent,
+                missing,
+            },
         )
     }
 }

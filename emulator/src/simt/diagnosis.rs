@@ -72,9 +72,10 @@ impl<O: Observer> Block<'_, '_, O> {
                     bytes,
                     space: named,
                     address,
+                    is_in_shared: named == Space::Generic && address < self.spaces.shared_bytes,
                 };
             }
-            if named == Space::Generic && address < window::GLOBAL {
+            if named == Space::Generic && !self.spaces.memory.is_near(address) {
                 return Fault::NoSpace {
                     access,
                     bytes,
@@ -88,7 +89,8 @@ impl<O: Observer> Block<'_, '_, O> {
                 .spaces
                 .memory
                 .below(address)
-                .map(|region| (region.base, region.bytes)),
+                .map(|region| (region.base, region.bytes))
+                .or_else(|| self.spaces.memory.above(address)),
         };
         Fault::OutOfBounds {
             access,

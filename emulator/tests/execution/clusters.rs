@@ -280,7 +280,7 @@ fn what_goes_wrong_in_a_cluster() {
     let beyond = "mov.u32 %r8, 1; mapa.shared::cluster.u32 %r10, %r3, %r8; ld.shared::cluster.u32 %r10, [%r10+100000];";
     assert!(matches!(fault(beyond), Fault::OutOfBounds { .. }));
     let twice = "barrier.cluster.arrive; barrier.cluster.arrive; barrier.cluster.arrive;";
-    assert!(matches!(fault(twice), Fault::BadOperand(_)));
+    assert!(matches!(fault(twice), Fault::MisusedBarrier(_)));
 }
 
 #[test]

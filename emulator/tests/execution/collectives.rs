@@ -218,7 +218,7 @@ fn members_that_never_come() {
     let trap = trap_of(&block(64), body);
     assert_eq!(
         trap.to_string(),
-        "lanes 0xffffffff are named in the mask and never arrive: thread (9, 0, 0) waits at line 11, in kernel `test`, \
+        "lanes 0x00000200 of the mask 0xffffffff never arrive: thread (9, 0, 0) waits at line 11, in kernel `test`, \
          block (0, 0, 0), thread (0, 0, 0), PTX line 9: `vote.sync.ballot.b32 %r0, 1, -1;`"
     );
 }

@@ -75,11 +75,16 @@ fn across_the_end_of_a_vector() {
 fn before_everything_and_null() {
     let (message, data) = trap("ld.global.u32 %r0, [%d37-4];");
     let expected = format!(
-        "load of 4 bytes out of bounds at global address {:#x}{}",
+        "load of 4 bytes out of bounds at global address {:#x} (4 bytes before the first allocation, which begins at {:#x}){}",
         data.address - 4,
+        data.address,
         place("ld.global.u32 %r0, [%d37-4];")
     );
     assert_eq!(message, expected);
+    let (message, _) = trap("st.u32 [%d37-4], 1;");
+    assert!(message.contains("out of bounds"), "{message}");
+    let (message, _) = trap("mov.u64 %d0, 0x123456789abcdef0; st.u32 [%d0], 1;");
+    assert!(message.contains("belongs to no state space"), "{message}");
     for (body, fault) in [
         (
             "mov.u64 %d0, 0; st.u32 [%d0], 1;",
