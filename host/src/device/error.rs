@@ -147,6 +147,11 @@ pub enum DeviceError {
     /// Two buffers of different devices.
     #[error("a buffer of one device cannot be copied to another: download and upload it")]
     OtherDevice,
+    /// A sum that was to become part of a graph.
+    #[error(
+        "a sum cannot be captured into a graph, each launch of which would add to the total of the launch before: queue it on a stream that is not being captured"
+    )]
+    CapturedSum,
     /// The emulator was asked for times.
     #[error(
         "the emulator has no times to give: its counters are what can be compared; use --device gpu to time"

@@ -90,6 +90,10 @@ impl Stream {
         })
     }
 
+    pub(in crate::device) fn is_capturing(&self) -> bool {
+        self.captured.borrow().is_some()
+    }
+
     fn queue(&self, operation: Operation) -> Result<(), DeviceError> {
         if let Some(captured) = &mut *self.captured.borrow_mut() {
             captured.push(operation);

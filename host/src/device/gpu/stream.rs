@@ -6,7 +6,7 @@ use cust::{
     stream::StreamFlags,
     sys::{
         self, CUaccessPolicyWindow, CUaccessProperty, CUresult, CUstreamAttrID, CUstreamAttrValue,
-        CUstreamCaptureMode,
+        CUstreamCaptureMode, CUstreamCaptureStatus,
     },
 };
 use std::{ptr, rc::Rc};
@@ -204,6 +204,15 @@ impl Stream {
         queued?;
         ended?;
         graph.ok_or_else(|| Failure::last_or(CUresult::CUDA_ERROR_UNKNOWN as u32).into())
+    }
+
+    /// The driver also knows of captures that other code has begun, and of those that an event of another stream has drawn this one into.
+    pub(in crate::device) fn is_capturing(&self) -> Result<bool, DeviceError> {
+        self.session.activate()?;
+        let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        // SAFETY: the stream is alive, and `status` may be written.
+        check(unsafe { sys::cuStreamIsCapturing(self.handle(), &raw mut status) })?;
+        Ok(status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
     }
 }
 
