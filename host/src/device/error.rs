@@ -144,8 +144,10 @@ pub enum DeviceError {
         /// Elements asked for.
         length: usize,
     },
-    /// Two buffers of different devices.
-    #[error("a buffer of one device cannot be copied to another: download and upload it")]
+    /// Two things that different devices have made.
+    #[error(
+        "a buffer, kernel, stream, event or graph of one device cannot be used with another: make all of them with one device, and bring contents over by a download and an upload"
+    )]
     OtherDevice,
     /// A sum that was to become part of a graph.
     #[error(

@@ -234,6 +234,17 @@ impl Stream {
             StreamOn::Emulator(stream) => Ok(stream.is_capturing()),
         }
     }
+
+    /// [`DeviceError::OtherDevice`] if another device has made this stream.
+    pub(crate) fn check_device(&self, device: &Device) -> Result<(), DeviceError> {
+        match (&self.0, device) {
+            (StreamOn::Gpu(stream), Device::Gpu(gpu)) if stream.is_of(gpu) => Ok(()),
+            (StreamOn::Emulator(stream), Device::Emulator(emulator)) if stream.is_of(emulator) => {
+                Ok(())
+            }
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
 }
 
 impl Event {

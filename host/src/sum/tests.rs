@@ -202,6 +202,29 @@ fn a_sum_is_not_captured_into_a_graph() {
     }
 }
 
+#[test]
+fn what_is_of_another_device_is_refused_and_spoils_no_sum() {
+    for (machine, other) in machines().iter().zip(machines()) {
+        let mut summer = Summer::new(machine).expect("a few words");
+        let values = [1_i64; 5000];
+        let here = machine.device().upload(&values).expect("it fits");
+        let there = other.device().upload(&values).expect("it fits");
+        let stream = machine.device().stream().expect("a stream");
+        let stream_there = other.device().stream().expect("a stream");
+        let refused = Err(DeviceError::OtherDevice.into());
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            assert_eq!(summer.sum(&here, mode), Ok(5000));
+            for part in [there.slice(..), there.slice(..0)] {
+                assert_eq!(summer.sum(part, mode), refused);
+                assert_eq!(summer.queue(&stream, part, mode).map(|()| 0), refused);
+            }
+            let queued = summer.queue(&stream_there, &here, mode);
+            assert_eq!(queued.map(|()| 0), refused);
+            assert_eq!(summer.result(), Ok(5000), "{mode:?}");
+        }
+    }
+}
+
 /// Where a launch fails, the next sum is right all the same.
 #[test]
 fn a_launch_that_is_refused_spoils_no_sum() {

@@ -1,6 +1,6 @@
 //! Streams and graphs of the emulator: every operation runs at once, unless it is captured.
 
-use super::{Allocation, Kernel, SharedMemory};
+use super::{Allocation, Emulator, Kernel, SharedMemory};
 use crate::device::{Argument, DeviceError, Node, Shape};
 use std::{cell::RefCell, rc::Rc};
 
@@ -44,6 +44,10 @@ impl Stream {
             memory,
             captured: RefCell::new(None),
         }
+    }
+
+    pub(in crate::device) fn is_of(&self, emulator: &Emulator) -> bool {
+        Rc::ptr_eq(&self.memory, &emulator.memory)
     }
 
     /// A copy between memories of one size.

@@ -1,6 +1,6 @@
 //! Streams of a GPU.
 
-use super::{Allocation, Event, Graph, HostAllocation, Kernel, session::Session};
+use super::{Allocation, Event, Gpu, Graph, HostAllocation, Kernel, session::Session};
 use crate::device::{AccessPolicy, AccessProperty, Argument, DeviceError, Shape};
 use cust::{
     stream::StreamFlags,
@@ -30,6 +30,10 @@ impl Stream {
 
     pub(in crate::device) fn handle(&self) -> sys::CUstream {
         self.stream.as_inner()
+    }
+
+    pub(in crate::device) fn is_of(&self, gpu: &Gpu) -> bool {
+        Rc::ptr_eq(&self.session, &gpu.session)
     }
 
     /// Makes the stream's GPU current, if it is also that of the other session.
