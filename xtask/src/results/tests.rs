@@ -56,6 +56,7 @@ fn record(measurements: Vec<Measurement>) -> Record {
         notes: Vec::new(),
         left_out: vec![LeftOut {
             name: "CuPy".to_owned(),
+            at: None,
             reason: "it is not installed".to_owned(),
         }],
     }
