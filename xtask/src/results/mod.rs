@@ -43,7 +43,10 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     write(&repository.join("docs/speed.svg"), &picture)?;
     write(&path, &text)?;
     println!("README.md and docs/speed.svg show {file}:");
-    for line in verdict::lines(&record) {
+    for line in verdict::lines(&record)
+        .into_iter()
+        .chain(figures::left_out(&record))
+    {
         println!("{line}");
     }
     Ok(())
