@@ -196,6 +196,16 @@ impl DeviceError {
             _ => false,
         }
     }
+
+    /// Whether the device does no more for this process: after a fault of a kernel, a GPU answers every later call with an error. The
+    /// emulator goes on.
+    pub fn ends_device(&self) -> bool {
+        match self {
+            Self::GpuFault { .. } => true,
+            Self::Driver(failure) => failure.is_kernel_fault(),
+            _ => false,
+        }
+    }
 }
 
 impl From<CudaError> for DeviceError {

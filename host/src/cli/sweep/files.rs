@@ -1,7 +1,7 @@
 //! The sweep as CSV and as a picture.
 
 use super::Sweep;
-use super::measure::Row;
+use super::measured::Row;
 use crate::cli::failure::Failure;
 use serde::Serialize;
 use warpfold::line_plot::{Line, LinePlot};
@@ -30,7 +30,7 @@ struct Record<'a> {
 /// A line for each contender and size, below one of names.
 pub fn csv(sweep: &Sweep) -> Result<Vec<u8>, Failure> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in &sweep.rows {
+    for row in &sweep.measured.rows {
         writer
             .serialize(record(sweep, row))
             .map_err(Failure::input)?;
@@ -110,6 +110,7 @@ pub fn svg(sweep: &Sweep) -> Result<String, Failure> {
 
 fn points(sweep: &Sweep, id: &str) -> Vec<(usize, f64)> {
     let rows = sweep
+        .measured
         .rows
         .iter()
         .filter(|row| row.id == id && row.is_right());
