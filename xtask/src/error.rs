@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cuda_builder::CudaBuilderError;
 use warpfold_driver::Unavailable;
+use warpfold_plot::LinePlotError;
 
 use crate::bench_check;
 use crate::build_ptx::{Finding, Missing};
@@ -80,8 +81,8 @@ pub enum XtaskError {
     )]
     NoPlace,
     /// The picture cannot be drawn.
-    #[error("the picture cannot be drawn: {0}")]
-    Picture(String),
+    #[error(transparent)]
+    Picture(#[from] LinePlotError),
     /// What was counted is not what the baseline has.
     #[error("{}", lines(.0))]
     Counts(Vec<bench_check::Finding>),

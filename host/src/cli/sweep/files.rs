@@ -4,7 +4,11 @@ use super::Sweep;
 use super::measured::Row;
 use crate::cli::failure::Failure;
 use serde::Serialize;
-use warpfold::line_plot::{Line, LinePlot};
+use warpfold::size::short;
+use warpfold_plot::{Line, LineChart, LinePlot};
+
+/// Width and height of the picture.
+const SIZE: (u32, u32) = (1100, 640);
 
 /// A row of the CSV file; a cell is empty where the device has nothing to say.
 #[derive(Serialize)]
@@ -82,13 +86,9 @@ pub fn svg(sweep: &Sweep) -> Result<String, Failure> {
         .ids()
         .map(|id| (id, format!("{} {id}", sweep.step(id)).trim().to_owned()))
         .collect();
-    let plot = LinePlot {
-        title: if sweep.on_gpu {
-            "How fast each kernel reads its input"
-        } else {
-            "What each kernel executes for an element"
-        },
-        subtitle: &subtitle.join(" · "),
+    let chart = LineChart {
+        elements: "elements",
+        size_name: short,
         quantity: if sweep.on_gpu {
             "GB/s"
         } else {
@@ -104,6 +104,16 @@ pub fn svg(sweep: &Sweep) -> Result<String, Failure> {
                 points: points(sweep, id),
             })
             .collect(),
+    };
+    let plot = LinePlot {
+        size: SIZE,
+        title: if sweep.on_gpu {
+            "How fast each kernel reads its input"
+        } else {
+            "What each kernel executes for an element"
+        },
+        subtitle: &subtitle.join(" · "),
+        charts: vec![chart],
     };
     plot.to_svg().map_err(Failure::input)
 }
