@@ -8,7 +8,6 @@ mod step;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use step::Step;
-use warpfold::drawing;
 use warpfold::ptx::PtxSet;
 use warpfold::{oracle, random};
 use warpfold_emulator::{Counters, Nothing};
@@ -19,7 +18,7 @@ const N: usize = 1 << 20;
 const SM: u32 = 90;
 
 fn ladder(criterion: &mut Criterion) {
-    drawing::register_letters();
+    warpfold_plot::register_letters();
     let embedded = PtxSet::embedded();
     let ptx = embedded
         .built_for(Module::Kernels, SM)

@@ -17,7 +17,6 @@ use std::hint::black_box;
 use std::time::Duration;
 use warpfold::case::{LoadedCase, Measured};
 use warpfold::device::{Device, DeviceChoice, Timing};
-use warpfold::drawing;
 use warpfold::lesson::{LessonError, LoadedLesson};
 use warpfold::machine::Machine;
 use warpfold::oracle::{CPU_REFERENCES, cpu_sequential};
@@ -45,7 +44,7 @@ fn sizes() -> Vec<usize> {
 }
 
 fn cpu_references(criterion: &mut Criterion) {
-    drawing::register_letters();
+    warpfold_plot::register_letters();
     let mut group = criterion.benchmark_group("cpu");
     for n in sizes() {
         let mut values = random::i32_values(n, SEED).expect("there is memory for the values");

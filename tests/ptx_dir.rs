@@ -104,6 +104,58 @@ fn it_is_the_ptx_of_the_folder_that_runs() {
     .stderr(contains("`neighbored` gives"));
 }
 
+/// A kernel that writes where nothing is. On the emulator the sweep goes on behind it; a GPU does nothing more, and what it had measured
+/// is kept.
+#[test]
+fn a_sweep_keeps_what_it_measured_before_a_fault() {
+    let ptx = rebuilt("kernels", 80);
+    let (before, shuffle) = ptx
+        .split_once(".entry shuffle_512(")
+        .expect("there is the kernel");
+    let fault =
+        "{ .reg .b64 %nowhere; mov.u64 %nowhere, 16; st.global.u32 [%nowhere], 0; }\n\tret;";
+    let shuffle = shuffle.replacen("\tret;", fault, 1);
+    let ptx = format!("{before}.entry shuffle_512({shuffle}");
+    let folder = Folder::with(&[("kernels.sm_80.ptx", &ptx)]);
+    let mut devices = vec![("emulator", 4)];
+    if warpfold_driver::available().is_ok() {
+        devices.push(("gpu", 2));
+    }
+    for (device, rows) in devices {
+        let csv = folder.file("sweep.csv");
+        let csv = csv.to_str().expect("the path is text");
+        let mut arguments = vec![
+            "sweep",
+            "neighbored",
+            "shuffle",
+            "--sizes",
+            "1K,2K",
+            "--csv",
+            csv,
+        ];
+        arguments.extend(["--device", device]);
+        let assert = warpfold(&arguments, folder.path()).assert().code(1);
+        let output = assert.get_output();
+        let [text, error] =
+            [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+        assert!(
+            text.contains("FAULT") && text.contains("`shuffle` at 2^10: "),
+            "{text}"
+        );
+        let is_failure = |line: &&str| line.starts_with("warpfold: ");
+        assert_eq!(error.lines().filter(is_failure).count(), 1, "{error}");
+        assert!(error.contains("`shuffle` at 2^10"), "{error}");
+        assert_eq!(text.contains("not measured: "), device == "gpu", "{text}");
+        let csv = fs::read_to_string(csv).expect("the file is written");
+        assert_eq!(csv.lines().count(), 1 + rows, "{csv}");
+        assert!(
+            csv.lines()
+                .any(|line| line.starts_with("neighbored,") && line.contains("true")),
+            "{csv}"
+        );
+    }
+}
+
 #[test]
 fn the_newest_that_the_device_runs_is_taken() {
     let folder = Folder::with(&[

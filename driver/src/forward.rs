@@ -5,7 +5,7 @@ use cust_raw::{
     CUDA_KERNEL_NODE_PARAMS, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent,
     CUfunction, CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUipcMemHandle,
     CUjit_option, CUjitInputType, CUlimit, CUlinkState, CUmodule, CUresult, CUstream,
-    CUstreamAttrID, CUstreamAttrValue, CUstreamCaptureMode,
+    CUstreamAttrID, CUstreamAttrValue, CUstreamCaptureMode, CUstreamCaptureStatus,
 };
 use std::{
     ffi::{c_char, c_int, c_uchar, c_uint, c_void},
@@ -180,6 +180,7 @@ forward! {
 forward! {
     fn cuStreamBeginCapture_v2(stream: CUstream, mode: CUstreamCaptureMode);
     fn cuStreamEndCapture(stream: CUstream, graph: *mut CUgraph);
+    fn cuStreamIsCapturing(stream: CUstream, status: *mut CUstreamCaptureStatus);
     fn cuGraphCreate(graph: *mut CUgraph, flags: c_uint);
     fn cuGraphAddKernelNode(
         node: *mut CUgraphNode,

@@ -133,13 +133,15 @@ impl<'m, T: Summable> Summer<'m, T> {
     /// of nothing is 0.
     ///
     /// # Errors
-    /// There is no PTX for the device, it has not the memory for the partial sums of [`Mode::Deterministic`], or it fails.
+    /// The values are in the memory of another device; there is no PTX for the device, it has not the memory for the partial sums of
+    /// [`Mode::Deterministic`], or it fails.
     pub fn sum<'a>(
         &mut self,
         values: impl Into<Slice<'a, T>>,
         mode: Mode,
     ) -> Result<T, MachineError> {
         let values = values.into();
+        values.check_device(self.machine.device())?;
         if values.is_empty() {
             self.last = None;
             return self.result();
@@ -149,11 +151,11 @@ impl<'m, T: Summable> Summer<'m, T> {
 
     /// Queues the sum on a stream. [`Self::result`] gives it when the stream has come so far, and until the next sum is made.
     ///
-    /// Sums of one `Summer` follow one another: queue them on one stream, or wait for the last before the next. Nor may the stream be
-    /// captured: each launch of the graph would add to the same total.
+    /// Sums of one `Summer` follow one another: queue them on one stream, or wait for the last before the next.
     ///
     /// # Errors
-    /// As [`Self::sum`].
+    /// As [`Self::sum`]; the stream is of another device; or it [is capturing](Stream::is_capturing): the totals would not take turns in
+    /// the launches of the graph, each of which would add to the same one.
     pub fn queue<'a>(
         &mut self,
         stream: &Stream,
@@ -161,6 +163,12 @@ impl<'m, T: Summable> Summer<'m, T> {
         mode: Mode,
     ) -> Result<(), MachineError> {
         let values = values.into();
+        let device = self.machine.device();
+        values.check_device(device)?;
+        stream.check_device(device)?;
+        if stream.is_capturing()? {
+            return Err(DeviceError::CapturedSum.into());
+        }
         if values.is_empty() {
             self.last = None;
             return Ok(());
@@ -200,8 +208,8 @@ impl<'m, T: Summable> Summer<'m, T> {
         self.result()
     }
 
-    /// Starts a launch of the flagship by `queue`, which may rely on this: the kernel takes these arguments in this shape; it reads the
-    /// values, which the slice keeps alive, and writes to what the launch's finish names, which is large enough and nobody else's.
+    /// Starts a launch of the flagship, on values that are in the machine's memory, by `queue`, which may rely on this: the kernel takes
+    /// these arguments in this shape; it reads the values, which the slice keeps alive, and writes to what the launch's finish names, which is large enough and nobody else's.
     fn start(
         &mut self,
         values: Slice<'_, T>,

@@ -7,12 +7,12 @@ use crate::error::PeersError;
 use crate::library::Library;
 use crate::ours;
 use crate::process::Process;
-use crate::record::{Finds, LeftOut, Measurement, Record};
+use crate::record::{Finds, LeftOut, Record};
+use crate::rounds::{Field, leave_out, place};
 use crate::sums;
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
-use warpfold::device::Times;
 use warpfold::machine::Machine;
 
 const SEED: u64 = 42;
@@ -45,53 +45,20 @@ impl Comparison {
         let values =
             element::values::<T>(n, SEED).map_err(|source| PeersError::HostMemory { n, source })?;
         let mut arena = Arena::new(self.machine.device(), values)?;
-        let mut contenders = Vec::new();
-        for mut contender in self.contenders(&arena, record)? {
-            match verify(contender.as_mut(), &mut arena, Finds::Warm) {
-                Ok(()) => contenders.push(contender),
-                Err(error) if error.is_of_one() || error.is_wrong_peer(contender.maker()) => {
-                    let name = format!("{} at {n} of {}", contender.name(), element::name::<T>());
-                    leave_out(record, &name, &error.to_string());
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        let contenders = self.contenders(&arena, record)?;
+        let mut field = Field::new(contenders, &mut arena, record)?;
         let launches = launches(self.repeat, n);
         eprintln!(
             "{n} of {}: {} contenders, {launches} launches of each",
             element::name::<T>(),
-            contenders.len()
+            field.len()
         );
-        for &finds in self
-            .finds
-            .iter()
-            .filter(|&&finds| finds != Finds::Idle || n <= IDLE)
-        {
-            for contender in &mut contenders {
-                verify(contender.as_mut(), &mut arena, finds)?;
-            }
-            let mut times = vec![Vec::new(); contenders.len()];
-            for _ in 0..launches {
-                for (contender, times) in contenders.iter_mut().zip(&mut times) {
-                    times.push(contender.time_ms(&mut arena, finds)?);
-                }
-            }
-            for (contender, elapsed_ms) in contenders.iter().zip(times) {
-                arena.check(contender.name(), contender.answer()?)?;
-                let times = Times { elapsed_ms };
-                record.measurements.push(Measurement {
-                    maker: contender.maker(),
-                    name: contender.name().to_owned(),
-                    element_type: element::name::<T>().to_owned(),
-                    n,
-                    finds,
-                    launches,
-                    median_ms: times.median_ms(),
-                    fastest_ms: times.fastest_ms(),
-                });
+        for &finds in &self.finds {
+            if finds != Finds::Idle || n <= IDLE {
+                field.measure(&mut arena, finds, launches, record)?;
             }
         }
-        drop(contenders);
+        drop(field);
         for process in &self.processes {
             // Where it does not answer any more, it has let go of everything.
             let _ = process.borrow_mut().close();
@@ -106,6 +73,7 @@ impl Comparison {
         record: &mut Record,
     ) -> Result<Vec<Box<dyn Contender<T> + '_>>, PeersError> {
         let (machine, n) = (&self.machine, arena.n());
+        let place = place(arena, None);
         let mut all: Vec<Box<dyn Contender<T> + '_>> = Vec::new();
         for one in ours::ceilings(machine, n)? {
             all.push(Box::new(one));
@@ -116,16 +84,22 @@ impl Comparison {
             for one in ladder {
                 all.push(Box::new(one));
             }
-            for LeftOut { name, reason } in left_out {
-                leave_out(record, &name, &reason);
+            for LeftOut { name, at, reason } in left_out {
+                leave_out(record, &name, at.as_ref(), &reason);
             }
         }
         for one in sums::all(machine, arena)? {
             all.push(Box::new(one));
         }
         if let Some(library) = &self.library {
-            for one in library.contenders(machine.device(), n, self.block, with_ladder)? {
-                all.push(Box::new(one));
+            for one in library.contenders(machine.device(), n, self.block, with_ladder) {
+                match one {
+                    Ok(one) => all.push(Box::new(one)),
+                    Err(PeersError::Contender { name, message, .. }) => {
+                        leave_out(record, &name, Some(&place), &message);
+                    }
+                    Err(error) => return Err(error),
+                }
             }
         }
         for process in &self.processes {
@@ -136,35 +110,13 @@ impl Comparison {
                         all.push(Box::new(one));
                     }
                 }
-                Err(error) if error.is_of_one() => {
-                    leave_out(record, process.borrow().name, &error.to_string());
+                Err(PeersError::Process { name, message }) => {
+                    leave_out(record, name, Some(&place), &message);
                 }
                 Err(error) => return Err(error),
             }
         }
         Ok(all)
-    }
-}
-
-/// Whether one launch leaves the right answer.
-fn verify<T: Element>(
-    contender: &mut (dyn Contender<T> + '_),
-    arena: &mut Arena<'_, T>,
-    finds: Finds,
-) -> Result<(), PeersError> {
-    contender.spoil()?;
-    contender.time_ms(arena, finds)?;
-    arena.check(contender.name(), contender.answer()?)
-}
-
-/// Puts it on record that somebody does not take part, once.
-pub fn leave_out(record: &mut Record, name: &str, reason: &str) {
-    let left_out = LeftOut {
-        name: name.to_owned(),
-        reason: reason.to_owned(),
-    };
-    if !record.left_out.contains(&left_out) {
-        record.left_out.push(left_out);
     }
 }
 

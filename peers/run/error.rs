@@ -78,15 +78,25 @@ pub enum PeersError {
 }
 
 impl PeersError {
-    /// Whether one contender failed, so that the others may go on without it.
-    pub fn is_of_one(&self) -> bool {
-        matches!(self, Self::Contender { .. } | Self::Process { .. })
+    /// Whether it is a matter of one contender, by this maker, and for the record, so that the others may go on without it. Where what
+    /// is written here is wrong, that is a mistake to mend first.
+    pub fn concerns_only(&self, maker: Maker) -> bool {
+        match self {
+            Self::Contender { .. } | Self::Process { .. } => true,
+            Self::Wrong { .. } => matches!(maker, Maker::Library | Maker::Python | Maker::Rust),
+            _ => false,
+        }
     }
 
-    /// Whether somebody else's library is wrong, which is for the record; with what is written here it would be a mistake to mend.
-    pub fn is_wrong_peer(&self, maker: Maker) -> bool {
-        let is_peer = matches!(maker, Maker::Library | Maker::Python | Maker::Rust);
-        is_peer && matches!(self, Self::Wrong { .. })
+    /// The same for who knows which contender it is about, and where.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Contender { message, .. } => message.clone(),
+            Self::Wrong {
+                given, expected, ..
+            } => format!("its sum is wrong: it gave {given}, and the CPU {expected}"),
+            other => other.to_string(),
+        }
     }
 
     /// 1 for something wrong with a contender, 2 for a machine or arguments that cannot do what is asked.

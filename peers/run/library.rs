@@ -100,32 +100,35 @@ impl Library {
             let texts = || unsafe { (text(name), text(reason)) };
             (!name.is_null()).then(|| {
                 let (name, reason) = texts();
-                LeftOut { name, reason }
+                LeftOut {
+                    name,
+                    at: None,
+                    reason,
+                }
             })
         };
         (0..).map_while(named).collect()
     }
 
     /// All contenders for the type, the counterparts of the ladder's steps among them where they are asked for, with memory for n
-    /// elements.
+    /// elements, or what is wrong with one of them.
     pub fn contenders<T: Element>(
         self: &Rc<Self>,
         device: &Device,
         n: usize,
         block: u32,
         with_ladder: bool,
-    ) -> Result<Vec<Theirs<T>>, PeersError> {
+    ) -> impl Iterator<Item = Result<Theirs<T>, PeersError>> {
         // SAFETY: it takes nothing.
         let count = unsafe { (self.count)() };
         (0..count)
-            .filter(|&index| {
+            .filter(move |&index| {
                 // SAFETY: the index is below the count, and the answer is a text.
                 let of_type = unsafe { text((self.element_type)(index)) };
                 of_type == element::name::<T>()
                     && (with_ladder || self.maker(index) != Maker::CudaCpp)
             })
-            .map(|index| Theirs::new(self, device, index, n, block))
-            .collect()
+            .map(move |index| Theirs::new(self, device, index, n, block))
     }
 
     fn maker(&self, index: u32) -> Maker {

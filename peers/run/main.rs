@@ -12,14 +12,16 @@ mod library;
 mod ours;
 mod process;
 mod record;
+mod rounds;
 mod sums;
 
 use clap::{Parser, ValueEnum};
-use comparison::{Comparison, leave_out};
+use comparison::Comparison;
 use error::PeersError;
 use library::Library;
 use process::Process;
 use record::{Finds, Maker, Record};
+use rounds::leave_out;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use std::cell::RefCell;
@@ -177,7 +179,7 @@ fn run(options: &Options) -> Result<(), PeersError> {
 /// The contenders in C++.
 fn library(options: &Options, record: &mut Record) -> Result<Option<Rc<Library>>, PeersError> {
     let Some(path) = &options.library else {
-        leave_out(record, OF_LIBRARY, "they take nvcc to build");
+        leave_out(record, OF_LIBRARY, None, "they take nvcc to build");
         return Ok(None);
     };
     let library = Library::open(path)?;
@@ -193,7 +195,7 @@ fn processes(options: &Options, record: &mut Record) -> Vec<Rc<RefCell<Process>>
     let mut commands = vec![(OF_PYTHON, Maker::Python, python)];
     match &options.cubecl {
         Some(program) => commands.push((OF_CUBECL, Maker::Rust, Command::new(program))),
-        None => leave_out(record, OF_CUBECL, "peers/cubecl was not built"),
+        None => leave_out(record, OF_CUBECL, None, "peers/cubecl was not built"),
     }
     let mut processes = Vec::new();
     for (name, maker, command) in commands {
@@ -204,7 +206,7 @@ fn processes(options: &Options, record: &mut Record) -> Vec<Rc<RefCell<Process>>
                 record.left_out.extend(process.left_out.iter().cloned());
                 processes.push(Rc::new(RefCell::new(process)));
             }
-            Err(error) => leave_out(record, name, &error.to_string()),
+            Err(error) => leave_out(record, name, None, &error.to_string()),
         }
     }
     processes

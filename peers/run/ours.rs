@@ -60,6 +60,7 @@ pub fn ladder<T: Element>(
         lessons.partition(|lesson| lesson.least_sm <= device.sm());
     let left_out = unable.into_iter().map(|lesson| LeftOut {
         name: lesson.id.to_owned(),
+        at: None,
         reason: format!("it needs sm_{}", lesson.least_sm),
     });
     let loaded = able

@@ -46,13 +46,28 @@ pub struct Measurement {
     pub fastest_ms: f64,
 }
 
-/// Somebody who did not take part.
+/// Somebody who did not take part, or not to the end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// What it is called.
     pub name: String,
+    /// Where; anywhere, if it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Place>,
     /// Why.
     pub reason: String,
+}
+
+/// A part of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// What was added up: `i32`.
+    pub element_type: String,
+    /// Number of elements.
+    pub n: usize,
+    /// What the launches found when it ended, if it has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Finds>,
 }
 
 /// Who wrote a contender.

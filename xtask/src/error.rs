@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use cuda_builder::CudaBuilderError;
 use warpfold_driver::Unavailable;
+use warpfold_plot::LinePlotError;
 
+use crate::bench_check;
 use crate::build_ptx::{Finding, Missing};
 
 /// Why a chore was not done.
@@ -15,7 +17,7 @@ pub enum XtaskError {
     #[error(transparent)]
     Builder(#[from] CudaBuilderError),
     /// The PTX is not what it should be.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nerror: "))]
+    #[error("{}", lines(.0))]
     Findings(Vec<Finding>),
     /// `--check` and `--codegen rust-cuda` together.
     #[error(
@@ -79,17 +81,11 @@ pub enum XtaskError {
     )]
     NoPlace,
     /// The picture cannot be drawn.
-    #[error("the picture cannot be drawn: {0}")]
-    Picture(String),
-    /// Something costs more than it did.
-    #[error(
-        "over 5 % higher than in benches/baseline.json: {names}; make it cheaper again, or, if it is worth its price, keep the counts with \
-         `cargo xtask bench-check --bless`"
-    )]
-    Costlier {
-        /// What does.
-        names: String,
-    },
+    #[error(transparent)]
+    Picture(#[from] LinePlotError),
+    /// What was counted is not what the baseline has.
+    #[error("{}", lines(.0))]
+    Counts(Vec<bench_check::Finding>),
     /// There is no valgrind.
     #[error(
         "there is no valgrind to count instructions with: install it (Debian: `apt-get install valgrind`)"
@@ -125,6 +121,12 @@ pub enum XtaskError {
 const CONTAINER: &str = "Or build in the container image ghcr.io/rust-gpu/rust-cuda-ubuntu24-cuda12, which has CUDA and LLVM 7: see \
                          rust-cuda/README.md.";
 
+/// A line for each, as if it stood alone.
+fn lines(findings: &[impl ToString]) -> String {
+    let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    lines.join("\nerror: ")
+}
+
 impl XtaskError {
     /// For arguments and machines that cannot do what is asked, as opposed to something that was checked and is wrong.
     pub const BAD_USE: u8 = 2;
@@ -132,10 +134,7 @@ impl XtaskError {
     /// 1 for a finding, 2 for bad use or input.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Self::Findings(_)
-            | Self::Step { .. }
-            | Self::Warpfold { .. }
-            | Self::Costlier { .. } => 1,
+            Self::Findings(_) | Self::Step { .. } | Self::Warpfold { .. } | Self::Counts(_) => 1,
             Self::Builder(
                 CudaBuilderError::BuildFailed
                 | CudaBuilderError::InvalidPtx { .. }

@@ -64,7 +64,7 @@ impl Options {
 /// Builds, runs and shows.
 ///
 /// # Errors
-/// There is no GPU, a contender is wrong, or something does not build or cannot be written.
+/// There is no GPU, a contender of ours is wrong, or something does not build or cannot be written.
 pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     warpfold_driver::available()?;
     let folder = repository.join("target/peers");

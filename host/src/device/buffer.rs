@@ -162,6 +162,17 @@ impl<T: Pod> Slice<'_, T> {
         let offset = (self.start * size_of::<T>()) as u64;
         Argument::Address(self.buffer.address() + offset)
     }
+
+    /// [`DeviceError::OtherDevice`] if the buffer is in the memory of another device.
+    pub(crate) fn check_device(&self, device: &Device) -> Result<(), DeviceError> {
+        match (&self.buffer.memory, device) {
+            (Memory::Gpu(memory), Device::Gpu(gpu)) if memory.is_of(gpu) => Ok(()),
+            (Memory::Emulator(memory), Device::Emulator(emulator)) if memory.is_of(emulator) => {
+                Ok(())
+            }
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
 }
 
 impl<T> Clone for Slice<'_, T> {

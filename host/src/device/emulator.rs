@@ -111,6 +111,10 @@ impl Allocation {
         self.address
     }
 
+    pub(super) fn is_of(&self, emulator: &Emulator) -> bool {
+        Rc::ptr_eq(&self.memory, &emulator.memory)
+    }
+
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), DeviceError> {
         Ok(self.memory.borrow_mut().write(self.address, bytes)?)
     }

@@ -144,9 +144,16 @@ pub enum DeviceError {
         /// Elements asked for.
         length: usize,
     },
-    /// Two buffers of different devices.
-    #[error("a buffer of one device cannot be copied to another: download and upload it")]
+    /// Two things that different devices have made.
+    #[error(
+        "a buffer, kernel, stream, event or graph of one device cannot be used with another: make all of them with one device, and bring contents over by a download and an upload"
+    )]
     OtherDevice,
+    /// A sum that was to become part of a graph.
+    #[error(
+        "a sum cannot be captured into a graph, each launch of which would add to the total of the launch before: queue it on a stream that is not being captured"
+    )]
+    CapturedSum,
     /// The emulator was asked for times.
     #[error(
         "the emulator has no times to give: its counters are what can be compared; use --device gpu to time"
@@ -185,6 +192,16 @@ impl DeviceError {
     pub fn is_fault(&self) -> bool {
         match self {
             Self::GpuFault { .. } | Self::Trap(_) | Self::GridRefused { .. } => true,
+            Self::Driver(failure) => failure.is_kernel_fault(),
+            _ => false,
+        }
+    }
+
+    /// Whether the device does no more for this process: after a fault of a kernel, a GPU answers every later call with an error. The
+    /// emulator goes on.
+    pub fn ends_device(&self) -> bool {
+        match self {
+            Self::GpuFault { .. } => true,
             Self::Driver(failure) => failure.is_kernel_fault(),
             _ => false,
         }

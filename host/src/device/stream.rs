@@ -222,6 +222,29 @@ impl Stream {
             StreamOn::Emulator(stream) => stream.capture(|| queue(self)).map(Graph::of_emulator),
         }
     }
+
+    /// Whether what is queued now becomes part of a graph instead of running: by [`Self::capture`], or by other code that has
+    /// [`Self::raw`].
+    ///
+    /// # Errors
+    /// The driver does not tell, for example after a kernel faulted.
+    pub fn is_capturing(&self) -> Result<bool, DeviceError> {
+        match &self.0 {
+            StreamOn::Gpu(stream) => stream.is_capturing(),
+            StreamOn::Emulator(stream) => Ok(stream.is_capturing()),
+        }
+    }
+
+    /// [`DeviceError::OtherDevice`] if another device has made this stream.
+    pub(crate) fn check_device(&self, device: &Device) -> Result<(), DeviceError> {
+        match (&self.0, device) {
+            (StreamOn::Gpu(stream), Device::Gpu(gpu)) if stream.is_of(gpu) => Ok(()),
+            (StreamOn::Emulator(stream), Device::Emulator(emulator)) if stream.is_of(emulator) => {
+                Ok(())
+            }
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
 }
 
 impl Event {

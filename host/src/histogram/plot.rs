@@ -1,7 +1,6 @@
 //! A histogram as a picture.
 
 use super::{CHANNELS, Counts, Histogram};
-use crate::drawing::font;
 use image::{ImageFormat, RgbImage};
 use plotters::backend::{BitMapBackend, DrawingBackend, SVGBackend};
 use plotters::chart::{ChartBuilder, SeriesLabelPosition};
@@ -12,6 +11,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{BLACK, Color, IntoTextStyle, RGBColor, ShapeStyle, WHITE};
 use std::io::Cursor;
 use std::path::Path;
+use warpfold_plot::font;
 
 /// Width and height of the picture in units of an SVG file; a PNG file has [`PNG_SCALE`] pixels for each.
 const SIZE: (u32, u32) = (1000, 600);

@@ -2,7 +2,7 @@
 //! the order that is promised, against a model of it in plain Rust.
 
 use super::{Mode, Summable, Summer, sum};
-use crate::device::{Device, DeviceChoice, Stream};
+use crate::device::{Device, DeviceChoice, DeviceError, Stream};
 use crate::machine::Machine;
 use crate::ptx::PtxSet;
 use crate::random;
@@ -15,6 +15,13 @@ const LENGTHS: [usize; 16] = [
 fn emulator() -> Machine {
     let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
     Machine::new(device, PtxSet::embedded())
+}
+
+/// The emulator, and a GPU where there is one.
+fn machines() -> Vec<Machine> {
+    let gpu = Device::open(&DeviceChoice::Gpu(0)).ok();
+    let gpu = gpu.map(|device| Machine::new(device, PtxSet::embedded()));
+    [emulator()].into_iter().chain(gpu).collect()
 }
 
 /// The launch by every row for the type, and the same in three blocks, where the kernel takes any number of them.
@@ -163,6 +170,57 @@ fn sums_follow_one_another(machine: &Machine, stream: &Stream) {
                 stream.synchronize().expect("it runs");
                 assert_eq!(summer.result(), Ok(f64::from(n)), "{n} {mode:?}");
             }
+        }
+    }
+}
+
+/// A launch of the graph would find in the total what the launch before has left there.
+#[test]
+fn a_sum_is_not_captured_into_a_graph() {
+    for machine in machines() {
+        let stream = machine.device().stream().expect("a stream");
+        let mut summer = Summer::new(&machine).expect("a few words");
+        let buffer = machine.device().upload(&[1_i32; 5000]).expect("it fits");
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            assert_eq!(summer.sum(buffer.slice(..7), mode), Ok(7));
+            assert_eq!(stream.is_capturing(), Ok(false));
+            for values in [buffer.slice(..), buffer.slice(..0)] {
+                let graph = stream.capture(|stream| {
+                    assert_eq!(stream.is_capturing(), Ok(true));
+                    let error = summer.queue(stream, values, mode).expect_err("it captures");
+                    assert_eq!(error, DeviceError::CapturedSum.into());
+                    Ok(())
+                });
+                graph.expect("the capture is none the worse for it");
+                assert_eq!(summer.result(), Ok(7), "{mode:?}");
+            }
+            assert_eq!(stream.is_capturing(), Ok(false));
+            summer.queue(&stream, &buffer, mode).expect("it is queued");
+            stream.synchronize().expect("it runs");
+            assert_eq!(summer.result(), Ok(5000), "{mode:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_of_another_device_is_refused_and_spoils_no_sum() {
+    for (machine, other) in machines().iter().zip(machines()) {
+        let mut summer = Summer::new(machine).expect("a few words");
+        let values = [1_i64; 5000];
+        let here = machine.device().upload(&values).expect("it fits");
+        let there = other.device().upload(&values).expect("it fits");
+        let stream = machine.device().stream().expect("a stream");
+        let stream_there = other.device().stream().expect("a stream");
+        let refused = Err(DeviceError::OtherDevice.into());
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            assert_eq!(summer.sum(&here, mode), Ok(5000));
+            for part in [there.slice(..), there.slice(..0)] {
+                assert_eq!(summer.sum(part, mode), refused);
+                assert_eq!(summer.queue(&stream, part, mode).map(|()| 0), refused);
+            }
+            let queued = summer.queue(&stream_there, &here, mode);
+            assert_eq!(queued.map(|()| 0), refused);
+            assert_eq!(summer.result(), Ok(5000), "{mode:?}");
         }
     }
 }

@@ -20,6 +20,37 @@ pub struct Line<'a> {
     pub before: Option<f64>,
 }
 
+/// Why the counts are not those of the baseline.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Finding {
+    /// Something costs more than it did.
+    #[error(
+        "over 5 % higher than in benches/baseline.json: {names}; make it cheaper again, or, if it is worth its price, keep the counts with \
+         `cargo xtask bench-check --bless`"
+    )]
+    Costlier {
+        /// What does.
+        names: String,
+    },
+    /// The baseline has what nothing counts any more.
+    #[error(
+        "in benches/baseline.json and not counted: {names}; count it again, or, if it is meant to be gone, take it out with \
+         `cargo xtask bench-check --bless`"
+    )]
+    NotCounted {
+        /// What it is.
+        names: String,
+    },
+    /// Something is counted that there is nothing to compare with.
+    #[error(
+        "counted and not in benches/baseline.json: {names}; put it there with `cargo xtask bench-check --bless`"
+    )]
+    NotInBaseline {
+        /// What it is.
+        names: String,
+    },
+}
+
 /// What to make of a count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -48,6 +79,19 @@ impl<'a> Comparison<'a> {
         }
     }
 
+    /// What is wrong with the counts, the worst first.
+    pub fn findings(&self) -> Vec<Finding> {
+        let costlier = self.names(Verdict::Worse);
+        let gone = quoted(self.gone.iter().copied());
+        let new = self.names(Verdict::New);
+        let findings = [
+            costlier.map(|names| Finding::Costlier { names }),
+            gone.map(|names| Finding::NotCounted { names }),
+            new.map(|names| Finding::NotInBaseline { names }),
+        ];
+        findings.into_iter().flatten().collect()
+    }
+
     /// The names of the counts of this verdict; `None` where there is none.
     pub fn names(&self, verdict: Verdict) -> Option<String> {
         let lines = self.lines.iter();
@@ -60,7 +104,7 @@ impl<'a> Comparison<'a> {
 }
 
 /// The names of some rows in a list; `None` where there is no row.
-pub fn quoted<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
+fn quoted<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
     let names: Vec<String> = rows
         .map(|row| format!("`{}` ({})", row.name, row.counted))
         .collect();
@@ -145,9 +189,34 @@ mod tests {
             },
         ];
         let comparison = Comparison::of(&rows, &before);
-        let names = comparison.names(Verdict::New);
-        assert_eq!(names.as_deref(), Some("`shuffle` (instructions)"));
-        assert_eq!(comparison.names(Verdict::Worse), None);
-        assert_eq!(comparison.gone.len(), 2);
+        let findings = [
+            Finding::NotCounted {
+                names: "`vectorized` (instructions), `shuffle` (bytes)".to_owned(),
+            },
+            Finding::NotInBaseline {
+                names: "`shuffle` (instructions)".to_owned(),
+            },
+        ];
+        assert_eq!(comparison.findings(), findings);
+    }
+
+    #[test]
+    fn every_kind_of_finding_is_told_with_what_to_do() {
+        let before = [row("shuffle", 100, 1), row("gone", 100, 1)];
+        let rows = [row("shuffle", 120, 1), row("new", 100, 1)];
+        let findings = Comparison::of(&rows, &before).findings();
+        let sentences: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            sentences,
+            [
+                "over 5 % higher than in benches/baseline.json: `shuffle` (instructions); make it cheaper again, or, if it is worth its \
+                 price, keep the counts with `cargo xtask bench-check --bless`",
+                "in benches/baseline.json and not counted: `gone` (instructions); count it again, or, if it is meant to be gone, take it \
+                 out with `cargo xtask bench-check --bless`",
+                "counted and not in benches/baseline.json: `new` (instructions); put it there with `cargo xtask bench-check --bless`",
+            ]
+        );
+        let same = [row("shuffle", 104, 1), row("gone", 80, 1)];
+        assert_eq!(Comparison::of(&same, &before).findings(), []);
     }
 }

@@ -1,6 +1,6 @@
 //! What is looked up in a record, and how it is written.
 
-use super::record::{Finds, Maker, Measurement, Record};
+use super::record::{Finds, LeftOut, Maker, Measurement, Place, Record};
 
 /// What our library launches, and what other libraries are compared with.
 pub const LIBRARY: &str = "warpfold::sum";
@@ -201,6 +201,33 @@ pub fn ms(value: f64) -> String {
         value if value >= 1.0 => format!("{value:.3}"),
         _ => format!("{value:.4}"),
     }
+}
+
+/// Who did not take part, or not to the end, a sentence for each reason: `Left out: cupy.sum at 2^24 of f32 from cold on, 2^26 of f32
+/// (it ran out of memory).`
+pub fn left_out(record: &Record) -> Vec<String> {
+    let mut sentences: Vec<(&LeftOut, Vec<String>)> = Vec::new();
+    for one in &record.left_out {
+        let place = one.at.as_ref().map(place);
+        let is_same =
+            |(other, _): &&mut (&LeftOut, _)| other.name == one.name && other.reason == one.reason;
+        match sentences.iter_mut().find(is_same) {
+            Some((_, places)) => places.extend(place),
+            None => sentences.push((one, place.into_iter().collect())),
+        }
+    }
+    let sentence = |(LeftOut { name, reason, .. }, places): (&LeftOut, Vec<String>)| {
+        let at = if places.is_empty() { "" } else { " at " };
+        format!("Left out: {name}{at}{} ({reason}).", places.join(", "))
+    };
+    sentences.into_iter().map(sentence).collect()
+}
+
+fn place(place: &Place) -> String {
+    let from = place
+        .from
+        .map_or_else(String::new, |finds| format!(" from {} on", word(finds)));
+    format!("{} of {}{from}", size(place.n), place.element_type)
 }
 
 /// The machine, the software and how it was measured, in a few lines.

@@ -24,8 +24,8 @@ pub fn text(record: &Record) -> String {
     for note in &record.notes {
         text += &format!("\nnote: {note}");
     }
-    for left_out in &record.left_out {
-        text += &format!("\nleft out: {}: {}", left_out.name, left_out.reason);
+    for left_out in figures::left_out(record) {
+        text += &format!("\n{left_out}");
     }
     text += "\n";
     for line in verdict::lines(record) {

@@ -39,11 +39,14 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     let path = repository.join("README.md");
     let text = fs::read_to_string(&path).map_err(XtaskError::io("read README.md"))?;
     let text = readme::with_block(&text, &readme::block(&record)).ok_or(XtaskError::NoPlace)?;
-    let picture = picture::svg(&record).map_err(XtaskError::Picture)?;
+    let picture = picture::svg(&record)?;
     write(&repository.join("docs/speed.svg"), &picture)?;
     write(&path, &text)?;
     println!("README.md and docs/speed.svg show {file}:");
-    for line in verdict::lines(&record) {
+    for line in verdict::lines(&record)
+        .into_iter()
+        .chain(figures::left_out(&record))
+    {
         println!("{line}");
     }
     Ok(())

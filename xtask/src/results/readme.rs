@@ -50,11 +50,8 @@ pub fn block(record: &Record) -> String {
     for note in &record.notes {
         text += &format!("\n{note}.\n");
     }
-    for left_out in &record.left_out {
-        text += &format!(
-            "\nNot in this run: {}: {}.\n",
-            left_out.name, left_out.reason
-        );
+    for left_out in figures::left_out(record) {
+        text += &format!("\n{left_out}\n");
     }
     text
 }

@@ -1,7 +1,7 @@
 //! What the README shows is what the committed record gives; and what a record gives.
 
 use super::figures::OfType;
-use super::record::{Finds, LeftOut, Maker, Measurement, Record};
+use super::record::{Finds, LeftOut, Maker, Measurement, Place, Record};
 use super::*;
 
 /// The record that the README shows.
@@ -56,6 +56,7 @@ fn record(measurements: Vec<Measurement>) -> Record {
         notes: Vec::new(),
         left_out: vec![LeftOut {
             name: "CuPy".to_owned(),
+            at: None,
             reason: "it is not installed".to_owned(),
         }],
     }
@@ -86,9 +87,44 @@ fn a_step_is_compared_with_its_counterpart_and_a_library_with_ours() {
         "{block}"
     );
     assert!(
-        block.contains("Not in this run: CuPy: it is not installed."),
+        block.ends_with("\nLeft out: CuPy (it is not installed).\n"),
         "{block}"
     );
+}
+
+#[test]
+fn who_was_left_out_is_named_with_the_places_and_the_reason() {
+    let left_out = |name: &str, n: usize, from, reason: &str| LeftOut {
+        name: name.to_owned(),
+        at: Some(Place {
+            element_type: "f32".to_owned(),
+            n,
+            from,
+        }),
+        reason: reason.to_owned(),
+    };
+    let mut record = record(vec![measurement(
+        Maker::Warpfold,
+        "warpfold::sum",
+        1 << 20,
+        0.004,
+    )]);
+    record.left_out.extend([
+        left_out("torch.sum", 1 << 24, Some(Finds::Cold), "out of memory"),
+        left_out("cub", 1 << 24, None, "its sum is wrong"),
+        left_out("torch.sum", 1_000_000, None, "out of memory"),
+    ]);
+    let sentences = [
+        "Left out: CuPy (it is not installed).",
+        "Left out: torch.sum at 2^24 of f32 from cold on, 1000000 of f32 (out of memory).",
+        "Left out: cub at 2^24 of f32 (its sum is wrong).",
+    ];
+    assert_eq!(figures::left_out(&record), sentences);
+    let (block, text) = (readme::block(&record), long::text(&record));
+    for sentence in sentences {
+        assert!(block.contains(sentence), "{block}");
+        assert!(text.contains(sentence), "{text}");
+    }
 }
 
 #[test]

@@ -1,10 +1,14 @@
 //! The sweep as CSV and as a picture.
 
 use super::Sweep;
-use super::measure::Row;
+use super::measured::Row;
 use crate::cli::failure::Failure;
 use serde::Serialize;
-use warpfold::line_plot::{Line, LinePlot};
+use warpfold::size::short;
+use warpfold_plot::{Line, LineChart, LinePlot};
+
+/// Width and height of the picture.
+const SIZE: (u32, u32) = (1100, 640);
 
 /// A row of the CSV file; a cell is empty where the device has nothing to say.
 #[derive(Serialize)]
@@ -30,7 +34,7 @@ struct Record<'a> {
 /// A line for each contender and size, below one of names.
 pub fn csv(sweep: &Sweep) -> Result<Vec<u8>, Failure> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in &sweep.rows {
+    for row in &sweep.measured.rows {
         writer
             .serialize(record(sweep, row))
             .map_err(Failure::input)?;
@@ -82,13 +86,9 @@ pub fn svg(sweep: &Sweep) -> Result<String, Failure> {
         .ids()
         .map(|id| (id, format!("{} {id}", sweep.step(id)).trim().to_owned()))
         .collect();
-    let plot = LinePlot {
-        title: if sweep.on_gpu {
-            "How fast each kernel reads its input"
-        } else {
-            "What each kernel executes for an element"
-        },
-        subtitle: &subtitle.join(" · "),
+    let chart = LineChart {
+        elements: "elements",
+        size_name: short,
         quantity: if sweep.on_gpu {
             "GB/s"
         } else {
@@ -105,11 +105,22 @@ pub fn svg(sweep: &Sweep) -> Result<String, Failure> {
             })
             .collect(),
     };
+    let plot = LinePlot {
+        size: SIZE,
+        title: if sweep.on_gpu {
+            "How fast each kernel reads its input"
+        } else {
+            "What each kernel executes for an element"
+        },
+        subtitle: &subtitle.join(" · "),
+        charts: vec![chart],
+    };
     plot.to_svg().map_err(Failure::input)
 }
 
 fn points(sweep: &Sweep, id: &str) -> Vec<(usize, f64)> {
     let rows = sweep
+        .measured
         .rows
         .iter()
         .filter(|row| row.id == id && row.is_right());

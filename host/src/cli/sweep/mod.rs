@@ -3,7 +3,10 @@
 mod contender;
 mod files;
 mod measure;
+mod measured;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use super::failure::Failure;
 use super::footnotes;
@@ -12,7 +15,8 @@ use super::output::{JsonArguments, Output, check_folder, write_file};
 use super::size::parse_sizes;
 use super::workload::{MeasuringArguments, describe_timing};
 use contender::{Contender, Field};
-use measure::{LeftOut, Plan, Row, measure};
+use measure::{Plan, measure};
+use measured::{LeftOut, Measured, Row, Stop};
 use serde::Serialize;
 use std::path::PathBuf;
 use warpfold::device::{Device, GpuInformation};
@@ -106,10 +110,8 @@ pub struct Sweep {
     cold: Option<bool>,
     /// Numbers of elements, from small to large.
     sizes: Vec<usize>,
-    /// The measurements, size by size.
-    rows: Vec<Row>,
-    /// What was not measured.
-    left_out: Vec<LeftOut>,
+    #[serde(flatten)]
+    measured: Measured,
     #[serde(skip)]
     contenders: Vec<Contender>,
 }
@@ -118,11 +120,12 @@ impl Sweep {
     /// Everybody that has a row, in order.
     fn ids(&self) -> impl Iterator<Item = &'static str> {
         let ids = self.contenders.iter().map(Contender::id);
-        ids.filter(|&id| self.rows.iter().any(|row| row.id == id))
+        ids.filter(|&id| self.measured.rows.iter().any(|row| row.id == id))
     }
 
     fn row(&self, id: &str, n: usize) -> Option<&Row> {
-        self.rows.iter().find(|row| row.id == id && row.n == n)
+        let mut rows = self.measured.rows.iter();
+        rows.find(|row| row.id == id && row.n == n)
     }
 
     /// The lesson's number in its part of the course; nothing for the library.
@@ -154,17 +157,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         sizes: &sizes,
         measuring: &arguments.measuring,
     };
-    let (rows, left_out) = measure(&machine, &field, &plan)?;
-    if let (true, Some(first)) = (rows.is_empty(), left_out.first()) {
-        return Err(Failure::Input(format!(
-            "nothing to sweep: {}",
-            first.describe()
-        )));
-    }
+    // First what a device may not tell any more when a kernel has faulted.
+    let mut sweep = sweep(arguments, &machine, &field, sizes.clone())?;
+    sweep.measured = measure(&machine, &field, &plan)?;
+    check_some(&sweep.measured)?;
     output.print(machine.device().describe())?;
     output.print(describe(&field, &plan))?;
     output.print("")?;
-    let sweep = sweep(arguments, &machine, field, sizes, rows, left_out)?;
     print(&sweep, &output)?;
     output.write_json(&sweep)?;
     if let Some(path) = &arguments.csv {
@@ -173,7 +172,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.svg {
         write_file(path, files::svg(&sweep)?.as_bytes())?;
     }
-    judge(&sweep)
+    judge(&sweep.measured)
+}
+
+/// Whether there is something to show.
+fn check_some(measured: &Measured) -> Result<(), Failure> {
+    if !measured.rows.is_empty() {
+        return Ok(());
+    }
+    match (&measured.stopped, measured.left_out.first()) {
+        (Some(stop), _) => Err(Failure::input(&stop.reason)),
+        (None, Some(first)) => Err(Failure::Input(format!(
+            "nothing to sweep: {}",
+            first.describe()
+        ))),
+        (None, None) => Ok(()),
+    }
 }
 
 fn describe(field: &Field, plan: &Plan<'_>) -> String {
@@ -191,13 +205,12 @@ fn describe(field: &Field, plan: &Plan<'_>) -> String {
     )
 }
 
+/// What is known before anything is measured.
 fn sweep(
     arguments: &Arguments,
     machine: &Machine,
-    field: Field,
+    field: &Field,
     sizes: Vec<usize>,
-    rows: Vec<Row>,
-    left_out: Vec<LeftOut>,
 ) -> Result<Sweep, Failure> {
     let device = machine.device();
     let gpu = match device {
@@ -226,16 +239,16 @@ fn sweep(
         block: arguments.measuring.block,
         seed: arguments.measuring.seed,
         sizes,
-        rows,
-        left_out,
-        contenders: field.contenders,
+        measured: Measured::default(),
+        contenders: field.contenders.clone(),
     })
 }
 
 fn print(sweep: &Sweep, output: &Output) -> Result<(), Failure> {
     output.print(table::text(sweep))?;
     output.print("")?;
-    for row in sweep.rows.iter().filter(|row| !row.is_right()) {
+    let measured = &sweep.measured;
+    for row in measured.rows.iter().filter(|row| !row.is_right()) {
         let what = match (&row.fault, &row.figures) {
             (Some(fault), _) => format!("`{}` at {}: {fault}", row.id, short(row.n)),
             (None, Some(figures)) => {
@@ -250,8 +263,9 @@ fn print(sweep: &Sweep, output: &Output) -> Result<(), Failure> {
         };
         output.print(what)?;
     }
-    for left_out in &sweep.left_out {
-        output.print(left_out.describe())?;
+    let left_out = measured.left_out.iter().map(LeftOut::describe);
+    for sentence in left_out.chain(measured.stopped.as_ref().map(Stop::describe)) {
+        output.print(sentence)?;
     }
     for note in footnotes::exhibits(sweep.contenders.iter().filter_map(Contender::lesson)) {
         output.print(note)?;
@@ -272,20 +286,28 @@ fn print(sweep: &Sweep, output: &Output) -> Result<(), Failure> {
     })
 }
 
-fn judge(sweep: &Sweep) -> Result<(), Failure> {
-    let wrong: Vec<String> = sweep
+/// Whether everything was measured and right.
+fn judge(measured: &Measured) -> Result<(), Failure> {
+    let wrong: Vec<String> = measured
         .rows
         .iter()
         .filter(|row| !row.is_right())
         .map(|row| format!("`{}` at {}", row.id, short(row.n)))
         .collect();
-    if wrong.is_empty() {
-        return Ok(());
+    let message = match &measured.stopped {
+        Some(Stop { id, n, reason }) => {
+            format!("the sweep ended with `{id}` at {}: {reason}", short(*n))
+        }
+        None => format!(
+            "{} of {} measurements did not give the right result: {}",
+            wrong.len(),
+            measured.rows.len(),
+            wrong.join(", ")
+        ),
+    };
+    match (&measured.stopped, wrong.is_empty()) {
+        (None, true) => Ok(()),
+        (Some(_), true) => Err(Failure::Input(message)),
+        (_, false) => Err(Failure::Finding(message)),
     }
-    Err(Failure::Finding(format!(
-        "{} of {} measurements did not give the right result: {}",
-        wrong.len(),
-        sweep.rows.len(),
-        wrong.join(", ")
-    )))
 }

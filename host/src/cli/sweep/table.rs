@@ -1,7 +1,7 @@
 //! The sweep as tables: kernels down, sizes across.
 
 use super::Sweep;
-use super::measure::Row;
+use super::measured::Row;
 use crate::cli::figures::LessonFigures;
 use crate::cli::show;
 use comfy_table::CellAlignment::{Left, Right};

@@ -1,6 +1,6 @@
 //! Streams and graphs of the emulator: every operation runs at once, unless it is captured.
 
-use super::{Allocation, Kernel, SharedMemory};
+use super::{Allocation, Emulator, Kernel, SharedMemory};
 use crate::device::{Argument, DeviceError, Node, Shape};
 use std::{cell::RefCell, rc::Rc};
 
@@ -46,6 +46,10 @@ impl Stream {
         }
     }
 
+    pub(in crate::device) fn is_of(&self, emulator: &Emulator) -> bool {
+        Rc::ptr_eq(&self.memory, &emulator.memory)
+    }
+
     /// A copy between memories of one size.
     pub(in crate::device) fn copy(
         &self,
@@ -88,6 +92,10 @@ impl Stream {
             memory: self.memory.clone(),
             operations,
         })
+    }
+
+    pub(in crate::device) fn is_capturing(&self) -> bool {
+        self.captured.borrow().is_some()
     }
 
     fn queue(&self, operation: Operation) -> Result<(), DeviceError> {

@@ -1,6 +1,6 @@
 //! A GPU's memory.
 
-use super::session::Session;
+use super::{Gpu, session::Session};
 use crate::device::{DeviceError, IPC_HANDLE_BYTES};
 use cust::{
     error::CudaError,
@@ -38,6 +38,10 @@ impl Allocation {
 
     pub(super) fn session(&self) -> &Rc<Session> {
         &self.session
+    }
+
+    pub(in crate::device) fn is_of(&self, gpu: &Gpu) -> bool {
+        Rc::ptr_eq(&self.session, &gpu.session)
     }
 
     /// By which another process opens the memory.

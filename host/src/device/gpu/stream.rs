@@ -1,12 +1,12 @@
 //! Streams of a GPU.
 
-use super::{Allocation, Event, Graph, HostAllocation, Kernel, session::Session};
+use super::{Allocation, Event, Gpu, Graph, HostAllocation, Kernel, session::Session};
 use crate::device::{AccessPolicy, AccessProperty, Argument, DeviceError, Shape};
 use cust::{
     stream::StreamFlags,
     sys::{
         self, CUaccessPolicyWindow, CUaccessProperty, CUresult, CUstreamAttrID, CUstreamAttrValue,
-        CUstreamCaptureMode,
+        CUstreamCaptureMode, CUstreamCaptureStatus,
     },
 };
 use std::{ptr, rc::Rc};
@@ -30,6 +30,10 @@ impl Stream {
 
     pub(in crate::device) fn handle(&self) -> sys::CUstream {
         self.stream.as_inner()
+    }
+
+    pub(in crate::device) fn is_of(&self, gpu: &Gpu) -> bool {
+        Rc::ptr_eq(&self.session, &gpu.session)
     }
 
     /// Makes the stream's GPU current, if it is also that of the other session.
@@ -204,6 +208,15 @@ impl Stream {
         queued?;
         ended?;
         graph.ok_or_else(|| Failure::last_or(CUresult::CUDA_ERROR_UNKNOWN as u32).into())
+    }
+
+    /// The driver also knows of captures that other code has begun, and of those that an event of another stream has drawn this one into.
+    pub(in crate::device) fn is_capturing(&self) -> Result<bool, DeviceError> {
+        self.session.activate()?;
+        let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        // SAFETY: the stream is alive, and `status` may be written.
+        check(unsafe { sys::cuStreamIsCapturing(self.handle(), &raw mut status) })?;
+        Ok(status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The roofline as a picture.
 
 use super::HostLessonError;
-use crate::drawing::{font, spread};
+
 use indicatif::HumanCount;
 use plotters::backend::{DrawingBackend, SVGBackend};
 use plotters::chart::ChartBuilder;
@@ -12,6 +12,7 @@ use plotters::element::{Circle, PathElement};
 use plotters::series::LineSeries;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{BLACK, Color, IntoTextStyle, RGBColor, WHITE};
+use warpfold_plot::{font, heading, spread};
 
 /// Width and height.
 const SIZE: (u32, u32) = (1000, 640);
@@ -76,21 +77,12 @@ impl Picture {
         let (bottom, top) = (slowest / 1.5, self.ceiling * right * 1.15);
 
         area.fill(&WHITE)?;
-        let centred = Pos::new(HPos::Center, VPos::Top);
-        let middle = SIZE.0 as i32 / 2;
-        let title = "The ladder under the memory's ceiling";
-        area.draw_text(
-            title,
-            &font(22).into_text_style(area).pos(centred),
-            (middle, 14),
-        )?;
         let subtitle = format!("{} · sum of {} i32", self.device, HumanCount(self.n as u64));
-        let grey = font(14).color(&BLACK.mix(0.6)).pos(centred);
-        area.draw_text(&subtitle, &grey, (middle, 44))?;
+        let head = heading(area, "The ladder under the memory's ceiling", &subtitle)?;
 
         let mut chart = ChartBuilder::on(area)
             .margin(12)
-            .margin_top(70)
+            .margin_top(head)
             .x_label_area_size(48)
             .y_label_area_size(72)
             .build_cartesian_2d((left..right).log_scale(), (bottom..top).log_scale())?;

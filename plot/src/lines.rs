@@ -1,7 +1,6 @@
-//! Lines over numbers of elements, each with its name at its end: what `warpfold sweep --svg` draws.
+//! Lines over numbers of elements, each with its name at its end.
 
-use crate::drawing::{font, spread};
-use crate::size::short;
+use crate::letters::{font, heading, spread};
 use plotters::backend::{DrawingBackend, SVGBackend};
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
@@ -13,8 +12,13 @@ use plotters::element::{Circle, Cross, DashedPathElement, PathElement, Rectangle
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{BLACK, Color, IntoTextStyle, RGBColor, ShapeStyle, TextStyle, WHITE};
 
-/// Width and height.
-const SIZE: (u32, u32) = (1100, 640);
+/// Pixels around a chart.
+const MARGIN: u32 = 12;
+/// Pixels for what stands below a chart and to its left.
+const BELOW: u32 = 48;
+const BESIDE: u32 = 80;
+/// The least pixels that a size at the axis takes.
+const TICK: u32 = 40;
 /// Pixels between the lines and their names, and behind the names.
 const LEADER: u32 = 38;
 const BEHIND: u32 = 14;
@@ -36,13 +40,26 @@ const DASHES: [Option<(i32, i32)>; 4] = [None, Some((9, 4)), Some((3, 3)), Some(
 const MARKS: usize = 5;
 const GREY: RGBColor = RGBColor(120, 120, 120);
 
-/// What to draw.
+/// A picture of charts side by side, which have one scale upwards.
 #[derive(Clone, Debug)]
 pub struct LinePlot<'a> {
+    /// Width and height in pixels.
+    pub size: (u32, u32),
     /// What stands above.
     pub title: &'a str,
     /// What stands below that.
     pub subtitle: &'a str,
+    /// The charts, of one quantity.
+    pub charts: Vec<LineChart<'a>>,
+}
+
+/// One chart of it.
+#[derive(Clone, Debug)]
+pub struct LineChart<'a> {
+    /// What stands below the numbers of elements.
+    pub elements: &'a str,
+    /// What a number of elements is called there.
+    pub size_name: fn(usize) -> String,
     /// What the lines show, with its unit.
     pub quantity: &'a str,
     /// Whether a step upwards is a factor, as to the right it always is.
@@ -69,11 +86,8 @@ pub struct Line<'a> {
 #[error("the picture cannot be drawn: {0}")]
 pub struct LinePlotError(String);
 
-/// The least and the greatest of what is to be shown.
-struct Ends {
-    sizes: (f64, f64),
-    values: (f64, f64),
-}
+/// The least and the greatest of something.
+type Ends = (f64, f64);
 
 impl LinePlot<'_> {
     /// The picture as SVG.
@@ -82,7 +96,7 @@ impl LinePlot<'_> {
     /// The drawing library's.
     pub fn to_svg(&self) -> Result<String, LinePlotError> {
         let mut text = String::new();
-        let area = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+        let area = SVGBackend::with_string(&mut text, self.size).into_drawing_area();
         self.draw(&area)
             .map_err(|error| LinePlotError(error.to_string()))?;
         drop(area);
@@ -91,29 +105,40 @@ impl LinePlot<'_> {
 
     fn draw<Backend: DrawingBackend>(
         &self,
-        area: &DrawingArea<Backend, Shift>,
+        picture: &DrawingArea<Backend, Shift>,
     ) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>> {
-        area.fill(&WHITE)?;
-        let centred = Pos::new(HPos::Center, VPos::Top);
-        let middle = SIZE.0 as i32 / 2;
-        let title = font(22).into_text_style(area).pos(centred);
-        area.draw_text(self.title, &title, (middle, 14))?;
-        let grey = font(14).color(&BLACK.mix(0.6)).pos(centred);
-        area.draw_text(self.subtitle, &grey, (middle, 44))?;
+        picture.fill(&WHITE)?;
+        let head = heading(picture, self.title, self.subtitle)?;
+        let values = ends(self.charts.iter().flat_map(LineChart::values));
+        let (_, below) = picture.split_vertically(head);
+        let areas = below.split_evenly((1, self.charts.len().max(1)));
+        for (chart, area) in self.charts.iter().zip(areas) {
+            chart.draw(&area, values, picture)?;
+        }
+        picture.present()
+    }
+}
 
+impl LineChart<'_> {
+    fn draw<Backend: DrawingBackend>(
+        &self,
+        area: &DrawingArea<Backend, Shift>,
+        values: Ends,
+        picture: &DrawingArea<Backend, Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>> {
         let mut widest = 0;
         for line in &self.lines {
             let (width, _) = area.estimate_text_size(line.name, &name_style(area))?;
             widest = widest.max(width);
         }
-        let Ends { sizes, values } = self.ends();
         let mut builder = ChartBuilder::on(area);
         builder
-            .margin(12)
-            .margin_top(70)
+            .margin(MARGIN)
+            .margin_top(0)
             .margin_right(LEADER + widest + BEHIND)
-            .x_label_area_size(48)
-            .y_label_area_size(80);
+            .x_label_area_size(BELOW)
+            .y_label_area_size(BESIDE);
+        let sizes = self.sizes();
         // A size alone has no width; half of it to either side has.
         let across = if sizes.0 < sizes.1 {
             sizes
@@ -123,34 +148,28 @@ impl LinePlot<'_> {
         let sizes = (across.0..across.1).log_scale().base(2.0);
         if self.log_scale {
             let values = (values.0 / 1.3..values.1 * 1.3).log_scale();
-            self.draw_chart(area, builder.build_cartesian_2d(sizes, values)?)
+            self.draw_lines(picture, builder.build_cartesian_2d(sizes, values)?)
         } else {
-            self.draw_chart(
-                area,
+            self.draw_lines(
+                picture,
                 builder.build_cartesian_2d(sizes, 0.0..values.1 * 1.08)?,
             )
         }
     }
 
-    fn ends(&self) -> Ends {
-        let points = || self.lines.iter().flat_map(|line| &line.points);
-        let sizes = points().map(|&(n, _)| n as f64);
-        let values = points()
-            .map(|&(_, value)| value)
-            .chain(self.ceiling.map(|(_, value)| value));
-        let of = |values: &mut dyn Iterator<Item = f64>| {
-            values
-                .map(|value| (value, value))
-                .reduce(|(least, most), (value, _)| (least.min(value), most.max(value)))
-                .unwrap_or((1.0, 2.0))
-        };
-        Ends {
-            sizes: of(&mut { sizes }),
-            values: of(&mut { values }),
-        }
+    fn sizes(&self) -> Ends {
+        let points = self.lines.iter().flat_map(|line| &line.points);
+        ends(points.map(|&(n, _)| n as f64))
     }
 
-    fn draw_chart<Backend: DrawingBackend, Values>(
+    fn values(&self) -> impl Iterator<Item = f64> {
+        let points = self.lines.iter().flat_map(|line| &line.points);
+        let ceiling = self.ceiling.map(|(_, value)| value);
+        points.map(|&(_, value)| value).chain(ceiling)
+    }
+
+    /// Draws the axes, and on the picture, whose pixels the chart counts in, all the rest.
+    fn draw_lines<Backend: DrawingBackend, Values>(
         &self,
         area: &DrawingArea<Backend, Shift>,
         mut chart: ChartContext<'_, Backend, Cartesian2d<LogCoord<f64>, Values>>,
@@ -158,12 +177,13 @@ impl LinePlot<'_> {
     where
         Values: Ranged<ValueType = f64> + ValueFormatter<f64>,
     {
+        let (across, down) = chart.plotting_area().get_pixel_range();
         chart
             .configure_mesh()
             .disable_x_mesh()
-            .x_labels(20)
-            .x_label_formatter(&|n| short(n.round() as usize))
-            .x_desc("elements")
+            .x_labels(across.len() / TICK as usize)
+            .x_label_formatter(&|n| (self.size_name)(n.round() as usize))
+            .x_desc(self.elements)
             .y_desc(self.quantity)
             .y_label_formatter(&|value| label(*value))
             .label_style(font(13))
@@ -171,9 +191,8 @@ impl LinePlot<'_> {
             .bold_line_style(BLACK.mix(0.08))
             .light_line_style(WHITE)
             .draw()?;
-        let (across, down) = chart.plotting_area().get_pixel_range();
         if let Some((name, value)) = self.ceiling {
-            let left = self.ends().sizes.0;
+            let (left, _) = self.sizes();
             let height = chart.backend_coord(&(left, value)).1;
             let line = [(across.start, height), (across.end, height)];
             area.draw(&DashedPathElement::new(line, 2, 4, GREY))?;
@@ -220,7 +239,7 @@ impl LinePlot<'_> {
             let style = name_style(area).color(&colour);
             area.draw_text(line.name, &style, (column, height))?;
         }
-        area.present()
+        Ok(())
     }
 }
 
@@ -232,6 +251,14 @@ impl Line<'_> {
             COLOURS[index % COLOURS.len()]
         }
     }
+}
+
+/// The least and the greatest of values, of which there may be none.
+fn ends(values: impl Iterator<Item = f64>) -> Ends {
+    values
+        .map(|value| (value, value))
+        .reduce(|(least, most), (value, _)| (least.min(value), most.max(value)))
+        .unwrap_or((1.0, 2.0))
 }
 
 /// The names' letters, beside the place that they are drawn at.
@@ -280,13 +307,19 @@ mod tests {
                 .map(|exponent| (1 << exponent, factor * f64::from(exponent)))
                 .collect(),
         };
-        LinePlot {
-            title: "a title",
-            subtitle: "a machine",
+        let chart = LineChart {
+            elements: "elements",
+            size_name: |n| format!("2^{}", n.ilog2()),
             quantity: "GB/s",
             log_scale,
             ceiling: Some(("data sheet: 4800 GB/s", 4800.0)),
             lines: vec![line("slow & steady", false, 1.0), line("fast", true, 200.0)],
+        };
+        LinePlot {
+            size: (1100, 640),
+            title: "a title",
+            subtitle: "a machine",
+            charts: vec![chart],
         }
     }
 
@@ -312,12 +345,46 @@ mod tests {
     #[test]
     fn one_point_and_no_line_can_be_drawn() {
         let mut plot = plot(false);
-        plot.lines.truncate(1);
-        plot.lines[0].points.truncate(1);
+        plot.charts[0].lines.truncate(1);
+        plot.charts[0].lines[0].points.truncate(1);
         assert!(plot.to_svg().is_ok());
-        plot.lines.clear();
-        plot.ceiling = None;
+        plot.charts[0].lines.clear();
+        plot.charts[0].ceiling = None;
         assert!(plot.to_svg().is_ok());
+        plot.charts.clear();
+        assert!(plot.to_svg().is_ok());
+    }
+
+    /// The heights of the dashes of the ceilings, which no other line of these plots is as grey as.
+    fn ceilings(plot: &LinePlot<'_>) -> Vec<String> {
+        let svg = plot.to_svg().expect("it can be drawn");
+        let lines = svg.lines().filter(|line| line.contains("#787878"));
+        let height = |line: &str| {
+            let (_, points) = line.split_once("points=\"")?;
+            let (first, _) = points.split_once(' ')?;
+            Some(first.split_once(',')?.1.to_owned())
+        };
+        let mut heights: Vec<String> = lines.filter_map(height).collect();
+        heights.dedup();
+        heights
+    }
+
+    #[test]
+    fn charts_side_by_side_have_one_scale() {
+        let mut plot = plot(false);
+        let mut beside = plot.charts[0].clone();
+        plot.charts[0].lines.truncate(1);
+        beside.elements = "elements of another kind";
+        let alone = ceilings(&plot);
+        assert_eq!(alone.len(), 1, "{alone:?}");
+        beside.lines[1].points[0].1 = 9600.0;
+        plot.charts.push(beside);
+        let both = ceilings(&plot);
+        assert_eq!(both.len(), 1, "{both:?}");
+        assert_ne!(alone, both);
+        let svg = plot.to_svg().expect("it can be drawn");
+        assert_eq!(svg.matches("slow &amp; steady").count(), 2);
+        assert!(svg.contains("elements of another kind"));
     }
 
     #[test]

@@ -1,9 +1,15 @@
-//! What the pictures share: their letters, and where names go that stand beside points.
+//! Letters, the heading, and where names go that stand beside points.
 
-use plotters::style::{FontDesc, FontFamily, FontStyle, register_font};
+use plotters::backend::DrawingBackend;
+use plotters::coord::Shift;
+use plotters::drawing::{DrawingArea, DrawingAreaErrorKind};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{
+    BLACK, Color, FontDesc, FontFamily, FontStyle, IntoTextStyle, register_font,
+};
 
 /// The letters of a PNG file, and how wide they are in an SVG file, for which what shows it takes its own sans serif. See
-/// `host/fonts/README.md`.
+/// `plot/fonts/README.md`.
 static FONT: &[u8] = include_bytes!("../fonts/DejaVuSans.subset.ttf");
 /// The family whose letters these are here.
 const FAMILY: FontFamily<'static> = FontFamily::SansSerif;
@@ -16,14 +22,32 @@ pub fn register_letters() {
 }
 
 /// Letters of this size.
-pub(crate) fn font(size: u32) -> FontDesc<'static> {
+pub fn font(size: u32) -> FontDesc<'static> {
     register_letters();
     FontDesc::from((FAMILY, f64::from(size)))
 }
 
+/// Writes a title and a line below it in the middle of the top of a picture, and answers how many pixels they take there.
+///
+/// # Errors
+/// The drawing library's.
+pub fn heading<Backend: DrawingBackend>(
+    area: &DrawingArea<Backend, Shift>,
+    title: &str,
+    subtitle: &str,
+) -> Result<u32, DrawingAreaErrorKind<Backend::ErrorType>> {
+    let centred = Pos::new(HPos::Center, VPos::Top);
+    let middle = area.dim_in_pixel().0 as i32 / 2;
+    let style = font(22).into_text_style(area).pos(centred);
+    area.draw_text(title, &style, (middle, 14))?;
+    let grey = font(14).color(&BLACK.mix(0.6)).pos(centred);
+    area.draw_text(subtitle, &grey, (middle, 44))?;
+    Ok(70)
+}
+
 /// Heights of names, in ascending order: moved down until each is a line below the one before, and up again where that is further than
 /// the lowest.
-pub(crate) fn spread(heights: &[i32], line: i32, lowest: i32) -> Vec<i32> {
+pub fn spread(heights: &[i32], line: i32, lowest: i32) -> Vec<i32> {
     let mut spread: Vec<i32> = Vec::with_capacity(heights.len());
     for &height in heights {
         let least = spread.last().map_or(height, |above| above + line);
