@@ -88,7 +88,7 @@ fn before_everything_and_null() {
     for (body, fault) in [
         (
             "mov.u64 %d0, 0; st.u32 [%d0], 1;",
-            "store of 4 bytes through a null pointer, at generic address 0x0: check what the host passes",
+            "store of 4 bytes through a null pointer, at generic address 0x0: check what the host passes, or, should it be a place in shared memory, convert its offset with cvta.shared first",
         ),
         (
             "mov.u64 %d0, 0; ld.global.u64 %d1, [%d0+16];",
