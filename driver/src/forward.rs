@@ -169,6 +169,7 @@ forward! {
         value: *const CUstreamAttrValue,
     );
     fn cuStreamDestroy_v2(stream: CUstream);
+    fn cuStreamCopyAttributes(to: CUstream, from: CUstream);
     fn cuEventCreate(event: *mut CUevent, flags: c_uint);
     fn cuEventRecord(event: CUevent, stream: CUstream);
     fn cuEventSynchronize(event: CUevent);

@@ -209,7 +209,8 @@ impl Stream {
         }
     }
 
-    /// Makes a graph of what `queue` queues on this stream, of which nothing runs yet.
+    /// Makes a graph of what `queue` queues on the stream that it is given, of which nothing runs yet. That stream is one of its own,
+    /// with this one's access policy.
     ///
     /// # Errors
     /// Whatever `queue` returns, and what cannot be captured: for example, waiting for the device.
@@ -217,9 +218,15 @@ impl Stream {
         &self,
         queue: impl FnOnce(&Self) -> Result<(), DeviceError>,
     ) -> Result<Graph, DeviceError> {
-        match &self.0 {
-            StreamOn::Gpu(stream) => stream.capture(|| queue(self)).map(Graph::of_gpu),
-            StreamOn::Emulator(stream) => stream.capture(|| queue(self)).map(Graph::of_emulator),
+        let recorder = Self(match &self.0 {
+            StreamOn::Gpu(stream) => StreamOn::Gpu(stream.recorder()?),
+            StreamOn::Emulator(stream) => StreamOn::Emulator(stream.recorder()),
+        });
+        match &recorder.0 {
+            StreamOn::Gpu(stream) => stream.capture(|| queue(&recorder)).map(Graph::of_gpu),
+            StreamOn::Emulator(stream) => stream
+                .capture(|| queue(&recorder))
+                .map(Graph::of_emulator),
         }
     }
 

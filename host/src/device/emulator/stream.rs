@@ -46,6 +46,11 @@ impl Stream {
         }
     }
 
+    /// A stream to capture on.
+    pub(in crate::device) fn recorder(&self) -> Self {
+        Self::new(self.memory.clone())
+    }
+
     pub(in crate::device) fn is_of(&self, emulator: &Emulator) -> bool {
         Rc::ptr_eq(&self.memory, &emulator.memory)
     }

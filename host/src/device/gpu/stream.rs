@@ -190,6 +190,19 @@ impl Stream {
         })?)
     }
 
+    /// A stream of the same attributes to capture on. The default stream neither waits for it nor lets it wait, so that the copies of
+    /// other threads, which it carries, may go on meanwhile: an ordinary stream would make the driver refuse them.
+    pub(in crate::device) fn recorder(&self) -> Result<Self, DeviceError> {
+        self.session.activate()?;
+        let recorder = Self {
+            stream: cust::stream::Stream::new(StreamFlags::NON_BLOCKING, None)?,
+            session: self.session.clone(),
+        };
+        // SAFETY: both streams are alive.
+        check(unsafe { sys::cuStreamCopyAttributes(recorder.handle(), self.handle()) })?;
+        Ok(recorder)
+    }
+
     pub(in crate::device) fn capture(
         &self,
         queue: impl FnOnce() -> Result<(), DeviceError>,
