@@ -8,6 +8,7 @@ mod float;
 mod half;
 mod integer;
 mod logic;
+mod tensor;
 
 pub(crate) use float::{canonical, flush};
 pub(crate) use half::add_halves;
@@ -94,6 +95,7 @@ pub(crate) fn select(form: &Form<'_>) -> Option<Alu> {
         .or_else(|| compare::select(form))
         .or_else(|| float::select(form))
         .or_else(|| half::select(form))
+        .or_else(|| tensor::select(form))
         .or_else(|| convert::select(form))
 }
 
