@@ -155,6 +155,7 @@ fn the_unknown_is_left_to_its_kernel() {
         ".entry good() { ret; }
         .entry strange() {\n wgmma.fence.sync.aligned; ret; }
         .entry odd() { .reg .b256 %q; ret; }
+        .entry counted() { .reg .b64 %d; mov.u64 %d, %pm3_64; ret; }
         .entry outside() { .reg .b32 %r; ld.global.u32 %r, [missing]; call away, (); ret; }
         .func old(.reg .u32 a) { ret; }
         .extern .global .u32 missing; .extern .func away();",
@@ -172,8 +173,12 @@ fn the_unknown_is_left_to_its_kernel() {
             "PTX line 7: registers of type `.b256` are not supported in `.entry odd() { .reg .b256 %q; ret; }`",
         ),
         (
+            "counted",
+            "PTX line 8: the performance counter `%pm3_64` is not supported by the emulator in `.entry counted() { .reg .b64 %d; mov.u64 %d, %pm3_64; ret; }`",
+        ),
+        (
             "outside",
-            "PTX line 8: the variable `missing` is defined outside this module in `.entry outside() { .reg .b32 %r; ld.global.u32 %r, [missing]; call away, (); ret; }`",
+            "PTX line 9: the variable `missing` is defined outside this module in `.entry outside() { .reg .b32 %r; ld.global.u32 %r, [missing]; call away, (); ret; }`",
         ),
     ] {
         let error = program.kernel(entry).expect_err(entry);

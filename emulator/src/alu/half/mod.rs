@@ -90,19 +90,32 @@ fn binary<F: Format>(r: &mut Registers, o: &Rows, flags: u32, mask: u32, f: impl
 fn add<F: Format>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     binary(r, o, flags, mask, |a: F, b: F| (a + b).value);
 }
-/// The sum of two values of a half-precision type, as atomic operations have it: rounded to nearest, with subnormal values.
-pub(crate) fn add_halves(ty: Scalar, a: u32, b: u32) -> u32 {
-    fn sum<F: Format>(a: u32, b: u32, flags: u32) -> u32 {
+/// What atomic operations make of two values of a half-precision type.
+#[derive(Clone, Copy)]
+pub(crate) enum HalfOperation {
+    /// Rounded to nearest, with subnormal values.
+    Add,
+    /// A number rather than NaN.
+    Min,
+    Max,
+}
+pub(crate) fn combine_halves(operation: HalfOperation, ty: Scalar, a: u32, b: u32) -> u32 {
+    fn of<F: Format>(operation: HalfOperation, a: u32, b: u32, flags: u32) -> u32 {
         halves(flags, |shift| {
-            let operand = |bits: u32| read::<F>((bits >> shift) as u16, flags);
-            write((operand(a) + operand(b)).value, flags)
+            let [a, b] = [a, b].map(|bits| read::<F>((bits >> shift) as u16, flags));
+            let result = match operation {
+                HalfOperation::Add => (a + b).value,
+                HalfOperation::Min => extremum(a, b, flags, false),
+                HalfOperation::Max => extremum(a, b, flags, true),
+            };
+            write(result, flags)
         })
     }
     match ty {
-        Scalar::F16 => sum::<Half>(a, b, 0),
-        Scalar::F16x2 => sum::<Half>(a, b, PACKED),
-        Scalar::Bf16 => sum::<BFloat>(a, b, 0),
-        _ => sum::<BFloat>(a, b, PACKED),
+        Scalar::F16 => of::<Half>(operation, a, b, 0),
+        Scalar::F16x2 => of::<Half>(operation, a, b, PACKED),
+        Scalar::Bf16 => of::<BFloat>(operation, a, b, 0),
+        _ => of::<BFloat>(operation, a, b, PACKED),
     }
 }
 fn sub<F: Format>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
