@@ -8,6 +8,7 @@ mod float;
 mod half;
 mod integer;
 mod logic;
+mod packed;
 mod tensor;
 
 pub(crate) use float::{canonical, extremum_of_singles, flush};
@@ -106,6 +107,7 @@ pub(crate) fn select(form: &Form<'_>) -> Option<Alu> {
         .or_else(|| float::select(form))
         .or_else(|| half::select(form))
         .or_else(|| tensor::select(form))
+        .or_else(|| packed::select(form))
         .or_else(|| convert::select(form))
 }
 

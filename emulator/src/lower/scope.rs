@@ -245,6 +245,12 @@ impl<'m> Lowering<'_, 'm> {
                 format!("the performance counter `{name}` is not supported by the emulator"),
             );
         }
+        if name == "%is_explicit_cluster" {
+            return unsupported(
+                line,
+                format!("the special register `{name}` is not supported by the emulator"),
+            );
+        }
         let kind = if name.starts_with('%') {
             "register"
         } else {

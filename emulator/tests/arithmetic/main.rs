@@ -15,4 +15,5 @@ mod half;
 mod integer;
 mod logic;
 mod narrow;
+mod packed;
 mod table;
