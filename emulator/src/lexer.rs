@@ -2,7 +2,8 @@
 
 use crate::error::PtxError;
 
-/// The smallest unit of the text. Words keep their dots, so that `ld.global.u32`, `.reg` and `%tid.x` are one token each.
+/// The smallest unit of the text. Names and opcodes keep their dots, so that `ld.global.u32` and `%tid.x` are one token each;
+/// a word that starts with a dot ends before the next one, so that `.reg.b32` is `.reg` and `.b32`, as it is with a space between.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Token<'a> {
     Word(&'a str),
@@ -111,7 +112,11 @@ pub(crate) fn tokenize(source: &str) -> Result<Vec<Spanned<'_>>, PtxError> {
                 tokens.push(Spanned { token, line });
             }
             _ if is_word_start(c) => {
-                while bytes.get(at).is_some_and(|&c| is_word_part(c))
+                let ends_word = |next: u8| c == b'.' && matches!(next, b'.' | b'%');
+                at += 1;
+                while bytes
+                    .get(at)
+                    .is_some_and(|&next| is_word_part(next) && !ends_word(next))
                     || (bytes[at..].starts_with(b"::")
                         && bytes.get(at + 2).is_some_and(|&c| is_word_part(c)))
                 {
@@ -203,6 +208,13 @@ mod tests {
                 Token::Punct(';')
             ]
         );
+    }
+
+    #[test]
+    fn directives_need_no_space_between_them() {
+        let spaced = all(".visible .shared .align 4 .v2 .b32 a; .reg .b32 %b;");
+        assert_eq!(spaced.len(), 12);
+        assert_eq!(all(".visible.shared.align 4 .v2.b32 a;.reg.b32%b;"), spaced);
     }
 
     #[test]

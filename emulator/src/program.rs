@@ -320,6 +320,8 @@ pub(crate) struct AsyncCopy {
     pub bytes: u32,
     /// Narrow row: bytes to read; zeros make up for the rest.
     pub source_bytes: u32,
+    /// Predicate as a source, for lanes that read nothing.
+    pub ignored: Option<u32>,
     /// Any multiple of 16 bytes, aligned to 16; else 4, 8 or 16, aligned to themselves.
     pub is_bulk: bool,
     /// The mbarrier that is told of the bytes.
@@ -548,6 +550,14 @@ pub(crate) enum CollectiveKind {
     Reduce {
         operation: AtomicOperation,
         ty: Scalar,
+        d: u32,
+        a: u32,
+    },
+    /// The least or the greatest of single-precision values.
+    ReduceFloat {
+        want_max: bool,
+        of_magnitudes: bool,
+        nan_propagates: bool,
         d: u32,
         a: u32,
     },

@@ -48,10 +48,28 @@ const COMBINE_SHIFT: u32 = 16;
 const AND: u32 = 1;
 const OR: u32 = 2;
 const XOR: u32 = 3;
-/// For `set`: the destination is a float, so that true is 1.0.
-const FLOAT_RESULT: u32 = 4;
+/// What `set` leaves where the comparison holds: 1.0 of a float, all bits of an integer. Numbered in the low bits of `extra`,
+/// where `setp` has its second destination.
+const TRUTHS: [(&[Scalar], u32); 5] = [
+    (&[Scalar::U32, Scalar::S32], u32::MAX),
+    (&[Scalar::U16, Scalar::S16], 0xffff),
+    (&[Scalar::F32], 0x3f80_0000),
+    (&[Scalar::F16], 0x3c00),
+    (&[Scalar::Bf16], 0x3f80),
+];
 
-fn combine(r: &Registers, o: &Rows, extra: u32, bits: u32) -> u32 {
+/// The number of what `set` leaves in a destination of this type.
+pub(super) fn truth_number(to: Scalar) -> Option<u32> {
+    TRUTHS
+        .iter()
+        .position(|(types, _)| types.contains(&to))
+        .map(|number| number as u32)
+}
+pub(super) fn truth(extra: u32) -> u32 {
+    TRUTHS[(extra & 7) as usize].1
+}
+
+pub(super) fn combine(r: &Registers, o: &Rows, extra: u32, bits: u32) -> u32 {
     match extra >> COMBINE_SHIFT & 3 {
         AND => bits & r.predicate(o.c),
         OR => bits | r.predicate(o.c),
@@ -74,14 +92,25 @@ fn setp<T: Lane + PartialOrd, C: Comparison>(r: &mut Registers, o: &Rows, extra:
 
 fn set<T: Lane + PartialOrd, C: Comparison>(r: &mut Registers, o: &Rows, extra: u32, mask: u32) {
     let bits = combine(r, o, extra, test2::<T, T>(r, o, C::holds));
-    let yes = if extra >> COMBINE_SHIFT & FLOAT_RESULT != 0 {
-        1f32.to_bits()
-    } else {
-        u32::MAX
-    };
+    let yes = truth(extra);
     each_lane(mask, |lane| {
         r.narrow[o.d as usize][lane] = if bits >> lane & 1 == 1 { yes } else { 0 }
     });
+}
+
+/// Of a comparison's modifiers: the operator, how its result is combined as flags say it, and whether subnormal operands count
+/// as zero.
+pub(super) fn combination<'a>(form: &Form<'a>) -> Option<(&'a str, u32, bool)> {
+    let mut flags = form.flags.clone();
+    flags.retain(|&flag| flag != "ftz");
+    let (operator, combination) = match flags[..] {
+        [operator] => (operator, 0),
+        [operator, "and"] => (operator, AND),
+        [operator, "or"] => (operator, OR),
+        [operator, "xor"] => (operator, XOR),
+        _ => return None,
+    };
+    Some((operator, combination << COMBINE_SHIFT, form.has("ftz")))
 }
 
 /// Picks the comparison for a type that has all of them (floats) or only the ordered ones (integers).
@@ -185,19 +214,7 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
             if form.types.len() != if to_predicate { 1 } else { 2 } {
                 return None;
             }
-            let mut flags = form.flags.clone();
-            let flush = flags
-                .iter()
-                .position(|&flag| flag == "ftz")
-                .map(|at| flags.remove(at))
-                .is_some();
-            let (operator, combination) = match flags[..] {
-                [operator] => (operator, 0),
-                [operator, "and"] => (operator, AND),
-                [operator, "or"] => (operator, OR),
-                [operator, "xor"] => (operator, XOR),
-                _ => return None,
-            };
+            let (operator, combination, flush) = combination(form)?;
             let integers = |ty| match ty {
                 Scalar::B16 | Scalar::U16 => comparison::<u16>(operator, false, to_predicate),
                 Scalar::B32 | Scalar::U32 => comparison::<u32>(operator, false, to_predicate),
@@ -223,16 +240,15 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
             if combination != 0 {
                 args.push(PS);
             }
-            let float_result = match form.types[0] {
+            let result = match form.types[0] {
                 _ if to_predicate => 0,
-                Scalar::F32 => FLOAT_RESULT,
-                Scalar::U32 | Scalar::S32 => 0,
-                _ => return None,
+                Scalar::U16 | Scalar::S16 => return None,
+                to => truth_number(to)?,
             };
             Some(Alu {
                 execute,
                 args,
-                flags: (combination | float_result) << COMBINE_SHIFT,
+                flags: combination | result,
             })
         }
         "slct" => {

@@ -13,7 +13,11 @@ const SATURATE: u32 = 1;
 const FLUSH: u32 = 2;
 const ROUND_SHIFT: u32 = 2;
 /// Round to an integral value: the `i` of `.rni`.
-const INTEGRAL: u32 = 16;
+const TO_INTEGRAL: u32 = 16;
+
+/// The roundings to a fraction of the destination's precision, and to an integral value, in the order of [`rounding`].
+pub(super) const FRACTIONAL: [&str; 4] = ["rn", "rz", "rm", "rp"];
+pub(super) const INTEGRAL: [&str; 4] = ["rni", "rzi", "rmi", "rpi"];
 
 /// Integer to integer: wraps.
 fn truncate<A: Integer, D: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
@@ -139,7 +143,7 @@ fn real_to_real<A: Real, D: Real>(r: &mut Registers, o: &Rows, flags: u32, mask:
     map1(r, o, mask, |a: A| {
         let a = if flags & FLUSH != 0 { a.flushed() } else { a };
         let mut value = a.to_f64();
-        if flags & INTEGRAL != 0 {
+        if flags & TO_INTEGRAL != 0 {
             value = integral(value, rounding(flags >> ROUND_SHIFT));
         }
         if flags & SATURATE != 0 {
@@ -166,7 +170,7 @@ fn integral(value: f64, round: Round) -> f64 {
     }
 }
 
-fn clamp01(value: f64) -> f64 {
+pub(super) fn clamp01(value: f64) -> f64 {
     if value > 0.0 { value.min(1.0) } else { 0.0 }
 }
 
@@ -231,12 +235,7 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
     if form.opcode != "cvt" {
         return None;
     }
-    form.only(
-        2,
-        &[
-            "rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "ftz", "sat",
-        ],
-    )?;
+    form.only(2, &[&FRACTIONAL[..], &INTEGRAL, &["ftz", "sat"]].concat())?;
     let (to, from) = (form.types[0], form.types[1]);
     if form.wide_source && from.bytes() < 8 {
         form.only(2, &[])?;
@@ -257,13 +256,13 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
             .position(|name| form.has(name))
             .map(|round| round as u32)
     };
-    let integral_round = round(["rni", "rzi", "rmi", "rpi"]);
-    let rounding = integral_round.or(round(["rn", "rz", "rm", "rp"]));
+    let integral_round = round(INTEGRAL);
+    let rounding = integral_round.or(round(FRACTIONAL));
     let flags = (u32::from(form.has("sat")) * SATURATE)
         | (u32::from(form.has("ftz")) * FLUSH)
         | (rounding.unwrap_or(0) << ROUND_SHIFT)
         | if integral_round.is_some() {
-            INTEGRAL
+            TO_INTEGRAL
         } else {
             0
         };

@@ -323,6 +323,9 @@ fn extremum<H: HostFloat>(a: H, b: H, flags: u32, want_max: bool) -> H {
     let a_is_less = a < b || (a == b && a.is_sign_negative());
     if a_is_less != want_max { a } else { b }
 }
+pub(crate) fn extremum_of_singles(a: f32, b: f32, nan_propagates: bool, want_max: bool) -> f32 {
+    extremum(a, b, u32::from(nan_propagates) * NAN_PROPAGATES, want_max)
+}
 fn min<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
         T::of(extremum(a.host(), b.host(), flags, false))
@@ -331,6 +334,28 @@ fn min<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
 fn max<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
         T::of(extremum(a.host(), b.host(), flags, true))
+    });
+}
+
+/// With `.xorsign.abs`: of the magnitudes, negative if one operand is.
+fn extremum_of_magnitudes<T: Float<Host = f32>>(a: T, b: T, flags: u32, want_max: bool) -> T {
+    let (a, b) = (a.host(), b.host());
+    let magnitude = extremum(a.abs(), b.abs(), flags, want_max);
+    let is_negative = a.is_sign_negative() != b.is_sign_negative();
+    T::of(if is_negative && !magnitude.is_nan() {
+        -magnitude
+    } else {
+        magnitude
+    })
+}
+fn min_of_magnitudes<T: Float<Host = f32>>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        extremum_of_magnitudes(a, b, flags, false)
+    });
+}
+fn max_of_magnitudes<T: Float<Host = f32>>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        extremum_of_magnitudes(a, b, flags, true)
     });
 }
 
@@ -472,6 +497,18 @@ fn select_simple(form: &Form<'_>, ty: Scalar, flush: bool) -> Option<Alu> {
         "abs" => Alu::unary(simple!(ty, flush, abs), ty),
         "neg" => Alu::unary(simple!(ty, flush, neg), ty),
         "copysign" => Alu::binary(simple!(ty, false, copysign), ty),
+        "min" | "max" if ty == Scalar::F32 && form.has("xorsign") && form.has("abs") => {
+            form.only(1, &["ftz", "NaN", "xorsign", "abs"])?;
+            let execute: Execute = match (form.opcode, flush) {
+                ("min", false) => min_of_magnitudes::<f32>,
+                ("min", true) => min_of_magnitudes::<Flushed>,
+                (_, false) => max_of_magnitudes::<f32>,
+                (_, true) => max_of_magnitudes::<Flushed>,
+            };
+            return Some(
+                Alu::binary(execute, ty).flagged(u32::from(form.has("NaN")) * NAN_PROPAGATES),
+            );
+        }
         "min" | "max" => {
             form.only(1, &["ftz", "NaN"])?;
             let execute = if form.opcode == "min" {

@@ -127,11 +127,20 @@ fn mul24_lo<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
 fn mad24_lo<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map3(r, o, mask, |a: T, b: T, c: T| low24(a).mul(low24(b)).add(c));
 }
-/// Bits 16 to 47 of the 48-bit product.
 fn mul24_hi<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map2(r, o, mask, |a: T, b: T| {
-        T::from_bits(((low24(a).to_i128() * low24(b).to_i128()) >> 16) as u64)
+    map2(r, o, mask, product24_hi::<T>);
+}
+fn mad24_hi<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map3(r, o, mask, |a: T, b: T, c: T| product24_hi(a, b).add(c));
+}
+fn mad24_hi_sat(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map3(r, o, mask, |a: i32, b: i32, c: i32| {
+        product24_hi(a, b).saturating_add(c)
     });
+}
+/// Bits 16 to 47 of the 48-bit product.
+fn product24_hi<T: Integer>(a: T, b: T) -> T {
+    T::from_bits(((low24(a).to_i128() * low24(b).to_i128()) >> 16) as u64)
 }
 /// The low 24 bits, sign- or zero-extended.
 #[inline(always)]
@@ -407,6 +416,8 @@ fn select_product(form: &Form<'_>, ty: Scalar) -> Option<Alu> {
         ("mul24", ["lo"]) => Alu::binary(by_type!(ty, mul24_lo: U32, S32), ty),
         ("mul24", ["hi"]) => Alu::binary(by_type!(ty, mul24_hi: U32, S32), ty),
         ("mad24", ["lo"]) => Alu::ternary(by_type!(ty, mad24_lo: U32, S32), ty),
+        ("mad24", ["hi"]) => Alu::ternary(by_type!(ty, mad24_hi: U32, S32), ty),
+        ("mad24", ["hi", "sat"]) if ty == Scalar::S32 => Alu::ternary(mad24_hi_sat, ty),
         _ => return None,
     })
 }

@@ -1,8 +1,8 @@
 //! Logic, shifts, byte permutation and moves (PTX ISA §9.7.8 and §9.7.9), predicates included.
 
 use super::integer::Integer;
-use super::{Alu, Arg, Execute, Form, by_type};
-use crate::registers::{FULL, Lane, Registers, Rows, blend, map1, map2, map3};
+use super::{Alu, Arg, COMBINED_SHIFT, Execute, Form, PREDICATE_BITS, PREDICATE_SHIFT, by_type};
+use crate::registers::{FULL, Lane, Registers, Rows, blend, map1, map2, map3, test1};
 use crate::types::Scalar;
 
 fn and<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
@@ -43,6 +43,22 @@ fn shr<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
 }
 fn mov<T: Lane>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map1(r, o, mask, |a: T| a);
+}
+
+/// `lop3.and` and `lop3.or`: the predicate is whether any bit of the result is set, combined with another.
+fn lop3_and(r: &mut Registers, o: &Rows, extra: u32, mask: u32) {
+    lop3_combined(r, o, extra, mask, |any, other| any & other);
+}
+fn lop3_or(r: &mut Registers, o: &Rows, extra: u32, mask: u32) {
+    lop3_combined(r, o, extra, mask, |any, other| any | other);
+}
+fn lop3_combined(r: &mut Registers, o: &Rows, extra: u32, mask: u32, combine: fn(u32, u32) -> u32) {
+    lop3(r, o, extra & 0xff, mask);
+    let any = test1::<u32>(r, o.d, |value| value != 0);
+    let bits = combine(any, r.predicate(extra >> COMBINED_SHIFT));
+    let number = extra >> PREDICATE_SHIFT & ((1 << PREDICATE_BITS) - 1);
+    let p = &mut r.predicates[number as usize];
+    *p = blend(*p, bits, mask);
 }
 
 fn lop3(r: &mut Registers, o: &Rows, table: u32, mask: u32) {
@@ -221,6 +237,17 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
             by_type!(ty, selp: B16, U16, S16, B32, U32, S32, F32, B64, U64, S64, F64),
             &[D(ty), S(ty), S(ty), PS],
         ),
+        "lop3" if ty == Scalar::B32 && !form.flags.is_empty() => {
+            let execute: Execute = match form.flags[..] {
+                ["and"] => lop3_and,
+                ["or"] => lop3_or,
+                _ => return None,
+            };
+            return Some(Alu::new(
+                execute,
+                &[Arg::DP(ty), S(ty), S(ty), S(ty), I, Arg::PI],
+            ));
+        }
         "lop3" if ty == Scalar::B32 => Alu::new(lop3, &[D(ty), S(ty), S(ty), S(ty), I]),
         "shf" if ty == Scalar::B32 => {
             form.only(1, &["l", "r", "wrap", "clamp"])?;

@@ -8,9 +8,11 @@ mod float;
 mod half;
 mod integer;
 mod logic;
+mod packed;
+mod tensor;
 
-pub(crate) use float::{canonical, flush};
-pub(crate) use half::add_halves;
+pub(crate) use float::{canonical, extremum_of_singles, flush};
+pub(crate) use half::{HalfOperation, combine_halves};
 
 use rustc_apfloat::Round;
 
@@ -31,9 +33,19 @@ pub(crate) enum Arg {
     PD,
     /// Source predicate, perhaps negated: `number << 1 | negated` in the next source row.
     PS,
-    /// Immediate, in `extra`.
+    /// Destination register and predicate `d|p`: row d, and p from [`PREDICATE_SHIFT`] on in `extra`.
+    DP(Scalar),
+    /// Source predicate as of `PS`, from [`COMBINED_SHIFT`] on in `extra`.
+    PI,
+    /// Immediate of 8 bits, the lowest of `extra`.
     I,
 }
+
+/// Beside an immediate of 8 bits in `extra`: the numbers of a predicate that is written and of one that is read.
+pub(crate) const PREDICATE_SHIFT: u32 = 8;
+pub(crate) const COMBINED_SHIFT: u32 = 20;
+/// As wide as their places.
+pub(crate) const PREDICATE_BITS: u32 = 12;
 
 /// A selected form.
 pub(crate) struct Alu {
@@ -94,6 +106,8 @@ pub(crate) fn select(form: &Form<'_>) -> Option<Alu> {
         .or_else(|| compare::select(form))
         .or_else(|| float::select(form))
         .or_else(|| half::select(form))
+        .or_else(|| tensor::select(form))
+        .or_else(|| packed::select(form))
         .or_else(|| convert::select(form))
 }
 

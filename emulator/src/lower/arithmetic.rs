@@ -2,7 +2,7 @@
 
 use super::scope::Fit;
 use super::{Instr, Lowering, Result, error, spelling, unknown, unsupported};
-use crate::alu::{self, Arg, Form};
+use crate::alu::{self, Arg, COMBINED_SHIFT, Form, PREDICATE_BITS, PREDICATE_SHIFT};
 use crate::program::Op;
 use crate::registers::Rows;
 use crate::syntax::Operand;
@@ -61,6 +61,29 @@ impl Lowering<'_, '_> {
                     };
                     continue;
                 }
+                Arg::DP(ty) => {
+                    let Operand::Pair(first, second) = operand else {
+                        return error(
+                            line,
+                            format!(
+                                "`{}` needs a register and a predicate here",
+                                spelling(instruction)
+                            ),
+                        );
+                    };
+                    rows.d = self.fitting_destination(line, first, ty, fit)?;
+                    let row = match self.predicate_destination(line, second)? {
+                        Some(row) => row,
+                        None => self.new_predicate(),
+                    };
+                    extra |= small_predicate(line, row)? << PREDICATE_SHIFT;
+                    continue;
+                }
+                Arg::PI => {
+                    let code = self.predicate_source(line, operand)?;
+                    extra |= small_predicate(line, code)? << COMBINED_SHIFT;
+                    continue;
+                }
                 Arg::I => {
                     let Operand::Integer(value) = operand else {
                         return error(
@@ -68,7 +91,13 @@ impl Lowering<'_, '_> {
                             format!("`{}` needs a number here", spelling(instruction)),
                         );
                     };
-                    extra |= *value as u32;
+                    let Ok(value) = u8::try_from(*value) else {
+                        return error(
+                            line,
+                            format!("`{}` needs a number up to 255 here", spelling(instruction)),
+                        );
+                    };
+                    extra |= u32::from(value);
                     continue;
                 }
                 Arg::S(ty) => self.fitting_source(line, operand, ty, fit)?,
@@ -91,4 +120,12 @@ impl Lowering<'_, '_> {
             },
         )
     }
+}
+
+/// The number of a predicate that shares `extra` with others.
+fn small_predicate(line: u32, number: u32) -> Result<u32> {
+    if number >> PREDICATE_BITS != 0 {
+        return unsupported(line, "more than 2047 predicates beside this operation");
+    }
+    Ok(number)
 }

@@ -80,13 +80,20 @@ impl<'m> Lowering<'_, 'm> {
         self.emit_plain(instruction, Op::WaitForCopies { bulk, but })
     }
 
-    /// `cp.async.ca.shared.global [to], [from], bytes{, source-bytes}`: what the source lacks is zeros.
+    /// `cp.async.ca.shared.global [to], [from], bytes{, source-bytes or ignored}`: what the source lacks is zeros, and all of it
+    /// where the predicate says that it is ignored.
     fn small_copy(&mut self, instruction: &Instr) -> Result<()> {
         let line = instruction.line;
-        let (to, from, bytes, source_bytes) = match &instruction.operands[..] {
+        let (to, from, bytes, last) = match self.without_policy(instruction)? {
             [to, from, bytes] => (to, from, bytes, None),
-            [to, from, bytes, source_bytes] => (to, from, bytes, Some(source_bytes)),
+            [to, from, bytes, last] => (to, from, bytes, Some(last)),
             _ => return wrong_operands(instruction),
+        };
+        let (source_bytes, ignored) = match last {
+            Some(last) if self.is_predicate(last) => {
+                (None, Some(self.predicate_source(line, last)?))
+            }
+            last => (last, None),
         };
         if !matches!(bytes, Operand::Integer(4 | 8 | 16)) {
             return error(
@@ -102,6 +109,7 @@ impl<'m> Lowering<'_, 'm> {
                 Some(source_bytes) => self.source(line, source_bytes, Scalar::U32)?,
                 None => bytes_row,
             },
+            ignored,
             bytes: bytes_row,
             is_bulk: false,
             completes: None,
@@ -118,14 +126,14 @@ impl<'m> Lowering<'_, 'm> {
         completes: bool,
     ) -> Result<()> {
         let line = instruction.line;
-        let [to, from, bytes, rest @ ..] = &instruction.operands[..] else {
+        let [to, from, bytes, rest @ ..] = self.without_policy(instruction)? else {
             return wrong_operands(instruction);
         };
         let (mbarrier, rest) = match rest {
             [mbarrier, rest @ ..] if completes => (Some(mbarrier), rest),
             rest => (None, rest),
         };
-        if completes && mbarrier.is_none() || rest.len() > 1 {
+        if completes && mbarrier.is_none() || !rest.is_empty() {
             return wrong_operands(instruction);
         }
         let bytes = self.source(line, bytes, Scalar::U32)?;
@@ -134,6 +142,7 @@ impl<'m> Lowering<'_, 'm> {
             from: self.address(line, from, from_space)?,
             bytes,
             source_bytes: bytes,
+            ignored: None,
             is_bulk: true,
             completes: match mbarrier {
                 Some(mbarrier) => Some(self.address(line, mbarrier, Space::Shared)?),

@@ -56,7 +56,7 @@ impl Lowering<'_, '_> {
         if !atomic_form_exists(operation, ty, vector) {
             return unknown(instruction);
         }
-        let mut operands = &instruction.operands[..];
+        let mut operands = self.without_policy(instruction)?;
         let mut d = Vec::new();
         if has_result {
             let [first, rest @ ..] = operands else {
@@ -155,7 +155,12 @@ fn atomic_form_exists(operation: AtomicOperation, ty: Scalar, vector: usize) -> 
     use Scalar::*;
     if vector > 1 {
         let halves = matches!(ty, F16 | F16x2 | Bf16 | Bf16x2);
-        return operation == Add && (ty == F32 || halves) && vector * ty.bytes() <= 16;
+        let exists = match operation {
+            Add => ty == F32 || halves,
+            Min | Max => halves,
+            _ => false,
+        };
+        return exists && vector * ty.bytes() <= 16;
     }
     match operation {
         Add => matches!(

@@ -45,6 +45,23 @@ impl<'m> Lowering<'_, 'm> {
         }
     }
 
+    /// The operands but for the cache policy that `.L2::cache_hint` has behind them: advice to the hardware, which must only be
+    /// of the right kind.
+    pub(super) fn without_policy<'i>(&mut self, instruction: &'i Instr) -> Result<&'i [Operand]> {
+        let operands = &instruction.operands[..];
+        let has_policy = instruction
+            .modifiers
+            .iter()
+            .any(|modifier| modifier == "L2::cache_hint");
+        match operands {
+            [rest @ .., policy] if has_policy => {
+                self.source(instruction.line, policy, Scalar::B64)?;
+                Ok(rest)
+            }
+            operands => Ok(operands),
+        }
+    }
+
     fn access(&mut self, instruction: &Instr, is_load: bool) -> Result<()> {
         let line = instruction.line;
         let mut space = Space::Generic;
@@ -85,9 +102,8 @@ impl<'m> Lowering<'_, 'm> {
                 format!("`{}` is wider than 32 bytes", spelling(instruction)),
             );
         }
-        let (value, address) = match (&instruction.operands[..], is_load) {
-            ([value, address] | [value, address, _], true)
-            | ([address, value] | [address, value, _], false) => (value, address),
+        let (value, address) = match (self.without_policy(instruction)?, is_load) {
+            ([value, address], true) | ([address, value], false) => (value, address),
             _ => {
                 return error(
                     line,

@@ -239,6 +239,18 @@ impl<'m> Lowering<'_, 'm> {
             let address = self.function_address(line, name)?;
             return Ok(Symbol::Address(Space::Generic, Value::Constant(address)));
         }
+        if is_performance_counter(name) {
+            return unsupported(
+                line,
+                format!("the performance counter `{name}` is not supported by the emulator"),
+            );
+        }
+        if name == "%is_explicit_cluster" {
+            return unsupported(
+                line,
+                format!("the special register `{name}` is not supported by the emulator"),
+            );
+        }
         let kind = if name.starts_with('%') {
             "register"
         } else {
@@ -252,6 +264,20 @@ impl<'m> Lowering<'_, 'm> {
             return false;
         };
         matches!(self.local_symbol(name), Some(Symbol::Register { ty, .. }) if ty.bytes() == 8)
+    }
+
+    /// Whether it names a predicate, negated or not.
+    pub(super) fn is_predicate(&mut self, operand: &Operand) -> bool {
+        let (Operand::Name(name) | Operand::Negated(name)) = operand else {
+            return false;
+        };
+        matches!(
+            self.local_symbol(name),
+            Some(Symbol::Register {
+                ty: Scalar::Pred,
+                ..
+            })
+        )
     }
 
     /// The row of a register that holds `ty`.
@@ -540,6 +566,13 @@ fn special(name: &str) -> Option<Value> {
         }
     };
     Some(Value::Special(special))
+}
+
+/// `%pm0` to `%pm7`, or their 64 bits, `%pm0_64`.
+fn is_performance_counter(name: &str) -> bool {
+    let number = name.strip_prefix("%pm").unwrap_or_default();
+    let number = number.strip_suffix("_64").unwrap_or(number);
+    matches!(number.as_bytes(), [b'0'..=b'7'])
 }
 
 /// Special registers that change while a thread runs.

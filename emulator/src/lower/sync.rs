@@ -216,6 +216,20 @@ impl<'m> Lowering<'_, 'm> {
                     a: self.source(line, a, Scalar::B32)?,
                 }
             }
+            ("redux", [operation @ ("min" | "max"), rest @ .., "f32"])
+                if synchronous && rest.iter().all(|word| matches!(*word, "abs" | "NaN")) =>
+            {
+                let [d, a] = operands else {
+                    return wrong_operands(instruction);
+                };
+                CollectiveKind::ReduceFloat {
+                    want_max: *operation == "max",
+                    of_magnitudes: rest.contains(&"abs"),
+                    nan_propagates: rest.contains(&"NaN"),
+                    d: self.destination(line, d, Scalar::F32)?,
+                    a: self.source(line, a, Scalar::F32)?,
+                }
+            }
             ("elect", []) if synchronous => {
                 let [Operand::Pair(d, elected)] = operands else {
                     return wrong_operands(instruction);

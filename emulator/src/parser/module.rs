@@ -43,6 +43,9 @@ impl<'a> Parser<'a> {
                 ".loc" => self.skip_line(line),
                 ".section" => {
                     self.word("a section name")?;
+                    while self.peek_word().is_some() {
+                        self.at += 1;
+                    }
                     self.skip_braces()?;
                 }
                 ".pragma" => self.skip_to_semicolon(line)?,

@@ -109,7 +109,11 @@ impl<O: Observer> Block<'_, '_, O> {
     ) -> Result<(), Fault> {
         let registers = &self.warps[site.warp].frames[site.frame as usize].registers;
         let bytes = registers.narrow[copy.bytes as usize][lane];
-        let source_bytes = registers.narrow[copy.source_bytes as usize][lane];
+        let is_ignored = |code| registers.predicate(code) >> lane & 1 == 1;
+        let source_bytes = match copy.ignored {
+            Some(code) if is_ignored(code) => 0,
+            _ => registers.narrow[copy.source_bytes as usize][lane],
+        };
         let unit = if copy.is_bulk { 16 } else { bytes.max(4) };
         if copy.is_bulk && !bytes.is_multiple_of(16) {
             let message = format!("a bulk copy of {bytes} bytes, which is no multiple of 16");

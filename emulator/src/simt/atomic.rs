@@ -3,7 +3,7 @@
 use super::access::{Faulty, Seen};
 use super::block::Block;
 use super::execute::Site;
-use crate::alu::{add_halves, canonical, flush};
+use crate::alu::{HalfOperation, canonical, combine_halves, flush};
 use crate::memory::{Region, Width};
 use crate::observer::{AccessKind, Observer};
 use crate::program::{Atomic, AtomicOperation, Row};
@@ -120,12 +120,20 @@ pub(super) fn combine(operation: AtomicOperation, ty: Scalar, old: u64, b: u64, 
         (false, true) => a < b,
         (false, false) => (a as u32) < b as u32,
     };
+    if matches!(
+        ty,
+        Scalar::F16 | Scalar::F16x2 | Scalar::Bf16 | Scalar::Bf16x2
+    ) {
+        let operation = match operation {
+            Min => HalfOperation::Min,
+            Max => HalfOperation::Max,
+            _ => HalfOperation::Add,
+        };
+        return u64::from(combine_halves(operation, ty, old as u32, b as u32));
+    }
     match operation {
         Add => match ty {
             Scalar::F64 => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
-            Scalar::F16 | Scalar::F16x2 | Scalar::Bf16 | Scalar::Bf16x2 => {
-                u64::from(add_halves(ty, old as u32, b as u32))
-            }
             _ => old.wrapping_add(b),
         },
         Min => {

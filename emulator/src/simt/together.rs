@@ -1,9 +1,9 @@
 //! What each collective instruction makes of the values that its lanes bring.
 
 use super::atomic::combine;
-use crate::program::{AtomicOperation, CollectiveKind, Row, ShuffleMode};
+use crate::alu::{canonical, extremum_of_singles};
+use crate::program::{CollectiveKind, Row, ShuffleMode};
 use crate::registers::{LANES, Registers, blend, each_lane};
-use crate::types::Scalar;
 
 /// Lanes that act together, and where their registers are.
 pub(super) struct Together<'a, 'r> {
@@ -86,7 +86,28 @@ impl Together<'_, '_> {
             } => {
                 let values = self.narrow(a);
                 exchanged(&members.map(|members| members & lanes), &values);
-                let results = self.reduce(operation, ty, &values);
+                let results = self.reduce(&values, |total, value| {
+                    combine(operation, ty, u64::from(total), u64::from(value), 0) as u32
+                });
+                self.set(d, &results);
+            }
+            CollectiveKind::ReduceFloat {
+                want_max,
+                of_magnitudes,
+                nan_propagates,
+                d,
+                a,
+            } => {
+                let values = self.narrow(a);
+                exchanged(&members.map(|members| members & lanes), &values);
+                let values = values.map(|bits| {
+                    let value = f32::from_bits(bits);
+                    canonical(if of_magnitudes { value.abs() } else { value }).to_bits()
+                });
+                let results = self.reduce(&values, |total, value| {
+                    let [total, value] = [total, value].map(f32::from_bits);
+                    extremum_of_singles(total, value, nan_propagates, want_max).to_bits()
+                });
                 self.set(d, &results);
             }
             CollectiveKind::Elect { d, elected } => {
@@ -133,20 +154,16 @@ impl Together<'_, '_> {
         same
     }
 
-    fn reduce(
-        &self,
-        operation: AtomicOperation,
-        ty: Scalar,
-        values: &[u32; LANES],
-    ) -> [u32; LANES] {
+    /// What each lane's members bring, combined in the order of the lanes.
+    fn reduce(&self, values: &[u32; LANES], combine: impl Fn(u32, u32) -> u32) -> [u32; LANES] {
         let mut results = [0; LANES];
         each_lane(self.lanes, |lane| {
-            let mut total: Option<u64> = None;
+            let mut total = None;
             each_lane(self.members[lane] & self.lanes, |other| {
-                let value = u64::from(values[other]);
-                total = Some(total.map_or(value, |total| combine(operation, ty, total, value, 0)));
+                let value = values[other];
+                total = Some(total.map_or(value, |total| combine(total, value)));
             });
-            results[lane] = total.unwrap_or(0) as u32;
+            results[lane] = total.unwrap_or(0);
         });
         results
     }

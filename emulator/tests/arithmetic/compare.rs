@@ -4,7 +4,7 @@ use super::table::Values::{Bools, F32, F64, Int16, Int32, Int64};
 use super::table::{Bits, Values, check};
 
 /// What an operator says of two values, of which either may be NaN.
-fn holds<T: PartialOrd>(operator: &str, a: T, b: T) -> bool {
+pub fn holds<T: PartialOrd>(operator: &str, a: T, b: T) -> bool {
     let order = a.partial_cmp(&b);
     match operator {
         "eq" => order.is_some_and(|order| order.is_eq()),
@@ -27,7 +27,7 @@ fn holds<T: PartialOrd>(operator: &str, a: T, b: T) -> bool {
 
 const SIGNED: [&str; 6] = ["eq", "ne", "lt", "le", "gt", "ge"];
 const UNSIGNED: [&str; 10] = ["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"];
-const FLOAT: [&str; 14] = [
+pub const FLOAT: [&str; 14] = [
     "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
 ];
 

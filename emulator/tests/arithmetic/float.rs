@@ -299,6 +299,40 @@ fn double_precision_in_the_other_directions() {
     }
 }
 
+/// Magnitudes are compared; the result is negative if just one operand is.
+#[test]
+fn extrema_with_exclusive_signs() {
+    for (operation, modifiers) in [
+        ("min", ""),
+        ("max", ""),
+        ("min", ".NaN"),
+        ("max", ".ftz"),
+        ("max", ".ftz.NaN"),
+    ] {
+        check(
+            &format!("{operation}{modifiers}.xorsign.abs.f32 d, a, b;"),
+            BINARY,
+            &[F32, F32],
+            |a, b, _| {
+                let [x, y] = [a, b].map(|bits| {
+                    let value = bits.f32().abs();
+                    let is_flushed = modifiers.contains("ftz") && value.is_subnormal();
+                    if is_flushed { 0.0 } else { value }
+                });
+                let magnitude = match (x.is_nan(), y.is_nan()) {
+                    (true, true) => return 0x7fff_ffff,
+                    (true, _) | (_, true) if modifiers.contains("NaN") => return 0x7fff_ffff,
+                    (true, false) => y,
+                    (false, true) => x,
+                    _ if operation == "min" => x.min(y),
+                    _ => x.max(y),
+                };
+                magnitude.to_bits() | (a.u32() ^ b.u32()) & 0x8000_0000
+            },
+        );
+    }
+}
+
 #[test]
 fn extremes_and_nan() {
     // The number wins over NaN; negative zero is below zero.

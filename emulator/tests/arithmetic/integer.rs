@@ -206,6 +206,27 @@ fn products_of_24_bits() {
         &[Int32; 3],
         |a, b, c| ((unsigned24(a) * unsigned24(b)) as u32).wrapping_add(c.u32()),
     );
+    check(
+        "mad24.hi.s32 d, a, b, c;",
+        [32; 4],
+        &[Int32; 3],
+        |a, b, c| (((signed24(a) * signed24(b)) >> 16) as i32).wrapping_add(c.i32()),
+    );
+    check(
+        "mad24.hi.u32 d, a, b, c;",
+        [32; 4],
+        &[Int32; 3],
+        |a, b, c| (((unsigned24(a) * unsigned24(b)) >> 16) as u32).wrapping_add(c.u32()),
+    );
+    check(
+        "mad24.hi.sat.s32 d, a, b, c;",
+        [32; 4],
+        &[Int32; 3],
+        |a, b, c| {
+            let sum = ((signed24(a) * signed24(b)) >> 16) + i64::from(c.i32());
+            sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
+        },
+    );
 }
 
 #[test]

@@ -191,6 +191,36 @@ fn lop3_of_every_table() {
     }
 }
 
+/// Whether any bit is set, combined with a predicate.
+#[test]
+fn lop3_to_a_predicate() {
+    for (operation, not) in [("and", ""), ("and", "!"), ("or", ""), ("or", "!")] {
+        let combined = |any: bool, c: bool| match operation {
+            "and" => any & (c ^ (not == "!")),
+            _ => any | (c ^ (not == "!")),
+        };
+        // a and not b.
+        check(
+            &format!("{{ .reg .b32 t; lop3.{operation}.b32 t|d, a, b, 0, 0x30, {not}c; }}"),
+            [1, 32, 32, 1],
+            &[Int32, Int32, Bools],
+            |a, b, c| combined(a.u32() & !b.u32() != 0, c.bool()),
+        );
+        check(
+            &format!(
+                "{{ .reg .pred p; setp.ne.u32 p, c, 0; lop3.{operation}.b32 d|p, a, b, 0, 0x30, {not}p;
+                lop3.{operation}.b32 _|_, a, b, 0, 0x30, p; @p xor.b32 d, d, 1; }}"
+            ),
+            [32; 4],
+            &[Int32, Int32, Bools],
+            |a, b, c| {
+                let value = a.u32() & !b.u32();
+                value ^ u32::from(combined(value != 0, c.bool()))
+            },
+        );
+    }
+}
+
 #[test]
 fn permutations() {
     let pool = |a: u64, b: u64| move |i: u64| (b << 32 | a) >> (8 * i) & 0xff;

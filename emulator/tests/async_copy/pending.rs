@@ -74,6 +74,31 @@ fn each_thread_waits_for_its_own() {
     assert_eq!(leave(body), [100, 104, 7, 7]);
 }
 
+/// Where the predicate holds, nothing is read, not even from an address that does not exist.
+#[test]
+fn an_ignored_source_is_zeros() {
+    for (predicate, expected) in [("%p1", [0, 0, 108, 112]), ("!%p2", [0, 0, 108, 112])] {
+        let body = format!(
+            "setp.lt.u32 %p1, %r39, 2; setp.ge.u32 %p2, %r39, 2; @%p1 mov.u64 %d30, 16;
+             cp.async.ca.shared.global.L2::cache_hint [%r30], [%d30], 4, {predicate}, %d37; cp.async.wait_all;
+             ld.shared.u32 %r0, [%r30];"
+        );
+        assert_eq!(leave(&body), expected);
+    }
+    let trap = trap_of(
+        &block(4),
+        &format!(
+            "{SETUP} setp.eq.u32 %p1, %r39, 9; mov.u64 %d30, 16;
+             cp.async.ca.shared.global [%r30], [%d30], 4, %p1; mov.u32 %r0, 0;"
+        ),
+    );
+    assert!(
+        trap.to_string()
+            .starts_with("load of 4 bytes through a null pointer"),
+        "{trap}"
+    );
+}
+
 #[test]
 fn what_the_source_lacks_is_zeros() {
     let data = [0x0403_0201_u32, 0x0807_0605, 0x0c0b_0a09, 0x100f_0e0d];

@@ -150,6 +150,31 @@ fn reductions_in_one_instruction() {
     assert_eq!(lanes(body), each(|lane| if lane < 4 { 6 } else { 9 }));
 }
 
+/// Lane 3 brings NaN, the others their number less 25.
+#[test]
+fn extrema_of_floats_in_one_instruction() {
+    let nan = 0x7fff_ffff;
+    for (form, expected) in [
+        ("min", (-25f32).to_bits()),
+        ("max", 6f32.to_bits()),
+        ("min.abs", 0f32.to_bits()),
+        ("max.abs", 25f32.to_bits()),
+        ("min.NaN", nan),
+        ("max.abs.NaN", nan),
+    ] {
+        let body = format!(
+            "sub.s32 %r1, %r39, 25; cvt.rn.f32.s32 %f1, %r1; setp.eq.u32 %p1, %r39, 3; @%p1 mov.b32 %f1, 0xffc00001;
+             redux.sync.{form}.f32 %r0, %f1, -1;"
+        );
+        assert_eq!(lanes(&body), vec![expected; 32], "{form}");
+    }
+    // Nothing but NaN gives the one NaN; -0 is below +0.
+    let body = "mov.b32 %f1, 0xffc00001; redux.sync.min.f32 %r0, %f1, -1;";
+    assert_eq!(lanes(body), vec![nan; 32]);
+    let body = "and.b32 %r1, %r39, 1; shl.b32 %r1, %r1, 31; mov.b32 %f1, %r1; redux.sync.min.f32 %r0, %f1, -1;";
+    assert_eq!(lanes(body), vec![0x8000_0000; 32]);
+}
+
 #[test]
 fn active_lanes_and_their_leader() {
     let body = "setp.ge.u32 %p0, %r39, 6; mov.u32 %r0, 0; @!%p0 bra end;

@@ -1,6 +1,6 @@
 //! Atomic operations on halves, on vectors and on 128 bits, as nvcc compiles them for sm_90 and by themselves.
 
-use crate::common::{HEADER, Machine, block, shape, threads_of};
+use crate::common::{HEADER, Machine, block, refusal, shape, threads_of};
 use warpfold_emulator::{Launch, LaunchError, Memory, Module, Program};
 
 const HOPPER: &str = include_str!("../data/hopper.nvcc.sm_90.ptx");
@@ -48,6 +48,52 @@ fn vectors_of_halves_return_what_they_found() {
     // High half of the second element: 0, then 2 = 0x4000. The sums: (4, 2) and (2, 4).
     assert_eq!(found, [0, 0x4000]);
     assert_eq!(data, [0x4000_4400, 0x4400_4000]);
+}
+
+/// The policy behind the operands says only how long the cache should keep the line.
+#[test]
+fn a_cache_policy_changes_nothing() {
+    let body = "
+        mov.b64 %d1, 0; mov.b32 %r1, 5; mov.f32 %f1, 1.5;
+        atom.global.add.L2::cache_hint.u32 %r0, [%d37], %r1, %d1;
+        red.L2::cache_hint.global.max.u32 [%d37+4], %r39, %d1;
+        red.global.add.L2::cache_hint.v2.f32 [%d37+8], {%f1, %f1}, %d1;";
+    let (found, data) = threads_of(&block(2), body, &[0; 4]).unwrap();
+    assert_eq!(found, [0, 5]);
+    assert_eq!(data, [10, 1, 3f32.to_bits(), 3f32.to_bits()]);
+    for broken in [
+        "red.global.add.L2::cache_hint.u32 [%d37], %r1",
+        "red.global.add.L2::cache_hint.u32 [%d37], %r1, %r2",
+        "red.global.add.u32 [%d37], %r1, %d1",
+        "ld.global.u32 %r1, [%d37], %d1",
+    ] {
+        let text = crate::common::entry(&format!("mov.u64 %d37, 0; {broken};"));
+        let message = refusal(&text);
+        assert!(!message.contains("not supported"), "{message}");
+    }
+}
+
+/// Numbers rather than NaN, and -0 below +0.
+#[test]
+fn extrema_of_vectors_of_halves() {
+    // (1, -2) and (NaN, -0) in f16, with (0.5, -1) and (3, +0).
+    let start = [0xc000_3c00, 0x8000_7e00];
+    for (operation, expected) in [
+        ("min", [0xc000_3800, 0x8000_4200]),
+        ("max", [0xbc00_3c00, 0x0000_4200]),
+    ] {
+        let body = format!(
+            "mov.b32 %r1, 0xbc003800; mov.b32 %r2, 0x00004200;
+            atom.global.v2.f16x2.{operation}.noftz {{%r0, %r3}}, [%d37], {{%r1, %r2}};"
+        );
+        let (found, data) = threads_of(&block(1), &body, &start).unwrap();
+        assert_eq!((found, data), (vec![start[0]], expected.to_vec()));
+    }
+    // Of bf16: 2 and -1, of 32 lanes with 1.
+    let body =
+        "mov.b16 %h1, 0x3f80; red.global.max.noftz.v2.bf16 [%d37], {%h1, %h1}; mov.u32 %r0, 0;";
+    let (_, data) = threads_of(&block(32), body, &[0xbf80_4000]).unwrap();
+    assert_eq!(data, [0x3f80_4000]);
 }
 
 #[test]

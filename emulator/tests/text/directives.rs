@@ -113,6 +113,23 @@ fn registers_and_labels() {
     body(".reg .b64 %huge<4294967295>; mov.u64 %huge4294967294, 1; ret;");
 }
 
+/// As `ptxas` reads them, and as cuda_fp16.hpp has them: `.reg.b32` is two words.
+#[test]
+fn directives_without_spaces() {
+    let module = module(
+        ".visible.global.attribute(.managed).u32 a; .const.u32 b = 1; .extern.shared.align 16 .b8 c[];
+        .weak.func(.param.b32 r) f(.param.b32 x, .param.align 4 .b8 y[8]).noreturn{ trap; }
+        .section.debug_info { .b8 1 }
+        .visible.entry e(.param.u64.ptr.global.align 8 p).maxntid 32 {
+        .reg.b32 %r<3>; .reg.pred%p; .reg.f16x2 h; .shared.align 8 .b32 s; .local.v2.b32 l;
+        {.reg.b32 r1; .param.b32 q; mov.b32 r1, 1;} mov.u32 %r2, s; ret; }",
+    );
+    assert_eq!(module.parameters("e").unwrap()[0].bytes, 8);
+    let mut memory = Memory::new();
+    let program = Program::load(module, &mut memory).unwrap();
+    assert!(program.kernel("e").is_ok());
+}
+
 #[test]
 fn numbers() {
     body(
@@ -138,6 +155,7 @@ fn the_unknown_is_left_to_its_kernel() {
         ".entry good() { ret; }
         .entry strange() {\n wgmma.fence.sync.aligned; ret; }
         .entry odd() { .reg .b256 %q; ret; }
+        .entry counted() { .reg .b64 %d; mov.u64 %d, %pm3_64; ret; }
         .entry outside() { .reg .b32 %r; ld.global.u32 %r, [missing]; call away, (); ret; }
         .func old(.reg .u32 a) { ret; }
         .extern .global .u32 missing; .extern .func away();",
@@ -155,8 +173,12 @@ fn the_unknown_is_left_to_its_kernel() {
             "PTX line 7: registers of type `.b256` are not supported in `.entry odd() { .reg .b256 %q; ret; }`",
         ),
         (
+            "counted",
+            "PTX line 8: the performance counter `%pm3_64` is not supported by the emulator in `.entry counted() { .reg .b64 %d; mov.u64 %d, %pm3_64; ret; }`",
+        ),
+        (
             "outside",
-            "PTX line 8: the variable `missing` is defined outside this module in `.entry outside() { .reg .b32 %r; ld.global.u32 %r, [missing]; call away, (); ret; }`",
+            "PTX line 9: the variable `missing` is defined outside this module in `.entry outside() { .reg .b32 %r; ld.global.u32 %r, [missing]; call away, (); ret; }`",
         ),
     ] {
         let error = program.kernel(entry).expect_err(entry);
