@@ -275,3 +275,45 @@ fn bad_ptx_is_one_sentence_with_status_2() {
         "did you mean `scale`?",
     );
 }
+
+/// A kernel of which block 0 waits for all others traps where they need not run at once.
+#[test]
+fn whatever_takes_ptx_launches_it_cooperatively_where_asked() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../kernels/ptx/kernels.sm_80.ptx"
+    );
+    let launch = [
+        "--kernel",
+        "grid_sync_64",
+        "--grid",
+        "2",
+        "--block",
+        "64",
+        "--arg",
+        "buf:i32:iota:2048",
+        "--arg",
+        "buf:i32:uninit:2",
+        "--arg",
+        "u64:2048",
+        "--arg",
+        "buf:i32:uninit:1",
+        "--arg",
+        "buf:u64:zeros:1",
+    ];
+    for command in [
+        &["emulate", file][..],
+        &["check", "--ptx", file],
+        &["profile", "--ptx", file],
+    ] {
+        let arguments = [command, &launch[..]].concat();
+        warpfold(&arguments).assert().failure();
+        warpfold(&[&arguments[..], &["--cooperative"]].concat())
+            .assert()
+            .success();
+    }
+    warpfold(&["check", "interleaved", "--cooperative"])
+        .assert()
+        .code(2)
+        .stderr(predicate::str::contains("--ptx"));
+}
