@@ -265,7 +265,7 @@ fn wrong_operands<T>(instruction: &Instr) -> Result<T> {
     )
 }
 
-/// What a fence says of itself; `membar` is an `fence.sc` by its old name.
+/// What a fence says of itself; `membar` is a `fence.sc` by its old name.
 fn fence_of(instruction: &Instr) -> Fence {
     let words = || instruction.modifiers.iter().map(String::as_str);
     Fence {
