@@ -68,12 +68,14 @@ pub(super) struct Clocks {
     known: Vec<Option<Arc<Knowledge>>>,
     /// Whether any thread has such.
     any_known: bool,
-    /// By thread; nothing before the first fence or read of what was handed on.
-    fences: Vec<Fences>,
+    /// By thread, of those that have made a fence or have read what was handed on.
+    fences: Map<u32, Fences>,
+    /// What threads knew at sequential fences before the last barrier of the block: all have met them.
+    met_by_all: ByScope,
+    /// Whether there has been such a fence since then.
+    any_sequential: bool,
     /// Whether any thread has read what it will know at its next fence.
     any_pending: bool,
-    /// Whether any thread has made a sequential fence since the last barrier of the block.
-    any_sequential: bool,
 }
 
 /// Knowledge by scope: of fences that narrow or wider.
@@ -84,9 +86,9 @@ type ByScope = [Option<Arc<Knowledge>>; 3];
 struct Fences {
     /// What it knew at its last fence, which its relaxed writes since then pass on.
     own: ByScope,
-    /// What it knew at its last sequential fence, unless barriers have told it to all.
+    /// What it knew at its last sequential fence since the last barrier of the block.
     sequential: ByScope,
-    /// What those knew at their sequential fences that it has met at barriers since.
+    /// What those knew at their sequential fences that it has met since, at barriers of a part of the block.
     ///
     /// A relaxed write passes that on as well. Say F is the fence of a thread that has met the writer since, and G that of a thread that has
     /// read what was written: were G before F in the order that such fences have, then the read would be before the write. So F is
@@ -114,6 +116,7 @@ impl Clocks {
         self.fences.clear();
         self.any_known = false;
         self.any_pending = false;
+        self.met_by_all = ByScope::default();
         self.any_sequential = false;
     }
 
@@ -176,14 +179,19 @@ impl Clocks {
     /// All threads of the block have met.
     pub fn block_barrier(&mut self) {
         if self.any_pending {
-            for thread in 0..self.now.len() as u32 {
+            let threads: Vec<u32> = self.fences.keys().copied().collect();
+            for thread in threads {
                 self.take_pending(thread, Scope::Gpu);
             }
+            self.any_pending = false;
         }
         if self.any_sequential {
-            self.meet_fences(0..self.now.len());
-            for fences in &mut self.fences {
-                fences.sequential = ByScope::default();
+            for fences in self.fences.values_mut() {
+                for (met, own) in self.met_by_all.iter_mut().zip(&mut fences.sequential) {
+                    if let Some(own) = own.take() {
+                        learn(met, &own);
+                    }
+                }
             }
             self.any_sequential = false;
         }
@@ -203,10 +211,8 @@ impl Clocks {
                 self.take_pending(first + lane as u32, Scope::Gpu)
             });
         }
-        if self.any_sequential {
-            let those = (0..LANES).filter(|lane| lanes >> lane & 1 == 1);
-            self.meet_fences(those.map(|lane| first as usize + lane));
-        }
+        let those = (0..LANES as u32).filter(|lane| lanes >> lane & 1 == 1);
+        self.meet_fences(those.map(|lane| first + lane));
         let now = &mut self.now[first as usize..][..LANES];
         let rows = self.rows[warp as usize].get_or_insert_with(|| Box::new([[0; LANES]; LANES]));
         let mut joined = [0; LANES];
@@ -262,7 +268,7 @@ impl Clocks {
 
     /// A thread learns what its relaxed reads have picked up, as far as a fence of this scope is enough.
     pub fn take_pending(&mut self, thread: u32, scope: Scope) {
-        let Some(fences) = self.fences.get_mut(thread as usize) else {
+        let Some(fences) = self.fences.get_mut(&thread) else {
             return;
         };
         let pending = &mut fences.pending[..=scope as usize];
@@ -287,19 +293,21 @@ impl Clocks {
     }
 
     /// These threads have met: each has the others' sequential fences behind it.
-    pub fn meet_fences(&mut self, threads: impl Iterator<Item = usize> + Clone) {
-        if self.fences.is_empty() {
+    pub fn meet_fences(&mut self, threads: impl Iterator<Item = u32> + Clone) {
+        if !self.any_sequential {
             return;
         }
-        let fences = &mut self.fences;
         for scope in 0..3 {
-            let met = threads.clone().map(|thread| &fences[thread].met[scope]);
-            let own = threads
+            let fences = threads
                 .clone()
-                .map(|thread| &fences[thread].sequential[scope]);
-            let all = union(met.chain(own).flatten());
+                .filter_map(|thread| self.fences.get(&thread));
+            let met = fences.clone().map(|fences| &fences.met[scope]);
+            let own = fences.map(|fences| &fences.sequential[scope]);
+            let Some(all) = union(met.chain(own).flatten()) else {
+                continue;
+            };
             for thread in threads.clone() {
-                fences[thread].met[scope].clone_from(&all);
+                self.fences.entry(thread).or_default().met[scope] = Some(Arc::clone(&all));
             }
         }
     }
@@ -310,12 +318,13 @@ impl Clocks {
         thread: u32,
         scope: Scope,
     ) -> impl Iterator<Item = (Scope, &Arc<Knowledge>)> {
-        let fences = self.fences.get(thread as usize);
+        let fences = self.fences.get(&thread);
         let parts = fences.map(|fences| [&fences.own, &fences.met]);
+        let parts = parts.into_iter().flatten().chain([&self.met_by_all]);
         let scopes = [Scope::Gpu, Scope::Cluster, Scope::Block];
         let scopes = scopes.into_iter().filter(move |&of| of <= scope);
         scopes
-            .flat_map(move |of| parts.into_iter().flatten().map(move |part| (of, part)))
+            .flat_map(move |of| parts.clone().map(move |part| (of, part)))
             .filter_map(move |(of, part)| {
                 let knowledge = part[of as usize].as_ref()?;
                 // What goes further reaches these as well.
@@ -330,10 +339,7 @@ impl Clocks {
     }
 
     fn fences_of(&mut self, thread: u32) -> &mut Fences {
-        if self.fences.is_empty() {
-            self.fences.resize_with(self.now.len(), Fences::default);
-        }
-        &mut self.fences[thread as usize]
+        self.fences.entry(thread).or_default()
     }
 }
 

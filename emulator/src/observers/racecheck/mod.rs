@@ -490,7 +490,7 @@ impl Observer for Racecheck {
             clocks.take_pending(thread, Scope::Gpu);
             clocks.release(thread, &mut knowledge);
         }
-        clocks.meet_fences(waiting.iter().map(|&thread| thread as usize));
+        clocks.meet_fences(waiting.iter().copied());
         let knowledge = Arc::new(knowledge);
         for thread in waiting {
             clocks.acquire(thread, &knowledge);
