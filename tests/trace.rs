@@ -83,6 +83,78 @@ fn whole_warps_as_text() {
     }
 }
 
+/// Who reads the partials and the counter of a launch that finishes on its own, and who writes the total.
+#[test]
+fn launches_that_finish_on_their_own_as_text() {
+    for lesson in ["single_pass", "flagship", "naive_atomic"] {
+        insta::assert_snapshot!(lesson, picture(&[lesson]));
+    }
+    insta::assert_snapshot!("grid_sync", picture(&["grid_sync"]));
+}
+
+#[test]
+fn every_launch_that_leaves_a_total_ends_its_picture_with_the_right_one() {
+    let leaves_total = |lesson: &&Lesson| {
+        lesson.reduction().is_some_and(|reduction| {
+            matches!(
+                reduction.finish,
+                Finish::Total | Finish::TotalInTurns | Finish::OneLaunch
+            )
+        })
+    };
+    let lessons = [Part::Ladder, Part::Roads].map(lessons_of);
+    let mut seen = 0;
+    for lesson in lessons.into_iter().flatten().filter(leaves_total) {
+        let json: Value = serde_json::from_str(&picture(&[lesson.id, "--json", "-"]))
+            .expect("the picture has a JSON form");
+        let n = json["n"].as_f64().expect("n is a number");
+        let blocks = json["blocks"].as_array().expect("there are blocks");
+        let steps = || {
+            blocks
+                .iter()
+                .flat_map(|block| block["steps"].as_array().expect("steps"))
+        };
+        let work = || steps().flat_map(|step| step["work"].as_array().expect("work"));
+        let total = work()
+            .flat_map(|work| work["writes"].as_array().expect("writes"))
+            .filter(|write| write["cell"]["total"].is_u64())
+            .filter_map(|write| write["content"]["value"].as_f64())
+            .fold(f64::NAN, f64::max);
+        assert_eq!(total, n * (n + 1.0) / 2.0, "{}", lesson.id);
+        for (number, step) in steps().enumerate() {
+            let work = step["work"].as_array().expect("work");
+            let is_used = |work: &Value| work["is_used"] == true;
+            assert!(
+                work.is_empty() || work.iter().any(is_used),
+                "{}: step {number} is all in vain",
+                lesson.id
+            );
+        }
+        seen += 1;
+    }
+    assert!(seen > 5, "{seen}");
+}
+
+/// What a register held before is no longer to be seen: no grey line may come from there.
+#[test]
+fn lines_of_work_in_vain_come_from_the_step_before() {
+    for lesson in ["single_pass", "grid_sync"] {
+        let mut lines = 0;
+        for (name, attributes) in elements(&svg(&[lesson])) {
+            let length = |name: &str| -> f64 { attributes[name].parse().expect("a number") };
+            // The rows of the input are above.
+            if name == "line" && *attributes["stroke"] == *"#c9c9c9" && length("y1") > 350.0 {
+                lines += 1;
+                assert!(
+                    length("y2") - length("y1") < 150.0,
+                    "{lesson}: {attributes:?}"
+                );
+            }
+        }
+        assert!(lines > 100, "{lesson}: {lines}");
+    }
+}
+
 /// Whatever a step leaves behind, its picture has all elements, and work of every block.
 #[test]
 fn every_step_of_the_ladder_has_a_picture() {

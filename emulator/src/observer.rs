@@ -88,6 +88,17 @@ impl AccessKind {
     }
 }
 
+/// Which threads a strong access or a fence is about: for the others it might as well not be there (PTX ISA §8.5 "Scope").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// `.cta`: those of the block.
+    Block,
+    /// `.cluster`: those of its cluster.
+    Cluster,
+    /// `.gpu`, `.sys`, and where nothing is said: all of the launch.
+    Gpu,
+}
+
 /// How an access is ordered against those of other threads (PTX ISA §8 "Memory Consistency Model").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessOrder {
@@ -96,18 +107,48 @@ pub enum AccessOrder {
     /// `.volatile`: done as written, in the order written, and ordered against nothing else.
     Volatile,
     /// `.relaxed`, and atomics without more: no data race with its like.
-    Relaxed,
+    Relaxed(Scope),
     /// `.acquire`, `.release` or both.
-    AcquireRelease,
+    AcquireRelease(Scope),
 }
 
 impl AccessOrder {
     /// Keeps the host's accesses apart that lie before and behind it, where the order asks for that.
     pub(crate) fn fence(self) {
-        if self == Self::AcquireRelease {
+        if matches!(self, Self::AcquireRelease(_)) {
             fence(Ordering::SeqCst);
         }
     }
+
+    /// For whom; a `.volatile` access is for all.
+    pub(crate) fn scope(self) -> Scope {
+        match self {
+            Self::Weak | Self::Volatile => Scope::Gpu,
+            Self::Relaxed(scope) | Self::AcquireRelease(scope) => scope,
+        }
+    }
+
+    /// The same for others.
+    pub(crate) fn with_scope(self, scope: Scope) -> Self {
+        match self {
+            Self::Weak | Self::Volatile => self,
+            Self::Relaxed(_) => Self::Relaxed(scope),
+            Self::AcquireRelease(_) => Self::AcquireRelease(scope),
+        }
+    }
+}
+
+/// Lanes of a warp order their accesses (`fence`, `membar`).
+#[derive(Clone, Copy, Debug)]
+pub struct FenceEvent {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The lanes that take part.
+    pub lanes: u32,
+    /// For whom.
+    pub scope: Scope,
+    /// Whether it is one of `membar` and `fence.sc`, which have an order among themselves.
+    pub is_sequential: bool,
 }
 
 /// A memory instruction of a warp.
@@ -343,7 +384,7 @@ pub trait Observer: Send {
     fn collective(&mut self, _event: CollectiveEvent) {}
     /// Lanes of a warp order their accesses (`fence`, `membar`).
     #[inline(always)]
-    fn fence(&mut self, _event: InstructionEvent) {}
+    fn fence(&mut self, _event: FenceEvent) {}
     /// Lanes of a warp exit.
     #[inline(always)]
     fn exit(&mut self, _event: InstructionEvent) {}
@@ -426,7 +467,7 @@ impl<O: Observer> Observer for Option<O> {
         self.iter_mut()
             .for_each(|observer| observer.collective(event));
     }
-    fn fence(&mut self, event: InstructionEvent) {
+    fn fence(&mut self, event: FenceEvent) {
         self.iter_mut().for_each(|observer| observer.fence(event));
     }
     fn exit(&mut self, event: InstructionEvent) {
@@ -518,7 +559,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.1.collective(event);
     }
     #[inline(always)]
-    fn fence(&mut self, event: InstructionEvent) {
+    fn fence(&mut self, event: FenceEvent) {
         self.0.fence(event);
         self.1.fence(event);
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::alu::Execute;
-use crate::observer::{AccessOrder, BranchFate};
+use crate::observer::{AccessOrder, BranchFate, Scope};
 use crate::registers::Rows;
 use crate::syntax::Location;
 use crate::types::{Scalar, Space};
@@ -180,7 +180,7 @@ pub(crate) enum Op {
     ActiveMask {
         d: u32,
     },
-    Fence,
+    Fence(Fence),
     Clock {
         d: Row,
         clock: Clock,
@@ -369,6 +369,14 @@ pub(crate) enum MbarrierKind {
     TestState,
     /// Whether the phase of a parity is over.
     TestParity,
+}
+
+/// `fence` and `membar` (PTX ISA §9.7.13.4). On the emulator, which orders every access, all do the same.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fence {
+    pub scope: Scope,
+    /// Whether it has an order with its like.
+    pub is_sequential: bool,
 }
 
 /// `atom` and `red` (PTX ISA §9.7.13).

@@ -275,3 +275,52 @@ fn bad_ptx_is_one_sentence_with_status_2() {
         "did you mean `scale`?",
     );
 }
+
+/// A barrier of the whole grid finds its word where `%envreg1` and `%envreg2` say, which only a cooperative launch has; without one
+/// it traps, as nvcc's does.
+const NEEDS_COOPERATION: &str = ".version 7.0
+.target sm_80
+.address_size 64
+.visible .entry waits(.param .u64 data)
+{
+    .reg .pred %p;
+    .reg .b32 %r<3>;
+    mov.u32 %r1, %envreg1;
+    mov.u32 %r2, %envreg2;
+    or.b32 %r1, %r1, %r2;
+    setp.eq.u32 %p, %r1, 0;
+    @%p trap;
+    ret;
+}
+";
+
+#[test]
+fn whatever_takes_ptx_launches_it_cooperatively_where_asked() {
+    let scratch = Scratch::new();
+    let file = &scratch.file("waits.ptx", NEEDS_COOPERATION.as_bytes());
+    let launch = [
+        "--kernel",
+        "waits",
+        "--grid",
+        "2",
+        "--block",
+        "32",
+        "--arg",
+        "buf:i32:zeros:1",
+    ];
+    for command in [
+        &["emulate", file][..],
+        &["check", "--ptx", file],
+        &["profile", "--ptx", file],
+    ] {
+        let arguments = [command, &launch[..]].concat();
+        warpfold(&arguments).assert().failure();
+        warpfold(&[&arguments[..], &["--cooperative"]].concat())
+            .assert()
+            .success();
+    }
+    warpfold(&["check", "interleaved", "--cooperative"])
+        .assert()
+        .code(2)
+        .stderr(contains("--ptx"));
+}

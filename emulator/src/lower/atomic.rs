@@ -1,8 +1,8 @@
 //! `atom` and `red` (PTX ISA §9.7.13).
 
-use super::data::is_hint;
+use super::data::{is_hint, scope};
 use super::{Instr, Lowering, Result, error, spelling, unknown};
-use crate::observer::AccessOrder;
+use crate::observer::{AccessOrder, Scope};
 use crate::program::*;
 use crate::syntax::Operand;
 use crate::types::{Scalar, Space};
@@ -13,13 +13,16 @@ impl Lowering<'_, '_> {
         let line = instruction.line;
         let mut space = Space::Generic;
         let mut operation = None;
-        let mut order = AccessOrder::Relaxed;
+        let mut order = AccessOrder::Relaxed(Scope::Gpu);
+        let mut of_scope = Scope::Gpu;
         let mut vector = 1;
         let mut ty = None;
         for modifier in &instruction.modifiers {
             match modifier.as_str() {
                 "relaxed" | "noftz" => {}
-                "acquire" | "release" | "acq_rel" => order = AccessOrder::AcquireRelease,
+                "acquire" | "release" | "acq_rel" => {
+                    order = AccessOrder::AcquireRelease(Scope::Gpu);
+                }
                 "v2" => vector = 2,
                 "v4" => vector = 4,
                 "v8" => vector = 8,
@@ -40,6 +43,8 @@ impl Lowering<'_, '_> {
                     };
                     if found.is_some() {
                         operation = found;
+                    } else if let Some(found) = scope(word) {
+                        of_scope = found;
                     } else if let Some(found) = Space::parse(word) {
                         space = found;
                     } else if let Some(found) = Scalar::parse(word) {
@@ -92,7 +97,7 @@ impl Lowering<'_, '_> {
             Op::Atomic(Box::new(Atomic {
                 address,
                 operation,
-                order,
+                order: order.with_scope(of_scope),
                 ty,
                 d: d.into_iter().map(Some).collect(),
                 b: b.into(),

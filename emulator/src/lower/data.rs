@@ -4,30 +4,27 @@ use super::scope::{Symbol, clock};
 use super::{Instr, Lowering, Result, error, spelling, unknown};
 use crate::alu::{self, Form};
 use crate::memory::window;
-use crate::observer::AccessOrder;
+use crate::observer::{AccessOrder, Scope};
 use crate::program::*;
 use crate::registers::Rows;
 use crate::syntax::Operand;
 use crate::types::{Scalar, Space};
 
+/// The scope that a modifier names.
+pub(super) fn scope(modifier: &str) -> Option<Scope> {
+    match modifier {
+        "cta" => Some(Scope::Block),
+        "cluster" => Some(Scope::Cluster),
+        "gpu" | "sys" => Some(Scope::Gpu),
+        _ => None,
+    }
+}
+
 /// Modifiers of loads and stores that only advise the hardware.
 pub(super) fn is_hint(modifier: &str) -> bool {
     matches!(
         modifier,
-        "weak"
-            | "cta"
-            | "cluster"
-            | "gpu"
-            | "sys"
-            | "ca"
-            | "cg"
-            | "cs"
-            | "lu"
-            | "cv"
-            | "wb"
-            | "wt"
-            | "nc"
-            | "unified"
+        "weak" | "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "nc" | "unified"
     ) || modifier.starts_with("L1::")
         || modifier.starts_with("L2::")
         || modifier.starts_with("level::")
@@ -68,17 +65,20 @@ impl<'m> Lowering<'_, 'm> {
         let mut vector = 1;
         let mut ty = None;
         let mut order = AccessOrder::Weak;
+        let mut of_scope = Scope::Gpu;
         for modifier in &instruction.modifiers {
             match modifier.as_str() {
                 "v2" => vector = 2,
                 "v4" => vector = 4,
                 "v8" => vector = 8,
                 "volatile" => order = AccessOrder::Volatile,
-                "relaxed" | "mmio" => order = AccessOrder::Relaxed,
-                "acquire" | "release" => order = AccessOrder::AcquireRelease,
+                "relaxed" | "mmio" => order = AccessOrder::Relaxed(Scope::Gpu),
+                "acquire" | "release" => order = AccessOrder::AcquireRelease(Scope::Gpu),
                 word if is_hint(word) => {}
                 word => {
-                    if let Some(found) = Space::parse(word) {
+                    if let Some(found) = scope(word) {
+                        of_scope = found;
+                    } else if let Some(found) = Space::parse(word) {
                         space = found;
                     } else if let Some(found) =
                         Scalar::parse(word).filter(|&found| found != Scalar::Pred && ty.is_none())
@@ -146,7 +146,7 @@ impl<'m> Lowering<'_, 'm> {
             element_bytes: ty.bytes().min(8) as u8,
             signed: ty.is_signed(),
             registers: registers.into(),
-            order,
+            order: order.with_scope(of_scope),
             is_whole: ty == Scalar::B128 && order != AccessOrder::Weak,
         });
         self.emit_plain(

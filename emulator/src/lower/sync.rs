@@ -1,6 +1,8 @@
 //! Barriers, fences and what the lanes of a warp do together (PTX ISA §9.7.13 and §9.7.9.6).
 
+use super::data::scope;
 use super::{Instr, Lowering, Result, error, spelling, unknown};
+use crate::observer::Scope;
 use crate::program::*;
 use crate::syntax::Operand;
 use crate::types::Scalar;
@@ -45,9 +47,11 @@ impl<'m> Lowering<'_, 'm> {
                 self.barrier(instruction, &["red", operation, ty], true)
             }
             ("barrier", rest) => self.barrier(instruction, rest, false),
-            ("membar", ["gl" | "sys"] | []) => self.emit_plain(instruction, Op::Fence),
+            ("membar", ["gl" | "sys"] | []) => {
+                self.emit_plain(instruction, Op::Fence(fence_of(instruction)))
+            }
             ("fence", words) if words.iter().all(|word| is_fence_word(word)) => {
-                self.emit_plain(instruction, Op::Fence)
+                self.emit_plain(instruction, Op::Fence(fence_of(instruction)))
             }
             ("activemask", ["b32"]) => {
                 let [d] = &instruction.operands[..] else {
@@ -275,7 +279,16 @@ fn wrong_operands<T>(instruction: &Instr) -> Result<T> {
     )
 }
 
-/// Words of a fence: on the emulator, which orders every access, all fences are one.
+/// What a fence says of itself; `membar` is a `fence.sc` by its old name.
+fn fence_of(instruction: &Instr) -> Fence {
+    let words = || instruction.modifiers.iter().map(String::as_str);
+    Fence {
+        scope: words().find_map(scope).unwrap_or(Scope::Gpu),
+        is_sequential: instruction.opcode == "membar" || words().any(|word| word == "sc"),
+    }
+}
+
+/// Words of a fence.
 fn is_fence_word(word: &str) -> bool {
     matches!(
         word,

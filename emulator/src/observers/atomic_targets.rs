@@ -62,7 +62,7 @@ impl Observer for AtomicTargets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observer::AccessOrder;
+    use crate::observer::{AccessOrder, Scope};
 
     #[test]
     fn operations_add_up_by_address_and_line() {
@@ -72,7 +72,7 @@ mod tests {
                 warp: 0,
                 line,
                 kind: AccessKind::Atomic,
-                order: AccessOrder::Relaxed,
+                order: AccessOrder::Relaxed(Scope::Gpu),
                 space: Space::Global,
                 bytes: 4,
                 lanes,

@@ -13,7 +13,9 @@ use super::mbarrier::apply;
 use super::spaces::Target;
 use crate::error::Fault;
 use crate::memory::window;
-use crate::observer::{AccessEvent, AccessKind, AccessOrder, CopyEvent, Observer, ValuesEvent};
+use crate::observer::{
+    AccessEvent, AccessKind, AccessOrder, CopyEvent, Observer, Scope, ValuesEvent,
+};
 use crate::program::{Address, AsyncCopy, MbarrierKind, Where};
 use crate::registers::{LANES, each_lane};
 
@@ -331,7 +333,13 @@ impl<O: Observer> Block<'_, '_, O> {
                     apply(MbarrierKind::Complete, word, copy.to.bytes[lane].into())
                 });
             }
-            self.report(site, kind, AccessOrder::AcquireRelease, 8, &seen);
+            self.report(
+                site,
+                kind,
+                AccessOrder::AcquireRelease(Scope::Gpu),
+                8,
+                &seen,
+            );
         });
     }
 

@@ -6,7 +6,7 @@ use super::mbarrier::pending_count;
 use super::moves::{is_space, move_pair, pack, read_clock, unpack};
 use super::warp::{Fragment, NONE, State};
 use crate::error::{Fault, Trap};
-use crate::observer::{BranchEvent, BranchFate, InstructionEvent, Observer};
+use crate::observer::{BranchEvent, BranchFate, FenceEvent, InstructionEvent, Observer};
 use crate::program::{BranchTable, Op, Row};
 use crate::registers::each_lane;
 use std::sync::atomic::{Ordering, fence};
@@ -214,9 +214,13 @@ impl<O: Observer> Block<'_, '_, O> {
                 let value = read_clock(*clock, site.clock, self.shape.started);
                 each_lane(lanes, |lane| registers.put(*d, lane, value));
             }
-            Op::Fence => {
-                let event = self.event(fragment, site);
-                self.observer.fence(event);
+            Op::Fence(of) => {
+                self.observer.fence(FenceEvent {
+                    warp: site.warp as u32,
+                    lanes,
+                    scope: of.scope,
+                    is_sequential: of.is_sequential,
+                });
                 fence(Ordering::SeqCst);
             }
             Op::Pause => {

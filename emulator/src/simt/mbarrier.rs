@@ -6,7 +6,7 @@
 use super::access::{Faulty, Seen};
 use super::block::Block;
 use super::execute::Site;
-use crate::observer::{AccessKind, AccessOrder, Observer};
+use crate::observer::{AccessKind, AccessOrder, Observer, Scope};
 use crate::program::{Mbarrier, MbarrierKind};
 
 const FIELD: u64 = (1 << 20) - 1;
@@ -129,9 +129,9 @@ impl<O: Observer> Block<'_, '_, O> {
         let (kind, order) = match mbarrier.kind {
             MbarrierKind::Init => (AccessKind::Store, AccessOrder::Weak),
             MbarrierKind::TestState | MbarrierKind::TestParity => {
-                (AccessKind::Load, AccessOrder::AcquireRelease)
+                (AccessKind::Load, AccessOrder::AcquireRelease(Scope::Gpu))
             }
-            _ => (AccessKind::Atomic, AccessOrder::AcquireRelease),
+            _ => (AccessKind::Atomic, AccessOrder::AcquireRelease(Scope::Gpu)),
         };
         self.report(site, kind, order, 8, &seen);
         Ok(())

@@ -211,6 +211,109 @@ fn a_ticket_orders_with_fences_on_both_sides() {
     finds(&[], &strong, 4, 32);
 }
 
+/// All threads of each block leave a value, fence and meet; the first thread takes a ticket for all of them.
+fn ticket_for_the_block(before: &str, meet: &str, behind: &str, after: &str) -> String {
+    format!(
+        "mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r2, %r2, %r3, %r1;
+         mul.wide.u32 %rd6, %r2, 4; add.s64 %rd7, %rd1, %rd6;
+         st.global.u32 [%rd7+64], %r2;
+         {before} {meet} {behind}
+         setp.ne.u32 %p1, %r1, 0; @%p1 bra END;
+         atom.global.add.u32 %r3, [%rd1], 1;
+         {after}
+         mov.u32 %r4, %nctaid.x; sub.u32 %r4, %r4, 1; setp.ne.u32 %p2, %r3, %r4; @%p2 bra END;
+         mov.u32 %r4, %nctaid.x; mov.u32 %r5, %ntid.x; mul.lo.u32 %r4, %r4, %r5; mov.u32 %r5, 0;
+         LOOP:
+         mul.wide.u32 %rd6, %r5, 4; add.s64 %rd7, %rd1, %rd6; ld.global.u32 %r6, [%rd7+64];
+         add.u32 %r5, %r5, 1; setp.lt.u32 %p3, %r5, %r4; @%p3 bra LOOP;
+         END:"
+    )
+}
+
+#[test]
+fn a_barrier_carries_fences_to_the_thread_that_takes_the_ticket() {
+    let barrier = "bar.sync 0;";
+    for (before, behind, after) in [
+        ("membar.gl;", "", "membar.gl;"),
+        ("fence.sc.gpu;", "", "fence.sc.gpu;"),
+        ("", "membar.gl;", "membar.gl;"),
+        ("", "fence.acq_rel.gpu;", "fence.acq_rel.gpu;"),
+    ] {
+        let body = ticket_for_the_block(before, barrier, behind, after);
+        finds(&[], &body, 2, 64);
+    }
+    // Each warp for itself.
+    let body = ticket_for_the_block("membar.gl;", "bar.warp.sync -1;", "", "membar.gl;");
+    finds(&[], &body, 3, 32);
+    assert!(kinds(&body, 2, 64).contains(&"read after write"));
+    for (before, meet, behind, after) in [
+        ("", barrier, "", "membar.gl;"),
+        ("membar.gl;", "", "", "membar.gl;"),
+        ("membar.gl;", barrier, "", ""),
+        // Only sequential fences have an order that a barrier may come into.
+        ("fence.acq_rel.gpu;", barrier, "", "fence.acq_rel.gpu;"),
+        ("membar.cta;", barrier, "", "membar.gl;"),
+        ("membar.gl;", barrier, "", "membar.cta;"),
+        ("", barrier, "membar.cta;", "membar.gl;"),
+    ] {
+        let body = ticket_for_the_block(before, meet, behind, after);
+        let kinds = kinds(&body, 2, 64);
+        assert!(
+            kinds.contains(&"read after write"),
+            "{before} {behind} {after}: {kinds:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_for_the_block_is_nothing_for_others() {
+    for (before, after) in [
+        ("membar.cta;", "membar.cta;"),
+        ("membar.cta;", "membar.gl;"),
+        ("membar.gl;", "fence.acq_rel.cta;"),
+        ("fence.sc.cluster;", "fence.sc.cluster;"),
+    ] {
+        finds(&["read after write"], &tickets(before, after), 4, 32);
+    }
+    // The ticket itself.
+    let of_block =
+        tickets("membar.gl;", "membar.gl;").replace("atom.global", "atom.relaxed.cta.global");
+    let kinds = kinds(&of_block, 4, 32);
+    assert!(kinds.contains(&"write after write"), "{kinds:?}");
+    assert!(kinds.contains(&"read after write"), "{kinds:?}");
+    let message = |scope: &str| {
+        format!(
+            "setp.ne.u32 %p1, %r1, 0; @%p1 bra READ;
+             st.shared.u32 [%rd5+128], 7; membar.{scope}; st.relaxed.{scope}.shared.u32 [%rd5], 1;
+             bra END;
+             READ:
+             setp.ne.u32 %p1, %r1, 32; @%p1 bra END;
+             AGAIN:
+             ld.relaxed.{scope}.shared.u32 %r3, [%rd5]; setp.eq.u32 %p2, %r3, 0; @%p2 bra AGAIN;
+             membar.{scope}; ld.shared.u32 %r4, [%rd5+128];
+             END:"
+        )
+    };
+    for scope in ["cta", "gpu"] {
+        let scope = message(scope).replace("membar.gpu", "membar.gl");
+        finds(&[], &scope, 1, 64);
+    }
+}
+
+#[test]
+fn atomics_of_the_block_race_with_those_of_others() {
+    let add = |scope: &str| format!("red.relaxed.{scope}.global.add.u32 [%rd1], 1;");
+    finds(&[], &add("cta"), 1, 64);
+    finds(&[], &add("gpu"), 2, 64);
+    finds(&["write after write"], &add("cta"), 2, 64);
+    finds(&["write after write"], &add("cluster"), 2, 64);
+    // One that is for all does not help others that are not.
+    let mixed = "mov.u32 %r2, %ctaid.x; setp.ne.u32 %p1, %r2, 0;
+         @%p1 red.relaxed.cta.global.add.u32 [%rd1], 1;
+         @!%p1 red.relaxed.gpu.global.add.u32 [%rd1], 1;";
+    finds(&["write after write"], mixed, 2, 64);
+}
+
 #[test]
 fn a_barrier_behind_the_ticket_passes_it_on_to_the_block() {
     // As in NVIDIA's threadFenceReduction: the first thread takes the ticket, a barrier, and all threads read.

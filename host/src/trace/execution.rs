@@ -3,6 +3,7 @@
 use super::flow::Flow;
 use super::picture::{Block, Cell, Content, Picture};
 use super::steps::{self, Event};
+use super::usage;
 use crate::case::{Case, LoadedCase};
 use crate::device::{Argument, DeviceError};
 use crate::lesson::{self, LessonError};
@@ -11,7 +12,7 @@ use crate::number::Number;
 use crate::reducible::Reducible;
 use std::ops::Range;
 use warpfold_emulator::{Space, Trace, TraceEvent};
-use warpfold_kernels::catalogue::{Entries, Lesson, Variant};
+use warpfold_kernels::catalogue::{Entries, Finish, Lesson, Variant};
 
 /// The most threads, of all blocks together, that a picture has room for.
 const MOST_THREADS: u64 = 64;
@@ -99,7 +100,7 @@ pub fn trace<T: Reducible + From<u16>>(
     // SAFETY: the machine's device is the emulator, or the observation is refused.
     let mut launch = Launch(unsafe { first.load(machine.device(), kernel)? });
     let trace = launch.record(&first)?;
-    let memory = launch.memory(&first);
+    let memory = launch.memory(&first, buffers(reduction.finish));
     let mut flow = Flow::new(&trace);
     for element in 0..n {
         let own = values[element];
@@ -112,13 +113,20 @@ pub fn trace<T: Reducible + From<u16>>(
         }
         values[element] = own;
     }
-    let mut blocks: Vec<Block> = events_of::<T>(&trace, flow, &memory)
+    let holds_totals = reduction.finish == Finish::TotalInTurns;
+    let number = |cell: Option<Cell>, bits: u64| match cell {
+        Some(Cell::Counter(_) | Cell::Status(_)) => Number::U64(bits),
+        Some(Cell::Total(_) | Cell::Next(_)) if holds_totals => number::<T::Total>(bits),
+        _ => number::<T>(bits),
+    };
+    let mut blocks: Vec<Block> = events_of(&trace, flow, &memory, size_of::<T>() as u64, number)
         .iter()
         .map(|events| Block {
             steps: steps::of_block(events),
         })
         .collect();
     steps::align(&mut blocks);
+    usage::mark_used(&mut blocks);
     Ok(Picture {
         lesson: lesson.id,
         title: lesson.title,
@@ -162,50 +170,79 @@ impl Launch {
         Ok(trace)
     }
 
-    fn memory(&self, case: &Case<'_>) -> GlobalMemory {
+    fn memory(&self, case: &Case<'_>, buffers: &[Option<CellOf>]) -> GlobalMemory {
         let arguments = self.0.arguments();
         let addresses = |index: usize| match (&arguments[index], case.arguments[index].buffer()) {
-            (Argument::Address(first), Some((bytes, _))) => *first..first + bytes as u64,
-            _ => unreachable!("the first two arguments of a reduction are buffers"),
+            (Argument::Address(first), Some((bytes, _))) => Some(*first..first + bytes as u64),
+            _ => None,
         };
-        GlobalMemory {
-            input: addresses(0),
-            partials: addresses(1),
-        }
+        GlobalMemory(
+            buffers
+                .iter()
+                .enumerate()
+                .filter_map(|(index, cell_of)| Some((addresses(index)?, (*cell_of)?)))
+                .collect(),
+        )
+    }
+}
+
+/// The cell of a buffer at an index.
+type CellOf = fn(usize) -> Cell;
+
+/// What the parameters of a kernel point to that finishes like this, in order; `None` is a number.
+fn buffers(finish: Finish) -> &'static [Option<CellOf>] {
+    match finish {
+        Finish::PartialPerBlock => &[Some(Cell::Input), Some(Cell::Partials)],
+        Finish::Total => &[Some(Cell::Input), Some(Cell::Total)],
+        Finish::TotalInTurns => &[Some(Cell::Input), Some(Cell::Total), None, Some(Cell::Next)],
+        Finish::OneLaunch => &[
+            Some(Cell::Input),
+            Some(Cell::Partials),
+            None,
+            Some(Cell::Total),
+            Some(Cell::Counter),
+        ],
+        Finish::Nested { .. } => &[
+            Some(Cell::Input),
+            Some(Cell::Partials),
+            None,
+            None,
+            Some(Cell::Status),
+        ],
     }
 }
 
 /// Where the buffers lie.
-struct GlobalMemory {
-    input: Range<u64>,
-    partials: Range<u64>,
-}
+struct GlobalMemory(Vec<(Range<u64>, CellOf)>);
 
 impl GlobalMemory {
     /// The cell at an address; `None` for what a picture does not show.
     fn cell(&self, space: Space, address: u64, cell_bytes: u64) -> Option<Cell> {
-        let index = |first: u64| ((address - first) / cell_bytes) as usize;
         match space {
-            Space::Global if self.input.contains(&address) => {
-                Some(Cell::Input(index(self.input.start)))
+            Space::Global => {
+                let mut buffers = self.0.iter();
+                let (addresses, cell_of) = buffers.find(|(range, _)| range.contains(&address))?;
+                Some(cell_of(((address - addresses.start) / cell_bytes) as usize))
             }
-            Space::Global if self.partials.contains(&address) => {
-                Some(Cell::Partials(index(self.partials.start)))
-            }
-            Space::Shared => Some(Cell::Shared(index(0))),
+            Space::Shared => Some(Cell::Shared((address / cell_bytes) as usize)),
             _ => None,
         }
     }
 }
 
 /// The events of each block in terms of cells and what they hold.
-fn events_of<T: Reducible>(trace: &Trace, flow: Flow, memory: &GlobalMemory) -> Vec<Vec<Event>> {
+fn events_of(
+    trace: &Trace,
+    flow: Flow,
+    memory: &GlobalMemory,
+    cell_bytes: u64,
+    number: impl Fn(Option<Cell>, u64) -> Number,
+) -> Vec<Vec<Event>> {
     let mut elements = flow.into_elements();
-    let mut content = |bits: u64| Content {
-        value: number::<T>(bits),
+    let mut content = |cell: Option<Cell>, bits: u64| Content {
+        value: number(cell, bits),
         elements: elements.next(),
     };
-    let cell_bytes = size_of::<T>() as u64;
     let mut event_of = |event: &TraceEvent| match event {
         TraceEvent::Access {
             warp,
@@ -219,9 +256,10 @@ fn events_of<T: Reducible>(trace: &Trace, flow: Flow, memory: &GlobalMemory) -> 
             for access in lanes {
                 let element_bytes = u64::from(*bytes) / access.values.len().max(1) as u64;
                 for (index, &bits) in access.values.iter().enumerate() {
-                    let content = content(bits);
                     let address = access.address + index as u64 * element_bytes;
-                    if let Some(cell) = memory.cell(*space, address, cell_bytes) {
+                    let cell = memory.cell(*space, address, cell_bytes);
+                    let content = content(cell, bits);
+                    if let Some(cell) = cell {
                         moves.push((access.lane, cell, content));
                     }
                 }
@@ -236,7 +274,7 @@ fn events_of<T: Reducible>(trace: &Trace, flow: Flow, memory: &GlobalMemory) -> 
             warp: *warp,
             lanes: lanes
                 .iter()
-                .map(|lane| (lane.lane, lane.sources, content(lane.value.into())))
+                .map(|lane| (lane.lane, lane.sources, content(None, lane.value.into())))
                 .collect(),
         },
         TraceEvent::WarpBarrier { warp, .. } => Event::WarpBarrier { warp: *warp },

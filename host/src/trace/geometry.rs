@@ -10,10 +10,23 @@ pub(super) enum Band {
     Registers,
     Shared,
     Partials,
+    Total,
+    Next,
+    Counter,
+    Status,
 }
 
 impl Band {
-    pub const ALL: [Self; 4] = [Self::Input, Self::Registers, Self::Shared, Self::Partials];
+    pub const ALL: [Self; 8] = [
+        Self::Input,
+        Self::Registers,
+        Self::Shared,
+        Self::Partials,
+        Self::Total,
+        Self::Next,
+        Self::Counter,
+        Self::Status,
+    ];
 
     pub fn of(cell: Cell) -> Self {
         match cell {
@@ -21,6 +34,19 @@ impl Band {
             Cell::Register(_) => Self::Registers,
             Cell::Shared(_) => Self::Shared,
             Cell::Partials(_) => Self::Partials,
+            Cell::Total(_) => Self::Total,
+            Cell::Next(_) => Self::Next,
+            Cell::Counter(_) => Self::Counter,
+            Cell::Status(_) => Self::Status,
+        }
+    }
+
+    /// Whether it is one of the buffers of a few words that a launch has beside its input. Their cells stand alone, with their
+    /// names and what they hold.
+    pub fn is_named(self) -> bool {
+        match self {
+            Self::Input | Self::Registers | Self::Shared => false,
+            Self::Partials | Self::Total | Self::Next | Self::Counter | Self::Status => true,
         }
     }
 
@@ -31,7 +57,20 @@ impl Band {
             Self::Registers => "registers",
             Self::Shared => "shared",
             Self::Partials => "partials",
+            Self::Total => "total",
+            Self::Next => "next",
+            Self::Counter => "counter",
+            Self::Status => "status",
         }
+    }
+}
+
+/// What a cell of a named buffer is called: `partials[1]`, `total`.
+pub(super) fn cell_name(cell: Cell) -> String {
+    let name = Band::of(cell).name();
+    match cell {
+        Cell::Partials(index) => format!("{name}[{index}]"),
+        _ => name.to_owned(),
     }
 }
 
@@ -87,9 +126,14 @@ impl<'p> Geometry<'p> {
     pub fn place(&self, block: usize, cell: Cell) -> Place {
         let band = Band::of(cell);
         let index = match cell {
-            Cell::Input(index) | Cell::Shared(index) => index - self.first(block, band),
             Cell::Register(thread) => thread as usize,
-            Cell::Partials(_) => 0,
+            Cell::Input(index)
+            | Cell::Shared(index)
+            | Cell::Partials(index)
+            | Cell::Total(index)
+            | Cell::Next(index)
+            | Cell::Counter(index)
+            | Cell::Status(index) => index - self.first(block, band),
         };
         Place {
             band,
@@ -111,8 +155,15 @@ impl<'p> Geometry<'p> {
         self.touched[block]
             .iter()
             .find_map(|&cell| match cell {
-                Cell::Input(index) | Cell::Shared(index) if Band::of(cell) == band => Some(index),
-                _ => None,
+                _ if Band::of(cell) != band => None,
+                Cell::Register(_) => None,
+                Cell::Input(index)
+                | Cell::Shared(index)
+                | Cell::Partials(index)
+                | Cell::Total(index)
+                | Cell::Next(index)
+                | Cell::Counter(index)
+                | Cell::Status(index) => Some(index),
             })
             .unwrap_or_default()
     }

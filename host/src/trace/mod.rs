@@ -13,6 +13,7 @@ mod picture;
 mod steps;
 mod svg;
 mod text;
+mod usage;
 
 pub use execution::{TraceError, trace};
 pub use picture::{Block, Boundary, Cell, Content, Picture, Step, Work, Write};

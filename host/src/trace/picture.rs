@@ -68,7 +68,7 @@ pub struct Work {
     pub from_register: bool,
     /// What it writes.
     pub writes: Vec<Write>,
-    /// Whether what it writes has a part in a partial result.
+    /// Whether what it does has a part in what the launch leaves: in a value, or in how blocks find out whose turn it is.
     pub is_used: bool,
 }
 
@@ -93,6 +93,14 @@ pub enum Cell {
     Register(u32),
     /// A partial result, in global memory.
     Partials(usize),
+    /// The result of the whole launch, in global memory.
+    Total(usize),
+    /// What the launch prepares for the one after it, in global memory.
+    Next(usize),
+    /// What blocks count each other by, in global memory.
+    Counter(usize),
+    /// Where errors of launches from the device are left, in global memory.
+    Status(usize),
 }
 
 /// What a cell holds.

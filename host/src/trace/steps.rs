@@ -1,4 +1,4 @@
-//! From the events of a block to steps: what belongs together, who works, and whose work counts.
+//! From the events of a block to steps: what belongs together, and who works.
 
 use super::picture::{Block, Boundary, Cell, Content, Step, Work, Write};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -55,7 +55,6 @@ pub(super) fn of_block(events: &[Event]) -> Vec<Step> {
             .map(|(thread, draft)| draft.finish(thread, &brought))
             .collect();
     }
-    mark_used(&mut steps);
     steps
 }
 
@@ -239,6 +238,10 @@ struct Draft {
     writes: Vec<Write>,
     /// The elements in what it has read.
     read_elements: BTreeSet<usize>,
+    /// The elements in what it has brought to an exchange itself, and has got back.
+    own_elements: BTreeSet<usize>,
+    /// The cells that it has changed by atomic operations, of which a trace has only the new contents.
+    updates: HashSet<Cell>,
 }
 
 fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, registers: &mut Vec<Write>) {
@@ -246,8 +249,10 @@ fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, registers: &mut Vec
         Event::Access { warp, kind, moves } => {
             for (lane, cell, content) in moves {
                 let draft = drafts.entry(warp * LANES + lane).or_default();
-                if *kind != AccessKind::Store {
-                    draft.read(*cell, content);
+                match kind {
+                    AccessKind::Load => draft.read(*cell, content),
+                    AccessKind::Atomic => draft.update(*cell),
+                    AccessKind::Store => {}
                 }
                 if *kind != AccessKind::Load {
                     draft.writes.retain(|write| write.cell != *cell);
@@ -267,7 +272,13 @@ fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, registers: &mut Vec
                 });
                 let draft = drafts.entry(first + lane).or_default();
                 for (source, _, content) in lanes {
-                    if source != lane && sources >> source & 1 == 1 {
+                    if sources >> source & 1 == 0 {
+                        continue;
+                    }
+                    if source == lane {
+                        let own = content.elements.iter().flatten();
+                        draft.own_elements.extend(own);
+                    } else {
                         draft.read(Cell::Register(first + source), content);
                     }
                 }
@@ -285,6 +296,13 @@ impl Draft {
         self.read_elements.extend(content.elements.iter().flatten());
     }
 
+    fn update(&mut self, cell: Cell) {
+        if !self.reads.contains(&cell) {
+            self.reads.push(cell);
+        }
+        self.updates.insert(cell);
+    }
+
     fn finish(mut self, thread: u32, brought: &HashMap<Cell, Option<Content>>) -> Work {
         if self.writes.is_empty() {
             let cell = Cell::Register(thread);
@@ -294,6 +312,12 @@ impl Draft {
             });
         }
         let has_more = |write: &Write| {
+            if self.updates.contains(&write.cell) {
+                // Of the new contents the thread has what it adds; the rest was there.
+                let has_read_nothing_else =
+                    self.reads.iter().all(|cell| self.updates.contains(cell));
+                return has_read_nothing_else || !self.own_elements.is_subset(&self.read_elements);
+            }
             let mut elements = elements_of(write).unwrap_or_default().iter();
             elements.any(|element| !self.read_elements.contains(element))
         };
@@ -308,61 +332,15 @@ impl Draft {
 }
 
 /// What a cell is made of from now on, if that is known.
-fn elements_of(write: &Write) -> Option<&[usize]> {
+pub(super) fn elements_of(write: &Write) -> Option<&[usize]> {
     write.content.as_ref()?.elements.as_deref()
-}
-
-/// Finds the work that has a part in a partial result: backwards, from those who write them.
-fn mark_used(steps: &mut [Step]) {
-    let is_partial = |write: &Write| matches!(write.cell, Cell::Partials(_));
-    let mut work = steps.iter().flat_map(|step| &step.work);
-    if !work.any(|work| work.writes.iter().any(is_partial)) {
-        return;
-    }
-    // What later steps need.
-    let mut needed: HashSet<Cell> = HashSet::new();
-    for step in steps.iter_mut().rev() {
-        for work in &mut step.work {
-            let own = Cell::Register(work.thread);
-            let feeds_register = !work.reads.is_empty() || work.from_register;
-            work.is_used = work
-                .writes
-                .iter()
-                .any(|write| is_partial(write) || needed.contains(&write.cell))
-                || feeds_register && needed.contains(&own);
-        }
-        // What is made anew here is not needed from before.
-        for work in &step.work {
-            for write in &work.writes {
-                let is_new = match write.cell {
-                    Cell::Register(_) => !work.from_register && elements_of(write).is_some(),
-                    _ => true,
-                };
-                if is_new {
-                    needed.remove(&write.cell);
-                }
-            }
-        }
-        // What lanes bring to an exchange without any element in it might as well not be there.
-        let empty: HashSet<Cell> = step
-            .registers
-            .iter()
-            .filter(|write| elements_of(write).is_some_and(<[usize]>::is_empty))
-            .map(|write| write.cell)
-            .collect();
-        for work in step.work.iter().filter(|work| work.is_used) {
-            needed.extend(work.reads.iter().filter(|cell| !empty.contains(cell)));
-            if work.from_register {
-                needed.insert(Cell::Register(work.thread));
-            }
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::number::Number;
+    use crate::trace::usage::mark_used;
     use AccessKind::{Load, Store};
 
     fn content(elements: &[usize]) -> Content {
@@ -412,6 +390,16 @@ mod tests {
         events
     }
 
+    /// The steps of a block that is alone, with what is used of them.
+    fn marked(events: &[Event]) -> Vec<Step> {
+        let mut blocks = [Block {
+            steps: of_block(events),
+        }];
+        mark_used(&mut blocks);
+        let [block] = blocks;
+        block.steps
+    }
+
     fn boundaries(steps: &[Step]) -> Vec<Boundary> {
         steps.iter().map(|step| step.boundary).collect()
     }
@@ -426,7 +414,7 @@ mod tests {
                 Boundary::BlockBarrier,
             ),
         ] {
-            let steps = of_block(&tree(between));
+            let steps = marked(&tree(between));
             let [start, second, last] = boundaries(&steps)[..] else {
                 panic!("three steps, not {}", steps.len());
             };
@@ -442,7 +430,7 @@ mod tests {
 
     #[test]
     fn work_that_reaches_no_partial_result_is_in_vain() {
-        let steps = of_block(&tree(Some(Event::WarpBarrier { warp: 0 })));
+        let steps = marked(&tree(Some(Event::WarpBarrier { warp: 0 })));
         let used: Vec<Vec<bool>> = steps
             .iter()
             .map(|step| step.work.iter().map(|work| work.is_used).collect())
@@ -452,7 +440,7 @@ mod tests {
 
     #[test]
     fn what_has_not_been_read_comes_from_a_register() {
-        let steps = of_block(&[
+        let steps = marked(&[
             access(Load, &[(0, 0)], &[&[0]]),
             access(Store, &[(0, 0), (1, 1)], &[&[0], &[1]]),
             Event::WarpBarrier { warp: 0 },
@@ -467,7 +455,7 @@ mod tests {
     #[test]
     fn an_exchange_is_a_step_of_its_own() {
         let lanes = vec![(0, 1 << 1, content(&[0])), (1, 1 << 1, content(&[1]))];
-        let steps = of_block(&[
+        let steps = marked(&[
             access(Load, &[(0, 0), (1, 1)], &[&[0], &[1]]),
             Event::Exchange { warp: 0, lanes },
             store_partial(&[0, 1]),

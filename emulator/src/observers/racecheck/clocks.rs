@@ -5,9 +5,11 @@
 //! *base*: below it everything is known to everybody, and one number says so. Between such barriers the lanes of a warp have rows
 //! of a table for each other, and what comes by atomics or from a barrier of some warps only is in maps.
 
+use crate::observer::Scope;
 use crate::observers::Map;
 use std::sync::Arc;
 
+use super::reach::Reach;
 use crate::registers::{LANES, each_lane};
 
 /// What somebody knows: clocks below which accesses have happened before.
@@ -53,6 +55,8 @@ type Rows = [[u32; LANES]; LANES];
 pub(super) struct Clocks {
     /// The block's number.
     block: u32,
+    /// Its cluster's.
+    cluster: u32,
     threads: u32,
     /// Everything below is known to the whole block.
     base: u32,
@@ -64,32 +68,56 @@ pub(super) struct Clocks {
     known: Vec<Option<Arc<Knowledge>>>,
     /// Whether any thread has such.
     any_known: bool,
-    /// By thread: what it knew at its last fence, which its relaxed writes since then pass on.
-    fenced: Vec<Option<Arc<Knowledge>>>,
-    /// By thread: what its relaxed reads have picked up, to be known from the next fence or barrier on.
-    pending: Vec<Option<Arc<Knowledge>>>,
-    /// Whether any thread has such.
+    /// By thread, of those that have made a fence or have read what was handed on.
+    fences: Map<u32, Fences>,
+    /// What threads knew at sequential fences before the last barrier of the block: all have met them.
+    met_by_all: ByScope,
+    /// Whether there has been such a fence since then.
+    any_sequential: bool,
+    /// Whether any thread has read what it will know at its next fence.
     any_pending: bool,
+}
+
+/// Knowledge by scope: of fences that narrow or wider.
+type ByScope = [Option<Arc<Knowledge>>; 3];
+
+/// What fences do for a thread.
+#[derive(Clone, Debug, Default)]
+struct Fences {
+    /// What it knew at its last fence, which its relaxed writes since then pass on.
+    own: ByScope,
+    /// What it knew at its last sequential fence since the last barrier of the block.
+    sequential: ByScope,
+    /// What those knew at their sequential fences that it has met since, at barriers of a part of the block.
+    ///
+    /// A relaxed write passes that on as well. Say F is the fence of a thread that has met the writer since, and G that of a thread that has
+    /// read what was written: were G before F in the order that such fences have, then the read would be before the write. So F is
+    /// before G, and what was before F is before what is behind G. Other fences have no such order (PTX ISA §8.9).
+    met: ByScope,
+    /// What its relaxed reads have picked up, to be known from the next fence of that scope on, or from the next barrier.
+    pending: ByScope,
 }
 
 impl Clocks {
     /// Begins a block.
-    pub fn begin(&mut self, block: u32, threads: u32) {
+    pub fn begin(&mut self, block: u32, cluster: u32, threads: u32) {
         let warps = threads.div_ceil(LANES as u32) as usize;
         let slots = warps * LANES;
         self.block = block;
+        self.cluster = cluster;
         self.threads = threads;
         self.base = 1;
         self.now.clear();
         self.now.resize(slots, 1);
         self.rows.clear();
         self.rows.resize_with(warps, || None);
-        for maps in [&mut self.known, &mut self.fenced, &mut self.pending] {
-            maps.clear();
-            maps.resize(slots, None);
-        }
+        self.known.clear();
+        self.known.resize(slots, None);
+        self.fences.clear();
         self.any_known = false;
         self.any_pending = false;
+        self.met_by_all = ByScope::default();
+        self.any_sequential = false;
     }
 
     /// All threads of the block begin with what was handed on to their grid.
@@ -101,6 +129,15 @@ impl Clocks {
     /// The block's number.
     pub fn block(&self) -> u32 {
         self.block
+    }
+
+    /// The threads that something of this scope is about.
+    pub fn reach(&self, scope: Scope) -> Reach {
+        match scope {
+            Scope::Block => Reach::Block(self.block),
+            Scope::Cluster => Reach::Cluster(self.cluster),
+            Scope::Gpu => Reach::Gpu,
+        }
     }
 
     /// The number of its threads.
@@ -142,9 +179,21 @@ impl Clocks {
     /// All threads of the block have met.
     pub fn block_barrier(&mut self) {
         if self.any_pending {
-            for thread in 0..self.now.len() as u32 {
-                self.take_pending(thread);
+            let threads: Vec<u32> = self.fences.keys().copied().collect();
+            for thread in threads {
+                self.take_pending(thread, Scope::Gpu);
             }
+            self.any_pending = false;
+        }
+        if self.any_sequential {
+            for fences in self.fences.values_mut() {
+                for (met, own) in self.met_by_all.iter_mut().zip(&mut fences.sequential) {
+                    if let Some(own) = own.take() {
+                        learn(met, &own);
+                    }
+                }
+            }
+            self.any_sequential = false;
         }
         self.base = self.now.iter().max().map_or(1, |greatest| greatest + 1);
         self.now.fill(self.base);
@@ -158,8 +207,12 @@ impl Clocks {
     pub fn warp_barrier(&mut self, warp: u32, lanes: u32) {
         let first = warp * LANES as u32;
         if self.any_pending {
-            each_lane(lanes, |lane| self.take_pending(first + lane as u32));
+            each_lane(lanes, |lane| {
+                self.take_pending(first + lane as u32, Scope::Gpu)
+            });
         }
+        let those = (0..LANES as u32).filter(|lane| lanes >> lane & 1 == 1);
+        self.meet_fences(those.map(|lane| first + lane));
         let now = &mut self.now[first as usize..][..LANES];
         let rows = self.rows[warp as usize].get_or_insert_with(|| Box::new([[0; LANES]; LANES]));
         let mut joined = [0; LANES];
@@ -206,30 +259,87 @@ impl Clocks {
         learn(&mut self.known[thread as usize], knowledge);
     }
 
-    /// A thread has read what somebody handed on, and will know it at its next fence.
-    pub fn acquire_at_fence(&mut self, thread: u32, knowledge: &Arc<Knowledge>) {
+    /// A thread has read what somebody handed on, and will know it at its next fence of this scope or a wider one.
+    pub fn acquire_at_fence(&mut self, thread: u32, scope: Scope, knowledge: &Arc<Knowledge>) {
         self.any_pending = true;
-        learn(&mut self.pending[thread as usize], knowledge);
+        let pending = &mut self.fences_of(thread).pending[scope as usize];
+        learn(pending, knowledge);
     }
 
-    /// A thread learns what its relaxed reads have picked up.
-    pub fn take_pending(&mut self, thread: u32) {
-        if let Some(pending) = self.pending[thread as usize].take() {
+    /// A thread learns what its relaxed reads have picked up, as far as a fence of this scope is enough.
+    pub fn take_pending(&mut self, thread: u32, scope: Scope) {
+        let Some(fences) = self.fences.get_mut(&thread) else {
+            return;
+        };
+        let pending = &mut fences.pending[..=scope as usize];
+        let taken: ByScope = std::array::from_fn(|scope| pending.get_mut(scope)?.take());
+        for pending in taken.into_iter().flatten() {
             self.acquire(thread, &pending);
         }
     }
 
-    /// A thread orders what it did before what it will do.
-    pub fn fence(&mut self, thread: u32) {
-        self.take_pending(thread);
+    /// A thread orders what it did before what it will do, for those of a scope.
+    pub fn fence(&mut self, thread: u32, scope: Scope, is_sequential: bool) {
+        self.take_pending(thread, scope);
         let mut handed_on = Knowledge::default();
         self.release(thread, &mut handed_on);
-        self.fenced[thread as usize] = Some(Arc::new(handed_on));
+        let handed_on = Arc::new(handed_on);
+        let fences = self.fences_of(thread);
+        fences.own[..=scope as usize].fill(Some(Arc::clone(&handed_on)));
+        if is_sequential {
+            fences.sequential[..=scope as usize].fill(Some(handed_on));
+            self.any_sequential = true;
+        }
     }
 
-    /// What a relaxed write of the thread hands on: what it knew at its last fence.
-    pub fn fenced(&self, thread: u32) -> Option<&Arc<Knowledge>> {
-        self.fenced[thread as usize].as_ref()
+    /// These threads have met: each has the others' sequential fences behind it.
+    pub fn meet_fences(&mut self, threads: impl Iterator<Item = u32> + Clone) {
+        if !self.any_sequential {
+            return;
+        }
+        for scope in 0..3 {
+            let fences = threads
+                .clone()
+                .filter_map(|thread| self.fences.get(&thread));
+            let met = fences.clone().map(|fences| &fences.met[scope]);
+            let own = fences.map(|fences| &fences.sequential[scope]);
+            let Some(all) = union(met.chain(own).flatten()) else {
+                continue;
+            };
+            for thread in threads.clone() {
+                self.fences.entry(thread).or_default().met[scope] = Some(Arc::clone(&all));
+            }
+        }
+    }
+
+    /// What a relaxed write of the thread hands on to those of its scope, by the scope of the fences that were before it.
+    pub fn fenced(
+        &self,
+        thread: u32,
+        scope: Scope,
+    ) -> impl Iterator<Item = (Scope, &Arc<Knowledge>)> {
+        let fences = self.fences.get(&thread);
+        let parts = fences.map(|fences| [&fences.own, &fences.met]);
+        let parts = parts.into_iter().flatten().chain([&self.met_by_all]);
+        let scopes = [Scope::Gpu, Scope::Cluster, Scope::Block];
+        let scopes = scopes.into_iter().filter(move |&of| of <= scope);
+        scopes
+            .flat_map(move |of| parts.clone().map(move |part| (of, part)))
+            .filter_map(move |(of, part)| {
+                let knowledge = part[of as usize].as_ref()?;
+                // What goes further reaches these as well.
+                let wider = if of < scope {
+                    part[of as usize + 1].as_ref()
+                } else {
+                    None
+                };
+                let is_known = wider.is_some_and(|wider| Arc::ptr_eq(wider, knowledge));
+                (!is_known).then_some((of, knowledge))
+            })
+    }
+
+    fn fences_of(&mut self, thread: u32) -> &mut Fences {
+        self.fences.entry(thread).or_default()
     }
 }
 
@@ -261,7 +371,7 @@ mod tests {
 
     fn clocks() -> Clocks {
         let mut clocks = Clocks::default();
-        clocks.begin(7, 96);
+        clocks.begin(7, 7, 96);
         clocks
     }
 
@@ -300,15 +410,19 @@ mod tests {
     #[test]
     fn what_is_released_can_be_acquired_in_another_block() {
         let (mut one, mut other) = (clocks(), Clocks::default());
-        other.begin(8, 32);
+        other.begin(8, 8, 32);
         one.block_barrier();
         let mut handed_on = Knowledge::default();
         one.release(40, &mut handed_on);
         let (before, after) = (one.of_warp(1)[8] - 1, one.of_warp(1)[8]);
         let handed_on = Arc::new(handed_on);
-        other.acquire_at_fence(3, &handed_on);
-        assert!(!other.is_ordered(7, 40, before, 3), "not before the fence");
-        other.fence(3);
+        other.acquire_at_fence(3, Scope::Gpu, &handed_on);
+        other.fence(3, Scope::Block, true);
+        assert!(
+            !other.is_ordered(7, 40, before, 3),
+            "not before a fence that reaches so far"
+        );
+        other.fence(3, Scope::Gpu, false);
         assert!(other.is_ordered(7, 40, before, 3));
         assert!(!other.is_ordered(7, 40, after, 3), "later than the release");
         assert!(

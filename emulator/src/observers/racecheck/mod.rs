@@ -3,14 +3,20 @@
 //! The order is *happens-before*, not the order of this run: program order of each thread; barriers of the block, whole or in
 //! part, and `bar.arrive`; barriers of a warp; and what an atomic, `.relaxed` or `.volatile` access hands on. A write hands on
 //! what its thread had done before its last fence (or before the write itself, if that is a `.release`); who reads the value knows
-//! it from their next fence or barrier on (or at once, by an `.acquire`). Scopes are taken to be wide enough, and
-//! an atomic operation that is `.acquire` or `.release` to be both. Shuffles and
+//! it from their next fence or barrier on (or at once, by an `.acquire`). A `membar` or `fence.sc` counts for those as well whom its thread has
+//! met at a barrier before they write. Accesses and fences of `.cta` or `.cluster` scope are none for other blocks or clusters; an atomic operation that is `.acquire` or `.release` to be both. Shuffles and
 //! votes order nothing, nor does lockstep, which no GPU since Volta promises; atomic and relaxed accesses race with others, not
 //! among themselves; `.volatile` accesses race like plain ones. A grid that a kernel launches is ordered behind what its thread did
 //! before the launch and behind the grids that its stream made it wait for, and before what follows a wait for it.
+//!
+//! What it does not see: a race on a path that this run did not take, or of accesses that this run happened to order by what it
+//! handed on; an acquire that lacks a fence where a barrier follows, which counts as one; an atomic of `.cluster` scope beside one of
+//! `.gpu` scope by another cluster; accesses of mbarriers, which are taken to be for all; races with an access that was forgotten
+//! because many thousands of others to the same word came later.
 
 mod clocks;
 mod grids;
+mod reach;
 mod shadow;
 mod unfinished;
 
@@ -19,6 +25,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use self::clocks::{Clocks, Knowledge};
 use self::grids::Grids;
+use self::reach::HandedOn;
 use self::shadow::{Conflict, Mode, Moment, Recent, Shadow};
 use self::unfinished::Unfinished;
 use super::cluster::{InCluster, offset};
@@ -26,8 +33,8 @@ use crate::finding::{Bytes, Finding, Place, Tool};
 use crate::loaded::Kernel;
 use crate::observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, ClusterBarrierEvent,
-    CollectiveEvent, CopyEvent, GridEvent, GridLaunchEvent, GridWaitEvent, InstructionEvent,
-    Observer, ReleaseEvent,
+    CollectiveEvent, CopyEvent, FenceEvent, GridEvent, GridLaunchEvent, GridWaitEvent, Observer,
+    ReleaseEvent, Scope,
 };
 use crate::registers::{LANES, each_lane};
 use crate::types::Space;
@@ -45,6 +52,8 @@ pub struct Racecheck {
 struct LaunchState {
     /// By the numbers that blocks go by here.
     blocks: Vec<BlockEvent>,
+    /// The numbers that clusters go by here, by grid and number in that.
+    clusters: Map<(u64, u64), u32>,
     grids: Grids,
     global: Shadow,
     handed_on: Locations,
@@ -78,7 +87,7 @@ struct BlockState {
 }
 
 /// What the last writes to a location have handed on, by its address.
-type Locations = Map<u64, Arc<Knowledge>>;
+type Locations = Map<u64, HandedOn>;
 
 /// What makes races one finding: what clashes with what, and the two lines.
 type RaceKey = (&'static str, u32, u32);
@@ -118,7 +127,9 @@ impl Racecheck {
             (Space::Shared, None) => handed_on,
             _ => &mut launch.handed_on,
         };
-        let at_once = event.order == AccessOrder::AcquireRelease;
+        let at_once = matches!(event.order, AccessOrder::AcquireRelease(_));
+        let scope = event.order.scope();
+        let (block, cluster) = (clocks.block(), clocks.reach(Scope::Cluster));
         let (reads, writes) = (
             event.kind != AccessKind::Store,
             event.kind != AccessKind::Load,
@@ -126,33 +137,35 @@ impl Racecheck {
         each_lane(event.lanes, |lane| {
             let thread = event.warp * LANES as u32 + lane as u32;
             let address = event.addresses[lane];
-            if reads && let Some(knowledge) = locations.get(&address) {
-                if at_once {
-                    clocks.acquire(thread, knowledge);
-                } else {
-                    clocks.acquire_at_fence(thread, knowledge);
+            if reads && let Some(handed_on) = locations.get(&address) {
+                for (needed, knowledge) in handed_on.parts_for(block, cluster) {
+                    if needed > scope {
+                        continue;
+                    }
+                    if at_once {
+                        clocks.acquire(thread, knowledge);
+                    } else {
+                        clocks.acquire_at_fence(thread, needed, knowledge);
+                    }
                 }
             }
             if !writes {
                 return;
             }
-            let handed_on = if at_once {
+            // A read-modify-write passes on what it found.
+            if !reads {
+                locations.remove(&address);
+            }
+            if at_once {
                 let mut knowledge = Knowledge::default();
                 clocks.release(thread, &mut knowledge);
-                Some(Arc::new(knowledge))
+                let handed_on = locations.entry(address).or_default();
+                handed_on.add(clocks.reach(scope), block, &Arc::new(knowledge));
             } else {
-                clocks.fenced(thread).cloned()
-            };
-            match (handed_on, locations.get_mut(&address)) {
-                // A read-modify-write passes on what it found.
-                (Some(new), Some(old)) if reads => Arc::make_mut(old).add(&new),
-                (Some(new), _) => {
-                    locations.insert(address, new);
+                for (scope, knowledge) in clocks.fenced(thread, scope) {
+                    let handed_on = locations.entry(address).or_default();
+                    handed_on.add(clocks.reach(scope), block, knowledge);
                 }
-                (None, Some(_)) if !reads => {
-                    locations.remove(&address);
-                }
-                (None, _) => {}
             }
         });
     }
@@ -166,7 +179,11 @@ impl BlockState {
             clock: self.clocks.of_warp(event.warp)[event.lanes.trailing_zeros() as usize],
             line: event.line,
             warp: event.warp,
-            mode: Mode::of(event.kind, event.order),
+            mode: Mode::of(
+                event.kind,
+                event.order,
+                self.clocks.reach(event.order.scope()),
+            ),
         }
     }
 }
@@ -264,6 +281,10 @@ fn advice(conflict: &Conflict, space: Space, same_grid: bool) -> String {
     if !same_grid {
         return "a grid runs at any time after its launch, beside the block that launched it and beside other grids: a tail launch comes after the whole grid that launches it, and a launch into the block's own stream after those before it".to_owned();
     }
+    if before.block != after.block && before.mode.strong && after.mode.strong {
+        return "an operation of .cta scope, such as atomicAdd_block, is atomic within its block only (one of .cluster scope, within its cluster): one of .gpu scope, such as atomicAdd, would be for all blocks"
+            .to_owned();
+    }
     if before.block != after.block {
         return "blocks run in any order: use atomic operations, or a second launch".to_owned();
     }
@@ -299,15 +320,18 @@ impl Observer for Racecheck {
     fn merge(&mut self, _: Self) {}
 
     fn block(&mut self, event: BlockEvent) {
-        let number = {
+        let (number, cluster) = {
             let mut launch = lock(&self.launch);
             launch.blocks.push(event);
-            launch.blocks.len() as u32 - 1
+            let clusters = launch.clusters.len() as u32;
+            let cluster = launch.clusters.entry((event.grid, event.cluster));
+            let cluster = *cluster.or_insert(clusters);
+            (launch.blocks.len() as u32 - 1, cluster)
         };
         let threads: u32 = event.shape.iter().product();
         let warps = threads.div_ceil(LANES as u32) as usize;
         let block = &mut self.block;
-        block.clocks.begin(number, threads);
+        block.clocks.begin(number, cluster, threads);
         block.grid = event.grid;
         let mut launch = lock(&self.launch);
         let known = launch.grids.begin_block(event.grid, number);
@@ -463,9 +487,10 @@ impl Observer for Racecheck {
             })
             .collect();
         for &thread in &waiting {
-            clocks.take_pending(thread);
+            clocks.take_pending(thread, Scope::Gpu);
             clocks.release(thread, &mut knowledge);
         }
+        clocks.meet_fences(waiting.iter().copied());
         let knowledge = Arc::new(knowledge);
         for thread in waiting {
             clocks.acquire(thread, &knowledge);
@@ -498,7 +523,7 @@ impl Observer for Racecheck {
     fn grid_launch(&mut self, event: GridLaunchEvent) {
         let thread = event.warp * LANES as u32 + event.lane;
         let mut known = Knowledge::default();
-        self.block.clocks.take_pending(thread);
+        self.block.clocks.take_pending(thread, Scope::Gpu);
         self.block.clocks.release(thread, &mut known);
         lock(&self.launch)
             .grids
@@ -518,11 +543,11 @@ impl Observer for Racecheck {
         self.block.clocks.acquire(thread, &Arc::new(known));
     }
 
-    fn fence(&mut self, event: InstructionEvent) {
+    fn fence(&mut self, event: FenceEvent) {
         each_lane(event.lanes, |lane| {
-            self.block
-                .clocks
-                .fence(event.warp * LANES as u32 + lane as u32);
+            let thread = event.warp * LANES as u32 + lane as u32;
+            let clocks = &mut self.block.clocks;
+            clocks.fence(thread, event.scope, event.is_sequential);
         });
     }
 }

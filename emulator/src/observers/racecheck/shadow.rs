@@ -6,6 +6,7 @@
 use crate::observers::Map;
 
 use super::clocks::Clocks;
+use super::reach::Reach;
 use crate::observer::{AccessEvent, AccessKind, AccessOrder};
 use crate::registers::{LANES, each_lane};
 
@@ -21,20 +22,25 @@ pub(super) type Recent = [u64; 4];
 pub(super) struct Mode {
     pub writes: bool,
     pub kind: AccessKind,
-    /// Atomic, relaxed or stronger: no race with its like.
+    /// Atomic, relaxed or stronger: no race with its like, as far as both reach.
     pub strong: bool,
+    pub reach: Reach,
     pub volatile: bool,
     /// Done by an asynchronous copy that nobody has waited for.
     pub unfinished: bool,
 }
 
 impl Mode {
-    pub fn of(kind: AccessKind, order: AccessOrder) -> Self {
+    pub fn of(kind: AccessKind, order: AccessOrder, reach: Reach) -> Self {
         Self {
             writes: kind != AccessKind::Load,
             kind,
             strong: kind == AccessKind::Atomic
-                || matches!(order, AccessOrder::Relaxed | AccessOrder::AcquireRelease),
+                || matches!(
+                    order,
+                    AccessOrder::Relaxed(_) | AccessOrder::AcquireRelease(_)
+                ),
+            reach,
             volatile: order == AccessOrder::Volatile,
             unfinished: false,
         }
@@ -44,13 +50,8 @@ impl Mode {
     pub fn of_copy(kind: AccessKind) -> Self {
         Self {
             unfinished: true,
-            ..Self::of(kind, AccessOrder::Weak)
+            ..Self::of(kind, AccessOrder::Weak, Reach::Gpu)
         }
-    }
-
-    /// Whether two unordered accesses are a race.
-    fn conflicts(self, other: Self) -> bool {
-        (self.writes || other.writes) && !(self.strong && other.strong)
     }
 }
 
@@ -62,6 +63,17 @@ pub(super) struct Moment {
     pub line: u32,
     pub warp: u32,
     pub mode: Mode,
+}
+
+impl Moment {
+    /// Whether two unordered accesses are a race.
+    fn conflicts(&self, other: &Self) -> bool {
+        let (one, two) = (self.mode, other.mode);
+        let is_strong = one.strong
+            && two.strong
+            && Reach::is_mutual((self.block, one.reach), (other.block, two.reach));
+        (one.writes || two.writes) && !is_strong
+    }
 }
 
 /// A lane's part of a moment, as `number << 5 | lane`; 0 is none.
@@ -131,6 +143,8 @@ pub(super) struct Shadow {
     free_crowds: Vec<usize>,
     splits: Vec<[Cell; 4]>,
     free_splits: Vec<usize>,
+    /// Whether there has been an access that does not reach all blocks.
+    any_narrow: bool,
 }
 
 impl Default for Shadow {
@@ -140,7 +154,7 @@ impl Default for Shadow {
             clock: 0,
             line: 0,
             warp: 0,
-            mode: Mode::of(AccessKind::Load, AccessOrder::Weak),
+            mode: Mode::of(AccessKind::Load, AccessOrder::Weak, Reach::Gpu),
         };
         Self {
             moments: vec![nobody],
@@ -151,6 +165,7 @@ impl Default for Shadow {
             free_crowds: Vec::new(),
             splits: Vec::new(),
             free_splits: Vec::new(),
+            any_narrow: false,
         }
     }
 }
@@ -176,7 +191,9 @@ impl Shadow {
         event: &AccessEvent<'_>,
         mut found: impl FnMut(Conflict),
     ) {
-        let mode = Mode::of(event.kind, event.order);
+        let reach = clocks.reach(event.order.scope());
+        let mode = Mode::of(event.kind, event.order, reach);
+        self.any_narrow |= reach != Reach::Gpu;
         let mut rest = event.lanes;
         while rest != 0 {
             let now = clocks.of_warp(event.warp);
@@ -381,18 +398,21 @@ impl Shadow {
     ) -> Option<Stamp> {
         let Some(crowd) = others.index() else {
             let races = self.moments[others.moment() as usize]
-                .mode
-                .conflicts(view.mode)
+                .conflicts(&self.moments[view.moment as usize])
                 && !view.is_ordered(&self.moments, others, stamp);
             return races.then_some(others);
         };
         let Crowd { reads, strong } = &self.crowds[crowd];
         let reads = if view.mode.writes { &reads[..] } else { &[] };
-        let strong = if view.mode.strong { &[] } else { &strong[..] };
+        let strong = if view.mode.strong && !self.any_narrow {
+            &[]
+        } else {
+            &strong[..]
+        };
+        let now = &self.moments[view.moment as usize];
         for &(moment, lanes) in reads.iter().chain(strong) {
             let before = &self.moments[moment as usize];
-            if !before.mode.conflicts(view.mode) || view.clocks.all_know(before.block, before.clock)
-            {
+            if !before.conflicts(now) || view.clocks.all_know(before.block, before.clock) {
                 continue;
             }
             let racing = (0..LANES)
@@ -414,8 +434,9 @@ impl Shadow {
                 let other = cell.others;
                 let mode = self.moments[other.moment() as usize].mode;
                 // What conflicts with the older one, conflicts with the newer or is ordered behind it.
-                let stands_for =
-                    mode.strong == view.mode.strong && (view.mode.writes || !mode.writes);
+                let stands_for = mode.strong == view.mode.strong
+                    && mode.reach == view.mode.reach
+                    && (view.mode.writes || !mode.writes);
                 if stands_for && view.is_ordered(&self.moments, other, stamp) {
                     cell.others = stamp;
                     return;
@@ -444,6 +465,7 @@ impl Shadow {
                     list.retain(|&(moment, _)| {
                         let moment = &moments[moment as usize];
                         (moment.mode.writes && !view.mode.writes)
+                            || moment.mode.reach != view.mode.reach
                             || !view.clocks.all_know(moment.block, moment.clock)
                     });
                 }

@@ -22,6 +22,11 @@ Tools:
   racecheck  two accesses to one byte of shared or global memory, by different threads, one of
              them a write, that no barrier, warp barrier, atomic operation or fence orders; lanes
              of a warp are not in lockstep
+             Fences and atomics of .cta or .cluster scope order nothing for other blocks or
+             clusters. Not seen: races on paths that no run takes, or that all runs happen to
+             order; a fence that is missing between a relaxed read and a barrier; an atomic of
+             .cluster scope beside one of .gpu scope in another cluster; which of .acquire and
+             .release an atomic is: it counts as both
   synccheck  barriers and shuffles that not the right threads come to, or come to apart
 
 A finding shows the threads, the lines of the PTX and, where the PTX tells, of the source:

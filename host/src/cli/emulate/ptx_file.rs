@@ -21,6 +21,9 @@ pub struct PtxFileArguments {
     /// With --ptx: dynamically sized shared memory of each block
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = parse_bytes, requires = "file")]
     shared: u32,
+    /// With --ptx: launch cooperatively: all blocks are resident together and may wait for each other
+    #[arg(long, requires = "file")]
+    cooperative: bool,
     /// With --ptx: one argument per kernel parameter, in order, as for `warpfold emulate` (see there)
     #[arg(long = "arg", value_name = "ARGUMENT", value_parser = parse_argument, allow_hyphen_values = true, requires = "file")]
     arguments: Vec<Argument>,
@@ -41,6 +44,7 @@ impl PtxFileArguments {
             grid: grid.0,
             block: block.0,
             dynamic_shared_bytes: self.shared,
+            cooperative: self.cooperative,
             ..Launch::default()
         };
         Prepared::new(file, kernel, shape, &self.arguments).map(Some)

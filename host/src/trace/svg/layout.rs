@@ -105,27 +105,26 @@ impl Layout {
 
     /// Height of any other cell.
     pub fn cell_height(&self, band: Band) -> f64 {
-        match band {
-            Band::Partials => 34.0,
-            _ if self.is_full => 34.0,
-            _ => SMALL_CELL,
+        if self.is_full || band.is_named() {
+            34.0
+        } else {
+            SMALL_CELL
         }
     }
 
-    /// A cell is as wide as its column; only partial results, which stand alone, may be wider.
+    /// A cell is as wide as its column; only those of named buffers, which stand alone, may be wider.
     pub fn cell_width(&self, band: Band, labels: &[String]) -> f64 {
         let longest = labels.iter().map(|label| label.chars().count()).max();
-        match band {
-            Band::Partials => {
-                (longest.unwrap_or_default() as f64 * VALUE_CHARACTER + 10.0).max(self.cell)
-            }
-            _ => self.cell,
+        if band.is_named() {
+            (longest.unwrap_or_default() as f64 * VALUE_CHARACTER + 10.0).max(self.cell)
+        } else {
+            self.cell
         }
     }
 
     /// What stands in a cell, line by line.
     pub fn labels(&self, band: Band, content: &Content) -> Vec<String> {
-        if self.is_full || band == Band::Partials {
+        if self.is_full || band.is_named() {
             return vec![content.value.to_string(), label(content)];
         }
         let count = content.elements.as_ref().map(Vec::len);

@@ -4,7 +4,7 @@ mod layout;
 mod shapes;
 
 use super::elements;
-use super::geometry::{Band, Geometry, Place};
+use super::geometry::{Band, Geometry, Place, cell_name};
 use super::picture::{Boundary, Cell, Content, Picture, Work};
 use layout::Layout;
 use shapes::{Point, Sheet, Style, colours};
@@ -155,9 +155,8 @@ impl Drawing<'_> {
                 let labels =
                     content.map_or_else(Vec::new, |content| self.layout.labels(band, content));
                 let right = self.cell(block, place, cell, style, height, &labels);
-                if let Cell::Partials(index) = cell {
-                    self.sheet
-                        .label(right + 8.0, middle, &format!("partials[{index}]"));
+                if band.is_named() {
+                    self.sheet.label(right + 8.0, middle, &cell_name(cell));
                 }
             }
         }
@@ -241,7 +240,7 @@ impl Drawing<'_> {
         let end = (x, threads - self.layout.radius());
         let colour = colours::line(work.is_used);
         for &cell in &work.reads {
-            if let Some(&(_, start)) = self.places.get(&(block, cell)) {
+            if let Some((_, start)) = self.drawn(block, cell) {
                 self.sheet.line(start, end, colour, false);
             }
         }
@@ -253,6 +252,18 @@ impl Drawing<'_> {
         {
             self.sheet.line(start, end, colour, true);
         }
+    }
+
+    /// Where a cell has last been drawn; one of a named buffer, perhaps beside the block that wrote it.
+    fn drawn(&self, block: usize, cell: Cell) -> Option<(Point, Point)> {
+        let others = if Band::of(cell).is_named() {
+            0..self.picture.blocks.len()
+        } else {
+            0..0
+        };
+        std::iter::once(block)
+            .chain(others)
+            .find_map(|block| self.places.get(&(block, cell)).copied())
     }
 
     /// The rows of cells in which something has been written that counts.
@@ -271,6 +282,8 @@ impl Drawing<'_> {
                 }
                 written.insert(key, work.is_used);
                 self.last_writes.insert((block, work.thread), write.cell);
+                // What is above is no longer what the cell holds; if it counts, it is drawn again.
+                self.places.remove(&key);
                 match &write.content {
                     Some(content) => self.contents.insert(key, content.clone()),
                     None => self.contents.remove(&key),
@@ -355,7 +368,9 @@ impl Drawing<'_> {
 
 fn band_name(band: Band) -> &'static str {
     match band {
-        Band::Input | Band::Partials => "global memory",
+        Band::Input | Band::Partials | Band::Total | Band::Next | Band::Counter | Band::Status => {
+            "global memory"
+        }
         Band::Registers => "registers",
         Band::Shared => "shared memory",
     }

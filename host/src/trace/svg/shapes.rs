@@ -48,9 +48,10 @@ pub(super) mod colours {
     /// The fill of a written cell, and of one that the launch begins with.
     pub fn fill(band: Band) -> (&'static str, &'static str) {
         match band {
-            Band::Input | Band::Partials => ("#a9cdf0", "#e6f1fb"),
             Band::Registers => ("#b7e0b0", "#eaf6e8"),
             Band::Shared => ("#ffcf87", "#fff1dc"),
+            // Global memory.
+            _ => ("#a9cdf0", "#e6f1fb"),
         }
     }
 }
@@ -191,9 +192,9 @@ impl Sheet {
             Style::Old => ("white", colours::PALE, colours::PALE_INK),
         };
         let radius = match band {
-            Band::Input | Band::Partials => 0.0,
             Band::Registers => height / 2.0,
             Band::Shared => 6.0,
+            _ => 0.0,
         };
         self.shapes.push(Box::new(
             Rectangle::new()

@@ -98,10 +98,11 @@ impl Canvas<'_> {
                     .writes
                     .iter()
                     .find(|write| Band::of(write.cell) == band);
-                if let (Band::Partials, Some(content)) =
-                    (band, result.and_then(|write| write.content.as_ref()))
+                if let (true, Some(write)) = (band.is_named(), result)
+                    && let Some(content) = &write.content
                 {
-                    line.put(self.column(block, 2), &format!("= {}", content.value));
+                    let column = self.geometry.place(block, write.cell).column + 2;
+                    line.put(self.column(block, column), &format!("= {}", content.value));
                 }
             }
             let line = line.to_string();
@@ -119,6 +120,8 @@ impl Canvas<'_> {
             work.flat_map(|(_, work)| &work.writes)
                 .filter_map(|write| write.content.as_ref()?.elements.as_ref())
                 .map(Vec::len)
+                // What decides whose turn it is, is made of none.
+                .filter(|&count| count > 0)
         };
         let (least, most) = (counts().min()?, counts().max()?);
         let range = if least == most {

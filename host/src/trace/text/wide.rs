@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::{LABEL, heading, unordered_note};
 use crate::trace::elements;
-use crate::trace::geometry::{Band, Geometry};
+use crate::trace::geometry::{Band, Geometry, cell_name};
 use crate::trace::picture::{Cell, Content, Picture, Work};
 use std::collections::BTreeSet;
 
@@ -109,9 +109,10 @@ impl Canvas<'_> {
             let written = work.writes.iter().map(|write| write.cell);
             work.reads.iter().copied().chain(written)
         });
+        // An arrow to a named one says its name.
         let bands: BTreeSet<Band> = cells
             .map(Band::of)
-            .filter(|&band| band != Band::Partials)
+            .filter(|band| !band.is_named())
             .collect();
         let names: Vec<&str> = bands.into_iter().map(Band::name).collect();
         let arrows = self.picture.work(step);
@@ -130,7 +131,7 @@ impl Canvas<'_> {
                 // A set stands with its first number under that of the column.
                 let first_number = text.chars().take_while(char::is_ascii_digit).count();
                 let end = self.slot(block, place.column) + 2;
-                let is_shown = place.band != Band::Partials && !text.is_empty();
+                let is_shown = !place.band.is_named() && !text.is_empty();
                 is_shown.then_some((end.saturating_sub(first_number), text))
             });
             shown.collect::<Vec<_>>()
@@ -142,19 +143,26 @@ impl Canvas<'_> {
     fn arrow(&self, block: usize, work: &Work) -> (usize, String) {
         let column = |cell: Cell| self.geometry.place(block, cell).column;
         let number = format!("{:>2}", work.thread);
+        let named: Vec<String> = work
+            .writes
+            .iter()
+            .filter(|write| Band::of(write.cell).is_named())
+            .map(|write| match &write.content {
+                Some(content) => format!("{} = {}", cell_name(write.cell), content.value),
+                None => cell_name(write.cell),
+            })
+            .collect();
+        if !named.is_empty() {
+            let from = work.reads.first().map_or(0, |&cell| column(cell));
+            return (
+                self.slot(block, from),
+                format!("{number}▸ {}", named.join(", ")),
+            );
+        }
         let target = work
             .writes
             .first()
-            .map_or(Cell::Partials(0), |write| write.cell);
-        if let Cell::Partials(index) = target {
-            let from = work.reads.first().map_or(0, |&cell| column(cell));
-            let value = work.writes.first().and_then(|write| write.content.as_ref());
-            let value = value.map_or_else(String::new, |content| format!(" = {}", content.value));
-            return (
-                self.slot(block, from),
-                format!("{number}▸ partials[{index}]{value}"),
-            );
-        }
+            .map_or(Cell::Register(work.thread), |write| write.cell);
         let target = column(target);
         let mut line = Line::default();
         let (mut first, mut last) = (target, target);
