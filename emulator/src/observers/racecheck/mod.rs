@@ -3,11 +3,12 @@
 //! The order is *happens-before*, not the order of this run: program order of each thread; barriers of the block, whole or in
 //! part, and `bar.arrive`; barriers of a warp; and what an atomic, `.relaxed` or `.volatile` access hands on. A write hands on
 //! what its thread had done before its last fence (or before the write itself, if that is a `.release`); who reads the value knows
-//! it from their next fence or barrier on (or at once, by an `.acquire`). A `membar` or `fence.sc` counts for those as well whom its thread has
-//! met at a barrier before they write. Accesses and fences of `.cta` or `.cluster` scope are none for other blocks or clusters; an atomic operation that is `.acquire` or `.release` to be both. Shuffles and
-//! votes order nothing, nor does lockstep, which no GPU since Volta promises; atomic and relaxed accesses race with others, not
-//! among themselves; `.volatile` accesses race like plain ones. A grid that a kernel launches is ordered behind what its thread did
-//! before the launch and behind the grids that its stream made it wait for, and before what follows a wait for it.
+//! it from their next fence or barrier on (or at once, by an `.acquire`). A `membar` or `fence.sc` counts for those as well whom
+//! its thread has met at a barrier before they write. Accesses and fences of `.cta` or `.cluster` scope are none for other blocks
+//! or clusters; an atomic operation that is `.acquire` or `.release` is taken to be both. Shuffles and votes order nothing, nor
+//! does lockstep, which no GPU since Volta promises; atomic and relaxed accesses race with others, not among themselves;
+//! `.volatile` accesses race like plain ones. A grid that a kernel launches is ordered behind what its thread did before the
+//! launch and behind the grids that its stream made it wait for, and before what follows a wait for it.
 //!
 //! What it does not see: a race on a path that this run did not take, or of accesses that this run happened to order by what it
 //! handed on; an acquire that lacks a fence where a barrier follows, which counts as one; an atomic of `.cluster` scope beside one of
