@@ -224,9 +224,9 @@ impl Stream {
         });
         match &recorder.0 {
             StreamOn::Gpu(stream) => stream.capture(|| queue(&recorder)).map(Graph::of_gpu),
-            StreamOn::Emulator(stream) => stream
-                .capture(|| queue(&recorder))
-                .map(Graph::of_emulator),
+            StreamOn::Emulator(stream) => {
+                stream.capture(|| queue(&recorder)).map(Graph::of_emulator)
+            }
         }
     }
 
