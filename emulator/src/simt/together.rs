@@ -154,17 +154,26 @@ impl Together<'_, '_> {
         same
     }
 
-    /// What each lane's members bring, combined in the order of the lanes.
+    /// What each lane's members bring, combined in the order of the lanes: once for all lanes that have the same members.
     fn reduce(&self, values: &[u32; LANES], combine: impl Fn(u32, u32) -> u32) -> [u32; LANES] {
         let mut results = [0; LANES];
-        each_lane(self.lanes, |lane| {
+        let mut left = self.lanes;
+        while left != 0 {
+            let members = self.members[left.trailing_zeros() as usize] & self.lanes;
             let mut total = None;
-            each_lane(self.members[lane] & self.lanes, |other| {
+            each_lane(members, |other| {
                 let value = values[other];
                 total = Some(total.map_or(value, |total| combine(total, value)));
             });
-            results[lane] = total.unwrap_or(0);
-        });
+            let mut done = 0;
+            each_lane(left, |lane| {
+                if self.members[lane] & self.lanes == members {
+                    results[lane] = total.unwrap_or(0);
+                    done |= 1 << lane;
+                }
+            });
+            left &= !done;
+        }
         results
     }
 
