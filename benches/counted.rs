@@ -18,7 +18,12 @@ use work::Work;
 /// Elements of the input.
 const N: i32 = 1 << 16;
 /// Steps that are watched as well: one in global memory, one in shared memory, one with atomics.
-const WATCHED: [&str; 3] = ["interleaved", "complete_unroll_shared", "single_pass"];
+const WATCHED: [&str; 4] = [
+    "interleaved",
+    "complete_unroll_shared",
+    "single_pass",
+    "flagship_bulk",
+];
 
 /// What valgrind looks for: it counts between entering and leaving this function.
 #[inline(never)]

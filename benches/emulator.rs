@@ -1,7 +1,8 @@
-//! The emulator's speed: warp instructions per second on every lesson of the ladder, n = 2^20, block 512, without observers.
+//! The emulator's speed: warp instructions per second on every lesson of the ladder, n = 2^20, block 512.
 //!
-//! `one_core` launches with one host thread, `all_cores` with all there are. The input lies in memory that the launch before
-//! has touched. Each kernel's sum is verified before it is timed.
+//! `one_core` launches with one host thread, `all_cores` with all there are, both without observers; `profile` and `racecheck`
+//! launch with one host thread and that observer. The input lies in memory that the launch before has touched. Each kernel's
+//! sum is verified before it is timed.
 
 mod step;
 
@@ -10,7 +11,7 @@ use std::hint::black_box;
 use step::Step;
 use warpfold::ptx::PtxSet;
 use warpfold::{oracle, random};
-use warpfold_emulator::{Counters, Nothing};
+use warpfold_emulator::{Counters, Nothing, Observer, Profile, Racecheck};
 use warpfold_kernels::catalogue::{Module, Part, lessons_of};
 
 const N: usize = 1 << 20;
@@ -25,8 +26,8 @@ fn ladder(criterion: &mut Criterion) {
         .expect("PTX for this architecture is built");
     let values = random::i32_values(N, 42).expect("four mebibytes fit");
     let sum = oracle::cpu_sequential(&values);
-    for (group, threads) in [("one_core", 1), ("all_cores", 0)] {
-        let mut group = criterion.benchmark_group(format!("emulator/{group}"));
+    let mut group = |name: &str, threads: usize, launch: fn(&Step)| {
+        let mut group = criterion.benchmark_group(format!("emulator/{name}"));
         group.sample_size(10);
         for lesson in lessons_of(Part::Ladder) {
             let step = Step::new(ptx, lesson, &values, threads);
@@ -35,11 +36,21 @@ fn ladder(criterion: &mut Criterion) {
             assert_eq!(step.sum(), sum, "{}", lesson.id);
             group.throughput(Throughput::Elements(counters.inst_executed));
             group.bench_function(lesson.id, |bencher| {
-                bencher.iter(|| black_box(&step).run(&mut Nothing));
+                bencher.iter(|| launch(black_box(&step)));
             });
         }
         group.finish();
-    }
+    };
+    group("one_core", 1, observed::<Nothing>);
+    group("all_cores", 0, observed::<Nothing>);
+    group("profile", 1, observed::<Profile>);
+    group("racecheck", 1, observed::<Racecheck>);
+}
+
+fn observed<O: Observer + Default>(step: &Step) {
+    let mut observer = O::default();
+    step.run(&mut observer);
+    black_box(observer);
 }
 
 criterion_group!(benches, ladder);

@@ -140,6 +140,18 @@ pub(crate) fn each_lane(mut mask: u32, mut f: impl FnMut(usize)) {
     }
 }
 
+/// As [`each_lane`], with a plain loop where all lanes are active.
+#[inline(always)]
+pub(crate) fn for_lanes(lanes: u32, mut f: impl FnMut(usize)) {
+    if lanes == FULL {
+        for lane in 0..LANES {
+            f(lane);
+        }
+    } else {
+        each_lane(lanes, f);
+    }
+}
+
 #[inline(always)]
 fn chunk<T: Slot>(registers: &Registers, row: u32, start: usize) -> [T; CHUNK] {
     let row = &T::rows(registers)[row as usize];
@@ -254,9 +266,9 @@ pub(crate) fn test1<A: Lane>(registers: &Registers, row: u32, f: impl Fn(A) -> b
     gather(|lane| f(A::from_slot(a[lane])))
 }
 
-/// A bit for every lane for which the test holds.
+/// A bit for every lane (of all 32) for which the test holds.
 #[inline(always)]
-fn gather(test: impl Fn(usize) -> bool) -> u32 {
+pub(crate) fn gather(test: impl Fn(usize) -> bool) -> u32 {
     (0..LANES).fold(0, |bits, lane| bits | u32::from(test(lane)) << lane)
 }
 

@@ -27,9 +27,6 @@ pub use racecheck::Racecheck;
 pub use synccheck::Synccheck;
 pub use trace::{BlockTrace, LaneAccess, LaneExchange, Trace, TraceEvent};
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher};
-
 /// What observers look things up in. It hashes alike in every run, so that observing takes the same instructions in every run, and
 /// `cargo xtask bench-check` can count them.
-type Map<Key, Value> = HashMap<Key, Value, BuildHasherDefault<DefaultHasher>>;
+type Map<Key, Value> = rustc_hash::FxHashMap<Key, Value>;

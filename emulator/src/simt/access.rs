@@ -7,7 +7,7 @@ use crate::error::Fault;
 use crate::memory::{Region, Width};
 use crate::observer::{AccessEvent, AccessKind, AccessOrder, Observer, ValuesEvent};
 use crate::program::{Access, Address, Row};
-use crate::registers::{FULL, LANES, Registers, each_lane};
+use crate::registers::{FULL, LANES, Registers, each_lane, for_lanes};
 use crate::types::Space;
 
 /// The most elements of a vector, which has at most 32 bytes.
@@ -337,17 +337,5 @@ fn store_elements(
                 store_one(region, at(lane), bytes, registers.get(*row, lane));
             }),
         }
-    }
-}
-
-/// As [`each_lane`], with a plain loop where all lanes are active.
-#[inline(always)]
-fn for_lanes(lanes: u32, mut f: impl FnMut(usize)) {
-    if lanes == FULL {
-        for lane in 0..LANES {
-            f(lane);
-        }
-    } else {
-        each_lane(lanes, f);
     }
 }

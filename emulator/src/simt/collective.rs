@@ -10,7 +10,7 @@ use super::warp::{Fragment, State, Warp};
 use crate::error::{Absence, Fault, Trap};
 use crate::observer::{CollectiveEvent, ExchangeEvent, Observer};
 use crate::program::*;
-use crate::registers::{LANES, Registers, each_lane};
+use crate::registers::{LANES, Registers, each_lane, gather};
 
 impl<O: Observer> Block<'_, '_, O> {
     /// Executes the instruction if the lanes of one fragment are all the members; tells whether it did.
@@ -26,8 +26,7 @@ impl<O: Observer> Block<'_, '_, O> {
         let live = warp.live;
         let registers = &mut warp.frames[fragment.frame as usize].registers;
         let members = members_of(registers, collective, lanes)?;
-        let mut all_here = true;
-        each_lane(lanes, |lane| all_here &= members[lane] & live & !lanes == 0);
+        let all_here = lanes & gather(|lane| members[lane] & live & !lanes != 0) == 0;
         if all_here {
             let observer = &mut self.observer;
             Together {
@@ -113,10 +112,7 @@ impl<O: Observer> Block<'_, '_, O> {
         let mut complete = union;
         // A lane whose members are not all there stays, and so do those that count on it.
         loop {
-            let mut stays = 0;
-            each_lane(complete, |lane| {
-                stays |= u32::from(members[lane] & warp.live & !complete != 0) << lane;
-            });
+            let stays = complete & gather(|lane| members[lane] & warp.live & !complete != 0);
             if stays == 0 {
                 break;
             }
@@ -223,10 +219,7 @@ fn members_of(registers: &Registers, collective: &Collective, lanes: u32) -> Fau
         return Ok([lanes; LANES]);
     };
     let members = registers.narrow[row as usize];
-    let mut outside = 0;
-    each_lane(lanes, |lane| {
-        outside |= u32::from(members[lane] >> lane & 1 == 0) << lane
-    });
+    let outside = lanes & gather(|lane| members[lane] & (1 << lane) == 0);
     if outside != 0 {
         let lane = outside.trailing_zeros();
         return Err((
@@ -251,9 +244,7 @@ fn report(
 ) {
     while lanes != 0 {
         let mask = members[lanes.trailing_zeros() as usize];
-        let group = (0..LANES).fold(0, |group, lane| {
-            group | u32::from(members[lane] == mask) << lane
-        }) & lanes;
+        let group = lanes & gather(|lane| members[lane] == mask);
         observer.collective(CollectiveEvent {
             warp: warp as u32,
             line,

@@ -3,7 +3,7 @@
 use super::atomic::combine;
 use crate::alu::{canonical, extremum_of_singles};
 use crate::program::{CollectiveKind, Row, ShuffleMode};
-use crate::registers::{LANES, Registers, blend, each_lane};
+use crate::registers::{LANES, Registers, blend, each_lane, for_lanes, gather};
 
 /// Lanes that act together, and where their registers are.
 pub(super) struct Together<'a, 'r> {
@@ -35,11 +35,11 @@ impl Together<'_, '_> {
                 c,
             } => {
                 let values = self.narrow(a);
-                let (results, sources, in_range) = self.shuffle(mode, &values, b, c);
-                exchanged(&sources, &values);
+                let (results, sources) = self.shuffle(mode, &values, b, c);
+                exchanged(&sources.lanes.map(|source| 1 << source), &values);
                 self.set(d, &results);
                 if let Some(valid) = valid {
-                    self.set_predicate(valid, in_range);
+                    self.set_predicate(valid, sources.in_range);
                 }
             }
             CollectiveKind::VoteAll { d, predicate } => {
@@ -121,25 +121,20 @@ impl Together<'_, '_> {
         }
     }
 
-    /// What each lane gets, from which lanes as masks, and which lanes' sources are in range.
+    /// What each lane gets, and from where.
     fn shuffle(
         &self,
         mode: ShuffleMode,
         values: &[u32; LANES],
         b: u32,
         c: u32,
-    ) -> ([u32; LANES], [u32; LANES], u32) {
+    ) -> ([u32; LANES], Sources) {
         let (offsets, controls) = (self.narrow(b), self.narrow(c));
-        let mut results = [0; LANES];
-        let mut sources = [0; LANES];
-        let mut in_range = 0;
-        each_lane(self.lanes, |lane| {
-            let (source, valid) = shuffle_source(mode, lane as u32, offsets[lane], controls[lane]);
-            results[lane] = values[source as usize];
-            sources[lane] = 1 << source;
-            in_range |= u32::from(valid) << lane;
-        });
-        (results, sources, in_range)
+        let sources = Sources::find(mode, &offsets, &controls);
+        let results = sources
+            .lanes
+            .map(|source| values[source as usize & (LANES - 1)]);
+        (results, sources)
     }
 
     /// For each lane, the members that bring the same value.
@@ -177,11 +172,12 @@ impl Together<'_, '_> {
         results
     }
 
+    /// What the lanes have in a row; 0 for every other lane.
     fn narrow(&self, row: u32) -> [u32; LANES] {
         let mut values = [0; LANES];
         for (registers, own) in self.parts.iter() {
             let row = &registers.narrow[row as usize];
-            each_lane(*own, |lane| values[lane] = row[lane]);
+            for_lanes(*own, |lane| values[lane] = row[lane]);
         }
         values
     }
@@ -203,7 +199,7 @@ impl Together<'_, '_> {
     fn set(&mut self, d: u32, values: &[u32; LANES]) {
         for (registers, own) in self.parts.iter_mut() {
             let row = &mut registers.narrow[d as usize];
-            each_lane(*own, |lane| row[lane] = values[lane]);
+            for_lanes(*own, |lane| row[lane] = values[lane]);
         }
     }
 
@@ -216,25 +212,54 @@ impl Together<'_, '_> {
 
     /// The lanes for which a test holds.
     fn by_lane(&self, test: impl Fn(usize) -> bool) -> u32 {
-        let mut bits = 0;
-        each_lane(self.lanes, |lane| bits |= u32::from(test(lane)) << lane);
-        bits
+        gather(test) & self.lanes
     }
 }
 
-/// The lane that a shuffle reads, and whether it is in range (PTX ISA §9.7.9.6 `shfl.sync`).
-fn shuffle_source(mode: ShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
-    let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
-    let max = (lane & segment) | (clamp & !segment);
-    let min = lane & segment;
-    let (source, valid) = match mode {
-        ShuffleMode::Up => (lane.wrapping_sub(b), lane as i32 - b as i32 >= max as i32),
-        ShuffleMode::Down => (lane + b, lane + b <= max),
-        ShuffleMode::Butterfly => (lane ^ b, lane ^ b <= max),
-        ShuffleMode::Index => {
-            let source = min | (b & !segment);
-            (source, source <= max)
+/// Where each of the 32 lanes of a shuffle takes its value from: from itself where the lane it asks for is out of range.
+struct Sources {
+    lanes: [u32; LANES],
+    in_range: u32,
+}
+
+impl Sources {
+    /// By each lane's operands `b` and `c` (PTX ISA §9.7.9.6 `shfl.sync`).
+    fn find(mode: ShuffleMode, b: &[u32; LANES], c: &[u32; LANES]) -> Self {
+        // One loop for each mode, none with a branch, so that the compiler makes them loops over vectors.
+        match mode {
+            ShuffleMode::Up => Self::by(b, c, |lane, b, _, bound| {
+                let source = lane.wrapping_sub(b);
+                (source, source as i32 >= bound as i32)
+            }),
+            ShuffleMode::Down => Self::by(b, c, |lane, b, _, bound| (lane + b, lane + b <= bound)),
+            ShuffleMode::Butterfly => {
+                Self::by(b, c, |lane, b, _, bound| (lane ^ b, lane ^ b <= bound))
+            }
+            ShuffleMode::Index => Self::by(b, c, |lane, b, segment, bound| {
+                let source = (lane & segment) | (b & !segment);
+                (source, source <= bound)
+            }),
         }
-    };
-    if valid { (source, true) } else { (lane, false) }
+    }
+
+    /// `source` tells of a lane, its `b`, its segment mask and its bound which lane it asks for, and whether that one is in range.
+    #[inline(always)]
+    fn by(
+        b: &[u32; LANES],
+        c: &[u32; LANES],
+        source: impl Fn(u32, u32, u32, u32) -> (u32, bool),
+    ) -> Self {
+        let asked = |lane: usize| {
+            let (b, clamp, segment) = (b[lane] & 31, c[lane] & 31, c[lane] >> 8 & 31);
+            let bound = (lane as u32 & segment) | (clamp & !segment);
+            source(lane as u32, b, segment, bound)
+        };
+        Self {
+            lanes: core::array::from_fn(|lane| match asked(lane) {
+                (source, true) => source,
+                (_, false) => lane as u32,
+            }),
+            in_range: gather(|lane| asked(lane).1),
+        }
+    }
 }

@@ -8,7 +8,7 @@ use crate::observers::Map;
 use super::clocks::Clocks;
 use super::reach::Reach;
 use crate::observer::{AccessEvent, AccessKind, AccessOrder};
-use crate::registers::{LANES, each_lane};
+use crate::registers::{LANES, each_lane, gather};
 
 /// Cells of a page.
 const PAGE_WORDS: u64 = 1024;
@@ -199,9 +199,7 @@ impl Shadow {
             let now = clocks.of_warp(event.warp);
             let clock = now[rest.trailing_zeros() as usize];
             // Nearly always the lanes of a warp are at the same clock.
-            let lanes = (0..LANES).fold(0, |lanes, lane| {
-                lanes | u32::from(now[lane] == clock) << lane
-            }) & rest;
+            let lanes = rest & gather(|lane| now[lane] == clock);
             rest &= !lanes;
             let moment = self.moment(
                 recent,
