@@ -17,7 +17,8 @@ use work::Work;
 
 /// Elements of the input.
 const N: i32 = 1 << 16;
-/// Steps that are watched as well: one in global memory, one in shared memory, one with atomics.
+/// Steps that are watched as well: one in global memory, one in shared memory, one with atomics, one with
+/// asynchronous copies.
 const WATCHED: [&str; 4] = [
     "interleaved",
     "complete_unroll_shared",
