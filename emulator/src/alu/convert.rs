@@ -3,7 +3,7 @@
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float as _, FloatConvert as _, Round};
 
-use super::float::{canonical, flush};
+use super::float::{canonical, flush, quiet};
 use super::integer::Integer;
 use super::{Alu, Arg, Execute, Form, rounding};
 use crate::registers::{Lane, Registers, Rows, map1};
@@ -60,7 +60,7 @@ trait Real: Lane {
     fn from_i128(value: i128, round: Round) -> Self;
     fn from_f64(value: f64, round: Round) -> Self;
     fn flushed(self) -> Self;
-    /// What every operation inside one precision makes of NaN.
+    /// What every operation inside one precision makes of a NaN.
     fn canonical(self) -> Self;
 }
 impl Real for f32 {
@@ -103,7 +103,7 @@ impl Real for f64 {
         self
     }
     fn canonical(self) -> Self {
-        self
+        quiet(self)
     }
 }
 
@@ -138,10 +138,19 @@ pub(super) fn saturated<D: Integer>(value: f64, round: Round, is_narrow: bool) -
     D::from_bits((integral(value, round) as i128).clamp(least, most) as u64)
 }
 
+/// Float to float of the same type, unchanged: moves the bits.
+fn same<A: Lane>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map1(r, o, mask, |a: A| a);
+}
+
 /// Float to float.
 fn real_to_real<A: Real, D: Real>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map1(r, o, mask, |a: A| {
-        let a = if flags & FLUSH != 0 { a.flushed() } else { a };
+        let a = if flags & FLUSH != 0 {
+            a.flushed().canonical()
+        } else {
+            a
+        };
         let mut value = a.to_f64();
         if flags & TO_INTEGRAL != 0 {
             value = integral(value, rounding(flags >> ROUND_SHIFT));
@@ -276,6 +285,9 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
         (false, true) => with_integer!(from, A => with_real!(to, D => to_real::<A, D> as Execute)),
         (true, false) => {
             with_real!(from, A => with_integer!(to, D => to_integer::<A, D> as Execute))
+        }
+        (true, true) if from == to && flags == 0 => {
+            with_real!(from, A => same::<<A as Lane>::Slot> as Execute)
         }
         (true, true) => with_real!(from, A => with_real!(to, D => real_to_real::<A, D> as Execute)),
     };

@@ -4,6 +4,7 @@
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float as _, Round};
 
+use super::tiny::is_tiny;
 use super::{Alu, Arg, Execute, Form, by_type, rounding};
 use crate::registers::{Lane, Registers, Rows, map1, map2, map3};
 use crate::types::Scalar;
@@ -31,17 +32,6 @@ pub(crate) fn flush(value: f32) -> f32 {
 
 impl Flushed {
     pub const ZERO: Self = Self(0.0);
-
-    /// A rounded result, given as exactly as `f64` holds it too: what is below the least normal value before it is rounded is
-    /// flushed, even where it would round up to that value.
-    #[inline(always)]
-    fn rounded(value: f32, exact: impl Fn() -> f64) -> Self {
-        let least = f32::MIN_POSITIVE;
-        if value.abs() == least && exact().abs() < f64::from(least) {
-            return Self(0f32.copysign(value));
-        }
-        Self(value)
-    }
 }
 
 impl Lane for Flushed {
@@ -61,20 +51,18 @@ trait Float: Lane {
     type Host: HostFloat;
     fn host(self) -> Self::Host;
     fn of(host: Self::Host) -> Self;
-    fn mul(self, other: Self) -> Self {
-        Self::of(self.host().mul(other.host()).canonical())
-    }
-    fn div(self, other: Self) -> Self {
-        Self::of(self.host().div(other.host()).canonical())
-    }
-    fn fma(self, b: Self, c: Self) -> Self {
-        Self::of(self.host().fma(b.host(), c.host()).canonical())
+    /// The result of an operation, once it is rounded.
+    #[inline(always)]
+    fn of_rounded(rounded: Self::Host, _: Operation, _: [Self::Host; 3], _: Round) -> Self {
+        Self::of(rounded)
     }
 }
 
-/// Host arithmetic. `canonical` turns every NaN of `f32` into the one that GPUs produce.
+/// Host arithmetic.
 trait HostFloat: Copy + PartialOrd {
-    fn canonical(self) -> Self;
+    /// What GPUs have for this value if it is a NaN. In single precision that is always the same; in double precision it is the first
+    /// NaN of these, quiet, or else a default.
+    fn or_nan(self, by_priority: [Self; 3]) -> Self;
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
@@ -88,7 +76,8 @@ trait HostFloat: Copy + PartialOrd {
     fn is_nan(self) -> bool;
     fn is_sign_negative(self) -> bool;
     fn clamp01(self) -> Self;
-    fn round_with(operation: Operation, a: Self, b: Self, c: Self, round: Round) -> Self;
+    fn round_with(operation: Operation, operands: [Self; 3], round: Round) -> Self;
+    fn sqrt_with(self, round: Round) -> Self;
 }
 
 #[derive(Clone, Copy)]
@@ -99,16 +88,39 @@ enum Operation {
     Div,
     Fma,
     Rcp,
-    Sqrt,
+}
+
+impl Operation {
+    /// The operands in the order in which GPUs look for a NaN to pass on. Those of an operation with fewer than three are repeated.
+    #[inline(always)]
+    fn by_priority<H: Copy>(self, [a, b, c]: [H; 3]) -> [H; 3] {
+        match self {
+            Self::Add | Self::Sub | Self::Mul => [b, a, a],
+            Self::Fma => [b, c, a],
+            Self::Div | Self::Rcp => [a, b, b],
+        }
+    }
+
+    fn of<F: rustc_apfloat::Float>(self, [a, b, c]: [F; 3], round: Round) -> F {
+        match self {
+            Self::Add => a.add_r(b, round),
+            Self::Sub => a.sub_r(b, round),
+            Self::Mul => a.mul_r(b, round),
+            Self::Div => a.div_r(b, round),
+            Self::Fma => a.mul_add_r(b, c, round),
+            Self::Rcp => F::from_u128(1).value.div_r(a, round),
+        }
+        .value
+    }
 }
 
 macro_rules! host_float {
-    ($ty:ty, $soft:ty, $bits:ty, $canonical:expr) => {
+    ($ty:ty, $soft:ty, $bits:ty, $or_nan:expr) => {
         impl HostFloat for $ty {
             #[inline(always)]
-            fn canonical(self) -> Self {
-                let canonical: fn($ty) -> $ty = $canonical;
-                canonical(self)
+            fn or_nan(self, by_priority: [Self; 3]) -> Self {
+                let or_nan: fn($ty, [$ty; 3]) -> $ty = $or_nan;
+                or_nan(self, by_priority)
             }
             #[inline(always)]
             fn add(self, other: Self) -> Self {
@@ -162,40 +174,58 @@ macro_rules! host_float {
             fn clamp01(self) -> Self {
                 if self > 0.0 { self.min(1.0) } else { 0.0 }
             }
-            fn round_with(operation: Operation, a: Self, b: Self, c: Self, round: Round) -> Self {
+            fn round_with(operation: Operation, operands: [Self; 3], round: Round) -> Self {
                 let soft = |value: $ty| <$soft>::from_bits(u128::from(value.to_bits()));
-                let hard = |value: $soft| <$ty>::from_bits(value.to_bits() as $bits);
-                match operation {
-                    Operation::Add => hard(soft(a).add_r(soft(b), round).value),
-                    Operation::Sub => hard(soft(a).sub_r(soft(b), round).value),
-                    Operation::Mul => hard(soft(a).mul_r(soft(b), round).value),
-                    Operation::Div => hard(soft(a).div_r(soft(b), round).value),
-                    Operation::Fma => hard(soft(a).mul_add_r(soft(b), soft(c), round).value),
-                    Operation::Rcp => hard(soft(1.0).div_r(soft(a), round).value),
-                    Operation::Sqrt => {
-                        let nearest = <$ty>::sqrt(a);
-                        if !nearest.is_normal() {
-                            return nearest;
-                        }
-                        // The remainder's sign says on which side of the root `nearest` lies. Scaled, small values lose no bit of it.
-                        let scale = <$ty>::powi(2.0, if a < 1.0 { 60 } else { 0 });
-                        let root = nearest * scale;
-                        let remainder = (-root).mul_add(root, a * scale * scale);
-                        match round {
-                            Round::TowardPositive if remainder > 0.0 => nearest.next_up(),
-                            Round::TowardNegative | Round::TowardZero if remainder < 0.0 => {
-                                nearest.next_down()
-                            }
-                            _ => nearest,
-                        }
+                let value = operation.of(operands.map(soft), round);
+                <$ty>::from_bits(value.to_bits() as $bits)
+            }
+            fn sqrt_with(self, round: Round) -> Self {
+                let nearest = <$ty>::sqrt(self);
+                if !nearest.is_normal() {
+                    return nearest;
+                }
+                // The remainder's sign says on which side of the root `nearest` lies. Scaled, small values lose no bit of it.
+                let scale = <$ty>::powi(2.0, if self < 1.0 { 60 } else { 0 });
+                let root = nearest * scale;
+                let remainder = (-root).mul_add(root, self * scale * scale);
+                match round {
+                    Round::TowardPositive if remainder > 0.0 => nearest.next_up(),
+                    Round::TowardNegative | Round::TowardZero if remainder < 0.0 => {
+                        nearest.next_down()
                     }
+                    _ => nearest,
                 }
             }
         }
     };
 }
-host_float!(f32, Single, u32, canonical);
-host_float!(f64, Double, u64, |value| value);
+host_float!(f32, Single, u32, |value, _| canonical(value));
+host_float!(f64, Double, u64, |value, by_priority| {
+    if is_nan(value) {
+        first_nan(by_priority)
+    } else {
+        value
+    }
+});
+
+/// On bits, as [`canonical`].
+fn is_nan(value: f64) -> bool {
+    value.to_bits() & !(1 << 63) > INFINITY
+}
+const INFINITY: u64 = 0x7ff0_0000_0000_0000;
+const QUIET: u64 = 1 << 51;
+
+/// A NaN as double precision passes it on.
+pub(super) fn quiet(value: f64) -> f64 {
+    let bits = value.to_bits();
+    f64::from_bits(if is_nan(value) { bits | QUIET } else { bits })
+}
+
+#[cold]
+fn first_nan(by_priority: [f64; 3]) -> f64 {
+    let first = by_priority.into_iter().find(|&operand| is_nan(operand));
+    first.map_or(f64::from_bits(1 << 63 | INFINITY | QUIET), quiet)
+}
 
 macro_rules! float {
     ($($ty:ty, $host:ty, $get:expr, $make:expr;)*) => {$(
@@ -223,35 +253,51 @@ impl Float for Flushed {
     fn of(host: f32) -> Self {
         Self(host)
     }
-    fn mul(self, other: Self) -> Self {
-        let [a, b] = [self.0, other.0].map(f64::from);
-        Self::rounded(canonical(self.0 * other.0), || a * b)
+    #[inline(always)]
+    fn of_rounded(rounded: f32, operation: Operation, operands: [f32; 3], round: Round) -> Self {
+        if rounded.abs() == f32::MIN_POSITIVE {
+            let operands = operands.map(|value| Single::from_bits(u128::from(value.to_bits())));
+            if is_tiny(operands, |operands| operation.of(operands, round)) {
+                return Self(0f32.copysign(rounded));
+            }
+        }
+        Self(rounded)
     }
-    fn div(self, other: Self) -> Self {
-        let [a, b] = [self.0, other.0].map(f64::from);
-        Self::rounded(canonical(self.0 / other.0), || a / b)
-    }
-    fn fma(self, b: Self, c: Self) -> Self {
-        let [x, y, z] = [self.0, b.0, c.0].map(f64::from);
-        Self::rounded(canonical(self.0.mul_add(b.0, c.0)), || x * y + z)
-    }
+}
+
+/// The result of an operation from what the host makes of its operands.
+#[inline(always)]
+fn result<T: Float>(rounded: T::Host, operation: Operation, operands: [T; 3], round: Round) -> T {
+    let operands = operands.map(T::host);
+    let rounded = rounded.or_nan(operation.by_priority(operands));
+    T::of_rounded(rounded, operation, operands, round)
+}
+/// The same, to nearest.
+#[inline(always)]
+fn nearest<T: Float>(rounded: T::Host, operation: Operation, operands: [T; 3]) -> T {
+    result(rounded, operation, operands, Round::NearestTiesToEven)
 }
 
 fn add<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
-        T::of(a.host().add(b.host()).canonical())
+        nearest(a.host().add(b.host()), Operation::Add, [a, b, b])
     });
 }
 fn sub<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
-        T::of(a.host().sub(b.host()).canonical())
+        nearest(a.host().sub(b.host()), Operation::Sub, [a, b, b])
     });
 }
 fn mul<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map2(r, o, mask, |a: T, b: T| a.mul(b));
+    map2(r, o, mask, |a: T, b: T| {
+        nearest(a.host().mul(b.host()), Operation::Mul, [a, b, b])
+    });
+}
+fn quotient<T: Float>(a: T, b: T) -> T {
+    nearest(a.host().div(b.host()), Operation::Div, [a, b, b])
 }
 fn div<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map2(r, o, mask, |a: T, b: T| a.div(b));
+    map2(r, o, mask, |a: T, b: T| quotient(a, b));
 }
 /// `div.approx.f32`: a divisor whose reciprocal is subnormal gives zero (PTX ISA §9.7.3.8 `div`).
 fn div_approx<T: Float<Host = f32>>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
@@ -260,23 +306,28 @@ fn div_approx<T: Float<Host = f32>>(r: &mut Registers, o: &Rows, _: u32, mask: u
         if divisor > 2f32.powi(126) && divisor.is_finite() {
             return T::of(canonical(a.host() * 0f32.copysign(b.host())));
         }
-        a.div(b)
+        quotient(a, b)
     });
 }
 fn fma<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map3(r, o, mask, |a: T, b: T, c: T| a.fma(b, c));
+    map3(r, o, mask, |a: T, b: T, c: T| {
+        nearest(a.host().fma(b.host(), c.host()), Operation::Fma, [a, b, c])
+    });
 }
 fn sqrt<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map1(r, o, mask, |a: T| T::of(a.host().sqrt().canonical()));
+    map1(r, o, mask, |a: T| {
+        T::of(a.host().sqrt().or_nan([a.host(); 3]))
+    });
 }
 fn rcp<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map1(r, o, mask, |a: T| {
-        T::of(T::Host::one().div(a.host()).canonical())
+        nearest(T::Host::one().div(a.host()), Operation::Rcp, [a; 3])
     });
 }
 fn rsqrt<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map1(r, o, mask, |a: T| {
-        T::of(T::Host::one().div(a.host().sqrt()).canonical())
+        let root = a.host().sqrt();
+        T::of(T::Host::one().div(root).or_nan([a.host(); 3]))
     });
 }
 /// `rcp` and `rsqrt` with `.approx.ftz.f64`: the starts of an iteration, whose low word is zero.
@@ -297,10 +348,14 @@ fn flush_f64(value: f64) -> f64 {
     }
 }
 fn abs<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map1(r, o, mask, |a: T| T::of(a.host().abs().canonical()));
+    map1(r, o, mask, |a: T| {
+        T::of(a.host().abs().or_nan([a.host(); 3]))
+    });
 }
 fn neg<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map1(r, o, mask, |a: T| T::of(a.host().neg().canonical()));
+    map1(r, o, mask, |a: T| {
+        T::of(a.host().neg().or_nan([a.host(); 3]))
+    });
 }
 /// `copysign.f32 d, a, b`: the magnitude of b with the sign of a.
 fn copysign<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
@@ -314,11 +369,12 @@ const NAN_PROPAGATES: u32 = 1;
 fn extremum<H: HostFloat>(a: H, b: H, flags: u32, want_max: bool) -> H {
     if a.is_nan() || b.is_nan() {
         let (nan, other) = if a.is_nan() { (a, b) } else { (b, a) };
-        return if flags & NAN_PROPAGATES != 0 {
-            nan.canonical()
+        let value = if flags & NAN_PROPAGATES != 0 {
+            nan
         } else {
-            other.canonical()
+            other
         };
+        return value.or_nan([value; 3]);
     }
     let a_is_less = a < b || (a == b && a.is_sign_negative());
     if a_is_less != want_max { a } else { b }
@@ -364,45 +420,49 @@ const ROUND_SHIFT: u32 = 1;
 
 /// Any of the operations with rounding and saturation as flags say.
 #[inline(always)]
-fn general<T: Float>(operation: Operation, flags: u32, a: T, b: T, c: T) -> T {
+fn general<T: Float>(operation: Operation, flags: u32, operands: [T; 3]) -> T {
     let round = rounding(flags >> ROUND_SHIFT);
-    let value = T::Host::round_with(operation, a.host(), b.host(), c.host(), round);
-    T::of(if flags & SATURATE != 0 {
+    let value = T::Host::round_with(operation, operands.map(T::host), round);
+    let value = if flags & SATURATE != 0 {
         value.clamp01()
     } else {
-        value.canonical()
-    })
+        value
+    };
+    result(value, operation, operands, round)
 }
 fn add_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
-        general(Operation::Add, flags, a, b, b)
+        general(Operation::Add, flags, [a, b, b])
     });
 }
 fn sub_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
-        general(Operation::Sub, flags, a, b, b)
+        general(Operation::Sub, flags, [a, b, b])
     });
 }
 fn mul_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
-        general(Operation::Mul, flags, a, b, b)
+        general(Operation::Mul, flags, [a, b, b])
     });
 }
 fn div_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
-        general(Operation::Div, flags, a, b, b)
+        general(Operation::Div, flags, [a, b, b])
     });
 }
 fn fma_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map3(r, o, mask, |a: T, b: T, c: T| {
-        general(Operation::Fma, flags, a, b, c)
+        general(Operation::Fma, flags, [a, b, c])
     });
 }
 fn rcp_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
-    map1(r, o, mask, |a: T| general(Operation::Rcp, flags, a, a, a));
+    map1(r, o, mask, |a: T| general(Operation::Rcp, flags, [a; 3]));
 }
 fn sqrt_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
-    map1(r, o, mask, |a: T| general(Operation::Sqrt, flags, a, a, a));
+    map1(r, o, mask, |a: T| {
+        let root = a.host().sqrt_with(rounding(flags >> ROUND_SHIFT));
+        T::of(root.or_nan([a.host(); 3]))
+    });
 }
 
 /// Transcendental functions on `f32`, computed in `f64` and rounded once. Flag: flush subnormals.
@@ -412,7 +472,7 @@ macro_rules! transcendental {
             map1(r, o, mask, |a: f32| {
                 let function: fn(f64) -> f64 = $function;
                 let a = if flags & 1 != 0 { flush(a) } else { a };
-                let value = HostFloat::canonical(function(f64::from(a)) as f32);
+                let value = canonical(function(f64::from(a)) as f32);
                 if flags & 1 != 0 { flush(value) } else { value }
             });
         }
@@ -477,6 +537,9 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
         _ => return select_simple(form, ty, flush),
     };
     form.only(1, &["rn", "rz", "rm", "rp", "approx", "full", "ftz", "sat"])?;
+    if form.has("sat") && matches!(form.opcode, "div" | "rcp" | "sqrt") {
+        return None;
+    }
     let round = ["rn", "rz", "rm", "rp"]
         .iter()
         .position(|round| form.has(round))

@@ -159,6 +159,13 @@ fn min<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
 fn max<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| a.max(b));
 }
+/// With `.relu`: at least 0.
+fn min_relu(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: i32, b: i32| a.min(b).max(0));
+}
+fn max_relu(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: i32, b: i32| a.max(b).max(0));
+}
 fn sad<T: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map3(r, o, mask, |a: T, b: T, c: T| a.abs_diff(b).add(c));
 }
@@ -342,6 +349,14 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
             let execute = match form.opcode {
                 "add" => add_sat::<i32>,
                 _ => sub_sat::<i32> as Execute,
+            };
+            (ty == Scalar::S32).then(|| Alu::binary(execute, ty))
+        }
+        "min" | "max" if form.has("relu") => {
+            form.only(1, &["relu"])?;
+            let execute = match form.opcode {
+                "min" => min_relu,
+                _ => max_relu as Execute,
             };
             (ty == Scalar::S32).then(|| Alu::binary(execute, ty))
         }

@@ -78,9 +78,10 @@ fn fns(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
         let is_set = |at: &u32| bits >> at & 1 == 1;
         let wanted = offset.unsigned_abs().saturating_sub(1) as usize;
         let found = match offset {
-            0 => Some(base).filter(|base| *base < 32).filter(is_set),
+            _ if base > 31 => None,
+            0 => Some(base).filter(is_set),
             1.. => (base..32).filter(is_set).nth(wanted),
-            _ => (0..=base.min(31)).rev().filter(is_set).nth(wanted),
+            _ => (0..=base).rev().filter(is_set).nth(wanted),
         };
         found.unwrap_or(u32::MAX)
     });

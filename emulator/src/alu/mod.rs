@@ -10,6 +10,7 @@ mod integer;
 mod logic;
 mod packed;
 mod tensor;
+mod tiny;
 
 pub(crate) use float::{canonical, extremum_of_singles, flush};
 pub(crate) use half::{HalfOperation, combine_halves};

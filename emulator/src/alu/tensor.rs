@@ -48,7 +48,7 @@ fn to_tf32_away(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
 fn to_tf32(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map1(r, o, mask, |a: u32| {
         if a & !(1 << 31) > INFINITY {
-            return 0x7fff_ffff;
+            return 0x7fff_ffff & !TF32_LOST;
         }
         if flags & RELU != 0 && a >> 31 == 1 {
             return 0;

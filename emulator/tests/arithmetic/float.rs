@@ -75,7 +75,7 @@ fn single_precision_flushed() {
         ("div.rn.ftz.f32", |a, b| a / b),
     ];
     // Doubles hold these results so well that rounding them again to single precision is as good as rounding once. What is below
-    // the least normal value before that rounding is flushed.
+    // the least normal value before that rounding is flushed, which for these operands is what is still so with 24 bits.
     let wide = |value: Bits| f64::from(flush(value.f32()));
     let narrow = |value: f64| {
         let is_tiny = value.abs() < f64::from(f32::MIN_POSITIVE);
@@ -102,6 +102,53 @@ fn single_precision_flushed() {
     check("sqrt.rn.ftz.f32 d, a;", UNARY, &[F32], |a, _, _| {
         single(flush(a.f32()).sqrt())
     });
+}
+
+/// What an H200 gives (driver 580.159.04): a result that becomes the least normal value is flushed if with any exponent it would be
+/// a smaller one of 24 bits.
+#[test]
+fn results_that_are_just_too_small() {
+    const PLUS: [u32; 4] = [0x0080_0000, 0, 0, 0x0080_0000];
+    const MINUS: [u32; 4] = [0x8080_0000, 0x8000_0000, 0x8080_0000, 0x8000_0000];
+    // Factors and a summand, then fma.rn, .rz, .rm and .rp.
+    let cases: [([u32; 3], [u32; 4]); 13] = [
+        ([0x9a80_0000, 0x1a00_0000, 0x0080_0000], [0; 4]),
+        ([0x9a00_0000, 0x1a00_0000, 0x0080_0000], [0; 4]),
+        ([0x9a00_0000, 0x1980_0000, 0x0080_0000], PLUS),
+        ([0x9780_0000, 0x1780_0000, 0x0080_0000], PLUS),
+        ([0x8380_0000, 0x0380_0000, 0x0080_0000], PLUS),
+        ([0x1a00_0000, 0x1a00_0000, 0x8080_0000], [0x8000_0000; 4]),
+        ([0x1a00_0000, 0x1980_0000, 0x8080_0000], MINUS),
+        ([0x0380_0000, 0x0380_0000, 0x8080_0000], MINUS),
+        ([0x3f7f_ffff, 0x0080_0000, 0], [0; 4]),
+        ([0xbf7f_ffff, 0x0080_0000, 0], [0x8000_0000; 4]),
+        ([0x3f7f_ffff, 0x0080_0000, 0x8000_0000], [0; 4]),
+        ([0x3f7f_ffff, 0x0080_0000, 0x0000_0001], [0; 4]),
+        ([0x3f7f_fffe, 0x0080_0001, 0], PLUS),
+    ];
+    let operands: Vec<[u64; 3]> = cases.iter().map(|(case, _)| case.map(u64::from)).collect();
+    for (mode, round) in ["rn", "rz", "rm", "rp"].into_iter().enumerate() {
+        let form = format!("fma.{round}.ftz.f32 d, a, b, c;");
+        let results = run(&form, [32; 4], &operands);
+        for ((case, expected), result) in cases.iter().zip(results) {
+            assert_eq!(result.u32(), expected[mode], "{form} of {case:x?}");
+        }
+        // The last without the summand, which is 0.
+        let form = format!("mul.{round}.ftz.f32 d, a, b;");
+        let results = run(&form, BINARY, &operands);
+        assert_eq!(results[12].u32(), PLUS[mode], "{form}");
+    }
+    let halves = [
+        ([0x8c00, 0x0800, 0x0400], 0),
+        ([0x8800, 0x0800, 0x0400], 0x0400),
+        ([0x8001, 0x0001, 0x0400], 0x0400),
+        ([0x0c00, 0x0800, 0x8400], 0x8000),
+        ([0x0800, 0x0400, 0x8400], 0x8400),
+    ];
+    for (case, expected) in halves {
+        let results = run("fma.rn.ftz.f16 d, a, b, c;", [16; 4], &[case]);
+        assert_eq!(results[0].u16(), expected, "{case:x?}");
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn single_precision_to_tf32() {
                 // What `ptxas` makes of it on sm_90 keeps the upper part of a NaN.
                 "rna" if value.is_nan() && finite => (a & 0xffff_e000) - 0x2000,
                 "rna" if value.is_nan() => a & 0xffff_e000,
-                _ if value.is_nan() => 0x7fff_ffff,
+                _ if value.is_nan() => 0x7fff_e000,
                 _ if modifiers.contains("relu") && value.is_sign_negative() => 0,
                 _ => TF32.encode(value, mode, finite) << 13,
             }

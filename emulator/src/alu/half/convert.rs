@@ -78,10 +78,14 @@ where
     Double: FloatConvert<F>,
 {
     map1(r, o, mask, |a: u64| {
-        u32::from(rounded::<Double, F>(
-            Double::from_bits(u128::from(a)),
-            flags,
-        ))
+        let value = Double::from_bits(u128::from(a));
+        u32::from(if value.is_nan() && flags & SATURATE == 0 {
+            // Only from double precision does a NaN keep its sign and what fits of its payload.
+            let nan: F = value.convert(&mut false).value;
+            nan.to_bits() as u16
+        } else {
+            rounded::<Double, F>(value, flags)
+        })
     });
 }
 /// From one half-precision format to the other, or to itself.
@@ -136,10 +140,10 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
     let fractional = FRACTIONAL.iter().position(|round| form.has(round));
     let (execute, modifiers): (Execute, &[&str]) = match (to, from) {
         (F32, F16) => (to_single::<Half>, &["ftz", "sat"]),
-        (F32, Bf16) if form.has("ftz") => (to_single::<BFloat>, &["rn", "ftz"]),
-        (F32, Bf16) => (to_single_exactly, &["rn"]),
+        (F32, Bf16) if form.has("ftz") => (to_single::<BFloat>, &["ftz"]),
+        (F32, Bf16) => (to_single_exactly, &[]),
         (F64, F16) => (to_double::<Half>, &["sat"]),
-        (F64, Bf16) => (to_double::<BFloat>, &["rn"]),
+        (F64, Bf16) => (to_double::<BFloat>, &[]),
         (F16, F32) => (from_single::<Half>, &["ftz", "sat", "relu", "satfinite"]),
         (Bf16, F32) => (from_single::<BFloat>, &["ftz", "relu", "satfinite"]),
         (F16x2, F32) => (from_two_singles::<Half>, &["relu", "satfinite"]),
@@ -158,9 +162,10 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
         (to, Bf16) => (with_integer!(to, D => to_integer::<D, BFloat>), &["sat"]),
         _ => return None,
     };
-    // A half is rounded to an integer, any other format to a fraction, and a wider float not at all.
+    // A half is rounded to an integer, any other format to a fraction. A wider float is exact, which only `bf16` has a rounding for.
     let rounds: &[&str] = match (to, from) {
-        (F32 | F64, _) => &[],
+        (F32 | F64, F16) => &[],
+        (F32 | F64, _) => &FRACTIONAL,
         (to, from) if to == from => &INTEGRAL,
         (F16 | Bf16 | F16x2 | Bf16x2, _) => &FRACTIONAL,
         _ => &INTEGRAL,
@@ -171,7 +176,11 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
         | flag("sat", SATURATE)
         | flag("relu", RELU)
         | flag("satfinite", FINITE)
-        | flag("ftz", FLUSH_SINGLE);
+        // GPUs flush nothing on the way to f16, though the manual says so; on the way from it there is nothing to flush.
+        | match (to, from) {
+            (F16, _) | (_, F16) => 0,
+            _ => flag("ftz", FLUSH_SINGLE),
+        };
     let mut args = vec![Arg::D(to), Arg::S(from)];
     if matches!(to, F16x2 | Bf16x2) {
         args.push(Arg::S(from));

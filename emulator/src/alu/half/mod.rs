@@ -6,12 +6,13 @@ use rustc_apfloat::{Float, FloatConvert};
 mod compare;
 mod convert;
 
+use super::tiny::{self, is_tiny};
 use super::{Alu, Arg, Execute, Form};
 use crate::registers::{Registers, Rows, map1, map2, map3};
 use crate::types::Scalar;
 
 /// A half-precision format and how single precision relates to it.
-trait Format: Float + FloatConvert<Single> + FloatConvert<Double> + 'static {
+trait Format: tiny::Format + FloatConvert<Single> + FloatConvert<Double> + 'static {
     /// The bits of the one NaN that instructions produce.
     const QUIET: u16;
 }
@@ -58,6 +59,20 @@ fn write<F: Format>(value: F, flags: u32) -> u16 {
         value
     };
     value.to_bits() as u16
+}
+
+/// An operation's result, flushed where it is too small, which `write` can't see any more.
+fn flushed<F: Format, const N: usize>(
+    flags: u32,
+    operands: [F; N],
+    nearest: F,
+    operation: impl Fn([F::Wide; N]) -> F::Wide,
+) -> F {
+    if flags & FLUSH != 0 && nearest.is_smallest_normalized() && is_tiny(operands, operation) {
+        F::ZERO.copy_sign(nearest)
+    } else {
+        nearest
+    }
 }
 
 /// Applies `f` to the low half, and with the flag to the high half too.
@@ -122,13 +137,18 @@ fn sub<F: Format>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     binary(r, o, flags, mask, |a: F, b: F| (a - b).value);
 }
 fn mul<F: Format>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
-    binary(r, o, flags, mask, |a: F, b: F| (a * b).value);
+    binary(r, o, flags, mask, |a: F, b: F| {
+        flushed(flags, [a, b], (a * b).value, |[a, b]| (a * b).value)
+    });
 }
 fn fma<F: Format>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map3(r, o, mask, |a: u32, b: u32, c: u32| {
         halves(flags, |shift| {
             let operand = |bits: u32| read::<F>((bits >> shift) as u16, flags);
-            write(operand(a).mul_add(operand(b), operand(c)).value, flags)
+            let [a, b, c] = [a, b, c].map(operand);
+            let nearest = a.mul_add(b, c).value;
+            let value = flushed(flags, [a, b, c], nearest, |[a, b, c]| a.mul_add(b, c).value);
+            write(value, flags)
         })
     });
 }

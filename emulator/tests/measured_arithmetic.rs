@@ -1,0 +1,17 @@
+//! Arithmetic, bit for bit against a GPU: `data/arithmetic.h200.tsv`, whose origin is in `data/README.md`.
+
+mod forms;
+
+use forms::Form;
+
+#[test]
+fn every_form_gives_the_bits_that_a_gpu_gives() {
+    let forms = Form::all();
+    assert!(forms.len() > 1500);
+    let results = forms::emulate(&forms);
+    let wrong: Vec<&str> = std::iter::zip(&forms, results)
+        .filter(|(form, results)| forms::digest(results) != form.digest)
+        .map(|(form, _)| form.instruction)
+        .collect();
+    assert_eq!(wrong, Vec::<&str>::new(), "of {} forms", forms.len());
+}
