@@ -125,16 +125,7 @@ impl<'p> Geometry<'p> {
     /// Where a cell stands.
     pub fn place(&self, block: usize, cell: Cell) -> Place {
         let band = Band::of(cell);
-        let index = match cell {
-            Cell::Register(thread) => thread as usize,
-            Cell::Input(index)
-            | Cell::Shared(index)
-            | Cell::Partials(index)
-            | Cell::Total(index)
-            | Cell::Next(index)
-            | Cell::Counter(index)
-            | Cell::Status(index) => index - self.first(block, band),
-        };
+        let index = cell.index() - self.first(block, band);
         Place {
             band,
             row: index / self.columns,
@@ -150,22 +141,15 @@ impl<'p> Geometry<'p> {
             .map(move |&cell| (self.place(block, cell), cell))
     }
 
-    /// The first element or word of the band that the block touches.
+    /// The first element or word of the band that the block touches; of the registers, that of thread 0.
     fn first(&self, block: usize, band: Band) -> usize {
+        if band == Band::Registers {
+            return 0;
+        }
         self.touched[block]
             .iter()
-            .find_map(|&cell| match cell {
-                _ if Band::of(cell) != band => None,
-                Cell::Register(_) => None,
-                Cell::Input(index)
-                | Cell::Shared(index)
-                | Cell::Partials(index)
-                | Cell::Total(index)
-                | Cell::Next(index)
-                | Cell::Counter(index)
-                | Cell::Status(index) => Some(index),
-            })
-            .unwrap_or_default()
+            .find(|&&cell| Band::of(cell) == band)
+            .map_or(0, |cell| cell.index())
     }
 
     /// What there is to say of a step.

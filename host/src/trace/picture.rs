@@ -103,6 +103,22 @@ pub enum Cell {
     Status(usize),
 }
 
+impl Cell {
+    /// Which one it is of its kind: the number of the element, of the word, or of the thread.
+    pub fn index(self) -> usize {
+        match self {
+            Self::Register(thread) => thread as usize,
+            Self::Input(index)
+            | Self::Shared(index)
+            | Self::Partials(index)
+            | Self::Total(index)
+            | Self::Next(index)
+            | Self::Counter(index)
+            | Self::Status(index) => index,
+        }
+    }
+}
+
 /// What a cell holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Content {

@@ -26,7 +26,7 @@ pub struct Climb {
     pub cpu_references: Vec<ReferenceFigures>,
     /// The steps in order.
     pub steps: Vec<Step>,
-    /// Steps that the machine is too old for, in a sentence each.
+    /// Steps that the machine is too old for, or that come after a fault which its device does not survive; a sentence each.
     pub left_out: Vec<String>,
 }
 
@@ -80,9 +80,16 @@ pub fn climb(
     block: u32,
     timing: Timing,
 ) -> Result<Climb, Failure> {
-    let (ladder, left_out): (Vec<&Lesson>, Vec<&Lesson>) = lessons_of(Part::Ladder)
+    let (ladder, too_new): (Vec<&Lesson>, Vec<&Lesson>) = lessons_of(Part::Ladder)
         .iter()
         .partition(|lesson| machine.runs(lesson));
+    let too_new = too_new.iter().map(|lesson| {
+        format!(
+            "`{}` is left out: it needs sm_{}",
+            lesson.id, lesson.least_sm
+        )
+    });
+    let mut left_out: Vec<String> = too_new.collect();
     let bytes = size_of_val(&values[..]) as u64;
     let progress = progress::bar((STARTING_POINTS.len() + ladder.len()) as u64)?;
     let mut cpu_references = Vec::new();
@@ -95,12 +102,23 @@ pub fn climb(
         progress.inc(1);
     }
     let mut steps: Vec<Step> = Vec::new();
-    for lesson in ladder {
+    let mut ladder = ladder.into_iter();
+    while let Some(lesson) = ladder.next() {
         progress.set_message(lesson.id);
         let run = lesson::run(machine, lesson, lesson.usual(block), &values, Some(timing));
         let (figures, fault) = match run {
             Ok(run) => (Some(LessonFigures::new(lesson, &run, bytes)), None),
-            Err(LessonError::Device(error)) if error.is_fault() => (None, Some(error.to_string())),
+            Err(LessonError::Device(error)) if error.is_fault() => {
+                if error.ends_device() {
+                    left_out.extend(ladder.by_ref().map(|later| {
+                        format!(
+                            "`{}` is left out: the device does no more after the fault of `{}`",
+                            later.id, lesson.id
+                        )
+                    }));
+                }
+                (None, Some(error.to_string()))
+            }
             Err(error) => return Err(error.into()),
         };
         let mut step = Step {
@@ -124,14 +142,6 @@ pub fn climb(
         on_gpu: machine.device().is_gpu(),
         cpu_references,
         steps,
-        left_out: left_out
-            .iter()
-            .map(|lesson| {
-                format!(
-                    "`{}` is left out: it needs sm_{}",
-                    lesson.id, lesson.least_sm
-                )
-            })
-            .collect(),
+        left_out,
     })
 }

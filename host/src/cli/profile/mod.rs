@@ -40,7 +40,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 42, conflicts_with = "file")]
     seed: u64,
     /// Multiprocessors of the emulated device, as 132 for an H200: how large a lesson makes a grid that fills the device
-    #[arg(long, value_name = "COUNT", default_value_t = USUAL_MULTIPROCESSORS, conflicts_with = "file")]
+    #[arg(long, value_name = "COUNT", default_value_t = USUAL_MULTIPROCESSORS, value_parser = parse_multiprocessors, conflicts_with = "file")]
     multiprocessors: NonZeroU32,
     /// Also show the hottest lines, beside the PTX and, where it tells, the source line
     #[arg(long, value_name = "WHAT")]
@@ -66,6 +66,11 @@ pub struct Arguments {
 enum By {
     /// The lines of the PTX
     Line,
+}
+
+fn parse_multiprocessors(text: &str) -> Result<NonZeroU32, String> {
+    text.parse()
+        .map_err(|_| format!("give a whole number from 1 to {}", u32::MAX))
 }
 
 /// Runs the command.
