@@ -103,13 +103,10 @@ fn stores_go_into_the_other_block() {
 fn stores_may_be_vectors() {
     // Every fourth thread stores for four, every other for two.
     for (store, each) in [
-        (
-            format!("v4.b32 [%r7], {{%r21, %r22, %r23, %r24}}, [%r8]"),
-            4,
-        ),
-        (format!("v2.b32 [%r7], {{%r21, %r22}}, [%r8]"), 2),
-        (format!("v2.b64 [%r7], {{%d8, %d9}}, [%r8]"), 4),
-        (format!("u64 [%r7], %d8, [%r8]"), 2),
+        ("v4.b32 [%r7], {%r21, %r22, %r23, %r24}, [%r8]", 4),
+        ("v2.b32 [%r7], {%r21, %r22}, [%r8]", 2),
+        ("v2.b64 [%r7], {%d8, %d9}, [%r8]", 4),
+        ("u64 [%r7], %d8, [%r8]", 2),
     ] {
         let body = format!(
             "{VALUE} add.u32 %r22, %r21, 1; add.u32 %r23, %r21, 2; add.u32 %r24, %r21, 3; mov.b64 %d8, {{%r21, %r22}}; mov.b64 %d9, {{%r23, %r24}};
