@@ -311,7 +311,7 @@ impl Where {
     }
 }
 
-/// `cp.async`, `cp.async.bulk` and `cp.reduce.async.bulk` (PTX ISA §9.7.9.25), `st.async` (§9.7.9.12) and `red.async` (§9.7.13.9).
+/// `cp.async`, `cp.async.bulk` and `cp.reduce.async.bulk` (PTX ISA §9.7.9.25), `st.async` (§9.7.9.12) and `red.async` (§9.7.13).
 #[derive(Debug)]
 pub(crate) struct AsyncCopy {
     pub from: CopySource,

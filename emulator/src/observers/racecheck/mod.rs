@@ -444,15 +444,14 @@ impl Observer for Racecheck {
         let block = &mut self.block;
         let lane = event.lanes.trailing_zeros() as usize;
         let reach = block.clocks.reach(event.to_order.scope());
-        let writes = Mode::of(event.to_kind, event.to_order, reach);
         let issued = Moment {
             block: block.clocks.block(),
             clock: block.clocks.of_warp(event.warp)[lane],
             line: event.line,
             warp: event.warp,
-            mode: writes,
+            mode: Mode::of(event.to_kind, event.to_order, reach),
         };
-        block.unfinished.add(&event, issued, writes);
+        block.unfinished.add(&event, issued);
     }
 
     fn copied(&mut self, event: CopyEvent<'_>) {

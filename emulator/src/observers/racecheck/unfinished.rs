@@ -37,8 +37,9 @@ impl Unfinished {
         self.longest = 0;
     }
 
-    /// Lanes have issued copies, at a moment of the block's, in which they read as weakly as all copies do and write in this mode.
-    pub fn add(&mut self, event: &CopyEvent<'_>, copy: Moment, writes: Mode) {
+    /// Lanes have issued copies, which write in the mode of this moment of the block's; they all read weakly.
+    pub fn add(&mut self, event: &CopyEvent<'_>, copy: Moment) {
+        let writes = copy.mode;
         let reads = Mode::of(AccessKind::Load, AccessOrder::Weak, writes.reach);
         for_ends(event, |lane, key, bytes| {
             let mode = if key.1 { writes } else { reads };

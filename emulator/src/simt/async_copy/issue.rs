@@ -43,8 +43,8 @@ impl<O: Observer> Block<'_, '_, O> {
                 elsewhere |= u32::from(mbarriers[lane] >> RANK_SHIFT != 0) << lane;
             });
         }
-        let at_once = pending.take(elsewhere);
         if elsewhere != 0 {
+            let at_once = pending.take(elsewhere);
             self.finish_copy(&at_once);
         }
         if pending.lanes != 0 {
