@@ -1,8 +1,6 @@
 //! Cache policies, which advise the hardware what to keep in its L2 cache (PTX ISA §9.7.9.18 `createpolicy`).
 
 use super::{Instr, Lowering, Result, error, spelling, unknown, wrong_operands};
-use crate::alu::{self, Form};
-use crate::program::Op;
 use crate::registers::Rows;
 use crate::syntax::Operand;
 use crate::types::{Scalar, Space};
@@ -83,17 +81,7 @@ impl<'m> Lowering<'_, 'm> {
             a: self.constant(Scalar::B64, POLICY),
             ..Rows::default()
         };
-        let Some(alu) = alu::select(&Form::new("mov", &["b64".to_owned()])) else {
-            return unknown(instruction);
-        };
-        self.emit_plain(
-            instruction,
-            Op::Alu {
-                execute: alu.execute,
-                rows,
-                extra: 0,
-            },
-        )
+        self.emit_wide(instruction, "mov", rows)
     }
 
     /// Of the accesses, how many get the primary priority: more than none, and at most all.

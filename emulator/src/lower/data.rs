@@ -228,8 +228,17 @@ impl<'m> Lowering<'_, 'm> {
             b: self.constant(Scalar::U64, window_of(space).map_or(0, |(first, _)| first)),
             ..Rows::default()
         };
+        self.emit_wide(instruction, if to_space { "sub" } else { "add" }, rows)
+    }
+
+    /// Appends arithmetic on 64 bits that an instruction comes to.
+    pub(super) fn emit_wide(
+        &mut self,
+        instruction: &Instr,
+        opcode: &str,
+        rows: Rows,
+    ) -> Result<()> {
         let modifiers = ["u64".to_owned()];
-        let opcode = if to_space { "sub" } else { "add" };
         let Some(alu) = alu::select(&Form::new(opcode, &modifiers)) else {
             return unknown(instruction);
         };
