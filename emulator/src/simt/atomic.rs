@@ -60,11 +60,13 @@ impl<O: Observer> Block<'_, '_, O> {
                 old[..2].copy_from_slice(&found);
                 left[..2].copy_from_slice(&new(found));
             } else {
+                // Single precision is added to global memory without subnormal values (PTX ISA §9.7.13.6 `atom`).
+                let flushes = target.space == Space::Global;
                 for element in 0..elements as usize {
                     let at = element as u64 * width;
                     let (operation, ty) = (atomic.operation, atomic.ty);
                     [old[element], left[element]] =
-                        update_element(&target, at, operation, ty, b[element], c[element]);
+                        update_element(&target, at, operation, ty, b[element], c[element], flushes);
                 }
             }
             for (values, left) in seen.values.iter_mut().zip(left) {
@@ -83,6 +85,7 @@ impl<O: Observer> Block<'_, '_, O> {
 }
 
 /// Makes an atomic operation on the element so many bytes behind the target; returns what was there, and what it leaves there.
+/// Single precision is added with or without its subnormal values.
 pub(super) fn update_element(
     target: &Target<'_>,
     at: u64,
@@ -90,10 +93,9 @@ pub(super) fn update_element(
     ty: Scalar,
     b: u64,
     c: u64,
+    flushes: bool,
 ) -> [u64; 2] {
-    let flushes = target.space == Space::Global;
     let new = |old: u64| match (operation, ty) {
-        // Single precision is added to global memory without subnormal values (PTX ISA §9.7.13.6 `atom`).
         (AtomicOperation::Add, Scalar::F32) => add_f32(old, b, flushes),
         (operation, ty) => combine(operation, ty, old, b, c),
     };

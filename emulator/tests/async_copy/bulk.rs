@@ -1,4 +1,5 @@
-//! Bulk reductions, asynchronous stores, multicasts and policies, as nvcc compiles them for sm_90a from `cuda::ptx`.
+//! Bulk reductions, asynchronous stores, multicasts and policies, as nvcc compiles them for sm_90a from `cuda::ptx`. For the same
+//! inputs an H200 has left the same, byte by byte.
 
 use crate::common::{Machine, shape};
 use bytemuck::Pod;

@@ -49,16 +49,16 @@ fn integers() {
 
 #[test]
 fn floats() {
-    let subnormal = f32::from_bits(1);
-    assert_eq!(
-        reduced(
-            "add.f32",
-            &[1.5, -2.0, subnormal, 0.1],
-            &[0.25, 2.0, 0.0, 0.2]
-        ),
-        [1.75, 0.0, 0.0, 0.1 + 0.2],
-        "global memory adds single precision without subnormal values"
+    // As an H200 adds them: with subnormal values, and with one NaN for all.
+    let (old, new) = (
+        [1.5_f32, -0.0, f32::from_bits(0x0040_0000), f32::NAN],
+        [0.25_f32, f32::from_bits(1), f32::from_bits(1), 1.0],
     );
+    let bits = reduced("add.f32", &old, &new)
+        .iter()
+        .map(|value| value.to_bits())
+        .collect::<Vec<_>>();
+    assert_eq!(bits, [1.75_f32.to_bits(), 1, 0x0040_0001, 0x7fff_ffff]);
     assert_eq!(
         reduced("add.f64", &[0.1, 1e300], &[0.2, -1e300]),
         [0.1 + 0.2, 0.0]

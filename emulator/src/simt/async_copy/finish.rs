@@ -70,6 +70,7 @@ impl<O: Observer> Block<'_, '_, O> {
     }
 
     /// Makes one lane's copy.
+    #[inline(always)]
     fn move_bytes(
         &self,
         site: Site,
@@ -91,7 +92,8 @@ impl<O: Observer> Block<'_, '_, O> {
             _ => None,
         };
         let step = copy.element_bytes();
-        for at in (0..copy.to.bytes[lane]).step_by(step as usize) {
+        let mut at = 0;
+        while at < copy.to.bytes[lane] {
             let value = match &copy.contents {
                 Contents::Memory(bytes) => from.as_ref().map_or(0, |from| {
                     let there = bytes[lane].saturating_sub(at).min(step);
@@ -102,7 +104,8 @@ impl<O: Observer> Block<'_, '_, O> {
             let stays = match copy.reduction {
                 Some(reduction) => {
                     let (operation, ty) = (reduction.operation, reduction.ty);
-                    update_element(&to, at.into(), operation, ty, value, 0)[1]
+                    // An H200 keeps subnormal values here, where the manual says that the current implementation does not.
+                    update_element(&to, at.into(), operation, ty, value, 0, false)[1]
                 }
                 None => {
                     to.region.store(to.offset + u64::from(at), value as u32);
@@ -118,6 +121,7 @@ impl<O: Observer> Block<'_, '_, O> {
                     values[element][lane] = value;
                 }
             }
+            at += step;
         }
     }
 

@@ -172,6 +172,7 @@ impl<O: Observer> Block<'_, '_, O> {
 
     /// The address of one side of a lane's copy, in the space itself. Finds the fault of a range that is not inside one region: at
     /// its first word, or at the first behind the region.
+    #[inline(always)]
     fn check_side(
         &self,
         site: Site,
