@@ -175,7 +175,7 @@ pub struct AccessEvent<'a> {
 
 /// Lanes of a warp copy memory asynchronously. The copies are issued ([`Observer::copy`]), and complete at any later time
 /// ([`Observer::copied`], for all of them or some at a time); what they read and wrote is told behind that as accesses: a load and a
-/// store for all lanes with as many bytes.
+/// store, or an atomic operation, for all lanes with as many bytes. A multicast is a copy into each of the blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyEvent<'a> {
     /// The warp's number in its block.
@@ -188,7 +188,7 @@ pub struct CopyEvent<'a> {
     pub from_space: Space,
     /// The first address that each lane's copy reads.
     pub from: &'a [u64; 32],
-    /// How many bytes it reads.
+    /// How many bytes it reads: none where registers are stored, or where another of the copies of a multicast is told to read.
     pub from_bytes: &'a [u32; 32],
     /// Where they write.
     pub to_space: Space,
@@ -196,6 +196,10 @@ pub struct CopyEvent<'a> {
     pub to: &'a [u64; 32],
     /// How many bytes it writes: zeros behind those that it has read.
     pub to_bytes: &'a [u32; 32],
+    /// How they write: a reduction is an atomic operation on each element there.
+    pub to_kind: AccessKind,
+    /// How that is ordered.
+    pub to_order: AccessOrder,
 }
 
 /// Lanes of a warp arrive at a block-wide barrier.

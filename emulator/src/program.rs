@@ -311,21 +311,43 @@ impl Where {
     }
 }
 
-/// `cp.async` and `cp.async.bulk` (PTX ISA §9.7.9.25).
+/// `cp.async`, `cp.async.bulk` and `cp.reduce.async.bulk` (PTX ISA §9.7.9.25), `st.async` (§9.7.9.12) and `red.async` (§9.7.13).
 #[derive(Debug)]
 pub(crate) struct AsyncCopy {
+    pub from: CopySource,
     pub to: Address,
-    pub from: Address,
-    /// Narrow row: bytes to write.
-    pub bytes: u32,
-    /// Narrow row: bytes to read; zeros make up for the rest.
-    pub source_bytes: u32,
-    /// Predicate as a source, for lanes that read nothing.
-    pub ignored: Option<u32>,
-    /// Any multiple of 16 bytes, aligned to 16; else 4, 8 or 16, aligned to themselves.
+    /// What is made of the elements that are there and those that come; without it, these replace them.
+    pub reduction: Option<Reduction>,
+    /// Any multiple of 16 bytes, aligned to 16; else few bytes, aligned to their number.
     pub is_bulk: bool,
     /// The mbarrier that is told of the bytes.
     pub completes: Option<Address>,
+    /// Narrow row: the ranks of the blocks of the cluster that all get the copy, at the same offset, and tell their mbarriers.
+    pub multicast: Option<u32>,
+}
+
+/// What an asynchronous copy writes.
+#[derive(Debug)]
+pub(crate) enum CopySource {
+    Memory {
+        from: Address,
+        /// Narrow row: bytes to write.
+        bytes: u32,
+        /// Narrow row: bytes to read; zeros make up for the rest.
+        source_bytes: u32,
+        /// Predicate as a source, for lanes that read nothing.
+        ignored: Option<u32>,
+    },
+    /// Elements of 4 or 8 bytes, as wide as their rows.
+    Registers(Box<[Row]>),
+}
+
+/// How elements are combined that come asynchronously.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reduction {
+    pub operation: AtomicOperation,
+    pub ty: Scalar,
+    pub order: AccessOrder,
 }
 
 /// An operation on a barrier in shared memory (PTX ISA §9.7.13.15).
@@ -406,6 +428,25 @@ pub(crate) enum AtomicOperation {
     Xor,
     Exchange,
     CompareAndSwap,
+}
+
+impl AtomicOperation {
+    /// The operation that a modifier names.
+    pub fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "add" => Self::Add,
+            "min" => Self::Min,
+            "max" => Self::Max,
+            "inc" => Self::Inc,
+            "dec" => Self::Dec,
+            "and" => Self::And,
+            "or" => Self::Or,
+            "xor" => Self::Xor,
+            "exch" => Self::Exchange,
+            "cas" => Self::CompareAndSwap,
+            _ => return None,
+        })
+    }
 }
 
 #[derive(Debug)]

@@ -1,6 +1,7 @@
-//! Asynchronous copies and the barriers in memory that they complete on (PTX ISA §9.7.9.25 and §9.7.13.15).
+//! Asynchronous copies (PTX ISA §9.7.9.25).
 
-use super::{Instr, Lowering, Result, error, spelling, unknown};
+use super::{Instr, Lowering, Result, error, spelling, unknown, wrong_operands};
+use crate::observer::{AccessOrder, Scope};
 use crate::program::*;
 use crate::syntax::Operand;
 use crate::types::{Scalar, Space};
@@ -36,22 +37,24 @@ impl<'m> Lowering<'_, 'm> {
             ["async", "ca" | "cg", "shared" | "shared::cta", "global"] => {
                 self.small_copy(instruction)
             }
-            [
-                "async",
-                "bulk",
-                "shared::cta" | "shared::cluster",
-                "global",
-                "mbarrier::complete_tx::bytes",
-            ] => self.bulk_copy(instruction, Space::Shared, Space::Global, true),
-            [
-                "async",
-                "bulk",
-                "shared::cluster",
-                "shared::cta",
-                "mbarrier::complete_tx::bytes",
-            ] => self.bulk_copy(instruction, Space::Shared, Space::Shared, true),
-            ["async", "bulk", "global", "shared::cta", "bulk_group"] => {
-                self.bulk_copy(instruction, Space::Global, Space::Shared, false)
+            ["async", "bulk", ref rest @ ..] => {
+                let Some((ends, rest)) = Ends::of(rest) else {
+                    return unknown(instruction);
+                };
+                let is_multicast = match rest {
+                    [] => false,
+                    ["multicast::cluster"] if ends.may_multicast => true,
+                    _ => return unknown(instruction),
+                };
+                self.bulk_copy(instruction, ends, is_multicast, None)
+            }
+            ["reduce", "async", "bulk", ref rest @ ..] => {
+                let reduction = Ends::of(rest)
+                    .and_then(|(ends, words)| Some((ends, bulk_reduction(&ends, words)?)));
+                let Some((ends, reduction)) = reduction else {
+                    return unknown(instruction);
+                };
+                self.bulk_copy(instruction, ends, false, Some(reduction))
             }
             ["async", "mbarrier", "arrive", "noinc", ref rest @ ..] if is_mbarrier_place(rest) => {
                 let [address] = &instruction.operands[..] else {
@@ -103,176 +106,155 @@ impl<'m> Lowering<'_, 'm> {
         }
         let bytes_row = self.source(line, bytes, Scalar::U32)?;
         let copy = AsyncCopy {
-            to: self.address(line, to, Space::Shared)?,
-            from: self.address(line, from, Space::Global)?,
-            source_bytes: match source_bytes {
-                Some(source_bytes) => self.source(line, source_bytes, Scalar::U32)?,
-                None => bytes_row,
+            from: CopySource::Memory {
+                from: self.address(line, from, Space::Global)?,
+                bytes: bytes_row,
+                source_bytes: match source_bytes {
+                    Some(source_bytes) => self.source(line, source_bytes, Scalar::U32)?,
+                    None => bytes_row,
+                },
+                ignored,
             },
-            ignored,
-            bytes: bytes_row,
+            to: self.address(line, to, Space::Shared)?,
+            reduction: None,
             is_bulk: false,
             completes: None,
+            multicast: None,
         };
         self.emit_plain(instruction, Op::AsyncCopy(Box::new(copy)))
     }
 
-    /// `cp.async.bulk… [to], [from], bytes{, [mbarrier]}{, cache-policy}`
+    /// `cp.async.bulk… [to], [from], bytes{, [mbarrier]}{, block-mask}{, cache-policy}`, and the same for `cp.reduce.async.bulk…`
     fn bulk_copy(
         &mut self,
         instruction: &Instr,
-        to_space: Space,
-        from_space: Space,
-        completes: bool,
+        ends: Ends,
+        is_multicast: bool,
+        reduction: Option<Reduction>,
     ) -> Result<()> {
         let line = instruction.line;
-        let [to, from, bytes, rest @ ..] = self.without_policy(instruction)? else {
+        let (copied, mbarrier, mask) = match (
+            self.without_policy(instruction)?,
+            ends.completes,
+            is_multicast,
+        ) {
+            ([copied @ .., mbarrier, mask], true, true) => (copied, Some(mbarrier), Some(mask)),
+            ([copied @ .., mbarrier], true, false) => (copied, Some(mbarrier), None),
+            (copied, ..) => (copied, None, None),
+        };
+        let [to, from, bytes] = copied else {
             return wrong_operands(instruction);
         };
-        let (mbarrier, rest) = match rest {
-            [mbarrier, rest @ ..] if completes => (Some(mbarrier), rest),
-            rest => (None, rest),
-        };
-        if completes && mbarrier.is_none() || !rest.is_empty() {
-            return wrong_operands(instruction);
-        }
         let bytes = self.source(line, bytes, Scalar::U32)?;
         let copy = AsyncCopy {
-            to: self.address(line, to, to_space)?,
-            from: self.address(line, from, from_space)?,
-            bytes,
-            source_bytes: bytes,
-            ignored: None,
+            from: CopySource::Memory {
+                from: self.address(line, from, ends.from)?,
+                bytes,
+                source_bytes: bytes,
+                ignored: None,
+            },
+            to: self.address(line, to, ends.to)?,
+            reduction,
             is_bulk: true,
             completes: match mbarrier {
                 Some(mbarrier) => Some(self.address(line, mbarrier, Space::Shared)?),
                 None => None,
             },
+            multicast: match mask {
+                Some(mask) => Some(self.source(line, mask, Scalar::B16)?),
+                None => None,
+            },
         };
         self.emit_plain(instruction, Op::AsyncCopy(Box::new(copy)))
     }
+}
 
-    /// `mbarrier.…`
-    pub(super) fn memory_barrier(&mut self, instruction: &'m Instr) -> Result<()> {
-        use MbarrierKind::*;
-        let line = instruction.line;
-        let words: Vec<&str> = instruction
-            .modifiers
-            .iter()
-            .map(String::as_str)
-            .filter(|word| {
-                !matches!(
-                    *word,
-                    "acquire"
-                        | "release"
-                        | "relaxed"
-                        | "cta"
-                        | "cluster"
-                        | "b64"
-                        | "shared"
-                        | "shared::cta"
-                        | "shared::cluster"
-                )
-            })
-            .collect();
-        let operands = &instruction.operands[..];
-        match (&words[..], operands) {
-            (["init"], [address, count]) => {
-                self.mbarrier(instruction, Init, None, address, Some(count), None)
+/// Between which memories a bulk copy goes, and how it completes.
+#[derive(Clone, Copy)]
+struct Ends {
+    from: Space,
+    to: Space,
+    /// On an mbarrier; else as one of a group.
+    completes: bool,
+    may_multicast: bool,
+}
+
+impl Ends {
+    /// Those that the first words name; and the words behind them.
+    fn of<'w, 'a>(words: &'w [&'a str]) -> Option<(Self, &'w [&'a str])> {
+        let ends = |from, to, completes, may_multicast| Self {
+            from,
+            to,
+            completes,
+            may_multicast,
+        };
+        Some(match words {
+            [
+                "shared::cta",
+                "global",
+                "mbarrier::complete_tx::bytes",
+                rest @ ..,
+            ] => (ends(Space::Global, Space::Shared, true, false), rest),
+            [
+                "shared::cluster",
+                "global",
+                "mbarrier::complete_tx::bytes",
+                rest @ ..,
+            ] => (ends(Space::Global, Space::Shared, true, true), rest),
+            [
+                "shared::cluster",
+                "shared::cta",
+                "mbarrier::complete_tx::bytes",
+                rest @ ..,
+            ] => (ends(Space::Shared, Space::Shared, true, false), rest),
+            ["global", "shared::cta", "bulk_group", rest @ ..] => {
+                (ends(Space::Shared, Space::Global, false, false), rest)
             }
-            (["inval"], [_]) => self.emit_plain(instruction, Op::Nothing),
-            (["expect_tx"], [address, bytes]) => {
-                self.mbarrier(instruction, Expect, None, address, Some(bytes), None)
-            }
-            (["complete_tx"], [address, bytes]) => {
-                self.mbarrier(instruction, Complete, None, address, Some(bytes), None)
-            }
-            (["arrive"] | ["arrive", "noComplete"], [state, address, rest @ ..])
-                if rest.len() <= 1 =>
-            {
-                self.mbarrier(
-                    instruction,
-                    Arrive { dropped: false },
-                    Some(state),
-                    address,
-                    rest.first(),
-                    None,
-                )
-            }
-            (["arrive_drop"] | ["arrive_drop", "noComplete"], [state, address, rest @ ..])
-                if rest.len() <= 1 =>
-            {
-                self.mbarrier(
-                    instruction,
-                    Arrive { dropped: true },
-                    Some(state),
-                    address,
-                    rest.first(),
-                    None,
-                )
-            }
-            (["arrive", "expect_tx"], [state, address, bytes]) => self.mbarrier(
-                instruction,
-                ExpectAndArrive,
-                Some(state),
-                address,
-                Some(bytes),
-                None,
-            ),
-            (["test_wait" | "try_wait"], [d, address, state, ..]) => {
-                self.mbarrier(instruction, TestState, None, address, Some(state), Some(d))
-            }
-            (["test_wait" | "try_wait", "parity"], [d, address, parity, ..]) => self.mbarrier(
-                instruction,
-                TestParity,
-                None,
-                address,
-                Some(parity),
-                Some(d),
-            ),
-            (["pending_count"], [d, state]) => {
-                let a = self.source(line, state, Scalar::U64)?;
-                let d = self.destination(line, d, Scalar::U32)?;
-                self.emit_plain(instruction, Op::MbarrierPending { d, a })
-            }
-            _ => unknown(instruction),
-        }
+            _ => return None,
+        })
     }
+}
 
-    fn mbarrier(
-        &mut self,
-        instruction: &Instr,
-        kind: MbarrierKind,
-        state: Option<&Operand>,
-        address: &Operand,
-        operand: Option<&Operand>,
-        predicate: Option<&Operand>,
-    ) -> Result<()> {
-        let line = instruction.line;
-        let state = match state {
-            Some(Operand::Name(name)) if name == "_" => None,
-            Some(state) => Some(self.destination(line, state, Scalar::B64)?),
-            None => None,
-        };
-        let operand = match operand {
-            Some(operand) if kind == MbarrierKind::TestState => {
-                Some(Row::Wide(self.source(line, operand, Scalar::B64)?))
-            }
-            Some(operand) => Some(Row::Narrow(self.source(line, operand, Scalar::U32)?)),
-            None => None,
-        };
-        let mbarrier = Mbarrier {
-            address: self.address(line, address, Space::Shared)?,
-            kind,
-            operand,
-            state,
-            predicate: match predicate {
-                Some(predicate) => self.predicate_destination(line, predicate)?,
-                None => None,
-            },
-            after_copies: false,
-        };
-        self.emit_plain(instruction, Op::Mbarrier(Box::new(mbarrier)))
+/// The reduction of a bulk copy, if there is such a one.
+fn bulk_reduction(ends: &Ends, words: &[&str]) -> Option<Reduction> {
+    use AtomicOperation::*;
+    use Scalar::*;
+    let (operation, ty, keeps_subnormal) = match words {
+        [operation, ty] => (operation, ty, false),
+        [operation, "noftz", ty] => (operation, ty, true),
+        _ => return None,
+    };
+    let (operation, ty) = (AtomicOperation::parse(operation)?, Scalar::parse(ty)?);
+    let exists = match (ends.from, ends.to) {
+        (Space::Shared, Space::Shared) => !keeps_subnormal && shared_form_exists(operation, ty),
+        (Space::Shared, Space::Global) => match operation {
+            // Halves are added with `.noftz`, and only they.
+            Add if keeps_subnormal => matches!(ty, F16 | Bf16),
+            _ if keeps_subnormal => false,
+            Add => matches!(ty, U32 | S32 | U64 | F32 | F64),
+            Min | Max => matches!(ty, U32 | S32 | U64 | S64 | F16 | Bf16),
+            And | Or | Xor => matches!(ty, B32 | B64),
+            _ => shared_form_exists(operation, ty),
+        },
+        _ => false,
+    };
+    exists.then_some(Reduction {
+        operation,
+        ty,
+        order: AccessOrder::Relaxed(Scope::Gpu),
+    })
+}
+
+/// Whether there is such an asynchronous reduction in shared memory.
+pub(super) fn shared_form_exists(operation: AtomicOperation, ty: Scalar) -> bool {
+    use AtomicOperation::*;
+    use Scalar::*;
+    match operation {
+        Add => matches!(ty, U32 | S32 | U64),
+        Min | Max => matches!(ty, U32 | S32),
+        Inc | Dec => ty == U32,
+        And | Or | Xor => ty == B32,
+        Exchange | CompareAndSwap => false,
     }
 }
 
@@ -288,11 +270,4 @@ fn is_mbarrier_place(words: &[&str]) -> bool {
     words
         .iter()
         .all(|word| matches!(*word, "shared" | "shared::cta" | "b64"))
-}
-
-fn wrong_operands<T>(instruction: &Instr) -> Result<T> {
-    error(
-        instruction.line,
-        format!("the operands of `{}` do not fit", spelling(instruction)),
-    )
 }

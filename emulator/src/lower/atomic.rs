@@ -28,19 +28,7 @@ impl Lowering<'_, '_> {
                 "v8" => vector = 8,
                 word if is_hint(word) => {}
                 word => {
-                    let found = match word {
-                        "add" => Some(Add),
-                        "min" => Some(Min),
-                        "max" => Some(Max),
-                        "inc" => Some(Inc),
-                        "dec" => Some(Dec),
-                        "and" => Some(And),
-                        "or" => Some(Or),
-                        "xor" => Some(Xor),
-                        "exch" => Some(Exchange),
-                        "cas" => Some(CompareAndSwap),
-                        _ => None,
-                    };
+                    let found = AtomicOperation::parse(word);
                     if found.is_some() {
                         operation = found;
                     } else if let Some(found) = scope(word) {
@@ -107,7 +95,7 @@ impl Lowering<'_, '_> {
     }
 
     /// The rows of an operand of an atomic operation: one for each element, or two for 128 bits.
-    fn atomic_rows(
+    pub(super) fn atomic_rows(
         &mut self,
         instruction: &Instr,
         operand: &Operand,

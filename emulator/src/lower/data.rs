@@ -42,23 +42,6 @@ impl<'m> Lowering<'_, 'm> {
         }
     }
 
-    /// The operands but for the cache policy that `.L2::cache_hint` has behind them: advice to the hardware, which must only be
-    /// of the right kind.
-    pub(super) fn without_policy<'i>(&mut self, instruction: &'i Instr) -> Result<&'i [Operand]> {
-        let operands = &instruction.operands[..];
-        let has_policy = instruction
-            .modifiers
-            .iter()
-            .any(|modifier| modifier == "L2::cache_hint");
-        match operands {
-            [rest @ .., policy] if has_policy => {
-                self.source(instruction.line, policy, Scalar::B64)?;
-                Ok(rest)
-            }
-            operands => Ok(operands),
-        }
-    }
-
     fn access(&mut self, instruction: &Instr, is_load: bool) -> Result<()> {
         let line = instruction.line;
         let mut space = Space::Generic;
@@ -245,8 +228,17 @@ impl<'m> Lowering<'_, 'm> {
             b: self.constant(Scalar::U64, window_of(space).map_or(0, |(first, _)| first)),
             ..Rows::default()
         };
+        self.emit_wide(instruction, if to_space { "sub" } else { "add" }, rows)
+    }
+
+    /// Appends arithmetic on 64 bits that an instruction comes to.
+    pub(super) fn emit_wide(
+        &mut self,
+        instruction: &Instr,
+        opcode: &str,
+        rows: Rows,
+    ) -> Result<()> {
         let modifiers = ["u64".to_owned()];
-        let opcode = if to_space { "sub" } else { "add" };
         let Some(alu) = alu::select(&Form::new(opcode, &modifiers)) else {
             return unknown(instruction);
         };

@@ -2,10 +2,13 @@
 
 mod arithmetic;
 mod async_copy;
+mod async_store;
 mod atomic;
+mod cache_policy;
 mod control;
 mod data;
 mod layout;
+mod mbarrier;
 mod scope;
 mod sync;
 
@@ -399,6 +402,14 @@ impl<'k, 'm> Lowering<'k, 'm> {
     fn instruction(&mut self, instruction: &'m Instr) -> Result<()> {
         match instruction.opcode.as_str() {
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" => self.control(instruction),
+            "st" | "red"
+                if instruction
+                    .modifiers
+                    .first()
+                    .is_some_and(|word| word == "async") =>
+            {
+                self.async_store(instruction)
+            }
             "ld" | "ldu" | "st" | "atom" | "red" | "cvta" | "isspacep" => self.data(instruction),
             "bar" | "barrier" | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect"
             | "membar" | "fence" => self.synchronisation(instruction),
@@ -407,6 +418,7 @@ impl<'k, 'm> Lowering<'k, 'm> {
             | "applypriority" => self.emit_plain(instruction, Op::Nothing),
             "mbarrier" => self.memory_barrier(instruction),
             "cp" => self.async_copy(instruction),
+            "createpolicy" => self.create_policy(instruction),
             "mapa" | "getctarank" => self.cluster_address(instruction),
             "mov" if self.special_move(instruction)? => Ok(()),
             _ => self.arithmetic(instruction),
@@ -432,6 +444,13 @@ fn unknown<T>(instruction: &Instr) -> Result<T> {
             "the instruction `{}` is not supported by the emulator",
             spelling(instruction)
         ),
+    )
+}
+
+fn wrong_operands<T>(instruction: &Instr) -> Result<T> {
+    error(
+        instruction.line,
+        format!("the operands of `{}` do not fit", spelling(instruction)),
     )
 }
 

@@ -1,7 +1,7 @@
 //! Barriers, fences and what the lanes of a warp do together (PTX ISA §9.7.13 and §9.7.9.6).
 
 use super::data::scope;
-use super::{Instr, Lowering, Result, error, spelling, unknown};
+use super::{Instr, Lowering, Result, unknown, wrong_operands};
 use crate::observer::Scope;
 use crate::program::*;
 use crate::syntax::Operand;
@@ -270,13 +270,6 @@ impl<'m> Lowering<'_, 'm> {
         let ty = Scalar::parse(ty).unwrap_or(Scalar::B32);
         Ok(Row::of(ty, self.source(line, operand, ty)?))
     }
-}
-
-fn wrong_operands<T>(instruction: &Instr) -> Result<T> {
-    error(
-        instruction.line,
-        format!("the operands of `{}` do not fit", spelling(instruction)),
-    )
 }
 
 /// What a fence says of itself; `membar` is a `fence.sc` by its old name.

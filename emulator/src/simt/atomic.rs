@@ -3,6 +3,7 @@
 use super::access::{Faulty, Seen};
 use super::block::Block;
 use super::execute::Site;
+use super::spaces::Target;
 use crate::alu::{HalfOperation, canonical, combine_halves, flush};
 use crate::memory::{Region, Width};
 use crate::observer::{AccessKind, Observer};
@@ -59,16 +60,13 @@ impl<O: Observer> Block<'_, '_, O> {
                 old[..2].copy_from_slice(&found);
                 left[..2].copy_from_slice(&new(found));
             } else {
+                // Single precision is added to global memory without subnormal values (PTX ISA §9.7.13.6 `atom`).
                 let flushes = target.space == Space::Global;
                 for element in 0..elements as usize {
-                    let new = |old: u64| match (atomic.operation, atomic.ty) {
-                        // Single precision is added to global memory without subnormal values (PTX ISA §9.7.13.6 `atom`).
-                        (AtomicOperation::Add, Scalar::F32) => add_f32(old, b[element], flushes),
-                        (operation, ty) => combine(operation, ty, old, b[element], c[element]),
-                    };
-                    let offset = target.offset + element as u64 * width;
-                    old[element] = update(&target.region, offset, width, new);
-                    left[element] = new(old[element]);
+                    let at = element as u64 * width;
+                    let (operation, ty) = (atomic.operation, atomic.ty);
+                    [old[element], left[element]] =
+                        update_element(&target, at, operation, ty, b[element], c[element], flushes);
                 }
             }
             for (values, left) in seen.values.iter_mut().zip(left) {
@@ -84,6 +82,25 @@ impl<O: Observer> Block<'_, '_, O> {
         self.report(site, AccessKind::Atomic, atomic.order, bytes, &seen);
         Ok(())
     }
+}
+
+/// Makes an atomic operation on the element so many bytes behind the target; returns what was there, and what it leaves there.
+/// Single precision is added with or without its subnormal values.
+pub(super) fn update_element(
+    target: &Target<'_>,
+    at: u64,
+    operation: AtomicOperation,
+    ty: Scalar,
+    b: u64,
+    c: u64,
+    flushes: bool,
+) -> [u64; 2] {
+    let new = |old: u64| match (operation, ty) {
+        (AtomicOperation::Add, Scalar::F32) => add_f32(old, b, flushes),
+        (operation, ty) => combine(operation, ty, old, b, c),
+    };
+    let old = update(&target.region, target.offset + at, ty.bytes() as u64, new);
+    [old, new(old)]
 }
 
 /// Replaces a value of this many bytes by `new` of it; returns the old one.

@@ -264,6 +264,8 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
     /// Runs until all threads have exited, `budget` instructions are executed, or all warps wait for what others may write.
     pub fn run(&mut self, budget: u64) -> Result<Progress, Box<Trap>> {
         let end = self.executed + budget;
+        // Those whose cluster has come meanwhile go on, whatever the others of the block do.
+        self.release_from_cluster();
         // Warps in a row that cannot run, and those that run in vain or not at all.
         let (mut idle, mut vain) = (0, 0);
         loop {

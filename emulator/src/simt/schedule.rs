@@ -214,6 +214,7 @@ fn merge<O: Observer>(block: Block<'_, '_, O>, observer: &mut O) {
 impl<O: Observer> Block<'_, '_, O> {
     /// Gives a few turns to warps of the block.
     fn run_scheduled(&mut self, schedule: &mut Schedule) -> Result<Progress, Box<Trap>> {
+        self.release_from_cluster();
         for _ in 0..schedule.turn(LONGEST_BLOCK_TURN_LOG2) {
             let ready = self.warps.iter().filter(|warp| warp.has_ready()).count();
             if ready == 0 {

@@ -153,6 +153,59 @@ fn bulk_copies_end_at_their_mbarrier() {
     finds(&kinds, &bulk(""));
 }
 
+/// The first thread of each warp adds the same 256 bytes, which are the threads' own words, to the first of the data.
+const REDUCE: &str = "st.shared.u32 [%r30], %r39; fence.proxy.async.shared::cta; bar.sync 0; mov.u32 %r27, tile;
+    and.b32 %r26, %r39, 31; setp.ne.u32 %p1, %r26, 0;
+    @!%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d37], [%r27], 256; cp.async.bulk.commit_group;";
+const WAIT_FOR_BULK: &str = "cp.async.bulk.wait_group 0;";
+
+#[test]
+fn reductions_end_with_their_group() {
+    let read = "ld.global.u32 %r0, [%d30];";
+    // Both warps' reductions are pending at once, which is no race, nor is an atomic operation beside them.
+    finds(&[], &format!("{REDUCE} {WAIT_FOR_BULK} bar.sync 0; {read}"));
+    finds(
+        &[],
+        &format!("{REDUCE} red.global.add.u32 [%d30], 1; {WAIT_FOR_BULK}"),
+    );
+    let found = findings(&format!("{REDUCE} {read} {WAIT_FOR_BULK}"));
+    assert_eq!(found[0].kind, "read before the copy is complete");
+    let places: Vec<_> = found[0].places.iter().map(|place| place.does).collect();
+    assert_eq!(places, ["reads", "reduces"]);
+    let kind = "write before the copy is complete";
+    finds(
+        &[kind],
+        &format!("{REDUCE} st.global.u32 [%d30+4], 3; {WAIT_FOR_BULK}"),
+    );
+    finds(
+        &["source written before the copy is complete"],
+        &format!("{REDUCE} st.shared.u32 [%r30], 3; {WAIT_FOR_BULK}"),
+    );
+    // The other warp's reduction is not waited for.
+    let hasty = findings(&format!("{REDUCE} {WAIT_FOR_BULK} {read}"));
+    assert!(
+        hasty.iter().all(|finding| finding.tool == Tool::Racecheck) && !hasty.is_empty(),
+        "{hasty:?}"
+    );
+}
+
+#[test]
+fn reductions_read_what_they_reduce_into() {
+    let into_tile = "setp.ne.u32 %p1, %r39, 0; .shared .b64 arrived; mov.u32 %r28, arrived; @!%p1 mbarrier.init.shared.b64 [%r28], 1; bar.sync 0;
+        @!%p1 mbarrier.arrive.expect_tx.shared.b64 %d10, [%r28], 16; mov.u32 %r27, tile; add.u32 %r26, %r27, 512;
+        @!%p1 cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%r26], [%r27], 16, [%r28];
+        wait: mbarrier.try_wait.parity.shared.b64 %p2, [%r28], 0; @!%p2 bra wait; mov.u32 %r0, 0;";
+    let write = "st.shared.u32 [%r30], 1;";
+    finds(
+        &["read of uninitialised memory"],
+        &format!("{write} {into_tile}"),
+    );
+    finds(
+        &[],
+        &format!("{write} st.shared.u32 [%r30+512], 1; fence.proxy.async.shared::cta; {into_tile}"),
+    );
+}
+
 #[test]
 fn schedules_show_a_missing_wait() {
     let differs = |body: &str| {

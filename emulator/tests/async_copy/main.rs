@@ -3,7 +3,11 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bulk;
+mod cluster;
 mod compiled;
 mod findings;
 mod ncu;
 mod pending;
+mod policies;
+mod reductions;

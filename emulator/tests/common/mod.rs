@@ -168,6 +168,19 @@ pub fn refusal(ptx: &str) -> String {
     }
 }
 
+/// Why an entry is refused, or with it the whole text.
+pub fn refused(ptx: &str, entry: &str) -> Option<String> {
+    let module = match Module::parse(ptx) {
+        Ok(module) => module,
+        Err(error) => return Some(error.to_string()),
+    };
+    let program = match Program::load(module, &mut Memory::new()) {
+        Ok(program) => program,
+        Err(error) => return Some(error.to_string()),
+    };
+    program.kernel(entry).err().map(|error| error.to_string())
+}
+
 /// The counters of a launch of an entry.
 #[track_caller]
 pub fn counters(machine: &Machine, entry: &str, shape: &Launch, arguments: &[u64]) -> Counters {

@@ -217,6 +217,7 @@ impl LaunchState {
         } = race.first;
         let place = |moment: Moment, lane: u32| {
             let does = match moment.mode.kind {
+                AccessKind::Atomic if moment.mode.unfinished => "reduces",
                 _ if moment.mode.unfinished => "copies",
                 AccessKind::Load => "reads",
                 AccessKind::Store => "writes",
@@ -402,14 +403,21 @@ impl Observer for Racecheck {
 
     /// A copy happens at its issue and at its completion, and nobody may come between.
     fn copy(&mut self, event: CopyEvent<'_>) {
-        for (kind, space, addresses, bytes) in [
+        for (kind, order, space, addresses, bytes) in [
             (
                 AccessKind::Load,
+                AccessOrder::Weak,
                 event.from_space,
                 event.from,
                 event.from_bytes,
             ),
-            (AccessKind::Store, event.to_space, event.to, event.to_bytes),
+            (
+                event.to_kind,
+                event.to_order,
+                event.to_space,
+                event.to,
+                event.to_bytes,
+            ),
         ] {
             let mut rest = event.lanes;
             while rest != 0 {
@@ -424,7 +432,7 @@ impl Observer for Racecheck {
                         warp: event.warp,
                         line: event.line,
                         kind,
-                        order: AccessOrder::Weak,
+                        order,
                         space,
                         bytes: bytes_of_some,
                         lanes,
@@ -435,12 +443,13 @@ impl Observer for Racecheck {
         }
         let block = &mut self.block;
         let lane = event.lanes.trailing_zeros() as usize;
+        let reach = block.clocks.reach(event.to_order.scope());
         let issued = Moment {
             block: block.clocks.block(),
             clock: block.clocks.of_warp(event.warp)[lane],
             line: event.line,
             warp: event.warp,
-            mode: Mode::of_copy(AccessKind::Store),
+            mode: Mode::of(event.to_kind, event.to_order, reach),
         };
         block.unfinished.add(&event, issued);
     }

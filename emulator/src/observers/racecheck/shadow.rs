@@ -46,11 +46,11 @@ impl Mode {
         }
     }
 
-    /// One end of an asynchronous copy.
-    pub fn of_copy(kind: AccessKind) -> Self {
+    /// The same of an asynchronous copy that is not complete.
+    pub fn unfinished(self) -> Self {
         Self {
             unfinished: true,
-            ..Self::of(kind, AccessOrder::Weak, Reach::Gpu)
+            ..self
         }
     }
 }
@@ -67,7 +67,7 @@ pub(super) struct Moment {
 
 impl Moment {
     /// Whether two unordered accesses are a race.
-    fn conflicts(&self, other: &Self) -> bool {
+    pub fn conflicts(&self, other: &Self) -> bool {
         let (one, two) = (self.mode, other.mode);
         let is_strong = one.strong
             && two.strong

@@ -2,17 +2,20 @@
 //! read, may come before them or after.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use super::shadow::{Conflict, Mode, Moment};
-use crate::observer::{AccessEvent, AccessKind, CopyEvent};
+use crate::observer::{AccessEvent, AccessKind, AccessOrder, CopyEvent};
 use crate::registers::each_lane;
 use crate::types::Space;
 
-/// The ends of a block's copies that are not complete. Copies whose ends begin at one address are taken for one.
+/// The ends of a block's copies that are not complete. Copies whose ends begin at one address are taken for one, which is the last.
 #[derive(Debug, Default)]
 pub(super) struct Unfinished {
     /// By space and first address; `true` for destinations.
     ends: BTreeMap<(Space, bool, u64), End>,
+    /// Bytes of the longest since there were none.
+    longest: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +23,8 @@ struct End {
     past: u64,
     copy: Moment,
     lane: u32,
+    /// How many copies these are: several may reduce into the same place, or read from it.
+    copies: u32,
 }
 
 impl Unfinished {
@@ -29,32 +34,47 @@ impl Unfinished {
 
     pub fn clear(&mut self) {
         self.ends.clear();
+        self.longest = 0;
     }
 
-    /// Lanes have issued copies, at a moment of the block's.
+    /// Lanes have issued copies, which write in the mode of this moment of the block's; they all read weakly.
     pub fn add(&mut self, event: &CopyEvent<'_>, copy: Moment) {
+        let writes = copy.mode;
+        let reads = Mode::of(AccessKind::Load, AccessOrder::Weak, writes.reach);
         for_ends(event, |lane, key, bytes| {
-            let kind = match key.1 {
-                true => AccessKind::Store,
-                false => AccessKind::Load,
-            };
-            let end = End {
-                past: key.2 + u64::from(bytes),
+            let mode = if key.1 { writes } else { reads };
+            let end = self.ends.entry(key).or_insert(End {
+                past: 0,
+                copy,
+                lane: 0,
+                copies: 0,
+            });
+            *end = End {
+                past: end.past.max(key.2 + u64::from(bytes)),
                 copy: Moment {
-                    mode: Mode::of_copy(kind),
+                    mode: mode.unfinished(),
                     ..copy
                 },
                 lane: lane as u32,
+                copies: end.copies + 1,
             };
-            self.ends.insert(key, end);
+            self.longest = self.longest.max(bytes.into());
         });
     }
 
     /// Copies are complete.
     pub fn remove(&mut self, event: &CopyEvent<'_>) {
         for_ends(event, |_, key, _| {
-            self.ends.remove(&key);
+            if let Entry::Occupied(mut end) = self.ends.entry(key) {
+                end.get_mut().copies -= 1;
+                if end.get().copies == 0 {
+                    end.remove();
+                }
+            }
         });
+        if self.ends.is_empty() {
+            self.longest = 0;
+        }
     }
 
     /// Tells of each lane whose access meets a copy; returns these lanes.
@@ -72,12 +92,11 @@ impl Unfinished {
             );
             let end = |is_destination: bool| {
                 let key = |address| (event.space, is_destination, address);
-                let (&(_, _, first), end) = self.ends.range(key(0)..key(past)).next_back()?;
-                (address < end.past).then_some((first, *end))
+                let near = key(address.saturating_sub(self.longest))..key(past);
+                let clashes = |end: &End| address < end.past && end.copy.conflicts(&access);
+                self.ends.range(near).rev().find(|(_, end)| clashes(end))
             };
-            let sources_matter = event.kind != AccessKind::Load;
-            let Some((first, end)) = end(true).or_else(|| end(false).filter(|_| sources_matter))
-            else {
+            let Some((&(_, _, first), end)) = end(true).or_else(|| end(false)) else {
                 return;
             };
             met |= 1 << lane;
