@@ -1,5 +1,6 @@
 //! Floating-point arithmetic (PTX ISA §9.7.3). Round-to-nearest forms run on the host's own arithmetic; the directed roundings
 //! on `rustc_apfloat`. Approximate forms give the correctly rounded host result, which is inside the manual's error bound.
+//! `.f32x2` does the same to two singles side by side.
 
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float as _, Round};
@@ -61,6 +62,14 @@ trait Float: Lane {
     type Host: HostFloat;
     fn host(self) -> Self::Host;
     fn of(host: Self::Host) -> Self;
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Self::of(self.host().add(other.host()).canonical())
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Self::of(self.host().sub(other.host()).canonical())
+    }
     fn mul(self, other: Self) -> Self {
         Self::of(self.host().mul(other.host()).canonical())
     }
@@ -69,6 +78,45 @@ trait Float: Lane {
     }
     fn fma(self, b: Self, c: Self) -> Self {
         Self::of(self.host().fma(b.host(), c.host()).canonical())
+    }
+}
+
+/// One float in a register, or several side by side: what is done to one is done to each.
+trait Floats: Lane {
+    type Each: Float;
+    fn each(a: Self, b: Self, c: Self, f: impl Fn([Self::Each; 3]) -> Self::Each) -> Self;
+}
+
+impl<T: Float> Floats for T {
+    type Each = T;
+    #[inline(always)]
+    fn each(a: T, b: T, c: T, f: impl Fn([T; 3]) -> T) -> T {
+        f([a, b, c])
+    }
+}
+
+/// Two singles in a register of 64 bits, the first in the low half.
+#[derive(Clone, Copy)]
+struct Two<T>([T; 2]);
+
+impl<T: Lane<Slot = u32>> Lane for Two<T> {
+    type Slot = u64;
+    #[inline(always)]
+    fn from_slot(slot: u64) -> Self {
+        Self([slot as u32, (slot >> 32) as u32].map(T::from_slot))
+    }
+    #[inline(always)]
+    fn to_slot(self) -> u64 {
+        let [low, high] = self.0.map(|value| u64::from(value.to_slot()));
+        high << 32 | low
+    }
+}
+
+impl<T: Float + Lane<Slot = u32>> Floats for Two<T> {
+    type Each = T;
+    #[inline(always)]
+    fn each(a: Self, b: Self, c: Self, f: impl Fn([T; 3]) -> T) -> Self {
+        Self(core::array::from_fn(|i| f([a.0[i], b.0[i], c.0[i]])))
     }
 }
 
@@ -237,18 +285,20 @@ impl Float for Flushed {
     }
 }
 
-fn add<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+fn add<T: Floats>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
-        T::of(a.host().add(b.host()).canonical())
+        T::each(a, b, b, |[a, b, _]| a.add(b))
     });
 }
-fn sub<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+fn sub<T: Floats>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
-        T::of(a.host().sub(b.host()).canonical())
+        T::each(a, b, b, |[a, b, _]| a.sub(b))
     });
 }
-fn mul<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map2(r, o, mask, |a: T, b: T| a.mul(b));
+fn mul<T: Floats>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map2(r, o, mask, |a: T, b: T| {
+        T::each(a, b, b, |[a, b, _]| a.mul(b))
+    });
 }
 fn div<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| a.div(b));
@@ -263,8 +313,10 @@ fn div_approx<T: Float<Host = f32>>(r: &mut Registers, o: &Rows, _: u32, mask: u
         a.div(b)
     });
 }
-fn fma<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map3(r, o, mask, |a: T, b: T, c: T| a.fma(b, c));
+fn fma<T: Floats>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+    map3(r, o, mask, |a: T, b: T, c: T| {
+        T::each(a, b, c, |[a, b, c]| a.fma(b, c))
+    });
 }
 fn sqrt<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map1(r, o, mask, |a: T| T::of(a.host().sqrt().canonical()));
@@ -364,26 +416,29 @@ const ROUND_SHIFT: u32 = 1;
 
 /// Any of the operations with rounding and saturation as flags say.
 #[inline(always)]
-fn general<T: Float>(operation: Operation, flags: u32, a: T, b: T, c: T) -> T {
+fn general<T: Floats>(operation: Operation, flags: u32, a: T, b: T, c: T) -> T {
     let round = rounding(flags >> ROUND_SHIFT);
-    let value = T::Host::round_with(operation, a.host(), b.host(), c.host(), round);
-    T::of(if flags & SATURATE != 0 {
-        value.clamp01()
-    } else {
-        value.canonical()
+    T::each(a, b, c, |values| {
+        let [a, b, c] = values.map(T::Each::host);
+        let value = HostFloat::round_with(operation, a, b, c, round);
+        T::Each::of(if flags & SATURATE != 0 {
+            value.clamp01()
+        } else {
+            value.canonical()
+        })
     })
 }
-fn add_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+fn add_general<T: Floats>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
         general(Operation::Add, flags, a, b, b)
     });
 }
-fn sub_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+fn sub_general<T: Floats>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
         general(Operation::Sub, flags, a, b, b)
     });
 }
-fn mul_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+fn mul_general<T: Floats>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
         general(Operation::Mul, flags, a, b, b)
     });
@@ -393,7 +448,7 @@ fn div_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
         general(Operation::Div, flags, a, b, b)
     });
 }
-fn fma_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+fn fma_general<T: Floats>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map3(r, o, mask, |a: T, b: T, c: T| {
         general(Operation::Fma, flags, a, b, c)
     });
@@ -443,7 +498,58 @@ macro_rules! simple {
     };
 }
 
+/// `add`, `sub`, `mul` and `fma` on two singles at once.
+fn select_two(form: &Form<'_>) -> Option<Alu> {
+    form.only(0, &["rn", "rz", "rm", "rp", "ftz", "f32x2"])?;
+    let (round, flush) = (rounding_of(form), form.has("ftz"));
+    let two: [Execute; 4] = match form.opcode {
+        "add" => [
+            add::<Two<f32>>,
+            add::<Two<Flushed>>,
+            add_general::<Two<f32>>,
+            add_general::<Two<Flushed>>,
+        ],
+        "sub" => [
+            sub::<Two<f32>>,
+            sub::<Two<Flushed>>,
+            sub_general::<Two<f32>>,
+            sub_general::<Two<Flushed>>,
+        ],
+        "mul" => [
+            mul::<Two<f32>>,
+            mul::<Two<Flushed>>,
+            mul_general::<Two<f32>>,
+            mul_general::<Two<Flushed>>,
+        ],
+        // It has to name its rounding.
+        "fma" if round.is_some() => [
+            fma::<Two<f32>>,
+            fma::<Two<Flushed>>,
+            fma_general::<Two<f32>>,
+            fma_general::<Two<Flushed>>,
+        ],
+        _ => return None,
+    };
+    let flags = round.unwrap_or(0) << ROUND_SHIFT;
+    let execute = two[usize::from(flags != 0) * 2 + usize::from(flush)];
+    let alu = match form.opcode {
+        "fma" => Alu::ternary(execute, Scalar::B64),
+        _ => Alu::binary(execute, Scalar::B64),
+    };
+    Some(alu.flagged(flags))
+}
+
+/// The rounding that a form names, as its place in the order of [`rounding`].
+fn rounding_of(form: &Form<'_>) -> Option<u32> {
+    let names = ["rn", "rz", "rm", "rp"];
+    let place = names.iter().position(|round| form.has(round))?;
+    Some(place as u32)
+}
+
 pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
+    if form.has("f32x2") {
+        return select_two(form);
+    }
     let ty = *form.types.first()?;
     if form.types.len() != 1 || !matches!(ty, Scalar::F32 | Scalar::F64) {
         return None;
@@ -477,10 +583,7 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
         _ => return select_simple(form, ty, flush),
     };
     form.only(1, &["rn", "rz", "rm", "rp", "approx", "full", "ftz", "sat"])?;
-    let round = ["rn", "rz", "rm", "rp"]
-        .iter()
-        .position(|round| form.has(round))
-        .unwrap_or(0) as u32;
+    let round = rounding_of(form).unwrap_or(0);
     let flags = (u32::from(form.has("sat")) * SATURATE) | (round << ROUND_SHIFT);
     let execute = if flags == 0 { fast } else { slow };
     let mut args = vec![Arg::D(ty)];
