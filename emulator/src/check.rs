@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::error::{LaunchError, MemoryError};
 use crate::finding::{Bytes, Finding, Tool};
+use crate::heap::HeapSnapshot;
 use crate::launch::{Launch, launch, launch_scheduled};
 use crate::loaded::Kernel;
 use crate::memory::Memory;
@@ -149,8 +150,11 @@ fn first_difference(
     Ok(None)
 }
 
-/// The contents of every live allocation.
-struct Snapshot(Vec<(u64, Vec<u8>)>);
+/// The contents of every live allocation, and of the heap.
+struct Snapshot {
+    allocations: Vec<(u64, Vec<u8>)>,
+    heap: HeapSnapshot,
+}
 
 impl Snapshot {
     fn of(memory: &Memory) -> Result<Self, MemoryError> {
@@ -159,22 +163,23 @@ impl Snapshot {
             memory.read(address, &mut contents)?;
             Ok((address, contents))
         };
-        memory
-            .allocations()
-            .map(read)
-            .collect::<Result<_, _>>()
-            .map(Self)
+        Ok(Self {
+            allocations: memory.allocations().map(read).collect::<Result<_, _>>()?,
+            heap: memory.heap().snapshot(),
+        })
     }
 
     fn restore(&self, memory: &mut Memory) -> Result<(), MemoryError> {
-        self.0
+        memory.heap().restore(&self.heap);
+        self.allocations
             .iter()
             .try_for_each(|(address, contents)| memory.put(*address, contents))
     }
 
     /// The address of the first word that differs, and how it reads in each.
     fn difference(&self, other: &Self) -> Option<(u64, [u32; 2])> {
-        self.0.iter().zip(&other.0).find_map(|(one, other)| {
+        let mut pairs = self.allocations.iter().zip(&other.allocations);
+        pairs.find_map(|(one, other)| {
             if one.1 == other.1 {
                 return None;
             }
