@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::alu::Execute;
+use crate::alu::{Execute, Video};
 use crate::observer::{AccessOrder, BranchFate, Scope};
 use crate::registers::Rows;
 use crate::syntax::Location;
@@ -145,6 +145,10 @@ pub(crate) enum Op {
         execute: Execute,
         rows: Rows,
         extra: u32,
+    },
+    Video {
+        rows: Rows,
+        video: Box<Video>,
     },
     Load(Box<Access>),
     Store(Box<Access>),

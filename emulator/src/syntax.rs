@@ -190,6 +190,8 @@ pub(crate) enum Operand {
     Name(String),
     /// `!%p`
     Negated(String),
+    /// `-%r`
+    Minus(String),
     Integer(u64),
     F32(u32),
     F64(u64),

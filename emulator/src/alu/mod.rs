@@ -10,9 +10,11 @@ mod integer;
 mod logic;
 mod packed;
 mod tensor;
+mod video;
 
 pub(crate) use float::{canonical, extremum_of_singles, flush};
 pub(crate) use half::{HalfOperation, combine_halves};
+pub(crate) use video::Video;
 
 use rustc_apfloat::Round;
 

@@ -8,6 +8,7 @@ mod data;
 mod layout;
 mod scope;
 mod sync;
+mod video;
 
 use std::collections::HashMap;
 
@@ -409,6 +410,7 @@ impl<'k, 'm> Lowering<'k, 'm> {
             "cp" => self.async_copy(instruction),
             "mapa" | "getctarank" => self.cluster_address(instruction),
             "mov" if self.special_move(instruction)? => Ok(()),
+            opcode if video::is_video(opcode) => self.video(instruction),
             _ => self.arithmetic(instruction),
         }
     }

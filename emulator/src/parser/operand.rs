@@ -51,7 +51,10 @@ impl<'a> Parser<'a> {
                 Some(&Token::Integer(value)) => Operand::Integer(value.wrapping_neg()),
                 Some(&Token::F32(bits)) => Operand::F32(bits ^ 1 << 31),
                 Some(&Token::F64(bits)) => Operand::F64(bits ^ 1 << 63),
-                _ => return self.expected("a number after `-`"),
+                Some(Token::Word(word)) if !word.starts_with('.') => {
+                    Operand::Minus((*word).to_owned())
+                }
+                _ => return self.expected("a number or a register after `-`"),
             };
             self.at += 1;
             return Ok(negated);

@@ -312,7 +312,7 @@ fn operands() {
     statement("add.u32 %r0, , %r2;", "expected an operand, but found `,`");
     statement(
         "mov.u32 %r0, - %r1;",
-        "expected a number after `-`, but found `%r1`",
+        "the source must be a register, a number or a symbol",
     );
     statement("ld.global.u32 %r0, [%d0;", "expected `]`, but found `;`");
     statement(
