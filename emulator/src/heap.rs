@@ -81,6 +81,13 @@ pub(crate) struct HeapSnapshot {
     contents: Vec<u64>,
 }
 
+impl HeapSnapshot {
+    /// The first address behind all pieces that there had been.
+    pub fn end(&self) -> u64 {
+        self.pieces.next
+    }
+}
+
 impl Heap {
     /// An empty heap of at most so many bytes.
     pub fn new(limit: usize) -> Self {

@@ -1,6 +1,6 @@
 //! `malloc` and `free`, as the CUDA runtime gives them to kernels.
 
-use crate::common::{HEADER, Machine, block, own_slot, refusal, shape};
+use crate::common::{HEADER, Machine, block, free, malloc, own_slot, refusal, shape};
 use warpfold_emulator::{Fault, LaunchError};
 
 const DECLARATIONS: &str = "
@@ -15,17 +15,6 @@ fn module(functions: &str, body: &str) -> String {
         {}\n{body}\nst.global.u64 [%d39], %d0; ret; }}",
         own_slot(8)
     )
-}
-
-fn malloc(register: &str, bytes: &str) -> String {
-    format!(
-        "{{ .param .b64 size; .param .b64 got; st.param.b64 [size], {bytes};
-        call.uni (got), malloc, (size); ld.param.b64 {register}, [got]; }}"
-    )
-}
-
-fn free(address: &str) -> String {
-    format!("{{ .param .b64 given; st.param.b64 [given], {address}; call.uni free, (given); }}")
 }
 
 /// What 256 threads in 4 blocks leave.
@@ -110,7 +99,7 @@ fn misuse_traps_with_its_place() {
         panic!("{trap}")
     };
     assert_eq!((by.block, by.thread), (trap.block, trap.thread));
-    assert_eq!(by.line as usize, trap.line - 1);
+    assert_eq!(by.line as usize, trap.line - 2);
     let text = trap.to_string();
     assert!(
         text.contains("which has been freed before at line"),
