@@ -60,10 +60,7 @@ impl Lowering<'_, '_> {
                 _ => self.source(line, &operand, Scalar::U32)?,
             };
         }
-        let fits = match video.has_third_source() {
-            Some(_) => given.len() == 4,
-            None => given.len() == 3 || given.len() == 4,
-        };
+        let fits = given.len() == 4 || (given.len() == 3 && !video.needs_third_source());
         if !fits {
             return error(
                 line,
