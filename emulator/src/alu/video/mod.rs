@@ -1,8 +1,9 @@
 //! Video instructions (PTX ISA §9.7.18): arithmetic on a byte, a half or the whole of each source, and on two halves or four bytes
 //! at once, with a second operation or a merge with the third source behind it.
 //!
-//! This is what the manual's pseudocode says. What ptxas 13.0 makes of the scalar forms for an H200 departs from it in places: it
-//! does not saturate every sum beyond 32 bits, and merges the upper half of the result into `.h1`.
+//! This is what the manual's pseudocode says. For an H200 ptxas 13.0 makes the scalar forms of other instructions, and departs from
+//! it in places: it merges the upper half of a result into `.h1`, does not clamp unsigned sums from above, and takes the third source
+//! of an unsigned `vmad` as signed.
 
 mod select;
 
