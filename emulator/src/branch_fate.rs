@@ -99,6 +99,7 @@ impl Body {
             Op::Load(access) => self.reads_global |= is_global(access.address.place),
             Op::Store(access) => self.writes_global |= is_global(access.address.place),
             Op::Alu { .. }
+            | Op::Video { .. }
             | Op::Pack { .. }
             | Op::Unpack { .. }
             | Op::MovePair { .. }

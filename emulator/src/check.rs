@@ -4,9 +4,10 @@ use std::fmt;
 
 use crate::error::{LaunchError, MemoryError};
 use crate::finding::{Bytes, Finding, Tool};
+use crate::heap::HeapSnapshot;
 use crate::launch::{Launch, launch, launch_scheduled};
 use crate::loaded::Kernel;
-use crate::memory::Memory;
+use crate::memory::{Memory, window};
 use crate::observer::Nothing;
 use crate::observers::{Initcheck, Racecheck, Synccheck};
 use crate::types::Space;
@@ -149,8 +150,11 @@ fn first_difference(
     Ok(None)
 }
 
-/// The contents of every live allocation.
-struct Snapshot(Vec<(u64, Vec<u8>)>);
+/// The contents of every live allocation, and of the heap.
+struct Snapshot {
+    allocations: Vec<(u64, Vec<u8>)>,
+    heap: HeapSnapshot,
+}
 
 impl Snapshot {
     fn of(memory: &Memory) -> Result<Self, MemoryError> {
@@ -159,22 +163,25 @@ impl Snapshot {
             memory.read(address, &mut contents)?;
             Ok((address, contents))
         };
-        memory
-            .allocations()
-            .map(read)
-            .collect::<Result<_, _>>()
-            .map(Self)
+        Ok(Self {
+            allocations: memory.allocations().map(read).collect::<Result<_, _>>()?,
+            heap: memory.heap().snapshot(),
+        })
     }
 
     fn restore(&self, memory: &mut Memory) -> Result<(), MemoryError> {
-        self.0
+        memory.heap().restore(&self.heap);
+        self.allocations
             .iter()
             .try_for_each(|(address, contents)| memory.put(*address, contents))
     }
 
-    /// The address of the first word that differs, and how it reads in each.
+    /// The address of the first word that differs, and how it reads in each. What is an address of the heap in both is no difference:
+    /// who calls `malloc` first has the lower one, and no result depends on that.
     fn difference(&self, other: &Self) -> Option<(u64, [u32; 2])> {
-        self.0.iter().zip(&other.0).find_map(|(one, other)| {
+        let heap = window::HEAP..self.heap.end().max(other.heap.end());
+        let mut pairs = self.allocations.iter().zip(&other.allocations);
+        pairs.find_map(|(one, other)| {
             if one.1 == other.1 {
                 return None;
             }
@@ -185,7 +192,16 @@ impl Snapshot {
             };
             let words = |contents: &'_ [u8]| contents.chunks(4).map(word).collect::<Vec<_>>();
             let (one_words, other_words) = (words(&one.1), words(&other.1));
-            let index = (0..one_words.len()).find(|&i| one_words[i] != other_words[i])?;
+            let is_pointer = |words: &[u32], i: usize| {
+                let pair = words.get(i / 2 * 2..i / 2 * 2 + 2);
+                pair.is_some_and(|pair| {
+                    heap.contains(&(u64::from(pair[1]) << 32 | u64::from(pair[0])))
+                })
+            };
+            let index = (0..one_words.len()).find(|&i| {
+                one_words[i] != other_words[i]
+                    && !(is_pointer(&one_words, i) && is_pointer(&other_words, i))
+            })?;
             Some((
                 one.0 + 4 * index as u64,
                 [one_words[index], other_words[index]],

@@ -103,8 +103,8 @@ pub enum Fault {
         /// address and length in bytes.
         nearest: Option<(u64, u64)>,
     },
-    /// An access to an allocation that the host has freed.
-    #[error("{access} of {bytes} bytes at {} address {address:#x}, in an allocation of {allocated} bytes at {base:#x} that has been freed", space.name())]
+    /// An access to an allocation that has been freed, by the host or by a kernel.
+    #[error("{access} of {bytes} bytes at {} address {address:#x}, in an allocation of {allocated} bytes at {base:#x} that has been freed{}", space.name(), freed_by(*by))]
     Freed {
         /// `load`, `store` or `atomic`.
         access: &'static str,
@@ -118,6 +118,24 @@ pub enum Fault {
         base: u64,
         /// Its length in bytes.
         allocated: u64,
+        /// Where it was freed, if in the same launch.
+        by: Option<FreePlace>,
+    },
+    /// `free` of what has been freed before.
+    #[error("free of {address:#x}, which has been freed before{}", freed_by(*by))]
+    FreedTwice {
+        /// The address given.
+        address: u64,
+        /// Where it was freed, if in the same launch.
+        by: Option<FreePlace>,
+    },
+    /// `free` of an address that `malloc` did not return.
+    #[error("free of {address:#x}, which `malloc` did not return{}", hint(*address, *nearest))]
+    NotAllocated {
+        /// The address given.
+        address: u64,
+        /// As of [`Fault::OutOfBounds`].
+        nearest: Option<(u64, u64)>,
     },
     /// An access through a null pointer, or a few bytes behind one.
     #[error("{access} of {bytes} bytes through a null pointer, at {} address {address:#x}: check what the host passes{}", space.name(), if *is_in_shared { ", or, should it be a place in shared memory, convert its offset with cvta.shared first" } else { "" })]
@@ -316,6 +334,19 @@ pub enum Fault {
     StackOverflow(usize),
 }
 
+/// Where a kernel freed memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FreePlace {
+    /// The number of the grid in the launch.
+    pub grid: u64,
+    /// `%ctaid` of the block.
+    pub block: [u32; 3],
+    /// `%tid` of the thread.
+    pub thread: [u32; 3],
+    /// The PTX line of the call, counted from 1.
+    pub line: u32,
+}
+
 /// Why a thread that others wait for does not come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Absence {
@@ -361,6 +392,23 @@ pub(crate) fn in_grid(grid: u64) -> String {
     match grid {
         0 => String::new(),
         grid => format!(", grid {grid}"),
+    }
+}
+
+fn freed_by(by: Option<FreePlace>) -> String {
+    match by {
+        None => String::new(),
+        Some(by) => format!(
+            " at line {}{} by block ({}, {}, {}), thread ({}, {}, {})",
+            by.line,
+            in_grid(by.grid),
+            by.block[0],
+            by.block[1],
+            by.block[2],
+            by.thread[0],
+            by.thread[1],
+            by.thread[2]
+        ),
     }
 }
 

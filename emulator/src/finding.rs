@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::{Absence, Fault, Trap};
+use crate::error::{Absence, Fault, FreePlace, Trap};
 use crate::loaded::{Kernel, SourcePlace};
 use crate::types::Space;
 
@@ -140,6 +140,10 @@ impl Finding {
         let other = other_thread(&trap.fault).map(|(does, thread, line)| {
             Place::new(kernel, does, trap.block, thread, line).in_grid(trap.grid)
         });
+        let other = other.or_else(|| {
+            let by = freed_by(&trap.fault)?;
+            Some(Place::new(kernel, "has freed it", by.block, by.thread, by.line).in_grid(by.grid))
+        });
         Some(Self {
             tool,
             kind,
@@ -157,6 +161,8 @@ fn classify(fault: &Fault) -> Option<(Tool, &'static str)> {
     Some(match fault {
         Fault::OutOfBounds { .. } => (Tool::Memcheck, "access out of bounds"),
         Fault::Freed { .. } => (Tool::Memcheck, "use of freed memory"),
+        Fault::FreedTwice { .. } => (Tool::Memcheck, "double free"),
+        Fault::NotAllocated { .. } => (Tool::Memcheck, "free of what was not allocated"),
         Fault::Null { .. } => (Tool::Memcheck, "null pointer"),
         Fault::SharedOffset { .. } => (Tool::Memcheck, "shared offset as a pointer"),
         Fault::WrongSpace { .. } => (Tool::Memcheck, "address of another space"),
@@ -199,6 +205,7 @@ fn does(fault: &Fault) -> &'static str {
         Fault::BarrierNeverCompleted { .. }
         | Fault::ClusterBarrierNeverCompleted { .. }
         | Fault::WarpSyncNeverCompleted { .. } => "waits",
+        Fault::FreedTwice { .. } | Fault::NotAllocated { .. } => "frees",
         _ => "is here",
     }
 }
@@ -217,6 +224,14 @@ fn other_thread(fault: &Fault) -> Option<(&'static str, [u32; 3], u32)> {
             other_line,
             ..
         } => Some(("waits", other_thread, other_line)),
+        _ => None,
+    }
+}
+
+/// Where the memory that the fault is about was freed.
+fn freed_by(fault: &Fault) -> Option<FreePlace> {
+    match *fault {
+        Fault::Freed { by, .. } | Fault::FreedTwice { by, .. } => by,
         _ => None,
     }
 }

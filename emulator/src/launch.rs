@@ -140,7 +140,8 @@ fn start<O: Observer>(
         threads => threads,
     };
     let bytes = 8 * words.len() as u64;
-    let family = simt::Family::new(&kernel.launchable, launch.nesting, schedule);
+    let number = memory.heap().begin_launch();
+    let family = simt::Family::new(number, &kernel.launchable, launch.nesting, schedule);
     let run = simt::Run {
         program: &kernel.program,
         shape: &shape,

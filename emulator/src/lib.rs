@@ -46,6 +46,7 @@ mod check;
 mod device;
 mod error;
 mod finding;
+mod heap;
 mod launch;
 mod lexer;
 mod loaded;
@@ -63,7 +64,7 @@ mod types;
 
 pub use check::{Order, check, compare_orders};
 pub use device::DeviceProperties;
-pub use error::{Absence, Fault, LaunchError, MemoryError, PtxError, Trap};
+pub use error::{Absence, Fault, FreePlace, LaunchError, MemoryError, PtxError, Trap};
 pub use finding::{Bytes, Finding, Place, Tool};
 pub use launch::{Launch, Nesting, launch, launch_scheduled};
 pub use loaded::{Kernel, Program, SourcePlace};

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use std::sync::{Mutex, MutexGuard};
 
-use crate::error::MemoryError;
+use crate::error::{FreePlace, MemoryError};
+use crate::heap::{DEFAULT_HEAP_BYTES, Heap};
 
 /// Windows of the generic address space (each far larger than what it maps).
 pub(crate) mod window {
@@ -29,6 +30,8 @@ pub(crate) mod window {
     pub const CONST: u64 = 0x0500_0000_0000;
     /// First address of global memory, which reaches to the end.
     pub const GLOBAL: u64 = 0x7f00_0000_0000;
+    /// First address of the heap, which is the last of global memory.
+    pub const HEAP: u64 = 0x1_0000_0000_0000;
 }
 
 /// Every allocation starts at a multiple of this.
@@ -56,6 +59,8 @@ pub struct Memory {
     freed: Vec<(u64, u64)>,
     /// Held while 128 bits are accessed as one.
     pairs: Mutex<()>,
+    /// What kernels allocate themselves.
+    heap: Heap,
 }
 
 #[derive(Debug)]
@@ -99,7 +104,20 @@ impl Memory {
             limit,
             freed: Vec::new(),
             pairs: Mutex::new(()),
+            heap: Heap::new(DEFAULT_HEAP_BYTES),
         }
+    }
+
+    /// The same with a heap of so many bytes, from which kernels allocate with `malloc`; without this it has 8 MiB.
+    pub fn with_heap(self, bytes: usize) -> Self {
+        Self {
+            heap: Heap::new(bytes),
+            ..self
+        }
+    }
+
+    pub(crate) fn heap(&self) -> &Heap {
+        &self.heap
     }
 
     /// Allocates `bytes` bytes (0 is allowed) at a multiple of 256 and returns the guest address. The contents are zeros, on
@@ -281,16 +299,22 @@ impl Memory {
         })
     }
 
-    /// First address and length of the freed allocation that an address lies in.
-    pub(crate) fn freed(&self, address: u64) -> Option<(u64, u64)> {
+    /// First address and length of the freed allocation that an address lies in, and which thread freed it, where a thread of the
+    /// launch of this number did.
+    pub(crate) fn freed(&self, address: u64, launch: u64) -> Option<(u64, u64, Option<FreePlace>)> {
+        if address >= window::HEAP {
+            return self.heap.freed(address, launch);
+        }
         let index = self.freed.partition_point(|&(base, _)| base <= address);
         let (base, bytes) = self.freed[index.checked_sub(1)?];
-        (address - base < bytes).then_some((base, bytes))
+        (address - base < bytes).then_some((base, bytes, None))
     }
 
     /// Whether an address is so near to what has been allocated that it may come from a pointer to it.
     pub(crate) fn is_near(&self, address: u64) -> bool {
-        (window::GLOBAL - NEAR_BYTES..self.next + NEAR_BYTES).contains(&address)
+        let of_host = window::GLOBAL - NEAR_BYTES..self.next + NEAR_BYTES;
+        let of_heap = window::HEAP..self.heap.end() + NEAR_BYTES;
+        of_host.contains(&address) || of_heap.contains(&address)
     }
 
     /// First address and length in bytes of every live allocation, in ascending order of address.
@@ -302,8 +326,8 @@ impl Memory {
 
     fn range(&self, address: u64, bytes: usize) -> Result<Region<'_>, MemoryError> {
         let error = MemoryError::OutOfBounds { address, bytes };
-        let region = self.region(address).ok_or(error.clone())?;
-        if bytes as u64 > region.bytes - (address - region.base) {
+        let region = self.below(address).ok_or(error.clone())?;
+        if !region.holds(address - region.base, bytes as u64) {
             Err(error)
         } else {
             Ok(region)
@@ -312,8 +336,11 @@ impl Memory {
 
     /// The allocation that an address lies in; its end counts as inside, for ranges of length 0.
     pub(crate) fn region(&self, address: u64) -> Option<Region<'_>> {
-        self.below(address)
-            .filter(|region| address - region.base <= region.bytes)
+        let below = match address >= window::HEAP {
+            true => self.heap.below(address),
+            false => self.below(address),
+        };
+        below.filter(|region| address - region.base <= region.bytes)
     }
 
     /// Keeps other accesses to 128 bits as one away, until it is dropped.
@@ -338,15 +365,21 @@ impl Memory {
         old
     }
 
-    /// First address and length in bytes of the first allocation behind an address.
-    pub(crate) fn above(&self, address: u64) -> Option<(u64, u64)> {
-        let mut allocations = self.allocations();
-        let (base, bytes) = allocations.find(|&(base, _)| base > address)?;
-        Some((base, bytes as u64))
+    /// First address and length in bytes of the allocation that begins nearest below an address, or, where there is none, above.
+    pub(crate) fn nearest(&self, address: u64) -> Option<(u64, u64)> {
+        let in_heap = (address >= window::HEAP).then(|| self.heap.nearest(address));
+        in_heap.flatten().or_else(|| {
+            let after = |&(base, _): &(u64, usize)| base > address;
+            let below = self.below(address);
+            below.map(|region| (region.base, region.bytes)).or_else(|| {
+                let (base, bytes) = self.allocations().find(after)?;
+                Some((base, bytes as u64))
+            })
+        })
     }
 
-    /// The live allocation with the greatest base not above the address.
-    pub(crate) fn below(&self, address: u64) -> Option<Region<'_>> {
+    /// The host's live allocation with the greatest base not above the address.
+    fn below(&self, address: u64) -> Option<Region<'_>> {
         let index = self
             .allocations
             .partition_point(|allocation| allocation.base <= address);
@@ -361,7 +394,7 @@ impl Memory {
 }
 
 /// A zeroed slice whose pages the host commits lazily, or `None` where it has no room.
-fn zeroed(words: usize) -> Option<Box<[AtomicU64]>> {
+pub(crate) fn zeroed(words: usize) -> Option<Box<[AtomicU64]>> {
     if words == 0 {
         return Some(Box::default());
     }
@@ -582,10 +615,16 @@ mod tests {
         let addresses: Vec<u64> = (0..3).map(|_| memory.allocate(60).unwrap()).collect();
         memory.free(addresses[2]).unwrap();
         memory.free(addresses[0]).unwrap();
-        assert_eq!(memory.freed(addresses[0] + 59), Some((addresses[0], 60)));
-        assert_eq!(memory.freed(addresses[0] + 60), None);
-        assert_eq!(memory.freed(addresses[1]), None);
-        assert_eq!(memory.freed(addresses[2]), Some((addresses[2], 60)));
+        assert_eq!(
+            memory.freed(addresses[0] + 59, 0),
+            Some((addresses[0], 60, None))
+        );
+        assert_eq!(memory.freed(addresses[0] + 60, 0), None);
+        assert_eq!(memory.freed(addresses[1], 0), None);
+        assert_eq!(
+            memory.freed(addresses[2], 0),
+            Some((addresses[2], 60, None))
+        );
         assert_eq!(
             memory.allocations().collect::<Vec<_>>(),
             [(addresses[1], 60)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::alu::Execute;
+use crate::alu::{Execute, Video};
 use crate::observer::{AccessOrder, BranchFate, Scope};
 use crate::registers::Rows;
 use crate::syntax::Location;
@@ -145,6 +145,10 @@ pub(crate) enum Op {
         execute: Execute,
         rows: Rows,
         extra: u32,
+    },
+    Video {
+        rows: Rows,
+        video: Box<Video>,
     },
     Load(Box<Access>),
     Store(Box<Access>),
@@ -485,6 +489,10 @@ pub(crate) enum Builtin {
     Print,
     /// `void __assertfail(const char *condition, const char *file, unsigned line, const char *function, size_t character_bytes)`
     AssertFail,
+    /// `void *malloc(size_t bytes)`
+    Allocate,
+    /// `void free(void *address)`
+    Free,
     /// `void *cudaGetParameterBufferV2(void *kernel, dim3 grid, dim3 block, unsigned shared_bytes)`
     ParameterBuffer,
     /// `cudaError_t cudaLaunchDeviceV2(void *buffer, cudaStream_t stream)`
@@ -503,6 +511,8 @@ impl Builtin {
         Some(match name {
             "vprintf" => (Self::Print, &[4], &[8, 8]),
             "__assertfail" => (Self::AssertFail, &[], &[8, 8, 4, 8, 8]),
+            "malloc" => (Self::Allocate, &[8], &[8]),
+            "free" => (Self::Free, &[], &[8]),
             // The names up to CUDA 11, and those since.
             "cudaGetParameterBufferV2" | "__cudaCDP2GetParameterBufferV2" => {
                 (Self::ParameterBuffer, &[8], &[8, 12, 12, 4])

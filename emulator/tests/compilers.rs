@@ -8,6 +8,8 @@ use common::{Machine, block};
 use warpfold_emulator::{Fault, Launch, LaunchError, Nothing, Observer, PrintEvent, launch};
 
 const BASICS: &str = include_str!("data/basics.nvcc.sm_80.ptx");
+const HEAP: &str = include_str!("data/heap.nvcc.sm_90.ptx");
+const PAIRS: &str = include_str!("data/pairs.nvcc.sm_100.ptx");
 const FUNCTIONS: &str = include_str!("data/functions.rustc.sm_80.ptx");
 const SYNC: &str = include_str!("data/sync.nvcc.sm_80.ptx");
 
@@ -278,4 +280,129 @@ fn a_slice_by_rustc() {
         panic!("thread 50 is outside")
     };
     assert_eq!((&trap.fault, trap.thread), (&Fault::Trap, [50, 0, 0]));
+}
+
+/// Every thread keeps a list of its own and frees it.
+#[test]
+fn lists_on_the_heap() {
+    let mut machine = Machine::new(HEAP);
+    let out = machine.buffer(&[0u32; 256]);
+    let arguments = [
+        out.address.to_le_bytes().to_vec(),
+        10i32.to_le_bytes().to_vec(),
+    ];
+    let kernel = machine.program.kernel("lists").unwrap();
+    let launch_on = |threads: usize| {
+        let shape = Launch {
+            threads,
+            ..common::shape(4, 64)
+        };
+        launch(&kernel, &machine.memory, &shape, &arguments, &mut Nothing)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let sums: Vec<u32> = machine.read(out);
+        for (i, &sum) in sums.iter().enumerate() {
+            let wanted = (0..10)
+                .rev()
+                .fold(0, |sum, step| sum * 3 + i as u32 % 64 + step);
+            assert_eq!(sum, wanted, "thread {i}");
+        }
+    };
+    launch_on(1);
+    launch_on(2);
+}
+
+/// What one launch allocates, the next one frees.
+#[test]
+fn the_heap_outlives_a_launch() {
+    let mut machine = Machine::new(HEAP);
+    let rows = machine.buffer(&[0u64; 3]);
+    let out = machine.buffer(&[0u32; 300]);
+    let length = 100i32.to_le_bytes().to_vec();
+    let [rows_argument, out_argument] =
+        [rows, out].map(|buffer| buffer.address.to_le_bytes().to_vec());
+    let run = |entry: &str, arguments: &[Vec<u8>]| {
+        let kernel = machine.program.kernel(entry).unwrap();
+        let shape = common::shape(3, 32);
+        launch(&kernel, &machine.memory, &shape, arguments, &mut Nothing)
+    };
+    run("keep", &[rows_argument.clone(), length.clone()]).unwrap();
+    let take = [rows_argument, length, out_argument];
+    run("take", &take).unwrap();
+    let wanted = (0..300u32).map(|i| (99 - i % 100).pow(2) + i / 100);
+    assert_eq!(machine.read::<u32>(out), wanted.collect::<Vec<_>>());
+    let Err(LaunchError::Trap(trap)) = run("take", &take) else {
+        panic!("the rows are gone")
+    };
+    assert!(
+        matches!(trap.fault, Fault::Freed { by: None, .. }),
+        "{trap}"
+    );
+}
+
+/// The heap of 8 MiB, as CUDA has it, gives so many pieces and no more; those that were freed it gives again.
+#[test]
+fn the_heap_has_a_limit() {
+    let mut machine = Machine::new(HEAP);
+    let out = machine.buffer(&[0u32]);
+    for bytes in [1 << 20, 1 << 20, 1 << 12, 1000, 24] {
+        machine
+            .launch("exhaust", &block(1), &[out.address, bytes])
+            .unwrap();
+        let pieces = (8 << 20) / bytes.next_multiple_of(16);
+        assert_eq!(
+            u64::from(machine.read::<u32>(out)[0]),
+            pieces,
+            "{bytes} bytes each"
+        );
+    }
+    machine.memory = machine.memory.with_heap(1 << 16);
+    machine
+        .launch("exhaust", &block(1), &[out.address, 256])
+        .unwrap();
+    assert_eq!(machine.read::<u32>(out), [256]);
+}
+
+/// Sums and products of two singles at once.
+#[test]
+fn pairs_of_singles() {
+    let mut machine = Machine::new(PAIRS);
+    let values = [
+        1.0,
+        0.1,
+        -3.5,
+        1e-40,
+        16_777_217.0,
+        -0.0,
+        f32::MAX,
+        1.0 / 3.0,
+    ];
+    let input: Vec<f32> = (0..6 * 32)
+        .map(|i| values[i * 5 % 8] * (1.0 + i as f32 / 64.0))
+        .collect();
+    let data = machine.buffer(&input);
+    let out = machine.buffer(&vec![0f32; 24 * 32]);
+    machine
+        .launch("pairs", &block(32), &[out.address, data.address])
+        .unwrap();
+    let results: Vec<f32> = machine.read(out);
+    for thread in 0..32 {
+        for half in 0..2 {
+            let [a, b, c] = [0, 2, 4].map(|at| input[6 * thread + at + half]);
+            let exact = [a + b, a * b, a.mul_add(b, c)];
+            for (operation, nearest) in exact.into_iter().enumerate() {
+                let at = |mode: usize| results[24 * thread + 8 * operation + 2 * mode + half];
+                let [rn, rz, rm, rp] = [0, 1, 2, 3].map(at);
+                assert_eq!(rn.to_bits(), nearest.to_bits(), "{a} {b} {c}");
+                assert!(
+                    rm <= rn && rn <= rp && (rp == rm || rp == rm.next_up()),
+                    "{rm} {rn} {rp}"
+                );
+                assert_eq!(
+                    rz.to_bits(),
+                    if rn > 0.0 { rm } else { rp }.to_bits(),
+                    "{rm} {rz} {rp}"
+                );
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Floating-point arithmetic (PTX ISA §9.7.3). Round-to-nearest forms run on the host's own arithmetic; the directed roundings
 //! on `rustc_apfloat`. Approximate forms give the correctly rounded host result, which is inside the manual's error bound.
+//! `.f32x2` does the same to two singles side by side.
 
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float as _, Round};
@@ -55,6 +56,45 @@ trait Float: Lane {
     #[inline(always)]
     fn of_rounded(rounded: Self::Host, _: Operation, _: [Self::Host; 3], _: Round) -> Self {
         Self::of(rounded)
+    }
+}
+
+/// One float in a register, or several side by side: what is done to one is done to each.
+trait Floats: Lane {
+    type Each: Float;
+    fn each(operands: [Self; 3], f: impl Fn([Self::Each; 3]) -> Self::Each) -> Self;
+}
+
+impl<T: Float> Floats for T {
+    type Each = T;
+    #[inline(always)]
+    fn each(operands: [T; 3], f: impl Fn([T; 3]) -> T) -> T {
+        f(operands)
+    }
+}
+
+/// Two singles in a register of 64 bits, the first in the low half.
+#[derive(Clone, Copy)]
+struct Two<T>([T; 2]);
+
+impl<T: Lane<Slot = u32>> Lane for Two<T> {
+    type Slot = u64;
+    #[inline(always)]
+    fn from_slot(slot: u64) -> Self {
+        Self([slot as u32, (slot >> 32) as u32].map(T::from_slot))
+    }
+    #[inline(always)]
+    fn to_slot(self) -> u64 {
+        let [low, high] = self.0.map(|value| u64::from(value.to_slot()));
+        high << 32 | low
+    }
+}
+
+impl<T: Float + Lane<Slot = u32>> Floats for Two<T> {
+    type Each = T;
+    #[inline(always)]
+    fn each(operands: [Self; 3], f: impl Fn([T; 3]) -> T) -> Self {
+        Self(core::array::from_fn(|i| f(operands.map(|two| two.0[i]))))
     }
 }
 
@@ -278,19 +318,25 @@ fn nearest<T: Float>(rounded: T::Host, operation: Operation, operands: [T; 3]) -
     result(rounded, operation, operands, Round::NearestTiesToEven)
 }
 
-fn add<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+fn add<T: Floats>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
-        nearest(a.host().add(b.host()), Operation::Add, [a, b, b])
+        T::each([a, b, b], |[a, b, c]| {
+            nearest(a.host().add(b.host()), Operation::Add, [a, b, c])
+        })
     });
 }
-fn sub<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+fn sub<T: Floats>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
-        nearest(a.host().sub(b.host()), Operation::Sub, [a, b, b])
+        T::each([a, b, b], |[a, b, c]| {
+            nearest(a.host().sub(b.host()), Operation::Sub, [a, b, c])
+        })
     });
 }
-fn mul<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+fn mul<T: Floats>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
-        nearest(a.host().mul(b.host()), Operation::Mul, [a, b, b])
+        T::each([a, b, b], |[a, b, c]| {
+            nearest(a.host().mul(b.host()), Operation::Mul, [a, b, c])
+        })
     });
 }
 fn quotient<T: Float>(a: T, b: T) -> T {
@@ -309,9 +355,11 @@ fn div_approx<T: Float<Host = f32>>(r: &mut Registers, o: &Rows, _: u32, mask: u
         quotient(a, b)
     });
 }
-fn fma<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
+fn fma<T: Floats>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
     map3(r, o, mask, |a: T, b: T, c: T| {
-        nearest(a.host().fma(b.host(), c.host()), Operation::Fma, [a, b, c])
+        T::each([a, b, c], |[a, b, c]| {
+            nearest(a.host().fma(b.host(), c.host()), Operation::Fma, [a, b, c])
+        })
     });
 }
 fn sqrt<T: Float>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
@@ -420,27 +468,29 @@ const ROUND_SHIFT: u32 = 1;
 
 /// Any of the operations with rounding and saturation as flags say.
 #[inline(always)]
-fn general<T: Float>(operation: Operation, flags: u32, operands: [T; 3]) -> T {
+fn general<T: Floats>(operation: Operation, flags: u32, operands: [T; 3]) -> T {
     let round = rounding(flags >> ROUND_SHIFT);
-    let value = T::Host::round_with(operation, operands.map(T::host), round);
-    let value = if flags & SATURATE != 0 {
-        value.clamp01()
-    } else {
-        value
-    };
-    result(value, operation, operands, round)
+    T::each(operands, |operands| {
+        let value = HostFloat::round_with(operation, operands.map(T::Each::host), round);
+        let value = if flags & SATURATE != 0 {
+            value.clamp01()
+        } else {
+            value
+        };
+        result(value, operation, operands, round)
+    })
 }
-fn add_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+fn add_general<T: Floats>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
         general(Operation::Add, flags, [a, b, b])
     });
 }
-fn sub_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+fn sub_general<T: Floats>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
         general(Operation::Sub, flags, [a, b, b])
     });
 }
-fn mul_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+fn mul_general<T: Floats>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map2(r, o, mask, |a: T, b: T| {
         general(Operation::Mul, flags, [a, b, b])
     });
@@ -450,7 +500,7 @@ fn div_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
         general(Operation::Div, flags, [a, b, b])
     });
 }
-fn fma_general<T: Float>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
+fn fma_general<T: Floats>(r: &mut Registers, o: &Rows, flags: u32, mask: u32) {
     map3(r, o, mask, |a: T, b: T, c: T| {
         general(Operation::Fma, flags, [a, b, c])
     });
@@ -503,7 +553,58 @@ macro_rules! simple {
     };
 }
 
+/// `add`, `sub`, `mul` and `fma` on two singles at once.
+fn select_two(form: &Form<'_>) -> Option<Alu> {
+    form.only(0, &["rn", "rz", "rm", "rp", "ftz", "f32x2"])?;
+    let (round, flush) = (rounding_of(form), form.has("ftz"));
+    let two: [Execute; 4] = match form.opcode {
+        "add" => [
+            add::<Two<f32>>,
+            add::<Two<Flushed>>,
+            add_general::<Two<f32>>,
+            add_general::<Two<Flushed>>,
+        ],
+        "sub" => [
+            sub::<Two<f32>>,
+            sub::<Two<Flushed>>,
+            sub_general::<Two<f32>>,
+            sub_general::<Two<Flushed>>,
+        ],
+        "mul" => [
+            mul::<Two<f32>>,
+            mul::<Two<Flushed>>,
+            mul_general::<Two<f32>>,
+            mul_general::<Two<Flushed>>,
+        ],
+        // It has to name its rounding.
+        "fma" if round.is_some() => [
+            fma::<Two<f32>>,
+            fma::<Two<Flushed>>,
+            fma_general::<Two<f32>>,
+            fma_general::<Two<Flushed>>,
+        ],
+        _ => return None,
+    };
+    let flags = round.unwrap_or(0) << ROUND_SHIFT;
+    let execute = two[usize::from(flags != 0) * 2 + usize::from(flush)];
+    let alu = match form.opcode {
+        "fma" => Alu::ternary(execute, Scalar::B64),
+        _ => Alu::binary(execute, Scalar::B64),
+    };
+    Some(alu.flagged(flags))
+}
+
+/// The rounding that a form names, as its place in the order of [`rounding`].
+fn rounding_of(form: &Form<'_>) -> Option<u32> {
+    let names = ["rn", "rz", "rm", "rp"];
+    let place = names.iter().position(|round| form.has(round))?;
+    Some(place as u32)
+}
+
 pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
+    if form.has("f32x2") {
+        return select_two(form);
+    }
     let ty = *form.types.first()?;
     if form.types.len() != 1 || !matches!(ty, Scalar::F32 | Scalar::F64) {
         return None;
@@ -540,10 +641,7 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
     if form.has("sat") && matches!(form.opcode, "div" | "rcp" | "sqrt") {
         return None;
     }
-    let round = ["rn", "rz", "rm", "rp"]
-        .iter()
-        .position(|round| form.has(round))
-        .unwrap_or(0) as u32;
+    let round = rounding_of(form).unwrap_or(0);
     let flags = (u32::from(form.has("sat")) * SATURATE) | (round << ROUND_SHIFT);
     let execute = if flags == 0 { fast } else { slow };
     let mut args = vec![Arg::D(ty)];

@@ -11,9 +11,11 @@ mod logic;
 mod packed;
 mod tensor;
 mod tiny;
+mod video;
 
 pub(crate) use float::{canonical, extremum_of_singles, flush};
 pub(crate) use half::{HalfOperation, combine_halves};
+pub(crate) use video::Video;
 
 use rustc_apfloat::Round;
 

@@ -1,7 +1,7 @@
-//! Integers of 16 or 8 bits side by side in a register: `add`, `min` and `max` of PTX ISA §9.7.1, and `vabsdiff4` of §9.7.18.
+//! Integers of 16 or 8 bits side by side in a register: `add`, `min` and `max` of PTX ISA §9.7.1.
 
 use super::{Alu, Arg, Execute, Form};
-use crate::registers::{Registers, Rows, map2, map3};
+use crate::registers::{Registers, Rows, map2};
 use crate::types::Scalar;
 
 /// Of `min` and `max`: what is negative becomes 0.
@@ -42,43 +42,8 @@ fn at_least(flags: u32, value: i16) -> u16 {
     value as u16
 }
 
-/// The distance of each two bytes, which always fits a byte without sign.
-fn distances<const SIGNED: bool>(a: u32, b: u32) -> [u8; 4] {
-    let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
-    core::array::from_fn(|byte| {
-        if SIGNED {
-            (a[byte] as i8).abs_diff(b[byte] as i8)
-        } else {
-            a[byte].abs_diff(b[byte])
-        }
-    })
-}
-/// The third operand would show where a mask left bytes out.
-fn distance<const SIGNED: bool>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map2(r, o, mask, |a: u32, b: u32| {
-        u32::from_le_bytes(distances::<SIGNED>(a, b))
-    });
-}
-/// With `.add`: the sum of the distances and of the third operand.
-fn distance_sum<const SIGNED: bool>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {
-    map3(r, o, mask, |a: u32, b: u32, c: u32| {
-        let sum: u32 = distances::<SIGNED>(a, b).into_iter().map(u32::from).sum();
-        c.wrapping_add(sum)
-    });
-}
-
 pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
-    use Scalar::{B32, S32, U32};
-    if form.opcode == "vabsdiff4" {
-        let execute: Execute = match (&form.types[..], &form.flags[..]) {
-            ([U32, U32, U32], []) => distance::<false>,
-            ([U32, S32, S32], []) => distance::<true>,
-            ([U32, U32, U32], ["add"]) => distance_sum::<false>,
-            ([U32, S32, S32], ["add"]) => distance_sum::<true>,
-            _ => return None,
-        };
-        return Some(Alu::ternary(execute, U32));
-    }
+    use Scalar::B32;
     if !form.types.is_empty() {
         return None;
     }

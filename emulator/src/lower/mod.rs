@@ -11,6 +11,7 @@ mod layout;
 mod mbarrier;
 mod scope;
 mod sync;
+mod video;
 
 use std::collections::HashMap;
 
@@ -421,6 +422,7 @@ impl<'k, 'm> Lowering<'k, 'm> {
             "createpolicy" => self.create_policy(instruction),
             "mapa" | "getctarank" => self.cluster_address(instruction),
             "mov" if self.special_move(instruction)? => Ok(()),
+            opcode if video::is_video(opcode) => self.video(instruction),
             _ => self.arithmetic(instruction),
         }
     }

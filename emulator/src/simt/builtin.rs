@@ -1,11 +1,12 @@
-//! Functions that the device runtime provides to every module: `vprintf`, what a failed `assert` calls, and those of
-//! [`nested`](super::nested).
+//! Functions that the device runtime provides to every module: `vprintf`, what a failed `assert` calls, `malloc` and `free`, and
+//! those of [`nested`](super::nested).
 
 use super::access::Faulty;
 use super::block::Block;
 use super::execute::Site;
 use super::print::{Arguments, format};
-use crate::error::Fault;
+use crate::error::{Fault, FreePlace};
+use crate::heap::BadFree;
 use crate::memory::Width;
 use crate::observer::{AccessKind, Observer, PrintEvent};
 use crate::program::{Builtin, BuiltinCall, Slice, Where};
@@ -32,49 +33,94 @@ impl<O: Observer> Block<'_, '_, O> {
         call: &BuiltinCall,
         lane: usize,
     ) -> Result<(), Fault> {
-        if !matches!(call.function, Builtin::Print | Builtin::AssertFail) {
-            return self.device_runtime(site, call, lane);
-        }
         let argument = |index: usize| self.parameter(site, lane, call.arguments[index]);
-        match call.function {
-            Builtin::Print => {
-                let template = self.text(site, lane, argument(0)?)?;
-                let mut arguments = Buffer {
-                    block: self,
-                    site,
-                    lane,
-                    address: argument(1)?,
-                };
-                let (text, count) = format(&template, &mut arguments)?;
-                self.observer.print(PrintEvent {
-                    warp: site.warp as u32,
-                    line: site.line,
-                    block: self.index,
-                    thread: self.thread(site.warp, lane as u32),
-                    text: &text,
+        let value = match call.function {
+            Builtin::Print => self.print(site, lane, argument(0), argument(1))?,
+            Builtin::AssertFail => {
+                return Err(Fault::Assertion {
+                    condition: self.text(site, lane, argument(0))?,
+                    file: self.text(site, lane, argument(1))?,
+                    line: argument(2) as u32,
+                    function: self.text(site, lane, argument(3))?,
                 });
-                let result = call.results[0];
-                let parameters = self.frame_parameters(site, lane);
-                parameters.store(u64::from(result.offset), count);
-                Ok(())
             }
-            _ => Err(Fault::Assertion {
-                condition: self.text(site, lane, argument(0)?)?,
-                file: self.text(site, lane, argument(1)?)?,
-                line: argument(2)? as u32,
-                function: self.text(site, lane, argument(3)?)?,
-            }),
+            Builtin::Allocate => self.spaces.memory.heap().allocate(argument(0)),
+            Builtin::Free => {
+                self.free(site, lane, argument(0))?;
+                0
+            }
+            Builtin::ParameterBuffer
+            | Builtin::LaunchGrid
+            | Builtin::TakeError
+            | Builtin::PeekError
+            | Builtin::WaitForGrids => self.device_runtime(site, call, lane)?,
+        };
+        if let Some(result) = call.results.first() {
+            let parameters = self.frame_parameters(site, lane);
+            match result.bytes {
+                8 => parameters.store::<u64>(result.offset.into(), value),
+                _ => parameters.store::<u32>(result.offset.into(), value as u32),
+            }
         }
+        Ok(())
+    }
+
+    /// Prints, and returns the number of values in the text.
+    fn print(
+        &mut self,
+        site: Site,
+        lane: usize,
+        template: u64,
+        address: u64,
+    ) -> Result<u64, Fault> {
+        let template = self.text(site, lane, template)?;
+        let mut arguments = Buffer {
+            block: self,
+            site,
+            lane,
+            address,
+        };
+        let (text, count) = format(&template, &mut arguments)?;
+        self.observer.print(PrintEvent {
+            warp: site.warp as u32,
+            line: site.line,
+            block: self.index,
+            thread: self.thread(site.warp, lane as u32),
+            text: &text,
+        });
+        Ok(count.into())
+    }
+
+    /// Frees what `malloc` returned; at a null pointer there is nothing to free.
+    fn free(&self, site: Site, lane: usize, address: u64) -> Result<(), Fault> {
+        if address == 0 {
+            return Ok(());
+        }
+        let here = FreePlace {
+            grid: self.shape.number,
+            block: self.index,
+            thread: self.thread(site.warp, lane as u32),
+            line: site.line,
+        };
+        let memory = self.spaces.memory;
+        let freed = memory.heap().free(address, self.run.family.number, here);
+        freed.map_err(|bad| match bad {
+            BadFree::Twice(by) => Fault::FreedTwice { address, by },
+            BadFree::NoPiece => Fault::NotAllocated {
+                address,
+                nearest: memory.nearest(address),
+            },
+        })
     }
 
     /// An argument, which has its natural alignment.
-    fn parameter(&self, site: Site, lane: usize, slice: Slice) -> Result<u64, Fault> {
+    fn parameter(&self, site: Site, lane: usize, slice: Slice) -> u64 {
         let parameters = self.frame_parameters(site, lane);
         let offset = u64::from(slice.offset);
-        Ok(match slice.bytes {
+        match slice.bytes {
             8 => parameters.load::<u64>(offset),
             _ => u64::from(parameters.load::<u32>(offset)),
-        })
+        }
     }
 
     /// A value of the guest's memory.

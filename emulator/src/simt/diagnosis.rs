@@ -49,7 +49,8 @@ impl<O: Observer> Block<'_, '_, O> {
             };
         }
         if space == Space::Global {
-            if let Some((base, allocated)) = self.spaces.memory.freed(address) {
+            let launch = self.run.family.number;
+            if let Some((base, allocated, by)) = self.spaces.memory.freed(address, launch) {
                 return Fault::Freed {
                     access,
                     bytes,
@@ -57,6 +58,7 @@ impl<O: Observer> Block<'_, '_, O> {
                     address,
                     base,
                     allocated,
+                    by,
                 };
             }
             if named == Space::Generic && address != 0 && address < self.spaces.shared_bytes {
@@ -85,12 +87,7 @@ impl<O: Observer> Block<'_, '_, O> {
         }
         let nearest = match extent {
             Some(extent) => Some((0, extent)),
-            None => self
-                .spaces
-                .memory
-                .below(address)
-                .map(|region| (region.base, region.bytes))
-                .or_else(|| self.spaces.memory.above(address)),
+            None => self.spaces.memory.nearest(address),
         };
         Fault::OutOfBounds {
             access,

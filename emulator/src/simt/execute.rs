@@ -245,6 +245,10 @@ impl<O: Observer> Block<'_, '_, O> {
                 self.call(number, fragment, call, lanes)?;
                 return Ok(Flow::Over);
             }
+            Op::Video { rows, video } => {
+                let frame = &mut self.warps[number].frames[fragment.frame as usize];
+                video.execute(&mut frame.registers, rows, lanes);
+            }
             Op::Builtin(call) => self.builtin(site, call)?,
             Op::Barrier(barrier) => {
                 self.part(number, fragment, lanes);

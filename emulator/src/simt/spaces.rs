@@ -51,7 +51,12 @@ impl<'m> Spaces<'m> {
         match place {
             Where::Global | Where::Generic if address >= window::GLOBAL => {
                 if address.wrapping_sub(self.cached.base) >= self.cached.bytes {
-                    self.cached = self.memory.region(address)?;
+                    let region = self.memory.region(address)?;
+                    if address >= window::HEAP {
+                        // Any thread may free it at any time.
+                        return Some((region, Space::Global));
+                    }
+                    self.cached = region;
                 }
                 Some((self.cached, Space::Global))
             }

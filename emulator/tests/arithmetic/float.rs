@@ -1,7 +1,8 @@
 //! PTX ISA §9.7.3 "Floating-Point Instructions".
 
+use super::common::Machine;
 use super::table::Values::{F32, F64, Tame64};
-use super::table::{Bits, check, combinations, run};
+use super::table::{Bits, check, combinations, module, run};
 
 /// The bits of a result in single precision, where there is only one NaN.
 fn single(value: f32) -> u32 {
@@ -581,5 +582,51 @@ fn gross_approximations_of_double_precision() {
             );
             assert_eq!(result.0 as u32, 0, "{form}");
         }
+    }
+}
+
+/// Each half of a packed result is what the instruction gives for one single.
+#[test]
+fn two_singles_at_once() {
+    let pairs = combinations(&[F32; 3]);
+    let packed: Vec<[u64; 3]> = pairs
+        .iter()
+        .zip(pairs.iter().rev())
+        .map(|(low, high)| core::array::from_fn(|i| high[i] << 32 | low[i]))
+        .collect();
+    for operation in ["add", "sub", "mul", "fma"] {
+        for mode in ["", ".rn", ".rz", ".rm", ".rp"] {
+            for flush in ["", ".ftz"] {
+                let (operands, widths) = match operation {
+                    "fma" if mode.is_empty() => continue,
+                    "fma" => ("d, a, b, c", [64; 4]),
+                    _ => ("d, a, b", [64, 64, 64, 0]),
+                };
+                let form = |ty: &str| format!("{operation}{mode}{flush}.{ty} {operands};");
+                let singles = run(&form("f32"), widths.map(|width| width / 2), &pairs);
+                let results = run(&form("f32x2"), widths, &packed);
+                for (i, result) in results.iter().enumerate() {
+                    let [low, high] = [singles[i], singles[pairs.len() - 1 - i]];
+                    let wanted = high.0 << 32 | low.0;
+                    assert_eq!(result.0, wanted, "{} of {:x?}", form("f32x2"), packed[i]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn two_singles_at_once_have_no_other_forms() {
+    for form in [
+        "add.sat.f32x2 d, a, b;",
+        "fma.f32x2 d, a, b, c;",
+        "mul.approx.f32x2 d, a, b;",
+        "div.rn.f32x2 d, a, b;",
+        "min.f32x2 d, a, b;",
+        "add.f32x2.f32 d, a, b;",
+    ] {
+        let machine = Machine::new(&module(form, [64; 4]));
+        let message = machine.program.kernel("test").unwrap_err().to_string();
+        assert!(message.contains("not supported"), "{form}: {message}");
     }
 }

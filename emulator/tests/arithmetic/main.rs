@@ -17,3 +17,4 @@ mod logic;
 mod narrow;
 mod packed;
 mod table;
+mod video;

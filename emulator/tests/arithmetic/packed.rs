@@ -1,4 +1,4 @@
-//! PTX ISA §9.7.1 on `u16x2` and `s16x2`, and §9.7.18 `vabsdiff4`: several small integers in a register.
+//! PTX ISA §9.7.1 on `u16x2` and `s16x2`: several small integers in a register.
 
 use super::table::Values::Int32;
 use super::table::{Bits, check};
@@ -43,36 +43,6 @@ fn halves_of_integers() {
                     let value = if relu { value.max(0) } else { value };
                     out | (value as u32 & 0xffff) << shift
                 })
-            },
-        );
-    }
-}
-
-#[test]
-fn distances_of_bytes() {
-    for (ty, signed) in [("u32", false), ("s32", true)] {
-        let distances = |a: Bits, b: Bits| {
-            [0, 8, 16, 24].map(|shift| {
-                let [a, b] = [a, b].map(|bits| part(bits, shift, 8, signed));
-                (a - b).unsigned_abs() as u32
-            })
-        };
-        check(
-            &format!("vabsdiff4.u32.{ty}.{ty} d, a, b, c;"),
-            [32; 4],
-            &[Int32; 3],
-            |a, b, _| {
-                let distances = distances(a, b).into_iter().rev();
-                distances.fold(0, |out, distance| out << 8 | distance)
-            },
-        );
-        check(
-            &format!("vabsdiff4.u32.{ty}.{ty}.add d, a, b, c;"),
-            [32; 4],
-            &[Int32; 3],
-            |a, b, c| {
-                let sum: u32 = distances(a, b).into_iter().sum();
-                sum.wrapping_add(c.u32())
             },
         );
     }

@@ -119,6 +119,19 @@ pub fn own_slot(bytes: usize) -> String {
     )
 }
 
+/// Calls `malloc` with so many bytes; the address goes into the register.
+pub fn malloc(register: &str, bytes: &str) -> String {
+    format!(
+        "{{ .param .b64 size; .param .b64 got; st.param.b64 [size], {bytes};
+        call.uni (got), malloc, (size); ld.param.b64 {register}, [got]; }}"
+    )
+}
+
+/// Calls `free`.
+pub fn free(address: &str) -> String {
+    format!("{{ .param .b64 given; st.param.b64 [given], {address};\ncall.uni free, (given); }}")
+}
+
 /// Runs a body in each thread of a launch; returns what each leaves in `%r0`. `%r39` holds `%tid.x`, `data` the data.
 #[track_caller]
 pub fn threads_of(

@@ -12,6 +12,7 @@ mod collectives;
 mod control;
 mod cooperative;
 mod counters;
+mod heap;
 mod launches;
 mod memory;
 mod memory_traps;

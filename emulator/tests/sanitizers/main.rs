@@ -1,5 +1,9 @@
 //! What the sanitizers report, and what they let pass: small kernels, one question each.
 
+#[path = "../common/mod.rs"]
+mod common;
+
+mod heap;
 mod initcheck;
 mod memcheck;
 mod racecheck;

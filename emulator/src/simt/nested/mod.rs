@@ -22,6 +22,8 @@ pub(crate) use tree::run;
 
 /// What a grid that the host launches has in common with all that come of it.
 pub(crate) struct Family<'a> {
+    /// The number of the launch from the host, among those in the same memory.
+    pub number: u64,
     launchable: &'a Launchable,
     limits: Nesting,
     /// The seed of a random schedule; without one, grids, blocks, warps and lanes take turns in a fixed order.
@@ -39,8 +41,14 @@ pub(crate) struct Family<'a> {
 }
 
 impl<'a> Family<'a> {
-    pub fn new(launchable: &'a Launchable, limits: Nesting, schedule: Option<u64>) -> Self {
+    pub fn new(
+        number: u64,
+        launchable: &'a Launchable,
+        limits: Nesting,
+        schedule: Option<u64>,
+    ) -> Self {
         Self {
+            number,
             launchable,
             limits,
             schedule,

@@ -28,15 +28,15 @@ const MAX_SHARED_BYTES: u64 = 48 * 1024;
 const BUFFER_STRIDE: u64 = 1 << 16;
 
 impl<O: Observer> Block<'_, '_, O> {
-    /// Calls a function of the device runtime for one lane.
+    /// Calls a function of the device runtime for one lane, and returns its result.
     pub(in crate::simt) fn device_runtime(
         &mut self,
         site: Site,
         call: &BuiltinCall,
         lane: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<u64, Fault> {
         let thread = (site.warp, lane);
-        let value = match call.function {
+        Ok(match call.function {
             Builtin::ParameterBuffer => self.parameter_buffer(site, lane, &call.arguments),
             Builtin::LaunchGrid => {
                 let buffer = self.long(site, lane, call.arguments[0]);
@@ -61,14 +61,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 self.wait_for_grids(site, lane)?;
                 SUCCESS.into()
             }
-        };
-        let result = call.results[0];
-        let parameters = self.frame_parameters(site, lane);
-        match result.bytes {
-            8 => parameters.store::<u64>(result.offset.into(), value),
-            _ => parameters.store::<u32>(result.offset.into(), value as u32),
-        }
-        Ok(())
+        })
     }
 
     fn long(&self, site: Site, lane: usize, slice: Slice) -> u64 {
