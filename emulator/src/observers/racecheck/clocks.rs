@@ -22,7 +22,8 @@ pub(super) struct Knowledge {
 }
 
 impl Knowledge {
-    fn covers(&self, block: u32, thread: u32, clock: u32) -> bool {
+    /// Whether what a block's thread did at a clock has happened before.
+    pub fn covers(&self, block: u32, thread: u32, clock: u32) -> bool {
         let below = |end: Option<&u32>| end.is_some_and(|&end| clock < end);
         below(self.blocks.get(&block)) || below(self.threads.get(&(block, thread)))
     }
@@ -46,6 +47,9 @@ impl Knowledge {
 fn raise(clock: &mut u32, to: u32) {
     *clock = (*clock).max(to);
 }
+
+/// What a thread knew, what it learnt, and what it has known since.
+pub(super) type Alike = Option<[Option<Arc<Knowledge>>; 3]>;
 
 /// Which of its lanes each lane of a warp knows, up to which clock.
 type Rows = [[u32; LANES]; LANES];
@@ -157,23 +161,32 @@ impl Clocks {
     }
 
     /// Whether what a thread of a block did at a clock is ordered before what `thread` of this block does now.
-    pub fn is_ordered(&self, block: u32, other: u32, clock: u32, thread: u32) -> bool {
-        if block == self.block {
-            if clock < self.base || other == thread {
-                return true;
-            }
-            let (warp, lane) = (thread as usize / LANES, thread as usize % LANES);
-            if other as usize / LANES == warp
-                && let Some(rows) = &self.rows[warp]
-                && clock < rows[lane][other as usize % LANES]
-            {
-                return true;
-            }
+    #[cfg(test)]
+    fn is_ordered(&self, block: u32, other: u32, clock: u32, thread: u32) -> bool {
+        self.is_near(block, other, clock, thread)
+            || self
+                .learnt(thread)
+                .is_some_and(|known| known.covers(block, other, clock))
+    }
+
+    /// The same, as far as it is by barriers of the block or the warp.
+    pub fn is_near(&self, block: u32, other: u32, clock: u32, thread: u32) -> bool {
+        if block != self.block {
+            return false;
         }
-        let known = &self.known[thread as usize];
-        known
-            .as_ref()
-            .is_some_and(|known| known.covers(block, other, clock))
+        if clock < self.base || other == thread {
+            return true;
+        }
+        let (warp, lane) = (thread as usize / LANES, thread as usize % LANES);
+        other as usize / LANES == warp
+            && self.rows[warp]
+                .as_ref()
+                .is_some_and(|rows| clock < rows[lane][other as usize % LANES])
+    }
+
+    /// What a thread has learnt otherwise.
+    pub fn learnt(&self, thread: u32) -> Option<&Arc<Knowledge>> {
+        self.known[thread as usize].as_ref()
     }
 
     /// All threads of the block have met.
@@ -257,6 +270,27 @@ impl Clocks {
     pub fn acquire(&mut self, thread: u32, knowledge: &Arc<Knowledge>) {
         self.any_known = true;
         learn(&mut self.known[thread as usize], knowledge);
+    }
+
+    /// The same for one of several threads, of which those that know the same before will share what they know then.
+    pub fn acquire_alike(&mut self, thread: u32, knowledge: &Arc<Knowledge>, last: &mut Alike) {
+        let known = &mut self.known[thread as usize];
+        let is_same = |one: &Option<Arc<Knowledge>>, other: &Option<Arc<Knowledge>>| {
+            one.as_ref().map(Arc::as_ptr) == other.as_ref().map(Arc::as_ptr)
+        };
+        if let Some([before, learnt, after]) = last
+            && is_same(before, known)
+            && learnt
+                .as_ref()
+                .is_some_and(|learnt| Arc::ptr_eq(learnt, knowledge))
+        {
+            known.clone_from(after);
+            return;
+        }
+        let before = known.clone();
+        self.acquire(thread, knowledge);
+        let after = self.known[thread as usize].clone();
+        *last = Some([before, Some(Arc::clone(knowledge)), after]);
     }
 
     /// A thread has read what somebody handed on, and will know it at its next fence of this scope or a wider one.

@@ -24,7 +24,7 @@ mod unfinished;
 use crate::observers::Map;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use self::clocks::{Clocks, Knowledge};
+use self::clocks::{Alike, Clocks, Knowledge};
 use self::grids::Grids;
 use self::reach::HandedOn;
 use self::shadow::{Conflict, Mode, Moment, Recent, Shadow};
@@ -131,6 +131,7 @@ impl Racecheck {
         let at_once = matches!(event.order, AccessOrder::AcquireRelease(_));
         let scope = event.order.scope();
         let (block, cluster) = (clocks.block(), clocks.reach(Scope::Cluster));
+        let mut last = Alike::None;
         let (reads, writes) = (
             event.kind != AccessKind::Store,
             event.kind != AccessKind::Load,
@@ -143,7 +144,9 @@ impl Racecheck {
                     if needed > scope {
                         continue;
                     }
-                    if at_once {
+                    if at_once && !writes {
+                        clocks.acquire_alike(thread, knowledge, &mut last);
+                    } else if at_once {
                         clocks.acquire(thread, knowledge);
                     } else {
                         clocks.acquire_at_fence(thread, needed, knowledge);

@@ -4,8 +4,9 @@
 //! as that is enough, which it nearly always is. Words that are accessed in part have a cell per byte.
 
 use crate::observers::Map;
+use std::sync::Arc;
 
-use super::clocks::Clocks;
+use super::clocks::{Clocks, Knowledge};
 use super::reach::Reach;
 use crate::observer::{AccessEvent, AccessKind, AccessOrder};
 use crate::registers::{LANES, each_lane, gather};
@@ -217,6 +218,7 @@ impl Shadow {
                 mode,
                 warp: event.warp,
                 known: 0,
+                learnt: None,
             };
             each_lane(lanes, |lane| {
                 let stamp = Stamp::new(moment, lane);
@@ -494,6 +496,8 @@ struct View<'a> {
     warp: u32,
     /// A moment that is known to be ordered before, whatever the lanes.
     known: u64,
+    /// A lane's part of a moment, and what threads have learnt that is ordered behind it.
+    learnt: Option<(Stamp, &'a Arc<Knowledge>)>,
 }
 
 impl View<'_> {
@@ -508,11 +512,26 @@ impl View<'_> {
             self.known = number;
             return true;
         }
-        self.clocks.is_ordered(
-            moment.block,
-            moment.warp * LANES as u32 + before.lane(),
-            moment.clock,
-            self.warp * LANES as u32 + stamp.lane(),
-        )
+        let (block, clock) = (moment.block, moment.clock);
+        let other = moment.warp * LANES as u32 + before.lane();
+        let thread = self.warp * LANES as u32 + stamp.lane();
+        if self.clocks.is_near(block, other, clock, thread) {
+            return true;
+        }
+        let Some(learnt) = self.clocks.learnt(thread) else {
+            return false;
+        };
+        // Many lanes ask the same of what they have learnt together.
+        if let Some((of, by)) = self.learnt
+            && of == before
+            && Arc::ptr_eq(by, learnt)
+        {
+            return true;
+        }
+        let is_ordered = learnt.covers(block, other, clock);
+        if is_ordered {
+            self.learnt = Some((before, learnt));
+        }
+        is_ordered
     }
 }

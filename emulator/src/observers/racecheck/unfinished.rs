@@ -85,18 +85,29 @@ impl Unfinished {
         mut found: impl FnMut(Conflict),
     ) -> u32 {
         let mut met = 0;
-        each_lane(event.lanes, |lane| {
-            let (address, past) = (
-                event.addresses[lane],
-                event.addresses[lane] + u64::from(event.bytes),
-            );
+        // The end that bytes from one address to another clash with, and where it begins.
+        let end = |address: u64, past: u64| {
             let end = |is_destination: bool| {
                 let key = |address| (event.space, is_destination, address);
                 let near = key(address.saturating_sub(self.longest))..key(past);
                 let clashes = |end: &End| address < end.past && end.copy.conflicts(&access);
                 self.ends.range(near).rev().find(|(_, end)| clashes(end))
             };
-            let Some((&(_, _, first), end)) = end(true).or_else(|| end(false)) else {
+            let (&(_, _, first), end) = end(true).or_else(|| end(false))?;
+            Some((first, end))
+        };
+        let bytes = u64::from(event.bytes);
+        let (mut least, mut greatest) = (u64::MAX, 0);
+        each_lane(event.lanes, |lane| {
+            least = least.min(event.addresses[lane]);
+            greatest = greatest.max(event.addresses[lane]);
+        });
+        if end(least, greatest + bytes).is_none() {
+            return 0;
+        }
+        each_lane(event.lanes, |lane| {
+            let address = event.addresses[lane];
+            let Some((first, end)) = end(address, address + bytes) else {
                 return;
             };
             met |= 1 << lane;

@@ -91,6 +91,14 @@ impl<O: Observer> Block<'_, '_, O> {
             }
             _ => None,
         };
+        if let Contents::Memory(bytes) = &copy.contents
+            && copy.reduction.is_none()
+            && !O::VALUES
+        {
+            let from = from.map(|from| (from, u64::from(bytes[lane])));
+            copy_bytes(&to, copy.to.bytes[lane].into(), from);
+            return;
+        }
         let step = copy.element_bytes();
         let mut at = 0;
         while at < copy.to.bytes[lane] {
@@ -173,6 +181,32 @@ impl<O: Observer> Block<'_, '_, O> {
                 });
             }
         }
+    }
+}
+
+/// Fills so many bytes with as many as there are, and zeros behind them.
+fn copy_bytes(to: &Target<'_>, bytes: u64, from: Option<(Target<'_>, u64)>) {
+    let (source, there) = match &from {
+        Some((source, there)) => (Some(source), (*there).min(bytes)),
+        None => (None, 0),
+    };
+    let mut at = 0;
+    if let Some(source) = source
+        && (to.offset | source.offset).is_multiple_of(8)
+    {
+        while at + 8 <= there {
+            let word: u64 = source.region.load(source.offset + at);
+            to.region.store(to.offset + at, word);
+            at += 8;
+        }
+    }
+    while at < bytes {
+        let rest = there.saturating_sub(at).min(4) as u32;
+        let word = source.map_or(0, |source| {
+            load_bytes(&source.region, source.offset + at, rest)
+        });
+        to.region.store(to.offset + at, word as u32);
+        at += 4;
     }
 }
 
