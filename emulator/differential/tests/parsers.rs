@@ -17,7 +17,24 @@ struct Limit {
     instead: &'static str,
 }
 
-const LIMITS: [Limit; 4] = [
+const fn sum_of_doubles(file: &'static str) -> Limit {
+    Limit {
+        file,
+        form: "red.relaxed.gpu.global.add.f64",
+        instead: "red.add.global.relaxed.gpu.f64",
+    }
+}
+
+/// A reduction by bulk copies of `bulk.cu`: operation and type.
+const fn reduction(form: &'static str) -> Limit {
+    Limit {
+        file: "bulk.nvcc.sm_90a.ptx",
+        form,
+        instead: "bulk_group.add.noftz.f16",
+    }
+}
+
+const LIMITS: [Limit; 19] = [
     // An initialiser with the generic address of a variable (PTX ISA §5.4.4).
     Limit {
         file: "basics.nvcc.sm_80.ptx",
@@ -30,6 +47,36 @@ const LIMITS: [Limit; 4] = [
         form: ".callprototype (.param .b32 _) _ (",
         instead: ".callprototype _ (",
     },
+    Limit {
+        file: "functions.rustc.sm_80.ptx",
+        form: ".callprototype (.param .b64 _) _ (",
+        instead: ".callprototype _ (",
+    },
+    // The other parser knows no size of a cluster.
+    Limit {
+        file: "hopper.nvcc.sm_90.ptx",
+        form: ".explicitcluster\n.reqnctapercluster",
+        instead: "\n.reqntid",
+    },
+    Limit {
+        file: "bulk.nvcc.sm_90a.ptx",
+        form: ".explicitcluster\n.reqnctapercluster",
+        instead: "\n.reqntid",
+    },
+    // It has the operation of `red` in front of all other modifiers.
+    sum_of_doubles("kernels.sm_70.ptx"),
+    sum_of_doubles("kernels.sm_80.ptx"),
+    sum_of_doubles("kernels.sm_90.ptx"),
+    // Of the reductions by bulk copies into global memory, it knows `.add.noftz` only.
+    reduction("bulk_group.add.f32"),
+    reduction("bulk_group.add.f64"),
+    reduction("bulk_group.add.s32"),
+    reduction("bulk_group.dec.u32"),
+    reduction("bulk_group.inc.u32"),
+    reduction("bulk_group.max.bf16"),
+    reduction("bulk_group.max.s64"),
+    reduction("bulk_group.min.f16"),
+    reduction("bulk_group.xor.b64"),
     // nvcc writes the scope behind the state space, where the manual has it in front.
     Limit {
         file: "sync.nvcc.sm_80.ptx",
