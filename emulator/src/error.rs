@@ -129,8 +129,8 @@ pub enum Fault {
         /// Where it was freed, if in the same launch.
         by: Option<FreePlace>,
     },
-    /// `free` of an address that `malloc` did not return.
-    #[error("free of {address:#x}, which `malloc` did not return{}", hint(*address, *nearest))]
+    /// `free` of an address that `malloc` did not return, or whose allocation was freed so long ago that nobody knows of it.
+    #[error("free of {address:#x}, where no live allocation of `malloc` begins{}", hint(*address, *nearest))]
     NotAllocated {
         /// The address given.
         address: u64,

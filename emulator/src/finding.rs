@@ -271,6 +271,10 @@ fn memory(fault: &Fault) -> Option<Bytes> {
         Fault::SharedOffset { address, bytes, .. } | Fault::NoSpace { address, bytes, .. } => {
             (Space::Generic, address, bytes)
         }
+        // What is freed has no bytes any more.
+        Fault::FreedTwice { address, .. } | Fault::NotAllocated { address, .. } => {
+            (Space::Global, address, 0)
+        }
         _ => return None,
     };
     Some(Bytes {

@@ -1,10 +1,10 @@
 //! The heap from which kernels take global memory with `malloc` (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation and
 //! Operations"). It lives as long as the memory that it belongs to: what one launch has allocated, a later one may use and free.
 //!
-//! Every piece has an address that no other had before, so that a stale pointer never leads into a newer piece. What it holds is kept
-//! in a store as long as the heap, whose parts are used again.
+//! While the heap is not put back, every piece has an address that no other had before, so that a stale pointer leads to no newer
+//! piece. What it holds is kept in a store as long as the heap, whose parts are used again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -36,12 +36,56 @@ struct Pieces {
     live: BTreeMap<u64, Piece>,
     /// By first address.
     freed: BTreeMap<u64, FreedPiece>,
-    /// Parts of the store that no piece has: lengths by offset, in bytes, none next to another.
-    spare: BTreeMap<u64, u64>,
+    spare: Spare,
     /// Where the next piece goes.
     next: u64,
     /// Bytes of the store that have been part of a piece at any time; the others are zeros.
     used: u64,
+}
+
+/// Parts of the store that no piece has, none next to another.
+#[derive(Clone, Debug, Default)]
+struct Spare {
+    /// Length by offset, in bytes.
+    lengths: BTreeMap<u64, u64>,
+    /// Length and offset.
+    by_length: BTreeSet<(u64, u64)>,
+}
+
+impl Spare {
+    fn add(&mut self, offset: u64, length: u64) {
+        self.lengths.insert(offset, length);
+        self.by_length.insert((length, offset));
+    }
+
+    fn remove(&mut self, offset: u64) -> Option<u64> {
+        let length = self.lengths.remove(&offset)?;
+        self.by_length.remove(&(length, offset));
+        Some(length)
+    }
+
+    /// Takes so many bytes out of the shortest part that has them; returns where they are.
+    fn take(&mut self, length: u64) -> Option<u64> {
+        let &(spare, offset) = self.by_length.range((length, 0)..).next()?;
+        self.remove(offset);
+        if spare > length {
+            self.add(offset + length, spare - length);
+        }
+        Some(offset)
+    }
+
+    /// Gives a part back, and joins it with its neighbours.
+    fn give(&mut self, mut offset: u64, mut length: u64) {
+        if let Some(behind) = self.remove(offset + length) {
+            length += behind;
+        }
+        let before = self.lengths.range(..offset).next_back();
+        if let Some((&start, &spare)) = before.filter(|&(start, spare)| start + spare == offset) {
+            self.remove(start);
+            (offset, length) = (start, length + spare);
+        }
+        self.add(offset, length);
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +115,7 @@ struct FreedPiece {
 pub(crate) enum BadFree {
     /// It has been freed before: by whom, if by the same launch.
     Twice(Option<FreePlace>),
-    /// No piece begins or began there.
+    /// No live piece begins there, nor did one that is remembered.
     NoPiece,
 }
 
@@ -92,13 +136,15 @@ impl Heap {
     /// An empty heap of at most so many bytes.
     pub fn new(limit: usize) -> Self {
         let limit = limit as u64 / ALIGNMENT * ALIGNMENT;
+        let mut spare = Spare::default();
+        spare.add(0, limit);
         Self {
             limit,
             store: OnceLock::new(),
             pieces: RwLock::new(Pieces {
                 live: BTreeMap::new(),
                 freed: BTreeMap::new(),
-                spare: BTreeMap::from([(0, limit)]),
+                spare,
                 next: window::HEAP + GUARD,
                 used: 0,
             }),
@@ -145,22 +191,19 @@ impl Heap {
         let mut pieces = self.write();
         let mut piece = Piece { bytes, offset: 0 };
         let length = piece.length();
-        // The first part that is long enough.
-        let Some((&offset, &spare)) = pieces.spare.iter().find(|&(_, &spare)| spare >= length)
-        else {
+        let Some(offset) = pieces.spare.take(length) else {
             return 0;
         };
         piece.offset = offset;
-        pieces.spare.remove(&offset);
-        if spare > length {
-            pieces.spare.insert(offset + length, spare - length);
-        }
         let end = offset + length;
         let stale = offset.min(pieces.used) / 8..end.min(pieces.used) / 8;
+        pieces.used = pieces.used.max(end);
+        // Nobody else has this part: others need not wait for it.
+        drop(pieces);
         for word in &store[stale.start as usize..stale.end as usize] {
             word.store(0, Ordering::Relaxed);
         }
-        pieces.used = pieces.used.max(end);
+        let mut pieces = self.write();
         let base = pieces.next;
         pieces.next = base + length + GUARD;
         pieces.live.insert(base, piece);
@@ -176,15 +219,7 @@ impl Heap {
                 None => BadFree::NoPiece,
             });
         };
-        let (mut offset, mut length) = (piece.offset, piece.length());
-        if let Some(behind) = pieces.spare.remove(&(offset + length)) {
-            length += behind;
-        }
-        let before = pieces.spare.range(..offset).next_back();
-        if let Some((&start, &spare)) = before.filter(|&(start, spare)| start + spare == offset) {
-            (offset, length) = (start, length + spare);
-        }
-        pieces.spare.insert(offset, length);
+        pieces.spare.give(piece.offset, piece.length());
         let bytes = piece.bytes;
         pieces
             .freed

@@ -94,7 +94,7 @@ impl Memory {
         Self::with_limit(DEFAULT_LIMIT)
     }
 
-    /// An empty memory that holds at most `limit` bytes.
+    /// An empty memory whose buffers and variables hold at most `limit` bytes; the heap of kernels comes on top.
     pub fn with_limit(limit: usize) -> Self {
         Self {
             allocations: Vec::new(),
@@ -108,7 +108,9 @@ impl Memory {
         }
     }
 
-    /// The same with a heap of so many bytes, from which kernels allocate with `malloc`; without this it has 8 MiB.
+    /// The same with a new, empty heap of so many bytes, rounded down to a multiple of 16, from which kernels allocate with `malloc`;
+    /// without this it has 8 MiB. `malloc` gives null where it, or the host, has no room. Only kernels reach it: [`Memory::read`] and its
+    /// kin take no addresses of the heap.
     pub fn with_heap(self, bytes: usize) -> Self {
         Self {
             heap: Heap::new(bytes),
@@ -149,7 +151,8 @@ impl Memory {
             in_use: self.in_use,
             limit: self.limit,
         };
-        if bytes > self.limit - self.in_use {
+        let ends_below_heap = self.next.checked_add(bytes as u64 + (1 << 20)) < Some(window::HEAP);
+        if bytes > self.limit - self.in_use || !ends_below_heap {
             return Err(exhausted);
         }
         zeroed(bytes.div_ceil(8)).ok_or(exhausted)
@@ -367,14 +370,14 @@ impl Memory {
 
     /// First address and length in bytes of the allocation that begins nearest below an address, or, where there is none, above.
     pub(crate) fn nearest(&self, address: u64) -> Option<(u64, u64)> {
-        let in_heap = (address >= window::HEAP).then(|| self.heap.nearest(address));
-        in_heap.flatten().or_else(|| {
-            let after = |&(base, _): &(u64, usize)| base > address;
-            let below = self.below(address);
-            below.map(|region| (region.base, region.bytes)).or_else(|| {
-                let (base, bytes) = self.allocations().find(after)?;
-                Some((base, bytes as u64))
-            })
+        if address >= window::HEAP {
+            return self.heap.nearest(address);
+        }
+        let after = |&(base, _): &(u64, usize)| base > address;
+        let below = self.below(address);
+        below.map(|region| (region.base, region.bytes)).or_else(|| {
+            let (base, bytes) = self.allocations().find(after)?;
+            Some((base, bytes as u64))
         })
     }
 

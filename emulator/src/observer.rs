@@ -178,6 +178,8 @@ pub struct AccessEvent<'a> {
 /// store, or an atomic operation, for all lanes with as many bytes. A multicast is a copy into each of the blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyEvent<'a> {
+    /// Tells the copies of one issue from those of others of the block.
+    pub number: u64,
     /// The warp's number in its block.
     pub warp: u32,
     /// The PTX line of the copy, counted from 1.
@@ -262,7 +264,8 @@ pub struct CollectiveEvent {
     pub mask: u32,
 }
 
-/// What a memory instruction moved: told behind its [`AccessEvent`], once for each element of a vector.
+/// What a memory instruction moved: told behind its [`AccessEvent`], once for each element of a vector; of an
+/// asynchronous copy, for every 4 bytes; of an asynchronous reduction, for each element of its type.
 #[derive(Clone, Copy, Debug)]
 pub struct ValuesEvent<'a> {
     /// The warp's number in its block.

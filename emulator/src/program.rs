@@ -320,9 +320,9 @@ impl Where {
 pub(crate) struct AsyncCopy {
     pub from: CopySource,
     pub to: Address,
-    /// What is made of the elements that are there and those that come; without it, these replace them.
+    /// How each element that comes is combined with the one at the destination; without it, it replaces that.
     pub reduction: Option<Reduction>,
-    /// Any multiple of 16 bytes, aligned to 16; else few bytes, aligned to their number.
+    /// Any multiple of 16 bytes, aligned to 16; else 4, 8 or 16, aligned to their number.
     pub is_bulk: bool,
     /// The mbarrier that is told of the bytes.
     pub completes: Option<Address>,

@@ -5,6 +5,7 @@
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float as _, Round};
 
+use super::convert::FRACTIONAL;
 use super::tiny::is_tiny;
 use super::{Alu, Arg, Execute, Form, by_type, rounding};
 use crate::registers::{Lane, Registers, Rows, map1, map2, map3};
@@ -596,12 +597,21 @@ fn select_two(form: &Form<'_>) -> Option<Alu> {
 
 /// The rounding that a form names, as its place in the order of [`rounding`].
 fn rounding_of(form: &Form<'_>) -> Option<u32> {
-    let names = ["rn", "rz", "rm", "rp"];
-    let place = names.iter().position(|round| form.has(round))?;
+    let place = FRACTIONAL.iter().position(|round| form.has(round))?;
     Some(place as u32)
 }
 
+/// Whether it names more than one way to round, or to approximate.
+fn is_ambiguous(form: &Form<'_>) -> bool {
+    let ways = ["rn", "rz", "rm", "rp", "approx", "full"];
+    let named = form.flags.iter().filter(|flag| ways.contains(flag));
+    named.count() > 1
+}
+
 pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
+    if is_ambiguous(form) {
+        return None;
+    }
     if form.has("f32x2") {
         return select_two(form);
     }
@@ -638,7 +648,8 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
         _ => return select_simple(form, ty, flush),
     };
     form.only(1, &["rn", "rz", "rm", "rp", "approx", "full", "ftz", "sat"])?;
-    if form.has("sat") && matches!(form.opcode, "div" | "rcp" | "sqrt") {
+    let saturates_never = ty == Scalar::F64 || matches!(form.opcode, "div" | "rcp" | "sqrt");
+    if form.has("sat") && saturates_never {
         return None;
     }
     let round = rounding_of(form).unwrap_or(0);

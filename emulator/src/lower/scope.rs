@@ -131,7 +131,7 @@ impl<'m> Lowering<'_, 'm> {
     }
 
     /// What a name stands for in this function.
-    fn local_symbol(&mut self, name: &str) -> Option<Symbol> {
+    pub(super) fn local_symbol(&mut self, name: &str) -> Option<Symbol> {
         for index in (0..self.scopes.len()).rev() {
             if let Some(&symbol) = self.scopes[index].symbols.get(name) {
                 return Some(symbol);

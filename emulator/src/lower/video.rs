@@ -1,5 +1,6 @@
 //! Video instructions (PTX ISA §9.7.18), whose operands may select parts of their registers: `%r1.b0`.
 
+use super::scope::Symbol;
 use super::{Instr, Lowering, Result, error, spelling, unknown};
 use crate::alu::{Form, Video};
 use crate::program::Op;
@@ -18,6 +19,11 @@ pub(super) fn is_video(opcode: &str) -> bool {
 }
 
 impl Lowering<'_, '_> {
+    fn is_register(&mut self, operand: &Operand) -> bool {
+        matches!(operand, Operand::Name(name)
+            if matches!(self.local_symbol(name), Some(Symbol::Register { .. })))
+    }
+
     pub(super) fn video(&mut self, instruction: &Instr) -> Result<()> {
         let line = instruction.line;
         let form = Form::new(&instruction.opcode, &instruction.modifiers);
@@ -45,7 +51,7 @@ impl Lowering<'_, '_> {
             }
             rows[number] = match (number, &operand) {
                 (0, _) => self.destination(line, &operand, Scalar::U32)?,
-                (_, Operand::Integer(_)) if !video.takes_numbers() => {
+                (_, source) if !video.takes_numbers() && !self.is_register(source) => {
                     return error(
                         line,
                         format!("the sources of `{}` are registers", spelling(instruction)),

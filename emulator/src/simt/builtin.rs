@@ -103,6 +103,14 @@ impl<O: Observer> Block<'_, '_, O> {
             line: site.line,
         };
         let memory = self.spaces.memory;
+        if let Some(piece) = memory.region(address)
+            && let Some(line) = self.copies.line_of_one_at(piece.base, piece.bytes)
+        {
+            let message = format!(
+                "free of {address:#x}, which the asynchronous copy of line {line} still uses"
+            );
+            return Err(Fault::BadOperand(message));
+        }
         let freed = memory.heap().free(address, self.run.family.number, here);
         freed.map_err(|bad| match bad {
             BadFree::Twice(by) => Fault::FreedTwice { address, by },

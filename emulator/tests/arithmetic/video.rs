@@ -459,6 +459,9 @@ fn forms_that_there_are_not() {
     ] {
         refused(text, "takes 4 operands, not");
     }
-    refused("vadd2.u32.u32.u32 d, a, 3, c;", "are registers");
+    for source in ["3", "1.5", "0f3f800000", "WARP_SZ", "nothing"] {
+        let text = format!("vadd2.u32.u32.u32 d, a, {source}, c;");
+        refused(&text, "are registers");
+    }
     refused("vadd.u32.u32.u32 d, a.b0, nothing.b0;", "nothing");
 }

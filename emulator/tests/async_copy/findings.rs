@@ -221,3 +221,38 @@ fn schedules_show_a_missing_wait() {
     assert!(differs(&format!("{COPY} {work} {READ} {WAIT}")));
     assert!(!differs(&format!("{COPY} {work} {WAIT} {READ}")));
 }
+
+#[test]
+fn each_copy_from_a_place_is_watched_by_itself() {
+    let body = |store: &str| {
+        format!(
+            "st.shared.u32 [%r30], 1; bar.sync 0; setp.ne.u32 %p1, %r39, 0; mov.u32 %r27, tile;
+             @!%p1 fence.proxy.async.shared::cta;
+             @!%p1 cp.async.bulk.global.shared::cta.bulk_group [%d37+2048], [%r27], 256;
+             @!%p1 cp.async.bulk.commit_group;
+             @!%p1 cp.async.bulk.global.shared::cta.bulk_group [%d37+3072], [%r27], 16;
+             @!%p1 cp.async.bulk.commit_group; @!%p1 cp.async.bulk.wait_group 1;
+             @!%p1 st.shared.u32 [%r27+{store}], 5; @!%p1 cp.async.bulk.wait_group 0; mov.u32 %r0, 0;"
+        )
+    };
+    // The longer of the two is complete.
+    finds(&[], &body("128"));
+    finds(&["source written before the copy is complete"], &body("8"));
+}
+
+#[test]
+fn a_copy_may_end_within_a_word() {
+    let body = |byte: u32| {
+        format!(
+            "setp.ne.u32 %p1, %r39, 0; setp.ne.u32 %p2, %r39, 33;
+             @!%p1 cp.async.ca.shared.global [%r30], [%d37], 8, 6; @!%p1 cp.async.wait_all;
+             @!%p2 st.global.u8 [%d37+{byte}], 1; mov.u32 %r0, 0;"
+        )
+    };
+    for byte in [1, 4, 5] {
+        finds(&["write after read"], &body(byte));
+    }
+    for byte in [6, 7] {
+        finds(&[], &body(byte));
+    }
+}

@@ -1,4 +1,6 @@
 //! The forms of arithmetic instructions that were measured on a GPU, their operands, and a kernel for each.
+//!
+//! A form's operands come from the number of its row: new forms go to the end of the table, or all are to be measured again.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -82,7 +82,7 @@ fn memory_is_freed_once_and_only_what_was_allocated() {
     assert!(
         finding
             .message
-            .starts_with("free of 0x4d, which `malloc` did not return")
+            .starts_with("free of 0x4d, where no live allocation of `malloc` begins")
     );
     finds(&[], &format!("mov.u64 %rd6, 0; {}", free("%rd6")), 1, 64);
 }
@@ -214,4 +214,26 @@ fn compiled_kernels() {
         );
         assert_eq!(found, Ok(Vec::new()), "{entry}");
     }
+}
+
+#[test]
+fn what_a_copy_still_uses_is_not_freed() {
+    let body = |wait: &str| {
+        format!(
+            "setp.ne.u32 %p1, %r1, 0; @%p1 bra END;
+             {} st.u32 [%rd6], 7; mov.u32 %r2, tile;
+             cp.async.ca.shared.global [%r2], [%rd6], 4; {wait}
+             {} cp.async.wait_all; END:",
+            malloc("%rd6", "32"),
+            free("%rd6"),
+        )
+    };
+    assert_eq!(bench(&body("cp.async.wait_all;")).check(shape(1, 64)), []);
+    let (finding, _) = found_on_heap(&body(""));
+    assert!(
+        finding
+            .message
+            .contains("which the asynchronous copy of line"),
+        "{finding}"
+    );
 }

@@ -48,8 +48,13 @@ fn raise(clock: &mut u32, to: u32) {
     *clock = (*clock).max(to);
 }
 
-/// What a thread knew, what it learnt, and what it has known since.
-pub(super) type Alike = Option<[Option<Arc<Knowledge>>; 3]>;
+/// What a thread knew, what it acquired, and what it has known since.
+#[derive(Debug)]
+pub(super) struct Acquired {
+    before: Option<Arc<Knowledge>>,
+    knowledge: Arc<Knowledge>,
+    after: Option<Arc<Knowledge>>,
+}
 
 /// Which of its lanes each lane of a warp knows, up to which clock.
 type Rows = [[u32; LANES]; LANES];
@@ -273,24 +278,30 @@ impl Clocks {
     }
 
     /// The same for one of several threads, of which those that know the same before will share what they know then.
-    pub fn acquire_alike(&mut self, thread: u32, knowledge: &Arc<Knowledge>, last: &mut Alike) {
+    pub fn acquire_alike(
+        &mut self,
+        thread: u32,
+        knowledge: &Arc<Knowledge>,
+        last: &mut Option<Acquired>,
+    ) {
         let known = &mut self.known[thread as usize];
         let is_same = |one: &Option<Arc<Knowledge>>, other: &Option<Arc<Knowledge>>| {
             one.as_ref().map(Arc::as_ptr) == other.as_ref().map(Arc::as_ptr)
         };
-        if let Some([before, learnt, after]) = last
-            && is_same(before, known)
-            && learnt
-                .as_ref()
-                .is_some_and(|learnt| Arc::ptr_eq(learnt, knowledge))
+        if let Some(last) = last
+            && is_same(&last.before, known)
+            && Arc::ptr_eq(&last.knowledge, knowledge)
         {
-            known.clone_from(after);
+            known.clone_from(&last.after);
             return;
         }
         let before = known.clone();
         self.acquire(thread, knowledge);
-        let after = self.known[thread as usize].clone();
-        *last = Some([before, Some(Arc::clone(knowledge)), after]);
+        *last = Some(Acquired {
+            before,
+            knowledge: Arc::clone(knowledge),
+            after: self.known[thread as usize].clone(),
+        });
     }
 
     /// A thread has read what somebody handed on, and will know it at its next fence of this scope or a wider one.

@@ -12,7 +12,8 @@
 //!
 //! What it does not see: a race on a path that this run did not take, or of accesses that this run happened to order by what it
 //! handed on; an acquire that lacks a fence where a barrier follows, which counts as one; an atomic of `.cluster` scope beside one of
-//! `.gpu` scope by another cluster; accesses of mbarriers, which are taken to be for all; races with an access that was forgotten
+//! `.gpu` scope by another cluster; that an asynchronous copy, a reduction or its mbarrier hands on nothing of what its thread did
+//! after issuing it; accesses of mbarriers, which are taken to be for all; races with an access that was forgotten
 //! because many thousands of others to the same word came later.
 
 mod clocks;
@@ -24,7 +25,7 @@ mod unfinished;
 use crate::observers::Map;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use self::clocks::{Alike, Clocks, Knowledge};
+use self::clocks::{Clocks, Knowledge};
 use self::grids::Grids;
 use self::reach::HandedOn;
 use self::shadow::{Conflict, Mode, Moment, Recent, Shadow};
@@ -131,7 +132,8 @@ impl Racecheck {
         let at_once = matches!(event.order, AccessOrder::AcquireRelease(_));
         let scope = event.order.scope();
         let (block, cluster) = (clocks.block(), clocks.reach(Scope::Cluster));
-        let mut last = Alike::None;
+        let mut last = None;
+        let is_alone = event.lanes.count_ones() == 1;
         let (reads, writes) = (
             event.kind != AccessKind::Store,
             event.kind != AccessKind::Load,
@@ -144,7 +146,7 @@ impl Racecheck {
                     if needed > scope {
                         continue;
                     }
-                    if at_once && !writes {
+                    if at_once && !writes && !is_alone {
                         clocks.acquire_alike(thread, knowledge, &mut last);
                     } else if at_once {
                         clocks.acquire(thread, knowledge);
@@ -277,7 +279,7 @@ fn clash(conflict: &Conflict) -> &'static str {
 fn advice(conflict: &Conflict, space: Space, same_grid: bool) -> String {
     let Conflict { before, after, .. } = conflict;
     if before.mode.unfinished {
-        return "an asynchronous copy is made at any time before the thread that issued it has waited for its group (cp.async.wait_group, behind cp.async.commit_group), or anybody for its mbarrier".to_owned();
+        return "an asynchronous copy is made at any time before the thread that issued it has waited for its group (cp.async.wait_group or cp.async.bulk.wait_group, behind a commit_group), or anybody for its mbarrier".to_owned();
     }
     if before.block != after.block && space == Space::Shared {
         return "nothing orders the blocks of the cluster: its barrier (barrier.cluster) between the two accesses would"

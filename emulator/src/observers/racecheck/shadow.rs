@@ -229,8 +229,13 @@ impl Shadow {
                     conflict.map(|(before, byte)| (before, address / 4 * 4 + byte))
                 } else {
                     let mut first = None;
-                    for word in address / 4..(address + bytes) / 4 {
-                        let conflict = self.visit_word(&mut view, word, 0b1111, stamp);
+                    for word in address / 4..(address + bytes).div_ceil(4) {
+                        // Copies may end within a word.
+                        let mask = match address + bytes - 4 * word {
+                            rest @ 1..4 => (1 << rest) - 1,
+                            _ => 0b1111,
+                        };
+                        let conflict = self.visit_word(&mut view, word, mask, stamp);
                         first = first.or(conflict.map(|(before, byte)| (before, 4 * word + byte)));
                     }
                     first

@@ -2,29 +2,27 @@
 //! read, may come before them or after.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use super::shadow::{Conflict, Mode, Moment};
 use crate::observer::{AccessEvent, AccessKind, AccessOrder, CopyEvent};
 use crate::registers::each_lane;
 use crate::types::Space;
 
-/// The ends of a block's copies that are not complete. Copies whose ends begin at one address are taken for one, which is the last.
+/// The ends of a block's copies that are not complete.
 #[derive(Debug, Default)]
 pub(super) struct Unfinished {
-    /// By space and first address; `true` for destinations.
-    ends: BTreeMap<(Space, bool, u64), End>,
+    ends: BTreeMap<Key, End>,
     /// Bytes of the longest since there were none.
     longest: u64,
 }
+
+/// Space, whether it is a destination, first address, and the number and lane of the copy.
+type Key = (Space, bool, u64, u64, u32);
 
 #[derive(Clone, Copy, Debug)]
 struct End {
     past: u64,
     copy: Moment,
-    lane: u32,
-    /// How many copies these are: several may reduce into the same place, or read from it.
-    copies: u32,
 }
 
 impl Unfinished {
@@ -41,36 +39,22 @@ impl Unfinished {
     pub fn add(&mut self, event: &CopyEvent<'_>, copy: Moment) {
         let writes = copy.mode;
         let reads = Mode::of(AccessKind::Load, AccessOrder::Weak, writes.reach);
-        for_ends(event, |lane, key, bytes| {
+        for_ends(event, |key, bytes| {
             let mode = if key.1 { writes } else { reads };
-            let end = self.ends.entry(key).or_insert(End {
-                past: 0,
-                copy,
-                lane: 0,
-                copies: 0,
-            });
-            *end = End {
-                past: end.past.max(key.2 + u64::from(bytes)),
-                copy: Moment {
-                    mode: mode.unfinished(),
-                    ..copy
-                },
-                lane: lane as u32,
-                copies: end.copies + 1,
+            let copy = Moment {
+                mode: mode.unfinished(),
+                ..copy
             };
+            let past = key.2 + u64::from(bytes);
+            self.ends.insert(key, End { past, copy });
             self.longest = self.longest.max(bytes.into());
         });
     }
 
     /// Copies are complete.
     pub fn remove(&mut self, event: &CopyEvent<'_>) {
-        for_ends(event, |_, key, _| {
-            if let Entry::Occupied(mut end) = self.ends.entry(key) {
-                end.get_mut().copies -= 1;
-                if end.get().copies == 0 {
-                    end.remove();
-                }
-            }
+        for_ends(event, |key, _| {
+            self.ends.remove(&key);
         });
         if self.ends.is_empty() {
             self.longest = 0;
@@ -85,16 +69,16 @@ impl Unfinished {
         mut found: impl FnMut(Conflict),
     ) -> u32 {
         let mut met = 0;
-        // The end that bytes from one address to another clash with, and where it begins.
-        let end = |address: u64, past: u64| {
-            let end = |is_destination: bool| {
-                let key = |address| (event.space, is_destination, address);
+        // The end that bytes from one address to another clash with: where it begins, whose it is, and what.
+        let clash = |address: u64, past: u64| {
+            let clash_with = |is_destination: bool| {
+                let key = |address| (event.space, is_destination, address, 0, 0);
                 let near = key(address.saturating_sub(self.longest))..key(past);
                 let clashes = |end: &End| address < end.past && end.copy.conflicts(&access);
                 self.ends.range(near).rev().find(|(_, end)| clashes(end))
             };
-            let (&(_, _, first), end) = end(true).or_else(|| end(false))?;
-            Some((first, end))
+            let (&(.., first, _, lane), end) = clash_with(true).or_else(|| clash_with(false))?;
+            Some((first, lane, end.copy))
         };
         let bytes = u64::from(event.bytes);
         let (mut least, mut greatest) = (u64::MAX, 0);
@@ -102,18 +86,18 @@ impl Unfinished {
             least = least.min(event.addresses[lane]);
             greatest = greatest.max(event.addresses[lane]);
         });
-        if end(least, greatest + bytes).is_none() {
+        if clash(least, greatest + bytes).is_none() {
             return 0;
         }
         each_lane(event.lanes, |lane| {
             let address = event.addresses[lane];
-            let Some((first, end)) = end(address, address + bytes) else {
+            let Some((first, before_lane, before)) = clash(address, address + bytes) else {
                 return;
             };
             met |= 1 << lane;
             found(Conflict {
-                before: end.copy,
-                before_lane: end.lane,
+                before,
+                before_lane,
                 after: access,
                 after_lane: lane as u32,
                 address: address.max(first),
@@ -124,17 +108,23 @@ impl Unfinished {
 }
 
 /// Both ends of each lane's copy, with their lengths; those of no length are left out.
-fn for_ends(event: &CopyEvent<'_>, mut f: impl FnMut(usize, (Space, bool, u64), u32)) {
+fn for_ends(event: &CopyEvent<'_>, mut f: impl FnMut(Key, u32)) {
     each_lane(event.lanes, |lane| {
+        let key = |space, is_destination, first| {
+            (space, is_destination, first, event.number, lane as u32)
+        };
         for (key, bytes) in [
-            ((event.to_space, true, event.to[lane]), event.to_bytes[lane]),
             (
-                (event.from_space, false, event.from[lane]),
+                key(event.to_space, true, event.to[lane]),
+                event.to_bytes[lane],
+            ),
+            (
+                key(event.from_space, false, event.from[lane]),
                 event.from_bytes[lane],
             ),
         ] {
             if bytes != 0 {
-                f(lane, key, bytes);
+                f(key, bytes);
             }
         }
     });

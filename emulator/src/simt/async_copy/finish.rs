@@ -79,7 +79,7 @@ impl<O: Observer> Block<'_, '_, O> {
         read: &mut Values,
         left: &mut Values,
     ) {
-        // The ranges were inside of one region each when the copy was issued, and memory stays where it is while a kernel runs.
+        // The ranges were inside of one region each when the copy was issued, and the block does not free what its copies use.
         let Some(to) = self.side(site, lane, &copy.to, copy.access().0) else {
             return;
         };

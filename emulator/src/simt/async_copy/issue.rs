@@ -36,6 +36,8 @@ impl<O: Observer> Block<'_, '_, O> {
     }
 
     fn begin_copy(&mut self, mut pending: Pending) {
+        self.copies.issued += 1;
+        pending.number = self.copies.issued;
         self.observer.copy(pending.event());
         let mut elsewhere = 0;
         if let Some(mbarriers) = &pending.completes {
@@ -193,7 +195,7 @@ impl<O: Observer> Block<'_, '_, O> {
             });
         }
         if bytes != 0 {
-            let first = u64::from(bytes.min(4)).next_power_of_two();
+            let first = 1 << bytes.min(4).ilog2();
             let target = self.target(site, lane, place, address, first, kind)?;
             if place == Where::Generic && target.space != Space::Shared {
                 let message = format!(

@@ -14,6 +14,7 @@ use crate::memory::window;
 use crate::observer::{AccessKind, AccessOrder, CopyEvent, Observer};
 use crate::program::{AsyncCopy, Reduction, Where};
 use crate::registers::{LANES, each_lane};
+use crate::types::Space;
 
 /// No group: not committed yet.
 const UNCOMMITTED: u32 = u32::MAX;
@@ -21,6 +22,8 @@ const UNCOMMITTED: u32 = u32::MAX;
 /// A copy by lanes of a warp that is not complete.
 #[derive(Clone, Debug)]
 struct Pending {
+    /// As of [`CopyEvent`].
+    number: u64,
     warp: u32,
     line: u32,
     lanes: u32,
@@ -56,6 +59,8 @@ struct Side {
 /// A block's copies.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
+    /// How many have been issued.
+    issued: u64,
     /// In the order of their issue.
     pending: Vec<Pending>,
     /// How many groups each lane of a warp has committed, of small copies and of bulk copies.
@@ -67,6 +72,21 @@ impl Copies {
         self.pending.clear();
         self.committed.clear();
         self.committed.resize(warps, [[0; LANES]; 2]);
+    }
+
+    /// The line of a copy that is not complete and that reads or writes some of these bytes of global memory.
+    pub fn line_of_one_at(&self, base: u64, bytes: u64) -> Option<u32> {
+        let reaches = |side: &Side, lane: usize| {
+            let (first, length) = (side.addresses[lane], u64::from(side.bytes[lane]));
+            side.place.space() == Space::Global && first < base + bytes && base < first + length
+        };
+        let is_one = |copy: &&Pending| {
+            (0..LANES).any(|lane| {
+                copy.lanes >> lane & 1 == 1
+                    && (reaches(&copy.from, lane) || reaches(&copy.to, lane))
+            })
+        };
+        Some(self.pending.iter().find(is_one)?.line)
     }
 
     pub fn are_pending(&self) -> bool {
@@ -184,6 +204,7 @@ impl Pending {
             bytes: [0; LANES],
         };
         Self {
+            number: 0,
             warp: site.warp as u32,
             line: site.line,
             lanes: site.lanes,
@@ -232,6 +253,7 @@ impl Pending {
     fn event(&self) -> CopyEvent<'_> {
         let (to_kind, to_order) = self.access();
         CopyEvent {
+            number: self.number,
             warp: self.warp,
             line: self.line,
             lanes: self.lanes,

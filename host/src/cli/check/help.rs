@@ -17,7 +17,8 @@ Exit status: 0 nothing found, 1 findings, 2 bad usage or input.";
 const TOOLS: &str = "\
 Tools:
   memcheck   accesses out of bounds, misaligned, through null or freed pointers, or through
-             addresses of another space; the first one ends the launch
+             addresses of another space; frees of what is not allocated; the first one ends the
+             launch
   initcheck  reads of global, shared or local memory that nothing has written
   racecheck  two accesses to one byte of shared or global memory, by different threads, one of
              them a write, that no barrier, warp barrier, atomic operation or fence orders; lanes
