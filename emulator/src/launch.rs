@@ -27,7 +27,7 @@ pub struct Launch {
     pub dynamic_shared_bytes: u32,
     /// What limits the grids that the kernel launches itself.
     pub nesting: Nesting,
-    /// Host threads that run blocks; 0 takes all cores.
+    /// Host threads that run blocks; 0 takes all cores. An observer may ask for one ([`Observer::IN_ORDER`]).
     pub threads: usize,
     /// The launch traps after so many warp instructions; 0 sets no limit.
     pub max_steps: u64,
@@ -136,6 +136,7 @@ fn start<O: Observer>(
         started: Instant::now(),
     };
     let threads = match launch.threads {
+        _ if O::IN_ORDER => 1,
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };

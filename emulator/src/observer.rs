@@ -347,6 +347,8 @@ pub trait Observer: Send {
     const ACCESSES: bool;
     /// Whether [`Observer::values`] wants to be called: gathering the values costs time.
     const VALUES: bool = false;
+    /// Whether blocks must run on one host thread, since the order in which they do matters to it.
+    const IN_ORDER: bool = false;
 
     /// An observer that has seen nothing, for another block.
     fn fork(&self) -> Self;
@@ -425,6 +427,7 @@ impl Observer for Nothing {
 impl<O: Observer> Observer for Option<O> {
     const ACCESSES: bool = O::ACCESSES;
     const VALUES: bool = O::VALUES;
+    const IN_ORDER: bool = O::IN_ORDER;
 
     fn fork(&self) -> Self {
         self.as_ref().map(O::fork)
@@ -500,6 +503,7 @@ impl<O: Observer> Observer for Option<O> {
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const ACCESSES: bool = A::ACCESSES || B::ACCESSES;
     const VALUES: bool = A::VALUES || B::VALUES;
+    const IN_ORDER: bool = A::IN_ORDER || B::IN_ORDER;
 
     fn fork(&self) -> Self {
         (self.0.fork(), self.1.fork())

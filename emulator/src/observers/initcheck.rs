@@ -23,7 +23,7 @@ const PAGE_BYTES: u64 = 64 * 64;
 const BULK_UNIT: u32 = 16;
 
 /// Finds reads of bytes that nothing has written. It may watch several launches after one another: what one has written, the
-/// next may read. Each has to run on one host thread, so that a store is seen before the load that depends on it.
+/// next may read. Each runs on one host thread, so that a store is seen before the load that depends on it.
 #[derive(Debug)]
 pub struct Initcheck {
     /// Ranges that the host has written: first address and past the last, in ascending order.
@@ -220,6 +220,7 @@ impl Initcheck {
 
 impl Observer for Initcheck {
     const ACCESSES: bool = true;
+    const IN_ORDER: bool = true;
 
     fn fork(&self) -> Self {
         Self {

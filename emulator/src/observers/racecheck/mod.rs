@@ -41,7 +41,7 @@ use crate::observer::{
 use crate::registers::{LANES, each_lane};
 use crate::types::Space;
 
-/// Finds data races. For one launch, which it has to be run on one host thread for: it takes the order in which it is told of
+/// Finds data races. For one launch, which runs on one host thread for it: it takes the order in which it is told of
 /// synchronising accesses for that in which they were made.
 #[derive(Debug, Default)]
 pub struct Racecheck {
@@ -315,6 +315,7 @@ fn advice(conflict: &Conflict, space: Space, same_grid: bool) -> String {
 
 impl Observer for Racecheck {
     const ACCESSES: bool = true;
+    const IN_ORDER: bool = true;
 
     fn fork(&self) -> Self {
         Self {
