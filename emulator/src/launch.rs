@@ -137,7 +137,7 @@ fn start<O: Observer>(
     };
     let threads = match launch.threads {
         _ if O::IN_ORDER => 1,
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        0 => simt::cores(),
         threads => threads,
     };
     let bytes = 8 * words.len() as u64;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::block::{Block, Progress};
 use super::nested::{Child, Family};
+use super::workers::Workers;
 use crate::error::Trap;
 use crate::memory::{Memory, Region};
 use crate::observer::Observer;
@@ -65,31 +66,15 @@ pub(super) fn run<O: Observer>(
         trap: Mutex::new(None),
         launched: Mutex::new(Vec::new()),
     };
-    let workers = run
-        .threads
-        .min(usize::try_from(blocks / each).unwrap_or(usize::MAX))
-        .max(1);
+    let most = usize::try_from(blocks / each).unwrap_or(usize::MAX);
+    let workers = Workers::take(run.threads.min(most));
+    let count = workers.count();
     let share = |worker: usize| match run.shape.cooperative {
-        true => (worker as u64 * each..blocks).step_by(workers * each as usize),
+        true => (worker as u64 * each..blocks).step_by(count * each as usize),
         false => (0..0).step_by(1),
     };
-    let others: Vec<O> = (1..workers).map(|_| observer.fork()).collect();
-    let own = observer.fork();
-    std::thread::scope(|scope| {
-        let progression = &progression;
-        let handles: Vec<_> = (1..)
-            .zip(others)
-            .map(|(worker, observer)| {
-                scope.spawn(move || work(run, progression, observer, share(worker)))
-            })
-            .collect();
-        observer.merge(work(run, progression, own, share(0)));
-        for handle in handles {
-            match handle.join() {
-                Ok(other) => observer.merge(other),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
+    workers.run(observer, |worker, observer| {
+        work(run, &progression, observer, share(worker))
     });
     match progression
         .trap

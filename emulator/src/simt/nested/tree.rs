@@ -8,6 +8,7 @@ use crate::error::Trap;
 use crate::observer::{GridEvent, Observer};
 use crate::simt::launch::{self, Run};
 use crate::simt::schedule;
+use crate::simt::workers::Workers;
 
 /// What the blocks of a grid have launched, or its trap.
 type Outcome = Result<Vec<Child>, Box<Trap>>;
@@ -67,7 +68,7 @@ fn run_wave<O: Observer>(like: &Run<'_>, wave: &[Child], observer: &mut O) -> Ve
     // Grids from this one on need not run: it, or one before it, has trapped.
     let end = AtomicUsize::new(wave.len());
     let outcomes: Vec<Mutex<Option<Outcome>>> = wave.iter().map(|_| Mutex::new(None)).collect();
-    let work = |mut observer: O| {
+    Workers::take(like.threads).run(observer, |_, mut observer: O| {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             if index >= end.load(Ordering::Relaxed) {
@@ -85,19 +86,6 @@ fn run_wave<O: Observer>(like: &Run<'_>, wave: &[Child], observer: &mut O) -> Ve
                 .lock()
                 .unwrap_or_else(|poisoned| poisoned.into_inner());
             *place = Some(outcome);
-        }
-    };
-    let observers: Vec<O> = (0..like.threads).map(|_| observer.fork()).collect();
-    std::thread::scope(|scope| {
-        let handles: Vec<_> = observers
-            .into_iter()
-            .map(|observer| scope.spawn(|| work(observer)))
-            .collect();
-        for handle in handles {
-            match handle.join() {
-                Ok(other) => observer.merge(other),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
         }
     });
     outcomes
