@@ -4,6 +4,8 @@
 //! as that is enough, which it nearly always is. Words that are accessed in part have a cell per byte.
 
 use crate::observers::Map;
+use std::mem;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::clocks::{Clocks, Knowledge};
@@ -222,24 +224,9 @@ impl Shadow {
             };
             each_lane(lanes, |lane| {
                 let stamp = Stamp::new(moment, lane);
-                let (address, bytes) = (event.addresses[lane], u64::from(event.bytes));
-                let conflict = if bytes < 4 {
-                    let mask = ((1 << bytes) - 1) << (address % 4);
-                    let conflict = self.visit_word(&mut view, address / 4, mask, stamp);
-                    conflict.map(|(before, byte)| (before, address / 4 * 4 + byte))
-                } else {
-                    let mut first = None;
-                    for word in address / 4..(address + bytes).div_ceil(4) {
-                        // Copies may end within a word.
-                        let mask = match address + bytes - 4 * word {
-                            rest @ 1..4 => (1 << rest) - 1,
-                            _ => 0b1111,
-                        };
-                        let conflict = self.visit_word(&mut view, word, mask, stamp);
-                        first = first.or(conflict.map(|(before, byte)| (before, 4 * word + byte)));
-                    }
-                    first
-                };
+                let address = event.addresses[lane];
+                let past = address + u64::from(event.bytes);
+                let conflict = self.visit_bytes(&mut view, address..past, stamp);
                 if let Some((before, address)) = conflict {
                     found(Conflict {
                         before: self.moments[before.moment() as usize],
@@ -268,28 +255,44 @@ impl Shadow {
         number
     }
 
-    /// Visits the bytes of the mask in one word. Returns an access that races, and the byte of the word that shows it.
+    /// Visits bytes of these addresses. Returns the first access that races, and the address that shows it.
     #[inline(always)]
-    fn visit_word(
+    fn visit_bytes(
         &mut self,
         view: &mut View<'_>,
-        word: u64,
-        mask: u32,
+        addresses: Range<u64>,
         stamp: Stamp,
     ) -> Option<(Stamp, u64)> {
-        let (page, slot) = self.place(word);
-        let mut cell = self.pages[page][slot];
-        if mask == 0b1111 && cell.write.index().is_none() {
-            let conflict = self.visit(view, &mut cell, stamp);
-            self.pages[page][slot] = cell;
-            return conflict.map(|before| (before, 0));
+        let mut first = None;
+        let past = addresses.end.div_ceil(4);
+        let mut word = addresses.start / 4;
+        while word < past {
+            let (page, slot) = self.place(word);
+            let count = (PAGE_WORDS - slot as u64).min(past - word);
+            let mut cells = mem::take(&mut self.pages[page]);
+            for cell in &mut cells[slot..slot + count as usize] {
+                let begin = 4 * word;
+                let conflict = if addresses.start <= begin
+                    && begin + 4 <= addresses.end
+                    && cell.write.index().is_none()
+                {
+                    self.visit(view, cell, stamp).map(|before| (before, begin))
+                } else {
+                    let bit = |address: u64| 1 << (address.clamp(begin, begin + 4) - begin);
+                    let mask = bit(addresses.end) - bit(addresses.start);
+                    self.visit_parts(view, cell, mask, stamp)
+                        .map(|(before, byte)| (before, begin + byte))
+                };
+                first = first.or(conflict);
+                word += 1;
+            }
+            self.pages[page] = cells;
         }
-        let conflict = self.visit_bytes(view, &mut cell, mask, stamp);
-        self.pages[page][slot] = cell;
-        conflict
+        first
     }
 
-    fn visit_bytes(
+    /// Visits the bytes of the mask in one word. Returns an access that races, and the byte of the word that shows it.
+    fn visit_parts(
         &mut self,
         view: &mut View<'_>,
         cell: &mut Cell,
