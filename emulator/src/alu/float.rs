@@ -7,7 +7,7 @@ use rustc_apfloat::{Float as _, Round};
 
 use super::convert::FRACTIONAL;
 use super::tiny::is_tiny;
-use super::{Alu, Arg, Execute, Form, by_type, rounding};
+use super::{Alu, Execute, Form, by_type, rounding};
 use crate::registers::{Lane, Registers, Rows, map1, map2, map3};
 use crate::types::Scalar;
 
@@ -655,13 +655,7 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
     let round = rounding_of(form).unwrap_or(0);
     let flags = (u32::from(form.has("sat")) * SATURATE) | (round << ROUND_SHIFT);
     let execute = if flags == 0 { fast } else { slow };
-    let mut args = vec![Arg::D(ty)];
-    args.extend(std::iter::repeat_n(Arg::S(ty), sources));
-    Some(Alu {
-        execute,
-        args,
-        flags,
-    })
+    Some(Alu::same(execute, ty, sources).flagged(flags))
 }
 
 fn select_simple(form: &Form<'_>, ty: Scalar, flush: bool) -> Option<Alu> {

@@ -123,19 +123,30 @@ impl Alu {
         }
     }
 
+    /// `d = f(a, …)` of so many sources on one type.
+    fn same(execute: Execute, ty: Scalar, sources: usize) -> Self {
+        let mut args = vec![Arg::D(ty)];
+        args.resize(1 + sources, Arg::S(ty));
+        Self {
+            execute,
+            args,
+            flags: 0,
+        }
+    }
+
     /// `d = f(a)` on one type.
     fn unary(execute: Execute, ty: Scalar) -> Self {
-        Self::new(execute, &[Arg::D(ty), Arg::S(ty)])
+        Self::same(execute, ty, 1)
     }
 
     /// `d = f(a, b)` on one type.
     fn binary(execute: Execute, ty: Scalar) -> Self {
-        Self::new(execute, &[Arg::D(ty), Arg::S(ty), Arg::S(ty)])
+        Self::same(execute, ty, 2)
     }
 
     /// `d = f(a, b, c)` on one type.
     fn ternary(execute: Execute, ty: Scalar) -> Self {
-        Self::new(execute, &[Arg::D(ty), Arg::S(ty), Arg::S(ty), Arg::S(ty)])
+        Self::same(execute, ty, 3)
     }
 
     fn flagged(mut self, flags: u32) -> Self {

@@ -7,7 +7,7 @@ mod compare;
 mod convert;
 
 use super::tiny::{self, is_tiny};
-use super::{Alu, Arg, Execute, Form};
+use super::{Alu, Execute, Form};
 use crate::registers::{Registers, Rows, map1, map2, map3};
 use crate::types::Scalar;
 
@@ -262,11 +262,5 @@ pub(super) fn select(form: &Form<'_>) -> Option<Alu> {
         | flag("ftz", FLUSH)
         | flag("NaN", NAN_PROPAGATES)
         | flag("xorsign", XOR_SIGN);
-    let mut args = vec![Arg::D(ty)];
-    args.extend(std::iter::repeat_n(Arg::S(ty), sources));
-    Some(Alu {
-        execute,
-        args,
-        flags,
-    })
+    Some(Alu::same(execute, ty, sources).flagged(flags))
 }
