@@ -171,11 +171,13 @@ pub struct AccessEvent<'a> {
     /// The address of each lane in `space`; those of other lanes mean nothing. One in the shared memory of another block of the
     /// cluster has that block's rank, plus 1, in bits 24 and up.
     pub addresses: &'a [u64; 32],
+    /// Whether it is part of the completion of asynchronous copies, that which [`Observer::copied`] told of last.
+    pub completes_copies: bool,
 }
 
 /// Lanes of a warp copy memory asynchronously. The copies are issued ([`Observer::copy`]), and complete at any later time
 /// ([`Observer::copied`], for all of them or some at a time); what they read and wrote is told behind that as accesses: a load and a
-/// store, or an atomic operation, for all lanes with as many bytes. A multicast is a copy into each of the blocks.
+/// store, or an atomic operation, for all lanes with as many bytes, and then an atomic operation on the mbarriers. A multicast is a copy into each of the blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyEvent<'a> {
     /// Tells the copies of one issue from those of others of the block.
@@ -202,6 +204,8 @@ pub struct CopyEvent<'a> {
     pub to_kind: AccessKind,
     /// How that is ordered.
     pub to_order: AccessOrder,
+    /// The mbarrier in shared memory that is told of each lane's bytes; without it, the lane waits for a group.
+    pub mbarriers: Option<&'a [u64; 32]>,
 }
 
 /// Lanes of a warp arrive at a block-wide barrier.

@@ -77,6 +77,7 @@ mod tests {
                 bytes: 4,
                 lanes,
                 addresses: &core::array::from_fn(address),
+                completes_copies: false,
             });
         };
         atomic(5, u32::MAX, |_| 64);

@@ -111,6 +111,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 bytes: bytes as u32,
                 lanes: site.lanes,
                 addresses: &offsets.addresses(&region, space),
+                completes_copies: false,
             };
             self.observer.access(event);
             let values = self.moved(site, access);
@@ -201,6 +202,7 @@ impl<O: Observer> Block<'_, '_, O> {
                     bytes: bytes as u32,
                     lanes,
                     addresses: &seen.addresses,
+                    completes_copies: seen.completes_copies,
                 });
                 self.report_values(site, lanes, &seen.values);
             }
@@ -238,6 +240,8 @@ pub(super) struct Seen {
     addresses: [u64; LANES],
     /// What the lanes have moved, element by element, where an observer wants it.
     pub values: Vec<[u64; LANES]>,
+    /// As of [`AccessEvent`].
+    pub completes_copies: bool,
 }
 
 impl Seen {

@@ -153,6 +153,52 @@ fn bulk_copies_end_at_their_mbarrier() {
     finds(&kinds, &bulk(""));
 }
 
+#[test]
+fn an_mbarrier_hands_on_what_was_before_the_issue() {
+    let bulk = |before: &str, after: &str, wait: &str| {
+        format!(
+            ".shared .b64 arrived; mov.u32 %r28, arrived; setp.ne.u32 %p1, %r39, 0; mov.u32 %r27, tile;
+             @!%p1 mbarrier.init.shared.b64 [%r28], 1; bar.sync 0;
+             @!%p1 mbarrier.arrive.expect_tx.shared.b64 %d10, [%r28], 256; {before}
+             @!%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r27], [%d37], 256, [%r28];
+             {after} {wait} {READ_OTHER} ld.shared.u32 %r1, [%r27+512]; add.u32 %r0, %r0, %r1;"
+        )
+    };
+    let write = "@!%p1 st.shared.u32 [%r27+512], 7;";
+    let wait = "wait: mbarrier.try_wait.parity.shared.b64 %p2, [%r28], 0; @!%p2 bra wait;";
+    finds(&[], &bulk(write, "", wait));
+    finds(&["read after write"], &bulk("", write, wait));
+    finds(&[], &bulk("", &format!("{write} bar.sync 0;"), wait));
+
+    // Only the first thread waits, and the others learn of the copy by a barrier behind that, not by one behind its issue.
+    let one_waits = "@%p1 bra on; wait: mbarrier.try_wait.parity.shared.b64 %p2, [%r28], 0; @!%p2 bra wait; on:";
+    finds(&[], &bulk(write, "", &format!("{one_waits} bar.sync 0;")));
+    let found = findings(&bulk(write, "bar.sync 0;", one_waits));
+    let does: Vec<_> = found[0].places.iter().map(|place| place.does).collect();
+    assert_eq!(
+        (found[0].kind, &does[..]),
+        ("read after write", &["reads", "copies"][..])
+    );
+}
+
+#[test]
+fn a_reduction_hands_on_what_was_fenced_before_its_issue() {
+    let message = |before: &str, after: &str| {
+        format!(
+            "setp.ne.u32 %p1, %r39, 0; setp.ne.u32 %p2, %r39, 32; mov.u32 %r27, tile; mov.u32 %r0, 0;
+             st.shared.u32 [%r30], 1; fence.proxy.async.shared::cta; bar.sync 0;
+             @%p1 bra on; {before}
+             cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d37], [%r27], 16; cp.async.bulk.commit_group;
+             {after} cp.async.bulk.wait_group 0; on:
+             @%p2 bra out; spin: ld.relaxed.gpu.global.u32 %r0, [%d37]; setp.eq.u32 %p3, %r0, 5; @%p3 bra spin;
+             fence.acq_rel.gpu; ld.global.u32 %r1, [%d37+512]; out:"
+        )
+    };
+    let write = "st.global.u32 [%d37+512], 3; fence.acq_rel.gpu;";
+    finds(&[], &message(write, ""));
+    finds(&["read after write"], &message("", write));
+}
+
 /// The first thread of each warp adds the same 256 bytes, which are the threads' own words, to the first of the data.
 const REDUCE: &str = "st.shared.u32 [%r30], %r39; fence.proxy.async.shared::cta; bar.sync 0; mov.u32 %r27, tile;
     and.b32 %r26, %r39, 31; setp.ne.u32 %p1, %r26, 0;

@@ -33,6 +33,11 @@ impl Knowledge {
         self.blocks.insert(block, u32::MAX);
     }
 
+    /// Learns what a block's thread has done up to a clock, and at it.
+    pub fn add_thread(&mut self, block: u32, thread: u32, clock: u32) {
+        raise(self.threads.entry((block, thread)).or_default(), clock + 1);
+    }
+
     /// Learns all that the other knows.
     pub fn add(&mut self, other: &Self) {
         for (&block, &clock) in &other.blocks {

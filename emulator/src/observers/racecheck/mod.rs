@@ -12,11 +12,11 @@
 //!
 //! What it does not see: a race on a path that this run did not take, or of accesses that this run happened to order by what it
 //! handed on; an acquire that lacks a fence where a barrier follows, which counts as one; an atomic of `.cluster` scope beside one of
-//! `.gpu` scope by another cluster; that an asynchronous copy, a reduction or its mbarrier hands on nothing of what its thread did
-//! after issuing it; accesses of mbarriers, which are taken to be for all; races with an access that was forgotten
+//! `.gpu` scope by another cluster; accesses of mbarriers, which are taken to be for all; races with an access that was forgotten
 //! because many thousands of others to the same word came later.
 
 mod clocks;
+mod copies;
 mod grids;
 mod reach;
 mod shadow;
@@ -26,8 +26,9 @@ use crate::observers::Map;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use self::clocks::{Clocks, Knowledge};
+use self::copies::{Copies, CopyClock};
 use self::grids::Grids;
-use self::reach::HandedOn;
+use self::reach::{HandedOn, Reach};
 use self::shadow::{Conflict, Mode, Moment, Recent, Shadow};
 use self::unfinished::Unfinished;
 use super::cluster::{InCluster, offset};
@@ -79,6 +80,7 @@ struct BlockState {
     shared: Shadow,
     handed_on: Locations,
     unfinished: Unfinished,
+    copies: Copies,
     /// Where its shared memory is, if others reach it.
     in_cluster: Option<InCluster>,
     /// By warp.
@@ -116,8 +118,55 @@ impl Racecheck {
         launch.races.all.iter().map(finding).collect()
     }
 
+    /// Takes note of an access at the clocks of its lanes, or at another. Returns the lanes that meet no copy that is not complete: one
+    /// finding for one mistake, for at a time that nobody knows, they race with nothing else.
+    fn note(&mut self, mut event: AccessEvent<'_>, clock: Option<CopyClock>) -> u32 {
+        let block = &mut self.block;
+        let warp = event.warp as usize;
+        if !block.unfinished.is_empty() {
+            let moment = block.moment(&event);
+            let met = block.unfinished.meet(&event, moment, |conflict| {
+                let races = &mut lock(&self.launch).races;
+                races.report(event.space, event.bytes, conflict);
+            });
+            event.lanes &= !met;
+        }
+        let lanes = event.lanes;
+        if event.space == Space::Shared && block.in_cluster.is_none() {
+            let recent = &mut block.recent_shared[warp];
+            let shared = &mut block.shared;
+            shared.access(&block.clocks, clock, recent, &event, &mut |conflict| {
+                let races = &mut lock(&self.launch).races;
+                races.report(event.space, event.bytes, conflict);
+            });
+        } else {
+            let places;
+            let event = match (event.space, block.in_cluster) {
+                (Space::Shared, Some(in_cluster)) => {
+                    places = in_cluster.places(event.addresses);
+                    AccessEvent {
+                        addresses: &places,
+                        ..event
+                    }
+                }
+                _ => event,
+            };
+            let launch = &mut *lock(&self.launch);
+            let LaunchState { global, races, .. } = launch;
+            let recent = &mut block.recent_global[warp];
+            global.access(&block.clocks, clock, recent, &event, &mut |mut conflict| {
+                if event.space == Space::Shared {
+                    conflict.address = offset(conflict.address);
+                }
+                races.report(event.space, event.bytes, conflict);
+            });
+        }
+        lanes
+    }
+
     /// Follows what strong and volatile accesses hand on.
     fn synchronise(&mut self, event: &AccessEvent<'_>) {
+        let places = self.block.places(event.space, event.addresses);
         let BlockState {
             clocks,
             handed_on,
@@ -140,7 +189,7 @@ impl Racecheck {
         );
         each_lane(event.lanes, |lane| {
             let thread = event.warp * LANES as u32 + lane as u32;
-            let address = event.addresses[lane];
+            let address = places[lane];
             if reads && let Some(handed_on) = locations.get(&address) {
                 for (needed, knowledge) in handed_on.parts_for(block, cluster) {
                     if needed > scope {
@@ -178,6 +227,14 @@ impl Racecheck {
 }
 
 impl BlockState {
+    /// Where addresses are in the memory that they share with others: those of other blocks of the cluster too.
+    fn places(&self, space: Space, addresses: &[u64; LANES]) -> [u64; LANES] {
+        match (space, self.in_cluster) {
+            (Space::Shared, Some(in_cluster)) => in_cluster.places(addresses),
+            _ => *addresses,
+        }
+    }
+
     /// The moment of an access; of several clocks that its lanes may be at, that of the first.
     fn moment(&self, event: &AccessEvent<'_>) -> Moment {
         Moment {
@@ -185,6 +242,7 @@ impl BlockState {
             clock: self.clocks.of_warp(event.warp)[event.lanes.trailing_zeros() as usize],
             line: event.line,
             warp: event.warp,
+            clock_of: event.warp,
             mode: Mode::of(
                 event.kind,
                 event.order,
@@ -222,8 +280,8 @@ impl LaunchState {
         } = race.first;
         let place = |moment: Moment, lane: u32| {
             let does = match moment.mode.kind {
-                AccessKind::Atomic if moment.mode.unfinished => "reduces",
-                _ if moment.mode.unfinished => "copies",
+                AccessKind::Atomic if moment.is_copy() => "reduces",
+                _ if moment.is_copy() => "copies",
                 AccessKind::Load => "reads",
                 AccessKind::Store => "writes",
                 AccessKind::Atomic => "updates",
@@ -262,13 +320,13 @@ impl LaunchState {
 fn clash(conflict: &Conflict) -> &'static str {
     let (after, before) = (conflict.after.mode, conflict.before.mode);
     if before.unfinished {
-        return match (after.writes, before.writes) {
+        return match (after.writes(), before.writes()) {
             (_, false) => "source written before the copy is complete",
             (false, true) => "read before the copy is complete",
             (true, true) => "write before the copy is complete",
         };
     }
-    match (after.writes, before.writes) {
+    match (after.writes(), before.writes()) {
         (false, _) => "read after write",
         (true, false) => "write after read",
         (true, true) => "write after write",
@@ -278,7 +336,7 @@ fn clash(conflict: &Conflict) -> &'static str {
 /// Why nothing orders the two, and what would.
 fn advice(conflict: &Conflict, space: Space, same_grid: bool) -> String {
     let Conflict { before, after, .. } = conflict;
-    if before.mode.unfinished {
+    if before.is_copy() {
         return "an asynchronous copy is made at any time before the thread that issued it has waited for its group (cp.async.wait_group or cp.async.bulk.wait_group, behind a commit_group), or anybody for its mbarrier".to_owned();
     }
     if before.block != after.block && space == Space::Shared {
@@ -350,6 +408,7 @@ impl Observer for Racecheck {
         block.shared.clear();
         block.handed_on.clear();
         block.unfinished.clear();
+        block.copies.clear();
         block.in_cluster = InCluster::of(&event);
         block.arrived.clear();
         block.recent_global.resize(warps, Recent::default());
@@ -357,57 +416,23 @@ impl Observer for Racecheck {
     }
 
     fn access(&mut self, event: AccessEvent<'_>) {
-        let places;
-        let mut event = event;
         if event.lanes == 0 || !matches!(event.space, Space::Global | Space::Shared) {
             return;
         }
-        let block = &mut self.block;
-        let warp = event.warp as usize;
-        if !block.unfinished.is_empty() {
-            let moment = block.moment(&event);
-            let met = block.unfinished.meet(&event, moment, |conflict| {
-                let races = &mut lock(&self.launch).races;
-                races.report(event.space, event.bytes, conflict);
-            });
-            // One finding for one mistake: at a time that nobody knows, it races with no other.
-            event.lanes &= !met;
+        if event.completes_copies {
+            let clocks: Vec<_> = self.block.copies.clocks_of(event.lanes).collect();
+            for (lanes, clock) in clocks {
+                self.note(AccessEvent { lanes, ..event }, clock);
+            }
+            return;
         }
-        if let (Space::Shared, Some(in_cluster)) = (event.space, block.in_cluster) {
-            places = in_cluster.places(event.addresses);
-            event.addresses = &places;
-        }
-        if event.space == Space::Shared && block.in_cluster.is_none() {
-            block.shared.access(
-                &block.clocks,
-                &mut block.recent_shared[warp],
-                &event,
-                |conflict| {
-                    let races = &mut lock(&self.launch).races;
-                    races.report(event.space, event.bytes, conflict);
-                },
-            );
-        } else {
-            let launch = &mut *lock(&self.launch);
-            let LaunchState { global, races, .. } = launch;
-            global.access(
-                &block.clocks,
-                &mut block.recent_global[warp],
-                &event,
-                |mut conflict| {
-                    if event.space == Space::Shared {
-                        conflict.address = offset(conflict.address);
-                    }
-                    races.report(event.space, event.bytes, conflict);
-                },
-            );
-        }
+        let lanes = self.note(event, None);
         if event.order != AccessOrder::Weak {
-            self.synchronise(&event);
+            self.synchronise(&AccessEvent { lanes, ..event });
         }
     }
 
-    /// A copy happens at its issue and at its completion, and nobody may come between.
+    /// A copy happens at its issue and at its completion, and nobody may come between. What it hands on, it does at its completion.
     fn copy(&mut self, event: CopyEvent<'_>) {
         for (kind, order, space, addresses, bytes) in [
             (
@@ -434,7 +459,7 @@ impl Observer for Racecheck {
                 });
                 rest &= !lanes;
                 if bytes_of_some != 0 {
-                    self.access(AccessEvent {
+                    let part = AccessEvent {
                         warp: event.warp,
                         line: event.line,
                         kind,
@@ -443,7 +468,9 @@ impl Observer for Racecheck {
                         bytes: bytes_of_some,
                         lanes,
                         addresses,
-                    });
+                        completes_copies: false,
+                    };
+                    self.note(part, None);
                 }
             }
         }
@@ -455,13 +482,44 @@ impl Observer for Racecheck {
             clock: block.clocks.of_warp(event.warp)[lane],
             line: event.line,
             warp: event.warp,
+            clock_of: event.warp,
             mode: Mode::of(event.to_kind, event.to_order, reach),
         };
         block.unfinished.add(&event, issued);
+        block.copies.issue(&mut block.clocks, &event);
     }
 
     fn copied(&mut self, event: CopyEvent<'_>) {
         self.block.unfinished.remove(&event);
+        let places = |space, addresses| self.block.places(space, addresses);
+        let to = places(event.to_space, event.to);
+        let mbarriers = event
+            .mbarriers
+            .map(|mbarriers| places(Space::Shared, mbarriers));
+        let BlockState {
+            clocks,
+            copies,
+            handed_on,
+            in_cluster,
+            ..
+        } = &mut self.block;
+        let mut launch = lock(&self.launch);
+        let mut hand_on = |space: Space, address: u64, reach: Reach, knowledge: &Arc<Knowledge>| {
+            let locations = match (space, &in_cluster) {
+                (Space::Shared, None) => &mut *handed_on,
+                _ => &mut launch.handed_on,
+            };
+            let location = locations.entry(address).or_default();
+            location.add(reach, clocks.block(), knowledge);
+        };
+        copies.complete(clocks, &event, |lane, issued| {
+            for (scope, knowledge) in &issued.fenced {
+                hand_on(event.to_space, to[lane], clocks.reach(*scope), knowledge);
+            }
+            if let (Some(mbarriers), Some(knowledge)) = (&mbarriers, &issued.all) {
+                hand_on(Space::Shared, mbarriers[lane], Reach::Gpu, knowledge);
+            }
+        });
     }
 
     fn barrier(&mut self, event: BarrierEvent) {

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::clocks::{Clocks, Knowledge};
+use super::copies::CopyClock;
 use super::reach::Reach;
 use crate::observer::{AccessEvent, AccessKind, AccessOrder};
 use crate::registers::{LANES, each_lane, gather};
@@ -23,7 +24,6 @@ pub(super) type Recent = [u64; 4];
 /// How an access conflicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mode {
-    pub writes: bool,
     pub kind: AccessKind,
     /// Atomic, relaxed or stronger: no race with its like, as far as both reach.
     pub strong: bool,
@@ -36,7 +36,6 @@ pub(super) struct Mode {
 impl Mode {
     pub fn of(kind: AccessKind, order: AccessOrder, reach: Reach) -> Self {
         Self {
-            writes: kind != AccessKind::Load,
             kind,
             strong: kind == AccessKind::Atomic
                 || matches!(
@@ -47,6 +46,10 @@ impl Mode {
             volatile: order == AccessOrder::Volatile,
             unfinished: false,
         }
+    }
+
+    pub fn writes(self) -> bool {
+        self.kind != AccessKind::Load
     }
 
     /// The same of an asynchronous copy that is not complete.
@@ -65,17 +68,24 @@ pub(super) struct Moment {
     pub clock: u32,
     pub line: u32,
     pub warp: u32,
+    /// Whose clock it is: the warp's, or that of its copies ([`super::copies`]).
+    pub clock_of: u32,
     pub mode: Mode,
 }
 
 impl Moment {
+    /// Whether it is that of an asynchronous copy that its thread does not know to be complete.
+    pub fn is_copy(&self) -> bool {
+        self.mode.unfinished || self.clock_of != self.warp
+    }
+
     /// Whether two unordered accesses are a race.
     pub fn conflicts(&self, other: &Self) -> bool {
         let (one, two) = (self.mode, other.mode);
         let is_strong = one.strong
             && two.strong
             && Reach::is_mutual((self.block, one.reach), (other.block, two.reach));
-        (one.writes || two.writes) && !is_strong
+        (one.writes() || two.writes()) && !is_strong
     }
 }
 
@@ -157,6 +167,7 @@ impl Default for Shadow {
             clock: 0,
             line: 0,
             warp: 0,
+            clock_of: 0,
             mode: Mode::of(AccessKind::Load, AccessOrder::Weak, Reach::Gpu),
         };
         Self {
@@ -186,13 +197,14 @@ impl Shadow {
         self.free_splits.clear();
     }
 
-    /// Takes note of an access, and tells of every word of it that is part of a race.
+    /// Takes note of an access, and tells of every word of it that is part of a race. It is at the clocks of its lanes, or at another.
     pub fn access(
         &mut self,
         clocks: &Clocks,
+        other_clock: Option<CopyClock>,
         recent: &mut Recent,
         event: &AccessEvent<'_>,
-        mut found: impl FnMut(Conflict),
+        found: &mut dyn FnMut(Conflict),
     ) {
         let reach = clocks.reach(event.order.scope());
         let mode = Mode::of(event.kind, event.order, reach);
@@ -200,9 +212,14 @@ impl Shadow {
         let mut rest = event.lanes;
         while rest != 0 {
             let now = clocks.of_warp(event.warp);
-            let clock = now[rest.trailing_zeros() as usize];
             // Nearly always the lanes of a warp are at the same clock.
-            let lanes = rest & gather(|lane| now[lane] == clock);
+            let (clock_of, clock, lanes) = match other_clock {
+                Some(CopyClock { clock_of, clock }) => (clock_of, clock, rest),
+                None => {
+                    let clock = now[rest.trailing_zeros() as usize];
+                    (event.warp, clock, rest & gather(|lane| now[lane] == clock))
+                }
+            };
             rest &= !lanes;
             let moment = self.moment(
                 recent,
@@ -211,6 +228,7 @@ impl Shadow {
                     clock,
                     line: event.line,
                     warp: event.warp,
+                    clock_of,
                     mode,
                 },
             );
@@ -314,7 +332,7 @@ impl Shadow {
             self.splits[split][byte] = part;
             first = first.or(conflict.map(|before| (before, byte as u64)));
         });
-        if mask == 0b1111 && view.mode.writes && !view.mode.strong {
+        if mask == 0b1111 && view.mode.writes() && !view.mode.strong {
             // All four bytes have the same past again.
             *cell = self.splits[split][0];
             self.free_splits.push(split);
@@ -381,7 +399,7 @@ impl Shadow {
         if cell.others != Stamp::NONE && conflict.is_none() {
             conflict = self.conflict_with_others(view, cell.others, stamp);
         }
-        if view.mode.writes && !view.mode.strong {
+        if view.mode.writes() && !view.mode.strong {
             // Whatever is ordered behind this is ordered behind all that was ordered before it.
             if let Some(crowd) = cell.others.index() {
                 self.free_crowds.push(crowd);
@@ -411,7 +429,7 @@ impl Shadow {
             return races.then_some(others);
         };
         let Crowd { reads, strong } = &self.crowds[crowd];
-        let reads = if view.mode.writes { &reads[..] } else { &[] };
+        let reads = if view.mode.writes() { &reads[..] } else { &[] };
         let strong = if view.mode.strong && !self.any_narrow {
             &[]
         } else {
@@ -444,7 +462,7 @@ impl Shadow {
                 // What conflicts with the older one, conflicts with the newer or is ordered behind it.
                 let stands_for = mode.strong == view.mode.strong
                     && mode.reach == view.mode.reach
-                    && (view.mode.writes || !mode.writes);
+                    && (view.mode.writes() || !mode.writes());
                 if stands_for && view.is_ordered(&self.moments, other, stamp) {
                     cell.others = stamp;
                     return;
@@ -472,7 +490,7 @@ impl Shadow {
                     // Whatever races with one that is left out, races with the new one as well.
                     list.retain(|&(moment, _)| {
                         let moment = &moments[moment as usize];
-                        (moment.mode.writes && !view.mode.writes)
+                        (moment.mode.writes() && !view.mode.writes())
                             || moment.mode.reach != view.mode.reach
                             || !view.clocks.all_know(moment.block, moment.clock)
                     });
@@ -521,7 +539,7 @@ impl View<'_> {
             return true;
         }
         let (block, clock) = (moment.block, moment.clock);
-        let other = moment.warp * LANES as u32 + before.lane();
+        let other = moment.clock_of * LANES as u32 + before.lane();
         let thread = self.warp * LANES as u32 + stamp.lane();
         if self.clocks.is_near(block, other, clock, thread) {
             return true;

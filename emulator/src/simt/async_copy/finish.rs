@@ -53,6 +53,7 @@ impl<O: Observer> Block<'_, '_, O> {
         each_lane(copy.lanes, |lane| {
             let kind = AccessKind::Atomic;
             let mut seen = Seen::default();
+            seen.completes_copies = true;
             if let Ok(target) = self.target(site, lane, Where::Shared, mbarriers[lane], 8, kind) {
                 seen.add(lane, &target);
                 target.region.update(target.offset, |word| {
@@ -172,6 +173,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 bytes,
                 lanes,
                 addresses: &side.addresses,
+                completes_copies: true,
             });
             for values in values.iter().take(bytes.div_ceil(element_bytes) as usize) {
                 self.observer.values(ValuesEvent {

@@ -265,6 +265,7 @@ impl Pending {
             to_bytes: &self.to.bytes,
             to_kind,
             to_order,
+            mbarriers: self.completes.as_ref(),
         }
     }
 }
