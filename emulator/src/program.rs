@@ -258,7 +258,10 @@ pub(crate) enum Where {
     Generic,
     Global,
     Const,
+    /// The block's own shared memory.
     Shared,
+    /// The shared memory of any block of the cluster.
+    ClusterShared,
     Local,
     /// The launch's parameters.
     EntryParameter,
@@ -308,7 +311,7 @@ impl Where {
             Self::Generic => Space::Generic,
             Self::Global => Space::Global,
             Self::Const => Space::Const,
-            Self::Shared => Space::Shared,
+            Self::Shared | Self::ClusterShared => Space::Shared,
             Self::Local => Space::Local,
             Self::EntryParameter | Self::FrameParameter => Space::Param,
         }

@@ -4,7 +4,7 @@ use super::{Instr, Lowering, Result, error, spelling, unknown, wrong_operands};
 use crate::observer::{AccessOrder, Scope};
 use crate::program::*;
 use crate::syntax::Operand;
-use crate::types::{Scalar, Space};
+use crate::types::Scalar;
 
 impl<'m> Lowering<'_, 'm> {
     /// `cp.async`, `cp.async.bulk` and what goes with them.
@@ -56,13 +56,15 @@ impl<'m> Lowering<'_, 'm> {
                 };
                 self.bulk_copy(instruction, ends, false, Some(reduction))
             }
-            ["async", "mbarrier", "arrive", "noinc", ref rest @ ..] if is_mbarrier_place(rest) => {
+            ["async", "mbarrier", "arrive", "noinc", ref rest @ ..]
+                if let Some(place) = mbarrier_place(rest) =>
+            {
                 let [address] = &instruction.operands[..] else {
                     return wrong_operands(instruction);
                 };
                 // The copies that the arrival is behind are complete with it, which is one of the moments that the manual allows.
                 let mbarrier = Mbarrier {
-                    address: self.address(instruction.line, address, Space::Shared)?,
+                    address: self.address(instruction.line, address, place)?,
                     kind: MbarrierKind::Arrive { dropped: false },
                     operand: None,
                     state: None,
@@ -72,7 +74,7 @@ impl<'m> Lowering<'_, 'm> {
                 self.emit_plain(instruction, Op::Mbarrier(Box::new(mbarrier)))
             }
             // It adds the arrival that it then makes.
-            ["async", "mbarrier", "arrive", ref rest @ ..] if is_mbarrier_place(rest) => {
+            ["async", "mbarrier", "arrive", ref rest @ ..] if mbarrier_place(rest).is_some() => {
                 self.wait_for_copies(instruction, false, None)
             }
             _ => unknown(instruction),
@@ -107,7 +109,7 @@ impl<'m> Lowering<'_, 'm> {
         let bytes_row = self.source(line, bytes, Scalar::U32)?;
         let copy = AsyncCopy {
             from: CopySource::Memory {
-                from: self.address(line, from, Space::Global)?,
+                from: self.address(line, from, Where::Global)?,
                 bytes: bytes_row,
                 source_bytes: match source_bytes {
                     Some(source_bytes) => self.source(line, source_bytes, Scalar::U32)?,
@@ -115,7 +117,7 @@ impl<'m> Lowering<'_, 'm> {
                 },
                 ignored,
             },
-            to: self.address(line, to, Space::Shared)?,
+            to: self.address(line, to, Where::Shared)?,
             reduction: None,
             is_bulk: false,
             completes: None,
@@ -157,7 +159,8 @@ impl<'m> Lowering<'_, 'm> {
             reduction,
             is_bulk: true,
             completes: match mbarrier {
-                Some(mbarrier) => Some(self.address(line, mbarrier, Space::Shared)?),
+                // In the block that the copy goes to.
+                Some(mbarrier) => Some(self.address(line, mbarrier, ends.to)?),
                 None => None,
             },
             multicast: match mask {
@@ -172,8 +175,8 @@ impl<'m> Lowering<'_, 'm> {
 /// Between which memories a bulk copy goes, and how it completes.
 #[derive(Clone, Copy)]
 struct Ends {
-    from: Space,
-    to: Space,
+    from: Where,
+    to: Where,
     /// On an mbarrier; else as one of a group.
     completes: bool,
     may_multicast: bool,
@@ -194,21 +197,21 @@ impl Ends {
                 "global",
                 "mbarrier::complete_tx::bytes",
                 rest @ ..,
-            ] => (ends(Space::Global, Space::Shared, true, false), rest),
+            ] => (ends(Where::Global, Where::Shared, true, false), rest),
             [
                 "shared::cluster",
                 "global",
                 "mbarrier::complete_tx::bytes",
                 rest @ ..,
-            ] => (ends(Space::Global, Space::Shared, true, true), rest),
+            ] => (ends(Where::Global, Where::ClusterShared, true, true), rest),
             [
                 "shared::cluster",
                 "shared::cta",
                 "mbarrier::complete_tx::bytes",
                 rest @ ..,
-            ] => (ends(Space::Shared, Space::Shared, true, false), rest),
+            ] => (ends(Where::Shared, Where::ClusterShared, true, false), rest),
             ["global", "shared::cta", "bulk_group", rest @ ..] => {
-                (ends(Space::Shared, Space::Global, false, false), rest)
+                (ends(Where::Shared, Where::Global, false, false), rest)
             }
             _ => return None,
         })
@@ -225,9 +228,11 @@ fn bulk_reduction(ends: &Ends, words: &[&str]) -> Option<Reduction> {
         _ => return None,
     };
     let (operation, ty) = (AtomicOperation::parse(operation)?, Scalar::parse(ty)?);
-    let exists = match (ends.from, ends.to) {
-        (Space::Shared, Space::Shared) => !keeps_subnormal && shared_form_exists(operation, ty),
-        (Space::Shared, Space::Global) => match operation {
+    let exists = match ends.to {
+        Where::ClusterShared if ends.from == Where::Shared => {
+            !keeps_subnormal && shared_form_exists(operation, ty)
+        }
+        Where::Global => match operation {
             // Halves are added with `.noftz`, and only they.
             Add if keeps_subnormal => matches!(ty, F16 | Bf16),
             _ if keeps_subnormal => false,
@@ -266,8 +271,11 @@ fn group_count(instruction: &Instr) -> Result<u32> {
     }
 }
 
-fn is_mbarrier_place(words: &[&str]) -> bool {
-    words
-        .iter()
-        .all(|word| matches!(*word, "shared" | "shared::cta" | "b64"))
+/// Where the mbarrier of an arrival behind copies is.
+fn mbarrier_place(words: &[&str]) -> Option<Where> {
+    match words {
+        ["b64"] => Some(Where::Generic),
+        ["shared" | "shared::cta", "b64"] => Some(Where::Shared),
+        _ => None,
+    }
 }

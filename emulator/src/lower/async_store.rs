@@ -4,7 +4,7 @@ use super::async_copy::shared_form_exists;
 use super::{Instr, Lowering, Result, unknown, wrong_operands};
 use crate::observer::{AccessOrder, Scope};
 use crate::program::*;
-use crate::types::{Scalar, Space};
+use crate::types::Scalar;
 
 impl Lowering<'_, '_> {
     /// `st.async{.weak}{.shared::cluster}.mbarrier::complete_tx::bytes{.vector}.type [to], b, [mbarrier]` and
@@ -16,9 +16,9 @@ impl Lowering<'_, '_> {
             ("red", ["async", "relaxed", "cluster", words @ ..]) => (words, true),
             _ => return unknown(instruction),
         };
-        let (space, words) = match words {
-            ["shared::cluster", words @ ..] => (Space::Shared, words),
-            words => (Space::Generic, words),
+        let (place, words) = match words {
+            ["shared::cluster", words @ ..] => (Where::ClusterShared, words),
+            words => (Where::Generic, words),
         };
         let ["mbarrier::complete_tx::bytes", words @ .., ty] = words else {
             return unknown(instruction);
@@ -52,10 +52,10 @@ impl Lowering<'_, '_> {
         let rows = self.atomic_rows(instruction, value, ty, vector, false)?;
         let copy = AsyncCopy {
             from: CopySource::Registers(rows.into()),
-            to: self.address(instruction.line, to, space)?,
+            to: self.address(instruction.line, to, place)?,
             reduction,
             is_bulk: false,
-            completes: Some(self.address(instruction.line, mbarrier, space)?),
+            completes: Some(self.address(instruction.line, mbarrier, place)?),
             multicast: None,
         };
         self.emit_plain(instruction, Op::AsyncCopy(Box::new(copy)))

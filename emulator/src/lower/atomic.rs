@@ -5,13 +5,13 @@ use super::{Instr, Lowering, Result, error, spelling, unknown};
 use crate::observer::{AccessOrder, Scope};
 use crate::program::*;
 use crate::syntax::Operand;
-use crate::types::{Scalar, Space};
+use crate::types::Scalar;
 
 impl Lowering<'_, '_> {
     pub(super) fn atomic(&mut self, instruction: &Instr, has_result: bool) -> Result<()> {
         use AtomicOperation::*;
         let line = instruction.line;
-        let mut space = Space::Generic;
+        let mut place = Where::Generic;
         let mut operation = None;
         let mut order = AccessOrder::Relaxed(Scope::Gpu);
         let mut of_scope = Scope::Gpu;
@@ -33,8 +33,8 @@ impl Lowering<'_, '_> {
                         operation = found;
                     } else if let Some(found) = scope(word) {
                         of_scope = found;
-                    } else if let Some(found) = Space::parse(word) {
-                        space = found;
+                    } else if let Some(found) = self.place(word) {
+                        place = found;
                     } else if let Some(found) = Scalar::parse(word) {
                         ty = Some(found);
                     } else {
@@ -74,7 +74,7 @@ impl Lowering<'_, '_> {
                 );
             }
         };
-        let address = self.address(line, address, space)?;
+        let address = self.address(line, address, place)?;
         let b = self.atomic_rows(instruction, b, ty, vector, false)?;
         let c = match c {
             Some(c) => self.atomic_rows(instruction, c, ty, vector, false)?,

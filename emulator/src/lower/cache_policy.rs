@@ -1,9 +1,10 @@
 //! Cache policies, which advise the hardware what to keep in its L2 cache (PTX ISA §9.7.9.18 `createpolicy`).
 
 use super::{Instr, Lowering, Result, error, spelling, unknown, wrong_operands};
+use crate::program::Where;
 use crate::registers::Rows;
 use crate::syntax::Operand;
-use crate::types::{Scalar, Space};
+use crate::types::Scalar;
 
 /// Every policy. They are opaque, and nothing here depends on them.
 const POLICY: u64 = 0;
@@ -43,14 +44,14 @@ impl<'m> Lowering<'_, 'm> {
                 d
             }
             (["range", rest @ .., "b64"], [d, address, primary, total]) => {
-                let (space, priorities) = match rest {
-                    ["global", priorities @ ..] => (Space::Global, priorities),
-                    priorities => (Space::Generic, priorities),
+                let (place, priorities) = match rest {
+                    ["global", priorities @ ..] => (Where::Global, priorities),
+                    priorities => (Where::Generic, priorities),
                 };
                 if !are_priorities(priorities) {
                     return unknown(instruction);
                 }
-                self.address(line, address, space)?;
+                self.address(line, address, place)?;
                 for size in [primary, total] {
                     self.source(line, size, Scalar::U32)?;
                 }

@@ -44,7 +44,7 @@ impl<'m> Lowering<'_, 'm> {
 
     fn access(&mut self, instruction: &Instr, is_load: bool) -> Result<()> {
         let line = instruction.line;
-        let mut space = Space::Generic;
+        let mut place = Where::Generic;
         let mut vector = 1;
         let mut ty = None;
         let mut order = AccessOrder::Weak;
@@ -61,8 +61,8 @@ impl<'m> Lowering<'_, 'm> {
                 word => {
                     if let Some(found) = scope(word) {
                         of_scope = found;
-                    } else if let Some(found) = Space::parse(word) {
-                        space = found;
+                    } else if let Some(found) = self.place(word) {
+                        place = found;
                     } else if let Some(found) =
                         Scalar::parse(word).filter(|&found| found != Scalar::Pred && ty.is_none())
                     {
@@ -76,7 +76,7 @@ impl<'m> Lowering<'_, 'm> {
         let Some(ty) = ty else {
             return unknown(instruction);
         };
-        if !is_load && space == Space::Const {
+        if !is_load && place == Where::Const {
             return error(line, "constant memory cannot be stored to");
         }
         if vector * ty.bytes() > 32 {
@@ -97,7 +97,7 @@ impl<'m> Lowering<'_, 'm> {
                 );
             }
         };
-        let address = self.address(line, address, space)?;
+        let address = self.address(line, address, place)?;
         let parts = value.elements();
         if parts.len() != vector {
             return error(
@@ -142,25 +142,32 @@ impl<'m> Lowering<'_, 'm> {
         )
     }
 
-    pub(super) fn address(
-        &mut self,
-        line: u32,
-        operand: &Operand,
-        space: Space,
-    ) -> Result<Address> {
-        let Operand::Address { base, offset } = operand else {
-            return error(line, "an address in brackets is needed here");
-        };
-        let in_entry = self.function.is_entry;
-        let mut place = match space {
+    /// The memory that a state space's name stands for here. `.shared` alone means `.shared::cta`.
+    pub(super) fn place(&self, word: &str) -> Option<Where> {
+        if word == "shared::cluster" {
+            return Some(Where::ClusterShared);
+        }
+        Some(match Space::parse(word)? {
             Space::Generic => Where::Generic,
             Space::Global => Where::Global,
             Space::Const => Where::Const,
             Space::Shared => Where::Shared,
             Space::Local => Where::Local,
-            Space::Param if in_entry => Where::EntryParameter,
+            Space::Param if self.function.is_entry => Where::EntryParameter,
             Space::Param => Where::FrameParameter,
+        })
+    }
+
+    pub(super) fn address(
+        &mut self,
+        line: u32,
+        operand: &Operand,
+        mut place: Where,
+    ) -> Result<Address> {
+        let Operand::Address { base, offset } = operand else {
+            return error(line, "an address in brackets is needed here");
         };
+        let space = place.space();
         let base = match &**base {
             Operand::Name(name) => match self.lookup(line, name)? {
                 Symbol::Register { .. } => self.any_register(line, name, 4)?,

@@ -17,16 +17,8 @@ impl<'m> Lowering<'_, 'm> {
             .filter(|word| {
                 !matches!(
                     *word,
-                    "acquire"
-                        | "release"
-                        | "relaxed"
-                        | "cta"
-                        | "cluster"
-                        | "b64"
-                        | "shared"
-                        | "shared::cta"
-                        | "shared::cluster"
-                )
+                    "acquire" | "release" | "relaxed" | "cta" | "cluster" | "b64"
+                ) && self.place(word).is_none()
             })
             .collect();
         let operands = &instruction.operands[..];
@@ -108,6 +100,12 @@ impl<'m> Lowering<'_, 'm> {
             Some(state) => Some(self.destination(line, state, Scalar::B64)?),
             None => None,
         };
+        let place = instruction.modifiers.iter();
+        let place = place.filter_map(|word| self.place(word)).next_back();
+        let place = place.unwrap_or(Where::Generic);
+        if !matches!(place.space(), Space::Shared | Space::Generic) {
+            return unknown(instruction);
+        }
         let operand = match operand {
             Some(operand) if kind == MbarrierKind::TestState => {
                 Some(Row::Wide(self.source(line, operand, Scalar::B64)?))
@@ -116,7 +114,7 @@ impl<'m> Lowering<'_, 'm> {
             None => None,
         };
         let mbarrier = Mbarrier {
-            address: self.address(line, address, Space::Shared)?,
+            address: self.address(line, address, place)?,
             kind,
             operand,
             state,

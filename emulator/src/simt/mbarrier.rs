@@ -6,8 +6,10 @@
 use super::access::{Faulty, Seen};
 use super::block::Block;
 use super::execute::Site;
+use crate::error::Fault;
 use crate::observer::{AccessKind, AccessOrder, Observer, Scope};
 use crate::program::{Mbarrier, MbarrierKind};
+use crate::types::Space;
 
 const FIELD: u64 = (1 << 20) - 1;
 const PENDING_SHIFT: u32 = 20;
@@ -109,6 +111,13 @@ impl<O: Observer> Block<'_, '_, O> {
                     AccessKind::Atomic,
                 )
                 .map_err(|fault| (fault, lane as u32))?;
+            if target.space != Space::Shared {
+                let message = format!(
+                    "an mbarrier in {} memory, where it must be in shared memory",
+                    target.space.name()
+                );
+                return Err((Fault::BadOperand(message), lane as u32));
+            }
             seen.add(lane, &target);
             let old = target
                 .region

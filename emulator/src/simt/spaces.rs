@@ -61,7 +61,7 @@ impl<'m> Spaces<'m> {
                 Some((self.cached, Space::Global))
             }
             Where::EntryParameter => Some((self.parameters, Space::Param)),
-            Where::Shared => Some((self.shared_region(), Space::Shared)),
+            Where::Shared | Where::ClusterShared => Some((self.shared_region(), Space::Shared)),
             Where::Generic if address.wrapping_sub(window::SHARED) < window::LENGTH => {
                 let bytes = self.shared_bytes;
                 let region = Region::new(window::SHARED, bytes, false, &self.shared);
@@ -96,6 +96,14 @@ impl<O: Observer> Block<'_, '_, O> {
             }
             Space::Shared => match self.shared_of_rank(in_space)? {
                 None => Some(self.spaces.shared_region()),
+                // An H200 stops with an illegal instruction.
+                Some(_) if place == Where::Shared => {
+                    let message = format!(
+                        "{} of another block's shared memory by `.shared`, which means the block's own: `.shared::cluster` or a generic address leads there",
+                        kind.name()
+                    );
+                    return Err(Fault::BadOperand(message));
+                }
                 region => region,
             },
             Space::Local => Some(self.local_region(site, lane)),
@@ -167,7 +175,7 @@ impl<O: Observer> Block<'_, '_, O> {
 /// The space that an address lies in, and its number there.
 fn resolve(place: Where, address: u64) -> (Space, u64) {
     match place {
-        Where::Shared => (Space::Shared, address),
+        Where::Shared | Where::ClusterShared => (Space::Shared, address),
         Where::Local => (Space::Local, address),
         Where::EntryParameter | Where::FrameParameter => (Space::Param, address),
         Where::Global => (Space::Global, address),

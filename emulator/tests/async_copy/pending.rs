@@ -141,6 +141,33 @@ fn a_bulk_copy_is_there_when_its_mbarrier_says_so() {
 }
 
 #[test]
+fn an_mbarrier_may_have_a_generic_address() {
+    let data: Vec<u32> = (100..228).collect();
+    let bulk = BULK
+        .replace(
+            "mov.u32 %r28, arrived;",
+            "mov.u64 %d28, arrived; cvta.shared.u64 %d27, %d28;",
+        )
+        .replace("init.shared.b64 [%r28]", "init.b64 [%d27]")
+        .replace(
+            "expect_tx.shared.b64 %d10, [%r28]",
+            "expect_tx.b64 %d10, [%d27]",
+        )
+        .replace("[%r28]", "[%d28]");
+    let wait = "wait: mbarrier.try_wait.parity.b64 %p2, [%d27], 0; @!%p2 bra wait;";
+    let body = format!("{bulk} {wait} ld.shared.u32 %r0, [%r29]; bar.sync 0;");
+    let (left, _) = threads_of(&block(128), &body, &data).unwrap_or_else(|trap| panic!("{trap}"));
+    assert_eq!(left, data);
+    let trap = threads_of(&block(1), "mbarrier.init.b64 [%d37], 1;", &data).unwrap_err();
+    assert_eq!(
+        trap.fault,
+        Fault::BadOperand(
+            "an mbarrier in global memory, where it must be in shared memory".to_owned()
+        )
+    );
+}
+
+#[test]
 fn a_bulk_copy_to_global_memory_is_there_behind_its_group() {
     // Thread 0 lets the tile go to `data`, and reads the last word of it.
     let run = |wait: &str| {

@@ -284,6 +284,37 @@ fn what_goes_wrong_in_a_cluster() {
 }
 
 #[test]
+fn shared_alone_means_the_blocks_own() {
+    let access = |access: &str| {
+        let rank =
+            "xor.b32 %r8, %r2, 1; mapa.shared::cluster.u32 %r10, %r3, %r8; cvt.u64.u32 %d6, %r1;";
+        fault(&format!("{rank} {access};"))
+    };
+    // An H200 stops at each of the first four with an illegal instruction.
+    for (body, kind) in [
+        ("ld.shared.u32 %r9, [%r10]", "load"),
+        ("ld.shared::cta.u32 %r9, [%r10]", "load"),
+        ("st.shared::cta.u32 [%r10], 7", "store"),
+        ("atom.shared::cta.add.u32 %r9, [%r10], 7", "atomic"),
+        ("mbarrier.init.shared.b64 [%r10], 1", "atomic"),
+        (
+            "cp.async.bulk.global.shared::cta.bulk_group [%d1], [%r10], 16",
+            "load",
+        ),
+    ] {
+        let Fault::BadOperand(message) = access(body) else {
+            panic!("{body}");
+        };
+        let expected = format!("{kind} of another block's shared memory by `.shared`");
+        assert!(message.starts_with(&expected), "{body}: {message}");
+    }
+    // It takes the own address in the cluster as well.
+    let own = "mapa.shared::cluster.u32 %r10, %r3, %r2; st.shared.u32 [%r10], 7; ld.shared.u32 %r9, [%r3]; setp.eq.u32 %p1, %r9, 7;
+         @%p1 trap";
+    assert_eq!(access(own), Fault::Trap);
+}
+
+#[test]
 fn the_grid_is_made_of_whole_clusters() {
     let machine = Machine::new(&clustered("4", ""));
     let error = machine.launch("k", &shape(6, 32), &[0]).unwrap_err();

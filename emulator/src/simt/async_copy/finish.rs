@@ -54,7 +54,9 @@ impl<O: Observer> Block<'_, '_, O> {
             let kind = AccessKind::Atomic;
             let mut seen = Seen::default();
             seen.completes_copies = true;
-            if let Ok(target) = self.target(site, lane, Where::Shared, mbarriers[lane], 8, kind) {
+            if let Ok(target) =
+                self.target(site, lane, Where::ClusterShared, mbarriers[lane], 8, kind)
+            {
                 seen.add(lane, &target);
                 target.region.update(target.offset, |word| {
                     apply(MbarrierKind::Complete, word, copy.to.bytes[lane].into())

@@ -77,7 +77,10 @@ impl<O: Observer> Block<'_, '_, O> {
             }
             let place = |address: u64| {
                 let offset = address & ((1 << RANK_SHIFT) - 1);
-                self.shared_offset(Where::Shared, u64::from(rank + 1) << RANK_SHIFT | offset)
+                self.shared_offset(
+                    Where::ClusterShared,
+                    u64::from(rank + 1) << RANK_SHIFT | offset,
+                )
             };
             part.to.addresses = part.to.addresses.map(place);
             part.completes = part.completes.map(|mbarriers| mbarriers.map(place));
@@ -86,7 +89,7 @@ impl<O: Observer> Block<'_, '_, O> {
             self.target(
                 site,
                 first as usize,
-                Where::Shared,
+                Where::ClusterShared,
                 to,
                 1,
                 AccessKind::Store,
@@ -211,7 +214,9 @@ impl<O: Observer> Block<'_, '_, O> {
             }
         }
         Ok(match place {
-            Where::Shared | Where::Generic => self.shared_offset(place, address),
+            Where::Shared | Where::ClusterShared | Where::Generic => {
+                self.shared_offset(place, address)
+            }
             _ => address,
         })
     }

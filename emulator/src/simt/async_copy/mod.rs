@@ -213,7 +213,7 @@ impl Pending {
             from: side(from),
             to: side(match copy.to.place {
                 // Only what goes into shared memory has generic addresses.
-                Where::Generic => Where::Shared,
+                Where::Generic => Where::ClusterShared,
                 place => place,
             }),
             reduction: copy.reduction,
