@@ -206,6 +206,8 @@ pub struct CopyEvent<'a> {
     pub to_order: AccessOrder,
     /// The mbarrier in shared memory that is told of each lane's bytes; without it, the lane waits for a group.
     pub mbarriers: Option<&'a [u64; 32]>,
+    /// Whether they are part of a multicast, of which each block has a part.
+    pub is_multicast: bool,
 }
 
 /// Lanes of a warp arrive at a block-wide barrier.

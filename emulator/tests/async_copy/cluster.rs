@@ -343,3 +343,13 @@ fn only_the_manuals_forms_exist() {
         assert!(!parses(wrong), "{wrong}");
     }
 }
+
+#[test]
+fn who_waits_for_a_part_of_a_multicast_may_write_its_source() {
+    let body = format!(
+        "setp.eq.u32 %p2, %r1, 0; setp.eq.and.u32 %p2, %r2, 1, %p2; mov.b16 %h1, 3;
+         @%p2 cp.async.bulk.shared::cluster.global.{MECHANISM}.multicast::cluster [%r3], [%d2], 256, [%r5], %h1;
+         {WAIT} @%p2 st.global.u32 [%d2], 5; {READ}"
+    );
+    assert_eq!(findings(256, &body), []);
+}

@@ -182,6 +182,72 @@ fn an_mbarrier_hands_on_what_was_before_the_issue() {
 }
 
 #[test]
+fn only_its_mbarrier_tells_of_a_copy() {
+    // The first thread issues the copy, meets the other warp, and waits. Then the other warp's first thread writes the source, and knows of
+    // the wait, but not from the mbarrier.
+    let body = |write: &str, wait: &str| {
+        format!(
+            ".shared .b64 arrived; .shared .b32 flag; mov.u32 %r28, arrived; mov.u32 %r27, tile; setp.ne.u32 %p1, %r39, 0; setp.ne.u32 %p3, %r39, 32;
+             @!%p1 mbarrier.init.shared.b64 [%r28], 1; mov.u32 %r0, 0; @!%p1 st.shared.u32 [flag], %r0; bar.sync 0;
+             @!%p1 mbarrier.arrive.expect_tx.shared.b64 %d10, [%r28], 16;
+             @!%p1 cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%r27], [%r27+512], 16, [%r28];
+             bar.sync 0; {wait} @!%p1 st.relaxed.gpu.shared.u32 [flag], 1;
+             @%p3 bra out; spin: ld.relaxed.gpu.shared.u32 %r1, [flag]; setp.eq.u32 %p4, %r1, 0; @%p4 bra spin; {write}; out:"
+        )
+    };
+    let prepare = "st.shared.u32 [%r30], 1; st.shared.u32 [%r30+512], 1; fence.proxy.async.shared::cta; bar.sync 0;";
+    let wait = "wait: mbarrier.try_wait.parity.shared.b64 %p2, [%r28], 0; @!%p2 bra wait;";
+    let write = "st.shared.u32 [%r27+512], 3";
+    finds(&[], &format!("{prepare} {}", body(write, wait)));
+    // Only the first thread waits.
+    let one_waits = format!("@%p1 bra on; {wait} on:");
+    let found = findings(&format!("{prepare} {}", body(write, &one_waits)));
+    assert_eq!(
+        found.iter().map(|finding| finding.kind).collect::<Vec<_>>(),
+        ["write after read"]
+    );
+    assert_eq!(found[0].places[1].does, "copies");
+}
+
+#[test]
+fn a_completion_hides_nobodys_read() {
+    // While the copy is pending, thread 32 reads its source, and thread 0 learns of that before it waits. Thread 33, which has waited as
+    // well, writes the source: it does not know of the read.
+    let spin = |flag: &str, label: &str| {
+        format!(
+            "{label}: ld.relaxed.gpu.shared.u32 %r1, [flags+{flag}]; setp.eq.u32 %p4, %r1, 0; @%p4 bra {label};"
+        )
+    };
+    let wait = |label: &str| {
+        format!("{label}: mbarrier.try_wait.parity.shared.b64 %p2, [%r28], 0; @!%p2 bra {label};")
+    };
+    let body = format!(
+        ".shared .b64 arrived; .shared .align 8 .b8 flags[8]; mov.u32 %r28, arrived; mov.u32 %r27, tile; mov.u32 %r0, 0;
+         setp.ne.u32 %p1, %r39, 0; setp.ne.u32 %p3, %r39, 32; setp.ne.u32 %p5, %r39, 33;
+         @!%p1 mbarrier.init.shared.b64 [%r28], 1; @!%p1 st.shared.v2.u32 [flags], {{%r0, %r0}}; st.shared.u32 [%r30+512], 1;
+         fence.proxy.async.shared::cta; bar.sync 0;
+         @!%p1 mbarrier.arrive.expect_tx.shared.b64 %d10, [%r28], 16;
+         @!%p1 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r27], [%r27+512], 16, [%r28];
+         bar.sync 0;
+         @%p1 bra others; {} fence.acq_rel.gpu; {} st.relaxed.gpu.shared.u32 [flags+4], 1; bra out;
+         others: @%p3 bra writer; ld.shared.u32 %r0, [%r27+512]; fence.acq_rel.gpu; st.relaxed.gpu.shared.u32 [flags], 1; bra out;
+         writer: @%p5 bra out; {} {} st.shared.u32 [%r27+512], 3; out:",
+        spin("0", "read"),
+        wait("one"),
+        spin("4", "waited"),
+        wait("two"),
+    );
+    let found = findings(&body);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let places: Vec<_> = found[0]
+        .places
+        .iter()
+        .map(|place| (place.does, place.thread[0]))
+        .collect();
+    assert_eq!(places, [("writes", 33), ("reads", 32)]);
+}
+
+#[test]
 fn a_reduction_hands_on_what_was_fenced_before_its_issue() {
     let message = |before: &str, after: &str| {
         format!(

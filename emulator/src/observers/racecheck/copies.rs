@@ -2,24 +2,28 @@
 //!
 //! A copy that tells an mbarrier is done by nobody's thread: who has waited for the mbarrier knows of it, and of what its thread had
 //! done before issuing it. So the copies of a warp that tell one mbarrier have a clock of their own, under a number behind those of the
-//! block's warps, and each completion is at its next value. Who issues a copy and waits for its group knows it by then: such a copy
-//! counts as the thread's own.
+//! block's warps, and each completion is at its next value. It looks back with what its thread knew at the issue. Who issues a copy and waits for its group knows it by then: such a copy
+//! counts as the thread's own. The read of a multicast, which several mbarriers tell of, counts as made at the issue.
 
 use std::sync::Arc;
 
 use super::clocks::{Clocks, Knowledge};
 use crate::observer::{AccessOrder, CopyEvent, Scope};
 use crate::observers::Map;
-use crate::registers::{LANES, each_lane, gather};
+use crate::registers::{LANES, each_lane};
 
 /// First value of these clocks, beyond all of those that threads have.
 const FIRST: u32 = 1 << 31;
 
-/// A clock of copies, at a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CopyClock {
+/// A lane's copy that tells an mbarrier, at its completion.
+#[derive(Debug)]
+pub(super) struct Completed {
+    pub lane: u32,
+    /// Whose clock it goes by.
     pub clock_of: u32,
     pub clock: u32,
+    /// What was before it: all that its thread knew when it issued it.
+    pub known: Arc<Knowledge>,
 }
 
 /// What a copy hands on at its completion.
@@ -36,10 +40,12 @@ pub(super) struct Issued {
 pub(super) struct Copies {
     /// By number and lane, of copies that hand on anything.
     issued: Map<(u64, u32), Issued>,
-    /// By warp and mbarrier.
-    clocks: Map<(u32, u64), CopyClock>,
-    /// Clocks of the copies that are being completed, with their lanes.
-    completing: Vec<(u32, CopyClock)>,
+    /// By warp and mbarrier: a clock's number and its value.
+    clocks: Map<(u32, u64), (u32, u32)>,
+    /// Those that tell an mbarrier, of the copies that are being completed.
+    pub completing: Vec<Completed>,
+    /// Whether they are of a multicast.
+    pub is_multicast: bool,
 }
 
 impl Copies {
@@ -82,47 +88,31 @@ impl Copies {
     ) {
         let first = clocks.threads().div_ceil(LANES as u32);
         self.completing.clear();
+        self.is_multicast = event.is_multicast;
         if self.issued.is_empty() {
             return;
-        }
-        let mut rest = event.lanes;
-        while let Some(mbarriers) = event.mbarriers
-            && rest != 0
-        {
-            let mbarrier = mbarriers[rest.trailing_zeros() as usize];
-            let lanes = rest & gather(|lane| mbarriers[lane] == mbarrier);
-            rest &= !lanes;
-            let unused = CopyClock {
-                clock_of: first + self.clocks.len() as u32,
-                clock: FIRST,
-            };
-            let now = self.clocks.entry((event.warp, mbarrier)).or_insert(unused);
-            now.clock += 1;
-            self.completing.push((lanes, *now));
         }
         each_lane(event.lanes, |lane| {
             let issued = self.issued.remove(&(event.number, lane as u32));
             let Some(mut issued) = issued else {
                 return;
             };
-            let of_lane = |(lanes, _): &&(u32, CopyClock)| lanes >> lane & 1 == 1;
-            if let Some(all) = &mut issued.all
-                && let Some((_, now)) = self.completing.iter().find(of_lane)
-            {
-                let thread = now.clock_of * LANES as u32 + lane as u32;
-                Arc::make_mut(all).add_thread(clocks.block(), thread, now.clock);
+            if let (Some(all), Some(mbarriers)) = (&mut issued.all, event.mbarriers) {
+                let known = Arc::clone(all);
+                let unused = (first + self.clocks.len() as u32, FIRST);
+                let clock = self.clocks.entry((event.warp, mbarriers[lane]));
+                let (clock_of, clock) = clock.or_insert(unused);
+                *clock += 1;
+                let thread = *clock_of * LANES as u32 + lane as u32;
+                Arc::make_mut(all).add_thread(clocks.block(), thread, *clock);
+                self.completing.push(Completed {
+                    lane: lane as u32,
+                    clock_of: *clock_of,
+                    clock: *clock,
+                    known,
+                });
             }
             hand_on(lane, &issued);
         });
-    }
-
-    /// The clocks of an access by lanes whose copies are being completed; those of their threads for the others.
-    pub fn clocks_of(&self, lanes: u32) -> impl Iterator<Item = (u32, Option<CopyClock>)> {
-        let own = self.completing.iter().fold(lanes, |own, (of, _)| own & !of);
-        let others = self.completing.iter().map(|&(of, clock)| (of, Some(clock)));
-        others
-            .chain([(own, None)])
-            .map(move |(of, clock)| (of & lanes, clock))
-            .filter(|&(lanes, _)| lanes != 0)
     }
 }

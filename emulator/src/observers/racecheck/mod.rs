@@ -13,7 +13,8 @@
 //! What it does not see: a race on a path that this run did not take, or of accesses that this run happened to order by what it
 //! handed on; an acquire that lacks a fence where a barrier follows, which counts as one; an atomic of `.cluster` scope beside one of
 //! `.gpu` scope by another cluster; accesses of mbarriers, which are taken to be for all; races with an access that was forgotten
-//! because many thousands of others to the same word came later.
+//! because many thousands of others to the same word came later; what comes between a `cp.async` and its
+//! `cp.async.mbarrier.arrive`, by which its thread is taken to have waited for it.
 
 mod clocks;
 mod copies;
@@ -23,10 +24,11 @@ mod shadow;
 mod unfinished;
 
 use crate::observers::Map;
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use self::clocks::{Clocks, Knowledge};
-use self::copies::{Copies, CopyClock};
+use self::copies::{Completed, Copies};
 use self::grids::Grids;
 use self::reach::{HandedOn, Reach};
 use self::shadow::{Conflict, Mode, Moment, Recent, Shadow};
@@ -118,9 +120,9 @@ impl Racecheck {
         launch.races.all.iter().map(finding).collect()
     }
 
-    /// Takes note of an access at the clocks of its lanes, or at another. Returns the lanes that meet no copy that is not complete: one
+    /// Takes note of an access by its lanes, or by one lane's copy at its completion. Returns the lanes that meet no copy that is not complete: one
     /// finding for one mistake, for at a time that nobody knows, they race with nothing else.
-    fn note(&mut self, mut event: AccessEvent<'_>, clock: Option<CopyClock>) -> u32 {
+    fn note(&mut self, mut event: AccessEvent<'_>, completed: Option<&Completed>) -> u32 {
         let block = &mut self.block;
         let warp = event.warp as usize;
         if !block.unfinished.is_empty() {
@@ -135,7 +137,7 @@ impl Racecheck {
         if event.space == Space::Shared && block.in_cluster.is_none() {
             let recent = &mut block.recent_shared[warp];
             let shared = &mut block.shared;
-            shared.access(&block.clocks, clock, recent, &event, &mut |conflict| {
+            shared.access(&block.clocks, completed, recent, &event, &mut |conflict| {
                 let races = &mut lock(&self.launch).races;
                 races.report(event.space, event.bytes, conflict);
             });
@@ -154,14 +156,39 @@ impl Racecheck {
             let launch = &mut *lock(&self.launch);
             let LaunchState { global, races, .. } = launch;
             let recent = &mut block.recent_global[warp];
-            global.access(&block.clocks, clock, recent, &event, &mut |mut conflict| {
-                if event.space == Space::Shared {
-                    conflict.address = offset(conflict.address);
-                }
-                races.report(event.space, event.bytes, conflict);
-            });
+            global.access(
+                &block.clocks,
+                completed,
+                recent,
+                &event,
+                &mut |mut conflict| {
+                    if event.space == Space::Shared {
+                        conflict.address = offset(conflict.address);
+                    }
+                    races.report(event.space, event.bytes, conflict);
+                },
+            );
         }
         lanes
+    }
+
+    /// Takes note of an access by copies that are being completed.
+    fn completing_access(&mut self, event: AccessEvent<'_>) {
+        let completing = mem::take(&mut self.block.copies.completing);
+        let mut others = event.lanes;
+        for completed in &completing {
+            let lanes = event.lanes & 1 << completed.lane;
+            others &= !lanes;
+            let read_at_issue = event.kind == AccessKind::Load && self.block.copies.is_multicast;
+            if lanes != 0 && !read_at_issue {
+                self.note(AccessEvent { lanes, ..event }, Some(completed));
+            }
+        }
+        if others != 0 {
+            let lanes = others;
+            self.note(AccessEvent { lanes, ..event }, None);
+        }
+        self.block.copies.completing = completing;
     }
 
     /// Follows what strong and volatile accesses hand on.
@@ -280,8 +307,8 @@ impl LaunchState {
         } = race.first;
         let place = |moment: Moment, lane: u32| {
             let does = match moment.mode.kind {
-                AccessKind::Atomic if moment.is_copy() => "reduces",
-                _ if moment.is_copy() => "copies",
+                AccessKind::Atomic if moment.mode.unfinished => "reduces",
+                AccessKind::Load | AccessKind::Store if moment.is_copy() => "copies",
                 AccessKind::Load => "reads",
                 AccessKind::Store => "writes",
                 AccessKind::Atomic => "updates",
@@ -420,10 +447,7 @@ impl Observer for Racecheck {
             return;
         }
         if event.completes_copies {
-            let clocks: Vec<_> = self.block.copies.clocks_of(event.lanes).collect();
-            for (lanes, clock) in clocks {
-                self.note(AccessEvent { lanes, ..event }, clock);
-            }
+            self.completing_access(event);
             return;
         }
         let lanes = self.note(event, None);

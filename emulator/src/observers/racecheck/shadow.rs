@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::clocks::{Clocks, Knowledge};
-use super::copies::CopyClock;
+use super::copies::Completed;
 use super::reach::Reach;
 use crate::observer::{AccessEvent, AccessKind, AccessOrder};
 use crate::registers::{LANES, each_lane, gather};
@@ -74,7 +74,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    /// Whether it is that of an asynchronous copy that its thread does not know to be complete.
+    /// Whether it is an asynchronous copy's, of one that is not complete or that has told an mbarrier.
     pub fn is_copy(&self) -> bool {
         self.mode.unfinished || self.clock_of != self.warp
     }
@@ -197,11 +197,11 @@ impl Shadow {
         self.free_splits.clear();
     }
 
-    /// Takes note of an access, and tells of every word of it that is part of a race. It is at the clocks of its lanes, or at another.
+    /// Takes note of an access, and tells of every word of it that is part of a race. It is by its lanes, or by one lane's copy at its completion.
     pub fn access(
         &mut self,
         clocks: &Clocks,
-        other_clock: Option<CopyClock>,
+        completed: Option<&Completed>,
         recent: &mut Recent,
         event: &AccessEvent<'_>,
         found: &mut dyn FnMut(Conflict),
@@ -213,8 +213,8 @@ impl Shadow {
         while rest != 0 {
             let now = clocks.of_warp(event.warp);
             // Nearly always the lanes of a warp are at the same clock.
-            let (clock_of, clock, lanes) = match other_clock {
-                Some(CopyClock { clock_of, clock }) => (clock_of, clock, rest),
+            let (clock_of, clock, lanes) = match completed {
+                Some(copy) => (copy.clock_of, copy.clock, rest),
                 None => {
                     let clock = now[rest.trailing_zeros() as usize];
                     (event.warp, clock, rest & gather(|lane| now[lane] == clock))
@@ -237,6 +237,7 @@ impl Shadow {
                 moment,
                 mode,
                 warp: event.warp,
+                completed: completed.map(|copy| &*copy.known),
                 known: 0,
                 learnt: None,
             };
@@ -438,7 +439,7 @@ impl Shadow {
         let now = &self.moments[view.moment as usize];
         for &(moment, lanes) in reads.iter().chain(strong) {
             let before = &self.moments[moment as usize];
-            if !before.conflicts(now) || view.clocks.all_know(before.block, before.clock) {
+            if !before.conflicts(now) || view.all_know(before) {
                 continue;
             }
             let racing = (0..LANES)
@@ -488,11 +489,14 @@ impl Shadow {
             None => {
                 if list.len() >= 16 && list.len().is_power_of_two() {
                     // Whatever races with one that is left out, races with the new one as well.
-                    list.retain(|&(moment, _)| {
+                    let now = &moments[view.moment as usize];
+                    list.retain(|&(moment, lanes)| {
                         let moment = &moments[moment as usize];
+                        let same_thread = (moment.block, moment.clock_of, lanes)
+                            == (now.block, now.clock_of, 1 << stamp.lane());
                         (moment.mode.writes() && !view.mode.writes())
                             || moment.mode.reach != view.mode.reach
-                            || !view.clocks.all_know(moment.block, moment.clock)
+                            || !(same_thread || view.all_know(moment))
                     });
                 }
                 if list.len() >= CROWD_LIMIT {
@@ -520,6 +524,8 @@ struct View<'a> {
     moment: u64,
     mode: Mode,
     warp: u32,
+    /// What was before it, of a copy at its completion.
+    completed: Option<&'a Knowledge>,
     /// A moment that is known to be ordered before, whatever the lanes.
     known: u64,
     /// A lane's part of a moment, and what threads have learnt that is ordered behind it.
@@ -527,6 +533,12 @@ struct View<'a> {
 }
 
 impl View<'_> {
+    /// Whether a moment is ordered before, whatever the lanes.
+    #[inline(always)]
+    fn all_know(&self, before: &Moment) -> bool {
+        self.completed.is_none() && self.clocks.all_know(before.block, before.clock)
+    }
+
     #[inline(always)]
     fn is_ordered(&mut self, moments: &[Moment], before: Stamp, stamp: Stamp) -> bool {
         let number = before.moment();
@@ -534,12 +546,15 @@ impl View<'_> {
             return true;
         }
         let moment = &moments[number as usize];
-        if self.clocks.all_know(moment.block, moment.clock) {
+        if self.all_know(moment) {
             self.known = number;
             return true;
         }
         let (block, clock) = (moment.block, moment.clock);
         let other = moment.clock_of * LANES as u32 + before.lane();
+        if let Some(known) = self.completed {
+            return known.covers(block, other, clock);
+        }
         let thread = self.warp * LANES as u32 + stamp.lane();
         if self.clocks.is_near(block, other, clock, thread) {
             return true;

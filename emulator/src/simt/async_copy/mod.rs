@@ -28,6 +28,7 @@ struct Pending {
     line: u32,
     lanes: u32,
     is_bulk: bool,
+    is_multicast: bool,
     contents: Contents,
     /// Where it reads, as observers are told.
     from: Side,
@@ -209,6 +210,7 @@ impl Pending {
             line: site.line,
             lanes: site.lanes,
             is_bulk: copy.is_bulk,
+            is_multicast: copy.multicast.is_some(),
             contents: Contents::Memory([0; LANES]),
             from: side(from),
             to: side(match copy.to.place {
@@ -266,6 +268,7 @@ impl Pending {
             to_kind,
             to_order,
             mbarriers: self.completes.as_ref(),
+            is_multicast: self.is_multicast,
         }
     }
 }
