@@ -28,6 +28,11 @@ impl Knowledge {
         below(self.blocks.get(&block)) || below(self.threads.get(&(block, thread)))
     }
 
+    /// The clock below which it covers all threads of a block.
+    pub fn base(&self, block: u32) -> u32 {
+        self.blocks.get(&block).copied().unwrap_or_default()
+    }
+
     /// Learns all that a block has done, which has finished.
     pub fn add_block(&mut self, block: u32) {
         self.blocks.insert(block, u32::MAX);
@@ -164,10 +169,9 @@ impl Clocks {
         &self.now[warp as usize * LANES..][..LANES]
     }
 
-    /// Whether everything at this clock of this block is known to all of it.
-    #[inline(always)]
-    pub fn all_know(&self, block: u32, clock: u32) -> bool {
-        block == self.block && clock < self.base
+    /// The clock below which all of the block know everything of it.
+    pub fn base(&self) -> u32 {
+        self.base
     }
 
     /// Whether what a thread of a block did at a clock is ordered before what `thread` of this block does now.

@@ -237,7 +237,11 @@ impl Shadow {
                 moment,
                 mode,
                 warp: event.warp,
-                completed: completed.map(|copy| &*copy.known),
+                completed: completed.map(|copy| &copy.known),
+                base: match completed {
+                    Some(copy) => copy.known.base(clocks.block()),
+                    None => clocks.base(),
+                },
                 known: 0,
                 learnt: None,
             };
@@ -525,7 +529,9 @@ struct View<'a> {
     mode: Mode,
     warp: u32,
     /// What was before it, of a copy at its completion.
-    completed: Option<&'a Knowledge>,
+    completed: Option<&'a Arc<Knowledge>>,
+    /// The clock below which everything of the block is known.
+    base: u32,
     /// A moment that is known to be ordered before, whatever the lanes.
     known: u64,
     /// A lane's part of a moment, and what threads have learnt that is ordered behind it.
@@ -536,7 +542,7 @@ impl View<'_> {
     /// Whether a moment is ordered before, whatever the lanes.
     #[inline(always)]
     fn all_know(&self, before: &Moment) -> bool {
-        self.completed.is_none() && self.clocks.all_know(before.block, before.clock)
+        before.block == self.clocks.block() && before.clock < self.base
     }
 
     #[inline(always)]
@@ -552,14 +558,13 @@ impl View<'_> {
         }
         let (block, clock) = (moment.block, moment.clock);
         let other = moment.clock_of * LANES as u32 + before.lane();
-        if let Some(known) = self.completed {
-            return known.covers(block, other, clock);
-        }
         let thread = self.warp * LANES as u32 + stamp.lane();
-        if self.clocks.is_near(block, other, clock, thread) {
-            return true;
-        }
-        let Some(learnt) = self.clocks.learnt(thread) else {
+        let learnt = match self.completed {
+            None if self.clocks.is_near(block, other, clock, thread) => return true,
+            None => self.clocks.learnt(thread),
+            completed => completed,
+        };
+        let Some(learnt) = learnt else {
             return false;
         };
         // Many lanes ask the same of what they have learnt together.
