@@ -103,6 +103,26 @@ pub enum Fault {
         /// address and length in bytes.
         nearest: Option<(u64, u64)>,
     },
+    /// An access by the address of a function's parameter that leaves the parameter.
+    #[error("{access} of {bytes} bytes out of bounds at {} address {address:#x}: the parameter `{parameter}` of `{function}` has {length} bytes at {base:#x}", space.name())]
+    OutsideParameter {
+        /// `load`, `store` or `atomic`.
+        access: &'static str,
+        /// Width of the access in bytes.
+        bytes: usize,
+        /// The state space of the instruction.
+        space: Space,
+        /// The guest address.
+        address: u64,
+        /// The parameter.
+        parameter: String,
+        /// The function.
+        function: String,
+        /// First address of the parameter's copy in the thread's local memory.
+        base: u64,
+        /// Its length in bytes.
+        length: u32,
+    },
     /// An access to an allocation that has been freed, by the host or by a kernel.
     #[error("{access} of {bytes} bytes at {} address {address:#x}, in an allocation of {allocated} bytes at {base:#x} that has been freed{}", space.name(), freed_by(*by))]
     Freed {

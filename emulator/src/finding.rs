@@ -159,7 +159,9 @@ impl Finding {
 
 fn classify(fault: &Fault) -> Option<(Tool, &'static str)> {
     Some(match fault {
-        Fault::OutOfBounds { .. } => (Tool::Memcheck, "access out of bounds"),
+        Fault::OutOfBounds { .. } | Fault::OutsideParameter { .. } => {
+            (Tool::Memcheck, "access out of bounds")
+        }
         Fault::Freed { .. } => (Tool::Memcheck, "use of freed memory"),
         Fault::FreedTwice { .. } => (Tool::Memcheck, "double free"),
         Fault::NotAllocated { .. } => (Tool::Memcheck, "free of what was not allocated"),
@@ -191,6 +193,7 @@ fn classify(fault: &Fault) -> Option<(Tool, &'static str)> {
 fn does(fault: &Fault) -> &'static str {
     match fault {
         Fault::OutOfBounds { access, .. }
+        | Fault::OutsideParameter { access, .. }
         | Fault::Freed { access, .. }
         | Fault::Null { access, .. }
         | Fault::SharedOffset { access, .. }
@@ -239,6 +242,12 @@ fn freed_by(fault: &Fault) -> Option<FreePlace> {
 fn memory(fault: &Fault) -> Option<Bytes> {
     let (space, address, bytes) = match *fault {
         Fault::OutOfBounds {
+            space,
+            address,
+            bytes,
+            ..
+        }
+        | Fault::OutsideParameter {
             space,
             address,
             bytes,

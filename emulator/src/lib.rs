@@ -72,9 +72,9 @@ pub use memory::Memory;
 pub use module::{Module, Parameter};
 pub use observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent, BranchFate,
-    ClusterBarrierEvent, CollectiveEvent, CopyEvent, ExchangeEvent, FenceEvent, GridEvent,
-    GridLaunchEvent, GridWaitEvent, InstructionEvent, Nothing, Observer, PrintEvent, ReleaseEvent,
-    Scope, ValuesEvent,
+    CallEvent, ClusterBarrierEvent, CollectiveEvent, CopyEvent, ExchangeEvent, FenceEvent,
+    GridEvent, GridLaunchEvent, GridWaitEvent, InstructionEvent, Nothing, Observer, PrintEvent,
+    ReleaseEvent, Scope, ValuesEvent,
 };
 pub use observers::{
     AtomicTargets, BarrierWait, BarrierWaits, BlockTrace, ByLine, Counters, GlobalTraffic,

@@ -1,5 +1,6 @@
 //! How observers see a running kernel: events that they may count, check or record, and never change.
 
+use std::ops::Range;
 use std::sync::atomic::{Ordering, fence};
 
 use crate::types::Space;
@@ -332,6 +333,19 @@ pub struct GridWaitEvent<'a> {
     pub grids: &'a [u64],
 }
 
+/// Lanes of a warp enter a function, which has local memory of its own.
+#[derive(Clone, Debug)]
+pub struct CallEvent<'a> {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// The lanes, a bit for each.
+    pub lanes: u32,
+    /// The addresses of that memory, which holds anything at all.
+    pub local: Range<u64>,
+    /// What of it holds parameters that the caller has passed.
+    pub copies: &'a [Range<u64>],
+}
+
 /// A thread prints (`printf`).
 #[derive(Clone, Copy, Debug)]
 pub struct PrintEvent<'a> {
@@ -403,6 +417,9 @@ pub trait Observer: Send {
     /// Lanes of a warp exit.
     #[inline(always)]
     fn exit(&mut self, _event: InstructionEvent) {}
+    /// Lanes of a warp enter a function that has local memory; told to those who want accesses.
+    #[inline(always)]
+    fn call(&mut self, _event: CallEvent<'_>) {}
     /// A thread launches a grid.
     #[inline(always)]
     fn grid_launch(&mut self, _event: GridLaunchEvent) {}
@@ -488,6 +505,10 @@ impl<O: Observer> Observer for Option<O> {
     }
     fn exit(&mut self, event: InstructionEvent) {
         self.iter_mut().for_each(|observer| observer.exit(event));
+    }
+    fn call(&mut self, event: CallEvent<'_>) {
+        self.iter_mut()
+            .for_each(|observer| observer.call(event.clone()));
     }
     fn grid_launch(&mut self, event: GridLaunchEvent) {
         self.iter_mut()
@@ -584,6 +605,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn exit(&mut self, event: InstructionEvent) {
         self.0.exit(event);
         self.1.exit(event);
+    }
+    fn call(&mut self, event: CallEvent<'_>) {
+        self.0.call(event.clone());
+        self.1.call(event);
     }
     fn grid_launch(&mut self, event: GridLaunchEvent) {
         self.0.grid_launch(event);

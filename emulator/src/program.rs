@@ -18,6 +18,8 @@ pub(crate) struct Program {
     pub functions: Vec<Code>,
     /// Numbers of functions by their addresses.
     pub by_address: HashMap<u64, u32>,
+    /// Whether a function takes the address of a parameter.
+    pub copies_parameters: bool,
     /// The entries whose addresses it takes, in order to launch them.
     pub taken_entries: Vec<String>,
     /// Whether it may wait for grids that it has launched.
@@ -56,6 +58,10 @@ pub(crate) struct Code {
     pub true_predicates: Vec<u32>,
     /// Local memory of one thread's frame.
     pub local_bytes: u32,
+    /// What the frame's place in local memory is a multiple of.
+    pub local_align: u32,
+    /// The parameters whose addresses the function takes.
+    pub copies: Vec<ParameterCopy>,
     /// Parameter memory of one thread's frame: its own parameters and results (not an entry's), and those of its calls.
     pub parameter_bytes: u32,
     pub parameters: Vec<Slice>,
@@ -68,6 +74,20 @@ pub(crate) struct Slice {
     pub offset: u32,
     pub bytes: u32,
 }
+
+/// A parameter's copy in local memory: what the parameter's address leads to (PTX ISA §5.1.6.4, "Device Function Parameters").
+/// The parameter itself keeps its value.
+#[derive(Debug)]
+pub(crate) struct ParameterCopy {
+    pub name: String,
+    /// The parameter.
+    pub from: Slice,
+    /// Where the copy begins in the frame's local memory.
+    pub local: u32,
+}
+
+/// Bytes of local memory before and after each copy, which nothing may access.
+pub(crate) const COPY_GUARD_BYTES: u32 = 32;
 
 /// What a row holds from the start of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

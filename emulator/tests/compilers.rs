@@ -1,5 +1,7 @@
 //! Kernels as compilers make them, against what an H200 gave for the same PTX and the same arguments (`data/README.md`).
 
+#[path = "data/by_value.rs"]
+mod by_value;
 mod common;
 #[path = "data/functions.rs"]
 mod functions;
@@ -10,6 +12,8 @@ use warpfold_emulator::{Fault, Launch, LaunchError, Nothing, Observer, PrintEven
 const BASICS: &str = include_str!("data/basics.nvcc.sm_80.ptx");
 const HEAP: &str = include_str!("data/heap.nvcc.sm_90.ptx");
 const PAIRS: &str = include_str!("data/pairs.nvcc.sm_100.ptx");
+const BY_VALUE_BY_CLANG: &str = include_str!("data/by_value.clang.sm_80.ptx");
+const BY_VALUE_BY_RUSTC: &str = include_str!("data/by_value.rustc.sm_80.ptx");
 const FUNCTIONS: &str = include_str!("data/functions.rustc.sm_80.ptx");
 const SYNC: &str = include_str!("data/sync.nvcc.sm_80.ptx");
 
@@ -158,6 +162,11 @@ fn kernels_that_synchronise_by_nvcc() {
     compare("sync", SYNC);
 }
 
+#[test]
+fn structures_by_value_by_clang() {
+    compare("by_value", BY_VALUE_BY_CLANG);
+}
+
 /// What threads print, in the order of the calls.
 #[derive(Default)]
 struct Prints(Vec<(u32, String)>);
@@ -264,6 +273,17 @@ fn functions_by_rustc() {
             assert_eq!(seen, function(i as u32), "{name} of {i}");
         }
     }
+}
+
+#[test]
+fn a_large_value_by_rustc() {
+    let mut machine = Machine::new(BY_VALUE_BY_RUSTC);
+    let out = machine.buffer(&[0u64; 100]);
+    machine
+        .launch("by_value", &block(100), &[out.address])
+        .unwrap_or_else(|error| panic!("{error}"));
+    let expected: Vec<u64> = (0..100).map(by_value::by_value).collect();
+    assert_eq!(machine.read::<u64>(out), expected);
 }
 
 /// A failed bounds check is a trap.

@@ -169,6 +169,7 @@ impl<'m> Lowering<'_, 'm> {
             .map(|operand| match operand {
                 Operand::Name(name) => match self.lookup(line, name)? {
                     Symbol::FrameParameter(slice) => Ok(slice),
+                    Symbol::OwnParameter(number) => Ok(self.code.parameters[number as usize]),
                     _ => error(
                         line,
                         format!("`{name}` is not a `.param` variable of this function"),

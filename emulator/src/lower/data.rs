@@ -1,7 +1,7 @@
 //! Loads, stores, addresses and the special moves (PTX ISA §9.7.9).
 
 use super::scope::{Symbol, clock};
-use super::{Instr, Lowering, Result, error, spelling, unknown};
+use super::{Instr, Lowering, Result, error, spelling, unknown, unsupported};
 use crate::alu::{self, Form};
 use crate::memory::window;
 use crate::observer::{AccessOrder, Scope};
@@ -144,8 +144,10 @@ impl<'m> Lowering<'_, 'm> {
 
     /// The memory that a state space's name stands for here. `.shared` alone means `.shared::cta`.
     pub(super) fn place(&self, word: &str) -> Option<Where> {
-        if word == "shared::cluster" {
-            return Some(Where::ClusterShared);
+        match word {
+            "shared::cluster" => return Some(Where::ClusterShared),
+            "param::entry" => return Some(Where::EntryParameter),
+            _ => {}
         }
         Some(match Space::parse(word)? {
             Space::Generic => Where::Generic,
@@ -170,32 +172,36 @@ impl<'m> Lowering<'_, 'm> {
         let space = place.space();
         let base = match &**base {
             Operand::Name(name) => match self.lookup(line, name)? {
+                Symbol::Register { .. } if place == Where::FrameParameter => {
+                    return unsupported(
+                        line,
+                        "a register holds no address in a function's parameters: what `mov` gives is the address of a copy in local memory, for `ld.local`, or, after `cvta.local`, for `ld`",
+                    );
+                }
                 Symbol::Register { .. } => self.any_register(line, name, 4)?,
+                Symbol::Address(found, _)
+                    if found == space || (space == Space::Generic && found == Space::Global) =>
+                {
+                    Row::Wide(self.source(line, &Operand::Name(name.clone()), Scalar::U64)?)
+                }
                 symbol => {
-                    match symbol {
-                        Symbol::EntryParameter(_) => place = Where::EntryParameter,
-                        Symbol::FrameParameter(_) => place = Where::FrameParameter,
-                        Symbol::Address(found, _)
-                            if found == space
-                                || (space == Space::Generic && found == Space::Global) => {}
-                        _ => {
-                            return error(
-                                line,
-                                format!("`{name}` does not live in {} memory", space.name()),
-                            );
+                    let parameter = match symbol {
+                        Symbol::EntryParameter(slice) => Some((Where::EntryParameter, slice)),
+                        Symbol::FrameParameter(slice) => Some((Where::FrameParameter, slice)),
+                        Symbol::OwnParameter(number) => {
+                            let slice = self.code.parameters[number as usize];
+                            Some((Where::FrameParameter, slice))
                         }
-                    }
-                    if matches!(
-                        symbol,
-                        Symbol::EntryParameter(_) | Symbol::FrameParameter(_)
-                    ) && space != Space::Param
-                    {
+                        _ => None,
+                    };
+                    let Some((lies, slice)) = parameter.filter(|_| space == Space::Param) else {
                         return error(
                             line,
                             format!("`{name}` does not live in {} memory", space.name()),
                         );
-                    }
-                    Row::Wide(self.source(line, &Operand::Name(name.clone()), Scalar::U64)?)
+                    };
+                    place = lies;
+                    Row::Wide(self.constant(Scalar::U64, slice.offset.into()))
                 }
             },
             Operand::Integer(value) => Row::Wide(self.constant(Scalar::U64, *value)),
@@ -229,6 +235,16 @@ impl<'m> Lowering<'_, 'm> {
                 ),
             );
         };
+        if let (Space::Param, Operand::Name(name)) = (space, a)
+            && let Some(Symbol::OwnParameter(_)) = self.local_symbol(name)
+        {
+            return unsupported(
+                line,
+                format!(
+                    "`cvta.param` takes parameters of a kernel, and `{name}` is one of a function: `mov` gives its address, and `cvta.local` makes that generic"
+                ),
+            );
+        }
         let rows = Rows {
             d: self.destination(line, d, Scalar::U64)?,
             a: self.source(line, a, Scalar::U64)?,

@@ -6,8 +6,10 @@ pub(super) const MAX_PARAMETER_BYTES: u64 = 32_764;
 pub(super) const MAX_STATIC_SHARED_BYTES: u64 = 48 << 10;
 /// The most local memory of a thread.
 pub(crate) const MAX_LOCAL_BYTES: u64 = 512 << 10;
+/// What the local memory of a frame is a multiple of, in place and in length.
+pub(super) const LOCAL_ALIGN: u32 = 16;
 
-/// Lays variables out one behind the other.
+/// Lays variables out one after another.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Layout {
     /// Where the next one goes.

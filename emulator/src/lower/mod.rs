@@ -25,7 +25,7 @@ use crate::syntax::{
 };
 use crate::types::{Scalar, Space};
 pub(crate) use layout::MAX_LOCAL_BYTES;
-use layout::{Layout, MAX_PARAMETER_BYTES, MAX_STATIC_SHARED_BYTES};
+use layout::{LOCAL_ALIGN, Layout, MAX_PARAMETER_BYTES, MAX_STATIC_SHARED_BYTES};
 use scope::{Scope, Symbol};
 
 type Result<T> = std::result::Result<T, PtxError>;
@@ -124,6 +124,7 @@ pub(crate) fn compile(
         })
         .collect();
     Ok(Program {
+        copies_parameters: functions.iter().any(|code| !code.copies.is_empty()),
         functions,
         by_address,
         taken_entries: kernel
@@ -239,6 +240,8 @@ impl<'k, 'm> Lowering<'k, 'm> {
                 wide_values: Vec::new(),
                 true_predicates: Vec::new(),
                 local_bytes: 0,
+                local_align: LOCAL_ALIGN,
+                copies: Vec::new(),
                 parameter_bytes: 0,
                 parameters: Vec::new(),
                 returns: Vec::new(),
@@ -266,8 +269,10 @@ impl<'k, 'm> Lowering<'k, 'm> {
                 };
                 let symbol = if function.is_entry {
                     Symbol::EntryParameter(slice)
-                } else {
+                } else if is_return {
                     Symbol::FrameParameter(slice)
+                } else {
+                    Symbol::OwnParameter(self.code.parameters.len() as u32)
                 };
                 self.declare(function.line, &parameter.name, symbol)?;
                 if is_return {
@@ -322,7 +327,7 @@ impl<'k, 'm> Lowering<'k, 'm> {
             }
             .push((row, value));
         }
-        self.code.local_bytes = self.local.bytes.next_multiple_of(16) as u32;
+        self.code.local_bytes = self.local.bytes.next_multiple_of(LOCAL_ALIGN.into()) as u32;
         self.code.parameter_bytes = self.parameter.bytes.next_multiple_of(8) as u32;
         Ok(self.code)
     }
@@ -548,6 +553,7 @@ impl<'m> Lowering<'_, 'm> {
             }
             Space::Local => {
                 let offset = self.local.place(variable.bytes, variable.align);
+                self.code.local_align = self.code.local_align.max(variable.align as u32);
                 Symbol::Address(Space::Local, Value::Local(offset as u32))
             }
             Space::Param => {

@@ -64,9 +64,15 @@ pub(super) enum Fit {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Symbol {
-    Register { ty: Scalar, row: u32 },
+    Register {
+        ty: Scalar,
+        row: u32,
+    },
     Address(Space, Value),
     EntryParameter(Slice),
+    /// A parameter of the function itself, by its number.
+    OwnParameter(u32),
+    /// A result of the function, or an argument or a result of a call.
     FrameParameter(Slice),
 }
 
@@ -397,8 +403,19 @@ impl<'m> Lowering<'_, 'm> {
                 Value::Local(base) => Value::Local((i64::from(base) + offset) as u32),
                 Value::Special(_) => value,
             },
-            Symbol::EntryParameter(slice) | Symbol::FrameParameter(slice) => {
+            Symbol::EntryParameter(slice) => {
                 Value::Constant(u64::from(slice.offset).wrapping_add_signed(offset))
+            }
+            Symbol::OwnParameter(number) => {
+                Value::Local((i64::from(self.parameter_copy(number)) + offset) as u32)
+            }
+            Symbol::FrameParameter(_) => {
+                return unsupported(
+                    line,
+                    format!(
+                        "the address of `{name}` cannot be taken: it is a result of the function, or an argument or a result of a call"
+                    ),
+                );
             }
             Symbol::Register { .. } => {
                 return error(
@@ -408,6 +425,27 @@ impl<'m> Lowering<'_, 'm> {
             }
         };
         Ok(self.value_row(ty.bytes() == 8, value))
+    }
+
+    /// Where the copy of a parameter begins in the frame's local memory, which has it from now on.
+    fn parameter_copy(&mut self, number: u32) -> u32 {
+        let from = self.code.parameters[number as usize];
+        if let Some(copy) = self.code.copies.iter().find(|copy| copy.from == from) {
+            return copy.local;
+        }
+        let parameter = &self.function.parameters[number as usize];
+        let align = parameter.align.max(1) as u64;
+        let guard = u64::from(COPY_GUARD_BYTES);
+        self.local.place(guard, 1);
+        let local = self.local.place(from.bytes.into(), align) as u32;
+        self.local.place(guard, 1);
+        self.code.local_align = self.code.local_align.max(align as u32);
+        self.code.copies.push(ParameterCopy {
+            name: parameter.name.clone(),
+            from,
+            local,
+        });
+        local
     }
 
     /// A register that holds at least `bytes` bytes, for loads, stores and packing.

@@ -5,6 +5,7 @@
 //! read before they write.
 
 use super::Map;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::cluster::InCluster;
@@ -12,7 +13,7 @@ use super::cluster::InCluster;
 use crate::finding::{Bytes, Finding, Place, Tool};
 use crate::loaded::Kernel;
 use crate::memory::Memory;
-use crate::observer::{AccessEvent, AccessKind, BlockEvent, Observer};
+use crate::observer::{AccessEvent, AccessKind, BlockEvent, CallEvent, Observer};
 use crate::registers::{LANES, each_lane};
 use crate::types::Space;
 
@@ -79,6 +80,15 @@ impl Marks {
         self.0[address as usize / 64] |= bits(address, bytes);
     }
 
+    /// Forgets what is known of these bytes.
+    fn clear(&mut self, range: &Range<u64>) {
+        for byte in range.clone() {
+            if let Some(word) = self.0.get_mut(byte as usize / 64) {
+                *word &= !bits(byte, 1);
+            }
+        }
+    }
+
     fn has(&self, address: u64, bytes: u64) -> bool {
         let word = self.0.get(address as usize / 64).copied().unwrap_or(0);
         !word & bits(address, bytes) == 0
@@ -115,6 +125,7 @@ impl Initcheck {
             kind: "read of uninitialised memory",
             message: match read.memory.space {
                 Space::Global => "neither the host nor a kernel has written there: the GPU's memory holds anything at all before it is written".to_owned(),
+                Space::Local => "nothing has written there since the block, or the call whose variable it is, began: local memory holds anything at all before it is written".to_owned(),
                 space => format!("nothing has written there since the block began: {} memory holds anything at all before it is written", space.name()),
             },
             kernel: kernel.name().to_owned(),
@@ -255,6 +266,17 @@ impl Observer for Initcheck {
         for marks in &mut block.local {
             marks.0.clear();
         }
+    }
+
+    /// The function's memory is what an earlier call may have left, but for the parameters.
+    fn call(&mut self, event: CallEvent<'_>) {
+        each_lane(event.lanes, |lane| {
+            let marks = &mut self.block.local[event.warp as usize * LANES + lane];
+            marks.clear(&event.local);
+            for byte in event.copies.iter().cloned().flatten() {
+                marks.add(byte, 1);
+            }
+        });
     }
 
     fn access(&mut self, event: AccessEvent<'_>) {

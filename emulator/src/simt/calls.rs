@@ -7,7 +7,7 @@ use super::block::Block;
 use super::warp::{Fragment, Frame, Meeting, NONE, State};
 use crate::error::Fault;
 use crate::lower::MAX_LOCAL_BYTES;
-use crate::observer::Observer;
+use crate::observer::{CallEvent, Observer};
 use crate::program::*;
 use crate::registers::{LANES, each_lane};
 
@@ -120,7 +120,8 @@ impl<O: Observer> Block<'_, '_, O> {
         }
         let caller = &self.warps[number].frames[fragment.frame as usize];
         let depth = caller.depth + 1;
-        let local_base = caller.local_base + self.program.functions[caller_code].local_bytes;
+        let local_base = (caller.local_base + self.program.functions[caller_code].local_bytes)
+            .next_multiple_of(code.local_align);
         let local_bytes = local_base + code.local_bytes;
         if depth > DEPTH_LIMIT || u64::from(local_bytes) > MAX_LOCAL_BYTES {
             return Err((Fault::StackOverflow(depth as usize - 1), lane));
@@ -134,9 +135,15 @@ impl<O: Observer> Block<'_, '_, O> {
         };
         let mut frame = std::mem::take(&mut self.warps[number].frames[index as usize]);
         frame.code = function;
+        frame.caller = fragment.frame;
         frame.depth = depth;
         self.prepare_frame(number as u32, &mut frame, local_base);
         let warp = &mut self.warps[number];
+        if local_bytes > warp.local_bytes {
+            let enough = local_bytes.max(2 * warp.local_bytes);
+            grow_local(&mut warp.local, warp.local_bytes, enough);
+            warp.local_bytes = enough;
+        }
         let caller = &warp.frames[fragment.frame as usize];
         for (from, to) in call.arguments.iter().zip(&code.parameters) {
             copy_slices(
@@ -147,12 +154,33 @@ impl<O: Observer> Block<'_, '_, O> {
                 fragment.lanes,
             );
         }
-        warp.frames[index as usize] = frame;
-        if local_bytes > warp.local_bytes {
-            let enough = local_bytes.max(2 * warp.local_bytes);
-            grow_local(&mut warp.local, warp.local_bytes, enough);
-            warp.local_bytes = enough;
+        for copy in &code.copies {
+            let to = Slice {
+                offset: local_base + copy.local,
+                bytes: copy.from.bytes,
+            };
+            copy_slices(
+                &frame.parameters,
+                copy.from,
+                &warp.local,
+                to,
+                fragment.lanes,
+            );
         }
+        warp.frames[index as usize] = frame;
+        if O::ACCESSES && code.local_bytes != 0 {
+            let range = |copy: &ParameterCopy| {
+                let start = u64::from(local_base + copy.local);
+                start..start + u64::from(copy.from.bytes)
+            };
+            self.observer.call(CallEvent {
+                warp: number as u32,
+                lanes: fragment.lanes,
+                local: local_base.into()..local_bytes.into(),
+                copies: &code.copies.iter().map(range).collect::<Vec<_>>(),
+            });
+        }
+        let warp = &mut self.warps[number];
         let meeting = warp.new_meeting(Meeting {
             pc: fragment.pc + 1,
             frame: fragment.frame,

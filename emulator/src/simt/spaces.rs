@@ -10,7 +10,7 @@ use super::execute::Site;
 use crate::error::Fault;
 use crate::memory::{Memory, Region, window};
 use crate::observer::{AccessKind, Observer};
-use crate::program::Where;
+use crate::program::{COPY_GUARD_BYTES, Where};
 use crate::registers::LANES;
 use crate::types::Space;
 
@@ -137,6 +137,9 @@ impl<O: Observer> Block<'_, '_, O> {
                 if region.read_only && kind != AccessKind::Load {
                     return Err(Fault::ReadOnly { access, address });
                 }
+                if space == Space::Local && self.program.copies_parameters {
+                    self.check_copies(site, access, shown, address, offset, bytes)?;
+                }
                 return Ok(Target {
                     region,
                     offset,
@@ -163,6 +166,44 @@ impl<O: Observer> Block<'_, '_, O> {
         let frame = &warp.frames[site.frame as usize];
         let end = frame.local_base + self.program.functions[frame.code as usize].local_bytes;
         Region::new(0, u64::from(end), false, lane_words(&warp.local, lane))
+    }
+
+    /// Refuses an access in local memory that leaves, or misses by a little, the copy of a parameter in one of the open calls.
+    fn check_copies(
+        &self,
+        site: Site,
+        access: &'static str,
+        space: Space,
+        address: u64,
+        offset: u64,
+        bytes: u64,
+    ) -> Result<(), Fault> {
+        let frames = &self.warps[site.warp].frames;
+        let mut frame = &frames[site.frame as usize];
+        while u64::from(frame.local_base) > offset {
+            frame = &frames[frame.caller as usize];
+        }
+        let code = &self.program.functions[frame.code as usize];
+        for copy in &code.copies {
+            let start = u64::from(frame.local_base + copy.local);
+            let end = start + u64::from(copy.from.bytes);
+            let guard = u64::from(COPY_GUARD_BYTES);
+            let is_near = offset < end + guard && offset + bytes > start - guard;
+            let is_inside = offset >= start && offset + bytes <= end;
+            if is_near && !is_inside {
+                return Err(Fault::OutsideParameter {
+                    access,
+                    bytes: bytes as usize,
+                    space,
+                    address,
+                    parameter: copy.name.clone(),
+                    function: code.name.clone(),
+                    base: address.wrapping_sub(offset).wrapping_add(start),
+                    length: copy.from.bytes,
+                });
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn frame_parameters(&self, site: Site, lane: usize) -> Region<'_> {

@@ -59,6 +59,8 @@ pub(super) struct Meeting {
 pub(super) struct Frame {
     /// Index of the function in the program.
     pub code: u32,
+    /// The frame that called it; the entry's own for the entry's.
+    pub caller: u32,
     pub registers: Registers,
     /// Parameter memory, `parameter_bytes` for each lane in turn.
     pub parameters: Vec<AtomicU64>,

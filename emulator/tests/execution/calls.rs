@@ -4,7 +4,7 @@ use crate::common::{HEADER, Machine, block, lanes, own_slot};
 
 /// Runs functions with an entry whose body leaves its result in `%r0`.
 #[track_caller]
-fn with_functions(functions: &str, body: &str) -> Vec<u32> {
+pub fn with_functions(functions: &str, body: &str) -> Vec<u32> {
     let mut machine = Machine::new(&module(functions, body));
     let out = machine.buffer(&[0u32; 32]);
     machine
@@ -13,7 +13,7 @@ fn with_functions(functions: &str, body: &str) -> Vec<u32> {
     machine.read(out)
 }
 
-fn module(functions: &str, body: &str) -> String {
+pub fn module(functions: &str, body: &str) -> String {
     format!(
         "{HEADER}{functions}\n.visible .entry test(.param .u64 out) {{
         .reg .b32 %r<40>; .reg .b64 %d<40>; .reg .pred %p<8>;
@@ -22,7 +22,7 @@ fn module(functions: &str, body: &str) -> String {
     )
 }
 
-fn each(f: impl Fn(u32) -> u32) -> Vec<u32> {
+pub fn each(f: impl Fn(u32) -> u32) -> Vec<u32> {
     (0..32).map(f).collect()
 }
 

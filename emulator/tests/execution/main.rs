@@ -16,5 +16,6 @@ mod heap;
 mod launches;
 mod memory;
 mod memory_traps;
+mod parameters;
 mod scheduling;
 mod wide_atomics;
