@@ -10,7 +10,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use step::Step;
 use warpfold::ptx::PtxSet;
-use warpfold::{oracle, random};
+use warpfold_course::{oracle, random};
 use warpfold_emulator::{Counters, Nothing, Observer, Profile, Racecheck};
 use warpfold_kernels::catalogue::{Module, Part, lessons_of};
 

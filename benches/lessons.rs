@@ -15,16 +15,16 @@ use criterion::{
 };
 use std::hint::black_box;
 use std::time::Duration;
-use warpfold::case::{LoadedCase, Measured};
 use warpfold::device::{Device, DeviceChoice, Timing};
-use warpfold::lesson::{LessonError, LoadedLesson};
 use warpfold::machine::Machine;
-use warpfold::oracle::{CPU_REFERENCES, cpu_sequential};
-use warpfold::prepared::Prepared;
 use warpfold::ptx::PtxSet;
-use warpfold::random;
-use warpfold::reducible::{Reducible, with_reducible};
-use warpfold::size::parse_count;
+use warpfold_course::case::{LoadedCase, Measured};
+use warpfold_course::lesson::{LessonError, LoadedLesson};
+use warpfold_course::oracle::{CPU_REFERENCES, cpu_sequential};
+use warpfold_course::prepared::Prepared;
+use warpfold_course::random;
+use warpfold_course::reducible::{Reducible, with_reducible};
+use warpfold_course::size::parse_count;
 use warpfold_kernels::catalogue::{Lesson, Part, Reduction, Task, lessons_of};
 
 const BLOCK: u32 = 512;

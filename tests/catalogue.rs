@@ -42,7 +42,7 @@ fn every_lesson_names_a_source_file() {
 
 #[test]
 fn no_two_lessons_or_references_share_an_id() {
-    let references = warpfold::oracle::CPU_REFERENCES
+    let references = warpfold_course::oracle::CPU_REFERENCES
         .iter()
         .map(|reference| reference.id);
     let ids: Vec<&str> = lessons()

@@ -7,13 +7,14 @@ use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use warpfold::check::Subject;
 use warpfold::device::Emulator;
-use warpfold::prepared::Prepared;
-use warpfold::ptx::{EXHIBITS_PTX, PtxSet};
+use warpfold::ptx::PtxSet;
+use warpfold_course::check::Subject;
+use warpfold_course::prepared::Prepared;
 use warpfold_emulator::{Launch, Memory, Module, Order, Program, Tool};
 use warpfold_exhibits::catalogue::EXHIBITS;
 use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, Part, Variant, flagship, lessons};
+use warpfold_ptx::EXHIBITS as EXHIBITS_PTX;
 
 fn warpfold(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpfold"));

@@ -1,11 +1,11 @@
 //! What the headings "Cost" of the lessons say of one block over a whole tile, counted on the emulator.
 
-use warpfold::case::Measured;
 use warpfold::device::{Counters, Device, DeviceChoice};
-use warpfold::lesson;
 use warpfold::machine::Machine;
 use warpfold::ptx::PtxSet;
-use warpfold::random;
+use warpfold_course::case::Measured;
+use warpfold_course::lesson;
+use warpfold_course::random;
 use warpfold_kernels::catalogue::{Part, lessons_of};
 
 /// What the threads of one block do, added up.

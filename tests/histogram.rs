@@ -4,11 +4,11 @@ use image::ImageFormat;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use warpfold::case::Measured;
 use warpfold::device::{Device, DeviceChoice, Timing};
-use warpfold::histogram::{self, Histogram, Image};
 use warpfold::machine::Machine;
 use warpfold::ptx::PtxSet;
+use warpfold_course::case::Measured;
+use warpfold_course::histogram::{self, Histogram, Image};
 use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, Part, Variant, find, lessons_of};
 
 const TIMING: Timing = Timing {

@@ -4,10 +4,10 @@ use assert_cmd::Command;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 use warpfold::device::{Device, DeviceChoice};
-use warpfold::host_lesson::{Cell, HOST_LESSONS, HostLesson, HostLessonError, Setting};
 use warpfold::machine::Machine;
-use warpfold::oracle::CPU_REFERENCES;
 use warpfold::ptx::PtxSet;
+use warpfold_course::host_lesson::{Cell, HOST_LESSONS, HostLesson, HostLessonError, Setting};
+use warpfold_course::oracle::CPU_REFERENCES;
 use warpfold_kernels::catalogue;
 
 /// Elements of a tile of the kernel that most lessons launch: one more makes a second block.

@@ -13,14 +13,14 @@ use replay::Launch;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tested::Tested;
-use warpfold::case::Measured;
 use warpfold::device::{Device, DeviceChoice};
-use warpfold::lesson::{self, LessonError};
 use warpfold::machine::Machine;
-use warpfold::prepared::Prepared;
 use warpfold::ptx::PtxSet;
-use warpfold::random;
-use warpfold::reducible::with_reducible;
+use warpfold_course::case::Measured;
+use warpfold_course::lesson::{self, LessonError};
+use warpfold_course::prepared::Prepared;
+use warpfold_course::random;
+use warpfold_course::reducible::with_reducible;
 use warpfold_kernels::catalogue::{
     BLOCK_SIZES, Entries, Lesson, Part, Reduction, Task, Variant, find, lessons,
 };

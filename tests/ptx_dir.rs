@@ -6,6 +6,7 @@ use predicates::str::contains;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use warpfold::device::{Device, DeviceChoice};
 use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 
 fn committed(module: &str, sm: u32) -> String {
@@ -118,7 +119,7 @@ fn a_sweep_keeps_what_it_measured_before_a_fault() {
     let ptx = format!("{before}.entry shuffle_512({shuffle}");
     let folder = Folder::with(&[("kernels.sm_80.ptx", &ptx)]);
     let mut devices = vec![("emulator", 4)];
-    if warpfold_driver::available().is_ok() {
+    if Device::open(&DeviceChoice::Gpu(0)).is_ok() {
         devices.push(("gpu", 2));
     }
     for (device, rows) in devices {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
-use warpfold::host_lesson::HOST_LESSONS;
+use warpfold_course::host_lesson::HOST_LESSONS;
 use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 
 fn readme() -> PathBuf {

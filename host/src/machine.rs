@@ -15,7 +15,6 @@ pub struct Machine {
 
 /// Why a machine has no kernels of a module.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
 pub enum MachineError {
     /// There is no PTX of the module for the device.
     #[error(transparent)]

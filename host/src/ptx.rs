@@ -1,45 +1,17 @@
 //! The PTX of the kernels: what this binary carries, or what a folder holds that was built elsewhere.
 
-mod folder;
-
 use crate::device::{DeviceError, newest_runnable};
-use crate::ptx_header::{Header, hash_sources};
 use std::borrow::Cow;
-use std::path::Path;
 use warpfold_kernels::catalogue::Module;
+use warpfold_ptx::Texts;
 
-pub use folder::PtxFolderError;
-
-/// The PTX of one module for each architecture that it is built for: compute capability and text.
-macro_rules! embedded {
-    ($module:literal) => {
-        [
-            (
-                70,
-                include_str!(concat!("../../kernels/ptx/", $module, ".sm_70.ptx")),
-            ),
-            (
-                80,
-                include_str!(concat!("../../kernels/ptx/", $module, ".sm_80.ptx")),
-            ),
-            (
-                90,
-                include_str!(concat!("../../kernels/ptx/", $module, ".sm_90.ptx")),
-            ),
-        ]
-    };
-}
-
-fn embedded(module: Module) -> [(u32, &'static str); 3] {
+fn embedded(module: Module) -> &'static Texts {
     match module {
-        Module::Kernels => embedded!("kernels"),
-        Module::Nested => embedded!("nested"),
-        Module::Operators => embedded!("operators"),
+        Module::Kernels => &warpfold_ptx::KERNELS,
+        Module::Nested => &warpfold_ptx::NESTED,
+        Module::Operators => &warpfold_ptx::OPERATORS,
     }
 }
-
-/// The PTX of the exhibits, with line tables; any architecture would show the same mistakes.
-pub const EXHIBITS_PTX: &str = include_str!("../../kernels/ptx/exhibits.sm_80.ptx");
 
 /// PTX texts of the kernels: of each module for several architectures.
 #[derive(Clone, Debug)]
@@ -73,7 +45,7 @@ impl PtxSet {
     /// What was built with this binary.
     pub fn embedded() -> Self {
         let texts_of = |module| {
-            embedded(module).map(|(sm, text)| Text {
+            embedded(module).iter().map(move |&(sm, text)| Text {
                 module,
                 sm,
                 ptx: Cow::Borrowed(text),
@@ -84,14 +56,25 @@ impl PtxSet {
         }
     }
 
-    /// What a folder holds: a text for each file named like `kernels.sm_80.ptx`, whatever compiler made it.
+    /// Texts that were built elsewhere, each with its module and the compute capability that it is built for.
     ///
-    /// # Errors
-    /// There is no such file, one cannot be read, or one lacks a kernel that the catalogue has for its architecture.
-    pub fn in_folder(folder: &Path) -> Result<Self, PtxFolderError> {
-        Ok(Self {
-            texts: folder::read(folder)?,
-        })
+    /// # Safety
+    /// The entries that the catalogue names do in these texts what they do in the embedded ones: they take the same arguments and
+    /// keep to the same memory. Safe functions launch them.
+    pub unsafe fn from_texts(texts: impl IntoIterator<Item = (Module, u32, String)>) -> Self {
+        let text = |(module, sm, ptx)| Text {
+            module,
+            sm,
+            ptx: Cow::Owned(ptx),
+        };
+        let mut texts: Vec<Text> = texts.into_iter().map(text).collect();
+        texts.sort_by_key(|text| text.sm);
+        Self { texts }
+    }
+
+    /// Every text.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(|text| &*text.ptx)
     }
 
     /// The texts for exactly this compute capability, as if there were no others.
@@ -127,18 +110,5 @@ impl PtxSet {
             return Err(PtxError::NoModule(module.name()));
         }
         newest_runnable(sm, &variants).map_err(PtxError::TooOld)
-    }
-
-    /// Whether the kernels' sources in the checkout that this binary was built from have changed since the PTX was made;
-    /// `false` where that checkout is gone, or the PTX does not say what it was made from.
-    pub fn is_older_than_sources(&self) -> bool {
-        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let Ok(hash) = hash_sources(&repository) else {
-            return false;
-        };
-        self.texts
-            .iter()
-            .filter_map(|text| Header::parse(&text.ptx))
-            .any(|header| header.source_hash != hash)
     }
 }

@@ -20,14 +20,11 @@
 #[cfg(test)]
 mod tests;
 
-use crate::case::Case;
 use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, Slice, Stream};
-use crate::lesson::{self, LessonError, LoadedLesson};
 use crate::machine::{Machine, MachineError};
-use crate::reducible::Reducible;
 use std::collections::HashMap;
+use std::fmt::Debug;
 use warpfold_kernels::catalogue::flagship::{Addend, Finish, Launch, MODULE, Order, choose};
-use warpfold_kernels::catalogue::{self, Geometry, Operator, Reduction, Variant};
 
 /// In which order floats are added, and so what their sum promises. It makes no difference to integers, whose sums wrap around
 /// and are the same in any order.
@@ -50,21 +47,49 @@ impl From<Mode> for Order {
     }
 }
 
-/// A type that [`Summer`] adds up.
-pub trait Summable: Reducible {
-    /// The flagship's name of what is added.
+/// A type that [`Summer`] adds up. Nobody else can implement it: the kernels are launched by what it says.
+pub trait Summable: Pod + Debug + sealed::Sealed {
+    /// The kernels' name of what is added.
     const ADDEND: Addend;
+
+    /// What blocks add their sums up in by atomic additions: for `f32` it is `f64`.
+    type Total: Pod + Debug;
+
+    /// The total to begin with: 0; of floats −0.0, which added to any float leaves it as it is.
+    const IDENTITY: Self::Total;
+
+    /// The sum that a total stands for, rounded if need be.
+    fn of_total(total: Self::Total) -> Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
 }
 
 macro_rules! summable {
-    ($($value:ty => $addend:ident),* $(,)?) => { $(
+    ($($value:ty => $addend:ident, $total:ty, $identity:expr;)*) => { $(
+        impl sealed::Sealed for $value {}
+
         impl Summable for $value {
             const ADDEND: Addend = Addend::$addend;
+            type Total = $total;
+            const IDENTITY: $total = $identity;
+
+            fn of_total(total: $total) -> Self {
+                total as Self
+            }
         }
     )* };
 }
 
-summable! { i32 => I32, u32 => I32, i64 => I64, u64 => I64, f32 => F32, f64 => F64 }
+summable! {
+    i32 => I32, i32, 0;
+    u32 => I32, u32, 0;
+    i64 => I64, i64, 0;
+    u64 => I64, u64, 0;
+    f32 => F32, f64, -0.0;
+    f64 => F64, f64, -0.0;
+}
 
 /// Adds up values on a device, again and again: it keeps the kernels and the few words of memory that they need.
 #[derive(Debug)]
@@ -95,9 +120,9 @@ struct OneLaunch<T> {
 
 impl<T: Summable> Turns<T> {
     fn new(device: &Device) -> Result<Self, DeviceError> {
-        let nothing = || device.upload(&[T::NOTHING]);
+        let identity = || device.upload(&[T::IDENTITY]);
         Ok(Self {
-            totals: [nothing()?, nothing()?],
+            totals: [identity()?, identity()?],
             turn: 0,
         })
     }
@@ -275,35 +300,4 @@ impl<'m, T: Summable> Summer<'m, T> {
 pub fn sum<T: Summable>(machine: &Machine, values: &[T], mode: Mode) -> Result<T, MachineError> {
     let values = machine.device().upload(values)?;
     Summer::new(machine)?.sum(&values, mode)
-}
-
-/// What [`sum`] launches for these values on the machine, ready to be counted or timed and verified as a lesson is; the order of additions
-/// is that of [`Mode::Fast`].
-///
-/// # Errors
-/// There is no PTX for the device, or it has not the memory.
-pub fn load<T: Summable>(machine: &Machine, values: &[T]) -> Result<LoadedLesson<T>, LessonError> {
-    let launch = choose(T::ADDEND, Mode::Fast.into(), values.len());
-    let reduction = Reduction {
-        operator: Operator::Sum,
-        element_type: T::ELEMENT_TYPE,
-        // Of one tile: eight loads of 16 bytes at most.
-        geometry: Geometry::Tiles {
-            elements_per_thread: 128 / size_of::<T>() as u32,
-        },
-        finish: catalogue::Finish::TotalInTurns,
-        in_place: false,
-        shared_bytes_per_thread: 0,
-    };
-    let variant = Variant {
-        block: launch.block,
-        parameter: None,
-    };
-    let case = (!values.is_empty()).then(|| Case {
-        entry: launch.entry,
-        shape: Shape::linear(launch.blocks, launch.block),
-        arguments: lesson::arguments(&reduction, variant, values, launch.blocks),
-    });
-    // SAFETY: as in `Summer::start`: the launches of `Mode::Fast` take `TotalInTurns`, whose arguments these are.
-    unsafe { LoadedLesson::of_case(machine, MODULE, &reduction, variant, case, values) }
 }

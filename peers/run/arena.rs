@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use warpfold::device::{
     Argument, Buffer, Device, DeviceError, Event, Kernel, Shape, Slice, Stream,
 };
-use warpfold::number::Number;
-use warpfold::oracle::Oracle;
+use warpfold_course::number::Number;
+use warpfold_course::oracle::Oracle;
 use warpfold_kernels::catalogue::Operator;
 
 /// `hold(nanoseconds)` and `empty(input, out, n)`: see there.

@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use std::collections::TryReserveError;
-use warpfold::element::ElementType;
-use warpfold::reducible::Reducible;
 use warpfold::sum::Summable;
+use warpfold_course::element::ElementType;
+use warpfold_course::reducible::Reducible;
 use warpfold_kernels::catalogue::Operator;
 
 /// A type that contenders add up.

@@ -2,7 +2,8 @@
 
 use crate::record::Maker;
 use std::{collections::TryReserveError, io, path::PathBuf};
-use warpfold::{device::DeviceError, machine::MachineError, number::Number};
+use warpfold::{device::DeviceError, machine::MachineError};
+use warpfold_course::number::Number;
 use warpfold_driver::Unavailable;
 
 /// Why a comparison was not made.

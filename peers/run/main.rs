@@ -34,9 +34,9 @@ use std::time::SystemTime;
 use warpfold::device::{Device, DeviceChoice};
 use warpfold::machine::{Machine, MachineError};
 use warpfold::ptx::PtxSet;
-use warpfold::ptx_header::Header;
-use warpfold::size::parse_count;
+use warpfold_course::size::parse_count;
 use warpfold_kernels::catalogue::{BLOCK_SIZES, Module};
+use warpfold_ptx::header::Header;
 
 /// torch and CuPy.
 const PYTHON_PEERS: &str = include_str!("../python_peers.py");

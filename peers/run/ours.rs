@@ -10,7 +10,7 @@ use warpfold::machine::Machine;
 use warpfold_kernels::catalogue::{Finish, Lesson, Operator, Part, lessons_of};
 
 /// `read_all(input, folds, n)`: see there.
-const READ_ALL: &str = include_str!("../../host/src/host_lesson/roofline/read_all.ptx");
+const READ_ALL: &str = include_str!("../../course/src/host_lesson/roofline/read_all.ptx");
 /// Threads of its blocks, the 16-byte words that a block reads, and the bytes that it leaves.
 const READ_ALL_BLOCK: u32 = 512;
 const READ_ALL_TILE: usize = 4 * READ_ALL_BLOCK as usize;

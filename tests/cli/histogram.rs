@@ -1,7 +1,7 @@
 //! `warpfold histogram`.
 
 use super::*;
-use warpfold::histogram::CHANNELS;
+use warpfold_course::histogram::CHANNELS;
 
 const CHELSEA: &str = "chelsea.png";
 

@@ -1,7 +1,7 @@
 //! The trees of the generic bodies on the CPU, one combination after the other in the kernels' order: what a kernel leaves must
 //! be the same to the last bit, also where floats round.
 
-use warpfold::reducible::Reducible;
+use warpfold_course::reducible::Reducible;
 use warpfold_kernels::catalogue::{self, Lesson};
 use warpfold_kernels::o01_operators::{Max, Min, Operator, Product, Sum};
 use warpfold_kernels::o05_vectorized::Vectorized;

@@ -3,7 +3,7 @@
 use super::replay::{Launch, replay};
 use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
-use warpfold::reducible::Reducible;
+use warpfold_course::reducible::Reducible;
 use warpfold_kernels::catalogue::Operator;
 
 /// A type whose lessons are tested.

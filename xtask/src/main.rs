@@ -6,10 +6,6 @@ mod ci;
 mod compare_codegen;
 mod error;
 mod peers;
-// The host reads what this program writes. It is shared as a file, not as a dependency on the host: the host embeds the
-// PTX, and this program has to build while there is none.
-#[path = "../../host/src/ptx_header.rs"]
-mod ptx_header;
 mod results;
 
 use std::path::Path;

@@ -86,9 +86,7 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
             "--quiet",
             "--release",
             "--package",
-            "warpfold",
-            "--example",
-            "peers",
+            "warpfold-peers",
             "--",
         ])
         .args(options.arguments())

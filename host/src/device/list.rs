@@ -1,10 +1,10 @@
 //! What devices there are.
 
 use super::{DeviceError, GpuInformation, emulator, gpu};
-use serde::Serialize;
 
 /// Everything that kernels can run on here.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct DeviceList {
     /// The CUDA version that the NVIDIA driver supports (`13.0`), where there is a driver and a GPU.
     pub driver: Option<String>,

@@ -64,7 +64,7 @@ impl Shape {
     }
 
     /// What the emulator allows kernels that launch grids.
-    pub(crate) fn nesting(&self) -> Nesting {
+    pub fn nesting(&self) -> Nesting {
         let usual = Nesting::default();
         Nesting {
             pending: usual.pending.max(self.pending_grids),

@@ -1,6 +1,6 @@
 //! A committed PTX file against its rebuild.
 
-use crate::ptx_header::Header;
+use warpfold_ptx::header::Header;
 
 /// Something that has to be mended before the PTX can be used or committed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -16,10 +16,11 @@ use tempfile::NamedTempFile;
 use warpfold_kernels::catalogue::Module;
 
 use crate::error::XtaskError;
-use crate::ptx_header::{Header, hash_exhibits, hash_sources};
 pub use compare::Finding;
 use compare::{Verdict, compare};
 pub use rust_cuda::Missing;
+use warpfold_ptx::header::Header;
+use warpfold_ptx::sources::{hash_exhibits, hash_sources};
 
 /// What to build.
 #[derive(clap::Args)]

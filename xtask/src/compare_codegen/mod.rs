@@ -13,9 +13,9 @@ use warpfold_kernels::catalogue::{Entries, Lesson, Module, Variant, lessons};
 
 use crate::build_ptx::entries;
 use crate::error::XtaskError;
-use crate::ptx_header::Header;
 use kinds::Kinds;
 use runs::{Figures, Workload};
+use warpfold_ptx::header::Header;
 
 /// What to compare.
 #[derive(clap::Args)]

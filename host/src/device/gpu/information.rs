@@ -2,11 +2,11 @@
 
 use crate::device::DeviceError;
 use cust::device::{Device, DeviceAttribute};
-use serde::Serialize;
 use std::fmt;
 
 /// What the driver tells about a GPU.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct GpuInformation {
     /// The index by which `--device gpu:N` names it.
     pub index: u32,

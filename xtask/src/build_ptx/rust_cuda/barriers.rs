@@ -7,7 +7,7 @@ use cuda_builder::ptx;
 
 use super::Finding;
 use crate::error::XtaskError;
-use crate::ptx_header::Header;
+use warpfold_ptx::header::Header;
 
 /// Compares with `other`, the committed PTX of the same module for the same architecture, which must come from the same
 /// sources.

@@ -17,10 +17,11 @@ use warpfold_kernels::catalogue::Module;
 
 use super::{Finding, Generated, entries};
 use crate::error::XtaskError;
-use crate::ptx_header::{Header, hash_sources};
 pub use prepared::Missing;
 use prepared::Prepared;
 use toolchain_file::ToolchainFile;
+use warpfold_ptx::header::Header;
+use warpfold_ptx::sources::hash_sources;
 
 /// The version of glam that the `cuda_std` of rust-cuda compiles with. Its manifest takes any from 0.22 on, and the newer ones
 /// lack vector types that it imports.

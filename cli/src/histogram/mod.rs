@@ -1,0 +1,137 @@
+//! `warpfold histogram`: how often each value occurs in the red, the green and the blue of an image.
+
+mod report;
+mod table;
+
+use super::failure::Failure;
+use super::machine::{self, KernelsArguments};
+use super::output::{JsonArguments, Output, check_folder, write_file};
+use super::progress;
+use super::workload::parse_block;
+use report::Report;
+use std::path::{Path, PathBuf};
+use warpfold::device::{DeviceChoice, Timing};
+use warpfold_course::histogram::{self, Histogram, Plot, PlotFormat};
+use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
+
+/// The command's arguments.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The image: PNG, JPEG or BMP, by its contents
+    image: PathBuf,
+    /// Also draw the histogram to FILE, which ends in .png or .svg
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// The kernel: counting in global memory, in shared memory, or both after each other
+    #[arg(long, value_enum, default_value_t = Kernels::Both)]
+    kernel: Kernels,
+    /// Threads of a block: 64, 128, 256, 512 or 1024
+    #[arg(long, default_value_t = 512, value_parser = parse_block)]
+    block: u32,
+    /// Where to run: auto, gpu, gpu:1, emulator
+    #[arg(long, default_value_t)]
+    device: DeviceChoice,
+    #[command(flatten)]
+    kernels: KernelsArguments,
+    #[command(flatten)]
+    json: JsonArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  warpfold histogram photo.jpg
+  warpfold histogram tests/data/chelsea.png --plot chelsea.svg --device emulator
+  warpfold histogram scan.bmp --kernel shared --block 256 --json -
+
+Grey values count in all three channels; transparency is dropped; 16 bits become 8 by rounding.";
+
+/// The kernels that are to run.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Kernels {
+    Global,
+    Shared,
+    Both,
+}
+
+impl Kernels {
+    /// The lessons that count in global memory, in shared memory, or in each after the other.
+    fn chosen(self) -> &'static [Lesson] {
+        let both = lessons_of(Part::Histogram);
+        match self {
+            Self::Global => &both[..1],
+            Self::Shared => &both[1..],
+            Self::Both => both,
+        }
+    }
+}
+
+/// Launches of each kernel that a GPU times.
+const TIMING: Timing = Timing {
+    repeat: 20,
+    cold: false,
+};
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let output = Output::new(&arguments.json)?;
+    let path = &arguments.image;
+    let plot = arguments
+        .plot
+        .as_deref()
+        .map(|plot| check_plot(plot, path))
+        .transpose()?;
+    let image = histogram::read(path).map_err(Failure::input)?;
+    let machine = machine::open(arguments.device, &arguments.kernels)?;
+    let expected = Histogram::of(&image);
+    let lessons = arguments.kernel.chosen();
+    let mut runs = Vec::new();
+    let progress = progress::bar(lessons.len() as u64)?;
+    for lesson in lessons {
+        progress.set_message(lesson.id);
+        let variant = lesson.usual(arguments.block);
+        let run = histogram::launch(&machine, lesson, variant, &image, &TIMING)?;
+        runs.push((lesson.id, run));
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    let report = Report::new(
+        path,
+        &image,
+        arguments.block,
+        machine.device(),
+        &expected,
+        &runs,
+    );
+    output.print(table::describe(&report))?;
+    output.print(table::kernels(&report))?;
+    // What the device counted, so that nothing is shown that a kernel did not give.
+    let (_, counted) = &runs[0];
+    output.print(table::bars(&counted.histogram))?;
+    output.write_json(&report)?;
+    report.judge()?;
+    if let Some((path, format)) = plot {
+        let plot = Plot {
+            title: &report.title(),
+            histogram: &counted.histogram,
+        };
+        let bytes = plot.to_bytes(format).map_err(Failure::input)?;
+        write_file(path, &bytes)?;
+    }
+    Ok(())
+}
+
+/// The format of the plot. What is wrong with its name is better said before a long run than after it.
+fn check_plot<'a>(plot: &'a Path, image: &Path) -> Result<(&'a Path, PlotFormat), Failure> {
+    let format = PlotFormat::of(plot).map_err(Failure::input)?;
+    check_folder(plot)?;
+    if let (Ok(plot), Ok(image)) = (plot.canonicalize(), image.canonicalize())
+        && plot == image
+    {
+        return Err(Failure::Input(format!(
+            "{} is the image itself, which a plot would overwrite; give --plot another name",
+            plot.display()
+        )));
+    }
+    Ok((plot, format))
+}

@@ -1,0 +1,173 @@
+//! `warpfold host-lesson`: a lesson about the host's side of a GPU.
+
+use super::failure::Failure;
+use super::machine::{self, KernelsArguments};
+use super::output::{JsonArguments, Output, write_file};
+use super::show;
+use super::size::parse_count;
+use super::suggest::did_you_mean;
+use comfy_table::CellAlignment::{Left, Right};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+use warpfold::device::DeviceChoice;
+use warpfold_course::host_lesson::{self, Cell, HOST_LESSONS, HostLessonError, Report, Setting};
+
+/// The command's arguments.
+#[derive(clap::Args, Debug)]
+#[command(
+    after_help = "Examples:\n  warpfold host-lesson transfers -n 2^26\n  warpfold host-lesson two-stage --device emulator\n  warpfold host-lesson roofline --svg roofline.svg"
+)]
+pub struct Arguments {
+    #[arg(help = format!("The lesson: {}", ids().join(", ")))]
+    id: String,
+    /// Number of random elements: 2^24, 16M, 1_000_000 [default: the lesson's own]
+    #[arg(short, value_parser = parse_count)]
+    n: Option<usize>,
+    /// Where to run: auto, gpu, gpu:1, emulator
+    #[arg(long, default_value_t)]
+    device: DeviceChoice,
+    /// How often each time is taken on a GPU; its median is shown
+    #[arg(long, value_name = "R", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    repeat: u32,
+    /// Seed of the random data
+    #[arg(long, default_value_t = 42)]
+    seed: u64,
+    /// Also draw the lesson's picture as SVG to FILE
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    kernels: KernelsArguments,
+    #[command(flatten)]
+    json: JsonArguments,
+}
+
+/// The lessons' ids.
+fn ids() -> Vec<&'static str> {
+    HOST_LESSONS.iter().map(|lesson| lesson.id).collect()
+}
+
+/// What the command writes as JSON.
+#[derive(Serialize)]
+struct Results<'a> {
+    device: &'a str,
+    id: &'static str,
+    n: usize,
+    seed: u64,
+    repeat: Option<u32>,
+    facts: &'a [String],
+    rows: Vec<Map<String, Value>>,
+    not_shown: Option<&'static str>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let lesson = host_lesson::find(&arguments.id).ok_or_else(|| {
+        Failure::Input(format!(
+            "there is no host lesson `{}`{}",
+            arguments.id,
+            did_you_mean(&arguments.id, ids())
+        ))
+    })?;
+    let output = Output::new(&arguments.json)?;
+    let machine = machine::open(arguments.device, &arguments.kernels)?;
+    let is_gpu = machine.device().is_gpu();
+    if arguments.svg.is_some() && !(lesson.has_picture && is_gpu) {
+        return Err(Failure::Input(if lesson.has_picture {
+            format!("`{}` draws what a GPU measures: leave --svg out", lesson.id)
+        } else {
+            format!("`{}` has no picture: leave --svg out", lesson.id)
+        }));
+    }
+    let setting = Setting {
+        machine: &machine,
+        n: arguments.n,
+        repeat: arguments.repeat as usize,
+        seed: arguments.seed,
+    };
+    let device = machine.device().describe();
+    let n = lesson.n(&setting);
+    let report = lesson.run(&setting)?;
+    let not_shown = (!is_gpu).then_some(lesson.not_shown);
+
+    output.print(&device)?;
+    output.print(format!(
+        "n = {} random i32 ({}, seed {})",
+        show::count(n as u64),
+        show::bytes(4 * n as u64),
+        arguments.seed
+    ))?;
+    for fact in &report.facts {
+        output.print(fact)?;
+    }
+    output.print(format!("\n{}: {}\n", lesson.id, lesson.change))?;
+    output.print(table(&report))?;
+    output.print(format!("\n{}", not_shown.unwrap_or(lesson.see)))?;
+    output.write_json(&Results {
+        device: &device,
+        id: lesson.id,
+        n,
+        seed: arguments.seed,
+        repeat: is_gpu.then_some(arguments.repeat),
+        facts: &report.facts,
+        rows: report.rows_as_json(),
+        not_shown,
+    })?;
+    if let (Some(path), Some(picture)) = (&arguments.svg, &report.picture) {
+        write_file(path, picture.as_bytes())?;
+    }
+    if report.is_right() {
+        Ok(())
+    } else {
+        Err(Failure::Finding(format!(
+            "`{}` gives a sum that is not that of the CPU",
+            lesson.id
+        )))
+    }
+}
+
+/// The table, without the columns that the device has nothing to show in.
+fn table(report: &Report) -> String {
+    let shown: Vec<usize> = (0..report.columns.len())
+        .filter(|&column| report.rows.iter().any(|row| row[column].is_shown()))
+        .collect();
+    let columns: Vec<_> = shown
+        .iter()
+        .map(|&column| {
+            let is_text = report
+                .rows
+                .iter()
+                .any(|row| matches!(row[column], Cell::Text(_) | Cell::Right(_)));
+            let alignment = if is_text { Left } else { Right };
+            (report.columns[column].title, alignment)
+        })
+        .collect();
+    let mut table = show::table(&columns);
+    for row in &report.rows {
+        table.add_row(shown.iter().map(|&column| cell(&row[column])));
+    }
+    show::text(&table)
+}
+
+fn cell(cell: &Cell) -> comfy_table::Cell {
+    let number = |value: &Option<f64>| value.map_or_else(String::new, show::significant);
+    match cell {
+        Cell::Text(text) => comfy_table::Cell::new(text),
+        Cell::Count(count) => comfy_table::Cell::new(show::count(*count)),
+        Cell::Milliseconds(value) | Cell::Microseconds(value) | Cell::Number(value) => {
+            comfy_table::Cell::new(number(value))
+        }
+        Cell::Ratio(value) => comfy_table::Cell::new(value.map_or_else(String::new, show::ratio)),
+        Cell::Right(None) => comfy_table::Cell::new(""),
+        Cell::Right(Some(right)) => show::verdict(*right),
+    }
+}
+
+impl From<HostLessonError> for Failure {
+    fn from(error: HostLessonError) -> Self {
+        match error {
+            HostLessonError::Device(error) => error.into(),
+            error => Self::input(error),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The binary `warpfold`: devices, lessons and reductions behind a command line.
+
+mod check;
+mod counters;
+mod devices;
+mod emulate;
+mod failure;
+mod figures;
+mod footnotes;
+mod histogram;
+mod host_lesson;
+mod ladder;
+mod lessons;
+mod lookup;
+mod machine;
+mod output;
+mod profile;
+mod progress;
+mod ptx;
+mod ptx_folder;
+mod reduce;
+mod run;
+mod show;
+mod suggest;
+mod sweep;
+mod trace;
+mod workload;
+
+use clap::{Parser, Subcommand};
+use failure::{Failure, usage_failure};
+use std::process::ExitCode;
+use warpfold_course::size;
+
+/// Parallel reduction on the GPU in Rust, one idea per kernel; without a GPU, on an emulator that runs the same PTX.
+///
+/// Without a command, `warpfold` climbs the ladder.
+#[derive(Parser, Debug)]
+#[command(name = "warpfold", version, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    ladder: ladder::Arguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  warpfold                       climb the ladder on the first GPU, else on the emulator
+  warpfold ladder -n 2^26        the same with 67,108,864 elements
+  warpfold run shuffle           one lesson
+  warpfold reduce flow.csv --column volume
+
+Exit status: 0 right, 1 a wrong result or a fault of a kernel, 2 bad usage or input.";
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Climb the ladder: verify every step against the CPU, then measure it (the default command)
+    Ladder(ladder::Arguments),
+    /// List the catalogue
+    Lessons(lessons::Arguments),
+    /// Run one lesson or one CPU reference, verified and measured
+    Run(run::Arguments),
+    /// Measure kernels over a range of sizes: a table, CSV, JSON and a picture
+    Sweep(sweep::Arguments),
+    /// Run one lesson about the host's side: transfers, streams, graphs, clocks, caches
+    HostLesson(host_lesson::Arguments),
+    /// Reduce the numbers of a file: .npy, .csv or raw little-endian values
+    Reduce(reduce::Arguments),
+    /// Count an image: how often each value occurs in its red, green and blue
+    Histogram(histogram::Arguments),
+    /// Profile lessons or any PTX: counters under the names of Nsight Compute, by kernel, block shape and line
+    Profile(profile::Arguments),
+    /// Check a lesson, an exhibit or any PTX for bad accesses, races, bad barriers and luck
+    Check(check::Arguments),
+    /// Draw a small launch step by step: which thread reads what and writes where
+    Trace(trace::Arguments),
+    /// Print the PTX of one lesson
+    Ptx(ptx::Arguments),
+    /// Run any PTX on the emulator
+    Emulate(emulate::Arguments),
+    /// Say what kernels can run on here
+    Devices(devices::Arguments),
+}
+
+/// Runs the command that the process was started with.
+fn main() -> ExitCode {
+    let command_line = match CommandLine::try_parse() {
+        Ok(command_line) => command_line,
+        Err(error) => {
+            return match usage_failure(&error) {
+                Some(failure) => failure.report(),
+                // Help and version go to standard output, and nobody minds if it is closed.
+                None => error.exit(),
+            };
+        }
+    };
+    match dispatch(command_line) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn dispatch(command_line: CommandLine) -> Result<(), Failure> {
+    match command_line.command {
+        None => ladder::run(&command_line.ladder),
+        Some(Command::Ladder(arguments)) => ladder::run(&arguments),
+        Some(Command::Lessons(arguments)) => lessons::run(&arguments),
+        Some(Command::Run(arguments)) => run::run(&arguments),
+        Some(Command::Sweep(arguments)) => sweep::run(&arguments),
+        Some(Command::HostLesson(arguments)) => host_lesson::run(&arguments),
+        Some(Command::Reduce(arguments)) => reduce::run(&arguments),
+        Some(Command::Histogram(arguments)) => histogram::run(&arguments),
+        Some(Command::Profile(arguments)) => profile::run(&arguments),
+        Some(Command::Check(arguments)) => check::run(&arguments),
+        Some(Command::Trace(arguments)) => trace::run(&arguments),
+        Some(Command::Ptx(arguments)) => ptx::run(&arguments),
+        Some(Command::Emulate(arguments)) => emulate::run(&arguments),
+        Some(Command::Devices(arguments)) => devices::run(&arguments),
+    }
+}

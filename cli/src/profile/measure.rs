@@ -1,0 +1,203 @@
+//! Running what is to be profiled.
+
+use super::Arguments;
+use crate::emulate::Shape;
+use crate::failure::Failure;
+use crate::lookup;
+use crate::show;
+use crate::workload::parse_block;
+use std::sync::Arc;
+use std::time::Instant;
+use warpfold::device::{Device, Emulator};
+use warpfold::machine::Machine;
+use warpfold_course::element::ElementType;
+use warpfold_course::prepared::Prepared;
+use warpfold_emulator::{Kernel, Measurements, Memory, Module, Profile, Program};
+use warpfold_kernels::catalogue::{Lesson, Variant};
+
+/// Threads of a block unless told otherwise.
+const USUAL_BLOCK: Shape = Shape([512, 1, 1]);
+
+/// Elements of a lesson unless told otherwise.
+const USUAL_N: usize = 1 << 20;
+
+/// One kernel, profiled.
+pub struct Profiled {
+    /// The kernel, for its text.
+    pub kernel: Arc<Kernel>,
+    /// What it worked on, where it is a lesson.
+    pub workload: Option<Workload>,
+    /// The name and the value of the lesson's parameter, if it has one.
+    pub parameter: Option<(&'static str, u32)>,
+    /// Blocks.
+    pub grid: Shape,
+    /// Threads of a block.
+    pub block: Shape,
+    /// Whether it did what it should; `None` where nobody knows what that is.
+    pub is_right: Option<bool>,
+    /// The whole launch.
+    pub total: Measurements,
+    /// The lines that were executed, in their order.
+    pub lines: Vec<(u32, Measurements)>,
+    /// How long it took on this computer.
+    pub profiled_in_ms: f64,
+}
+
+/// Random elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// Their number.
+    pub n: usize,
+    /// Their type, if that is the lesson's to say.
+    pub element_type: Option<ElementType>,
+    /// The seed that they come from.
+    pub seed: u64,
+}
+
+/// Profiles everything that was asked for.
+pub fn profiles(arguments: &Arguments) -> Result<Vec<Profiled>, Failure> {
+    if let Some(profile) = of_file(arguments)? {
+        return Ok(vec![profile]);
+    }
+    let blocks = match arguments.blocks.as_slice() {
+        [] => &[USUAL_BLOCK],
+        blocks => blocks,
+    };
+    let blocks = blocks
+        .iter()
+        .map(|block| parse_block(&block.to_string()).map_err(Failure::Input))
+        .collect::<Result<Vec<u32>, _>>()?;
+    let lessons = arguments
+        .ids
+        .iter()
+        .map(|id| lookup::lesson(id))
+        .collect::<Result<Vec<_>, _>>()?;
+    let emulator = Emulator::of_multiprocessors(arguments.multiprocessors);
+    let machine = Machine::new(Device::Emulator(emulator), arguments.kernels.read()?);
+    let mut profiles = Vec::new();
+    for lesson in lessons {
+        let program = program(&machine, lesson)?;
+        for &block in &blocks {
+            let variants: Vec<Variant> = if arguments.parameter.is_given() {
+                vec![arguments.parameter.variant(lesson, block)?]
+            } else {
+                lesson.variants_of(block).collect()
+            };
+            for variant in variants {
+                profiles.push(of_lesson(&machine, &program, lesson, variant, arguments)?);
+            }
+        }
+    }
+    Ok(profiles)
+}
+
+/// The kernels of the lesson's module once more, for their text.
+fn program(machine: &Machine, lesson: &Lesson) -> Result<Program, Failure> {
+    let text = machine.ptx(lesson.part.module()).map_err(Failure::input)?;
+    let module = Module::parse(text).map_err(Failure::input)?;
+    Program::load(module, &mut Memory::new()).map_err(Failure::input)
+}
+
+fn of_lesson(
+    machine: &Machine,
+    program: &Program,
+    lesson: &'static Lesson,
+    variant: Variant,
+    arguments: &Arguments,
+) -> Result<Profiled, Failure> {
+    let reduction = lesson.reduction();
+    let most = reduction.and_then(|reduction| reduction.most_elements(variant));
+    let n = arguments
+        .n
+        .unwrap_or_else(|| most.map_or(USUAL_N, |most| USUAL_N.min(most as usize)));
+    let multiprocessors = machine.device().multiprocessors();
+    let prepared = Prepared::new(lesson, variant, n, arguments.seed, multiprocessors)?;
+    let case = prepared.case.as_ref().ok_or_else(|| {
+        Failure::Input(format!(
+            "nothing to profile: `{}` launches nothing for {n} elements",
+            lesson.id
+        ))
+    })?;
+    let mut profile = Profile::default();
+    let start = Instant::now();
+    let verdict = prepared.observe(machine, lesson, &mut profile)?;
+    let profiled_in_ms = start.elapsed().as_secs_f64() * 1e3;
+    let name = lesson.parameter.map(|parameter| parameter.name);
+    Ok(Profiled {
+        kernel: program.kernel(case.entry).map_err(Failure::input)?,
+        workload: Some(Workload {
+            n,
+            element_type: reduction.map(|reduction| reduction.element_type.into()),
+            seed: arguments.seed,
+        }),
+        parameter: name.zip(variant.parameter),
+        grid: Shape(case.shape.grid),
+        block: Shape(case.shape.block),
+        is_right: Some(verdict.mistake.is_none()),
+        total: profile.total(),
+        lines: profile.lines(),
+        profiled_in_ms,
+    })
+}
+
+/// The kernel of `--ptx`, if it is given.
+fn of_file(arguments: &Arguments) -> Result<Option<Profiled>, Failure> {
+    let block = match arguments.blocks.as_slice() {
+        [] => USUAL_BLOCK,
+        [block] => *block,
+        _ if arguments.file.is_given() => {
+            return Err(Failure::input(
+                "--ptx takes one --block; profile each shape by itself",
+            ));
+        }
+        _ => return Ok(None),
+    };
+    let Some(prepared) = arguments.file.prepare(block)? else {
+        return Ok(None);
+    };
+    let mut profile = Profile::default();
+    let start = Instant::now();
+    prepared.launch(&mut profile)?;
+    let profiled_in_ms = start.elapsed().as_secs_f64() * 1e3;
+    Ok(Some(Profiled {
+        kernel: Arc::clone(prepared.kernel()),
+        workload: None,
+        parameter: None,
+        grid: prepared.grid(),
+        block,
+        is_right: None,
+        total: profile.total(),
+        lines: profile.lines(),
+        profiled_in_ms,
+    }))
+}
+
+impl Profiled {
+    /// One line on what was profiled.
+    pub fn describe(&self) -> String {
+        let workload = self.workload.map_or_else(String::new, |workload| {
+            let n = show::count(workload.n as u64);
+            let random = workload
+                .element_type
+                .map_or_else(String::new, |element_type| {
+                    format!(" random {element_type}")
+                });
+            format!(" · n = {n}{random} (seed {})", workload.seed)
+        });
+        let parameter = self
+            .parameter
+            .map_or_else(String::new, |(name, value)| format!(" · {name} {value}"));
+        let verdict = match self.is_right {
+            Some(true) => " · right",
+            Some(false) => " · WRONG",
+            None => "",
+        };
+        format!(
+            "{}{workload}{parameter} · grid {} · block {}{verdict} · profiled in {}",
+            self.kernel.name(),
+            self.grid,
+            self.block,
+            show::milliseconds(self.profiled_in_ms)
+        )
+    }
+}

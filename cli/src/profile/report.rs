@@ -1,0 +1,124 @@
+//! A profile as JSON.
+
+use super::measure::Profiled;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use warpfold_course::element::ElementType;
+use warpfold_emulator::{METRICS, Measurements, Unit};
+
+/// What the command writes.
+#[derive(serde::Serialize)]
+pub struct Report<'a> {
+    /// What the numbers mean.
+    metrics: Vec<Meaning>,
+    profiles: Vec<ProfileFigures<'a>>,
+}
+
+#[derive(serde::Serialize)]
+struct Meaning {
+    name: &'static str,
+    ncu: Option<&'static str>,
+    unit: &'static str,
+    explanation: &'static str,
+}
+
+#[derive(serde::Serialize)]
+struct ProfileFigures<'a> {
+    kernel: &'a str,
+    n: Option<usize>,
+    element_type: Option<&'static str>,
+    parameter: Option<u32>,
+    seed: Option<u64>,
+    grid: [u32; 3],
+    block: [u32; 3],
+    is_right: Option<bool>,
+    profiled_in_ms: f64,
+    measured: Values,
+    /// Only where the profile is by line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<Vec<LineFigures<'a>>>,
+}
+
+#[derive(serde::Serialize)]
+struct LineFigures<'a> {
+    line: u32,
+    ptx: Option<&'a str>,
+    source_file: Option<&'a str>,
+    source_line: Option<u32>,
+    measured: Values,
+}
+
+/// Every metric by its name; one without a value is `null`.
+struct Values(Measurements);
+
+impl Serialize for Values {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(METRICS.len()))?;
+        for metric in METRICS {
+            let value = metric.value(&self.0);
+            match metric.unit {
+                Unit::Count => {
+                    map.serialize_entry(metric.name, &value.map(|count| count as u64))?
+                }
+                Unit::Ratio | Unit::Percent => map.serialize_entry(metric.name, &value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+impl<'a> Report<'a> {
+    /// The report on these profiles.
+    pub fn new(profiles: &'a [Profiled], by_line: bool) -> Self {
+        Self {
+            metrics: METRICS
+                .iter()
+                .map(|metric| Meaning {
+                    name: metric.name,
+                    ncu: metric.ncu,
+                    unit: match metric.unit {
+                        Unit::Count => "count",
+                        Unit::Ratio => "ratio",
+                        Unit::Percent => "percent",
+                    },
+                    explanation: metric.explanation,
+                })
+                .collect(),
+            profiles: profiles
+                .iter()
+                .map(|profile| ProfileFigures {
+                    kernel: profile.kernel.name(),
+                    n: profile.workload.map(|workload| workload.n),
+                    element_type: profile
+                        .workload
+                        .and_then(|workload| workload.element_type)
+                        .map(ElementType::name),
+                    parameter: profile.parameter.map(|(_, value)| value),
+                    seed: profile.workload.map(|workload| workload.seed),
+                    grid: profile.grid.0,
+                    block: profile.block.0,
+                    is_right: profile.is_right,
+                    profiled_in_ms: profile.profiled_in_ms,
+                    measured: Values(profile.total),
+                    lines: by_line.then(|| lines(profile)),
+                })
+                .collect(),
+        }
+    }
+}
+
+fn lines(profile: &Profiled) -> Vec<LineFigures<'_>> {
+    profile
+        .lines
+        .iter()
+        .map(|&(line, measured)| {
+            let source = profile.kernel.source_place(line);
+            LineFigures {
+                line,
+                ptx: profile.kernel.line_text(line),
+                source_file: source.map(|source| source.file.as_str()),
+                source_line: source.map(|source| source.line),
+                measured: Values(measured),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,151 @@
+//! A profile as text.
+
+use super::measure::Profiled;
+use crate::show;
+use comfy_table::CellAlignment::{self, Left, Right};
+use std::collections::BTreeSet;
+use warpfold_emulator::{METRICS, Measurements, Metric, Unit};
+
+/// What is shown of each line, where any line has some of it.
+const LINE_METRICS: [(&str, &str); 9] = [
+    ("warp_instructions", "warp\ninstructions"),
+    ("active_lanes", "active\nlanes"),
+    ("divergent_branches", "divergent\nbranches"),
+    ("global_sectors", "global\nsectors"),
+    ("global_sectors_excessive", "of them\nexcessive"),
+    ("shared_wavefronts", "shared\nwavefronts"),
+    ("shared_wavefronts_excessive", "of them\nexcessive"),
+    ("atomics_on_one_address", "atomics on\none address"),
+    ("barrier_waiting_warps", "waiting\nwarps"),
+];
+
+/// The most profiles that stand side by side.
+const MOST_COLUMNS: usize = 6;
+
+/// Every metric of every profile: of a few side by side, of many one below the other.
+pub fn metrics(profiles: &[Profiled]) -> String {
+    if profiles.len() > MOST_COLUMNS {
+        return differences(profiles);
+    }
+    let titles: Vec<String> = profiles.iter().map(title).collect();
+    let mut columns: Vec<(&str, CellAlignment)> = vec![("metric", Left)];
+    columns.extend(titles.iter().map(|title| (title.as_str(), Right)));
+    columns.push(("in Nsight Compute", Left));
+    let mut table = show::table(&columns);
+    for metric in METRICS {
+        let mut row = vec![metric.name.to_owned()];
+        row.extend(profiles.iter().map(|profile| value(metric, &profile.total)));
+        row.push(metric.ncu.unwrap_or_default().to_owned());
+        table.add_row(row);
+    }
+    show::fitted_text(&mut table, &[columns.len() - 1])
+}
+
+/// The lines of a profile that are hottest by a metric.
+pub fn lines(profile: &Profiled, sort: &Metric, top: usize) -> String {
+    let mut hottest: Vec<&(u32, Measurements)> = profile.lines.iter().collect();
+    let heat = |measured: &Measurements| sort.value(measured).unwrap_or(0.0);
+    hottest.sort_by(|(_, left), (_, right)| heat(right).total_cmp(&heat(left)));
+    hottest.truncate(top);
+
+    let mut shown: Vec<(&Metric, &str)> = LINE_METRICS
+        .iter()
+        .filter_map(|&(name, title)| {
+            Some((METRICS.iter().find(|metric| metric.name == name)?, title))
+        })
+        .filter(|(metric, _)| {
+            hottest
+                .iter()
+                .any(|(_, measured)| metric.value(measured) > Some(0.0))
+        })
+        .collect();
+    if shown.iter().all(|(metric, _)| metric.name != sort.name) {
+        shown.insert(0, (sort, sort.name));
+    }
+    let has_sources = hottest
+        .iter()
+        .any(|(line, _)| profile.kernel.source_place(*line).is_some());
+
+    let mut columns = vec![("line", Right)];
+    columns.extend(shown.iter().map(|&(_, title)| (title, Right)));
+    columns.push(("PTX", Left));
+    if has_sources {
+        columns.push(("source", Left));
+    }
+    let mut table = show::table(&columns);
+    for (line, measured) in &hottest {
+        let mut row = vec![line.to_string()];
+        row.extend(shown.iter().map(|(metric, _)| cell(metric, measured)));
+        let text = profile.kernel.line_text(*line).unwrap_or_default();
+        row.push(text.replace('\t', " "));
+        if let Some(source) = profile.kernel.source_place(*line) {
+            row.push(format!("{}:{}", source.file, source.line));
+        }
+        table.add_row(row);
+    }
+    format!(
+        "{}: {} of {} lines, by {}\n{}",
+        title(profile).replace('\n', " "),
+        hottest.len(),
+        profile.lines.len(),
+        sort.name,
+        show::text(&table)
+    )
+}
+
+/// The metrics that are not the same for all profiles, one row for each profile.
+fn differences(profiles: &[Profiled]) -> String {
+    let differing: Vec<&Metric> = METRICS
+        .iter()
+        .filter(|metric| {
+            let values = profiles.iter().map(|profile| value(metric, &profile.total));
+            values.collect::<BTreeSet<String>>().len() > 1
+        })
+        .collect();
+    let headings: Vec<String> = differing
+        .iter()
+        .map(|metric| metric.name.replace('_', "\n"))
+        .collect();
+    let mut columns: Vec<(&str, CellAlignment)> = vec![("", Left)];
+    columns.extend(headings.iter().map(|heading| (heading.as_str(), Right)));
+    let mut table = show::table(&columns);
+    for profile in profiles {
+        let mut row = vec![title(profile).replace('\n', ", ")];
+        row.extend(differing.iter().map(|metric| value(metric, &profile.total)));
+        table.add_row(row);
+    }
+    format!(
+        "{}\nThe {} other metrics are the same for all of them; the JSON has every one.",
+        show::text(&table),
+        METRICS.len() - differing.len()
+    )
+}
+
+/// The heading of a profile's column.
+fn title(profile: &Profiled) -> String {
+    let parameter = profile
+        .parameter
+        .map_or_else(String::new, |(name, value)| format!("\n{name} {value}"));
+    format!(
+        "{}\nblock {}{parameter}",
+        profile.kernel.name(),
+        profile.block
+    )
+}
+
+/// A metric of a line; nothing where it is zero, so that what there is stands out.
+fn cell(metric: &Metric, measured: &Measurements) -> String {
+    match metric.value(measured) {
+        None | Some(0.0) => String::new(),
+        Some(_) => value(metric, measured),
+    }
+}
+
+fn value(metric: &Metric, measured: &Measurements) -> String {
+    match (metric.value(measured), metric.unit) {
+        (None, _) => "–".to_owned(),
+        (Some(count), Unit::Count) => show::count(count as u64),
+        (Some(ratio), Unit::Ratio) => format!("{ratio:.2}"),
+        (Some(percent), Unit::Percent) => show::percent(percent),
+    }
+}

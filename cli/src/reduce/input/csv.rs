@@ -1,0 +1,359 @@
+//! One column of a `.csv` file.
+
+use super::InputError;
+use super::line::line_of;
+use super::values::FileNumber;
+use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use warpfold_course::element::ElementType;
+
+/// Reads one column piece by piece.
+pub(super) struct CsvReader {
+    path: PathBuf,
+    reader: Reader<File>,
+    element_type: ElementType,
+    /// The column's number, from 0.
+    index: usize,
+    /// The column's cell in the first row, where that is a header.
+    header: Option<String>,
+    /// The row that is next to be taken, if there is one.
+    row: Option<ByteRecord>,
+}
+
+impl CsvReader {
+    /// Without an element type, the column is i32 where all of its values are integers and else f32; to see that, it is read
+    /// once more before.
+    pub(super) fn open(
+        path: &Path,
+        element_type: Option<ElementType>,
+        column: Option<&str>,
+    ) -> Result<Self, InputError> {
+        if let Some(element_type) = element_type {
+            return Self::open_as(path, element_type, column);
+        }
+        let metadata = path
+            .metadata()
+            .map_err(|source| InputError::unreadable(path, source))?;
+        if !metadata.is_file() {
+            return Err(InputError::ReadOnce(path.into()));
+        }
+        let mut integers = Self::open_as(path, ElementType::I32, column)?;
+        let element_type = loop {
+            match integers.next::<i32>() {
+                Ok(Some(_)) => {}
+                Ok(None) => break ElementType::I32,
+                // An integer beyond i32 stays an error: as an f32 it would lose digits unasked.
+                Err(InputError::BadCell { text, .. })
+                    if text.parse::<f64>().is_ok() && text.parse::<i128>().is_err() =>
+                {
+                    break ElementType::F32;
+                }
+                Err(error) => return Err(error),
+            }
+        };
+        Self::open_as(path, element_type, column)
+    }
+
+    fn open_as(
+        path: &Path,
+        element_type: ElementType,
+        column: Option<&str>,
+    ) -> Result<Self, InputError> {
+        let mut this = Self {
+            path: path.into(),
+            reader: open(path)?,
+            element_type,
+            index: 0,
+            header: None,
+            row: None,
+        };
+        this.advance()?;
+        if let Some(first_row) = &this.row {
+            (this.index, this.header) = find_column(path, first_row, column)?;
+        }
+        if this.header.is_some() {
+            this.advance()?;
+        }
+        Ok(this)
+    }
+
+    pub(super) fn element_type(&self) -> ElementType {
+        self.element_type
+    }
+
+    pub(super) fn header(&self) -> Option<&str> {
+        self.header.as_deref()
+    }
+
+    /// How much has been read of the file.
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.reader.position().byte()
+    }
+
+    /// The next values: as many as asked for, or all that are left.
+    pub(super) fn read<T: FileNumber>(&mut self, most: usize) -> Result<Vec<T>, InputError> {
+        let mut numbers = Vec::new();
+        while numbers.len() < most
+            && let Some(number) = self.next()?
+        {
+            numbers
+                .try_reserve(1)
+                .map_err(|_| InputError::TooLarge(self.path.clone()))?;
+            numbers.push(number);
+        }
+        Ok(numbers)
+    }
+
+    fn next<T: FileNumber>(&mut self) -> Result<Option<T>, InputError> {
+        let Some(row) = &self.row else {
+            return Ok(None);
+        };
+        let path = || self.path.clone();
+        let line = || {
+            let position = row.position();
+            position.map_or(0, |position| line_of(&self.path, position))
+        };
+        let cell = row.get(self.index).ok_or_else(|| InputError::ShortRow {
+            path: path(),
+            line: line(),
+            cells: row.len(),
+            index: self.index,
+        })?;
+        if cell.is_empty() {
+            return Err(InputError::EmptyCell {
+                path: path(),
+                line: line(),
+            });
+        }
+        let text = String::from_utf8_lossy(cell);
+        let number = parse_cell(&text).ok_or_else(|| InputError::BadCell {
+            path: path(),
+            line: line(),
+            text: text.into_owned(),
+            element_type: T::ELEMENT_TYPE,
+        })?;
+        self.advance()?;
+        Ok(Some(number))
+    }
+
+    /// Reads the next row.
+    fn advance(&mut self) -> Result<(), InputError> {
+        let mut row = self.row.take().unwrap_or_default();
+        let is_there = self
+            .reader
+            .read_byte_record(&mut row)
+            .map_err(|error| InputError::unreadable(&self.path, error.into()))?;
+        self.row = is_there.then_some(row);
+        Ok(())
+    }
+}
+
+/// The number that stands in a cell; `None` too where it is beyond the type, which Rust would read as an infinity.
+fn parse_cell<T: FileNumber>(text: &str) -> Option<T> {
+    let number: T = text.parse().ok()?;
+    let has_digits = text.contains(|character: char| character.is_ascii_digit());
+    let is_beyond_type = number.is_infinite() && has_digits;
+    (!is_beyond_type).then_some(number)
+}
+
+fn open(path: &Path) -> Result<Reader<File>, InputError> {
+    let file = File::open(path).map_err(|source| InputError::unreadable(path, source))?;
+    // The first row may or may not be a header, and a row may be short: both are ours to judge.
+    Ok(ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(Trim::All)
+        .from_reader(file))
+}
+
+/// The column's number from 0, and its cell in the first row where that is a header.
+fn find_column(
+    path: &Path,
+    first_row: &ByteRecord,
+    column: Option<&str>,
+) -> Result<(usize, Option<String>), InputError> {
+    let cells: Vec<String> = first_row
+        .iter()
+        .map(|cell| String::from_utf8_lossy(cell).into_owned())
+        .collect();
+    let header = |index: usize| {
+        let is_number = cells[index].parse::<f64>().is_ok();
+        (!is_number).then(|| cells[index].clone())
+    };
+    let Some(column) = column else {
+        return if cells.len() == 1 {
+            Ok((0, header(0)))
+        } else {
+            Err(InputError::ColumnNotChosen {
+                path: path.into(),
+                columns: cells,
+            })
+        };
+    };
+    // A name that is a number could also be a value of a first row that is no header, so the column's number goes first.
+    let named = cells.iter().position(|cell| cell == column);
+    let numbered = column.parse().ok().filter(|&index| index < cells.len());
+    match (named, numbered) {
+        (Some(index), _) if header(index).is_some() => Ok((index, header(index))),
+        (_, Some(index)) => Ok((index, header(index))),
+        (Some(index), None) => Ok((index, Some(column.to_owned()))),
+        (None, None) => Err(InputError::NoSuchColumn {
+            path: path.into(),
+            column: column.to_owned(),
+            columns: cells,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Input, Values, read};
+    use super::*;
+
+    fn read_csv(
+        contents: &str,
+        element_type: Option<ElementType>,
+        column: Option<&str>,
+    ) -> Result<Values, String> {
+        read_input(contents, element_type, column)
+            .map(|input| input.values)
+            .map_err(|error| error.to_string())
+    }
+
+    fn read_input(
+        contents: &str,
+        element_type: Option<ElementType>,
+        column: Option<&str>,
+    ) -> Result<Input, InputError> {
+        let file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
+        std::fs::write(file.path(), contents).unwrap();
+        read(file.path(), element_type, column)
+    }
+
+    #[track_caller]
+    fn header_of(contents: &str, column: Option<&str>) -> Option<String> {
+        read_input(contents, None, column).unwrap().header
+    }
+
+    #[test]
+    fn what_was_taken_for_a_header_is_told() {
+        assert_eq!(header_of(FLOWS, Some("1")).as_deref(), Some("flow"));
+        assert_eq!(header_of("1\n2\n", None), None);
+        assert_eq!(header_of("1O0\n2\n", None).as_deref(), Some("1O0"));
+        assert_eq!(header_of("", None), None);
+    }
+
+    const FLOWS: &str = "year,flow\n1871, 1120\n1872, 1160\n";
+
+    #[test]
+    fn a_column_goes_by_name_or_number() {
+        let flows = Ok(Values::I32(vec![1120, 1160]));
+        assert_eq!(read_csv(FLOWS, None, Some("flow")), flows);
+        assert_eq!(read_csv(FLOWS, None, Some("1")), flows);
+        assert_eq!(
+            read_csv(FLOWS, Some(ElementType::U64), Some("1")),
+            Ok(Values::U64(vec![1120, 1160]))
+        );
+    }
+
+    #[test]
+    fn a_number_in_the_first_row_is_a_name_only_where_it_is_no_column_number() {
+        assert_eq!(
+            read_csv("1,0\n2,5\n", None, Some("1")),
+            Ok(Values::I32(vec![0, 5]))
+        );
+        assert_eq!(
+            read_csv("1990,1991\n2,5\n", None, Some("1991")),
+            Ok(Values::I32(vec![5]))
+        );
+    }
+
+    #[test]
+    fn the_only_column_needs_no_name_and_no_header() {
+        assert_eq!(
+            read_csv("1\n2\n-3", None, None),
+            Ok(Values::I32(vec![1, 2, -3]))
+        );
+        assert_eq!(
+            read_csv("flow\r\n\"1\"\r\n", None, None),
+            Ok(Values::I32(vec![1]))
+        );
+        assert_eq!(
+            read_csv("\u{feff}flow\n1\n", None, Some("flow")),
+            Ok(Values::I32(vec![1]))
+        );
+        assert_eq!(read_csv("flow\n", None, None), Ok(Values::I32(vec![])));
+        assert_eq!(read_csv("", None, Some("flow")), Ok(Values::I32(vec![])));
+    }
+
+    #[test]
+    fn anything_with_a_fraction_is_f32() {
+        assert_eq!(
+            read_csv("1\n2.5\n1e3\n", None, None),
+            Ok(Values::F32(vec![1.0, 2.5, 1000.0]))
+        );
+        assert_eq!(
+            read_csv("1\n2\n", Some(ElementType::F32), None),
+            Ok(Values::F32(vec![1.0, 2.0]))
+        );
+    }
+
+    #[test]
+    fn infinities_and_nan_are_values_where_they_are_spelled_out() {
+        let read = read_csv("a\n1.5\ninf\n-Infinity\nNaN\n", None, None).unwrap();
+        let Values::F32(values) = read else {
+            panic!("{read:?} is not f32");
+        };
+        assert_eq!(values[..3], [1.5, f32::INFINITY, f32::NEG_INFINITY]);
+        assert!(values[3].is_nan());
+    }
+
+    #[test]
+    fn bad_cells_are_named_with_their_line() {
+        for (contents, column, culprit) in [
+            ("1\ntwo\n", None, "line 2: 'two' is not a value of type i32"),
+            (
+                "a\n1.5\nx\n",
+                None,
+                "line 3: 'x' is not a value of type f32",
+            ),
+            (
+                "1\n3000000000\n",
+                None,
+                "line 2: '3000000000' is not a value of type i32",
+            ),
+            (
+                "a\n1.5\n-1e39\n",
+                None,
+                "line 3: '-1e39' is not a value of type f32",
+            ),
+            ("a,b\n1,2\n3,\n", Some("b"), "line 3: the cell is empty"),
+            (
+                "a,b\n1,2\n3\n",
+                Some("b"),
+                "line 3: the row has 1 cells and the column is number 1",
+            ),
+            (
+                "a,b\n1,2\n",
+                None,
+                "has 2 columns (a, b); choose one with --column",
+            ),
+            (
+                "a,b\n1,2\n",
+                Some("c"),
+                "has no column 'c'; its first row is: a, b",
+            ),
+            ("a,b\n1,2\n", Some("2"), "has no column '2'"),
+            ("a,b\n1,2\n", Some("-1"), "has no column '-1'"),
+        ] {
+            let message = read_csv(contents, None, column).unwrap_err();
+            assert!(message.contains(culprit), "{culprit}: {message}");
+        }
+        let message = read_csv("1\n-2\n", Some(ElementType::U32), None).unwrap_err();
+        assert!(
+            message.contains("line 2: '-2' is not a value of type u32"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,313 @@
+//! Real input: the numbers in a `.npy`, `.csv` or raw `.bin` file.
+
+mod csv;
+mod line;
+mod npy;
+mod raw;
+mod values;
+
+pub use values::FileNumber;
+#[cfg(test)]
+use values::Values;
+
+use self::csv::CsvReader;
+use self::raw::RawReader;
+use self::values::is_read_from_files;
+#[cfg(test)]
+use self::values::with_number_type;
+use std::path::{Path, PathBuf};
+use warpfold_course::element::ElementType;
+
+/// The numbers of a file, to be read piece by piece, so that the file may be larger than memory.
+pub struct Source {
+    reader: Reader,
+    bytes: Option<u64>,
+}
+
+enum Reader {
+    Raw(RawReader),
+    Csv(Box<CsvReader>),
+}
+
+impl Source {
+    /// Opens a file; its extension says how it is read.
+    ///
+    /// - `.npy`: an array of any shape, flattened. Its type is the file's; an `element_type` has to agree.
+    /// - `.csv`: one `column`, by its name in the first row or by its number from 0; it may be left out where there is
+    ///   only one. The first row is a header where the column is named in it or its cell is no number. Without
+    ///   `element_type` a column of integers is i32, and one with anything else is f32.
+    /// - `.bin`, and any other file with an `element_type`: its little-endian values, end to end.
+    ///
+    /// # Errors
+    /// One sentence: a file that cannot be read, or what in its beginning is wrong.
+    pub fn open(
+        path: &Path,
+        element_type: Option<ElementType>,
+        column: Option<&str>,
+    ) -> Result<Self, InputError> {
+        let extension = path
+            .extension()
+            .map(|extension| extension.to_string_lossy().to_lowercase());
+        let is_csv = extension.as_deref() == Some("csv");
+        if column.is_some() && !is_csv {
+            return Err(InputError::ColumnOfOther(path.into()));
+        }
+        if let Some(element_type) = element_type
+            && !is_read_from_files(element_type)
+        {
+            return Err(InputError::UnsupportedType {
+                path: path.into(),
+                element_type,
+            });
+        }
+        let reader = match (extension.as_deref(), element_type) {
+            (Some("npy"), _) => Reader::Raw(npy::open(path, element_type)?),
+            (Some("csv"), _) => Reader::Csv(Box::new(CsvReader::open(path, element_type, column)?)),
+            (_, Some(element_type)) => Reader::Raw(RawReader::open(path, element_type)?),
+            (Some("bin"), None) => return Err(InputError::NoType(path.into())),
+            (_, None) => return Err(InputError::UnknownFormat(path.into())),
+        };
+        let metadata = path.metadata().ok();
+        let bytes = metadata
+            .filter(|file| file.is_file())
+            .map(|file| file.len());
+        Ok(Self { reader, bytes })
+    }
+
+    /// The type of the numbers.
+    pub fn element_type(&self) -> ElementType {
+        match &self.reader {
+            Reader::Raw(reader) => reader.element_type(),
+            Reader::Csv(reader) => reader.element_type(),
+        }
+    }
+
+    /// The cell above the numbers in a `.csv` file, where its first row was taken for a header.
+    pub fn header(&self) -> Option<&str> {
+        match &self.reader {
+            Reader::Raw(_) => None,
+            Reader::Csv(reader) => reader.header(),
+        }
+    }
+
+    /// The length of the file; `None` for a pipe.
+    pub fn bytes(&self) -> Option<u64> {
+        self.bytes
+    }
+
+    /// How much of the file has been read, but for a few bytes of a header.
+    pub fn bytes_read(&self) -> u64 {
+        match &self.reader {
+            Reader::Raw(reader) => reader.bytes_read(),
+            Reader::Csv(reader) => reader.bytes_read(),
+        }
+    }
+
+    /// The next numbers: as many as asked for, or all that are left, and none at the end.
+    ///
+    /// # Errors
+    /// One sentence: what in the file is wrong, and where.
+    ///
+    /// # Panics
+    /// `T` is not the type of the numbers.
+    pub fn read<T: FileNumber>(&mut self, most: usize) -> Result<Vec<T>, InputError> {
+        assert_eq!(T::ELEMENT_TYPE, self.element_type(), "the type of the file");
+        match &mut self.reader {
+            Reader::Raw(reader) => reader.read(most),
+            Reader::Csv(reader) => reader.read(most),
+        }
+    }
+}
+
+/// All numbers of a file.
+#[cfg(test)]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// The numbers in the file's order.
+    pub values: Values,
+    /// The cell above them in a `.csv` file, where its first row was taken for a header.
+    pub header: Option<String>,
+}
+
+/// Reads all numbers of a file into memory.
+///
+/// # Errors
+/// As [`Source::open`] and [`Source::read`].
+#[cfg(test)]
+fn read(
+    path: &Path,
+    element_type: Option<ElementType>,
+    column: Option<&str>,
+) -> Result<Input, InputError> {
+    let mut source = Source::open(path, element_type, column)?;
+    let element_type = source.element_type();
+    let values =
+        with_number_type!(element_type, T => source.read::<T>(usize::MAX).map(T::into_values))
+            .ok_or_else(|| InputError::UnsupportedType {
+            path: path.into(),
+            element_type,
+        })??;
+    Ok(Input {
+        values,
+        header: source.header().map(str::to_owned),
+    })
+}
+
+/// What is wrong with an input file.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// The file cannot be opened or read.
+    #[error("cannot read {path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// An extension that says nothing.
+    #[error(
+        "cannot tell what {0} holds; name it .npy or .csv, or give the --type of its raw values"
+    )]
+    UnknownFormat(PathBuf),
+    /// Raw values without a type.
+    #[error("{0} holds raw values; give their --type, one of i32 u32 i64 u64 f32 f64")]
+    NoType(PathBuf),
+    /// A type that files are not read as.
+    #[error(
+        "{path} cannot be read as {element_type}; the types of files are i32 u32 i64 u64 f32 f64"
+    )]
+    UnsupportedType {
+        /// The file.
+        path: PathBuf,
+        /// The type asked for.
+        element_type: ElementType,
+    },
+    /// A raw file that ends within a value.
+    #[error("{path} holds {bytes} bytes, which is no whole number of {element_type} values of {} bytes", element_type.bytes())]
+    PartialValue {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+        /// The type of its values.
+        element_type: ElementType,
+    },
+    /// More values than there is memory for.
+    #[error("there is not enough memory for that much of {0} at once; ask for less with --chunk")]
+    TooLarge(PathBuf),
+    /// A pipe whose values would have to be looked at before they are read.
+    #[error("{0} is a pipe, which can be read only once; give the --type of its values")]
+    ReadOnce(PathBuf),
+    /// A column asked of a file that has none.
+    #[error("{0} has no columns to choose from; --column is for .csv files")]
+    ColumnOfOther(PathBuf),
+    /// A `.npy` file that breaks the format.
+    #[error("{path} is not a whole .npy file: {reason}")]
+    BrokenNpy {
+        /// The file.
+        path: PathBuf,
+        /// What is broken.
+        reason: String,
+    },
+    /// A `.npy` array of something else than numbers we know.
+    #[error(
+        "{path} holds values of NumPy type {descriptor}; i32 u32 i64 u64 f32 f64 can be read, so save one of these: array.astype(…), or one field of a structured array"
+    )]
+    UnknownNpyType {
+        /// The file.
+        path: PathBuf,
+        /// NumPy's name of the type.
+        descriptor: String,
+    },
+    /// A `.npy` array of another type than was asked for.
+    #[error("{path} holds {found} values, not {asked}; leave --type out to take the file's own")]
+    OtherType {
+        /// The file.
+        path: PathBuf,
+        /// The file's type.
+        found: ElementType,
+        /// The type asked for.
+        asked: ElementType,
+    },
+    /// A `.csv` file with several columns, none of them chosen.
+    #[error("{path} has {} columns ({}); choose one with --column", columns.len(), columns.join(", "))]
+    ColumnNotChosen {
+        /// The file.
+        path: PathBuf,
+        /// The cells of its first row.
+        columns: Vec<String>,
+    },
+    /// A column that is not there.
+    #[error("{path} has no column '{column}'; its first row is: {}", columns.join(", "))]
+    NoSuchColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column asked for.
+        column: String,
+        /// The cells of its first row.
+        columns: Vec<String>,
+    },
+    /// A row that ends before the column.
+    #[error(
+        "{path}, line {line}: the row has {cells} cells and the column is number {index} (from 0)"
+    )]
+    ShortRow {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// Cells in the row.
+        cells: usize,
+        /// The column's number, from 0.
+        index: usize,
+    },
+    /// A cell without a value.
+    #[error("{path}, line {line}: the cell is empty; remove the row or give it a value")]
+    EmptyCell {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+    },
+    /// A cell that is no number of the type.
+    #[error("{path}, line {line}: '{text}' is not a value of type {element_type}")]
+    BadCell {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The cell.
+        text: String,
+        /// The type it should have.
+        element_type: ElementType,
+    },
+}
+
+impl InputError {
+    fn unreadable(path: &Path, source: std::io::Error) -> Self {
+        Self::Unreadable {
+            path: path.into(),
+            source,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extension_decides() {
+        let sentence = |name: &str, element_type, column| {
+            read(Path::new(name), element_type, column)
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(sentence("a.txt", None, None).contains("cannot tell what a.txt holds"));
+        assert!(sentence("a", None, None).contains("cannot tell what a holds"));
+        assert!(sentence("a.BIN", None, None).contains("give their --type"));
+        assert!(sentence("a.npy", None, Some("x")).contains("--column is for .csv files"));
+        assert!(sentence("missing.NPY", None, None).contains("cannot read missing.NPY"));
+        assert!(sentence("missing", Some(ElementType::I32), None).contains("cannot read missing"));
+    }
+}

@@ -1,0 +1,70 @@
+//! Numbers in memory, of one of the types that files hold.
+
+use warpfold_course::element::ElementType;
+
+/// A type of number that files hold.
+pub trait FileNumber: bytemuck::Pod + std::str::FromStr + Send {
+    /// Its name.
+    const ELEMENT_TYPE: ElementType;
+
+    /// Whether it is an infinity.
+    fn is_infinite(self) -> bool;
+
+    /// The number whose bytes are these from the other end.
+    fn with_bytes_reversed(self) -> Self;
+
+    /// The values with their type in a variant.
+    #[cfg(test)]
+    fn into_values(numbers: Vec<Self>) -> Values;
+}
+
+macro_rules! number_types {
+    ($($variant:ident => $number:ty),* $(,)?) => {
+        /// The numbers of a file, in its order.
+        #[cfg(test)]
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(missing_docs, reason = "each variant is the Rust type of that name")]
+        pub enum Values { $($variant(Vec<$number>)),* }
+
+        $(impl FileNumber for $number {
+            const ELEMENT_TYPE: ElementType = ElementType::$variant;
+
+            fn is_infinite(self) -> bool {
+                // No integer is so large.
+                (self as f64).is_infinite()
+            }
+
+            fn with_bytes_reversed(self) -> Self {
+                let mut bytes = self.to_ne_bytes();
+                bytes.reverse();
+                Self::from_ne_bytes(bytes)
+            }
+
+            #[cfg(test)]
+            fn into_values(numbers: Vec<Self>) -> Values {
+                Values::$variant(numbers)
+            }
+        })*
+
+        /// Evaluates an expression with `$name` standing for the number type of an [`ElementType`]; `None` where files
+        /// are not read as that type.
+        macro_rules! with_number_type {
+            ($element_type:expr, $name:ident => $body:expr) => {
+                match $element_type {
+                    $(warpfold_course::element::ElementType::$variant => { type $name = $number; Some($body) })*
+                    _ => None,
+                }
+            };
+        }
+    };
+}
+
+number_types! { I32 => i32, U32 => u32, I64 => i64, U64 => u64, F32 => f32, F64 => f64 }
+
+#[cfg(test)]
+pub(super) use with_number_type;
+
+/// Whether files are read as this type.
+pub(super) fn is_read_from_files(element_type: ElementType) -> bool {
+    with_number_type!(element_type, T => T::ELEMENT_TYPE).is_some()
+}

@@ -1,0 +1,297 @@
+//! `warpfold reduce`: the numbers of a file, reduced.
+
+pub mod input;
+pub mod reducer;
+
+use super::failure::Failure;
+use super::figures::{EmulatorFigures, GpuFigures, measured_figures};
+use super::machine::{self, KernelsArguments};
+use super::output::{JsonArguments, Output};
+use super::show;
+use super::size::parse_count;
+use crate::reduce::input::Source;
+use crate::reduce::reducer::{Options, ReduceError, Reduction, kernel_for};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::path::PathBuf;
+use warpfold::device::{DeviceChoice, Timing};
+use warpfold_course::element::ElementType;
+use warpfold_course::number::Number;
+use warpfold_course::operator::Operator;
+use warpfold_course::oracle::Truth;
+
+/// The command's arguments.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The numbers: .npy (any shape), .csv, or raw little-endian values (.bin, or anything with --type)
+    file: PathBuf,
+    /// sum, product, min, max or mean
+    #[arg(long = "op", value_name = "OPERATOR", default_value_t = Operator::Sum)]
+    operator: Operator,
+    /// Type of the values: i32 u32 i64 u64 f32 f64 [default: the file's own; in a .csv i32, or f32 where not all are integers]
+    #[arg(long = "type", value_name = "TYPE")]
+    element_type: Option<ElementType>,
+    /// Column of a .csv file: its name in the first row, or its number from 0
+    #[arg(long)]
+    column: Option<String>,
+    /// Values on the device at once: 2^24, 16M; three times as many are in this computer's memory [default: as many as take an
+    /// eighth of a GPU's memory, at most 256 MiB; 64 MiB on the emulator]
+    #[arg(long, value_name = "N", value_parser = parse_chunk)]
+    chunk: Option<usize>,
+    /// Where to run: auto, gpu, gpu:1, emulator
+    #[arg(long, default_value_t)]
+    device: DeviceChoice,
+    #[command(flatten)]
+    kernels: KernelsArguments,
+    #[command(flatten)]
+    json: JsonArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  warpfold reduce measurements.npy
+  warpfold reduce flow.csv --column volume --op mean --device emulator
+  warpfold reduce raw.bin --type f64 --op max --chunk 2^26 --json -
+
+Integers wrap around, and the true sum is shown where they do. The mean of integers is their true sum by their number, in f64.
+Of floats, one NaN makes a NaN of every result, and -0.0 is less than 0.0.";
+
+/// Launches of the kernel that a GPU times.
+const TIMING: Timing = Timing {
+    repeat: 20,
+    cold: false,
+};
+
+/// What the command writes as JSON.
+#[derive(Serialize)]
+struct Report {
+    file: String,
+    /// The column's cell in the header of a .csv file, where it has one.
+    column: Option<String>,
+    operator: &'static str,
+    element_type: ElementType,
+    n: u64,
+    bytes: u64,
+    device: String,
+    /// The result in the type of the values: integers wrap, floats round. The mean of integers is in f64.
+    result: Number,
+    /// The sum of integers without wrapping, for a sum and a mean.
+    exact_sum: Option<i128>,
+    /// The sum of floats in f64 on the CPU, for a sum and a mean.
+    sum_in_f64: Option<Number>,
+    /// Whether the result has wrapped (integers), or is infinite or NaN though no value is (floats).
+    overflowed: bool,
+    is_right: bool,
+    /// In how many pieces the values came.
+    chunks: usize,
+    /// From the first value read to the result, reading and verifying included.
+    elapsed_ms: f64,
+    /// The first chunk on a GPU.
+    gpu: Option<GpuFigures>,
+    /// All chunks on the emulator.
+    emulator: Option<EmulatorFigures>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let output = Output::new(&arguments.json)?;
+    let mut source = Source::open(
+        &arguments.file,
+        arguments.element_type,
+        arguments.column.as_deref(),
+    )
+    .map_err(Failure::input)?;
+    let element_type = source.element_type();
+    // Before a device is opened: what no kernel is for needs none.
+    kernel_for(arguments.operator, element_type).map_err(|error| arguments.failure(error))?;
+    let machine = machine::open(arguments.device, &arguments.kernels)?;
+    let options = Options {
+        operator: arguments.operator,
+        chunk: arguments.chunk,
+        timing: TIMING,
+    };
+    let header = source.header().map(str::to_owned);
+    let progress = progress_bar(source.bytes())?;
+    let reduction = reducer::reduce(&machine, &mut source, &options, |bytes| {
+        progress.set_position(bytes);
+    });
+    progress.finish_and_clear();
+    let reduction = reduction.map_err(|error| arguments.failure(error))?;
+    let measured_bytes = reduction.measured_n * element_type.bytes() as u64;
+    let (gpu, emulator) = measured_figures(&reduction.measured, measured_bytes);
+    let (exact_sum, sum_in_f64) = arguments.sums(reduction.truth);
+    let report = Report {
+        file: arguments.file.display().to_string(),
+        column: header,
+        operator: arguments.operator.name(),
+        element_type,
+        n: reduction.n,
+        bytes: reduction.n * element_type.bytes() as u64,
+        device: machine.device().describe(),
+        result: reduction.result,
+        exact_sum,
+        sum_in_f64,
+        overflowed: reduction.has_overflowed(),
+        is_right: reduction.is_right,
+        chunks: reduction.chunks,
+        elapsed_ms: reduction.elapsed.as_secs_f64() * 1e3,
+        gpu,
+        emulator,
+    };
+    print(&report, &reduction, &output)?;
+    output.write_json(&report)?;
+    judge(arguments, &reduction)
+}
+
+impl Arguments {
+    /// An error with the file that it is about.
+    fn failure(&self, error: ReduceError) -> Failure {
+        match error {
+            ReduceError::Unsupported { .. } | ReduceError::Nothing { .. } => {
+                Failure::Input(format!("{}: {error}", self.file.display()))
+            }
+            error => error.into(),
+        }
+    }
+
+    /// The true sum, of integers and of floats, where a sum was asked for.
+    fn sums(&self, truth: Truth) -> (Option<i128>, Option<Number>) {
+        match (self.operator, truth) {
+            (Operator::Sum | Operator::Mean, Truth::Integer(exact)) => (Some(exact), None),
+            (Operator::Sum | Operator::Mean, Truth::Float { value, .. }) => {
+                (None, Some(value.to_f64().into()))
+            }
+            _ => (None, None),
+        }
+    }
+}
+
+/// Reads how many values are on the device at once.
+fn parse_chunk(text: &str) -> Result<usize, String> {
+    match parse_count(text)? {
+        0 => Err("a chunk has one value or more".to_owned()),
+        chunk => Ok(chunk),
+    }
+}
+
+/// A bar over the bytes of the file, on a terminal; a pipe has no length to fill it.
+fn progress_bar(bytes: Option<u64>) -> Result<ProgressBar, Failure> {
+    let template = match bytes {
+        Some(_) => {
+            "{wide_bar} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left"
+        }
+        None => "{binary_bytes}, {binary_bytes_per_sec}",
+    };
+    let style = ProgressStyle::with_template(template).map_err(Failure::input)?;
+    // Drawn on standard error, and not at all where that is no terminal.
+    Ok(ProgressBar::new(bytes.unwrap_or_default()).with_style(style))
+}
+
+fn print(report: &Report, reduction: &Reduction, output: &Output) -> Result<(), Failure> {
+    output.print(&report.device)?;
+    output.print(format!(
+        "{}{}: {} × {} ({})\n",
+        report.file,
+        report
+            .column
+            .as_ref()
+            .map_or_else(String::new, |column| format!(", column '{column}'")),
+        show::count(report.n),
+        report.element_type,
+        show::bytes(report.bytes)
+    ))?;
+    output.print(format!("{} = {}", report.operator, report.result))?;
+    if let Some(warning) = warning(report, reduction) {
+        output.print(warning)?;
+    }
+    if let Some(gpu) = &report.gpu {
+        let of_chunk = match report.chunks {
+            1 => String::new(),
+            _ => format!(
+                " over the first {} values",
+                show::count(reduction.measured_n)
+            ),
+        };
+        output.print(format!(
+            "{} · {} GB/s (the kernel alone, median of {} launches{of_chunk})",
+            show::milliseconds(gpu.elapsed_ms),
+            show::significant(gpu.gigabytes_per_second),
+            TIMING.repeat
+        ))?;
+    }
+    if let Some(emulator) = &report.emulator {
+        output.print(format!(
+            "emulated in {} · {} elements per second, which says nothing about a GPU",
+            show::milliseconds(emulator.emulated_in_ms),
+            show::count((report.n as f64 / (emulator.emulated_in_ms / 1e3)) as u64)
+        ))?;
+    }
+    if report.chunks > 1 {
+        output.print(format!(
+            "{} in {} chunks · {} GB/s with reading and verifying",
+            show::milliseconds(report.elapsed_ms),
+            show::count(report.chunks as u64),
+            show::significant(report.bytes as f64 / (report.elapsed_ms * 1e6))
+        ))?;
+    }
+    Ok(())
+}
+
+/// What to know of a result that its type has no room for.
+fn warning(report: &Report, reduction: &Reduction) -> Option<String> {
+    let (operator, element_type) = (report.operator, report.element_type);
+    let bits = 8 * element_type.bytes();
+    // That of the kernel, whatever is made of it.
+    let kernels = if operator == "product" {
+        "product"
+    } else {
+        "sum"
+    };
+    if reduction.has_vanished() {
+        return Some(format!(
+            "underflow: no value is 0, but a product on the way is below all that {element_type} holds; the true one is {}",
+            true_result(reduction.truth)
+        ));
+    }
+    if !report.overflowed {
+        return None;
+    }
+    Some(match reduction.truth {
+        Truth::Integer(_) | Truth::LargeInteger(_) => format!(
+            "overflow: the true {operator} is {}, which {element_type} cannot hold; the result is what is left of it modulo 2^{bits}",
+            true_result(reduction.truth)
+        ),
+        Truth::Float { .. } => format!(
+            "overflow: all values are finite, but a {kernels} on the way is beyond {element_type}; in f64 the {kernels} is {}",
+            true_result(reduction.truth)
+        ),
+    })
+}
+
+fn true_result(truth: Truth) -> String {
+    match truth {
+        Truth::Integer(exact) => exact.to_string(),
+        Truth::LargeInteger(value) => format!("about {value}"),
+        Truth::Float { value, .. } => {
+            let in_f64 = value.to_f64();
+            if value.is_zero() || in_f64.is_normal() {
+                Number::F64(in_f64).to_string()
+            } else {
+                format!("about {value}")
+            }
+        }
+    }
+}
+
+fn judge(arguments: &Arguments, reduction: &Reduction) -> Result<(), Failure> {
+    if reduction.is_right {
+        Ok(())
+    } else {
+        Err(Failure::Finding(format!(
+            "{}: the {} on the device does not agree with the CPU's",
+            arguments.file.display(),
+            arguments.operator
+        )))
+    }
+}

@@ -1,0 +1,397 @@
+//! Reductions of real data, which may be larger than memory: which kernel reduces which type, and what the result is worth.
+
+use crate::reduce::input::{FileNumber, InputError, Source};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::{Duration, Instant};
+use warpfold::device::{Device, DeviceError, Timing};
+use warpfold::machine::Machine;
+use warpfold_course::case::Measured;
+use warpfold_course::element::ElementType;
+use warpfold_course::lesson::{self, LessonError};
+use warpfold_course::number::Number;
+use warpfold_course::operator::Operator;
+use warpfold_course::oracle::{Oracle, Truth};
+use warpfold_course::reducible::{Reducible, with_reducible};
+use warpfold_kernels::catalogue::{self, Lesson};
+
+/// Threads of a block: the size that the ladder is taught with.
+const BLOCK: u32 = 512;
+
+/// How to reduce.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How values are put together.
+    pub operator: Operator,
+    /// The most values that are on the device at once; by default what [`usual_chunk_bytes`] has room for.
+    pub chunk: Option<usize>,
+    /// How a GPU times the first chunk.
+    pub timing: Timing,
+}
+
+/// One value from many.
+#[derive(Clone, Debug)]
+pub struct Reduction {
+    /// How many values.
+    pub n: u64,
+    /// The result in the type of the values: integers wrap, floats round. The mean of integers is in f64.
+    pub result: Number,
+    /// The result without wrapping and rounding; of a mean, that of the sum.
+    pub truth: Truth,
+    /// Whether the result agrees with the CPU.
+    pub is_right: bool,
+    /// How many chunks the values came in.
+    pub chunks: usize,
+    /// What was measured: on a GPU of the first chunk, on the emulator of all.
+    pub measured: Measured,
+    /// How many values that was measured on.
+    pub measured_n: u64,
+    /// From the first value read to the result, reading and verifying included.
+    pub elapsed: Duration,
+}
+
+impl Reduction {
+    /// Whether the type was too small: a result of integers has wrapped, or one of floats is infinite or NaN although no value
+    /// is.
+    pub fn has_overflowed(&self) -> bool {
+        match self.truth {
+            Truth::LargeInteger(_) => true,
+            // The mean of integers is no integer; it comes from the true sum.
+            Truth::Integer(exact) => {
+                let result = self.result.to_integer();
+                result.is_some_and(|result| result != exact)
+            }
+            Truth::Float { are_finite, .. } => {
+                let result = self.result.to_float();
+                are_finite && !result.is_some_and(f64::is_finite)
+            }
+        }
+    }
+
+    /// Whether a product of floats is 0 although no value is: it is below all that the type holds.
+    pub fn has_vanished(&self) -> bool {
+        let is_zero = self.result.to_float() == Some(0.0);
+        is_zero && matches!(self.truth, Truth::Float { value, .. } if !value.is_zero())
+    }
+}
+
+/// Why a reduction could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReduceError {
+    /// There is no kernel for it.
+    #[error("there is no kernel for the {operator} of {element_type} values")]
+    Unsupported {
+        /// The operator asked for.
+        operator: Operator,
+        /// The type of the values.
+        element_type: ElementType,
+    },
+    /// An operator without a result for no values.
+    #[error(
+        "there are no values, and the {operator} of nothing is not defined; the sum would be 0"
+    )]
+    Nothing {
+        /// The operator asked for.
+        operator: Operator,
+    },
+    /// The values cannot be read.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The kernel does not take so many values.
+    #[error(transparent)]
+    Lesson(LessonError),
+    /// The device has not the memory, refuses the launch, or the kernel faults.
+    #[error(transparent)]
+    Device(DeviceError),
+}
+
+impl From<LessonError> for ReduceError {
+    fn from(error: LessonError) -> Self {
+        match error {
+            LessonError::Device(error) => Self::Device(error),
+            error => Self::Lesson(error),
+        }
+    }
+}
+
+/// The lesson whose kernel does it.
+///
+/// # Errors
+/// There is none.
+pub fn kernel_for(
+    operator: Operator,
+    element_type: ElementType,
+) -> Result<&'static Lesson, ReduceError> {
+    operator
+        .kernel_for(element_type)
+        .ok_or(ReduceError::Unsupported {
+            operator,
+            element_type,
+        })
+}
+
+/// How much of the data is on a device at once unless told otherwise: an eighth of a GPU's memory, but no more than keeps
+/// it busy; on the emulator, whose memory is this computer's, less.
+pub fn usual_chunk_bytes(device: &Device) -> u64 {
+    match device {
+        Device::Gpu(gpu) => (gpu.information().memory_bytes / 8).min(1 << 28),
+        Device::Emulator(_) => 1 << 26,
+    }
+}
+
+/// Reduces the values of a file on a device, chunk by chunk, and verifies the result on the CPU. While one chunk is reduced,
+/// the next one is read. `progress` is told how many bytes of the file have been dealt with.
+///
+/// The results of the chunks are put together on the host as the partials of blocks are: integers wrap, floats have more
+/// digits and range until the end. A mean is the sum by the number of values: of integers the true sum, of which the device
+/// has given the lower bits and the CPU all, in f64; of floats the device's, in their type.
+///
+/// On a GPU the first chunk is reduced again and again, and timed, if it comes out right. The sum of nothing is 0 and the
+/// product 1, for which nothing is launched.
+///
+/// # Errors
+/// An operator and a type that no kernel is for; no values, where that has no result; values that cannot be read; a device
+/// without the memory; a kernel that faults. A wrong result is no error: it is in the reduction.
+pub fn reduce(
+    machine: &Machine,
+    source: &mut Source,
+    options: &Options,
+    progress: impl FnMut(u64),
+) -> Result<Reduction, ReduceError> {
+    let unsupported = ReduceError::Unsupported {
+        operator: options.operator,
+        element_type: source.element_type(),
+    };
+    let lesson = kernel_for(options.operator, source.element_type())?;
+    let reduction = lesson.reduction().ok_or(unsupported)?;
+    with_reducible!(reduction.element_type, T => {
+        Chunks::<T>::new(lesson, reduction.operator).reduce(machine, source, options, progress)
+    })
+}
+
+/// What has come of the chunks so far.
+struct Chunks<T: Reducible> {
+    lesson: &'static Lesson,
+    /// That of the kernel: for a mean, the sum.
+    operator: catalogue::Operator,
+    n: u64,
+    results: Vec<T>,
+    oracle: T::Oracle,
+    /// The most roundings that one value goes through within its chunk.
+    roundings: u32,
+    are_right: bool,
+    measured: Measured,
+    measured_n: u64,
+}
+
+impl<T: Reducible + FileNumber> Chunks<T> {
+    fn new(lesson: &'static Lesson, operator: catalogue::Operator) -> Self {
+        Self {
+            lesson,
+            operator,
+            n: 0,
+            results: Vec::new(),
+            oracle: T::Oracle::new(operator, &[]),
+            roundings: 0,
+            are_right: true,
+            measured: Measured::Nothing,
+            measured_n: 0,
+        }
+    }
+
+    fn reduce(
+        mut self,
+        machine: &Machine,
+        source: &mut Source,
+        options: &Options,
+        mut progress: impl FnMut(u64),
+    ) -> Result<Reduction, ReduceError> {
+        let usual = usual_chunk_bytes(machine.device()) as usize / size_of::<T>();
+        let most = options.chunk.unwrap_or(usual).max(1);
+        let start = Instant::now();
+        // One chunk is reduced, one waits, and one is being read.
+        let (sender, receiver) = sync_channel(1);
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                loop {
+                    let chunk = source.read::<T>(most);
+                    let is_last = !matches!(&chunk, Ok(values) if values.len() == most);
+                    // Nobody receives any more once a chunk could not be reduced.
+                    if sender.send((chunk, source.bytes_read())).is_err() || is_last {
+                        break;
+                    }
+                }
+            });
+            for (values, bytes_read) in receiver {
+                self.take(machine, &values?, options.timing)?;
+                progress(bytes_read);
+            }
+            Ok::<(), ReduceError>(())
+        })?;
+        self.finish(options.operator, start)
+    }
+
+    /// Reduces one more chunk.
+    fn take(&mut self, machine: &Machine, values: &[T], timing: Timing) -> Result<(), ReduceError> {
+        if values.is_empty() {
+            return Ok(());
+        }
+        let is_first = self.n == 0;
+        let variant = self.lesson.usual(BLOCK);
+        let run = lesson::run(
+            machine,
+            self.lesson,
+            variant,
+            values,
+            is_first.then_some(timing),
+        )?;
+        self.n += values.len() as u64;
+        self.results.push(run.result);
+        self.are_right &= run.is_right();
+        self.roundings = self.roundings.max(run.roundings);
+        self.oracle.append(&run.oracle);
+        match (&mut self.measured, run.measured) {
+            (
+                Measured::Counters {
+                    counters,
+                    emulated_in_ms,
+                },
+                Measured::Counters {
+                    counters: further,
+                    emulated_in_ms: further_ms,
+                },
+            ) => {
+                *counters += further;
+                *emulated_in_ms += further_ms;
+                self.measured_n = self.n;
+            }
+            (measured, first) if is_first => {
+                *measured = first;
+                self.measured_n = self.n;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(self, operator: Operator, start: Instant) -> Result<Reduction, ReduceError> {
+        let has_no_result = matches!(operator, Operator::Min | Operator::Max | Operator::Mean);
+        if self.n == 0 && has_no_result {
+            return Err(ReduceError::Nothing { operator });
+        }
+        let result = T::finish(self.operator, &self.results);
+        let truth = self.oracle.truth();
+        // One rounding more: that of putting the chunks together.
+        let is_right = self.are_right && self.oracle.accepts(result, self.roundings + 1);
+        let result = match operator {
+            Operator::Mean => mean(result.into(), truth, self.n),
+            _ => result.into(),
+        };
+        Ok(Reduction {
+            n: self.n,
+            result,
+            truth,
+            is_right,
+            chunks: self.results.len(),
+            measured: self.measured,
+            measured_n: self.measured_n,
+            elapsed: start.elapsed(),
+        })
+    }
+}
+
+/// The mean of n values with this sum.
+fn mean(sum: Number, truth: Truth, n: u64) -> Number {
+    match (sum, truth) {
+        (Number::F32(sum), _) => Number::F32((f64::from(sum) / n as f64) as f32),
+        (Number::F64(sum), _) => Number::F64(sum / n as f64),
+        (_, Truth::Integer(exact)) => Number::F64(exact as f64 / n as f64),
+        (_, Truth::LargeInteger(value) | Truth::Float { value, .. }) => {
+            Number::F64(value.to_f64() / n as f64)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_a_kernel_for_every_operator_and_every_type_of_files() {
+        for operator in Operator::ALL {
+            for element_type in ElementType::ALL {
+                let kernel = kernel_for(operator, element_type);
+                assert_eq!(
+                    kernel.is_ok(),
+                    element_type.bytes() >= 4,
+                    "the {operator} of {element_type}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_kernel_is_the_last_of_the_course() {
+        let id = |operator, element_type| kernel_for(operator, element_type).unwrap().id;
+        assert_eq!(id(Operator::Sum, ElementType::I32), "single_pass_sum_i32");
+        assert_eq!(id(Operator::Mean, ElementType::F64), "single_pass_sum_f64");
+        assert_eq!(id(Operator::Max, ElementType::U64), "single_pass_max_u64");
+    }
+
+    #[test]
+    fn what_has_no_kernel_is_refused_by_name() {
+        let error = kernel_for(Operator::Max, ElementType::I8).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no kernel for the max of i8 values"
+        );
+    }
+
+    fn reduction(result: Number, truth: Truth) -> Reduction {
+        Reduction {
+            n: 3,
+            result,
+            truth,
+            is_right: true,
+            chunks: 1,
+            measured: Measured::Nothing,
+            measured_n: 0,
+            elapsed: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn overflow_is_told_from_infinities_among_the_values() {
+        let float = |result: f32, in_f64: f64, are_finite| {
+            let truth = Truth::of_float(in_f64, are_finite);
+            reduction(Number::F32(result), truth).has_overflowed()
+        };
+        assert!(float(f32::INFINITY, 4e38, true) && float(f32::NAN, 0.0, true));
+        assert!(!float(f32::INFINITY, f64::INFINITY, false));
+        assert!(!float(f32::NAN, f64::NAN, false) && !float(1.0, 1.0, true));
+        let integer = |result, exact| reduction(result, Truth::Integer(exact)).has_overflowed();
+        assert!(integer(Number::I32(0), 1 << 32) && !integer(Number::U64(7), 7));
+        assert!(!integer(Number::F64(0.5), 1), "a mean");
+    }
+
+    #[test]
+    fn a_product_that_vanishes_is_told_from_one_with_a_zero() {
+        let vanished = |in_f64| {
+            let truth = Truth::of_float(in_f64, true);
+            reduction(Number::F32(0.0), truth).has_vanished()
+        };
+        assert!(vanished(1e-60) && !vanished(0.0));
+    }
+
+    #[test]
+    fn means_are_those_of_the_true_sum() {
+        let wrapped = Number::I32(-2);
+        assert_eq!(
+            mean(wrapped, Truth::Integer(4_294_967_294), 4),
+            Number::F64(1_073_741_823.5)
+        );
+        let truth = Truth::of_float(1.0, true);
+        assert_eq!(mean(Number::F32(1.0), truth, 3), Number::F32(1.0 / 3.0));
+    }
+}

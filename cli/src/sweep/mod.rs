@@ -1,0 +1,313 @@
+//! `warpfold sweep`: kernels over a range of sizes, as a table, CSV, JSON and a picture.
+
+mod contender;
+mod files;
+mod measure;
+mod measured;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use super::failure::Failure;
+use super::footnotes;
+use super::machine::{self, KernelsArguments};
+use super::output::{JsonArguments, Output, check_folder, write_file};
+use super::size::parse_sizes;
+use super::workload::{MeasuringArguments, describe_timing};
+use contender::{Contender, Field};
+use measure::{Plan, measure};
+use measured::{LeftOut, Measured, Row, Stop};
+use serde::Serialize;
+use std::path::PathBuf;
+use warpfold::device::{Device, GpuInformation};
+use warpfold::machine::Machine;
+use warpfold_course::element::ElementType;
+use warpfold_course::operator::Operator;
+use warpfold_course::size::short;
+use warpfold_kernels::catalogue::Module;
+use warpfold_ptx::header::Header;
+
+const EXAMPLES: &str = "\
+Examples:
+  warpfold sweep
+  warpfold sweep --sizes 2^16..2^28*4 --cold --svg sweep.svg --csv sweep.csv
+  warpfold sweep shuffle vectorized sum --sizes 1M,10_000_000
+  warpfold sweep --op max --type f32 --json -
+
+Sizes are a list; a range A..B doubles from A up to B, and A..B*4 takes four times as many each time. A size that a kernel does not take \
+or that does not fit the device's memory is left out, and said so.";
+
+/// What is swept unless told otherwise.
+const GPU_SIZES: &str = "2^10..2^28";
+const EMULATOR_SIZES: &str = "2^10..2^20";
+
+/// The command's arguments.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Lessons that reduce, and `sum` for what the library launches, in blocks of its own choice [default: the ladder and sum]
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// Numbers of random elements: 2^10..2^28, 2^10..2^28*4, 1K,1M [default: 2^10..2^28 on a GPU, 2^10..2^20 on the emulator]
+    #[arg(long, value_parser = Sizes::parse)]
+    sizes: Option<Sizes>,
+    /// Type of the elements [default: that of the first ID, or i32]
+    #[arg(long = "type", value_name = "TYPE")]
+    element_type: Option<ElementType>,
+    /// Operator [default: that of the first ID, or sum]
+    #[arg(long = "op", value_name = "OPERATOR")]
+    operator: Option<Operator>,
+    #[command(flatten)]
+    measuring: MeasuringArguments,
+    /// Also write a line for each kernel and size as CSV to FILE
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Also draw a line for each kernel as SVG to FILE: GB/s on a GPU, instructions on the emulator
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    #[command(flatten)]
+    kernels: KernelsArguments,
+    #[command(flatten)]
+    json: JsonArguments,
+}
+
+/// The value of `--sizes`: to clap a vector would be an option that is given several times.
+#[derive(Clone, Debug)]
+struct Sizes(Vec<usize>);
+
+impl Sizes {
+    fn parse(text: &str) -> Result<Self, String> {
+        parse_sizes(text).map(Self)
+    }
+}
+
+/// All that a sweep found out.
+#[derive(Debug, Serialize)]
+pub struct Sweep {
+    /// The device in words.
+    device: String,
+    /// Whether there are times of a GPU; otherwise there are counters of the emulator.
+    on_gpu: bool,
+    /// What the driver tells about the GPU; `null` on the emulator.
+    gpu: Option<GpuInformation>,
+    /// The CUDA version that the driver supports; `null` on the emulator.
+    driver: Option<String>,
+    /// What made the kernels' PTX; `null` for PTX that does not say.
+    ptx_compiler: Option<String>,
+    /// What the PTX is built for: 90 for sm_90.
+    ptx_sm: u32,
+    /// How values are put together.
+    operator: &'static str,
+    /// Type of the elements.
+    element_type: ElementType,
+    /// Threads of a block.
+    block: u32,
+    /// Seed of the data.
+    seed: u64,
+    /// Timed launches; `null` on the emulator.
+    repeat: Option<u32>,
+    /// Whether the L2 cache was overwritten before each of them; `null` on the emulator.
+    cold: Option<bool>,
+    /// Numbers of elements, from small to large.
+    sizes: Vec<usize>,
+    #[serde(flatten)]
+    measured: Measured,
+    #[serde(skip)]
+    contenders: Vec<Contender>,
+}
+
+impl Sweep {
+    /// Everybody that has a row, in order.
+    fn ids(&self) -> impl Iterator<Item = &'static str> {
+        let ids = self.contenders.iter().map(Contender::id);
+        ids.filter(|&id| self.measured.rows.iter().any(|row| row.id == id))
+    }
+
+    fn row(&self, id: &str, n: usize) -> Option<&Row> {
+        let mut rows = self.measured.rows.iter();
+        rows.find(|row| row.id == id && row.n == n)
+    }
+
+    /// The lesson's number in its part of the course; nothing for the library.
+    fn step(&self, id: &str) -> &'static str {
+        let contender = self.contenders.iter().find(|known| known.id() == id);
+        let lesson = contender.and_then(Contender::lesson);
+        lesson.map_or("", |lesson| lesson.step)
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let output = Output::new(&arguments.json)?;
+    for path in arguments.csv.iter().chain(&arguments.svg) {
+        check_folder(path)?;
+    }
+    let field = Field::new(&arguments.ids, arguments.operator, arguments.element_type)?;
+    let machine = machine::open(arguments.measuring.device, &arguments.kernels)?;
+    let usual = if machine.device().is_gpu() {
+        GPU_SIZES
+    } else {
+        EMULATOR_SIZES
+    };
+    let sizes = match &arguments.sizes {
+        Some(Sizes(sizes)) => sizes.clone(),
+        None => parse_sizes(usual).map_err(Failure::Input)?,
+    };
+    let plan = Plan {
+        sizes: &sizes,
+        measuring: &arguments.measuring,
+    };
+    // First what a device may not tell any more when a kernel has faulted.
+    let mut sweep = sweep(arguments, &machine, &field, sizes.clone())?;
+    sweep.measured = measure(&machine, &field, &plan)?;
+    check_some(&sweep.measured)?;
+    output.print(machine.device().describe())?;
+    output.print(describe(&field, &plan))?;
+    output.print("")?;
+    print(&sweep, &output)?;
+    output.write_json(&sweep)?;
+    if let Some(path) = &arguments.csv {
+        write_file(path, &files::csv(&sweep)?)?;
+    }
+    if let Some(path) = &arguments.svg {
+        write_file(path, files::svg(&sweep)?.as_bytes())?;
+    }
+    judge(&sweep.measured)
+}
+
+/// Whether there is something to show.
+fn check_some(measured: &Measured) -> Result<(), Failure> {
+    if !measured.rows.is_empty() {
+        return Ok(());
+    }
+    match (&measured.stopped, measured.left_out.first()) {
+        (Some(stop), _) => Err(Failure::input(&stop.reason)),
+        (None, Some(first)) => Err(Failure::Input(format!(
+            "nothing to sweep: {}",
+            first.describe()
+        ))),
+        (None, None) => Ok(()),
+    }
+}
+
+fn describe(field: &Field, plan: &Plan<'_>) -> String {
+    let first = plan.sizes.first().copied().unwrap_or_default();
+    let sizes = match plan.sizes.last() {
+        Some(&last) if last != first => format!("n from {} to {}", short(first), short(last)),
+        _ => format!("n = {}", short(first)),
+    };
+    format!(
+        "{sizes} random {} (seed {}) · {} · block {}",
+        ElementType::from(field.element_type),
+        plan.measuring.seed,
+        field.operator,
+        plan.measuring.block
+    )
+}
+
+/// What is known before anything is measured.
+fn sweep(
+    arguments: &Arguments,
+    machine: &Machine,
+    field: &Field,
+    sizes: Vec<usize>,
+) -> Result<Sweep, Failure> {
+    let device = machine.device();
+    let gpu = match device {
+        Device::Gpu(gpu) => Some(gpu.information().clone()),
+        Device::Emulator(_) => None,
+    };
+    let driver = match gpu {
+        Some(_) => warpfold::device::list()?.driver,
+        None => None,
+    };
+    let modules = field.contenders.iter().filter_map(Contender::lesson);
+    let module = modules.map(|lesson| lesson.part.module()).next();
+    let module = module.unwrap_or(Module::Kernels);
+    let ptx = machine.ptx(module).map_err(Failure::input)?;
+    Ok(Sweep {
+        device: device.describe(),
+        on_gpu: device.is_gpu(),
+        repeat: gpu.is_some().then_some(arguments.measuring.repeat),
+        cold: gpu.is_some().then_some(arguments.measuring.cold),
+        gpu,
+        driver,
+        ptx_compiler: Header::parse(ptx).map(|header| header.compiler),
+        ptx_sm: machine.sm(module),
+        operator: field.operator.name(),
+        element_type: field.element_type.into(),
+        block: arguments.measuring.block,
+        seed: arguments.measuring.seed,
+        sizes,
+        measured: Measured::default(),
+        contenders: field.contenders.clone(),
+    })
+}
+
+fn print(sweep: &Sweep, output: &Output) -> Result<(), Failure> {
+    output.print(table::text(sweep))?;
+    output.print("")?;
+    let measured = &sweep.measured;
+    for row in measured.rows.iter().filter(|row| !row.is_right()) {
+        let what = match (&row.fault, &row.figures) {
+            (Some(fault), _) => format!("`{}` at {}: {fault}", row.id, short(row.n)),
+            (None, Some(figures)) => {
+                format!(
+                    "`{}` at {} {}",
+                    row.id,
+                    short(row.n),
+                    figures.wrong_result()
+                )
+            }
+            (None, None) => continue,
+        };
+        output.print(what)?;
+    }
+    let left_out = measured.left_out.iter().map(LeftOut::describe);
+    for sentence in left_out.chain(measured.stopped.as_ref().map(Stop::describe)) {
+        output.print(sentence)?;
+    }
+    for note in footnotes::exhibits(sweep.contenders.iter().filter_map(Contender::lesson)) {
+        output.print(note)?;
+    }
+    output.print(match (sweep.repeat, sweep.cold) {
+        (Some(repeat), Some(cold)) => format!(
+            "{}\nA kernel that works in place gets its input afresh before each launch{}, outside the timed region.\nOf few elements the time is mostly that of the launch.",
+            describe_timing(repeat, cold),
+            if cold {
+                " and before the cache is overwritten"
+            } else {
+                ", which warms the cache as well"
+            }
+        ),
+        _ => "The emulator counts what the kernels do; it has no GPU's times to give. On a machine with an NVIDIA GPU the same \
+              command times them."
+            .to_owned(),
+    })
+}
+
+/// Whether everything was measured and right.
+fn judge(measured: &Measured) -> Result<(), Failure> {
+    let wrong: Vec<String> = measured
+        .rows
+        .iter()
+        .filter(|row| !row.is_right())
+        .map(|row| format!("`{}` at {}", row.id, short(row.n)))
+        .collect();
+    let message = match &measured.stopped {
+        Some(Stop { id, n, reason }) => {
+            format!("the sweep ended with `{id}` at {}: {reason}", short(*n))
+        }
+        None => format!(
+            "{} of {} measurements did not give the right result: {}",
+            wrong.len(),
+            measured.rows.len(),
+            wrong.join(", ")
+        ),
+    };
+    match (&measured.stopped, wrong.is_empty()) {
+        (None, true) => Ok(()),
+        (Some(_), true) => Err(Failure::Input(message)),
+        (_, false) => Err(Failure::Finding(message)),
+    }
+}

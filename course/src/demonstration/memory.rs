@@ -1,0 +1,165 @@
+//! The demonstrations of the part `Memory`.
+
+use super::launch::{extent, first_difference, row_of_threads};
+use crate::case::{Case, CaseArgument, Outputs};
+use crate::lesson::{self, LessonError};
+use crate::prepared::{Prepared, Verdict};
+use crate::random;
+use warpfold::device::Shape;
+use warpfold_kernels::catalogue::{Lesson, Memory, Variant};
+
+/// What an element holds that no kernel has written.
+const UNWRITTEN: i32 = i32::MIN;
+
+/// The width of the blocks of `matrix_add`: a warp.
+const BLOCK_COLUMNS: u32 = 32;
+
+/// Sets up a demonstration.
+pub(super) fn prepare(
+    which: Memory,
+    lesson: &'static Lesson,
+    variant: Variant,
+    n: usize,
+    seed: u64,
+) -> Result<Prepared, LessonError> {
+    let values = random::i32_values(n, seed).map_err(LessonError::host_memory(n))?;
+    let parameter = variant.parameter.unwrap_or_default();
+    match which {
+        Memory::CopyOffset => copy(lesson, variant, values, parameter, 1),
+        Memory::CopyStride => copy(lesson, variant, values, 0, parameter),
+        Memory::Reverse { dynamic } => {
+            let bytes = if dynamic { 4 * variant.block } else { 0 };
+            reverse(lesson, variant, values, bytes, vec![])
+        }
+        Memory::BankStride => {
+            let stride = CaseArgument::scalar(parameter);
+            reverse(lesson, variant, values, 0, vec![stride])
+        }
+        Memory::MatrixAdd => {
+            let others = random::i32_values(n, !seed).map_err(LessonError::host_memory(n))?;
+            matrix_add(lesson, variant, values, others)
+        }
+    }
+}
+
+/// A copy of the elements `first`, `first + stride` and so on, by a thread each. The rest stays unwritten.
+fn copy(
+    lesson: &'static Lesson,
+    variant: Variant,
+    values: Vec<i32>,
+    first: u32,
+    stride: u32,
+) -> Result<Prepared, LessonError> {
+    let n = values.len();
+    let (first, stride) = (first as usize, stride as usize);
+    let copied = n.saturating_sub(first).div_ceil(stride);
+    let case = Case {
+        entry: lesson::entry(lesson, variant)?,
+        shape: row_of_threads(lesson, variant, copied, n)?,
+        arguments: vec![
+            CaseArgument::input(values.clone()),
+            CaseArgument::output(n, UNWRITTEN),
+            CaseArgument::scalar(n),
+            CaseArgument::scalar(variant.parameter.unwrap_or_default()),
+        ],
+    };
+    let judge = move |outputs: &Outputs<'_>| {
+        let found = outputs.read::<i32>(1)?;
+        let expected = values.iter().enumerate().map(|(index, &value)| {
+            let is_copied = index >= first && (index - first).is_multiple_of(stride);
+            if is_copied { value } else { UNWRITTEN }
+        });
+        Ok(Verdict {
+            facts: vec![("elements copied", copied.to_string())],
+            mistake: first_difference("output", &found, expected),
+        })
+    };
+    Ok(Prepared {
+        case: (copied > 0).then_some(case),
+        judge: Box::new(judge),
+    })
+}
+
+/// Each block's tile reversed, the last one's as many elements as it has.
+fn reverse(
+    lesson: &'static Lesson,
+    variant: Variant,
+    values: Vec<i32>,
+    dynamic_shared_bytes: u32,
+    more_arguments: Vec<CaseArgument<'static>>,
+) -> Result<Prepared, LessonError> {
+    let n = values.len();
+    let mut arguments = vec![
+        CaseArgument::rewritten(values.clone()),
+        CaseArgument::scalar(n),
+    ];
+    arguments.extend(more_arguments);
+    let shape = row_of_threads(lesson, variant, n, n)?;
+    let case = Case {
+        entry: lesson::entry(lesson, variant)?,
+        shape: shape.with_dynamic_shared_bytes(dynamic_shared_bytes),
+        arguments,
+    };
+    let judge = move |outputs: &Outputs<'_>| {
+        let found = outputs.read::<i32>(0)?;
+        let tiles = values.chunks(variant.block as usize);
+        let reversed = tiles.flat_map(|tile| tile.iter().rev().copied());
+        Ok(Verdict {
+            facts: vec![("tiles reversed", shape.grid[0].to_string())],
+            mistake: first_difference("values", &found, reversed),
+        })
+    };
+    Ok(Prepared {
+        case: (n > 0).then_some(case),
+        judge: Box::new(judge),
+    })
+}
+
+/// The sum of two matrices that are as square as n allows: as many columns as n has an integer square root, and one more
+/// row, a shorter one, for what is left.
+fn matrix_add(
+    lesson: &'static Lesson,
+    variant: Variant,
+    left: Vec<i32>,
+    right: Vec<i32>,
+) -> Result<Prepared, LessonError> {
+    let n = left.len();
+    let columns = n.isqrt();
+    let rows = if n == 0 { 0 } else { n.div_ceil(columns) };
+    let block_rows = variant.block / BLOCK_COLUMNS;
+    let across = extent(lesson, variant, columns, BLOCK_COLUMNS, n)?;
+    let down = extent(lesson, variant, rows, block_rows, n)?;
+    let case = Case {
+        entry: lesson::entry(lesson, variant)?,
+        shape: Shape {
+            grid: [across, down, 1],
+            block: [BLOCK_COLUMNS, block_rows, 1],
+            ..Shape::linear(1, 1)
+        },
+        arguments: vec![
+            CaseArgument::input(left.clone()),
+            CaseArgument::input(right.clone()),
+            CaseArgument::output(n, UNWRITTEN),
+            CaseArgument::scalar(columns),
+            CaseArgument::scalar(n),
+        ],
+    };
+    let judge = move |outputs: &Outputs<'_>| {
+        let found = outputs.read::<i32>(2)?;
+        let sums = left.iter().zip(&right).map(|(a, b)| a.wrapping_add(*b));
+        let last_row = if n == 0 { 0 } else { n - (rows - 1) * columns };
+        Ok(Verdict {
+            facts: vec![
+                ("columns", columns.to_string()),
+                ("rows", rows.to_string()),
+                ("elements in the last row", last_row.to_string()),
+                ("blocks across and down", format!("{across} × {down}")),
+            ],
+            mistake: first_difference("sum", &found, sums),
+        })
+    };
+    Ok(Prepared {
+        case: (n > 0).then_some(case),
+        judge: Box::new(judge),
+    })
+}

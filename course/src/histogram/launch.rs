@@ -1,0 +1,98 @@
+//! Counting an image by a lesson's kernel.
+
+use super::{BINS, Histogram, Image};
+use crate::case::{Case, CaseArgument, Measured, Outputs};
+use crate::lesson::{self, LessonError};
+use warpfold::device::{DeviceError, Shape, Timing};
+use warpfold::machine::Machine;
+use warpfold_kernels::catalogue::{Demonstration, Lesson, Task, Variant};
+
+/// Where the bins are among the arguments.
+const BINS_ARGUMENT: usize = 4;
+
+/// What came of one kernel on one image.
+#[derive(Clone, Debug)]
+pub struct HistogramRun {
+    /// Blocks of the launch.
+    pub blocks: u32,
+    /// What the kernel counted.
+    pub histogram: Histogram,
+    /// What was measured on the way.
+    pub measured: Measured,
+}
+
+/// The launch by which a lesson counts an image: a thread for each pixel, or for so many as the lesson's parameter says.
+///
+/// # Errors
+/// A variant that the lesson does not take, or a lesson that counts no images.
+pub fn case<'a>(
+    lesson: &Lesson,
+    variant: Variant,
+    image: &'a Image,
+) -> Result<Case<'a>, LessonError> {
+    let entry = lesson::entry(lesson, variant)?;
+    if !matches!(
+        lesson.task,
+        Task::Demonstration(Demonstration::Histogram(_))
+    ) {
+        return Err(LessonError::NoHistogram { lesson: lesson.id });
+    }
+    let pixels_per_block = u64::from(variant.parameter.unwrap_or(1)) * u64::from(variant.block);
+    let blocks = (image.pixels() as u64).div_ceil(pixels_per_block);
+    let blocks = u32::try_from(blocks).map_err(|_| LessonError::TooManyElements {
+        lesson: lesson.id,
+        block: variant.block,
+        n: image.pixels(),
+    })?;
+    Ok(Case {
+        entry,
+        shape: Shape::linear(blocks, variant.block),
+        arguments: vec![
+            CaseArgument::input(image.bytes()),
+            CaseArgument::scalar(image.width()),
+            CaseArgument::scalar(image.height()),
+            CaseArgument::scalar(image.pitch()),
+            CaseArgument::rewritten(vec![0_u32; BINS]),
+        ],
+    })
+}
+
+/// What a launch of a [`case()`] has counted.
+///
+/// # Errors
+/// The copy from the device fails.
+pub fn counted(outputs: &Outputs<'_>) -> Result<Histogram, DeviceError> {
+    let mut histogram = Histogram::empty();
+    let bins = outputs.read::<u32>(BINS_ARGUMENT)?;
+    histogram.channels.as_flattened_mut().copy_from_slice(&bins);
+    Ok(histogram)
+}
+
+/// Counts an image by a lesson: once on the emulator, which counts what it takes, and again and again on a GPU, which times it.
+///
+/// # Errors
+/// As [`case()`]; a device without the memory; a kernel that faults. Wrong counts are no error: compare them with
+/// [`Histogram::of`].
+pub fn launch(
+    machine: &Machine,
+    lesson: &Lesson,
+    variant: Variant,
+    image: &Image,
+    timing: &Timing,
+) -> Result<HistogramRun, LessonError> {
+    let case = case(lesson, variant, image)?;
+    lesson::check_device(lesson, machine)?;
+    let kernel = machine.kernel(lesson.part.module(), case.entry)?;
+    // SAFETY: the kernels of this part read the rows of an image, which the case has at this pitch, and count in 768 bins;
+    // they begin with 0, and an image has fewer than 2^32 pixels; the grid has a thread for each or a loop that comes to it.
+    let mut loaded = unsafe { case.load(machine.device(), kernel)? };
+    let mut measured = loaded.first()?;
+    if machine.device().is_gpu() {
+        measured = Measured::Times(loaded.time(timing)?);
+    }
+    Ok(HistogramRun {
+        blocks: case.shape.grid[0],
+        histogram: counted(&loaded.outputs())?,
+        measured,
+    })
+}

@@ -1,0 +1,117 @@
+//! **L2 persistence**: a window that is read again and again, between reads of much more.
+//!
+//! Before: whatever was read last is in the L2 cache; what was read before has been evicted.
+//!
+//! Idea: a stream can say how its kernels' accesses to one window of memory are cached. Persisting accesses have a part of the cache for
+//! themselves; streaming ones are the first to go.
+
+use super::stopwatch::{Stopwatch, gigabytes_per_second, speed_up};
+use super::sum::{Input, SumKernel};
+use super::{Cell, HostLesson, HostLessonError, Report, Setting};
+use crate::oracle::{cpu_parallel, cpu_sequential};
+use warpfold::device::{AccessPolicy, AccessProperty};
+
+pub(super) const LESSON: HostLesson = HostLesson {
+    id: "l2_persistence",
+    alias: Some("l2"),
+    title: "a window that stays in the cache",
+    change: "a part of the L2 cache can be kept for data that is read again, however much else passes through",
+    needs: &["events", "shuffle"],
+    file: "course/src/host_lesson/l2_persistence.rs",
+    // Three quarters of what can be set aside: the cache's hash does not fill every set alike.
+    usual_n: |device| {
+        device.l2_cache().map_or(0, |cache| {
+            cache.most_persisting_bytes / 4 * 3 / size_of::<i32>()
+        })
+    },
+    see: "What to see: data of several times the cache passes through between two reads of the window, which normal accesses then find \
+          evicted; persisting ones find it where it was, and come closer to the time of a window that nothing has disturbed.",
+    not_shown: "Not shown here: times, since the emulator has no cache; the sums are the same under every policy, as they are on a GPU.",
+    has_picture: false,
+    run,
+};
+
+/// How many times the cache is what passes through it between two reads of the window.
+const FLOOD: usize = 4;
+/// Reads of a window that is not disturbed before the one that is timed: so that it has as much queued before it as the others, and no
+/// launch in its time.
+const READS_BEFORE: usize = 8;
+
+fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
+    let device = setting.device();
+    let cache = device.l2_cache()?;
+    let n = setting.elements();
+    let bytes = n * size_of::<i32>();
+    if device.is_gpu() {
+        let most = cache.most_persisting_bytes.min(cache.most_window_bytes);
+        if bytes > most {
+            return Err(HostLessonError::Unsuitable(format!(
+                "a window of {n} elements does not fit what this GPU can set aside of its L2 cache; ask for at most {} with -n",
+                most / size_of::<i32>()
+            )));
+        }
+    }
+    let values = setting.values()?;
+    let expected = cpu_parallel(&values);
+    let kernel = SumKernel::fast(setting)?;
+    let stream = device.stream()?;
+    let stopwatch = Stopwatch::new(setting)?;
+    let window = device.upload(&values)?;
+    let flood = device.upload(&vec![1; (FLOOD * cache.bytes / size_of::<i32>()).max(n)])?;
+    let flood_partials = kernel.partials(device, flood.len())?;
+    let set_aside = device.persist_l2(cache.most_persisting_bytes)?;
+
+    let mut report = Report::new(&[
+        ("policy", "accesses to\nthe window"),
+        ("elapsed_us", "window read\nagain in µs"),
+        ("gigabytes_per_second", "GB/s"),
+        ("ratio", "against\nnormal"),
+        ("right", "sum"),
+    ]);
+    report.fact(kernel.describe());
+    if device.is_gpu() {
+        report.fact(format!(
+            "window {} bytes · set aside {} of {} bytes of L2 cache · between two reads {} bytes pass through",
+            bytes,
+            set_aside.bytes(),
+            cache.bytes,
+            flood.bytes()
+        ));
+    }
+    let mut normal_ms = None;
+    for (name, property, is_flooded) in [
+        ("normal", AccessProperty::Normal, true),
+        ("streaming", AccessProperty::Streaming, true),
+        ("persisting", AccessProperty::Persisting, true),
+        ("normal, undisturbed", AccessProperty::Normal, false),
+    ] {
+        let partials = kernel.partials(device, n)?;
+        let policy = AccessPolicy {
+            property,
+            fraction: 1.0,
+        };
+        stream.set_access_policy(Some((&window, policy)))?;
+        let elapsed_ms = stopwatch.device_ms(
+            &stream,
+            || {
+                if is_flooded {
+                    kernel.queue(&stream, &Input::of(&flood), &flood_partials)
+                } else {
+                    (0..READS_BEFORE)
+                        .try_for_each(|_| kernel.queue(&stream, &Input::of(&window), &partials))
+                }
+            },
+            || kernel.queue(&stream, &Input::of(&window), &partials),
+        )?;
+        normal_ms = normal_ms.or(elapsed_ms);
+        report.row([
+            name.into(),
+            Cell::Microseconds(elapsed_ms.map(|elapsed_ms| elapsed_ms * 1e3)),
+            Cell::Number(gigabytes_per_second(bytes, elapsed_ms)),
+            Cell::Ratio(speed_up(normal_ms, elapsed_ms)),
+            Cell::Right(Some(cpu_sequential(&partials.read()?) == expected)),
+        ]);
+    }
+    stream.set_access_policy::<i32>(None)?;
+    Ok(report)
+}

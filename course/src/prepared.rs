@@ -1,0 +1,166 @@
+//! Any lesson, ready to launch on random data, with the judge of what comes of it.
+
+use crate::case::{Case, LoadedCase, Measured, Outputs};
+use crate::demonstration;
+use crate::lesson::{self, LessonError};
+use crate::oracle::Oracle;
+use crate::reducible::{Reducible, with_reducible};
+use warpfold::device::{DeviceError, Observer, Timing};
+use warpfold::machine::Machine;
+use warpfold_kernels::catalogue::{Lesson, Reduction, Task, Variant};
+
+/// A lesson with its input.
+pub struct Prepared {
+    /// Its launch; `None` where there is nothing to launch.
+    pub case: Option<Case<'static>>,
+    /// What to make of the buffers afterwards.
+    pub judge: Judge,
+}
+
+/// Judges what a launch has left in its buffers.
+pub type Judge = Box<dyn Fn(&Outputs<'_>) -> Result<Verdict, DeviceError>>;
+
+/// What came of a launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// What there is to see, by name, in the order to show it.
+    pub facts: Vec<(&'static str, String)>,
+    /// The first thing that is wrong, in words that follow the name of the lesson: `leaves 3 in word 7, which should be 4`.
+    pub mistake: Option<String>,
+}
+
+/// What came of a lesson.
+#[derive(Clone, Debug)]
+pub struct PreparedRun {
+    /// What there was to see.
+    pub verdict: Verdict,
+    /// What was measured on the way.
+    pub measured: Measured,
+}
+
+impl Prepared {
+    /// A lesson over `n` random elements of this seed, for a device of so many multiprocessors.
+    ///
+    /// # Errors
+    /// A variant or a number of elements that the lesson does not take; too little memory for them.
+    pub fn new(
+        lesson: &'static Lesson,
+        variant: Variant,
+        n: usize,
+        seed: u64,
+        multiprocessors: u32,
+    ) -> Result<Self, LessonError> {
+        match &lesson.task {
+            Task::Reduction(reduction) => with_reducible!(reduction.element_type, T => {
+                Self::of_reduction::<T>(lesson, reduction, variant, n, seed, multiprocessors)
+            }),
+            Task::Demonstration(demonstration) => {
+                // Before anything is made of a size that the lesson does not have.
+                lesson::entry(lesson, variant)?;
+                demonstration::prepare(*demonstration, lesson, variant, n, seed)
+            }
+        }
+    }
+
+    fn of_reduction<T: Reducible>(
+        lesson: &'static Lesson,
+        reduction: &'static Reduction,
+        variant: Variant,
+        n: usize,
+        seed: u64,
+        multiprocessors: u32,
+    ) -> Result<Self, LessonError> {
+        let values = T::random(reduction.operator, n, seed).map_err(LessonError::host_memory(n))?;
+        let oracle = T::Oracle::new(reduction.operator, &values);
+        let case = lesson::case(lesson, variant, &values, multiprocessors)?.map(Case::into_owned);
+        let blocks = case.as_ref().map_or(0, |case| case.shape.grid[0]);
+        let roundings = lesson::roundings::<T>(reduction, variant, n, blocks);
+        let judge = move |outputs: &Outputs<'_>| {
+            let (result, leftover) = lesson::result::<T>(reduction, outputs)?;
+            let expected = oracle.expected();
+            let mistake = if !oracle.accepts(result, roundings) {
+                Some(format!(
+                    "gives {}, which should be {expected}",
+                    result.into()
+                ))
+            } else {
+                leftover
+            };
+            Ok(Verdict {
+                facts: vec![
+                    ("result", result.into().to_string()),
+                    ("on the CPU", expected.to_string()),
+                ],
+                mistake,
+            })
+        };
+        Ok(Self {
+            case,
+            judge: Box::new(judge),
+        })
+    }
+
+    /// Launches and judges; on a GPU a right kernel is launched again and timed, where `timing` asks for it.
+    ///
+    /// # Errors
+    /// A device without the memory or too old; a kernel that faults. A mistake is no error: it is in the verdict.
+    pub fn run(
+        &self,
+        machine: &Machine,
+        lesson: &Lesson,
+        timing: Option<Timing>,
+    ) -> Result<PreparedRun, LessonError> {
+        let Some(mut launch) = self.load(machine, lesson)? else {
+            return Ok(PreparedRun {
+                verdict: Verdict::default(),
+                measured: Measured::Nothing,
+            });
+        };
+        let mut measured = launch.first()?;
+        let mut verdict = (self.judge)(&launch.outputs())?;
+        if let (Some(timing), true, None) = (timing, machine.device().is_gpu(), &verdict.mistake) {
+            measured = Measured::Times(launch.time(&timing)?);
+            // The last of the timed launches must be right as well.
+            verdict = (self.judge)(&launch.outputs())?;
+        }
+        Ok(PreparedRun { verdict, measured })
+    }
+
+    /// Launches on the emulator while `observer` watches, and judges.
+    ///
+    /// # Errors
+    /// As [`Self::run`], and a device that is a GPU.
+    pub fn observe(
+        &self,
+        machine: &Machine,
+        lesson: &Lesson,
+        observer: &mut impl Observer,
+    ) -> Result<Verdict, LessonError> {
+        match self.load(machine, lesson)? {
+            None => Ok(Verdict::default()),
+            Some(launch) => {
+                launch.observe(observer)?;
+                Ok((self.judge)(&launch.outputs())?)
+            }
+        }
+    }
+
+    /// Puts the buffers on the machine's device; `None` where there is nothing to launch.
+    ///
+    /// # Errors
+    /// A device without the memory or too old.
+    pub fn load(
+        &self,
+        machine: &Machine,
+        lesson: &Lesson,
+    ) -> Result<Option<LoadedCase>, LessonError> {
+        let Some(case) = &self.case else {
+            return Ok(None);
+        };
+        lesson::check_device(lesson, machine)?;
+        let kernel = machine.kernel(lesson.part.module(), case.entry)?;
+        // SAFETY: the case is the one that the catalogue's lesson is made for: a reduction's is that of `lesson::case`, a
+        // demonstration's stands beside the kernel's contract in its module; the tests hold each to it on the emulator.
+        Ok(Some(unsafe { case.load(machine.device(), kernel)? }))
+    }
+}

@@ -1,0 +1,164 @@
+//! The types that lessons reduce: what running one needs to know of its type.
+
+use crate::number::Number;
+use crate::oracle::{
+    Compensated, ExtremeOracle, Float, FloatOracle, Integer, IntegerOracle, Oracle, Scaled,
+};
+use crate::random::{self, Random};
+use std::collections::TryReserveError;
+use std::fmt;
+use warpfold::device::Pod;
+use warpfold::sum::Summable;
+use warpfold_kernels::catalogue::{ElementType, Operator};
+
+/// A type that kernels leave results in.
+pub trait Partial: Pod + Into<Number> + PartialEq + fmt::Debug {
+    /// What such a result holds before a launch: nothing that a kernel is likely to leave there.
+    const NO_PARTIAL: Self;
+}
+
+/// A type that there are lessons for.
+pub trait Reducible: Summable<Total: Partial> + Partial + Random {
+    /// Its name in the catalogue.
+    const ELEMENT_TYPE: ElementType;
+
+    /// The judge of results of this type.
+    type Oracle: Oracle<Self> + Send;
+
+    /// Puts the partials of all blocks together. Of none: the sum 0, the product 1, the greatest value for the least, or an
+    /// infinity, and the other way round.
+    ///
+    /// Floats are put together with more digits and range than they have, so that their number adds no rounding but the last.
+    fn finish(operator: Operator, partials: &[Self]) -> Self;
+
+    /// `n` random values, as `warpfold run` reduces them by this operator.
+    ///
+    /// # Errors
+    /// There is not enough memory for them.
+    fn random(operator: Operator, n: usize, seed: u64) -> Result<Vec<Self>, TryReserveError> {
+        random::operands(operator, n, seed)
+    }
+}
+
+macro_rules! reducible {
+    ($($value:ident of $element_type:ident: $finish:ident, $oracle:ident, $no_partial:expr;)*) => {
+        $(impl Partial for $value {
+            const NO_PARTIAL: Self = $no_partial;
+        }
+
+        impl Reducible for $value {
+            const ELEMENT_TYPE: ElementType = ElementType::$element_type;
+
+            type Oracle = $oracle<Self>;
+
+            fn finish(operator: Operator, partials: &[Self]) -> Self {
+                $finish(operator, partials)
+            }
+        })*
+    };
+}
+
+reducible! {
+    i32 of I32: finish_integers, IntegerOracle, 0x5eed_bad0;
+    u32 of U32: finish_integers, IntegerOracle, 0x5eed_bad0;
+    i64 of I64: finish_integers, IntegerOracle, 0x5eed_bad0_5eed_bad0;
+    u64 of U64: finish_integers, IntegerOracle, 0x5eed_bad0_5eed_bad0;
+    f32 of F32: finish_floats, FloatOracle, 1.0e33;
+    f64 of F64: finish_floats, FloatOracle, 1.0e303;
+}
+
+fn finish_integers<T: Integer>(operator: Operator, partials: &[T]) -> T {
+    // Exact is as good as wrapping: there is nothing else to be lost.
+    IntegerOracle::new(operator, partials).wrapped
+}
+
+fn finish_floats<T: Float>(operator: Operator, partials: &[T]) -> T {
+    let in_f64 = partials.iter().map(|partial| partial.to_f64());
+    match operator {
+        // The sum of nothing is 0.0; the compensated one begins with −0.0.
+        Operator::Sum if partials.is_empty() => T::from_f64(0.0),
+        Operator::Sum => T::from_f64(Compensated::of(in_f64).total()),
+        Operator::Product => {
+            let product = in_f64.fold(Scaled::ONE, |product, partial| {
+                product.times(Scaled::new(partial))
+            });
+            T::from_f64(product.to_f64())
+        }
+        Operator::Min | Operator::Max => ExtremeOracle::new(operator, partials).value,
+    }
+}
+
+/// `with_reducible!(element_type, T => expression)`: the expression with `T` as the Rust type of that name.
+#[macro_export]
+macro_rules! with_reducible {
+    ($element_type:expr, $name:ident => $body:expr) => {
+        match $element_type {
+            ::warpfold_kernels::catalogue::ElementType::I32 => {
+                type $name = i32;
+                $body
+            }
+            ::warpfold_kernels::catalogue::ElementType::U32 => {
+                type $name = u32;
+                $body
+            }
+            ::warpfold_kernels::catalogue::ElementType::I64 => {
+                type $name = i64;
+                $body
+            }
+            ::warpfold_kernels::catalogue::ElementType::U64 => {
+                type $name = u64;
+                $body
+            }
+            ::warpfold_kernels::catalogue::ElementType::F32 => {
+                type $name = f32;
+                $body
+            }
+            ::warpfold_kernels::catalogue::ElementType::F64 => {
+                type $name = f64;
+                $body
+            }
+        }
+    };
+}
+
+pub use with_reducible;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn float_partials_are_not_rounded_before_the_end() {
+        let partials = [16_777_216.0, 1.0, 1.0, -16_777_216.0];
+        assert_eq!(f32::finish(Operator::Sum, &partials), 2.0);
+        assert_eq!(f64::finish(Operator::Sum, &[1e16, 1.0, 1.0, -1e16]), 2.0);
+        let (large, small) = (2_f64.powi(1000), 2_f64.powi(-1000));
+        let partials = [large, large, small, small];
+        assert_eq!(f64::finish(Operator::Product, &partials), 1.0);
+    }
+
+    #[test]
+    fn integer_partials_wrap() {
+        assert_eq!(i32::finish(Operator::Sum, &[i32::MAX, 1]), i32::MIN);
+        assert_eq!(u64::finish(Operator::Product, &[u64::MAX, u64::MAX]), 1);
+        assert_eq!(i64::finish(Operator::Min, &[3, -4, 5]), -4);
+        assert_eq!(u32::finish(Operator::Max, &[3, 4, 0]), 4);
+    }
+
+    #[test]
+    fn no_partials_make_the_identity_but_for_the_sign_of_a_sum() {
+        assert_eq!(i32::finish(Operator::Sum, &[]), 0);
+        assert_eq!(f32::finish(Operator::Sum, &[]).to_bits(), 0);
+        assert_eq!(f64::finish(Operator::Sum, &[-0.0, -0.0]).to_bits(), 1 << 63);
+        assert_eq!(u64::finish(Operator::Product, &[]), 1);
+        assert_eq!(f64::finish(Operator::Product, &[]), 1.0);
+        assert_eq!(i64::finish(Operator::Min, &[]), i64::MAX);
+        assert_eq!(f32::finish(Operator::Max, &[]), f32::NEG_INFINITY);
+    }
+
+    #[test]
+    fn the_extreme_partials_of_floats_know_nan() {
+        assert!(f32::finish(Operator::Min, &[1.0, f32::NAN, 0.0]).is_nan());
+        assert_eq!(f64::finish(Operator::Max, &[-0.0, 0.0]).to_bits(), 0);
+    }
+}

@@ -1,0 +1,295 @@
+//! Running a lesson under a trace.
+
+use super::flow::Flow;
+use super::picture::{Block, Cell, Content, Picture};
+use super::steps::{self, Event};
+use super::usage;
+use crate::case::{Case, LoadedCase};
+use crate::lesson::{self, LessonError};
+use crate::number::Number;
+use crate::reducible::{Partial, Reducible};
+use std::ops::Range;
+use warpfold::device::{Argument, DeviceError};
+use warpfold::machine::Machine;
+use warpfold_emulator::{Space, Trace, TraceEvent};
+use warpfold_kernels::catalogue::{Entries, Finish, Lesson, Variant};
+
+/// The most threads, of all blocks together, that a picture has room for.
+const MOST_THREADS: u64 = 64;
+
+/// Why there is no picture.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// Nothing is launched for no elements.
+    #[error("a launch over no elements has no picture; use -n 1 or more")]
+    NoElements,
+    /// The tree takes a power of two, and the picture has its limit.
+    #[error("a picture takes blocks of 2, 4, 8, 16, 32 or {MOST_THREADS} threads, not of {0}")]
+    BlockSize(u32),
+    /// The lesson has no entry for such blocks.
+    #[error("`{lesson}` has no entry for blocks of {block} threads; use --block {least}")]
+    NotBuilt {
+        /// The lesson's id.
+        lesson: &'static str,
+        /// The block size asked for.
+        block: u32,
+        /// The smallest size that it is built for.
+        least: u32,
+    },
+    /// More threads than can be drawn side by side.
+    #[error(
+        "a picture has room for {MOST_THREADS} threads, and {n} elements take more blocks of {block}; use -n {most} or fewer"
+    )]
+    TooManyElements {
+        /// The number of elements asked for.
+        n: usize,
+        /// Threads of a block.
+        block: u32,
+        /// The most elements that can be drawn.
+        most: u64,
+    },
+    /// The lesson does not take the elements, or its kernel faults.
+    #[error(transparent)]
+    Lesson(#[from] LessonError),
+}
+
+impl From<DeviceError> for TraceError {
+    fn from(error: DeviceError) -> Self {
+        Self::Lesson(error.into())
+    }
+}
+
+/// Runs a lesson over the elements 1, 2, 3 … `n` on the emulator and takes its picture.
+///
+/// An entry that reads its block size at run time takes any power of two from 2 to 64, and so smaller blocks than the catalogue
+/// offers.
+///
+/// # Errors
+/// Sizes that the lesson does not take or a picture has no room for; a lesson that is no reduction of type `T`; a kernel that
+/// faults; a machine that is a GPU, whose threads cannot be watched.
+pub fn trace<T: Reducible + From<u16>>(
+    machine: &Machine,
+    lesson: &Lesson,
+    variant: Variant,
+    n: usize,
+) -> Result<Picture, TraceError> {
+    let entry = check(lesson, variant)?;
+    let multiprocessors = machine.device().multiprocessors();
+    let case = |values: &[T]| {
+        let case = lesson::case_of_entry(lesson, entry, variant, values, multiprocessors)?;
+        Ok::<_, LessonError>(case.map(Case::into_owned))
+    };
+    let reduction = lesson
+        .reduction()
+        .ok_or(LessonError::NoReduction { lesson: lesson.id })?;
+    // As many whole tiles as there is room for blocks.
+    let most = MOST_THREADS * reduction.elements_per_thread(variant);
+    if n as u64 > most {
+        return Err(TraceError::TooManyElements {
+            n,
+            block: variant.block,
+            most,
+        });
+    }
+    let mut values: Vec<T> = (1..).map(T::from).take(n).collect();
+    let first = case(&values)?.ok_or(TraceError::NoElements)?;
+    let kernel = machine
+        .kernel(lesson.part.module(), entry)
+        .map_err(LessonError::from)?;
+    // SAFETY: the machine's device is the emulator, or the observation is refused.
+    let mut launch = Launch(unsafe { first.load(machine.device(), kernel)? });
+    let trace = launch.record(&first)?;
+    let memory = launch.memory(&first, buffers(reduction.finish));
+    let mut flow = Flow::new(&trace);
+    for element in 0..n {
+        let own = values[element];
+        // A maximum shows the one, a minimum the other, and a sum both.
+        for other in [u16::MAX, 0] {
+            values[element] = other.into();
+            if let Some(changed) = case(&values)? {
+                flow.compare(element, launch.record(&changed)?);
+            }
+        }
+        values[element] = own;
+    }
+    let holds_totals = reduction.finish == Finish::TotalInTurns;
+    let number = |cell: Option<Cell>, bits: u64| match cell {
+        Some(Cell::Counter(_) | Cell::Status(_)) => Number::U64(bits),
+        Some(Cell::Total(_) | Cell::Next(_)) if holds_totals => number::<T::Total>(bits),
+        _ => number::<T>(bits),
+    };
+    let mut blocks: Vec<Block> = events_of(&trace, flow, &memory, size_of::<T>() as u64, number)
+        .iter()
+        .map(|events| Block {
+            steps: steps::of_block(events),
+        })
+        .collect();
+    steps::align(&mut blocks);
+    usage::mark_used(&mut blocks);
+    Ok(Picture {
+        lesson: lesson.id,
+        title: lesson.title,
+        n,
+        block: variant.block,
+        input: values.into_iter().map(Into::into).collect(),
+        blocks,
+    })
+}
+
+/// The entry for the variant.
+fn check(lesson: &Lesson, variant: Variant) -> Result<&'static str, TraceError> {
+    let block = variant.block;
+    if !block.is_power_of_two() || !(2..=MOST_THREADS).contains(&u64::from(block)) {
+        return Err(TraceError::BlockSize(block));
+    }
+    match (lesson.entries.find(variant), lesson.entries) {
+        (Some(entry), _) => Ok(entry),
+        (None, Entries::PerBlock(sizes)) => Err(TraceError::NotBuilt {
+            lesson: lesson.id,
+            block,
+            least: sizes
+                .iter()
+                .map(|&(size, _)| size)
+                .min()
+                .unwrap_or_default(),
+        }),
+        // It says which values the parameter has.
+        (None, _) => Ok(lesson::entry(lesson, variant)?),
+    }
+}
+
+/// A launch, to be made again and again.
+struct Launch(LoadedCase);
+
+impl Launch {
+    fn record(&mut self, case: &Case<'_>) -> Result<Trace, DeviceError> {
+        self.0.reload(case)?;
+        let mut trace = Trace::default();
+        self.0.observe(&mut trace)?;
+        Ok(trace)
+    }
+
+    fn memory(&self, case: &Case<'_>, buffers: &[Option<CellOf>]) -> GlobalMemory {
+        let arguments = self.0.arguments();
+        let addresses = |index: usize| match (&arguments[index], case.arguments[index].buffer()) {
+            (Argument::Address(first), Some((bytes, _))) => Some(*first..first + bytes as u64),
+            _ => None,
+        };
+        GlobalMemory(
+            buffers
+                .iter()
+                .enumerate()
+                .filter_map(|(index, cell_of)| Some((addresses(index)?, (*cell_of)?)))
+                .collect(),
+        )
+    }
+}
+
+/// The cell of a buffer at an index.
+type CellOf = fn(usize) -> Cell;
+
+/// What the parameters of a kernel point to that finishes like this, in order; `None` is a number.
+fn buffers(finish: Finish) -> &'static [Option<CellOf>] {
+    match finish {
+        Finish::PartialPerBlock => &[Some(Cell::Input), Some(Cell::Partials)],
+        Finish::Total => &[Some(Cell::Input), Some(Cell::Total)],
+        Finish::TotalInTurns => &[Some(Cell::Input), Some(Cell::Total), None, Some(Cell::Next)],
+        Finish::OneLaunch => &[
+            Some(Cell::Input),
+            Some(Cell::Partials),
+            None,
+            Some(Cell::Total),
+            Some(Cell::Counter),
+        ],
+        Finish::Nested { .. } => &[
+            Some(Cell::Input),
+            Some(Cell::Partials),
+            None,
+            None,
+            Some(Cell::Status),
+        ],
+    }
+}
+
+/// Where the buffers lie.
+struct GlobalMemory(Vec<(Range<u64>, CellOf)>);
+
+impl GlobalMemory {
+    /// The cell at an address; `None` for what a picture does not show.
+    fn cell(&self, space: Space, address: u64, cell_bytes: u64) -> Option<Cell> {
+        match space {
+            Space::Global => {
+                let mut buffers = self.0.iter();
+                let (addresses, cell_of) = buffers.find(|(range, _)| range.contains(&address))?;
+                Some(cell_of(((address - addresses.start) / cell_bytes) as usize))
+            }
+            Space::Shared => Some(Cell::Shared((address / cell_bytes) as usize)),
+            _ => None,
+        }
+    }
+}
+
+/// The events of each block in terms of cells and what they hold.
+fn events_of(
+    trace: &Trace,
+    flow: Flow,
+    memory: &GlobalMemory,
+    cell_bytes: u64,
+    number: impl Fn(Option<Cell>, u64) -> Number,
+) -> Vec<Vec<Event>> {
+    let mut elements = flow.into_elements();
+    let mut content = |cell: Option<Cell>, bits: u64| Content {
+        value: number(cell, bits),
+        elements: elements.next(),
+    };
+    let mut event_of = |event: &TraceEvent| match event {
+        TraceEvent::Access {
+            warp,
+            kind,
+            space,
+            bytes,
+            lanes,
+            ..
+        } => {
+            let mut moves = Vec::new();
+            for access in lanes {
+                let element_bytes = u64::from(*bytes) / access.values.len().max(1) as u64;
+                for (index, &bits) in access.values.iter().enumerate() {
+                    let address = access.address + index as u64 * element_bytes;
+                    let cell = memory.cell(*space, address, cell_bytes);
+                    let content = content(cell, bits);
+                    if let Some(cell) = cell {
+                        moves.push((access.lane, cell, content));
+                    }
+                }
+            }
+            Event::Access {
+                warp: *warp,
+                kind: *kind,
+                moves,
+            }
+        }
+        TraceEvent::Exchange { warp, lanes, .. } => Event::Exchange {
+            warp: *warp,
+            lanes: lanes
+                .iter()
+                .map(|lane| (lane.lane, lane.sources, content(None, lane.value.into())))
+                .collect(),
+        },
+        TraceEvent::WarpBarrier { warp, .. } => Event::WarpBarrier { warp: *warp },
+        TraceEvent::BlockBarrier { arrived } => Event::BlockBarrier {
+            warps: arrived.iter().map(|&(warp, _)| warp).collect(),
+        },
+    };
+    trace
+        .blocks
+        .iter()
+        .map(|block| block.events.iter().map(&mut event_of).collect())
+        .collect()
+}
+
+/// The value of type `T` that these bits stand for.
+fn number<T: Partial>(bits: u64) -> Number {
+    bytemuck::pod_read_unaligned::<T>(&bits.to_le_bytes()[..size_of::<T>()]).into()
+}
