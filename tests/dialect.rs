@@ -9,6 +9,8 @@ mod list;
 mod names;
 #[path = "dialect/rule.rs"]
 mod rule;
+#[path = "dialect/shared_atomics.rs"]
+mod shared_atomics;
 #[path = "dialect/sources.rs"]
 mod sources;
 #[path = "dialect/tokens.rs"]
@@ -27,8 +29,10 @@ fn device_files() -> Vec<PathBuf> {
 #[test]
 fn the_kernels_survive_rust_cuda() {
     let mut complaints = Vec::new();
-    for file in device_files() {
-        let findings = check(&sources::read(&file)).expect("the kernels compile");
+    let files = device_files();
+    let texts: Vec<String> = files.iter().map(|file| sources::read(file)).collect();
+    let findings = check(&texts).expect("the kernels compile");
+    for (file, findings) in files.iter().zip(findings) {
         let name = file.file_name().unwrap_or_default().display().to_string();
         complaints.extend(
             findings
@@ -55,7 +59,9 @@ fn every_file_of_device_code_is_read_and_no_other() {
 }
 
 fn findings(source: &str) -> Vec<Finding> {
-    check(source).expect("the snippet is Rust")
+    check(&[source.to_owned()])
+        .expect("the snippet is Rust")
+        .remove(0)
 }
 
 /// The snippet breaks this rule, once, on this line, and the sentence has these words.
@@ -151,7 +157,6 @@ fn shared_memory_in_inline_assembly() {
     for instruction in [
         "ld.shared.u32 {v}, [{a}];",
         "st.volatile.shared.u32 [{a}], {v};",
-        "atom.shared.add.u32 {v}, [{a}], 1;",
     ] {
         breaks(
             Rule::SharedAccessInAssembly,
@@ -161,6 +166,120 @@ fn shared_memory_in_inline_assembly() {
         );
     }
     is_fine(r#"fn f() { asm!(".shared .align 16 .b8 tile[{bytes}];", "mov.u64 {o}, tile;") }"#);
+    is_fine(
+        r#"fn f() { asm!("red.relaxed.cta.shared.add.u32 [{a}], {v};", "atom.shared.add.u32 {o}, [{a}], 1;") }"#,
+    );
+}
+
+#[test]
+fn atomics_of_core_on_shared_memory() {
+    let words = "so that a `trap` is left";
+    let array = "let counts = shared_array!(counts: [u32; 32]);";
+    for used in [
+        "AtomicU32::from_ptr(counts).fetch_add(1, Relaxed)",
+        "core::sync::atomic::AtomicI32::from_ptr(counts.add(lane as usize).cast()).swap(0, order)",
+        "AtomicU32::from_ptr(unsafe { &raw mut *counts.add(1) }).fetch_max(value, Relaxed)",
+        "(*counts.cast::<AtomicU32>()).fetch_add(1, Relaxed)",
+        "(*(counts.add(2) as *const AtomicU32)).fetch_add(1, Relaxed)",
+    ] {
+        breaks(
+            Rule::SharedAtomic,
+            3,
+            words,
+            &format!("unsafe fn f() {{\n    {array}\n    {used};\n}}"),
+        );
+    }
+    for given in [
+        "let mine: *mut u32 = counts.add(1);",
+        "let mine = unsafe { counts.cast::<u32>().add(1) };",
+        "let mine = g(); assume_shared(mine.cast::<u8>());",
+        "let mine = shared_array!(other: [u32; 1]);",
+    ] {
+        breaks(
+            Rule::SharedAtomic,
+            4,
+            words,
+            &format!(
+                "fn f() {{\n    {array}\n    {given}\n    AtomicU32::from_ptr(mine).fetch_add(1, Relaxed);\n}}"
+            ),
+        );
+    }
+    breaks(
+        Rule::SharedAtomic,
+        1,
+        words,
+        "fn f() { let counts = shared_array!(counts: [AtomicU32; 32]); }",
+    );
+    is_fine(&format!(
+        "fn f(total: *mut i32) {{ {array} let share = *counts; AtomicI32::from_ptr(total.add(share)).fetch_add(*counts, Relaxed); }}"
+    ));
+}
+
+#[test]
+fn shared_memory_handed_to_a_function_with_an_atomic_of_core() {
+    let functions = "unsafe fn count(pixel: *const u8, bins: *mut u32) { add(bins.add(*pixel as usize), 1); }\n\
+                     unsafe fn add(mut bin: *mut u32, number: u32) { AtomicU32::from_ptr(bin).fetch_add(number, Relaxed); }\n\
+                     impl Bins { unsafe fn put(&self, bin: *mut u32) { self::add(bin, 1) } }\n";
+    for call in [
+        "count(pixel, own);",
+        "crate::h01::add(own.add(1), 1);",
+        "bins.put(own);",
+        "Bins::put(&bins, own);",
+    ] {
+        breaks(
+            Rule::SharedAtomic,
+            6,
+            "so that a `trap` is left",
+            &format!(
+                "{functions}macro_rules! entry {{ ($name:ident) => {{ unsafe fn $name() {{\nlet own = shared_array!(own: [u32; 8]);\n{call}\n}} }} }}"
+            ),
+        );
+    }
+    let call = "fn f() { let own = shared_array!(own: [u32; 8]); count(own.cast(), bins); bins.add(*own); }";
+    is_fine(&format!("{functions}{call}"));
+    // The function may be in another file.
+    let call = "fn f() { add(shared_array!(own: [u32; 8]), 1); }";
+    let files = [functions.to_owned(), call.to_owned()];
+    let found = check(&files).expect("the snippets are Rust");
+    assert_eq!((found[0].len(), found[1].len()), (0, 1), "{found:?}");
+}
+
+#[test]
+fn intrinsics_that_libnvvm_does_not_know() {
+    let declared = |name: &str, function: &str| {
+        format!(
+            "unsafe extern \"C\" {{\n#[link_name = \"{name}\"]\nfn {function}(value: i32) -> i32; }}"
+        )
+    };
+    let (unknown, known) = (
+        declared("llvm.nvvm.redux.sync.add", "redux"),
+        declared("llvm.nvvm.redux.sync", "nvvm_redux"),
+    );
+    let only = |architecture: &str, item: &str| {
+        format!("#[cfg(target_feature = \"{architecture}\")] {item} ")
+    };
+    let twin = format!("fn redux(value: i32) {{ {known} nvvm_redux(0) }}");
+    let words = "does not list it as one that libNVVM knows";
+    for source in [
+        unknown.clone(),
+        format!("macro_rules! m {{ () => {{ fn f() {{ {unknown} }} }} }}"),
+        // rust-cuda takes all but the last three, which have no twin for the same architecture by their name.
+        only("compute_80", &unknown),
+        format!("#[cfg(not(target_feature = \"compute_80\"))] {unknown}"),
+        only("compute_80", &unknown) + &only("sm_80", &twin),
+        only("sm_80", &unknown),
+        only("sm_80", &unknown) + &only("compute_80", &known),
+        only("sm_80", &unknown) + &only("compute_90", &twin),
+    ] {
+        breaks(Rule::Intrinsic, 2, words, &source);
+    }
+    is_fine(&known);
+    is_fine(&declared("cudaDeviceSynchronize", "wait"));
+    is_fine(&format!(
+        "fn f() {{ {}{} }}",
+        only("sm_80", &unknown),
+        only("compute_80", &twin)
+    ));
 }
 
 #[test]
@@ -365,5 +484,5 @@ fn what_only_a_host_or_a_test_has_is_passed_over() {
 
 #[test]
 fn text_that_is_no_rust_is_an_error() {
-    assert!(check("fn f( {").is_err());
+    assert!(check(&["fn f( {".to_owned()]).is_err());
 }

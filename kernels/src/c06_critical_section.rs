@@ -38,7 +38,7 @@
 //! Jason Sanders, Edward Kandrot, *CUDA by Example* (2010), appendix A.1, whose lock has no fences; Jade Alglave and others, *GPU
 //! Concurrency: Weak Behaviours and Programming Assumptions* (2015), who show it fail on real GPUs.
 
-use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cuda_std::thread::{device_fence, grid_dim_x};
 
 use crate::prelude::*;
@@ -76,7 +76,8 @@ pub unsafe fn critical_section(
             *shares.add(tid as usize) = 0;
         }
         sync_threads();
-        AtomicI32::from_ptr(shares.add((tid % WARP_SIZE) as usize)).fetch_add(sum, Relaxed);
+        let share = shares.add((tid % WARP_SIZE) as usize);
+        add_to_shared(share.cast(), sum.cast_unsigned());
         sync_threads();
 
         if tid < WARP_SIZE {

@@ -69,8 +69,14 @@ pub unsafe fn histogram_global(
 ) {
     let pixel = block_idx_x() as usize * block_dim_x() as usize + thread_idx_x() as usize;
     if pixel < width as usize * height as usize {
-        // SAFETY: the image has this pixel, and `bins` are the caller's promise.
-        unsafe { count(find(image, width, pitch, pixel as u32), bins) }
+        // SAFETY: the image has this pixel, a byte is below 256, so that each bin is one of its channel's, and `bins` are the
+        // caller's promise.
+        unsafe {
+            let [red, green, blue] = bins_of(find(image, width, pitch, pixel as u32));
+            add(bins.add(red), 1);
+            add(bins.add(green), 1);
+            add(bins.add(blue), 1);
+        }
     }
 }
 
@@ -87,20 +93,19 @@ pub unsafe fn find(image: *const u8, width: u32, pitch: usize, pixel: u32) -> *c
     unsafe { image.add(row as usize * pitch + 3 * column as usize) }
 }
 
-/// Adds 1 to the bins of one pixel's red, green and blue.
+/// The bins in which a pixel's red, green and blue count.
 ///
 /// # Safety
-/// `pixel` points to three bytes, `bins` to 768 counts, which other threads touch by atomics only.
+/// `pixel` points to three bytes.
 #[inline(always)]
-pub unsafe fn count(pixel: *const u8, bins: *mut u32) {
-    // SAFETY: a byte is below 256, so that each bin is one of its channel's; the rest is the caller's promise.
-    unsafe {
-        // All three before the first addition: the loads then wait for memory together.
-        let (red, green, blue) = (*pixel, *pixel.add(1), *pixel.add(2));
-        add(bins.add(red as usize), 1);
-        add(bins.add(BINS_PER_CHANNEL + green as usize), 1);
-        add(bins.add(2 * BINS_PER_CHANNEL + blue as usize), 1);
-    }
+pub unsafe fn bins_of(pixel: *const u8) -> [usize; 3] {
+    // SAFETY: the caller's promise. All three before the first addition: the loads then wait for memory together.
+    let (red, green, blue) = unsafe { (*pixel, *pixel.add(1), *pixel.add(2)) };
+    [
+        red as usize,
+        BINS_PER_CHANNEL + green as usize,
+        2 * BINS_PER_CHANNEL + blue as usize,
+    ]
 }
 
 /// Adds to a count that other threads may be adding to as well.

@@ -120,16 +120,32 @@ pub unsafe fn shuffle_xor(value: i32, mask: u32) -> i32 {
 /// The sum of the warp's 32 values, in every lane, by one instruction; it exists from sm_80 on.
 ///
 /// Here and not from `cuda_std::warp`, because rust-cuda's is inline assembly, which its compiler may copy into
-/// divergent branches.
+/// divergent branches. The intrinsic has two names: libNVVM, which compiles for rust-cuda, does not know LLVM's.
 ///
 /// # Safety
 /// All 32 lanes of the warp call it, and none has exited.
+#[cfg(any(
+    not(target_arch = "nvptx64"),
+    target_feature = "sm_80",
+    target_feature = "compute_80"
+))]
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn redux_add(value: i32) -> i32 {
+    #[cfg(target_feature = "sm_80")]
     unsafe extern "C" {
         #[link_name = "llvm.nvvm.redux.sync.add"]
         fn redux_sync_add(value: i32, mask: u32) -> i32;
+    }
+    #[cfg(target_feature = "compute_80")]
+    #[inline(always)]
+    unsafe fn redux_sync_add(value: i32, mask: u32) -> i32 {
+        unsafe extern "C" {
+            #[link_name = "llvm.nvvm.redux.sync"]
+            fn redux_sync(operation: u32, value: i32, mask: u32) -> i32;
+        }
+        // SAFETY: the caller's promise is the instruction's; operation 0 is the addition.
+        unsafe { redux_sync(0, value, mask) }
     }
     // SAFETY: the mask names all 32 lanes, and the caller promises that all of them come here.
     unsafe { redux_sync_add(value, u32::MAX) }
@@ -216,6 +232,30 @@ pub unsafe fn assume_shared<T>(pointer: *mut T) {
     }
     // SAFETY: the intrinsic takes any address; that it answers yes is the caller's promise.
     unsafe { core::hint::assert_unchecked(is_shared(pointer.cast())) }
+}
+
+/// Adds to a word in shared memory that other threads of the block may be adding to as well; it orders nothing by itself.
+///
+/// Here and not from `core`: rust-cuda puts a test in front of each core atomic, whether the pointer is global or shared, and
+/// libNVVM 12 takes that for false where [`assume_shared`] has been called, so that all that is left is a `trap`. The address is
+/// made a shared one first, because for a generic one a GPU has slower instructions.
+///
+/// # Safety
+/// `word` points into shared memory, and while others use it, they change it by atomic operations only.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn add_to_shared(word: *mut u32, value: u32) {
+    // SAFETY: one addition to a word that the caller promises to be there.
+    unsafe {
+        core::arch::asm!(
+            "cvta.to.shared.u64 {address}, {word};",
+            "red.relaxed.cta.shared.add.u32 [{address}], {value};",
+            word = in(reg64) word,
+            value = in(reg32) value,
+            address = out(reg64) _,
+            options(nostack, preserves_flags),
+        );
+    }
 }
 
 /// `shared_array!(name: [T; length])`: a pointer to `length` uninitialised values in the block's shared memory,

@@ -1,38 +1,59 @@
 //! Reads one device file, token by token, so that the bodies of macros are read like everything else.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use proc_macro2::{Delimiter, LexError, TokenStream, TokenTree};
-use syn::{ItemUse, LitStr, UseTree};
+use syn::{Expr, ExprLit, ItemUse, Lit, LitStr, MetaNameValue, UseTree};
 
 use crate::names::CudaStdNames;
 use crate::rule::{Finding, Rule, WRONG_IN_RUST_CUDA};
+use crate::shared_atomics::AtomicParameters;
 use crate::tokens::{
-    UP_TO_32_BITS, generic_names, host_only, import_length, is_mark, is_pointer_or_scalar,
-    is_visibly_narrow, is_word, path_names, split_at_commas, text,
+    UP_TO_32_BITS, architecture_item, functions_of, generic_names, host_only, import_length,
+    is_mark, is_pointer_or_scalar, is_visibly_narrow, is_word, path_names, split_at_commas, text,
 };
 
-/// What in the source of a device file does not survive rust-cuda, in the order of the lines. Code that is compiled for the
-/// host alone, or for its tests, is passed over.
+/// What in the sources of device files does not survive rust-cuda: for each file, in the order of the lines. Code that is
+/// compiled for the host alone, or for its tests, is passed over.
 ///
 /// # Errors
-/// The text is not even a sequence of Rust's tokens.
-pub fn check(source: &str) -> Result<Vec<Finding>, LexError> {
-    let tokens: Vec<TokenTree> = source.parse::<TokenStream>()?.into_iter().collect();
-    let mut checker = Checker {
-        names: CudaStdNames::listed(),
-        aliases: HashMap::new(),
-        findings: Vec::new(),
+/// A text is not even a sequence of Rust's tokens.
+pub fn check(sources: &[String]) -> Result<Vec<Vec<Finding>>, LexError> {
+    let files = sources
+        .iter()
+        .map(|source| Ok(source.parse::<TokenStream>()?.into_iter().collect()))
+        .collect::<Result<Vec<Vec<TokenTree>>, LexError>>()?;
+    let atomics = AtomicParameters::of(&files);
+    let check_file = |tokens: &Vec<TokenTree>| {
+        let mut checker = Checker {
+            names: CudaStdNames::listed(),
+            intrinsics: INTRINSICS
+                .lines()
+                .filter_map(|line| line.split_whitespace().next())
+                .collect(),
+            aliases: HashMap::new(),
+            findings: Vec::new(),
+        };
+        checker.imports(tokens);
+        checker.sequence(tokens);
+        checker.intrinsics(tokens, &HashSet::new());
+        for (at, code) in atomics.on_shared_memory(tokens) {
+            checker.report(Rule::SharedAtomic, &at, code);
+        }
+        checker.findings.sort_by_key(|finding| finding.line);
+        checker.findings.dedup();
+        checker.findings
     };
-    checker.imports(&tokens);
-    checker.sequence(&tokens);
-    checker.findings.sort_by_key(|finding| finding.line);
-    checker.findings.dedup();
-    Ok(checker.findings)
+    Ok(files.iter().map(check_file).collect())
 }
+
+/// A line for each intrinsic that libNVVM knows, its name first; and comments.
+const INTRINSICS: &str = include_str!("intrinsics.txt");
 
 struct Checker {
     names: CudaStdNames,
+    /// Those that libNVVM knows.
+    intrinsics: HashSet<&'static str>,
     /// What the file imports from `cuda_std`: its name here, and the whole path.
     aliases: HashMap<String, String>,
     findings: Vec<Finding>,
@@ -168,6 +189,54 @@ impl Checker {
         }
     }
 
+    /// `#[link_name = "llvm.…"]`. `twins` are the functions that rust-cuda has otherwise, where only the other compiler sees these.
+    fn intrinsics(&mut self, tokens: &[TokenTree], twins: &HashSet<String>) {
+        let mut position = 0;
+        while position < tokens.len() {
+            let rest = &tokens[position..];
+            if let Some(length) = host_only(rest) {
+                position += length;
+                continue;
+            }
+            if let Some((architecture, length)) = architecture_item(rest, "sm_") {
+                let twins = (0..tokens.len())
+                    .filter_map(|start| {
+                        let (same, length) = architecture_item(&tokens[start..], "compute_")?;
+                        (same == architecture).then(|| functions_of(&tokens[start..start + length]))
+                    })
+                    .flatten()
+                    .collect();
+                self.intrinsics(&rest[2..length], &twins);
+                position += length;
+                continue;
+            }
+            if let [hash, TokenTree::Group(attribute), ..] = rest
+                && is_mark(hash, '#')
+                && let Ok(attribute) = syn::parse2::<MetaNameValue>(attribute.stream())
+                && attribute.path.is_ident("link_name")
+                && let Expr::Lit(ExprLit {
+                    lit: Lit::Str(name),
+                    ..
+                }) = attribute.value
+            {
+                let name = name.value();
+                let is_replaced = || {
+                    functions_of(rest)
+                        .first()
+                        .is_some_and(|it| twins.contains(it))
+                };
+                if name.starts_with("llvm.") && !self.intrinsics.contains(&*name) && !is_replaced()
+                {
+                    self.report(Rule::Intrinsic, hash, name);
+                }
+            }
+            if let TokenTree::Group(group) = &tokens[position] {
+                self.intrinsics(&group.stream().into_iter().collect::<Vec<_>>(), twins);
+            }
+            position += 1;
+        }
+    }
+
     /// The signature of the function behind `#[kernel]`.
     fn kernel(&mut self, tokens: &[TokenTree]) {
         let Some(keyword) = tokens.iter().position(|token| is_word(token, "fn")) else {
@@ -243,7 +312,7 @@ impl Checker {
         let parts: Vec<&str> = parts.collect();
         if matches!(first, "bar" | "barrier" | "activemask") || parts.contains(&"sync") {
             self.report(Rule::CollectiveInAssembly, at, instruction);
-        } else if matches!(first, "ld" | "st" | "atom" | "red")
+        } else if matches!(first, "ld" | "st")
             && parts.iter().any(|part| part.starts_with("shared"))
         {
             self.report(Rule::SharedAccessInAssembly, at, instruction);

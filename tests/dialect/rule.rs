@@ -9,8 +9,12 @@ pub enum Rule {
     SyncThreads,
     /// A barrier, shuffle, vote, match or warp reduction in inline assembly.
     CollectiveInAssembly,
-    /// A load, store or atomic on shared memory in inline assembly.
+    /// A load or store of shared memory in inline assembly.
     SharedAccessInAssembly,
+    /// An atomic of `core` on what `shared_array!` gave or `assume_shared` has seen.
+    SharedAtomic,
+    /// An intrinsic that libNVVM does not know.
+    Intrinsic,
     /// `#[kernel]` on a generic function.
     GenericKernel,
     /// A kernel parameter that is neither a raw pointer nor a scalar.
@@ -72,8 +76,18 @@ impl Rule {
                  kernel hangs: declare the `llvm.nvvm` intrinsic in the prelude"
             }
             Self::SharedAccessInAssembly => {
-                "shared memory accessed in inline assembly compiles and gives wrong sums: go through the pointer that \
+                "a load or store of shared memory in inline assembly compiles and gives wrong sums: go through the pointer that \
                  `shared_array!` gives"
+            }
+            Self::SharedAtomic => {
+                "rust-cuda tests before an atomic of `core` whether the pointer is global or shared, and libNVVM 12 takes that for \
+                 false of what `assume_shared` has seen, so that a `trap` is left: use `add_to_shared` of the kernels' prelude, \
+                 or another `red` or `atom` in inline assembly there"
+            }
+            Self::Intrinsic => {
+                "tests/dialect/intrinsics.txt does not list it as one that libNVVM knows, and of another a function is left that \
+                 nothing defines: declare it under `cfg(target_feature = \"sm_…\")`, and under `\"compute_…\"` a function of the \
+                 same name that rust-cuda can compile"
             }
             Self::GenericKernel => {
                 "nothing exports a generic function: write one concrete entry for each instance, over one \

@@ -20,11 +20,50 @@ pub fn host_only(tokens: &[TokenTree]) -> Option<usize> {
     if !is_mark(hash, '#') || !is_host_only {
         return None;
     }
-    let end = behind.iter().position(|token| {
+    Some(2 + item_length(behind))
+}
+
+/// The architecture that an item at the beginning is for, by `#[cfg(target_feature = "sm_80")]` where `prefix` is `sm_`, and how many
+/// tokens are the item with that attribute. rustc's own backend sets these names, rust-cuda those with `compute_`.
+pub fn architecture_item(tokens: &[TokenTree], prefix: &str) -> Option<(String, usize)> {
+    let [hash, TokenTree::Group(attribute), behind @ ..] = tokens else {
+        return None;
+    };
+    let condition: Vec<TokenTree> = attribute.stream().into_iter().collect();
+    let condition = text(&condition).replace(' ', "");
+    let architecture = condition
+        .strip_prefix("cfg(target_feature=\"")?
+        .strip_suffix("\")")?
+        .strip_prefix(prefix)?;
+    is_mark(hash, '#').then(|| (architecture.to_owned(), 2 + item_length(behind)))
+}
+
+/// The names of the functions in the tokens, in their order.
+pub fn functions_of(tokens: &[TokenTree]) -> Vec<String> {
+    let mut names = Vec::new();
+    for (position, token) in tokens.iter().enumerate() {
+        match (token, tokens.get(position + 1)) {
+            (TokenTree::Group(group), _) => {
+                names.extend(functions_of(
+                    &group.stream().into_iter().collect::<Vec<_>>(),
+                ));
+            }
+            (_, Some(TokenTree::Ident(name))) if is_word(token, "fn") => {
+                names.push(name.to_string())
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+/// How many tokens at the beginning are an item: up to a semicolon or a body.
+fn item_length(tokens: &[TokenTree]) -> usize {
+    let end = tokens.iter().position(|token| {
         is_mark(token, ';')
             || matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace)
     });
-    Some(2 + end.map_or(behind.len(), |end| end + 1))
+    end.map_or(tokens.len(), |end| end + 1)
 }
 
 /// How many tokens at the beginning are a `use` item.

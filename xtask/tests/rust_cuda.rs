@@ -29,7 +29,7 @@ fn all_that_is_missing_is_named_on_one_screen() {
             "rustup toolchain install nightly-2026-04-02 --profile minimal --component rust-src,rustc-dev,llvm-tools",
         ))
         .stderr(predicate::str::contains(
-            "- CUDA 12 or later with libNVVM (/nowhere/cuda: no such folder)",
+            "- CUDA 12, or with --sm 80,90 a later one, with libNVVM (/nowhere/cuda: no such folder)",
         ))
         .stderr(predicate::str::contains(
             "- LLVM 7 (/nowhere/bin/llvm-config does not run)",

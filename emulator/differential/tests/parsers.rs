@@ -25,6 +25,14 @@ const fn sum_of_doubles(file: &'static str) -> Limit {
     }
 }
 
+const fn sum_in_shared_memory(file: &'static str) -> Limit {
+    Limit {
+        file,
+        form: "red.relaxed.cta.shared.add.u32",
+        instead: "red.add.shared.relaxed.cta.u32",
+    }
+}
+
 /// A reduction by bulk copies of `bulk.cu`: operation and type.
 const fn reduction(form: &'static str) -> Limit {
     Limit {
@@ -34,7 +42,7 @@ const fn reduction(form: &'static str) -> Limit {
     }
 }
 
-const LIMITS: [Limit; 19] = [
+const LIMITS: [Limit; 22] = [
     // An initialiser with the generic address of a variable (PTX ISA §5.4.4).
     Limit {
         file: "basics.nvcc.sm_80.ptx",
@@ -67,6 +75,9 @@ const LIMITS: [Limit; 19] = [
     sum_of_doubles("kernels.sm_70.ptx"),
     sum_of_doubles("kernels.sm_80.ptx"),
     sum_of_doubles("kernels.sm_90.ptx"),
+    sum_in_shared_memory("kernels.sm_70.ptx"),
+    sum_in_shared_memory("kernels.sm_80.ptx"),
+    sum_in_shared_memory("kernels.sm_90.ptx"),
     // Of the reductions by bulk copies into global memory, it knows `.add.noftz` only.
     reduction("bulk_group.add.f32"),
     reduction("bulk_group.add.f64"),

@@ -1,5 +1,6 @@
 //! A committed PTX file against its rebuild.
 
+use cuda_builder::ptx::Violation;
 use warpfold_ptx::header::Header;
 
 /// Something that has to be mended before the PTX can be used or committed.
@@ -47,6 +48,27 @@ pub enum Finding {
         other: String,
         /// How many it has there.
         other_barriers: usize,
+    },
+    /// A kernel can trap, and by the other compiler it cannot.
+    #[error(
+        "{file}: `{entry}` has a `trap`, and none in {other}; unless no thread reaches it, the compiler takes for impossible what \
+         is not, such as an atomic of `core` on shared memory: look at both before this one runs"
+    )]
+    Trap {
+        /// The PTX file.
+        file: String,
+        /// The kernel.
+        entry: String,
+        /// The PTX file of the other compiler.
+        other: String,
+    },
+    /// The PTX would not load, or would not do what its source says.
+    #[error("{file}: {violation}")]
+    Violation {
+        /// The PTX file.
+        file: String,
+        /// What is wrong, and where.
+        violation: Violation,
     },
     /// There is no such file.
     #[error("{file} does not exist: {MEND}")]

@@ -2,6 +2,7 @@
 
 mod compare;
 pub mod entries;
+mod refusal;
 mod rust_cuda;
 
 use std::fs;
@@ -18,6 +19,7 @@ use warpfold_kernels::catalogue::Module;
 use crate::error::XtaskError;
 pub use compare::Finding;
 use compare::{Verdict, compare};
+pub use refusal::unless_expected;
 pub use rust_cuda::Missing;
 use warpfold_ptx::header::Header;
 use warpfold_ptx::sources::{hash_exhibits, hash_sources};
@@ -147,7 +149,8 @@ fn features(module: Module) -> [&'static str; 3] {
 }
 
 fn build(kernels: CudaBuilder, compiler: &DeviceCompiler) -> Result<String, XtaskError> {
-    let path = kernels.device_compiler(compiler.clone()).build()?;
+    let built = kernels.device_compiler(compiler.clone()).build();
+    let path = unless_expected(built, |path| path)?;
     fs::read_to_string(&path).map_err(XtaskError::io(format!("read {}", path.display())))
 }
 

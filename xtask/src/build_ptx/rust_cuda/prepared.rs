@@ -7,6 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cuda_builder::NvvmArch;
+
 use super::toolchain_file::ToolchainFile;
 
 /// A machine that has everything.
@@ -69,7 +71,7 @@ pub enum Missing {
     },
     /// The CUDA toolkit.
     #[error(
-        "CUDA {LEAST_CUDA} or later with libNVVM ({}): install NVIDIA's CUDA toolkit and let CUDA_HOME name its folder",
+        "CUDA {LEAST_CUDA}, or with --sm 80,90 a later one, with libNVVM ({}): install NVIDIA's CUDA toolkit and let CUDA_HOME name its folder",
         .looked_at.join("; ")
     )]
     Cuda {
@@ -88,16 +90,22 @@ pub enum Missing {
 }
 
 const LEAST_CUDA: u32 = 12;
+/// The first whose libNVVM no longer compiles for compute_70.
+const FIRST_WITHOUT_70: u32 = 13;
 const LLVM: &str = "7";
 
 impl Prepared {
-    /// Looks for everything.
+    /// Looks for everything that it takes to build for these architectures.
     ///
     /// # Errors
     /// All that is missing, not only the first.
-    pub(super) fn check(toolchain: &ToolchainFile) -> Result<Self, Vec<Missing>> {
+    pub(super) fn check(
+        toolchain: &ToolchainFile,
+        architectures: &[NvvmArch],
+    ) -> Result<Self, Vec<Missing>> {
         let rustup = check_toolchain(toolchain, &installed_components(&toolchain.channel));
-        let cuda = find_cuda(&cuda_folders());
+        let with_70 = architectures.contains(&NvvmArch::Compute70);
+        let cuda = find_cuda(&cuda_folders(), with_70);
         let llvm = find_llvm(&llvm_candidates());
         match (rustup, cuda, llvm) {
             (Ok(()), Ok((cuda, cuda_version)), Ok((llvm_config, llvm_version))) => Ok(Self {
@@ -175,10 +183,10 @@ fn cuda_folders() -> Vec<PathBuf> {
 }
 
 /// The first folder with a CUDA that will do, and its version.
-fn find_cuda(folders: &[PathBuf]) -> Result<(PathBuf, String), Missing> {
+fn find_cuda(folders: &[PathBuf], with_70: bool) -> Result<(PathBuf, String), Missing> {
     let mut looked_at = Vec::new();
     for folder in folders {
-        match inspect_cuda(folder) {
+        match inspect_cuda(folder, with_70) {
             Ok(version) => return Ok((folder.clone(), version)),
             Err(fault) => looked_at.push(format!("{}: {fault}", folder.display())),
         }
@@ -187,7 +195,7 @@ fn find_cuda(folders: &[PathBuf]) -> Result<(PathBuf, String), Missing> {
     Err(Missing::Cuda { looked_at })
 }
 
-fn inspect_cuda(folder: &Path) -> Result<String, String> {
+fn inspect_cuda(folder: &Path, with_70: bool) -> Result<String, String> {
     if !folder.is_dir() {
         return Err("no such folder".to_owned());
     }
@@ -203,6 +211,9 @@ fn inspect_cuda(folder: &Path) -> Result<String, String> {
     let version = format!("{major}.{minor}");
     if major < LEAST_CUDA {
         return Err(format!("CUDA {version}"));
+    }
+    if with_70 && major >= FIRST_WITHOUT_70 {
+        return Err(format!("CUDA {version}, whose libNVVM refuses compute_70"));
     }
     for needed in ["nvvm/lib64/libnvvm.so", "nvvm/libdevice/libdevice.10.bc"] {
         if !folder.join(needed).exists() {
@@ -316,25 +327,35 @@ mod tests {
     #[test]
     fn a_toolkit_is_taken_by_its_version_and_its_libraries() {
         let good = toolkit(12080, &LIBRARIES);
-        assert_eq!(inspect_cuda(good.path()), Ok("12.8".into()));
+        assert_eq!(inspect_cuda(good.path(), true), Ok("12.8".into()));
         let old = toolkit(11080, &LIBRARIES);
-        assert_eq!(inspect_cuda(old.path()), Err("CUDA 11.8".into()));
-        let bare = toolkit(13000, &[]);
+        assert_eq!(inspect_cuda(old.path(), true), Err("CUDA 11.8".into()));
+        let bare = toolkit(12090, &[]);
         assert_eq!(
-            inspect_cuda(bare.path()),
-            Err("CUDA 13.0 without nvvm/lib64/libnvvm.so".into())
+            inspect_cuda(bare.path(), true),
+            Err("CUDA 12.9 without nvvm/lib64/libnvvm.so".into())
         );
         let folders = [old.path().to_owned(), good.path().to_owned()];
-        assert_eq!(find_cuda(&folders).unwrap().0, good.path());
+        assert_eq!(find_cuda(&folders, true).unwrap().0, good.path());
+    }
+
+    #[test]
+    fn a_toolkit_that_refuses_compute_70_will_do_for_the_others() {
+        let new = toolkit(13000, &LIBRARIES);
+        assert_eq!(inspect_cuda(new.path(), false), Ok("13.0".into()));
+        assert_eq!(
+            inspect_cuda(new.path(), true),
+            Err("CUDA 13.0, whose libNVVM refuses compute_70".into())
+        );
     }
 
     #[test]
     fn every_folder_without_cuda_is_named_with_its_fault() {
-        let missing = find_cuda(&["/nowhere".into()]).unwrap_err();
+        let missing = find_cuda(&["/nowhere".into()], true).unwrap_err();
         assert_eq!(
             missing.to_string(),
-            "CUDA 12 or later with libNVVM (/nowhere: no such folder): install NVIDIA's CUDA toolkit and let CUDA_HOME name its \
-             folder"
+            "CUDA 12, or with --sm 80,90 a later one, with libNVVM (/nowhere: no such folder): install NVIDIA's CUDA toolkit and \
+             let CUDA_HOME name its folder"
         );
     }
 
