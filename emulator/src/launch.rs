@@ -1,7 +1,6 @@
 //! Launches: a kernel, a shape and arguments, checked as a device would.
 
-use std::time::Instant;
-
+use crate::clock::HostInstant;
 use crate::device::DeviceProperties;
 use crate::error::LaunchError;
 use crate::loaded::Kernel;
@@ -133,7 +132,7 @@ fn start<O: Observer>(
         },
         number: 0,
         depth: 0,
-        started: Instant::now(),
+        started: HostInstant::now(),
     };
     let threads = match launch.threads {
         _ if O::IN_ORDER => 1,

@@ -43,6 +43,7 @@ mod alu;
 mod branch_fate;
 mod cfg;
 mod check;
+mod clock;
 mod device;
 mod error;
 mod finding;
@@ -63,6 +64,7 @@ mod syntax;
 mod types;
 
 pub use check::{Order, check, compare_orders};
+pub use clock::HostInstant;
 pub use device::DeviceProperties;
 pub use error::{Absence, Fault, FreePlace, LaunchError, MemoryError, PtxError, Trap};
 pub use finding::{Bytes, Finding, Place, Tool};

@@ -38,11 +38,14 @@ pub(crate) mod window {
 const ALIGNMENT: u64 = 256;
 /// Unmapped addresses behind every allocation.
 const GUARD: u64 = 256;
-/// What an emulated device has unless told otherwise.
-const DEFAULT_LIMIT: usize = 64 << 30;
+/// What an emulated device has unless told otherwise: no more than the host has addresses for.
+const DEFAULT_LIMIT: usize = match 64_usize.checked_mul(1 << 30) {
+    Some(bytes) => bytes,
+    None => usize::MAX,
+};
 
 /// How far an address may miss all allocations and still come from a pointer to one.
-const NEAR_BYTES: u64 = DEFAULT_LIMIT as u64;
+const NEAR_BYTES: u64 = 64 << 30;
 
 /// The global memory of an emulated device.
 #[derive(Debug)]
@@ -89,7 +92,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// An empty memory of 64 GiB; the host commits a page when it is first written.
+    /// An empty memory of 64 GiB, on a 32-bit host of 4 GiB; the host commits a page when it is first written.
     pub fn new() -> Self {
         Self::with_limit(DEFAULT_LIMIT)
     }

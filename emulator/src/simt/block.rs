@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 use super::async_copy::Copies;
 use super::barrier::BarrierState;
@@ -11,6 +10,7 @@ use super::launch::Run;
 use super::nested::Launches;
 use super::spaces::Spaces;
 use super::warp::{Fragment, Frame, State, Warp};
+use crate::clock::HostInstant;
 use crate::error::{Fault, Trap};
 use crate::observer::{BlockEvent, Observer};
 use crate::program::{Code, Program, Special, Value};
@@ -44,7 +44,7 @@ pub(crate) struct Shape {
     pub number: u64,
     /// How many launches from the device it is away from the host's.
     pub depth: u32,
-    pub started: Instant,
+    pub started: HostInstant,
 }
 
 impl Shape {
