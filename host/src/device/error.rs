@@ -1,7 +1,6 @@
 //! What can go wrong between the host and a device.
 
-use cust::error::CudaError;
-use warpfold_driver::{Failure, Unavailable};
+use warpfold_driver::{Failure, Unavailable, Version};
 use warpfold_emulator::{LaunchError, MemoryError, PtxError};
 
 /// One sentence on what went wrong, where, and what to do.
@@ -30,6 +29,14 @@ pub enum DeviceError {
         sm: u32,
         /// The architectures at hand: `sm_70, sm_80`.
         targets: String,
+    },
+    /// The driver does not know the version of the PTX language that PTX is in.
+    #[error("this PTX needs driver API ≥ {needed}, yours is {found}: update the driver")]
+    OldDriver {
+        /// The first CUDA with that version.
+        needed: Version,
+        /// The CUDA that the driver supports.
+        found: Version,
     },
     /// A call of the driver failed.
     #[error(transparent)]
@@ -205,13 +212,6 @@ impl DeviceError {
             Self::Driver(failure) => failure.is_kernel_fault(),
             _ => false,
         }
-    }
-}
-
-impl From<CudaError> for DeviceError {
-    /// `cust` knows the code of what failed; the driver crate also knows the call.
-    fn from(error: CudaError) -> Self {
-        Self::Driver(Failure::last_or(error as u32))
     }
 }
 

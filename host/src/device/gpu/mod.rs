@@ -1,4 +1,4 @@
-//! NVIDIA GPUs, through `cust`.
+//! NVIDIA GPUs, through their driver.
 
 mod device_runtime;
 mod event;
@@ -10,6 +10,7 @@ mod launch;
 mod link;
 mod memory;
 mod module;
+mod queue;
 mod session;
 mod stream;
 
@@ -24,9 +25,9 @@ pub(super) use module::Module;
 pub(super) use stream::Stream;
 
 use super::{DeviceError, HostMemory, L2Cache};
-use cust::device::Device;
 use session::Session;
 use std::rc::Rc;
+use warpfold_driver::sys::{self, CUdevice};
 
 /// The oldest architecture that the product's PTX is built for.
 const OLDEST_SM: u32 = 70;
@@ -38,15 +39,15 @@ pub struct Gpu {
 
 impl Gpu {
     pub(super) fn open(index: u32) -> Result<Self, DeviceError> {
-        warpfold_driver::available().map_err(DeviceError::NoGpu)?;
-        let count = Device::num_devices()?;
+        let driver = warpfold_driver::available().map_err(DeviceError::NoGpu)?;
+        let count = count()?;
         if index >= count {
             return Err(DeviceError::NoSuchGpu { index, count });
         }
-        let device = Device::get_device(index)?;
+        let device = device(index)?;
         let information = GpuInformation::of(index, device)?;
         Ok(Self {
-            session: Rc::new(Session::new(device, information)?),
+            session: Rc::new(Session::new(device, information, driver)?),
         })
     }
 
@@ -93,7 +94,7 @@ impl Gpu {
     }
 
     pub(super) fn l2_cache(&self) -> Result<L2Cache, DeviceError> {
-        l2_cache::of(self.session.device)
+        l2_cache::of(self.session.device())
     }
 
     pub(super) fn persist_l2(&self, bytes: usize) -> Result<SetAside, DeviceError> {
@@ -107,7 +108,23 @@ impl Gpu {
 
 /// All GPUs, as the driver counts them. The driver has been found [`warpfold_driver::available`] before.
 pub(super) fn all() -> Result<Vec<GpuInformation>, DeviceError> {
-    (0..Device::num_devices()?)
-        .map(|index| GpuInformation::of(index, Device::get_device(index)?))
+    (0..count()?)
+        .map(|index| GpuInformation::of(index, device(index)?))
         .collect()
+}
+
+/// How many GPUs the driver counts.
+fn count() -> Result<u32, DeviceError> {
+    let mut count = 0;
+    // SAFETY: `count` may be written.
+    unsafe { sys::cuDeviceGetCount(&raw mut count) }?;
+    Ok(count.unsigned_abs())
+}
+
+/// The GPU of this index, of which the driver checks that there is one.
+fn device(index: u32) -> Result<CUdevice, DeviceError> {
+    let mut device = 0;
+    // SAFETY: `device` may be written.
+    unsafe { sys::cuDeviceGet(&raw mut device, i32::try_from(index).unwrap_or(i32::MAX)) }?;
+    Ok(device)
 }
