@@ -101,6 +101,7 @@ numbers! {
         PERSISTING_L2_CACHE_SIZE = 6,
     }
     CUpointer_attribute: "`CU_POINTER_ATTRIBUTE_…`" {
+        CONTEXT = 1,
         DEVICE_ORDINAL = 9,
     }
     CUstreamAttrID: "`CU_STREAM_ATTRIBUTE_…`" {
@@ -247,6 +248,8 @@ functions! {
     fn cuDeviceTotalMem_v2(bytes: *mut usize, device: CUdevice);
     fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice);
     fn cuDevicePrimaryCtxRelease_v2(device: CUdevice);
+    // Of `cust::quick_init`.
+    fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, flags: c_uint);
     fn cuCtxSetCurrent(context: CUcontext);
     fn cuCtxSynchronize();
     fn cuCtxGetLimit(value: *mut usize, limit: CUlimit);

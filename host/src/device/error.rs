@@ -145,6 +145,24 @@ pub enum DeviceError {
     /// A graph was asked for a node that it does not have.
     #[error("a graph depends on its own nodes only, and on those that were added before")]
     NoNode,
+    /// An address that elements cannot have.
+    #[error(
+        "the address {address:#x} is no multiple of {alignment}, as those of such elements are"
+    )]
+    Misaligned {
+        /// The address.
+        address: u64,
+        /// What it should be a multiple of.
+        alignment: u64,
+    },
+    /// An address that is not a GPU's.
+    #[error("the address {address:#x} is not in memory that the GPU's driver knows: {failure}")]
+    NotDeviceMemory {
+        /// The address.
+        address: u64,
+        /// The driver's answer.
+        failure: Failure,
+    },
     /// A buffer of more bytes than can be counted.
     #[error("a buffer of {length} elements is larger than any memory")]
     TooLarge {

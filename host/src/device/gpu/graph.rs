@@ -82,7 +82,7 @@ impl ExecutableGraph {
     pub(in crate::device) unsafe fn launch(&self, stream: &Stream) -> Result<(), DeviceError> {
         stream.activate_with(&self.session)?;
         // SAFETY: both are alive; that the operations are sound is the caller's promise.
-        Ok(unsafe { sys::cuGraphLaunch(self.handle, stream.handle()) }?)
+        stream.in_order(|queue| Ok(unsafe { sys::cuGraphLaunch(self.handle, queue.handle()) }?))
     }
 }
 

@@ -8,7 +8,7 @@ use std::{ptr, rc::Rc};
 use warpfold_driver::{
     Failure,
     sys::{
-        self, CUaccessPolicyWindow, CUaccessProperty, CUstreamAttrID, CUstreamAttrValue,
+        self, CUaccessPolicyWindow, CUaccessProperty, CUstream, CUstreamAttrID, CUstreamAttrValue,
         CUstreamCaptureMode, CUstreamCaptureStatus,
     },
 };
@@ -17,6 +17,8 @@ use warpfold_driver::{
 pub(in crate::device) struct Stream {
     // Dropped before the session, whose context owns it.
     queue: Queue,
+    /// Whether it is not of this kind by itself: what is queued on it has to be put in that order.
+    is_apart: bool,
     session: Rc<Session>,
 }
 
@@ -25,11 +27,57 @@ impl Stream {
         session.activate()?;
         Ok(Self {
             queue: Queue::new(sys::CU_STREAM_DEFAULT)?,
+            is_apart: false,
             session: session.clone(),
         })
     }
 
-    pub(in crate::device) fn handle(&self) -> sys::CUstream {
+    /// # Safety
+    /// As for [`crate::device::Stream::from_raw`].
+    pub(super) unsafe fn from_raw(
+        session: &Rc<Session>,
+        handle: CUstream,
+    ) -> Result<Self, DeviceError> {
+        session.activate()?;
+        let (mut context, mut flags) = (ptr::null_mut(), 0);
+        // SAFETY: both may be written, and that the stream is alive is the caller's promise.
+        unsafe {
+            sys::cuStreamGetCtx(handle, &raw mut context)?;
+            sys::cuStreamGetFlags(handle, &raw mut flags)?;
+        }
+        if context != session.context() {
+            return Err(DeviceError::OtherDevice);
+        }
+        Ok(Self {
+            // SAFETY: the caller's contract is the same.
+            queue: unsafe { Queue::borrowed(handle) },
+            is_apart: flags & sys::CU_STREAM_NON_BLOCKING != 0,
+            session: session.clone(),
+        })
+    }
+
+    #[cfg(feature = "cudarc")]
+    pub(super) fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// Runs what queues work on this stream, whose session is active, in the order of uploads and downloads.
+    pub(super) fn in_order(
+        &self,
+        work: impl FnOnce(&Queue) -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        let apart = self.is_apart && !self.is_capturing()?;
+        if apart {
+            self.queue.follow(&Queue::DEFAULT)?;
+        }
+        work(&self.queue)?;
+        if apart {
+            Queue::DEFAULT.follow(&self.queue)?;
+        }
+        Ok(())
+    }
+
+    pub(in crate::device) fn handle(&self) -> CUstream {
         self.queue.handle()
     }
 
@@ -53,10 +101,12 @@ impl Stream {
     ) -> Result<(), DeviceError> {
         self.activate_with(&from.session)?;
         self.activate_with(to.session())?;
-        // SAFETY: both are as long as the target and are freed, and the host's side written, only when the GPU is idle.
-        Ok(unsafe {
-            sys::cuMemcpyHtoDAsync_v2(to.address(), from.as_ptr(), to.bytes(), self.handle())
-        }?)
+        self.in_order(|queue| {
+            // SAFETY: both are as long as the target and are freed, and the host's side written, only when the GPU is idle.
+            Ok(unsafe {
+                sys::cuMemcpyHtoDAsync_v2(to.address(), from.as_ptr(), to.bytes(), queue.handle())
+            }?)
+        })
     }
 
     /// Queues a copy between memories of one size.
@@ -67,10 +117,17 @@ impl Stream {
     ) -> Result<(), DeviceError> {
         self.activate_with(&to.session)?;
         self.activate_with(from.session())?;
-        // SAFETY: both are as long as the source and are freed, and the host's side read or written, only when the GPU is idle.
-        Ok(unsafe {
-            sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr(), from.address(), from.bytes(), self.handle())
-        }?)
+        self.in_order(|queue| {
+            // SAFETY: both are as long as the source and are freed, and the host's side read or written, only when the GPU is idle.
+            Ok(unsafe {
+                sys::cuMemcpyDtoHAsync_v2(
+                    to.as_mut_ptr(),
+                    from.address(),
+                    from.bytes(),
+                    queue.handle(),
+                )
+            }?)
+        })
     }
 
     /// Queues a copy between memories of one size.
@@ -81,21 +138,23 @@ impl Stream {
     ) -> Result<(), DeviceError> {
         self.activate_with(from.session())?;
         self.activate_with(to.session())?;
-        to.queue_copy_from(from, &self.queue)
+        self.in_order(|queue| to.queue_copy_from(from, queue))
     }
 
     pub(in crate::device) fn flush_cache(&self) -> Result<(), DeviceError> {
         self.session.activate()?;
-        self.session.flush_cache(&self.queue)
+        self.in_order(|queue| self.session.flush_cache(queue))
     }
 
     pub(in crate::device) fn prefetch(&self, memory: &HostAllocation) -> Result<(), DeviceError> {
         self.activate_with(&memory.session)?;
         let device = self.session.device();
-        // SAFETY: the driver checks that the address is that of managed memory, whose contents do not change.
-        Ok(unsafe {
-            sys::cuMemPrefetchAsync(memory.address(), memory.bytes(), device, self.handle())
-        }?)
+        self.in_order(|queue| {
+            // SAFETY: the driver checks that the address is that of managed memory, whose contents do not change.
+            Ok(unsafe {
+                sys::cuMemPrefetchAsync(memory.address(), memory.bytes(), device, queue.handle())
+            }?)
+        })
     }
 
     /// # Safety
@@ -108,7 +167,7 @@ impl Stream {
     ) -> Result<(), DeviceError> {
         self.activate_with(kernel.session())?;
         // SAFETY: the caller's contract is the same.
-        unsafe { kernel.launch_on(&self.queue, shape, arguments) }
+        self.in_order(|queue| unsafe { kernel.launch_on(queue, shape, arguments) })
     }
 
     pub(in crate::device) fn record(&self, event: &Event) -> Result<(), DeviceError> {
@@ -178,6 +237,8 @@ impl Stream {
         self.session.activate()?;
         let recorder = Self {
             queue: Queue::new(sys::CU_STREAM_NON_BLOCKING)?,
+            // While it is captured, nothing is in that order, and nothing else is ever queued on it.
+            is_apart: false,
             session: self.session.clone(),
         };
         // SAFETY: both streams are alive.
