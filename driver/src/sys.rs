@@ -248,8 +248,6 @@ functions! {
     fn cuDeviceTotalMem_v2(bytes: *mut usize, device: CUdevice);
     fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice);
     fn cuDevicePrimaryCtxRelease_v2(device: CUdevice);
-    // Of `cust::quick_init`.
-    fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, flags: c_uint);
     fn cuCtxSetCurrent(context: CUcontext);
     fn cuCtxSynchronize();
     fn cuCtxGetLimit(value: *mut usize, limit: CUlimit);
@@ -389,4 +387,8 @@ functions! {
     fn cuGraphLaunch(executable: CUgraphExec, stream: CUstream);
     fn cuGraphExecDestroy(executable: CUgraphExec);
     fn cuGraphDestroy(graph: CUgraph);
+
+    // What `cust` calls besides: `quick_init`, `DeviceBuffer::zeroed`.
+    fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, flags: c_uint);
+    fn cuMemsetD8_v2(address: CUdeviceptr, value: c_uchar, bytes: usize);
 }
