@@ -39,11 +39,14 @@ impl Stream {
         handle: CUstream,
     ) -> Result<Self, DeviceError> {
         session.activate()?;
-        let (mut context, mut flags) = (ptr::null_mut(), 0);
-        // SAFETY: both may be written, and that the stream is alive is the caller's promise.
-        unsafe {
-            sys::cuStreamGetCtx(handle, &raw mut context)?;
-            sys::cuStreamGetFlags(handle, &raw mut flags)?;
+        // The default stream is that of the context that is current.
+        let (mut context, mut flags) = (session.context(), sys::CU_STREAM_DEFAULT);
+        if !handle.is_null() {
+            // SAFETY: both may be written, and that the stream is alive is the caller's promise.
+            unsafe {
+                sys::cuStreamGetCtx(handle, &raw mut context)?;
+                sys::cuStreamGetFlags(handle, &raw mut flags)?;
+            }
         }
         if context != session.context() {
             return Err(DeviceError::OtherDevice);
