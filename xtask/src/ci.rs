@@ -23,12 +23,13 @@ const CHECKS: [Step; 4] = [
         "clippy",
         "--workspace",
         "--all-targets",
+        "--all-features",
         "--",
         "-D",
         "warnings",
     ]),
     Step {
-        arguments: &["doc", "--workspace", "--no-deps"],
+        arguments: &["doc", "--workspace", "--no-deps", "--all-features"],
         variable: Some(("RUSTDOCFLAGS", "-D warnings")),
     },
     step(&["xtask", "build-ptx", "--check"]),
@@ -102,7 +103,7 @@ mod tests {
     fn a_step_is_announced_as_it_would_be_typed() {
         assert_eq!(
             CHECKS[2].command_line(),
-            "RUSTDOCFLAGS=\"-D warnings\" cargo doc --workspace --no-deps"
+            "RUSTDOCFLAGS=\"-D warnings\" cargo doc --workspace --no-deps --all-features"
         );
         assert_eq!(TESTS[0].command_line(), "cargo test");
     }
