@@ -3,8 +3,9 @@
 //! The rules are read off its machine code: `nvdisasm --print-line-info-ptx` tells from which PTX line each machine instruction
 //! comes. `docs/counters.md` says for how many branches they are right.
 
+use crate::address::Where;
 use crate::observer::BranchFate;
-use crate::program::{Instruction, NOWHERE, Op, Where};
+use crate::program::{Instruction, NOWHERE, Op};
 
 /// The longest body whose instructions get a guard, in PTX instructions of both sides together.
 const LONGEST_BODY: usize = 10;

@@ -7,10 +7,11 @@ use crate::finding::{Bytes, Finding, Tool};
 use crate::heap::HeapSnapshot;
 use crate::launch::{Launch, launch, launch_scheduled};
 use crate::loaded::Kernel;
-use crate::memory::{Memory, window};
+use crate::memory::Memory;
 use crate::observer::Nothing;
 use crate::observers::{Initcheck, Racecheck, Synccheck};
 use crate::types::Space;
+use crate::window;
 
 /// In which order blocks, warps and lanes advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::error::{Absence, Fault, FreePlace, Trap};
-use crate::loaded::{Kernel, SourcePlace};
+use crate::loaded::Kernel;
+use crate::module::SourcePlace;
 use crate::types::Space;
 
 /// The sanitizers, under the names that compute-sanitizer's tools have.

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::error::FreePlace;
-use crate::memory::{Region, window, zeroed};
+use crate::region::{Region, zeroed};
+use crate::window;
 
 /// What a heap has unless told otherwise, in bytes (`cudaLimitMallocHeapSize`).
 pub(crate) const DEFAULT_HEAP_BYTES: usize = 8 << 20;

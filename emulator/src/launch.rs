@@ -5,8 +5,9 @@ use std::time::Instant;
 use crate::device::DeviceProperties;
 use crate::error::LaunchError;
 use crate::loaded::Kernel;
-use crate::memory::{Memory, Region};
+use crate::memory::Memory;
 use crate::observer::Observer;
+use crate::region::Region;
 use crate::simt;
 
 /// The most threads of a block, on every GPU so far.

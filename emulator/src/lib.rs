@@ -39,6 +39,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod address;
 mod alu;
 mod branch_fate;
 mod cfg;
@@ -57,19 +58,22 @@ mod observer;
 mod observers;
 mod parser;
 mod program;
+mod region;
 mod registers;
+mod row;
 mod simt;
 mod syntax;
 mod types;
+mod window;
 
 pub use check::{Order, check, compare_orders};
 pub use device::DeviceProperties;
 pub use error::{Absence, Fault, FreePlace, LaunchError, MemoryError, PtxError, Trap};
 pub use finding::{Bytes, Finding, Place, Tool};
 pub use launch::{Launch, Nesting, launch, launch_scheduled};
-pub use loaded::{Kernel, Program, SourcePlace};
+pub use loaded::{Kernel, Program};
 pub use memory::Memory;
-pub use module::{Module, Parameter};
+pub use module::{Module, Parameter, SourcePlace};
 pub use observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent, BranchFate,
     CallEvent, ClusterBarrierEvent, CollectiveEvent, CopyEvent, ExchangeEvent, FenceEvent,

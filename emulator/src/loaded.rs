@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::error::{LaunchError, PtxError};
 use crate::lower::{self, Environment, compile};
 use crate::memory::Memory;
-use crate::module::{Module, Parameter, parameters, with_text};
+use crate::module::{Module, Parameter, SourcePlace, parameters, with_text};
 use crate::observer::BranchFate;
 use crate::program::{self, Op};
 use crate::syntax::{Function, Initial, InitialValue, ModuleSyntax, Variable};
@@ -221,15 +221,6 @@ pub struct Kernel {
     sources: HashMap<u32, SourcePlace>,
     /// Those that it or one of them may launch, itself included where it does; they have none of their own.
     pub(crate) launchable: Launchable,
-}
-
-/// A line of the source that PTX was compiled from, as its `.loc` directives say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourcePlace {
-    /// The file's name as the compiler wrote it; empty where `.file` does not name it.
-    pub file: String,
-    /// The line, counted from 1.
-    pub line: u32,
 }
 
 impl Kernel {

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::PtxError;
-use crate::loaded::SourcePlace;
 use crate::lower::{self, Environment, compile};
 use crate::parser;
 use crate::syntax::{Function, InitialValue, Location, ModuleSyntax, Statement};
@@ -203,4 +202,13 @@ pub struct Parameter {
     pub bytes: usize,
     /// Its alignment in bytes.
     pub align: usize,
+}
+
+/// A line of the source that PTX was compiled from, as its `.loc` directives say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourcePlace {
+    /// The file's name as the compiler wrote it; empty where `.file` does not name it.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: u32,
 }

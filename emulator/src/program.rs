@@ -1,12 +1,14 @@
 //! A compiled kernel: flat instructions whose operands are row numbers and whose branches are instruction numbers.
 
+use crate::address::Address;
+use crate::row::Row;
 use std::collections::HashMap;
 
 use crate::alu::{Execute, Video};
 use crate::observer::{AccessOrder, BranchFate, Scope};
 use crate::registers::Rows;
 use crate::syntax::Location;
-use crate::types::{Scalar, Space};
+use crate::types::Scalar;
 
 /// "No instruction": where control flow does not meet again.
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -254,49 +256,6 @@ pub(crate) enum Op {
     Nothing,
 }
 
-/// A row of either file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Row {
-    Narrow(u32),
-    Wide(u32),
-}
-
-impl Row {
-    /// The row of a register or value of this type.
-    pub fn of(ty: Scalar, row: u32) -> Self {
-        if ty.bytes() == 8 {
-            Self::Wide(row)
-        } else {
-            Self::Narrow(row)
-        }
-    }
-}
-
-/// Which memory an access goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Where {
-    Generic,
-    Global,
-    Const,
-    /// The block's own shared memory.
-    Shared,
-    /// The shared memory of any block of the cluster.
-    ClusterShared,
-    Local,
-    /// The launch's parameters.
-    EntryParameter,
-    /// The frame's parameter memory.
-    FrameParameter,
-}
-
-/// The operand `[base + offset]`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Address {
-    pub place: Where,
-    pub base: Row,
-    pub offset: i64,
-}
-
 /// A load or a store.
 #[derive(Debug)]
 pub(crate) struct Access {
@@ -321,20 +280,6 @@ impl Access {
     /// Whether a load may wait for what others write.
     pub fn observes(&self) -> bool {
         self.order != AccessOrder::Weak
-    }
-}
-
-impl Where {
-    /// The state space for messages.
-    pub fn space(self) -> Space {
-        match self {
-            Self::Generic => Space::Generic,
-            Self::Global => Space::Global,
-            Self::Const => Space::Const,
-            Self::Shared | Self::ClusterShared => Space::Shared,
-            Self::Local => Space::Local,
-            Self::EntryParameter | Self::FrameParameter => Space::Param,
-        }
     }
 }
 

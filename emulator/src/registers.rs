@@ -4,7 +4,8 @@
 //! bit per lane. A value narrower than its row is extended as its type says, and read back truncated. Constants and special registers are rows too, filled when the frame
 //! is made, so that every operand of an instruction is the number of a row.
 
-use crate::program::{Address, Row};
+use crate::address::Address;
+use crate::row::Row;
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;

@@ -4,8 +4,8 @@ use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float as _, FloatConvert as _, Round};
 
 use super::float::{canonical, flush, quiet};
+use super::form::{Alu, Arg, Execute, Form, rounding};
 use super::integer::Integer;
-use super::{Alu, Arg, Execute, Form, rounding};
 use crate::registers::{Lane, Registers, Rows, map1};
 use crate::types::Scalar;
 

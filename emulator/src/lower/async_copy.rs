@@ -1,6 +1,7 @@
 //! Asynchronous copies (PTX ISA §9.7.9.25).
 
 use super::{Instr, Lowering, Result, error, spelling, unknown, wrong_operands};
+use crate::address::Where;
 use crate::observer::{AccessOrder, Scope};
 use crate::program::*;
 use crate::syntax::Operand;

@@ -2,6 +2,7 @@
 
 use super::async_copy::shared_form_exists;
 use super::{Instr, Lowering, Result, unknown, wrong_operands};
+use crate::address::Where;
 use crate::observer::{AccessOrder, Scope};
 use crate::program::*;
 use crate::types::Scalar;

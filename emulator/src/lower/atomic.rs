@@ -2,8 +2,10 @@
 
 use super::data::{is_hint, scope};
 use super::{Instr, Lowering, Result, error, spelling, unknown};
+use crate::address::Where;
 use crate::observer::{AccessOrder, Scope};
 use crate::program::*;
+use crate::row::Row;
 use crate::syntax::Operand;
 use crate::types::Scalar;
 

@@ -1,7 +1,7 @@
 //! Cache policies, which advise the hardware what to keep in its L2 cache (PTX ISA §9.7.9.18 `createpolicy`).
 
 use super::{Instr, Lowering, Result, error, spelling, unknown, wrong_operands};
-use crate::program::Where;
+use crate::address::Where;
 use crate::registers::Rows;
 use crate::syntax::Operand;
 use crate::types::Scalar;

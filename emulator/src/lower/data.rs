@@ -2,13 +2,15 @@
 
 use super::scope::{Symbol, clock};
 use super::{Instr, Lowering, Result, error, spelling, unknown, unsupported};
+use crate::address::{Address, Where};
 use crate::alu::{self, Form};
-use crate::memory::window;
 use crate::observer::{AccessOrder, Scope};
 use crate::program::*;
 use crate::registers::Rows;
+use crate::row::Row;
 use crate::syntax::Operand;
 use crate::types::{Scalar, Space};
+use crate::window;
 
 /// The scope that a modifier names.
 pub(super) fn scope(modifier: &str) -> Option<Scope> {

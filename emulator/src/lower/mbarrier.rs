@@ -1,7 +1,9 @@
 //! Barriers in memory (PTX ISA §9.7.13.15).
 
 use super::{Instr, Lowering, Result, unknown};
+use crate::address::Where;
 use crate::program::*;
+use crate::row::Row;
 use crate::syntax::Operand;
 use crate::types::{Scalar, Space};
 

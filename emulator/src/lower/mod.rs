@@ -18,12 +18,12 @@ use std::collections::HashMap;
 use crate::branch_fate::branch_fates;
 use crate::cfg::{Successors, reconvergence};
 use crate::error::PtxError;
-use crate::memory::window;
 use crate::program::*;
 use crate::syntax::{
     Function, InitialValue, Instruction as Instr, Location, ModuleSyntax, Statement, Variable,
 };
 use crate::types::{Scalar, Space};
+use crate::window;
 pub(crate) use layout::MAX_LOCAL_BYTES;
 use layout::{LOCAL_ALIGN, Layout, MAX_PARAMETER_BYTES, MAX_STATIC_SHARED_BYTES};
 use scope::{Scope, Symbol};

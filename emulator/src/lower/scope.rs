@@ -1,5 +1,6 @@
 //! Names: registers, variables, labels, special registers; and operands as rows.
 
+use crate::row::Row;
 use std::collections::HashMap;
 
 use super::{Lowering, Result, error, unsupported};

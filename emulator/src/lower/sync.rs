@@ -4,6 +4,7 @@ use super::data::scope;
 use super::{Instr, Lowering, Result, unknown, wrong_operands};
 use crate::observer::Scope;
 use crate::program::*;
+use crate::row::Row;
 use crate::syntax::Operand;
 use crate::types::Scalar;
 

@@ -2,7 +2,7 @@
 
 use crate::observer::BlockEvent;
 use crate::registers::LANES;
-use crate::simt::RANK_SHIFT;
+use crate::window::RANK_SHIFT;
 
 /// Where the clusters' memories are put: behind all global memory.
 const FIRST: u64 = 1 << 60;

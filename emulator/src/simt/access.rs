@@ -3,11 +3,13 @@
 use super::block::Block;
 use super::execute::Site;
 use super::spaces::Target;
+use crate::address::Address;
 use crate::error::Fault;
-use crate::memory::{Region, Width};
 use crate::observer::{AccessEvent, AccessKind, AccessOrder, Observer, ValuesEvent};
-use crate::program::{Access, Address, Row};
+use crate::program::Access;
+use crate::region::{Region, Width};
 use crate::registers::{FULL, LANES, Registers, each_lane, for_lanes};
+use crate::row::Row;
 use crate::types::Space;
 
 /// The most elements of a vector, which has at most 32 bytes.

@@ -5,10 +5,11 @@ use super::block::Block;
 use super::execute::Site;
 use super::spaces::Target;
 use crate::alu::{HalfOperation, canonical, combine_halves, flush};
-use crate::memory::{Region, Width};
 use crate::observer::{AccessKind, Observer};
-use crate::program::{Atomic, AtomicOperation, Row};
+use crate::program::{Atomic, AtomicOperation};
+use crate::region::{Region, Width};
 use crate::registers::LANES;
+use crate::row::Row;
 use crate::types::{Scalar, Space};
 
 /// The most elements of an atomic operation, which is on at most 16 bytes.

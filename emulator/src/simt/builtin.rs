@@ -5,11 +5,12 @@ use super::access::Faulty;
 use super::block::Block;
 use super::execute::Site;
 use super::print::{Arguments, format};
+use crate::address::Where;
 use crate::error::{Fault, FreePlace};
 use crate::heap::BadFree;
-use crate::memory::Width;
 use crate::observer::{AccessKind, Observer, PrintEvent};
-use crate::program::{Builtin, BuiltinCall, Slice, Where};
+use crate::program::{Builtin, BuiltinCall, Slice};
+use crate::region::Width;
 
 /// Texts are read no further than this.
 const TEXT_LIMIT: u64 = 1 << 16;

@@ -12,15 +12,11 @@ use super::block::{Block, Progress};
 use super::execute::Site;
 use super::warp::{Fragment, State};
 use crate::error::{Fault, Trap};
-use crate::memory::Region;
 use crate::observer::{ClusterBarrierEvent, Observer};
-use crate::program::Row;
+use crate::region::Region;
 use crate::registers::{LANES, each_lane};
-
-/// Blocks have less shared memory than this many address bits reach.
-pub(crate) const RANK_SHIFT: u32 = 24;
-/// The most blocks of a cluster, with what CUDA calls a non-portable size.
-pub(crate) const MOST_BLOCKS: u32 = 16;
+use crate::row::Row;
+use crate::window::RANK_SHIFT;
 
 /// What the blocks of a cluster have in common.
 #[derive(Debug)]

@@ -7,8 +7,9 @@ use super::moves::{is_space, move_pair, pack, read_clock, unpack};
 use super::warp::{Fragment, NONE, State};
 use crate::error::{Fault, Trap};
 use crate::observer::{BranchEvent, BranchFate, FenceEvent, InstructionEvent, Observer};
-use crate::program::{BranchTable, Op, Row};
+use crate::program::{BranchTable, Op};
 use crate::registers::each_lane;
+use crate::row::Row;
 use std::sync::atomic::{Ordering, fence};
 
 /// An instruction being executed: who, and where it stands in the text.

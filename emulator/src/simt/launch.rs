@@ -8,9 +8,10 @@ use super::block::{Block, Progress};
 use super::nested::{Child, Family};
 use super::workers::Workers;
 use crate::error::Trap;
-use crate::memory::{Memory, Region};
+use crate::memory::Memory;
 use crate::observer::Observer;
 use crate::program::Program;
+use crate::region::Region;
 
 pub(crate) use super::block::Shape;
 

@@ -23,7 +23,6 @@ mod together;
 mod warp;
 mod workers;
 
-pub(crate) use cluster::{MOST_BLOCKS, RANK_SHIFT};
 pub(crate) use launch::{Run, Shape};
 pub(crate) use nested::{Family, run};
 pub(crate) use workers::cores;

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use crate::program::{Clock, Row};
+use crate::program::Clock;
 use crate::registers::{Registers, blend, each_lane};
+use crate::row::Row;
 
 /// `mov.b64 d, {a, b}`: parts of `bits` bits each, the first lowest.
 pub(super) fn pack(registers: &mut Registers, d: Row, bits: u32, parts: &[Row], lanes: u32) {

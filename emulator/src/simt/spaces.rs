@@ -4,15 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::block::Block;
-use super::cluster::RANK_SHIFT;
 use super::diagnosis::Failed;
 use super::execute::Site;
+use crate::address::Where;
 use crate::error::Fault;
-use crate::memory::{Memory, Region, window};
+use crate::memory::Memory;
 use crate::observer::{AccessKind, Observer};
-use crate::program::{COPY_GUARD_BYTES, Where};
+use crate::program::COPY_GUARD_BYTES;
+use crate::region::Region;
 use crate::registers::LANES;
 use crate::types::Space;
+use crate::window::{self, RANK_SHIFT};
 
 /// Where an address leads, resolved.
 #[derive(Clone, Copy)]

@@ -3,9 +3,10 @@
 use std::sync::atomic::{Ordering, fence};
 
 use super::{Contents, Pending, Side};
-use crate::memory::Region;
+use crate::address::Where;
 use crate::observer::{AccessEvent, AccessKind, AccessOrder, Observer, Scope, ValuesEvent};
-use crate::program::{MbarrierKind, Where};
+use crate::program::MbarrierKind;
+use crate::region::Region;
 use crate::registers::{LANES, each_lane};
 use crate::simt::access::Seen;
 use crate::simt::atomic::update_element;

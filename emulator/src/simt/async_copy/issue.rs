@@ -1,15 +1,17 @@
 //! The issue of copies, where all that they name is checked.
 
 use super::{Contents, Pending};
+use crate::address::{Address, Where};
 use crate::error::Fault;
 use crate::observer::{AccessKind, Observer};
-use crate::program::{Address, AsyncCopy, CopySource, Row, Where};
+use crate::program::{AsyncCopy, CopySource};
 use crate::registers::{LANES, each_lane};
+use crate::row::Row;
 use crate::simt::access::Faulty;
 use crate::simt::block::Block;
-use crate::simt::cluster::{MOST_BLOCKS, RANK_SHIFT};
 use crate::simt::execute::Site;
 use crate::types::Space;
+use crate::window::{MOST_CLUSTER_BLOCKS, RANK_SHIFT};
 
 impl<O: Observer> Block<'_, '_, O> {
     /// Issues copies of a warp's lanes.
@@ -60,7 +62,7 @@ impl<O: Observer> Block<'_, '_, O> {
         let masks = registers.narrow[mask as usize];
         let blocks: u32 = self.shape.cluster.iter().product();
         let mut told = 0;
-        for rank in 0..MOST_BLOCKS {
+        for rank in 0..MOST_CLUSTER_BLOCKS {
             let mut part = pending.clone();
             part.lanes = 0;
             each_lane(pending.lanes, |lane| {

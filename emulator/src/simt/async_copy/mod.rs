@@ -8,13 +8,13 @@ mod finish;
 mod issue;
 
 use super::block::Block;
-use super::cluster::RANK_SHIFT;
 use super::execute::Site;
-use crate::memory::window;
+use crate::address::Where;
 use crate::observer::{AccessKind, AccessOrder, CopyEvent, Observer};
-use crate::program::{AsyncCopy, Reduction, Where};
+use crate::program::{AsyncCopy, Reduction};
 use crate::registers::{LANES, each_lane};
 use crate::types::Space;
+use crate::window::{self, RANK_SHIFT};
 
 /// No group: not committed yet.
 const UNCOMMITTED: u32 = u32::MAX;

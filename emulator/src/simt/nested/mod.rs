@@ -15,7 +15,7 @@ use super::launch::{Run, Shape};
 use crate::error::Trap;
 use crate::launch::Nesting;
 use crate::loaded::{Kernel, Launchable};
-use crate::memory::Region;
+use crate::region::Region;
 
 pub(super) use order::Order;
 pub(crate) use tree::run;

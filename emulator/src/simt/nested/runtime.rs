@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Buffer, Child, Order, Stream, tree};
 use crate::error::Fault;
 use crate::launch::{Launch, check_shape};
-use crate::memory::window;
 use crate::observer::{GridLaunchEvent, GridWaitEvent, Observer};
 use crate::program::{Builtin, BuiltinCall, Slice};
 use crate::simt::block::Block;
@@ -15,6 +14,7 @@ use crate::simt::execute::Site;
 use crate::simt::launch::{Run, Shape};
 use crate::simt::schedule;
 use crate::types::Space;
+use crate::window;
 
 // Errors of the CUDA runtime (`cudaError`), as an H200 returns them.
 const SUCCESS: u32 = 0;
