@@ -5,11 +5,12 @@ use std::fmt;
 use crate::error::{LaunchError, MemoryError};
 use crate::finding::{Bytes, Finding, Tool};
 use crate::heap::HeapSnapshot;
-use crate::launch::{Launch, launch, launch_scheduled};
+use crate::launch::Launch;
 use crate::loaded::Kernel;
 use crate::memory::Memory;
 use crate::observer::Nothing;
 use crate::observers::{Initcheck, Racecheck, Synccheck};
+use crate::run::{launch, launch_scheduled};
 use crate::types::Space;
 use crate::window;
 

@@ -61,6 +61,7 @@ mod program;
 mod region;
 mod registers;
 mod row;
+mod run;
 mod simt;
 mod syntax;
 mod types;
@@ -70,7 +71,7 @@ pub use check::{Order, check, compare_orders};
 pub use device::DeviceProperties;
 pub use error::{Absence, Fault, FreePlace, LaunchError, MemoryError, PtxError, Trap};
 pub use finding::{Bytes, Finding, Place, Tool};
-pub use launch::{Launch, Nesting, launch, launch_scheduled};
+pub use launch::{Launch, Nesting};
 pub use loaded::{Kernel, Program};
 pub use memory::Memory;
 pub use module::{Module, Parameter, SourcePlace};
@@ -85,4 +86,5 @@ pub use observers::{
     Initcheck, LaneAccess, LaneExchange, METRICS, Measurements, Metric, Printed, Profile,
     Racecheck, SharedTraffic, Synccheck, Trace, TraceEvent, Unit,
 };
+pub use run::{launch, launch_scheduled};
 pub use types::Space;

@@ -136,6 +136,10 @@ pub(super) fn rounding(bits: u32) -> Round {
     }
 }
 
+/// The roundings to a fraction of the destination's precision, and to an integral value, in the order of [`rounding`].
+pub(super) const FRACTIONAL: [&str; 4] = ["rn", "rz", "rm", "rp"];
+pub(super) const INTEGRAL: [&str; 4] = ["rni", "rzi", "rmi", "rpi"];
+
 /// Picks `$function::<T>` by the scalar type, or returns `None` from the caller.
 macro_rules! by_type {
     ($ty:expr, $function:ident: $($scalar:ident),+) => {

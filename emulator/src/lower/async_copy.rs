@@ -1,10 +1,11 @@
 //! Asynchronous copies (PTX ISA §9.7.9.25).
 
-use super::{Instr, Lowering, Result, error, spelling, unknown, wrong_operands};
+use super::lowering::Lowering;
+use super::refusal::{Result, error, spelling, unknown, wrong_operands};
 use crate::address::Where;
 use crate::observer::{AccessOrder, Scope};
 use crate::program::*;
-use crate::syntax::Operand;
+use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;
 
 impl<'m> Lowering<'_, 'm> {

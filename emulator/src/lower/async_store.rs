@@ -1,10 +1,12 @@
 //! Asynchronous stores and reductions into the shared memory of other blocks of the cluster (PTX ISA `st.async`, `red.async`).
 
 use super::async_copy::shared_form_exists;
-use super::{Instr, Lowering, Result, unknown, wrong_operands};
+use super::lowering::Lowering;
+use super::refusal::{Result, unknown, wrong_operands};
 use crate::address::Where;
 use crate::observer::{AccessOrder, Scope};
 use crate::program::*;
+use crate::syntax::Instruction as Instr;
 use crate::types::Scalar;
 
 impl Lowering<'_, '_> {

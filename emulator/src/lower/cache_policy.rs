@@ -1,9 +1,10 @@
 //! Cache policies, which advise the hardware what to keep in its L2 cache (PTX ISA §9.7.9.18 `createpolicy`).
 
-use super::{Instr, Lowering, Result, error, spelling, unknown, wrong_operands};
+use super::lowering::Lowering;
+use super::refusal::{Result, error, spelling, unknown, wrong_operands};
 use crate::address::Where;
 use crate::registers::Rows;
-use crate::syntax::Operand;
+use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;
 
 /// Every policy. They are opaque, and nothing here depends on them.

@@ -1,11 +1,12 @@
 //! Branches, calls and ends (PTX ISA §9.7.12).
 
+use super::lowering::Lowering;
+use super::refusal::{Result, error, unknown};
 use super::scope::{Jump, Symbol};
-use super::{Instr, Lowering, Result, error, unknown};
 use crate::cfg::Successors;
 use crate::observer::BranchFate;
 use crate::program::*;
-use crate::syntax::Operand;
+use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;
 
 impl<'m> Lowering<'_, 'm> {

@@ -1,14 +1,16 @@
 //! Loads, stores, addresses and the special moves (PTX ISA §9.7.9).
 
-use super::scope::{Symbol, clock};
-use super::{Instr, Lowering, Result, error, spelling, unknown, unsupported};
+use super::lowering::Lowering;
+use super::operands::clock;
+use super::refusal::{Result, error, spelling, unknown, unsupported};
+use super::scope::Symbol;
 use crate::address::{Address, Where};
 use crate::alu::{self, Form};
 use crate::observer::{AccessOrder, Scope};
 use crate::program::*;
 use crate::registers::Rows;
 use crate::row::Row;
-use crate::syntax::Operand;
+use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::{Scalar, Space};
 use crate::window;
 

@@ -1,11 +1,12 @@
 //! Video instructions (PTX ISA §9.7.18), whose operands may select parts of their registers: `%r1.b0`.
 
+use super::lowering::Lowering;
+use super::refusal::{Result, error, spelling, unknown};
 use super::scope::Symbol;
-use super::{Instr, Lowering, Result, error, spelling, unknown};
 use crate::alu::{Form, Video};
 use crate::program::Op;
 use crate::registers::Rows;
-use crate::syntax::Operand;
+use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;
 
 /// Opcodes, but for the number of elements at their end.

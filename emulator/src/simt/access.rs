@@ -1,10 +1,9 @@
 //! Loads and stores of a warp: all lanes at once where they go to one region, else lane by lane.
 
 use super::block::Block;
-use super::execute::Site;
+use super::site::{Faulty, Site};
 use super::spaces::Target;
 use crate::address::Address;
-use crate::error::Fault;
 use crate::observer::{AccessEvent, AccessKind, AccessOrder, Observer, ValuesEvent};
 use crate::program::Access;
 use crate::region::{Region, Width};
@@ -14,9 +13,6 @@ use crate::types::Space;
 
 /// The most elements of a vector, which has at most 32 bytes.
 const MOST_ELEMENTS: usize = 32;
-
-/// What may fail in one lane: the fault, and the lane that caused it.
-pub(super) type Faulty<T> = Result<T, (Fault, u32)>;
 
 /// Where each lane's access lies in a region that holds all of them.
 struct Offsets([u64; LANES]);

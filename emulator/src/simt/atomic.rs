@@ -1,8 +1,8 @@
 //! Atomic operations, and what they make of two values.
 
-use super::access::{Faulty, Seen};
+use super::access::Seen;
 use super::block::Block;
-use super::execute::Site;
+use super::site::{Faulty, Site};
 use super::spaces::Target;
 use crate::alu::{HalfOperation, canonical, combine_halves, flush};
 use crate::observer::{AccessKind, Observer};

@@ -1,37 +1,13 @@
 //! The sixteen barriers of a block, and what to say when its threads wait for ever.
 
-use super::access::Faulty;
-use super::block::{BARRIERS, Block};
+use super::barrier_state::{BARRIERS, BarrierState};
+use super::block::Block;
+use super::site::Faulty;
 use super::warp::{Fragment, State};
 use crate::error::{Absence, Fault, Trap};
 use crate::observer::{BarrierEvent, Observer, ReleaseEvent};
 use crate::program::{Barrier, BarrierKind, Op};
 use crate::registers::{LANES, each_lane};
-
-/// Warps of the largest block.
-const MAX_WARPS: usize = 32;
-
-/// One barrier.
-#[derive(Clone, Debug, Default)]
-pub(super) struct BarrierState {
-    /// The lanes of each warp that have arrived.
-    arrived: [u32; MAX_WARPS],
-    /// The number of threads that they count as.
-    count: u32,
-    /// Threads that must arrive; 0 until the first does.
-    expected: u32,
-    /// Of the arrived threads, those whose predicate holds.
-    holds: u32,
-    /// Who arrived, in this order: warps with their lanes.
-    who: Vec<(u32, u32)>,
-}
-
-impl BarrierState {
-    /// Threads that have arrived.
-    fn threads(&self) -> u32 {
-        self.arrived.iter().map(|lanes| lanes.count_ones()).sum()
-    }
-}
 
 impl<O: Observer> Block<'_, '_, O> {
     /// A fragment arrives; it waits unless it only arrives, or is the last.

@@ -1,10 +1,9 @@
 //! Functions that the device runtime provides to every module: `vprintf`, what a failed `assert` calls, `malloc` and `free`, and
 //! those of [`nested`](super::nested).
 
-use super::access::Faulty;
 use super::block::Block;
-use super::execute::Site;
 use super::print::{Arguments, format};
+use super::site::{Faulty, Site};
 use crate::address::Where;
 use crate::error::{Fault, FreePlace};
 use crate::heap::BadFree;

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::access::Faulty;
 use super::block::Block;
+use super::site::Faulty;
 use super::warp::{Fragment, Frame, Meeting, NONE, State};
 use crate::error::Fault;
 use crate::lower::MAX_LOCAL_BYTES;

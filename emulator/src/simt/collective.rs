@@ -3,8 +3,8 @@
 //! A `.sync` instruction waits until every member that has not exited executes it. Members that stand in different fragments are
 //! therefore gathered first; the values are taken from each one's frame.
 
-use super::access::Faulty;
 use super::block::Block;
+use super::site::Faulty;
 use super::together::Together;
 use super::warp::{Fragment, State, Warp};
 use crate::error::{Absence, Fault, Trap};

@@ -1,9 +1,9 @@
 //! One fragment at a time: fetch, decide who takes part, execute.
 
-use super::access::Faulty;
 use super::block::{Block, FRAGMENT_TURN, Turn};
 use super::mbarrier::pending_count;
 use super::moves::{is_space, move_pair, pack, read_clock, unpack};
+use super::site::{Faulty, Site};
 use super::warp::{Fragment, NONE, State};
 use crate::error::{Fault, Trap};
 use crate::observer::{BranchEvent, BranchFate, FenceEvent, InstructionEvent, Observer};
@@ -11,19 +11,6 @@ use crate::program::{BranchTable, Op};
 use crate::registers::each_lane;
 use crate::row::Row;
 use std::sync::atomic::{Ordering, fence};
-
-/// An instruction being executed: who, and where it stands in the text.
-#[derive(Clone, Copy)]
-pub(super) struct Site {
-    pub warp: usize,
-    /// Frame of the registers.
-    pub frame: u32,
-    /// The lanes that execute it.
-    pub lanes: u32,
-    pub line: u32,
-    /// What the warp's clock shows.
-    pub clock: u64,
-}
 
 /// How it goes on behind an instruction.
 enum Flow {

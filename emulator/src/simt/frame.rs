@@ -2,7 +2,8 @@
 
 use std::sync::atomic::AtomicU64;
 
-use super::block::{Block, RESERVED_SHARED_BYTES, thread_index};
+use super::block::{Block, RESERVED_SHARED_BYTES};
+use super::shape::thread_index;
 use super::warp::Frame;
 use crate::observer::Observer;
 use crate::program::{Special, Value};

@@ -12,8 +12,9 @@ use std::sync::atomic::Ordering;
 use typed_arena::Arena;
 
 use super::block::{Block, Progress, Turn};
-use super::launch::{Run, begin_cluster};
-use super::nested::{Child, Order};
+use super::grid::begin_cluster;
+use super::grids::{Child, Order};
+use super::run::Run;
 use super::warp::{Fragment, State, Warp};
 use crate::error::Trap;
 use crate::observer::{GridEvent, Observer};

@@ -4,9 +4,9 @@ use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float as _, FloatConvert};
 
 use super::format::{Format, RELU, SATURATE, read, write};
-use crate::alu::convert::{FRACTIONAL, INTEGRAL, clamp01, saturated, with_integer};
+use crate::alu::convert::{clamp01, saturated, with_integer};
 use crate::alu::float::flush;
-use crate::alu::form::{Alu, Arg, Execute, Form, rounding};
+use crate::alu::form::{Alu, Arg, Execute, FRACTIONAL, Form, INTEGRAL, rounding};
 use crate::alu::integer::Integer;
 use crate::alu::tensor::{FINITE, narrowed};
 use crate::registers::{Registers, Rows, map1, map2};

@@ -19,6 +19,7 @@
 mod clocks;
 mod copies;
 mod grids;
+mod handed_on;
 mod reach;
 mod shadow;
 mod unfinished;
@@ -30,7 +31,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use self::clocks::{Clocks, Knowledge};
 use self::copies::{Completed, Copies};
 use self::grids::Grids;
-use self::reach::{HandedOn, Reach};
+use self::handed_on::HandedOn;
+use self::reach::Reach;
 use self::shadow::{Conflict, Mode, Moment, Recent, Shadow};
 use self::unfinished::Unfinished;
 use super::cluster::{InCluster, offset};

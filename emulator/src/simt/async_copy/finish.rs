@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::{Contents, Pending, Side};
 use crate::address::Where;
 use crate::observer::{AccessEvent, AccessKind, AccessOrder, Observer, Scope, ValuesEvent};
 use crate::program::MbarrierKind;
@@ -11,8 +10,9 @@ use crate::registers::{LANES, each_lane};
 use crate::simt::access::Seen;
 use crate::simt::atomic::update_element;
 use crate::simt::block::Block;
-use crate::simt::execute::Site;
+use crate::simt::copies::{Contents, Pending, Side};
 use crate::simt::mbarrier::apply;
+use crate::simt::site::Site;
 use crate::simt::spaces::Target;
 
 /// What lanes have moved, element by element, where an observer wants it.

@@ -1,15 +1,14 @@
 //! The issue of copies, where all that they name is checked.
 
-use super::{Contents, Pending};
 use crate::address::{Address, Where};
 use crate::error::Fault;
 use crate::observer::{AccessKind, Observer};
 use crate::program::{AsyncCopy, CopySource};
 use crate::registers::{LANES, each_lane};
 use crate::row::Row;
-use crate::simt::access::Faulty;
 use crate::simt::block::Block;
-use crate::simt::execute::Site;
+use crate::simt::copies::{Contents, Pending};
+use crate::simt::site::{Faulty, Site};
 use crate::types::Space;
 use crate::window::{MOST_CLUSTER_BLOCKS, RANK_SHIFT};
 

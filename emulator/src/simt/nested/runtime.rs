@@ -4,15 +4,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Buffer, Child, Order, Stream, tree};
+use super::tree;
 use crate::error::Fault;
 use crate::launch::{Launch, check_shape};
 use crate::observer::{GridLaunchEvent, GridWaitEvent, Observer};
 use crate::program::{Builtin, BuiltinCall, Slice};
 use crate::simt::block::Block;
-use crate::simt::execute::Site;
-use crate::simt::launch::{Run, Shape};
+use crate::simt::grids::{Buffer, Child, Order, Stream};
+use crate::simt::run::Run;
 use crate::simt::schedule;
+use crate::simt::shape::Shape;
+use crate::simt::site::Site;
 use crate::types::Space;
 use crate::window;
 
