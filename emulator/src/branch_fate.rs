@@ -4,8 +4,8 @@
 //! comes. `docs/counters.md` says for how many branches they are right.
 
 use crate::address::Where;
+use crate::code::{Instruction, NOWHERE, Op};
 use crate::observer::BranchFate;
-use crate::program::{Instruction, NOWHERE, Op};
 
 /// The longest body whose instructions get a guard, in PTX instructions of both sides together.
 const LONGEST_BODY: usize = 10;
@@ -50,11 +50,11 @@ fn fate(instructions: &[Instruction], at: usize) -> BranchFate {
     if reconverge == NOWHERE {
         return BranchFate::Kept;
     }
-    let meeting = landing(instructions, reconverge as usize);
+    let reconvergence = landing(instructions, reconverge as usize);
     let mut body = Body::default();
     let is_straight = ways
         .iter()
-        .all(|&way| body.takes_all(instructions, way, meeting));
+        .all(|&way| body.takes_all(instructions, way, reconvergence));
     if is_straight && !(body.reads_global && body.writes_global) {
         BranchFate::Predicated
     } else {
@@ -82,9 +82,14 @@ fn leaves(instruction: &Instruction) -> bool {
 
 impl Body {
     /// Takes the instructions of one way; false if there are too many, or one that no guard is put on.
-    fn takes_all(&mut self, instructions: &[Instruction], way: usize, meeting: usize) -> bool {
+    fn takes_all(
+        &mut self,
+        instructions: &[Instruction],
+        way: usize,
+        reconvergence: usize,
+    ) -> bool {
         let mut at = way;
-        while at != meeting {
+        while at != reconvergence {
             if self.instructions == LONGEST_BODY || !self.takes(&instructions[at].op) {
                 return false;
             }

@@ -1,7 +1,7 @@
 //! Where diverged lanes meet again: immediate post-dominators of the control-flow graph
 //! (K. Cooper, T. Harvey, K. Kennedy, "A Simple, Fast Dominance Algorithm", 2001, on the reversed graph).
 
-use crate::program::NOWHERE;
+use crate::code::NOWHERE;
 
 /// Ways out of endless loops that are looked for one by one.
 const SINGLE_RESTORATIONS: usize = 64;
@@ -103,9 +103,9 @@ pub(crate) fn reconvergence(successors: &[Successors]) -> Vec<u32> {
     }
     let mut reconverge = vec![NOWHERE; count];
     for block in 0..exit {
-        let meeting = dominator[block];
-        if meeting < exit {
-            reconverge[last_of[block]] = starts[meeting] as u32;
+        let point = dominator[block];
+        if point < exit {
+            reconverge[last_of[block]] = starts[point] as u32;
         }
     }
     reconverge

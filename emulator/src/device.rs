@@ -1,6 +1,6 @@
 //! The device that the emulator stands in for, as far as a launch depends on it.
 
-use crate::loaded::Kernel;
+use crate::kernel::Kernel;
 use crate::registers::LANES;
 
 /// What a GPU has room for. The emulated one is small, with multiprocessors like those of an H100 or H200 (sm_90).
@@ -45,7 +45,7 @@ impl DeviceProperties {
     ) -> u32 {
         let threads: u64 = block.iter().map(|&extent| u64::from(extent)).product();
         let threads = threads.max(1).next_multiple_of(LANES as u64);
-        let shared = kernel.program.shared_bytes(dynamic_shared_bytes);
+        let shared = kernel.code.shared_bytes(dynamic_shared_bytes);
         if shared > u64::from(self.shared_bytes_per_block) {
             return 0;
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::error::{Absence, Fault, FreePlace, Trap};
-use crate::loaded::Kernel;
+use crate::kernel::Kernel;
 use crate::module::SourcePlace;
 use crate::types::Space;
 

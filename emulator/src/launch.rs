@@ -2,7 +2,7 @@
 
 use crate::device::DeviceProperties;
 use crate::error::LaunchError;
-use crate::loaded::Kernel;
+use crate::kernel::Kernel;
 
 /// The most threads of a block, on every GPU so far.
 const MAX_BLOCK_THREADS: u64 = 1024;
@@ -127,7 +127,7 @@ pub(crate) fn check_shape(kernel: &Kernel, launch: &Launch) -> Result<(), Launch
         multiprocessors: launch.multiprocessors,
         ..DeviceProperties::EMULATED
     };
-    let shared = kernel.program.shared_bytes(launch.dynamic_shared_bytes);
+    let shared = kernel.code.shared_bytes(launch.dynamic_shared_bytes);
     if shared > u64::from(device.shared_bytes_per_block) {
         return invalid(format!(
             "kernel `{name}`: {shared} bytes of shared memory, where at most {} are allowed",

@@ -4,8 +4,8 @@ use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use crate::error::LaunchError;
+use crate::kernel::Kernel;
 use crate::launch::{Launch, check_shape};
-use crate::loaded::Kernel;
 use crate::memory::Memory;
 use crate::observer::Observer;
 use crate::region::Region;
@@ -80,7 +80,7 @@ fn start<O: Observer>(
     let number = memory.heap().begin_launch();
     let family = simt::Family::new(number, &kernel.launchable, launch.nesting, schedule);
     let run = simt::Run {
-        program: &kernel.program,
+        code: &kernel.code,
         shape: &shape,
         memory,
         parameters: Region::new(0, bytes, true, &words),
@@ -117,7 +117,7 @@ fn parameter_words(kernel: &Kernel, arguments: &[Vec<u8>]) -> Result<Vec<AtomicU
     let mut bytes = Vec::new();
     for (index, (argument, slice)) in arguments
         .iter()
-        .zip(&kernel.program.functions[0].parameters)
+        .zip(&kernel.code.functions[0].parameters)
         .enumerate()
     {
         if argument.len() != slice.bytes as usize {

@@ -4,7 +4,7 @@ use super::lowering::Lowering;
 use super::refusal::{Result, error, spelling, unknown, unsupported};
 use super::scope::Fit;
 use crate::alu::{self, Arg, COMBINED_SHIFT, Form, PREDICATE_BITS, PREDICATE_SHIFT};
-use crate::program::Op;
+use crate::code::Op;
 use crate::registers::Rows;
 use crate::syntax::{Instruction as Instr, Operand};
 

@@ -3,8 +3,8 @@
 use super::lowering::Lowering;
 use super::refusal::{Result, error, spelling, unknown, wrong_operands};
 use crate::address::Where;
+use crate::code::*;
 use crate::observer::{AccessOrder, Scope};
-use crate::program::*;
 use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;
 

@@ -4,8 +4,8 @@ use super::async_copy::shared_form_exists;
 use super::lowering::Lowering;
 use super::refusal::{Result, unknown, wrong_operands};
 use crate::address::Where;
+use crate::code::*;
 use crate::observer::{AccessOrder, Scope};
-use crate::program::*;
 use crate::syntax::Instruction as Instr;
 use crate::types::Scalar;
 

@@ -4,8 +4,8 @@ use super::lowering::Lowering;
 use super::refusal::{Result, error, unknown};
 use super::scope::{Jump, Symbol};
 use crate::cfg::Successors;
+use crate::code::*;
 use crate::observer::BranchFate;
-use crate::program::*;
 use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;
 

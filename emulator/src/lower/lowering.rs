@@ -8,7 +8,7 @@ use super::refusal::{Result, error, unsupported};
 use super::scope::{Scope, Symbol};
 use crate::branch_fate::branch_fates;
 use crate::cfg::{Successors, reconvergence};
-use crate::program::*;
+use crate::code::*;
 use crate::syntax::{Function, Instruction as Instr, Location, Statement, Variable};
 use crate::types::{Scalar, Space};
 
@@ -23,7 +23,7 @@ pub(super) struct Lowering<'k, 'm> {
     pub true_predicate: Option<u32>,
     pub successors: Vec<Successors>,
     pub location: Option<Location>,
-    pub code: Code,
+    pub code: FunctionCode,
 }
 
 impl<'k, 'm> Lowering<'k, 'm> {
@@ -38,7 +38,7 @@ impl<'k, 'm> Lowering<'k, 'm> {
             true_predicate: None,
             successors: Vec::new(),
             location: None,
-            code: Code {
+            code: FunctionCode {
                 name: function.name.clone(),
                 instructions: Vec::new(),
                 lines: Vec::new(),
@@ -59,7 +59,7 @@ impl<'k, 'm> Lowering<'k, 'm> {
         }
     }
 
-    pub(super) fn run(mut self) -> Result<Code> {
+    pub(super) fn run(mut self) -> Result<FunctionCode> {
         let function = self.function;
         if let Some((line, message)) = &function.unsupported {
             return unsupported(*line, message.clone());
@@ -115,11 +115,11 @@ impl<'k, 'm> Lowering<'k, 'm> {
         );
         let scope = self.scopes.pop().unwrap_or_default();
         self.resolve_labels(scope, None)?;
-        let meetings = reconvergence(&self.successors);
-        for (instruction, &meeting) in self.code.instructions.iter_mut().zip(&meetings) {
+        let points = reconvergence(&self.successors);
+        for (instruction, &point) in self.code.instructions.iter_mut().zip(&points) {
             match &mut instruction.op {
-                Op::Branch { reconverge, .. } => *reconverge = meeting,
-                Op::BranchTable(table) => table.reconverge = meeting,
+                Op::Branch { reconverge, .. } => *reconverge = point,
+                Op::BranchTable(table) => table.reconverge = point,
                 _ => {}
             }
         }

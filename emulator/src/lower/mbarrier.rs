@@ -3,7 +3,7 @@
 use super::lowering::Lowering;
 use super::refusal::{Result, unknown};
 use crate::address::Where;
-use crate::program::*;
+use crate::code::*;
 use crate::row::Row;
 use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::{Scalar, Space};

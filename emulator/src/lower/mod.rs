@@ -19,7 +19,7 @@ mod video;
 
 use std::collections::HashMap;
 
-use crate::program::{Op, Program};
+use crate::code::{KernelCode, Op};
 use crate::syntax::{Function, Instruction as Instr};
 use kernel::KernelLowering;
 pub(crate) use kernel::{Environment, function_address};
@@ -36,7 +36,7 @@ pub(crate) fn compile(
     environment: &Environment<'_>,
     entry: &Function,
     check_only: bool,
-) -> Result<Program> {
+) -> Result<KernelCode> {
     let mut kernel = KernelLowering {
         environment,
         functions: vec![entry],
@@ -79,7 +79,7 @@ pub(crate) fn compile(
             ))
         })
         .collect();
-    Ok(Program {
+    Ok(KernelCode {
         copies_parameters: functions.iter().any(|code| !code.copies.is_empty()),
         functions,
         by_address,

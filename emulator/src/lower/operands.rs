@@ -4,7 +4,7 @@ use super::kernel::function_address;
 use super::lowering::Lowering;
 use super::refusal::{Result, error, unsupported};
 use super::scope::{Fit, Jump, Range, Scope, Symbol};
-use crate::program::*;
+use crate::code::*;
 use crate::row::Row;
 use crate::syntax::*;
 use crate::types::{Scalar, Space};

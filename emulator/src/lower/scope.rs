@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::program::{Slice, Value};
+use crate::code::{Slice, Value};
 use crate::types::{Scalar, Space};
 
 /// The names of one pair of braces.

@@ -3,8 +3,8 @@
 use super::data::scope;
 use super::lowering::Lowering;
 use super::refusal::{Result, unknown, wrong_operands};
+use crate::code::*;
 use crate::observer::Scope;
-use crate::program::*;
 use crate::row::Row;
 use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;

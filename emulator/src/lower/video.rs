@@ -4,7 +4,7 @@ use super::lowering::Lowering;
 use super::refusal::{Result, error, spelling, unknown};
 use super::scope::Symbol;
 use crate::alu::{Form, Video};
-use crate::program::Op;
+use crate::code::Op;
 use crate::registers::Rows;
 use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;

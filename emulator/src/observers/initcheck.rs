@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::cluster::InCluster;
 
 use crate::finding::{Bytes, Finding, Place, Tool};
-use crate::loaded::Kernel;
+use crate::kernel::Kernel;
 use crate::memory::Memory;
 use crate::observer::{AccessEvent, AccessKind, BlockEvent, CallEvent, Observer};
 use crate::registers::{LANES, each_lane};

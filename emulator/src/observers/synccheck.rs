@@ -7,7 +7,7 @@
 use super::Map;
 
 use crate::finding::{Finding, Place, Tool};
-use crate::loaded::Kernel;
+use crate::kernel::Kernel;
 use crate::observer::{
     BarrierEvent, BlockEvent, CollectiveEvent, ExchangeEvent, InstructionEvent, Observer,
 };

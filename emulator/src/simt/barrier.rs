@@ -4,9 +4,9 @@ use super::barrier_state::{BARRIERS, BarrierState};
 use super::block::Block;
 use super::site::Faulty;
 use super::warp::{Fragment, State};
+use crate::code::{Barrier, BarrierKind, Op};
 use crate::error::{Absence, Fault, Trap};
 use crate::observer::{BarrierEvent, Observer, ReleaseEvent};
-use crate::program::{Barrier, BarrierKind, Op};
 use crate::registers::{LANES, each_lane};
 
 impl<O: Observer> Block<'_, '_, O> {
@@ -122,7 +122,7 @@ impl<O: Observer> Block<'_, '_, O> {
             who: std::mem::take(&mut state.who),
             ..BarrierState::default()
         };
-        let program = self.program;
+        let kernel = self.code;
         for warp in 0..self.warps.len() {
             let mut waiting = Vec::new();
             self.warps[warp].fragments.retain(|fragment| {
@@ -133,7 +133,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 !here
             });
             for mut fragment in waiting {
-                let code = &program.functions
+                let code = &kernel.functions
                     [self.warps[warp].frames[fragment.frame as usize].code as usize];
                 let Op::Barrier(barrier) = &code.instructions[fragment.pc as usize].op else {
                     continue;
@@ -181,7 +181,9 @@ impl<O: Observer> Block<'_, '_, O> {
             };
             Some((warp, fragment, barrier))
         }) else {
-            unreachable!("a live lane is ready, at a meeting that was released, or waits as above")
+            unreachable!(
+                "a live lane is ready, at a reconvergence point that was released, or waits as above"
+            )
         };
         let state = &self.barriers[barrier as usize];
         let fault = Fault::BarrierNeverCompleted {

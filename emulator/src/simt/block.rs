@@ -11,9 +11,9 @@ use super::run::Run;
 use super::shape::{Shape, thread_index};
 use super::spaces::Spaces;
 use super::warp::{Fragment, Frame, State, Warp};
+use crate::code::{FunctionCode, KernelCode, Special, Value};
 use crate::error::{Fault, Trap};
 use crate::observer::{BlockEvent, Observer};
-use crate::program::{Code, Program, Special, Value};
 use crate::registers::LANES;
 
 /// Instructions after which another fragment of the same warp has its turn, if there is one: lanes may wait for each other.
@@ -25,7 +25,7 @@ pub(super) const RESERVED_SHARED_BYTES: u32 = 1024;
 
 /// A block's state. It can be run for a while, set aside, and run on.
 pub(crate) struct Block<'k, 'm, O> {
-    pub program: &'k Program,
+    pub code: &'k KernelCode,
     pub shape: &'k Shape,
     pub spaces: Spaces<'m>,
     pub observer: O,
@@ -72,21 +72,21 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         'k: 'm,
     {
         let Run {
-            program,
+            code,
             shape,
             memory,
             parameters,
             ..
         } = *run;
         let threads: u32 = shape.block.iter().product();
-        let shared_bytes = program.shared_bytes(shape.dynamic_shared_bytes);
-        let shared_bytes = if program.reserves_shared {
+        let shared_bytes = code.shared_bytes(shape.dynamic_shared_bytes);
+        let shared_bytes = if code.reserves_shared {
             shared_bytes.next_multiple_of(16) + u64::from(RESERVED_SHARED_BYTES)
         } else {
             shared_bytes
         };
         let mut block = Self {
-            program,
+            code,
             shape,
             spaces: Spaces::new(memory, parameters, shared_bytes),
             observer,
@@ -109,7 +109,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
             block.prepare_frame(number as u32, &mut frame, 0);
             let warp = &mut block.warps[number];
             warp.frames.push(frame);
-            warp.local_bytes = program.functions[0].local_bytes;
+            warp.local_bytes = code.functions[0].local_bytes;
             warp.local
                 .resize_with(warp.local_bytes as usize / 8 * LANES, AtomicU64::default);
             let lanes = threads - number as u32 * LANES as u32;
@@ -145,7 +145,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         for word in &*self.spaces.shared {
             word.store(0, Ordering::Relaxed);
         }
-        let code = &self.program.functions[0];
+        let code = &self.code.functions[0];
         for warp in &mut self.warps {
             warp.begin();
             let registers = &mut warp.frames[0].registers;
@@ -209,7 +209,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         }
     }
 
-    /// No warp can go on: because all threads have exited, because lanes wait at meetings, which are then given up (where lanes meet
+    /// No warp can go on: because all threads have exited, because lanes wait at reconvergence points, which are then given up (where lanes meet
     /// is the emulator's choice, and must keep nobody from a barrier), or because they wait for ever.
     pub(super) fn rouse(&mut self) -> Result<Progress, Box<Trap>> {
         if self.warps.iter().all(|warp| warp.live == 0) {
@@ -253,7 +253,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                     true
                 }
                 Turn::Vain(fragment) => {
-                    // Perhaps the others wait at a meeting with this one.
+                    // Perhaps the others wait at a reconvergence point with this one.
                     let warp = &mut self.warps[number];
                     vain_turns = if warp.release_waiting() {
                         0
@@ -311,8 +311,8 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         thread_index(self.shape.block, warp as u32 * LANES as u32 + lane)
     }
 
-    pub(super) fn code_of(&self, warp: usize, fragment: &Fragment) -> &'k Code {
-        &self.program.functions[self.warps[warp].frames[fragment.frame as usize].code as usize]
+    pub(super) fn code_of(&self, warp: usize, fragment: &Fragment) -> &'k FunctionCode {
+        &self.code.functions[self.warps[warp].frames[fragment.frame as usize].code as usize]
     }
 
     /// The line at which a fragment stands.

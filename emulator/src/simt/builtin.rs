@@ -5,10 +5,10 @@ use super::block::Block;
 use super::print::{Arguments, format};
 use super::site::{Faulty, Site};
 use crate::address::Where;
+use crate::code::{Builtin, BuiltinCall, Slice};
 use crate::error::{Fault, FreePlace};
 use crate::heap::BadFree;
 use crate::observer::{AccessKind, Observer, PrintEvent};
-use crate::program::{Builtin, BuiltinCall, Slice};
 use crate::region::Width;
 
 /// Texts are read no further than this.

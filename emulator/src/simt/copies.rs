@@ -2,8 +2,8 @@
 
 use super::site::Site;
 use crate::address::Where;
+use crate::code::{AsyncCopy, Reduction};
 use crate::observer::{AccessKind, AccessOrder, CopyEvent};
-use crate::program::{AsyncCopy, Reduction};
 use crate::registers::LANES;
 use crate::types::Space;
 

@@ -7,9 +7,9 @@ use super::diagnosis::Failed;
 use super::site::Site;
 use super::spaces::Target;
 use crate::address::Where;
+use crate::code::COPY_GUARD_BYTES;
 use crate::error::Fault;
 use crate::observer::{AccessKind, Observer};
-use crate::program::COPY_GUARD_BYTES;
 use crate::region::Region;
 use crate::registers::LANES;
 use crate::types::Space;
@@ -76,7 +76,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 if region.read_only && kind != AccessKind::Load {
                     return Err(Fault::ReadOnly { access, address });
                 }
-                if space == Space::Local && self.program.copies_parameters {
+                if space == Space::Local && self.code.copies_parameters {
                     self.check_copies(site, access, shown, address, offset, bytes)?;
                 }
                 return Ok(Target {
@@ -103,7 +103,7 @@ impl<O: Observer> Block<'_, '_, O> {
     fn local_region(&self, site: Site, lane: usize) -> Region<'_> {
         let warp = &self.warps[site.warp];
         let frame = &warp.frames[site.frame as usize];
-        let end = frame.local_base + self.program.functions[frame.code as usize].local_bytes;
+        let end = frame.local_base + self.code.functions[frame.code as usize].local_bytes;
         Region::new(0, u64::from(end), false, lane_words(&warp.local, lane))
     }
 
@@ -122,7 +122,7 @@ impl<O: Observer> Block<'_, '_, O> {
         while u64::from(frame.local_base) > offset {
             frame = &frames[frame.caller as usize];
         }
-        let code = &self.program.functions[frame.code as usize];
+        let code = &self.code.functions[frame.code as usize];
         for copy in &code.copies {
             let start = u64::from(frame.local_base + copy.local);
             let end = start + u64::from(copy.from.bytes);

@@ -6,9 +6,9 @@
 use super::access::Seen;
 use super::block::Block;
 use super::site::{Faulty, Site};
+use crate::code::{Mbarrier, MbarrierKind};
 use crate::error::Fault;
 use crate::observer::{AccessKind, AccessOrder, Observer, Scope};
-use crate::program::{Mbarrier, MbarrierKind};
 use crate::types::Space;
 
 const FIELD: u64 = (1 << 20) - 1;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::program::Clock;
+use crate::code::Clock;
 use crate::registers::{Registers, blend, each_lane};
 use crate::row::Row;
 

@@ -3,16 +3,16 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::shape::Shape;
+use crate::code::KernelCode;
+use crate::kernel::Launchable;
 use crate::launch::Nesting;
-use crate::loaded::Launchable;
 use crate::memory::Memory;
-use crate::program::Program;
 use crate::region::Region;
 
 /// Everything that a grid needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Run<'a> {
-    pub program: &'a Program,
+    pub code: &'a KernelCode,
     pub shape: &'a Shape,
     pub memory: &'a Memory,
     pub parameters: Region<'a>,

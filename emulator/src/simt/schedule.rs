@@ -176,7 +176,7 @@ pub(super) fn run<O: Observer>(
         let executed = block.executed - before;
         let steps = like.family.steps.fetch_add(executed, Ordering::Relaxed) + executed;
         // Who may wait for grids keeps them until then: the wait runs them.
-        if !block.program.waits_for_grids || progress == Ok(Progress::Finished) {
+        if !block.code.waits_for_grids || progress == Ok(Progress::Finished) {
             order.launch(block.launches.take());
         }
         result = match progress {
@@ -292,7 +292,7 @@ fn part(lanes: u32, schedule: &mut Schedule) -> u32 {
         }
 }
 
-/// Lanes that stand at one instruction, bound for one meeting, go on together.
+/// Lanes that stand at one instruction, bound for one reconvergence point, go on together.
 fn rejoin(fragments: &mut Vec<Fragment>) {
     let mut index = 0;
     while index < fragments.len() {
@@ -300,8 +300,8 @@ fn rejoin(fragments: &mut Vec<Fragment>) {
         let twin = fragments[..index].iter().position(|other| {
             fragment.state == State::Ready
                 && other.state == State::Ready
-                && (other.pc, other.frame, other.meeting)
-                    == (fragment.pc, fragment.frame, fragment.meeting)
+                && (other.pc, other.frame, other.reconvergence)
+                    == (fragment.pc, fragment.frame, fragment.reconvergence)
         });
         match twin {
             Some(twin) => {

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::program::{Special, Value};
+use crate::code::{Special, Value};
 
 /// Shape and contents of a launch, common to all blocks.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use super::atomic::combine;
 use crate::alu::{canonical, extremum_of_singles};
-use crate::program::{CollectiveKind, ShuffleMode};
+use crate::code::{CollectiveKind, ShuffleMode};
 use crate::registers::{LANES, Registers, blend, each_lane, for_lanes, gather};
 use crate::row::Row;
 

@@ -37,7 +37,7 @@ use self::shadow::{Conflict, Mode, Moment, Recent, Shadow};
 use self::unfinished::Unfinished;
 use super::cluster::{InCluster, offset};
 use crate::finding::{Bytes, Finding, Place, Tool};
-use crate::loaded::Kernel;
+use crate::kernel::Kernel;
 use crate::observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, ClusterBarrierEvent,
     CollectiveEvent, CopyEvent, FenceEvent, GridEvent, GridLaunchEvent, GridWaitEvent, Observer,

@@ -3,8 +3,8 @@
 use std::sync::atomic::{Ordering, fence};
 
 use crate::address::Where;
+use crate::code::MbarrierKind;
 use crate::observer::{AccessEvent, AccessKind, AccessOrder, Observer, Scope, ValuesEvent};
-use crate::program::MbarrierKind;
 use crate::region::Region;
 use crate::registers::{LANES, each_lane};
 use crate::simt::access::Seen;

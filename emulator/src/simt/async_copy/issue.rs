@@ -1,9 +1,9 @@
 //! The issue of copies, where all that they name is checked.
 
 use crate::address::{Address, Where};
+use crate::code::{AsyncCopy, CopySource};
 use crate::error::Fault;
 use crate::observer::{AccessKind, Observer};
-use crate::program::{AsyncCopy, CopySource};
 use crate::registers::{LANES, each_lane};
 use crate::row::Row;
 use crate::simt::block::Block;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use crate::loaded::Kernel;
+use crate::kernel::Kernel;
 use crate::region::Region;
 use crate::simt::run::Run;
 use crate::simt::shape::Shape;
@@ -42,7 +42,7 @@ impl Child {
     pub fn run<'a>(&'a self, like: &Run<'a>) -> Run<'a> {
         let bytes = 8 * self.parameters.len() as u64;
         Run {
-            program: &self.kernel.program,
+            code: &self.kernel.code,
             shape: &self.shape,
             parameters: Region::new(0, bytes, true, &self.parameters),
             ..*like

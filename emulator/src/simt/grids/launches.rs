@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 use super::child::Child;
 use crate::error::Trap;
-use crate::loaded::Kernel;
+use crate::kernel::Kernel;
 use crate::region::Region;
 
 /// Room for the parameters of a launch, which the kernel fills in.
@@ -79,7 +79,7 @@ impl<O> Launches<O> {
 
 impl Buffer {
     pub fn region(&self) -> Region<'_> {
-        let bytes = (self.kernel.program.functions[0].parameters.last())
+        let bytes = (self.kernel.code.functions[0].parameters.last())
             .map_or(0, |last| u64::from(last.offset + last.bytes));
         Region::new(self.address, bytes, false, &self.words)
     }
