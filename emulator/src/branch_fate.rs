@@ -13,7 +13,7 @@ const LONGEST_BODY: usize = 10;
 /// The most jumps that are followed from a label to an instruction that is none.
 const MOST_JUMPS: usize = 16;
 
-/// What stands between a branch and the place where its ways meet.
+/// What stands between a branch and its reconvergence point.
 #[derive(Default)]
 struct Body {
     instructions: usize,

@@ -10,7 +10,7 @@ use crate::registers::Rows;
 use crate::syntax::Location;
 use crate::types::Scalar;
 
-/// "No instruction": where control flow does not meet again.
+/// "No instruction": where control flow does not reconverge.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// An entry with every function that it can reach.
@@ -29,12 +29,12 @@ pub(crate) struct KernelCode {
     pub static_shared_bytes: u32,
     /// Whether the shared memory is used that belongs to the system.
     pub reserves_shared: bool,
-    /// Offset of `extern .shared` arrays: behind the static ones.
+    /// Offset of `extern .shared` arrays: past the static ones.
     pub dynamic_shared_offset: u32,
 }
 
 impl KernelCode {
-    /// Shared memory of a block that gets so many bytes of it with the launch.
+    /// Shared memory of a block whose launch asks for `dynamic` bytes of it.
     pub fn shared_bytes(&self, dynamic: u32) -> u64 {
         match dynamic {
             0 => u64::from(self.static_shared_bytes),
@@ -98,7 +98,7 @@ pub(crate) enum Value {
     Special(Special),
     /// An address in the frame's local memory.
     Local(u32),
-    /// Offset of the dynamic shared memory, plus so much.
+    /// Offset of the dynamic shared memory, plus this much.
     DynamicShared(u64),
 }
 
@@ -239,7 +239,7 @@ pub(crate) enum Op {
     CommitCopies {
         bulk: bool,
     },
-    /// `cp.async.wait_group` and its like: all groups but so many of the last, or all copies.
+    /// `cp.async.wait_group` and its like: all groups but the last N, or all copies.
     WaitForCopies {
         bulk: bool,
         but: Option<u32>,

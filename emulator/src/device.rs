@@ -3,7 +3,7 @@
 use crate::kernel::Kernel;
 use crate::registers::LANES;
 
-/// What a GPU has room for. The emulated one is small, with multiprocessors like those of an H100 or H200 (sm_90).
+/// What a GPU has room for. The emulated one has few multiprocessors, each like those of an H100 or H200 (sm_90).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceProperties {
     /// Multiprocessors (`%nsmid`).
@@ -16,11 +16,11 @@ pub struct DeviceProperties {
     pub shared_bytes_per_multiprocessor: u32,
     /// The most shared memory of a block, in bytes.
     pub shared_bytes_per_block: u32,
-    /// Shared memory that the system takes for each block besides what the block asks for, in bytes.
+    /// Shared memory that the system takes for each block in addition to what the block asks for, in bytes.
     pub reserved_shared_bytes_per_block: u32,
 }
 
-/// Shared memory is given to blocks in pieces of so many bytes.
+/// Shared memory is given to blocks in pieces of this many bytes.
 const SHARED_GRANULARITY: u32 = 128;
 
 impl DeviceProperties {

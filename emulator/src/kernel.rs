@@ -24,7 +24,7 @@ pub struct Kernel {
     pub(crate) code: KernelCode,
     pub(crate) texts: HashMap<u32, String>,
     pub(crate) sources: HashMap<u32, SourcePlace>,
-    /// Those that it or one of them may launch, itself included where it does; they have none of their own.
+    /// The entries that it may launch, and those that these may launch. Their own maps are empty.
     pub(crate) launchable: Launchable,
 }
 
@@ -39,7 +39,7 @@ impl Kernel {
         &self.parameters
     }
 
-    /// Shared memory that every block needs whatever the launch, in bytes.
+    /// Shared memory that every block needs, whatever the launch asks for, in bytes.
     pub fn static_shared_bytes(&self) -> u32 {
         self.code.static_shared_bytes
     }
@@ -49,7 +49,7 @@ impl Kernel {
         self.with_line(line).sources.get(&line)
     }
 
-    /// Of this entry and those that it may launch, the one that a line of PTX belongs to.
+    /// The entry that a line of PTX belongs to: this one, or one that it may launch.
     fn with_line(&self, line: u32) -> &Self {
         if self.texts.contains_key(&line) {
             return self;
@@ -60,8 +60,8 @@ impl Kernel {
             .unwrap_or(self)
     }
 
-    /// For a line of PTX that was compiled from another file than the rest of the entry, something inlined: the line of the entry's
-    /// own file that is nearest before it, which is the call or little before the call.
+    /// For a line of PTX that comes from a function inlined from another source file: the nearest line before it that comes from the
+    /// entry's own file. It is the call, or a line shortly before the call.
     pub fn calling_place(&self, line: u32) -> Option<&SourcePlace> {
         self.with_line(line).own_calling_place(line)
     }

@@ -24,27 +24,27 @@ pub struct Launch {
     pub nesting: Nesting,
     /// Host threads that run blocks; 0 takes all cores. An observer may ask for one ([`Observer::IN_ORDER`]).
     pub threads: usize,
-    /// The launch traps after so many warp instructions; 0 sets no limit.
+    /// The launch traps after this many warp instructions; 0 sets no limit.
     pub max_steps: u64,
-    /// Whether blocks may wait for each other: all of them are then resident together, and advance in turn. The launch is refused
-    /// when the device has no room for so many ([`DeviceProperties`]).
+    /// Whether blocks may wait for each other. All of them are then resident together and advance in turn, and the launch is refused if
+    /// the device has no room for that many ([`DeviceProperties`]).
     pub cooperative: bool,
-    /// The multiprocessors of the device that is emulated (`%nsmid`): as many as a cooperative launch has for its blocks.
+    /// The multiprocessors of the emulated device (`%nsmid`), on which the blocks of a cooperative launch must have room.
     pub multiprocessors: u32,
 }
 
-/// What limits the grids that kernels launch (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"). A launch beyond it is a
-/// trap, where a GPU returns an error that kernels seldom look at, or lets it pass.
+/// What limits the grids that kernels launch (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"). A launch beyond a limit is a
+/// trap. A GPU returns an error, which kernels seldom look at, or lets it pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nesting {
     /// How deep grids may nest: the host's grid is at depth 0, those that it launches at depth 1.
     pub depth: u32,
-    /// How many launched grids may wait or run at a time (`cudaLimitDevRuntimePendingLaunchCount`): those whose own blocks have not
-    /// finished. The emulator begins them as late as it may, so that they are the most that there can be.
+    /// How many launched grids may be unfinished at a time (`cudaLimitDevRuntimePendingLaunchCount`), those that wait and those that
+    /// run. The emulator begins grids as late as it may, and so counts the most that there can be.
     pub pending: u64,
 }
 
-/// The depth that CUDA promises, and the count that a GPU has unless told otherwise.
+/// The depth that CUDA promises, and a GPU's default count.
 impl Default for Nesting {
     fn default() -> Self {
         Self {

@@ -14,12 +14,12 @@ use crate::window;
 
 /// Every allocation starts at a multiple of this.
 const ALIGNMENT: u64 = 256;
-/// Unmapped addresses behind every allocation.
+/// Unmapped addresses after every allocation.
 const GUARD: u64 = 256;
 /// What an emulated device has unless told otherwise.
 const DEFAULT_LIMIT: usize = 64 << 30;
 
-/// How far an address may miss all allocations and still come from a pointer to one.
+/// An address this far from all allocations may still come from a pointer to one.
 const NEAR_BYTES: u64 = DEFAULT_LIMIT as u64;
 
 /// The global memory of an emulated device.
@@ -77,9 +77,9 @@ impl Memory {
         }
     }
 
-    /// The same with a new, empty heap of so many bytes, rounded down to a multiple of 16, from which kernels allocate with `malloc`;
-    /// without this it has 8 MiB. `malloc` gives null where it, or the host, has no room. Only kernels reach it: [`Memory::read`] and its
-    /// kin take no addresses of the heap.
+    /// The same with a new, empty heap of `bytes` bytes, rounded down to a multiple of 16, from which kernels allocate with `malloc`.
+    /// By default it has 8 MiB. `malloc` returns null if the heap or the host has no room. Only kernels reach the heap: [`Memory::read`],
+    /// [`Memory::write`] and [`Memory::copy`] refuse its addresses.
     pub fn with_heap(self, bytes: usize) -> Self {
         Self {
             heap: Heap::new(bytes),
@@ -127,7 +127,7 @@ impl Memory {
         zeroed(bytes.div_ceil(8)).ok_or(exhausted)
     }
 
-    /// Gives an allocation its address: fresh ones every time, so that a stale pointer never hits a newer buffer.
+    /// Gives an allocation its address. No address is given twice, so that a stale pointer never hits a newer buffer.
     fn place(&mut self, bytes: usize, align: u64, constant: bool, words: Box<[AtomicU64]>) -> u64 {
         let next = if constant {
             &mut self.next_constant
@@ -282,7 +282,7 @@ impl Memory {
         (address - base < bytes).then_some((base, bytes, None))
     }
 
-    /// Whether an address is so near to what has been allocated that it may come from a pointer to it.
+    /// Whether an address is near enough to an allocation to come from a pointer to it.
     pub(crate) fn is_near(&self, address: u64) -> bool {
         let of_host = window::GLOBAL - NEAR_BYTES..self.next + NEAR_BYTES;
         let of_heap = window::HEAP..self.heap.end() + NEAR_BYTES;
@@ -315,7 +315,7 @@ impl Memory {
         below.filter(|region| address - region.base <= region.bytes)
     }
 
-    /// Keeps other accesses to 128 bits as one away, until it is dropped.
+    /// Keeps other threads from accessing 128 bits as one until it is dropped.
     pub(crate) fn lock_pairs(&self) -> MutexGuard<'_, ()> {
         self.pairs
             .lock()

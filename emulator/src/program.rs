@@ -16,7 +16,7 @@ use crate::types::Space;
 pub struct Program {
     module: Module,
     addresses: HashMap<String, u64>,
-    /// Address of the memory that a cooperative launch hands its blocks for the barrier of the grid, where the module asks for one.
+    /// Address of the memory for the barrier of the grid in cooperative launches, if the module uses one.
     workspace: Option<u64>,
     kernels: Mutex<HashMap<String, Arc<Kernel>>>,
 }

@@ -20,8 +20,8 @@ pub const GLOBAL: u64 = 0x7f00_0000_0000;
 /// First address of the heap, which is the last of global memory.
 pub const HEAP: u64 = 0x1_0000_0000_0000;
 
-/// An address in the shared memory of a cluster is an offset, with the rank of its block, counted from 1, above this many low bits;
-/// without a rank it is in the block's own memory.
+/// An address in the shared memory of a cluster is an offset in this many low bits, and above them the rank of the block, counted
+/// from 1. Without a rank it is in the block's own memory.
 pub const RANK_SHIFT: u32 = 24;
 /// The most blocks of a cluster, with what CUDA calls a non-portable size.
 pub const MOST_CLUSTER_BLOCKS: u32 = 16;

@@ -93,7 +93,7 @@ impl Alu {
         }
     }
 
-    /// `d = f(a, …)` of so many sources on one type.
+    /// `d = f(a, …)` of N sources on one type.
     pub(super) fn same(execute: Execute, ty: Scalar, sources: usize) -> Self {
         let mut args = vec![Arg::D(ty)];
         args.resize(1 + sources, Arg::S(ty));

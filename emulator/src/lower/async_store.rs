@@ -65,7 +65,7 @@ impl Lowering<'_, '_> {
     }
 }
 
-/// Whether vectors of so many elements of the type are stored asynchronously.
+/// Whether vectors of this many elements of the type are stored asynchronously.
 fn is_stored(ty: Scalar, vector: usize) -> bool {
     use Scalar::*;
     matches!(ty, B32 | U32 | S32 | F32 | B64 | U64 | S64 | F64) && vector * ty.bytes() <= 16

@@ -11,7 +11,7 @@ use crate::types::Scalar;
 const POLICY: u64 = 0;
 
 impl<'m> Lowering<'_, 'm> {
-    /// The operands but for the cache policy that `.L2::cache_hint` has behind them: advice to the hardware, which must only be
+    /// The operands but for the cache policy that `.L2::cache_hint` has after them: advice to the hardware, which must only be
     /// of the right kind.
     pub(super) fn without_policy<'i>(&mut self, instruction: &'i Instr) -> Result<&'i [Operand]> {
         let operands = &instruction.operands[..];

@@ -88,7 +88,7 @@ impl<'m> Lowering<'_, 'm> {
         Ok(())
     }
 
-    /// `call (results), function, (arguments);` with either list left out, or through a pointer with a prototype behind.
+    /// `call (results), function, (arguments);` with either list left out, or through a pointer, followed by a prototype.
     fn call(&mut self, instruction: &'m Instr, guard: u32) -> Result<()> {
         let line = instruction.line;
         let mut operands = &instruction.operands[..];

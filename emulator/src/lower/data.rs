@@ -218,7 +218,7 @@ impl<'m> Lowering<'_, 'm> {
         })
     }
 
-    /// `cvta.space` adds the window's first address, `cvta.to.space` subtracts it; global and constant addresses are generic as they are.
+    /// `cvta.space` adds the window's first address, and `cvta.to.space` subtracts it. Global and constant addresses are generic already.
     fn convert_address(&mut self, instruction: &Instr) -> Result<()> {
         let line = instruction.line;
         let modifiers: Vec<&str> = instruction.modifiers.iter().map(String::as_str).collect();

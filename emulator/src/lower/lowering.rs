@@ -143,7 +143,7 @@ impl<'k, 'm> Lowering<'k, 'm> {
     }
 
     pub(super) fn statements(&mut self, statements: &'m [Statement]) -> Result<()> {
-        // Lists of labels and prototypes may stand behind the instructions that name them.
+        // Lists of labels and prototypes may come after the instructions that name them.
         for statement in statements {
             match statement {
                 Statement::BranchTargets { name, labels } => {

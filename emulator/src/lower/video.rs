@@ -88,7 +88,7 @@ impl Lowering<'_, '_> {
     }
 }
 
-/// A register and the selector behind it.
+/// A register and the selector that follows it.
 fn selection(name: &str) -> Option<(&str, &str)> {
     let (register, selector) = name.rsplit_once('.')?;
     let digits = selector.strip_prefix(['b', 'h'])?;

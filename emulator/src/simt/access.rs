@@ -54,7 +54,7 @@ impl Offsets {
                 }
             }
         }
-        // Regions are shorter than 2^63 bytes: an offset is outside if it, or what is left behind it, has the highest bit.
+        // Regions are shorter than 2^63 bytes: an offset is outside if it, or what is left after it, has the highest bit.
         let (mut outside, mut low) = (0, 0);
         for &offset in offsets.iter() {
             outside |= offset | limit.wrapping_sub(offset);

@@ -85,7 +85,7 @@ impl<O: Observer> Block<'_, '_, O> {
     }
 }
 
-/// Makes an atomic operation on the element so many bytes behind the target; returns what was there, and what it leaves there.
+/// Makes an atomic operation on the element `at` bytes past the target; returns what was there, and what it leaves there.
 /// Single precision is added with or without its subnormal values.
 pub(super) fn update_element(
     target: &Target<'_>,

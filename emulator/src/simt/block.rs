@@ -20,7 +20,7 @@ use crate::registers::LANES;
 pub(super) const FRAGMENT_TURN: u64 = 1 << 10;
 /// Instructions after which another warp of the block has its turn.
 const WARP_TURN: u64 = 1 << 16;
-/// Shared memory behind that of the kernel, where the kernel asks for it.
+/// Shared memory past that of the kernel, where the kernel asks for it.
 pub(super) const RESERVED_SHARED_BYTES: u32 = 1024;
 
 /// A block's state. It can be run for a while, set aside, and run on.
@@ -57,7 +57,7 @@ pub(crate) enum Progress {
 
 /// How a fragment's turn ended.
 pub(super) enum Turn {
-    /// It waits, has met others, has called or has exited.
+    /// It waits, has joined others, has called or has exited.
     Over,
     /// It could go on.
     Paused(Fragment),
@@ -209,8 +209,8 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         }
     }
 
-    /// No warp can go on: because all threads have exited, because lanes wait at reconvergence points, which are then given up (where lanes meet
-    /// is the emulator's choice, and must keep nobody from a barrier), or because they wait for ever.
+    /// No warp can go on. Either all threads have exited; or lanes wait at reconvergence points, which are then given up (where lanes
+    /// reconverge is the emulator's choice, and must keep no thread from a barrier); or they wait for ever.
     pub(super) fn rouse(&mut self) -> Result<Progress, Box<Trap>> {
         if self.warps.iter().all(|warp| warp.live == 0) {
             self.finish_all_copies();

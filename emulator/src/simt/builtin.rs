@@ -151,7 +151,7 @@ impl<O: Observer> Block<'_, '_, O> {
     }
 }
 
-/// The arguments of `printf`, one behind the other, each at a multiple of its size.
+/// The arguments of `printf`, one after the other, each at a multiple of its size.
 struct Buffer<'b, 'k, 'm, O> {
     block: &'b Block<'k, 'm, O>,
     site: Site,

@@ -1,8 +1,8 @@
 //! Clusters: blocks that are resident together, reach each other's shared memory and have a barrier of their own (PTX ISA §2.2.2,
 //! §9.7.13.4 `barrier.cluster`, §9.7.9 `mapa`).
 //!
-//! An address in the shared memory of the cluster is an offset, with the rank of its block, counted from 1, above the lowest
-//! [`RANK_SHIFT`] bits; without a rank it is in the block's own memory.
+//! An address in the shared memory of the cluster is an offset in its lowest [`RANK_SHIFT`] bits, and above them the rank of the block,
+//! counted from 1. Without a rank it is in the block's own memory.
 
 use std::sync::atomic::{Ordering, fence};
 

@@ -1,7 +1,7 @@
 //! What the lanes of a member mask do together: shuffles, votes, matches, reductions, the barrier of a warp.
 //!
-//! A `.sync` instruction waits until every member that has not exited executes it. Members that stand in different fragments are
-//! therefore gathered first; the values are taken from each one's frame.
+//! A `.sync` instruction waits until every member that has not exited executes it. Members may stand in different fragments, which
+//! are gathered first; each member's values come from its own frame.
 
 use super::block::Block;
 use super::site::Faulty;

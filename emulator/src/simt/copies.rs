@@ -34,7 +34,7 @@ pub(super) struct Pending {
 /// What a copy writes.
 #[derive(Clone, Debug)]
 pub(super) enum Contents {
-    /// So many bytes from where it reads, and zeros behind them.
+    /// This many bytes from where it reads, and zeros after them.
     Memory([u32; LANES]),
     /// Words of the lanes' registers.
     Words(Vec<[u32; LANES]>),

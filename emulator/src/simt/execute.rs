@@ -12,13 +12,13 @@ use crate::registers::each_lane;
 use crate::row::Row;
 use std::sync::atomic::{Ordering, fence};
 
-/// How it goes on behind an instruction.
+/// How it goes on after an instruction.
 enum Flow {
     /// With the next one.
     Next,
     /// The same, when others have had their turn.
     Pause,
-    /// The fragment has been handed over: its lanes wait, have gone elsewhere or are no more.
+    /// The fragment has been handed over: its lanes wait, have gone elsewhere or have exited.
     Over,
 }
 

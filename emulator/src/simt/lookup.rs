@@ -16,7 +16,7 @@ use crate::types::Space;
 use crate::window::{self, RANK_SHIFT};
 
 impl<O: Observer> Block<'_, '_, O> {
-    /// Finds the memory behind one lane's address, or the fault.
+    /// Finds the memory that one lane's address leads to, or the fault.
     pub(super) fn target(
         &self,
         site: Site,

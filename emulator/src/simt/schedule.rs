@@ -1,9 +1,9 @@
 //! Random schedules: blocks, warps and lanes advance in an order that a seed decides.
 //!
-//! A GPU promises no order: any resident block may run, any warp of it, and since Volta any group of lanes of that warp
-//! (independent thread scheduling), even where they have not diverged. Here each of these choices is drawn anew for every turn
-//! of a few instructions; converged lanes part at random and go on together where they happen to stand at one instruction
-//! again, at the latest behind a barrier of theirs. One host thread runs it all, so that a seed gives one schedule.
+//! A GPU promises no order. Any resident block may run, any warp of it, and since Volta any group of lanes of that warp (independent
+//! thread scheduling), even where they have not diverged. Here each of these choices is drawn anew for every turn of a few
+//! instructions. Converged lanes part at random, and go on together when they happen to stand at one instruction again, at the latest
+//! after a barrier. One host thread runs everything, so that a seed always gives the same schedule.
 
 use std::iter::StepBy;
 use std::ops::Range;
@@ -27,11 +27,11 @@ const LONGEST_TURN_LOG2: u64 = 5;
 /// A block's turn has 1, 2, 4 … or, at most, 2 to this power turns of its fragments.
 const LONGEST_BLOCK_TURN_LOG2: u64 = 1;
 
-/// After one in so many turns, the oldest asynchronous copy is complete.
+/// After one turn in this many, the oldest asynchronous copy is complete.
 const ARRIVALS: u64 = 16;
-/// Before one in so many turns, a grid that a kernel has launched begins, where there is one.
+/// Before one turn in this many, a grid that a kernel has launched begins, where there is one.
 const BEGINNINGS: u64 = 16;
-/// After one in so many turns, lanes that wait for the rest of their warp go on without it.
+/// After one turn in this many, lanes that wait for the rest of their warp go on without it.
 const PARTINGS: u64 = 32;
 
 /// The source of all choices: SplitMix64 (Steele, Lea, Flood 2014).

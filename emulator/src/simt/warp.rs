@@ -1,9 +1,9 @@
-//! A warp and how its lanes part and meet.
+//! A warp, and how its lanes diverge and reconverge.
 //!
-//! The lanes of a warp that stand at one instruction are a *fragment*. A branch that not all of them take splits a fragment in
-//! two and makes a *reconvergence point*: the immediate post-dominator of the branch, where the parts wait for one another and go on
-//! together. Fragments advance independently of each other (independent thread scheduling, as GPUs do since Volta), so that a lane
-//! may spin on what another lane of its warp will do; lanes that wait at a reconvergence point are let go when the others need them to.
+//! The lanes of a warp that stand at one instruction are a *fragment*. A branch that only some of them take splits the fragment in
+//! two and sets a *reconvergence point*: the immediate post-dominator of the branch, where the parts wait for one another and go on
+//! together. Fragments advance independently of each other, as on GPUs since Volta (independent thread scheduling): a lane may spin
+//! until another lane of its warp acts. Lanes that wait at a reconvergence point go on alone when the others need them to.
 
 use std::sync::atomic::AtomicU64;
 
@@ -12,10 +12,10 @@ use crate::registers::Registers;
 
 /// No reconvergence point.
 pub(super) const NONE: u32 = u32::MAX;
-/// Lanes that have waited at a reconvergence point while their warp executed so many instructions go on alone: what the others do may never
-/// end without them.
+/// Lanes that have waited at a reconvergence point while their warp executed this many instructions
+/// go on alone: what the others do may never end without them.
 const PATIENCE: u64 = 1 << 20;
-/// So many reads in a row that find nothing new mean that a warp waits for somebody.
+/// After this many reads in a row that find nothing new, a warp is taken to wait for somebody.
 const VAIN_READS: u32 = 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -39,12 +39,12 @@ pub(super) enum State {
     AtCollective,
 }
 
-/// Where parted lanes wait for one another.
+/// A reconvergence point: where diverged lanes wait for one another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reconvergence {
     pub pc: u32,
     pub frame: u32,
-    /// All lanes that are to come, less those that have exited. None: the reconvergence point is over, and its place is free.
+    /// All lanes that are to come, less those that have exited. If none are, the point is no longer needed and its place is free.
     pub expected: u32,
     pub arrived: u32,
     /// What the warp had executed when the first of them arrived.
@@ -150,7 +150,8 @@ impl Warp {
         }
     }
 
-    /// The reconvergence point for the parts of a fragment: the one that it is bound for serves again if it is at the same instruction (loops).
+    /// The reconvergence point for the parts of a fragment. The one that the fragment is bound for serves again if it is at the same
+    /// instruction, as in loops.
     pub fn reconvergence_of_split(&mut self, fragment: &Fragment, pc: u32) -> u32 {
         if pc == NOWHERE || pc == self.stop_of(fragment) {
             return fragment.reconvergence;
@@ -166,7 +167,7 @@ impl Warp {
         })
     }
 
-    /// The instruction at which the fragment must stop to meet others.
+    /// The instruction at which the fragment must stop for others to join it.
     #[inline(always)]
     pub fn stop_of(&self, fragment: &Fragment) -> u32 {
         if fragment.reconvergence == NONE {
@@ -211,7 +212,7 @@ impl Warp {
         })
     }
 
-    /// Sends a fragment on its way: into its reconvergence point if it stands there already, together with others that stand where it does.
+    /// Lets a fragment go on: it arrives at its reconvergence point if it stands there already, and joins others that stand where it does.
     pub fn settle(&mut self, mut fragment: Fragment) {
         while fragment.pc == self.stop_of(&fragment) {
             match self.arrive(fragment.reconvergence, fragment.lanes) {
@@ -230,7 +231,7 @@ impl Warp {
         }
     }
 
-    /// Takes lanes out of a chain of reconvergence points, up to `end` (exclusive); reconvergence points that waited only for them go on.
+    /// Takes lanes out of a chain of reconvergence points, up to `end` (exclusive). Points that waited only for them let their lanes go on.
     pub fn leave(&mut self, mut index: u32, lanes: u32, end: u32) {
         while index != end && index != NONE {
             let reconvergence = &mut self.reconvergences[index as usize];

@@ -189,7 +189,7 @@ impl<O: Observer> Block<'_, '_, O> {
     }
 }
 
-/// Fills so many bytes with as many as there are, and zeros behind them.
+/// Fills this many bytes with those that there are, and zeros after them.
 fn copy_bytes(to: &Target<'_>, bytes: u64, from: Option<(Target<'_>, u64)>) {
     let (source, there) = match &from {
         Some((source, there)) => (Some(source), (*there).min(bytes)),
@@ -228,7 +228,7 @@ fn load_bytes(region: &Region<'_>, offset: u64, bytes: u32) -> u64 {
     }
 }
 
-/// The element of so many bytes at an offset in the lane's words.
+/// The element of this many bytes at an offset in the lane's words.
 fn element_of(words: &[[u32; LANES]], lane: usize, at: u32, bytes: u32) -> u64 {
     let word = |index: u32| u64::from(words[index as usize][lane]);
     match bytes {

@@ -177,7 +177,7 @@ impl<O: Observer> Block<'_, '_, O> {
     }
 
     /// The address of one side of a lane's copy, in the space itself. Finds the fault of a range that is not inside one region: at
-    /// its first word, or at the first behind the region.
+    /// its first word, or at the first past the region.
     #[inline(always)]
     fn check_side(
         &self,
@@ -210,8 +210,8 @@ impl<O: Observer> Block<'_, '_, O> {
             }
             let inside = target.region.bytes - target.offset;
             if u64::from(bytes) > inside {
-                let behind = address + inside / 4 * 4;
-                self.target(site, lane, place, behind, 4, kind)?;
+                let past = address + inside / 4 * 4;
+                self.target(site, lane, place, past, 4, kind)?;
             }
         }
         Ok(match place {

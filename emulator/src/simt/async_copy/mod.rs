@@ -1,8 +1,8 @@
-//! Asynchronous copies, which are pending from their issue until somebody waits for them.
+//! Asynchronous copies, which are pending from their issue until a thread waits for them.
 //!
-//! A GPU may complete a copy at any moment between the two. Here it is made as late as can be, so that who reads its destination
-//! too early reads what was there before; under a random schedule, at any moment. What completes on an mbarrier of another block
-//! is made at once, for nobody here will look at that.
+//! A GPU may complete a copy at any moment between the two. Here it is made as late as possible, so that a thread that reads the
+//! destination too early reads what was there before. Under a random schedule it is made at any moment. A copy that completes on an
+//! mbarrier of another block is made at once, because no thread of this block waits for that mbarrier.
 
 mod finish;
 mod issue;
