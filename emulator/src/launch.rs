@@ -22,7 +22,7 @@ pub struct Launch {
     pub dynamic_shared_bytes: u32,
     /// What limits the grids that the kernel launches itself.
     pub nesting: Nesting,
-    /// Host threads that run blocks; 0 takes all cores. An observer may ask for one ([`Observer::IN_ORDER`]).
+    /// Host threads that run blocks; 0 takes all cores. An observer may ask for one ([`Observer::IN_ORDER`](crate::Observer::IN_ORDER)).
     pub threads: usize,
     /// The launch traps after this many warp instructions; 0 sets no limit.
     pub max_steps: u64,
