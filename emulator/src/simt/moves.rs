@@ -1,8 +1,9 @@
 //! Moves that are more than a copy: halves and quarters of registers, clocks, tests of an address.
 
 use crate::clock::HostInstant;
-use crate::program::{Clock, Row};
+use crate::code::Clock;
 use crate::registers::{Registers, blend, each_lane};
+use crate::row::Row;
 
 /// `mov.b64 d, {a, b}`: parts of `bits` bits each, the first lowest.
 pub(super) fn pack(registers: &mut Registers, d: Row, bits: u32, parts: &[Row], lanes: u32) {
