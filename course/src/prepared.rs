@@ -5,8 +5,8 @@ use crate::demonstration;
 use crate::lesson::{self, LessonError};
 use crate::oracle::Oracle;
 use crate::reducible::{Reducible, with_reducible};
+use warpfold::Device;
 use warpfold::device::{DeviceError, Observer, Timing};
-use warpfold::machine::Machine;
 use warpfold_kernels::catalogue::{Lesson, Reduction, Task, Variant};
 
 /// A lesson with its input.
@@ -106,7 +106,7 @@ impl Prepared {
     /// A device without the memory or too old; a kernel that faults. A mistake is no error: it is in the verdict.
     pub fn run(
         &self,
-        machine: &Machine,
+        machine: &Device,
         lesson: &Lesson,
         timing: Option<Timing>,
     ) -> Result<PreparedRun, LessonError> {
@@ -118,7 +118,7 @@ impl Prepared {
         };
         let mut measured = launch.first()?;
         let mut verdict = (self.judge)(&launch.outputs())?;
-        if let (Some(timing), true, None) = (timing, machine.device().is_gpu(), &verdict.mistake) {
+        if let (Some(timing), true, None) = (timing, machine.is_gpu(), &verdict.mistake) {
             measured = Measured::Times(launch.time(&timing)?);
             // The last of the timed launches must be right as well.
             verdict = (self.judge)(&launch.outputs())?;
@@ -132,7 +132,7 @@ impl Prepared {
     /// As [`Self::run`], and a device that is a GPU.
     pub fn observe(
         &self,
-        machine: &Machine,
+        machine: &Device,
         lesson: &Lesson,
         observer: &mut impl Observer,
     ) -> Result<Verdict, LessonError> {
@@ -151,7 +151,7 @@ impl Prepared {
     /// A device without the memory or too old.
     pub fn load(
         &self,
-        machine: &Machine,
+        machine: &Device,
         lesson: &Lesson,
     ) -> Result<Option<LoadedCase>, LessonError> {
         let Some(case) = &self.case else {
@@ -161,6 +161,6 @@ impl Prepared {
         let kernel = machine.kernel(lesson.part.module(), case.entry)?;
         // SAFETY: the case is the one that the catalogue's lesson is made for: a reduction's is that of `lesson::case`, a
         // demonstration's stands beside the kernel's contract in its module; the tests hold each to it on the emulator.
-        Ok(Some(unsafe { case.load(machine.device(), kernel)? }))
+        Ok(Some(unsafe { case.load(machine, kernel)? }))
     }
 }

@@ -20,9 +20,9 @@ pub use report::{Cell, Column, Report};
 
 use crate::lesson::LessonError;
 use crate::random;
-use warpfold::device::{Device, DeviceError};
-use warpfold::machine::{Machine, MachineError};
+use warpfold::device::DeviceError;
 use warpfold::ptx::PtxError;
+use warpfold::{Device, Error};
 
 /// One lesson about the host's side.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ pub const HOST_LESSONS: &[HostLesson] = &[
 #[derive(Debug)]
 pub struct Setting<'a> {
     /// The device, with the kernels.
-    pub machine: &'a Machine,
+    pub machine: &'a Device,
     /// Number of elements, where it was asked for.
     pub n: Option<usize>,
     /// How often each time is taken; its median is told.
@@ -108,11 +108,11 @@ pub enum HostLessonError {
     Unsuitable(String),
 }
 
-impl From<MachineError> for HostLessonError {
-    fn from(error: MachineError) -> Self {
+impl From<Error> for HostLessonError {
+    fn from(error: Error) -> Self {
         match error {
-            MachineError::Ptx(error) => Self::Ptx(error),
-            MachineError::Device(error) => Self::Device(error),
+            Error::Ptx(error) => Self::Ptx(error),
+            Error::Device(error) => Self::Device(error),
         }
     }
 }
@@ -169,7 +169,7 @@ pub fn find(name: &str) -> Option<&'static HostLesson> {
 impl Setting<'_> {
     /// The device.
     fn device(&self) -> &Device {
-        self.machine.device()
+        self.machine
     }
 
     /// The number of elements, which [`HostLesson::run`] has settled.
