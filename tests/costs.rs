@@ -1,8 +1,7 @@
 //! What the headings "Cost" of the lessons say of one block over a whole tile, counted on the emulator.
 
-use warpfold::device::{Counters, Device, DeviceChoice};
-use warpfold::machine::Machine;
-use warpfold::ptx::PtxSet;
+use warpfold::Device;
+use warpfold::device::{Counters, DeviceChoice};
 use warpfold_course::case::Measured;
 use warpfold_course::lesson;
 use warpfold_course::random;
@@ -123,7 +122,7 @@ fn documented(id: &str, b: u64, parameter: u64) -> Option<Cost> {
 #[test]
 fn one_block_over_a_whole_tile_costs_what_is_documented() {
     let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
-    let machine = Machine::new(device, PtxSet::embedded());
+    let machine = device;
     for part in [Part::Ladder, Part::Roads, Part::Divergence] {
         for lesson in lessons_of(part) {
             let Some(reduction) = lesson.reduction() else {

@@ -4,9 +4,8 @@ use image::ImageFormat;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use warpfold::device::{Device, DeviceChoice, Timing};
-use warpfold::machine::Machine;
-use warpfold::ptx::PtxSet;
+use warpfold::Device;
+use warpfold::device::{DeviceChoice, Timing};
 use warpfold_course::case::Measured;
 use warpfold_course::histogram::{self, Histogram, Image};
 use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, Part, Variant, find, lessons_of};
@@ -22,9 +21,9 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-fn open() -> Machine {
+fn open() -> Device {
     let device = Device::open(&DeviceChoice::Emulator).expect("the emulator is always there");
-    Machine::new(device, PtxSet::embedded())
+    device
 }
 
 fn kernels() -> &'static [Lesson] {
@@ -33,13 +32,7 @@ fn kernels() -> &'static [Lesson] {
 
 /// The kernel counts what stands in `rgb`; the count here knows nothing of rows.
 #[track_caller]
-fn counts(
-    on: &Machine,
-    lesson: &Lesson,
-    variant: Variant,
-    (width, height): (u32, u32),
-    rgb: &[u8],
-) {
+fn counts(on: &Device, lesson: &Lesson, variant: Variant, (width, height): (u32, u32), rgb: &[u8]) {
     let place = format!("{}, {variant:?}, {width} × {height}", lesson.id);
     let image = Image::from_rgb(width, height, rgb).expect("the image is well-formed");
     let run = histogram::launch(on, lesson, variant, &image, &TIMING)

@@ -3,9 +3,8 @@
 use assert_cmd::Command;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
-use warpfold::device::{Device, DeviceChoice};
-use warpfold::machine::Machine;
-use warpfold::ptx::PtxSet;
+use warpfold::Device;
+use warpfold::device::DeviceChoice;
 use warpfold_course::host_lesson::{Cell, HOST_LESSONS, HostLesson, HostLessonError, Setting};
 use warpfold_course::oracle::CPU_REFERENCES;
 use warpfold_kernels::catalogue;
@@ -84,7 +83,7 @@ fn what_a_lesson_needs_is_a_lesson() {
 
 fn every_sum_is_right(lesson: &HostLesson, choice: DeviceChoice) {
     let device = Device::open(&choice).expect("the device opens");
-    let machine = Machine::new(device, PtxSet::embedded());
+    let machine = device;
     let setting = Setting {
         machine: &machine,
         n: Some(0),
@@ -117,7 +116,7 @@ fn every_sum_is_right(lesson: &HostLesson, choice: DeviceChoice) {
                 Cell::Milliseconds(Some(_)) | Cell::Microseconds(Some(_))
             )
         });
-        assert_eq!(is_timed, machine.device().is_gpu(), "n = {n}");
+        assert_eq!(is_timed, machine.is_gpu(), "n = {n}");
         assert_eq!(report.picture.is_some(), lesson.has_picture && is_timed);
     }
 }

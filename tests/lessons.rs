@@ -13,9 +13,8 @@ use replay::Launch;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tested::Tested;
-use warpfold::device::{Device, DeviceChoice};
-use warpfold::machine::Machine;
-use warpfold::ptx::PtxSet;
+use warpfold::Device;
+use warpfold::device::DeviceChoice;
 use warpfold_course::case::Measured;
 use warpfold_course::lesson::{self, LessonError};
 use warpfold_course::prepared::Prepared;
@@ -82,7 +81,7 @@ fn refusal_trial(machine: &str, choice: DeviceChoice, lesson: &'static Lesson) -
     Trial::test(format!("{machine}::{}::is_refused", lesson.id), move || {
         let machine = open(choice);
         let variant = lesson.usual(BLOCK_SIZES[0]);
-        let multiprocessors = machine.device().multiprocessors();
+        let multiprocessors = machine.multiprocessors();
         let refusal = Prepared::new(lesson, variant, 1000, 1, multiprocessors)
             .and_then(|prepared| prepared.run(&machine, lesson, None))
             .expect_err("no GPU runs it");
@@ -150,9 +149,9 @@ fn demonstration_trials(
 
 /// The demonstration must do what its judge expects.
 #[track_caller]
-fn check_demonstration(machine: &Machine, lesson: &'static Lesson, variant: Variant, n: usize) {
+fn check_demonstration(machine: &Device, lesson: &'static Lesson, variant: Variant, n: usize) {
     let place = format!("{}, {variant:?}, n {n}", lesson.id);
-    let multiprocessors = machine.device().multiprocessors();
+    let multiprocessors = machine.multiprocessors();
     let run = Prepared::new(
         lesson,
         variant,
@@ -168,7 +167,7 @@ fn check_demonstration(machine: &Machine, lesson: &'static Lesson, variant: Vari
 /// The lesson must give the CPU's result. The input buffer has exactly as many elements as the kernel is told and the
 /// other exactly one per block, so on the emulator a kernel that strays by one element is a fault.
 #[track_caller]
-fn check<T: Tested>(machine: &Machine, lesson: &Lesson, variant: Variant, values: &[T]) {
+fn check<T: Tested>(machine: &Device, lesson: &Lesson, variant: Variant, values: &[T]) {
     let place = format!("{}, {variant:?}, n {}", lesson.id, values.len());
     let run = lesson::run(machine, lesson, variant, values, None)
         .unwrap_or_else(|error| panic!("{place}: {error}"));
@@ -202,9 +201,9 @@ fn check<T: Tested>(machine: &Machine, lesson: &Lesson, variant: Variant, values
 }
 
 /// The machine of this thread, whose kernels are loaded once for all its trials.
-fn open(choice: DeviceChoice) -> Rc<Machine> {
+fn open(choice: DeviceChoice) -> Rc<Device> {
     thread_local! {
-        static OPENED: RefCell<Vec<(DeviceChoice, Rc<Machine>)>> = const { RefCell::new(Vec::new()) };
+        static OPENED: RefCell<Vec<(DeviceChoice, Rc<Device>)>> = const { RefCell::new(Vec::new()) };
     }
     OPENED.with_borrow_mut(|opened| {
         let known = opened.iter().find(|(known, _)| *known == choice);
@@ -212,7 +211,7 @@ fn open(choice: DeviceChoice) -> Rc<Machine> {
             return machine.clone();
         }
         let device = Device::open(&choice).expect("the device was there a moment ago");
-        let machine = Rc::new(Machine::new(device, PtxSet::embedded()));
+        let machine = Rc::new(device);
         opened.push((choice, machine.clone()));
         machine
     })
@@ -416,7 +415,7 @@ fn a_single_pass_gives_the_same_float_in_every_run() {
 
 /// What the emulator counts of a right run.
 fn counters<T: Tested>(
-    machine: &Machine,
+    machine: &Device,
     id: &str,
     block: u32,
     values: &[T],

@@ -71,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     })?;
     let output = Output::new(&arguments.json)?;
     let machine = machine::open(arguments.device, &arguments.kernels)?;
-    let is_gpu = machine.device().is_gpu();
+    let is_gpu = machine.is_gpu();
     if arguments.svg.is_some() && !(lesson.has_picture && is_gpu) {
         return Err(Failure::Input(if lesson.has_picture {
             format!("`{}` draws what a GPU measures: leave --svg out", lesson.id)
@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         repeat: arguments.repeat as usize,
         seed: arguments.seed,
     };
-    let device = machine.device().describe();
+    let device = machine.describe();
     let n = lesson.n(&setting);
     let report = lesson.run(&setting)?;
     let not_shown = (!is_gpu).then_some(lesson.not_shown);

@@ -3,17 +3,16 @@
 use super::failure::Failure;
 use crate::ptx_folder;
 use std::path::{Path, PathBuf};
-use warpfold::device::{Device, DeviceChoice, DeviceError};
-use warpfold::machine::{Machine, MachineError};
 use warpfold::ptx::PtxSet;
+use warpfold::{Device, DeviceChoice, DeviceError, Error};
 use warpfold_course::lesson::LessonError;
 use warpfold_ptx::header::Header;
 use warpfold_ptx::sources::hash_sources;
 
 /// Opens the device that was asked for, with the kernels that were asked for.
-pub fn open(choice: DeviceChoice, kernels: &KernelsArguments) -> Result<Machine, Failure> {
+pub fn open(choice: DeviceChoice, kernels: &KernelsArguments) -> Result<Device, Failure> {
     let ptx = kernels.read()?;
-    Ok(Machine::new(Device::open(&choice)?, ptx))
+    Ok(Device::open(&choice)?.with_ptx(ptx))
 }
 
 /// Which PTX of the kernels a command takes; every command that loads them has this option.
@@ -76,10 +75,10 @@ impl From<LessonError> for Failure {
     }
 }
 
-impl From<MachineError> for Failure {
-    fn from(error: MachineError) -> Self {
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
         match error {
-            MachineError::Device(error) => error.into(),
+            Error::Device(error) => error.into(),
             error => Self::input(error),
         }
     }

@@ -13,8 +13,8 @@ use crate::reduce::reducer::kernel_for;
 use comfy_table::CellAlignment::{Left, Right};
 use comfy_table::Table;
 use serde::Serialize;
+use warpfold::Device;
 use warpfold::device::DeviceChoice;
-use warpfold::machine::Machine;
 use warpfold_course::element::ElementType;
 use warpfold_course::lesson;
 use warpfold_course::operator::Operator;
@@ -135,13 +135,11 @@ fn run_reduction<T: Reducible>(
     lesson: &Lesson,
     reduction: &Reduction,
     variant: Variant,
-    machine: &Machine,
+    machine: &Device,
     arguments: &Arguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let workload = arguments
-        .workload
-        .of_lesson(lesson, variant, machine.device());
+    let workload = arguments.workload.of_lesson(lesson, variant, machine);
     let values = workload.values::<T>(reduction.operator)?;
     let timing = Some(arguments.workload.measuring.timing());
     let run = lesson::run(machine, lesson, variant, &values, timing)?;
@@ -200,11 +198,11 @@ struct TimeFigures {
 fn run_demonstration(
     lesson: &'static Lesson,
     variant: Variant,
-    machine: &Machine,
+    machine: &Device,
     arguments: &Arguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let device = machine.device();
+    let device = machine;
     let workload = arguments.workload.of_lesson(lesson, variant, device);
     let multiprocessors = device.multiprocessors();
     let prepared = Prepared::new(lesson, variant, workload.n, workload.seed, multiprocessors)?;

@@ -7,8 +7,8 @@ use crate::oracle::Oracle;
 use crate::reducible::{Partial, Reducible};
 use std::collections::TryReserveError;
 use warpfold::device::{DeviceError, Observer, Shape, Timing};
-use warpfold::machine::{Machine, MachineError};
 use warpfold::sum::Mode;
+use warpfold::{Device, Error};
 use warpfold_kernels::catalogue::flagship::{MODULE, choose};
 use warpfold_kernels::catalogue::{
     BLOCK_SIZES, Finish, Geometry, Lesson, Module, Operator, Parameter, Reduction, Variant,
@@ -154,11 +154,11 @@ impl LessonError {
     }
 }
 
-impl From<MachineError> for LessonError {
-    fn from(error: MachineError) -> Self {
+impl From<Error> for LessonError {
+    fn from(error: Error) -> Self {
         match error {
-            MachineError::Ptx(error) => Self::Ptx(error),
-            MachineError::Device(error) => Self::Device(error),
+            Error::Ptx(error) => Self::Ptx(error),
+            Error::Device(error) => Self::Device(error),
         }
     }
 }
@@ -177,7 +177,7 @@ fn list(values: &[u32]) -> String {
 /// A variant, a type or a number of elements that the lesson does not take; a device without the memory; a kernel that
 /// faults. A wrong result is no error: it is in the run.
 pub fn run<T: Reducible>(
-    machine: &Machine,
+    machine: &Device,
     lesson: &Lesson,
     variant: Variant,
     values: &[T],
@@ -192,7 +192,7 @@ pub fn run<T: Reducible>(
 /// # Errors
 /// As [`run`], and a device that is a GPU.
 pub fn observe<T: Reducible>(
-    machine: &Machine,
+    machine: &Device,
     lesson: &Lesson,
     variant: Variant,
     values: &[T],
@@ -222,14 +222,14 @@ impl<T: Reducible> LoadedLesson<T> {
     /// # Errors
     /// A variant, a type or a number of elements that the lesson does not take; a device without the memory.
     pub fn new(
-        machine: &Machine,
+        machine: &Device,
         lesson: &Lesson,
         variant: Variant,
         values: &[T],
     ) -> Result<Self, LessonError> {
         let reduction = reduction_of::<T>(lesson)?;
         check_device(lesson, machine)?;
-        let case = case(lesson, variant, values, machine.device().multiprocessors())?;
+        let case = case(lesson, variant, values, machine.multiprocessors())?;
         // SAFETY: every reduction of the catalogue takes the arguments that `case` makes for its finish, over its element type, which
         // is `T`, and, launched with the catalogue's geometry, keeps to them; the tests hold each to it on the emulator.
         unsafe {
@@ -252,7 +252,7 @@ impl<T: Reducible> LoadedLesson<T> {
     /// # Safety
     /// As [`Case::load`].
     pub(crate) unsafe fn of_case(
-        machine: &Machine,
+        machine: &Device,
         module: Module,
         reduction: &Reduction,
         variant: Variant,
@@ -265,12 +265,12 @@ impl<T: Reducible> LoadedLesson<T> {
             Some(case) => {
                 let kernel = machine.kernel(module, case.entry)?;
                 // SAFETY: as the caller promises.
-                Some(unsafe { case.load(machine.device(), kernel)? })
+                Some(unsafe { case.load(machine, kernel)? })
             }
         };
         Ok(Self {
             launch,
-            is_gpu: machine.device().is_gpu(),
+            is_gpu: machine.is_gpu(),
             run: LessonRun {
                 blocks,
                 result: T::finish(reduction.operator, &[]),
@@ -335,7 +335,7 @@ impl<T: Reducible> LoadedLesson<T> {
 /// # Errors
 /// There is no PTX for the device, or it has not the memory.
 pub fn of_sum<T: Reducible>(
-    machine: &Machine,
+    machine: &Device,
     values: &[T],
 ) -> Result<LoadedLesson<T>, LessonError> {
     let launch = choose(T::ADDEND, Mode::Fast.into(), values.len());
@@ -359,7 +359,7 @@ pub fn of_sum<T: Reducible>(
         shape: Shape::linear(launch.blocks, launch.block),
         arguments: arguments(&reduction, variant, values, launch.blocks),
     });
-    // SAFETY: as in `Summer`: the launches of `Mode::Fast` take `TotalInTurns`, whose arguments these are.
+    // SAFETY: as in `Sum`: the launches of `Mode::Fast` take `TotalInTurns`, whose arguments these are.
     unsafe { LoadedLesson::of_case(machine, MODULE, &reduction, variant, case, values) }
 }
 
@@ -479,15 +479,20 @@ pub fn entry(lesson: &Lesson, variant: Variant) -> Result<&'static str, LessonEr
     })
 }
 
+/// Whether a lesson runs on the device: neither that nor its PTX is older than the lesson needs.
+pub fn runs(lesson: &Lesson, device: &Device) -> bool {
+    lesson.least_sm <= device.sm_of(lesson.part.module())
+}
+
 /// Whether the device is new enough for the lesson.
-pub(crate) fn check_device(lesson: &Lesson, machine: &Machine) -> Result<(), LessonError> {
-    if machine.runs(lesson) {
+pub(crate) fn check_device(lesson: &Lesson, machine: &Device) -> Result<(), LessonError> {
+    if runs(lesson, machine) {
         return Ok(());
     }
     Err(LessonError::TooOld {
         lesson: lesson.id,
         least_sm: lesson.least_sm,
-        sm: machine.sm(lesson.part.module()),
+        sm: machine.sm_of(lesson.part.module()),
     })
 }
 

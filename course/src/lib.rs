@@ -5,15 +5,14 @@
 //! over all this is `warpfold-cli`.
 //!
 //! ```
-//! use warpfold::device::{Device, DeviceChoice};
-//! use warpfold::{machine::Machine, ptx::PtxSet};
+//! use warpfold::{Device, DeviceChoice};
 //! use warpfold_course::{lesson, random};
 //! use warpfold_kernels::catalogue;
 //!
-//! let machine = Machine::new(Device::open(&DeviceChoice::Emulator)?, PtxSet::embedded());
+//! let device = Device::open(&DeviceChoice::Emulator)?;
 //! let interleaved = catalogue::find("interleaved").ok_or("no such lesson")?;
 //! let values = random::i32_values(10_000, 42)?;
-//! let run = lesson::run(&machine, interleaved, interleaved.usual(256), &values, None)?;
+//! let run = lesson::run(&device, interleaved, interleaved.usual(256), &values, None)?;
 //! assert_eq!(run.blocks, 40);
 //! assert!(run.is_right());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

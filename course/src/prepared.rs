@@ -2,8 +2,8 @@
 
 use crate::case::{Case, LoadedCase, Measured, Outputs};
 use crate::lesson::{self, LessonError};
+use warpfold::Device;
 use warpfold::device::{DeviceError, Observer, Timing};
-use warpfold::machine::Machine;
 use warpfold_kernels::catalogue::Lesson;
 
 /// A lesson with its input.
@@ -42,7 +42,7 @@ impl Prepared {
     /// A device without the memory or too old; a kernel that faults. A mistake is no error: it is in the verdict.
     pub fn run(
         &self,
-        machine: &Machine,
+        machine: &Device,
         lesson: &Lesson,
         timing: Option<Timing>,
     ) -> Result<PreparedRun, LessonError> {
@@ -54,7 +54,7 @@ impl Prepared {
         };
         let mut measured = launch.first()?;
         let mut verdict = (self.judge)(&launch.outputs())?;
-        if let (Some(timing), true, None) = (timing, machine.device().is_gpu(), &verdict.mistake) {
+        if let (Some(timing), true, None) = (timing, machine.is_gpu(), &verdict.mistake) {
             measured = Measured::Times(launch.time(&timing)?);
             // The last of the timed launches must be right as well.
             verdict = (self.judge)(&launch.outputs())?;
@@ -68,7 +68,7 @@ impl Prepared {
     /// As [`Self::run`], and a device that is a GPU.
     pub fn observe(
         &self,
-        machine: &Machine,
+        machine: &Device,
         lesson: &Lesson,
         observer: &mut impl Observer,
     ) -> Result<Verdict, LessonError> {
@@ -87,7 +87,7 @@ impl Prepared {
     /// A device without the memory or too old.
     pub fn load(
         &self,
-        machine: &Machine,
+        machine: &Device,
         lesson: &Lesson,
     ) -> Result<Option<LoadedCase>, LessonError> {
         let Some(case) = &self.case else {
@@ -97,6 +97,6 @@ impl Prepared {
         let kernel = machine.kernel(lesson.part.module(), case.entry)?;
         // SAFETY: the case is the one that the catalogue's lesson is made for: a reduction's is that of `lesson::case`, a
         // demonstration's stands beside the kernel's contract in its module; the tests hold each to it on the emulator.
-        Ok(Some(unsafe { case.load(machine.device(), kernel)? }))
+        Ok(Some(unsafe { case.load(machine, kernel)? }))
     }
 }

@@ -1,20 +1,18 @@
-//! Sums as fast as the memory gives the numbers: the flagship, for values that lie on a device or on the host.
+//! Sums as fast as the memory gives the numbers, of values that lie on a device or on the host.
 //!
 //! ```
-//! use warpfold::device::{Device, DeviceChoice};
-//! use warpfold::machine::Machine;
-//! use warpfold::ptx::PtxSet;
-//! use warpfold::sum::{Mode, Summer};
+//! use warpfold::sum::{Mode, Sum};
+//! use warpfold::{Device, DeviceChoice};
 //!
-//! let machine = Machine::new(Device::open(&DeviceChoice::Emulator)?, PtxSet::embedded());
-//! let temperatures = machine.device().upload(&[20.5_f32, 21.0, 19.5, 18.0])?;
-//! let mut summer = Summer::new(&machine)?;
-//! assert_eq!(summer.sum(&temperatures, Mode::Fast)?, 79.0);
-//! assert_eq!(summer.sum(temperatures.slice(1..), Mode::Deterministic)?, 58.5);
+//! let device = Device::open(&DeviceChoice::Emulator)?;
+//! let temperatures = device.upload(&[20.5_f32, 21.0, 19.5, 18.0])?;
+//! let mut sum = Sum::new(&device)?;
+//! assert_eq!(sum.of(&temperatures, Mode::Fast)?, 79.0);
+//! assert_eq!(sum.of(temperatures.slice(1..), Mode::Deterministic)?, 58.5);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Summer::sum`] waits for the sum; [`Summer::queue`] and [`Summer::queue_into`] only queue it, and the second leaves it on the device.
+//! [`Sum::of`] waits for the sum; [`Sum::queue`] and [`Sum::queue_into`] only queue it, and the second leaves it on the device.
 //! All take memory of the device by whoever has allocated it ([`Slice`]).
 //!
 //! One launch makes a sum, whatever the length and wherever the values begin. Which kernel, in how many blocks, is
@@ -24,8 +22,10 @@
 mod tests;
 
 use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, Slice, Stream};
-use crate::machine::{Machine, MachineError};
+use crate::kernels::Error;
+use crate::values::Values;
 use std::any::Any;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use warpfold_kernels::catalogue::flagship::{Addend, Finish, Launch, MODULE, Order, choose};
@@ -54,7 +54,7 @@ impl From<Mode> for Order {
     }
 }
 
-/// A type that [`Summer`] adds up. Nobody else can implement it: the kernels are launched by what it says.
+/// A type that [`Sum`] adds up. Nobody else can implement it: the kernels are launched by what it says.
 pub trait Summable: Pod + Debug + sealed::Sealed {
     /// The kernels' name of what is added.
     const ADDEND: Addend;
@@ -98,10 +98,17 @@ summable! {
     f64 => F64, f64, -0.0;
 }
 
-/// Adds up values on a device, again and again: it keeps the kernels and the few words of memory that they need.
+/// Adds up values on a device, again and again: it keeps the kernels and the few words of memory that they need. For one sum
+/// after another, each of which is waited for, [`sum()`] is shorter and as fast.
 #[derive(Debug)]
-pub struct Summer<'m, T: Summable> {
-    machine: &'m Machine,
+pub struct Sum<'d, T: Summable> {
+    device: &'d Device,
+    state: State<T>,
+}
+
+/// What is kept from sum to sum.
+#[derive(Debug)]
+struct State<T: Summable> {
     kernels: HashMap<&'static str, Kernel>,
     in_any_order: Turns<T>,
     in_fixed_order: OneLaunch<T>,
@@ -109,6 +116,27 @@ pub struct Summer<'m, T: Summable> {
     last: Option<Mode>,
     /// Rounds a total to the type of the sum, from the first time on that this is done on the device.
     round: Option<Kernel>,
+}
+
+impl<T: Summable> State<T> {
+    fn new(device: &Device) -> Result<Self, DeviceError> {
+        Ok(Self {
+            kernels: HashMap::new(),
+            in_any_order: Turns::new(device)?,
+            in_fixed_order: OneLaunch::new(device, 0)?,
+            last: None,
+            round: None,
+        })
+    }
+}
+
+/// The state of [`sum()`], attached to its device.
+struct Kept<T: Summable>(Cell<Option<State<T>>>);
+
+impl<T: Summable> Default for Kept<T> {
+    fn default() -> Self {
+        Self(Cell::new(None))
+    }
 }
 
 /// Two totals: the next launch adds to the one whose turn it is, and clears the other.
@@ -152,20 +180,15 @@ impl<T: Pod> OneLaunch<T> {
     }
 }
 
-impl<'m, T: Summable> Summer<'m, T> {
-    /// Prepares for sums on this machine. Waits until the few words that it uploads are there.
+impl<'d, T: Summable> Sum<'d, T> {
+    /// Prepares for sums on this device. Waits until the few words that it uploads are there.
     ///
     /// # Errors
     /// The device has not the memory, which is a few words.
-    pub fn new(machine: &'m Machine) -> Result<Self, MachineError> {
-        let device = machine.device();
+    pub fn new(device: &'d Device) -> Result<Self, Error> {
         Ok(Self {
-            machine,
-            kernels: HashMap::new(),
-            in_any_order: Turns::new(device)?,
-            in_fixed_order: OneLaunch::new(device, 0)?,
-            last: None,
-            round: None,
+            device,
+            state: State::new(device)?,
         })
     }
 
@@ -175,15 +198,11 @@ impl<'m, T: Summable> Summer<'m, T> {
     /// # Errors
     /// The values are in the memory of another device; there is no PTX for the device, it has not the memory for the partial sums of
     /// [`Mode::Deterministic`], or it fails.
-    pub fn sum<'a>(
-        &mut self,
-        values: impl Into<Slice<'a, T>>,
-        mode: Mode,
-    ) -> Result<T, MachineError> {
+    pub fn of<'a>(&mut self, values: impl Into<Slice<'a, T>>, mode: Mode) -> Result<T, Error> {
         let values = values.into();
-        values.check_device(self.machine.device())?;
+        values.check_device(self.device)?;
         if values.is_empty() {
-            self.last = None;
+            self.state.last = None;
             return self.result();
         }
         self.launch(values, &choose(T::ADDEND, mode.into(), values.len()))
@@ -191,26 +210,26 @@ impl<'m, T: Summable> Summer<'m, T> {
 
     /// Queues the sum on a stream, and waits for nothing. [`Self::result`] gives it when the stream has come so far, and until the next sum is made.
     ///
-    /// Sums of one `Summer` follow one another: queue them on one stream, or wait for the last before the next.
+    /// Sums of one `Sum` follow one another: queue them on one stream, or wait for the last before the next.
     ///
     /// # Errors
-    /// As [`Self::sum`]; the stream is of another device; or it [is capturing](Stream::is_capturing): the totals would not take turns in
+    /// As [`Self::of`]; the stream is of another device; or it [is capturing](Stream::is_capturing): the totals would not take turns in
     /// the launches of the graph, each of which would add to the same one.
     pub fn queue<'a>(
         &mut self,
         stream: &Stream,
         values: impl Into<Slice<'a, T>>,
         mode: Mode,
-    ) -> Result<(), MachineError> {
+    ) -> Result<(), Error> {
         let values = values.into();
-        let device = self.machine.device();
+        let device = self.device;
         values.check_device(device)?;
         stream.check_device(device)?;
         if stream.is_capturing()? {
             return Err(DeviceError::CapturedSum.into());
         }
         if values.is_empty() {
-            self.last = None;
+            self.state.last = None;
             return Ok(());
         }
         let launch = choose(T::ADDEND, mode.into(), values.len());
@@ -229,12 +248,11 @@ impl<'m, T: Summable> Summer<'m, T> {
     /// makes the sum comes a copy of one element or, of [`Mode::Fast`] and `f32`, whose totals are `f64`, a launch that rounds it.
     ///
     /// ```
-    /// # use warpfold::{device::{Device, DeviceChoice}, machine::Machine, ptx::PtxSet, sum::{Mode, Summer}};
-    /// # let machine = Machine::new(Device::open(&DeviceChoice::Emulator)?, PtxSet::embedded());
-    /// # let device = machine.device();
+    /// # use warpfold::{Device, DeviceChoice, sum::{Mode, Sum}};
+    /// # let device = Device::open(&DeviceChoice::Emulator)?;
     /// let (values, mut sum) = (device.upload(&[1.5_f32, 2.0])?, device.allocate(1)?);
     /// let stream = device.stream()?;
-    /// Summer::new(&machine)?.queue_into(&stream, &values, Mode::Fast, &mut sum)?;
+    /// Sum::new(&device)?.queue_into(&stream, &values, Mode::Fast, &mut sum)?;
     /// assert_eq!(sum.read()?, [3.5]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -247,8 +265,8 @@ impl<'m, T: Summable> Summer<'m, T> {
         values: impl Into<Slice<'a, T>>,
         mode: Mode,
         sum: &mut Buffer<T>,
-    ) -> Result<(), MachineError> {
-        let device = self.machine.device();
+    ) -> Result<(), Error> {
+        let device = self.device;
         Slice::from(&*sum).check_device(device)?;
         if sum.len() != 1 {
             return Err(DeviceError::LengthMismatch {
@@ -258,17 +276,20 @@ impl<'m, T: Summable> Summer<'m, T> {
             .into());
         }
         self.queue(stream, values, mode)?;
-        let total = match self.last {
+        let total = match self.state.last {
             None => return Ok(sum.write(&[T::zeroed()])?),
-            Some(Mode::Deterministic) => return Ok(stream.copy(&self.in_fixed_order.total, sum)?),
-            Some(Mode::Fast) => self.in_any_order.last(),
+            Some(Mode::Deterministic) => {
+                return Ok(stream.copy(&self.state.in_fixed_order.total, sum)?);
+            }
+            Some(Mode::Fast) => self.state.in_any_order.last(),
         };
         if let Some(sum) = (sum as &mut dyn Any).downcast_mut::<Buffer<T::Total>>() {
             return Ok(stream.copy(total, sum)?);
         }
-        let round = match &self.round {
+        let round = match &self.state.round {
             Some(round) => round,
             None => self
+                .state
                 .round
                 .insert(device.load(ROUND)?.kernel("round_f64_to_f32")?),
         };
@@ -282,21 +303,17 @@ impl<'m, T: Summable> Summer<'m, T> {
     ///
     /// # Errors
     /// The device fails.
-    pub fn result(&self) -> Result<T, MachineError> {
-        Ok(match self.last {
+    pub fn result(&self) -> Result<T, Error> {
+        Ok(match self.state.last {
             None => T::zeroed(),
-            Some(Mode::Fast) => T::of_total(self.in_any_order.last().read()?[0]),
-            Some(Mode::Deterministic) => self.in_fixed_order.total.read()?[0],
+            Some(Mode::Fast) => T::of_total(self.state.in_any_order.last().read()?[0]),
+            Some(Mode::Deterministic) => self.state.in_fixed_order.total.read()?[0],
         })
     }
 
     /// The sum of at least one value by a launch of the flagship.
-    pub(crate) fn launch(
-        &mut self,
-        values: Slice<'_, T>,
-        launch: &Launch,
-    ) -> Result<T, MachineError> {
-        let device = self.machine.device();
+    pub(crate) fn launch(&mut self, values: Slice<'_, T>, launch: &Launch) -> Result<T, Error> {
+        let device = self.device;
         self.start(values, launch, |kernel, shape, arguments| {
             values.read_by(device, None, || {
                 // SAFETY: what `start` says; the launch has ended when this returns.
@@ -313,42 +330,42 @@ impl<'m, T: Summable> Summer<'m, T> {
         values: Slice<'_, T>,
         launch: &Launch,
         queue: impl FnOnce(&Kernel, &Shape, &[Argument]) -> Result<(), DeviceError>,
-    ) -> Result<(), MachineError> {
-        let device = self.machine.device();
-        if !self.kernels.contains_key(launch.entry) {
-            let kernel = self.machine.kernel(MODULE, launch.entry)?;
-            self.kernels.insert(launch.entry, kernel);
+    ) -> Result<(), Error> {
+        let device = self.device;
+        if !self.state.kernels.contains_key(launch.entry) {
+            let kernel = device.kernel(MODULE, launch.entry)?;
+            self.state.kernels.insert(launch.entry, kernel);
         }
         let (input, n) = (values.argument(), values.len().into());
         let arguments = match launch.finish {
             Finish::TotalInTurns => {
-                let Turns { totals, turn } = &mut self.in_any_order;
+                let Turns { totals, turn } = &mut self.state.in_any_order;
                 let [total, next] = [&totals[*turn], &totals[1 - *turn]].map(Buffer::argument);
                 *turn = 1 - *turn;
-                self.last = Some(Mode::Fast);
+                self.state.last = Some(Mode::Fast);
                 vec![input, total, n, next]
             }
             Finish::OneLaunch { partials } => {
-                if self.in_fixed_order.partials.len() < partials {
-                    self.in_fixed_order.partials = device.allocate(partials)?;
+                if self.state.in_fixed_order.partials.len() < partials {
+                    self.state.in_fixed_order.partials = device.allocate(partials)?;
                 }
-                self.last = Some(Mode::Deterministic);
+                self.state.last = Some(Mode::Deterministic);
                 let OneLaunch {
                     partials,
                     total,
                     ticket,
-                } = &self.in_fixed_order;
+                } = &self.state.in_fixed_order;
                 let [partials, total] = [partials, total].map(Buffer::argument);
                 vec![input, partials, n, total, ticket.argument()]
             }
         };
         let shape = Shape::linear(launch.blocks, launch.block);
-        let started = queue(&self.kernels[launch.entry], &shape, &arguments);
+        let started = queue(&self.state.kernels[launch.entry], &shape, &arguments);
         if let Err(error) = started {
             // Some blocks may have come to their end and others not. A device that has no memory any more makes no sums either.
-            self.last = None;
+            self.state.last = None;
             if let (Ok(turns), Ok(one_launch)) = (Turns::new(device), OneLaunch::new(device, 0)) {
-                (self.in_any_order, self.in_fixed_order) = (turns, one_launch);
+                (self.state.in_any_order, self.state.in_fixed_order) = (turns, one_launch);
             }
             return Err(error.into());
         }
@@ -356,21 +373,50 @@ impl<'m, T: Summable> Summer<'m, T> {
     }
 }
 
-/// The sum of values that lie on the host: uploads them, and adds them up as [`Summer::sum`] does. Uploading takes
-/// longer than any sum; where there is more than one to be made of the same values, keep them on the device.
+/// The sum of values on the host or on the device, for which it waits: of integers modulo 2^32 or 2^64, of floats in whatever order
+/// is fastest ([`Mode::Fast`]). The sum of nothing is 0.
+///
+/// Values on the host are uploaded, which takes longer than any sum; where there is more than one to be made of the same values,
+/// keep them on the device.
 ///
 /// ```
-/// # use warpfold::{device::{Device, DeviceChoice}, machine::Machine, ptx::PtxSet};
-/// use warpfold::sum::{Mode, sum};
+/// use warpfold::{Device, sum};
 ///
-/// # let machine = Machine::new(Device::open(&DeviceChoice::Emulator)?, PtxSet::embedded());
-/// assert_eq!(sum(&machine, &[1_i64, 2, 3], Mode::Fast)?, 6);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// let device = Device::best();
+/// assert_eq!(sum(&device, &[1_i64, 2, 3])?, 6);
+/// # Ok::<(), warpfold::Error>(())
 /// ```
 ///
 /// # Errors
-/// As [`Summer::sum`], and the device has not the memory for the values.
-pub fn sum<T: Summable>(machine: &Machine, values: &[T], mode: Mode) -> Result<T, MachineError> {
-    let values = machine.device().upload(values)?;
-    Summer::new(machine)?.sum(&values, mode)
+/// As [`Sum::of`], and the device has not the memory for the values.
+pub fn sum<'a, T: Summable>(device: &Device, values: impl Into<Values<'a, T>>) -> Result<T, Error> {
+    sum_with(device, values, Mode::Fast)
+}
+
+/// As [`sum()`], of floats in the order that the mode asks for.
+///
+/// # Errors
+/// As [`sum()`].
+pub fn sum_with<'a, T: Summable>(
+    device: &Device,
+    values: impl Into<Values<'a, T>>,
+    mode: Mode,
+) -> Result<T, Error> {
+    let uploaded;
+    let values = match values.into() {
+        Values::OnDevice(slice) => slice,
+        Values::OnHost(values) => {
+            uploaded = device.upload(values)?;
+            uploaded.slice(..)
+        }
+    };
+    let kept = device.attached::<Kept<T>>();
+    let state = match kept.0.take() {
+        Some(state) => state,
+        None => State::new(device)?,
+    };
+    let mut sum = Sum { device, state };
+    let result = sum.of(values, mode);
+    kept.0.set(Some(sum.state));
+    result
 }

@@ -13,7 +13,7 @@ use crate::sums;
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
-use warpfold::machine::Machine;
+use warpfold::Device;
 
 const SEED: u64 = 42;
 /// Numbers of elements that the steps of the ladder add up: below, they all cost a launch, and above, the first of them take long.
@@ -26,7 +26,7 @@ const FEWEST_LAUNCHES: usize = 21;
 /// Who takes part at all.
 pub struct Comparison {
     /// Where ours run.
-    pub machine: Machine,
+    pub machine: Device,
     /// Those in C++.
     pub library: Option<Rc<Library>>,
     /// Those that are asked.
@@ -44,7 +44,7 @@ impl Comparison {
     pub fn compare<T: Element>(&self, n: usize, record: &mut Record) -> Result<(), PeersError> {
         let values =
             element::values::<T>(n, SEED).map_err(|source| PeersError::HostMemory { n, source })?;
-        let mut arena = Arena::new(self.machine.device(), values)?;
+        let mut arena = Arena::new(&self.machine, values)?;
         let contenders = self.contenders(&arena, record)?;
         let mut field = Field::new(contenders, &mut arena, record)?;
         let launches = launches(self.repeat, n);
@@ -92,7 +92,7 @@ impl Comparison {
             all.push(Box::new(one));
         }
         if let Some(library) = &self.library {
-            for one in library.contenders(machine.device(), n, self.block, with_ladder) {
+            for one in library.contenders(machine, n, self.block, with_ladder) {
                 match one {
                     Ok(one) => all.push(Box::new(one)),
                     Err(PeersError::Contender { name, message, .. }) => {

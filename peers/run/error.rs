@@ -2,7 +2,7 @@
 
 use crate::record::Maker;
 use std::{collections::TryReserveError, io, path::PathBuf};
-use warpfold::{device::DeviceError, machine::MachineError};
+use warpfold::{DeviceError, Error};
 use warpfold_course::number::Number;
 use warpfold_driver::Unavailable;
 
@@ -17,7 +17,7 @@ pub enum PeersError {
     Device(#[from] DeviceError),
     /// There is no PTX for the GPU.
     #[error(transparent)]
-    Machine(#[from] MachineError),
+    Kernels(#[from] Error),
     /// The library cannot be opened, or is not ours.
     #[error("{path} cannot be used: {source}; build it with `cargo xtask peers`")]
     Library {

@@ -32,9 +32,8 @@ use std::process::{Command, ExitCode};
 use std::rc::Rc;
 use std::str::FromStr;
 use std::time::SystemTime;
-use warpfold::device::{Device, DeviceChoice};
-use warpfold::machine::{Machine, MachineError};
-use warpfold::ptx::PtxSet;
+use warpfold::device::DeviceChoice;
+use warpfold::{Device, Error};
 use warpfold_course::size::parse_count;
 use warpfold_kernels::catalogue::{BLOCK_SIZES, Module};
 use warpfold_ptx::header::Header;
@@ -144,9 +143,9 @@ fn run(options: &Options) -> Result<(), PeersError> {
         notes: Vec::new(),
         left_out: Vec::new(),
     };
-    let machine = Machine::new(device, PtxSet::embedded());
-    let ptx = machine.ptx(Module::Kernels).map_err(MachineError::from)?;
-    let header = Header::parse(ptx);
+    let machine = device;
+    let ptx = machine.ptx(Module::Kernels).map_err(Error::from)?;
+    let header = Header::parse(&ptx);
     record
         .compilers
         .extend(header.map(|header| header.compiler));
@@ -234,13 +233,8 @@ fn driver(cuda: &str) -> String {
 }
 
 fn datasheet(device: &Device) -> Option<f64> {
-    match device {
-        Device::Gpu(gpu) => {
-            let bytes_per_second = gpu.information().memory_bytes_per_second?;
-            Some(bytes_per_second as f64 / 1e9)
-        }
-        Device::Emulator(_) => None,
-    }
+    let bytes_per_second = device.gpu_information()?.memory_bytes_per_second?;
+    Some(bytes_per_second as f64 / 1e9)
 }
 
 /// Writes the record under a temporary name, and renames it.

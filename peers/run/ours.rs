@@ -6,8 +6,8 @@ use crate::contender::Contender;
 use crate::element::Element;
 use crate::error::PeersError;
 use crate::record::{Finds, LeftOut, Maker};
+use warpfold::Device;
 use warpfold::device::{Argument, Buffer, Kernel, Shape};
-use warpfold::machine::Machine;
 use warpfold_kernels::catalogue::{Finish, Lesson, Operator, Part, lessons_of};
 
 /// `read_all(input, folds, n)`: see there.
@@ -44,11 +44,11 @@ enum Gives {
 
 /// The ladder, where it is for this type, and who of it cannot run on this GPU.
 pub fn ladder<T: Element>(
-    machine: &Machine,
+    machine: &Device,
     n: usize,
     block: u32,
 ) -> Result<(Vec<Ours<T>>, Vec<LeftOut>), PeersError> {
-    let device = machine.device();
+    let device = machine;
     // Step 12 takes part as what the library makes of it, which clears the totals; step 12b, which the library does not launch, does
     // not.
     let lessons = lessons_of(Part::Ladder).iter().filter(|lesson| {
@@ -72,8 +72,8 @@ pub fn ladder<T: Element>(
 
 /// The launch that does nothing, and the one that only reads; without the latter where there is less to read than a word of 16 bytes,
 /// or something beside whole ones.
-pub fn ceilings<T: Element>(machine: &Machine, n: usize) -> Result<Vec<Ours<T>>, PeersError> {
-    let device = machine.device();
+pub fn ceilings<T: Element>(machine: &Device, n: usize) -> Result<Vec<Ours<T>>, PeersError> {
+    let device = machine;
     let mut all = vec![Ours {
         name: "empty launch",
         gives: Gives::Nothing,
@@ -106,12 +106,12 @@ pub fn ceilings<T: Element>(machine: &Machine, n: usize) -> Result<Vec<Ours<T>>,
 impl<T: Element> Ours<T> {
     /// A step of the ladder, if it takes blocks of this size.
     fn lesson(
-        machine: &Machine,
+        machine: &Device,
         lesson: &Lesson,
         n: usize,
         block: u32,
     ) -> Result<Option<Self>, PeersError> {
-        let device = machine.device();
+        let device = machine;
         let variant = lesson.usual(block);
         let (Some(reduction), Some(entry)) = (lesson.reduction(), lesson.entry(variant)) else {
             return Ok(None);

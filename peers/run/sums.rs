@@ -6,15 +6,15 @@ use crate::contender::Contender;
 use crate::element::Element;
 use crate::error::PeersError;
 use crate::record::{Finds, Maker};
+use warpfold::Device;
 use warpfold::device::Buffer;
-use warpfold::machine::Machine;
-use warpfold::sum::{Mode, Summer};
+use warpfold::sum::{self, Mode};
 use warpfold_kernels::catalogue::Operator;
 
 /// A way to call [`warpfold::sum`].
-pub struct Sum<'m, T: Element> {
+pub struct Library<'m, T: Element> {
     name: String,
-    summer: Summer<'m, T>,
+    ours: sum::Sum<'m, T>,
     mode: Mode,
     input: Input,
     /// Elements before what it reads, where it begins behind the first; as many zeros are at the end of what it reads.
@@ -25,18 +25,18 @@ pub struct Sum<'m, T: Element> {
 
 /// In either mode, where the mode makes a difference, and from the first elements on, where the input is not aligned as its words are.
 pub fn all<'m, T: Element>(
-    machine: &'m Machine,
+    machine: &'m Device,
     arena: &Arena<'_, T>,
-) -> Result<Vec<Sum<'m, T>>, PeersError> {
+) -> Result<Vec<Library<'m, T>>, PeersError> {
     let sum = |name: &str, mode, skip: usize| {
         let head = arena.head();
-        Ok::<_, PeersError>(Sum {
+        Ok::<_, PeersError>(Library {
             name: name.to_owned(),
-            summer: Summer::new(machine)?,
+            ours: sum::Sum::new(machine)?,
             mode,
             input: Input::Shared { skip },
             skipped: head[..skip.min(head.len())].to_vec(),
-            spoiler: machine.device().upload(&[T::NO_PARTIAL])?,
+            spoiler: machine.upload(&[T::NO_PARTIAL])?,
         })
     };
     let mut all = vec![sum("warpfold::sum", Mode::Fast, 0)?];
@@ -57,7 +57,7 @@ pub fn all<'m, T: Element>(
     Ok(all)
 }
 
-impl<T: Element> Contender<T> for Sum<'_, T> {
+impl<T: Element> Contender<T> for Library<'_, T> {
     fn maker(&self) -> Maker {
         Maker::Warpfold
     }
@@ -68,17 +68,17 @@ impl<T: Element> Contender<T> for Sum<'_, T> {
 
     fn time_ms(&mut self, arena: &mut Arena<'_, T>, finds: Finds) -> Result<f64, PeersError> {
         arena.time_ms(finds, &self.input, |stream, input| {
-            Ok(self.summer.queue(stream, input, self.mode)?)
+            Ok(self.ours.queue(stream, input, self.mode)?)
         })
     }
 
     fn spoil(&mut self) -> Result<(), PeersError> {
-        self.summer.sum(&self.spoiler, self.mode)?;
+        self.ours.of(&self.spoiler, self.mode)?;
         Ok(())
     }
 
     fn answer(&self) -> Result<Answer<T>, PeersError> {
-        let mut parts = vec![self.summer.result()?];
+        let mut parts = vec![self.ours.result()?];
         parts.extend(&self.skipped);
         Ok(Answer::Sum(T::finish(Operator::Sum, &parts)))
     }

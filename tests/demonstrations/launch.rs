@@ -1,9 +1,8 @@
 //! Launches on the emulator, of kernels as they are or changed, under observers.
 
 use std::sync::Arc;
-use warpfold::device::{Device, DeviceChoice};
-use warpfold::machine::Machine;
-use warpfold::ptx::PtxSet;
+use warpfold::Device;
+use warpfold::device::DeviceChoice;
 use warpfold_emulator::{
     Finding, Kernel, Launch, METRICS, Measurements, Memory, Module, Profile, Program, Tool, check,
     launch,
@@ -31,7 +30,7 @@ pub struct Ready {
 /// The PTX of the lessons that the emulator gets.
 pub fn lessons_ptx() -> String {
     let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
-    let machine = Machine::new(device, PtxSet::embedded());
+    let machine = device;
     let ptx = machine.ptx(catalogue::Module::Kernels);
     ptx.expect("there is PTX for the emulator").to_owned()
 }

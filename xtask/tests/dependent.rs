@@ -13,14 +13,14 @@ const SUMS: &str = r#"
 use cudarc::driver::{CudaSlice, CudaStream};
 use std::error::Error;
 use warpfold::device::StreamRef;
-use warpfold::machine::Machine;
-use warpfold::sum::{Mode, Summer};
+use warpfold::Device;
+use warpfold::sum::{Mode, Sum};
 
-pub fn sum(machine: &Machine, stream: &CudaStream, values: &CudaSlice<f32>) -> Result<f32, Box<dyn Error>> {
-    let mut summer = Summer::new(machine)?;
-    let stream = StreamRef::try_from((machine.device(), stream))?;
-    summer.queue(&stream, values, Mode::Fast)?;
-    Ok(summer.result()?)
+pub fn sum(device: &Device, stream: &CudaStream, values: &CudaSlice<f32>) -> Result<f32, Box<dyn Error>> {
+    let mut sum = Sum::new(device)?;
+    let stream = StreamRef::try_from((device, stream))?;
+    sum.queue(&stream, values, Mode::Fast)?;
+    Ok(sum.result()?)
 }
 "#;
 

@@ -95,14 +95,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         progress.inc(1);
     }
     progress.finish_and_clear();
-    let report = Report::new(
-        path,
-        &image,
-        arguments.block,
-        machine.device(),
-        &expected,
-        &runs,
-    );
+    let report = Report::new(path, &image, arguments.block, &machine, &expected, &runs);
     output.print(table::describe(&report))?;
     output.print(table::kernels(&report))?;
     // What the device counted, so that nothing is shown that a kernel did not give.

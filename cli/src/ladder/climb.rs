@@ -5,8 +5,8 @@ use crate::figures::{LessonFigures, ReferenceFigures};
 use crate::progress;
 use crate::workload::Workload;
 use serde::Serialize;
+use warpfold::Device;
 use warpfold::device::Timing;
-use warpfold::machine::Machine;
 use warpfold_course::lesson::{self, LessonError};
 use warpfold_course::oracle::CPU_REFERENCES;
 use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
@@ -74,7 +74,7 @@ impl Step {
 
 /// Runs every step of the ladder. A wrong step is a row like every other; what stops the climb is a device that cannot go on.
 pub fn climb(
-    machine: &Machine,
+    machine: &Device,
     workload: Workload,
     mut values: Vec<i32>,
     block: u32,
@@ -82,7 +82,7 @@ pub fn climb(
 ) -> Result<Climb, Failure> {
     let (ladder, too_new): (Vec<&Lesson>, Vec<&Lesson>) = lessons_of(Part::Ladder)
         .iter()
-        .partition(|lesson| machine.runs(lesson));
+        .partition(|lesson| lesson::runs(lesson, machine));
     let too_new = too_new.iter().map(|lesson| {
         format!(
             "`{}` is left out: it needs sm_{}",
@@ -139,7 +139,7 @@ pub fn climb(
     progress.finish_and_clear();
     Ok(Climb {
         workload,
-        on_gpu: machine.device().is_gpu(),
+        on_gpu: machine.is_gpu(),
         cpu_references,
         steps,
         left_out,

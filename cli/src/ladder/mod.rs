@@ -36,9 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = Output::new(&arguments.json)?;
     let machine = machine::open(arguments.workload.measuring.device, &arguments.kernels)?;
     // What every step of the ladder adds up.
-    let workload = arguments
-        .workload
-        .on(machine.device(), Some(ElementType::I32));
+    let workload = arguments.workload.on(&machine, Some(ElementType::I32));
     let values = workload.values(Operator::Sum)?;
     output.print(&workload.device)?;
     output.print(workload.describe())?;

@@ -8,8 +8,8 @@ use crate::show;
 use crate::workload::parse_block;
 use std::sync::Arc;
 use std::time::Instant;
-use warpfold::device::{Device, Emulator};
-use warpfold::machine::Machine;
+use warpfold::Device;
+use warpfold::device::Emulator;
 use warpfold_course::element::ElementType;
 use warpfold_course::prepared::Prepared;
 use warpfold_emulator::{Kernel, Measurements, Memory, Module, Profile, Program};
@@ -73,7 +73,7 @@ pub fn profiles(arguments: &Arguments) -> Result<Vec<Profiled>, Failure> {
         .map(|id| lookup::lesson(id))
         .collect::<Result<Vec<_>, _>>()?;
     let emulator = Emulator::of_multiprocessors(arguments.multiprocessors);
-    let machine = Machine::new(Device::Emulator(emulator), arguments.kernels.read()?);
+    let machine = Device::from(emulator).with_ptx(arguments.kernels.read()?);
     let mut profiles = Vec::new();
     for lesson in lessons {
         let program = program(&machine, lesson)?;
@@ -92,14 +92,14 @@ pub fn profiles(arguments: &Arguments) -> Result<Vec<Profiled>, Failure> {
 }
 
 /// The kernels of the lesson's module once more, for their text.
-fn program(machine: &Machine, lesson: &Lesson) -> Result<Program, Failure> {
+fn program(machine: &Device, lesson: &Lesson) -> Result<Program, Failure> {
     let text = machine.ptx(lesson.part.module()).map_err(Failure::input)?;
-    let module = Module::parse(text).map_err(Failure::input)?;
+    let module = Module::parse(&text).map_err(Failure::input)?;
     Program::load(module, &mut Memory::new()).map_err(Failure::input)
 }
 
 fn of_lesson(
-    machine: &Machine,
+    machine: &Device,
     program: &Program,
     lesson: &'static Lesson,
     variant: Variant,
@@ -110,7 +110,7 @@ fn of_lesson(
     let n = arguments
         .n
         .unwrap_or_else(|| most.map_or(USUAL_N, |most| USUAL_N.min(most as usize)));
-    let multiprocessors = machine.device().multiprocessors();
+    let multiprocessors = machine.multiprocessors();
     let prepared = Prepared::new(lesson, variant, n, arguments.seed, multiprocessors)?;
     let case = prepared.case.as_ref().ok_or_else(|| {
         Failure::Input(format!(

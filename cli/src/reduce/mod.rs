@@ -128,7 +128,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         element_type,
         n: reduction.n,
         bytes: reduction.n * element_type.bytes() as u64,
-        device: machine.device().describe(),
+        device: machine.describe(),
         result: reduction.result,
         exact_sum,
         sum_in_f64,

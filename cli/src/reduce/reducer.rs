@@ -5,8 +5,8 @@ use crate::reduce::input::{FileNumber, InputError, Source};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::{Duration, Instant};
-use warpfold::device::{Device, DeviceError, Timing};
-use warpfold::machine::Machine;
+use warpfold::Device;
+use warpfold::device::{DeviceError, Timing};
 use warpfold_course::case::Measured;
 use warpfold_course::element::ElementType;
 use warpfold_course::lesson::{self, LessonError};
@@ -135,9 +135,9 @@ pub fn kernel_for(
 /// How much of the data is on a device at once unless told otherwise: an eighth of a GPU's memory, but no more than keeps
 /// it busy; on the emulator, whose memory is this computer's, less.
 pub fn usual_chunk_bytes(device: &Device) -> u64 {
-    match device {
-        Device::Gpu(gpu) => (gpu.information().memory_bytes / 8).min(1 << 28),
-        Device::Emulator(_) => 1 << 26,
+    match device.gpu_information() {
+        Some(gpu) => (gpu.memory_bytes / 8).min(1 << 28),
+        None => 1 << 26,
     }
 }
 
@@ -155,7 +155,7 @@ pub fn usual_chunk_bytes(device: &Device) -> u64 {
 /// An operator and a type that no kernel is for; no values, where that has no result; values that cannot be read; a device
 /// without the memory; a kernel that faults. A wrong result is no error: it is in the reduction.
 pub fn reduce(
-    machine: &Machine,
+    machine: &Device,
     source: &mut Source,
     options: &Options,
     progress: impl FnMut(u64),
@@ -203,12 +203,12 @@ impl<T: Reducible + FileNumber> Chunks<T> {
 
     fn reduce(
         mut self,
-        machine: &Machine,
+        machine: &Device,
         source: &mut Source,
         options: &Options,
         mut progress: impl FnMut(u64),
     ) -> Result<Reduction, ReduceError> {
-        let usual = usual_chunk_bytes(machine.device()) as usize / size_of::<T>();
+        let usual = usual_chunk_bytes(machine) as usize / size_of::<T>();
         let most = options.chunk.unwrap_or(usual).max(1);
         let start = Instant::now();
         // One chunk is reduced, one waits, and one is being read.
@@ -234,7 +234,7 @@ impl<T: Reducible + FileNumber> Chunks<T> {
     }
 
     /// Reduces one more chunk.
-    fn take(&mut self, machine: &Machine, values: &[T], timing: Timing) -> Result<(), ReduceError> {
+    fn take(&mut self, machine: &Device, values: &[T], timing: Timing) -> Result<(), ReduceError> {
         if values.is_empty() {
             return Ok(());
         }

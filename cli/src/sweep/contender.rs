@@ -5,7 +5,7 @@ use crate::figures::LessonFigures;
 use crate::lookup;
 use crate::reduce::reducer::kernel_for;
 use crate::workload::MeasuringArguments;
-use warpfold::machine::Machine;
+use warpfold::Device;
 
 use warpfold_course::element::ElementType;
 use warpfold_course::lesson::{self, LessonError, LessonRun};
@@ -160,7 +160,7 @@ impl Contender {
     /// As [`lesson::run`].
     pub fn run<T: Reducible>(
         &self,
-        machine: &Machine,
+        machine: &Device,
         measuring: &MeasuringArguments,
         values: &[T],
     ) -> Result<LessonFigures, LessonError> {

@@ -5,8 +5,7 @@ use super::measured::Measured;
 use crate::failure::Failure;
 use crate::workload::MeasuringArguments;
 use crate::{progress, show};
-use warpfold::device::Device;
-use warpfold::machine::Machine;
+use warpfold::Device;
 use warpfold_course::lesson::LessonError;
 use warpfold_course::reducible::Reducible;
 use warpfold_course::reducible::with_reducible;
@@ -23,12 +22,12 @@ pub struct Plan<'a> {
 ///
 /// # Errors
 /// Standard error cannot show the progress.
-pub fn measure(machine: &Machine, field: &Field, plan: &Plan<'_>) -> Result<Measured, Failure> {
+pub fn measure(machine: &Device, field: &Field, plan: &Plan<'_>) -> Result<Measured, Failure> {
     with_reducible!(field.element_type, T => measure_type::<T>(machine, field, plan))
 }
 
 fn measure_type<T: Reducible>(
-    machine: &Machine,
+    machine: &Device,
     field: &Field,
     plan: &Plan<'_>,
 ) -> Result<Measured, Failure> {
@@ -37,7 +36,7 @@ fn measure_type<T: Reducible>(
     let progress = progress::bar((plan.sizes.len() * contenders.len()) as u64)?;
     'sizes: for &n in plan.sizes {
         progress.set_message(format!("{} random values", short(n)));
-        let values = match no_room::<T>(machine.device(), n) {
+        let values = match no_room::<T>(machine, n) {
             Some(reason) => {
                 measured.leave_out(None, n, None, reason);
                 None
@@ -70,11 +69,9 @@ fn measure_type<T: Reducible>(
 
 /// Why a GPU cannot hold so many elements: better known before they are made, which takes longer than any kernel.
 fn no_room<T>(device: &Device, n: usize) -> Option<String> {
-    let Device::Gpu(gpu) = device else {
-        return None;
-    };
+    let gpu = device.gpu_information()?;
     let bytes = (n as u64).saturating_mul(size_of::<T>() as u64);
-    let memory = gpu.information().memory_bytes;
+    let memory = gpu.memory_bytes;
     (bytes > memory).then(|| {
         format!(
             "the input takes {}, and the GPU has {}",

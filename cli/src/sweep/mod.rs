@@ -20,8 +20,7 @@ use measure::{Plan, measure};
 use measured::{LeftOut, Measured, Stop};
 use outcome::Sweep;
 use std::path::PathBuf;
-use warpfold::device::Device;
-use warpfold::machine::Machine;
+use warpfold::Device;
 use warpfold_course::element::ElementType;
 use warpfold_course::operator::Operator;
 use warpfold_course::size::short;
@@ -90,7 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let field = Field::new(&arguments.ids, arguments.operator, arguments.element_type)?;
     let machine = machine::open(arguments.measuring.device, &arguments.kernels)?;
-    let usual = if machine.device().is_gpu() {
+    let usual = if machine.is_gpu() {
         GPU_SIZES
     } else {
         EMULATOR_SIZES
@@ -107,7 +106,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut sweep = sweep(arguments, &machine, &field, sizes.clone())?;
     sweep.measured = measure(&machine, &field, &plan)?;
     check_some(&sweep.measured)?;
-    output.print(machine.device().describe())?;
+    output.print(machine.describe())?;
     output.print(describe(&field, &plan))?;
     output.print("")?;
     print(&sweep, &output)?;
@@ -154,15 +153,12 @@ fn describe(field: &Field, plan: &Plan<'_>) -> String {
 /// What is known before anything is measured.
 fn sweep(
     arguments: &Arguments,
-    machine: &Machine,
+    machine: &Device,
     field: &Field,
     sizes: Vec<usize>,
 ) -> Result<Sweep, Failure> {
-    let device = machine.device();
-    let gpu = match device {
-        Device::Gpu(gpu) => Some(gpu.information().clone()),
-        Device::Emulator(_) => None,
-    };
+    let device = machine;
+    let gpu = device.gpu_information().cloned();
     let driver = match gpu {
         Some(_) => warpfold::device::list()?.driver,
         None => None,
@@ -178,8 +174,8 @@ fn sweep(
         cold: gpu.is_some().then_some(arguments.measuring.cold),
         gpu,
         driver,
-        ptx_compiler: Header::parse(ptx).map(|header| header.compiler),
-        ptx_sm: machine.sm(module),
+        ptx_compiler: Header::parse(&ptx).map(|header| header.compiler),
+        ptx_sm: machine.sm_of(module),
         operator: field.operator.name(),
         element_type: field.element_type.into(),
         block: arguments.measuring.block,

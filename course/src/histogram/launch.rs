@@ -3,8 +3,8 @@
 use super::{BINS, Histogram, Image};
 use crate::case::{Case, CaseArgument, Measured, Outputs};
 use crate::lesson::{self, LessonError};
+use warpfold::Device;
 use warpfold::device::{DeviceError, Shape, Timing};
-use warpfold::machine::Machine;
 use warpfold_kernels::catalogue::{Demonstration, Lesson, Task, Variant};
 
 /// Where the bins are among the arguments.
@@ -74,7 +74,7 @@ pub fn counted(outputs: &Outputs<'_>) -> Result<Histogram, DeviceError> {
 /// As [`case()`]; a device without the memory; a kernel that faults. Wrong counts are no error: compare them with
 /// [`Histogram::of`].
 pub fn launch(
-    machine: &Machine,
+    machine: &Device,
     lesson: &Lesson,
     variant: Variant,
     image: &Image,
@@ -85,9 +85,9 @@ pub fn launch(
     let kernel = machine.kernel(lesson.part.module(), case.entry)?;
     // SAFETY: the kernels of this part read the rows of an image, which the case has at this pitch, and count in 768 bins;
     // they begin with 0, and an image has fewer than 2^32 pixels; the grid has a thread for each or a loop that comes to it.
-    let mut loaded = unsafe { case.load(machine.device(), kernel)? };
+    let mut loaded = unsafe { case.load(machine, kernel)? };
     let mut measured = loaded.first()?;
-    if machine.device().is_gpu() {
+    if machine.is_gpu() {
         measured = Measured::Times(loaded.time(timing)?);
     }
     Ok(HistogramRun {

@@ -3,9 +3,9 @@
 use super::Report;
 use crate::lesson::LessonError;
 use crate::random;
-use warpfold::device::{Device, DeviceError};
-use warpfold::machine::{Machine, MachineError};
+use warpfold::device::DeviceError;
 use warpfold::ptx::PtxError;
+use warpfold::{Device, Error};
 
 /// One lesson about the host's side.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ pub struct HostLesson {
 #[derive(Debug)]
 pub struct Setting<'a> {
     /// The device, with the kernels.
-    pub machine: &'a Machine,
+    pub machine: &'a Device,
     /// Number of elements, where it was asked for.
     pub n: Option<usize>,
     /// How often each time is taken; its median is told.
@@ -79,11 +79,11 @@ pub enum HostLessonError {
     Unsuitable(String),
 }
 
-impl From<MachineError> for HostLessonError {
-    fn from(error: MachineError) -> Self {
+impl From<Error> for HostLessonError {
+    fn from(error: Error) -> Self {
         match error {
-            MachineError::Ptx(error) => Self::Ptx(error),
-            MachineError::Device(error) => Self::Device(error),
+            Error::Ptx(error) => Self::Ptx(error),
+            Error::Device(error) => Self::Device(error),
         }
     }
 }
@@ -132,7 +132,7 @@ impl HostLesson {
 impl Setting<'_> {
     /// The device.
     pub(super) fn device(&self) -> &Device {
-        self.machine.device()
+        self.machine
     }
 
     /// The number of elements, which [`HostLesson::run`] has settled.

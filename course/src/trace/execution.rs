@@ -9,8 +9,8 @@ use crate::lesson::{self, LessonError};
 use crate::number::Number;
 use crate::reducible::{Partial, Reducible};
 use std::ops::Range;
+use warpfold::Device;
 use warpfold::device::{Argument, DeviceError};
-use warpfold::machine::Machine;
 use warpfold_emulator::{Space, Trace, TraceEvent};
 use warpfold_kernels::catalogue::{Entries, Finish, Lesson, Variant};
 
@@ -69,13 +69,13 @@ impl From<DeviceError> for TraceError {
 /// Sizes that the lesson does not take or a picture has no room for; a lesson that is no reduction of type `T`; a kernel that
 /// faults; a machine that is a GPU, whose threads cannot be watched.
 pub fn trace<T: Reducible + From<u16>>(
-    machine: &Machine,
+    machine: &Device,
     lesson: &Lesson,
     variant: Variant,
     n: usize,
 ) -> Result<Picture, TraceError> {
     let entry = check(lesson, variant)?;
-    let multiprocessors = machine.device().multiprocessors();
+    let multiprocessors = machine.multiprocessors();
     let case = |values: &[T]| {
         let case = lesson::case_of_entry(lesson, entry, variant, values, multiprocessors)?;
         Ok::<_, LessonError>(case.map(Case::into_owned))
@@ -98,7 +98,7 @@ pub fn trace<T: Reducible + From<u16>>(
         .kernel(lesson.part.module(), entry)
         .map_err(LessonError::from)?;
     // SAFETY: the machine's device is the emulator, or the observation is refused.
-    let mut launch = Launch(unsafe { first.load(machine.device(), kernel)? });
+    let mut launch = Launch(unsafe { first.load(machine, kernel)? });
     let trace = launch.record(&first)?;
     let memory = launch.memory(&first, buffers(reduction.finish));
     let mut flow = Flow::new(&trace);

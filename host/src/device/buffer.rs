@@ -1,6 +1,6 @@
 //! Memory of a device.
 
-use super::{Argument, Device, DeviceError, emulator, gpu};
+use super::{Argument, Device, DeviceError, Kind, emulator, gpu};
 use bytemuck::Pod;
 use std::{fmt, marker::PhantomData};
 
@@ -21,9 +21,9 @@ impl<T: Pod> Buffer<T> {
         let bytes = length
             .checked_mul(size_of::<T>())
             .ok_or(DeviceError::TooLarge { length })?;
-        let memory = match device {
-            Device::Gpu(gpu) => Memory::Gpu(gpu.allocate(bytes)?),
-            Device::Emulator(emulator) => Memory::Emulator(emulator.allocate(bytes)?),
+        let memory = match &device.kind {
+            Kind::Gpu(gpu) => Memory::Gpu(gpu.allocate(bytes)?),
+            Kind::Emulator(emulator) => Memory::Emulator(emulator.allocate(bytes)?),
         };
         Ok(Self {
             memory,

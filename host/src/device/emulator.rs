@@ -33,7 +33,7 @@ impl Emulator {
     }
 
     /// An emulator with empty memory, and why it is not a GPU where one would have been preferred.
-    pub(super) fn new(why_no_gpu: Option<String>) -> Self {
+    pub(crate) fn new(why_no_gpu: Option<String>) -> Self {
         Self {
             memory: Rc::new(RefCell::new(Memory::new())),
             cores: cores(),

@@ -1,7 +1,7 @@
 //! Memory and streams of `cudarc`, as they are.
 
 use super::slice::Owner;
-use super::{Device, DeviceError, Slice, StreamRef};
+use super::{Device, DeviceError, Kind, Slice, StreamRef};
 use bytemuck::Pod;
 use cudarc::driver::{CudaSlice, CudaStream, CudaView, DevicePtr, DeviceSlice};
 use std::ffi::c_void;
@@ -56,7 +56,7 @@ impl<'a> TryFrom<(&Device, &'a CudaStream)> for StreamRef<'a> {
     type Error = DeviceError;
 
     fn try_from((device, stream): (&Device, &'a CudaStream)) -> Result<Self, DeviceError> {
-        if !matches!(device, Device::Gpu(gpu) if gpu.has_context(stream.context().cu_ctx().cast()))
+        if !matches!(&device.kind, Kind::Gpu(gpu) if gpu.has_context(stream.context().cu_ctx().cast()))
         {
             return Err(DeviceError::OtherDevice);
         }

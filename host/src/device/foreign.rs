@@ -2,7 +2,7 @@
 //!
 //! Such code shares the device's memory, and nothing here can check what it does with it; its callers vouch for it.
 
-use super::{Buffer, Device, DeviceError, Stream, buffer::Memory, stream::StreamOn};
+use super::{Buffer, Device, DeviceError, Kind, Stream, buffer::Memory, stream::StreamOn};
 use std::{ffi::c_void, fmt, marker::PhantomData, ops::Deref};
 
 /// Bytes of the handle by which another process opens a buffer: a `CUipcMemHandle`.
@@ -15,9 +15,9 @@ impl Device {
     /// # Errors
     /// [`DeviceError::NoForeignCode`] on the emulator.
     pub fn raw_context(&self) -> Result<*mut c_void, DeviceError> {
-        match self {
-            Self::Gpu(gpu) => Ok(gpu.raw_context()),
-            Self::Emulator(_) => Err(DeviceError::NoForeignCode),
+        match &self.kind {
+            Kind::Gpu(gpu) => Ok(gpu.raw_context()),
+            Kind::Emulator(_) => Err(DeviceError::NoForeignCode),
         }
     }
 }
@@ -73,10 +73,10 @@ impl Stream {
     /// # Safety
     /// The handle is that of a stream that lives as long as the value.
     pub unsafe fn from_raw(device: &Device, handle: *mut c_void) -> Result<Self, DeviceError> {
-        match device {
+        match &device.kind {
             // SAFETY: the caller's contract is the same.
-            Device::Gpu(gpu) => Ok(Self(StreamOn::Gpu(unsafe { gpu.stream_from_raw(handle) }?))),
-            Device::Emulator(_) => Err(DeviceError::NoForeignCode),
+            Kind::Gpu(gpu) => Ok(Self(StreamOn::Gpu(unsafe { gpu.stream_from_raw(handle) }?))),
+            Kind::Emulator(_) => Err(DeviceError::NoForeignCode),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Graphs: work that is described once and launched as a whole.
 
-use super::{Argument, Device, DeviceError, Kernel, Shape, Stream, emulator, gpu};
+use super::{Argument, Device, DeviceError, Kernel, Kind, Shape, Stream, emulator, gpu};
 use super::{kernel::CompiledKernel, stream::StreamOn};
 use std::fmt;
 
@@ -26,9 +26,9 @@ enum ExecutableOn {
 
 impl Graph {
     pub(super) fn new(device: &Device) -> Result<Self, DeviceError> {
-        Ok(Self(match device {
-            Device::Gpu(gpu) => GraphOn::Gpu(gpu.graph()?),
-            Device::Emulator(emulator) => GraphOn::Emulator(emulator.graph()),
+        Ok(Self(match &device.kind {
+            Kind::Gpu(gpu) => GraphOn::Gpu(gpu.graph()?),
+            Kind::Emulator(emulator) => GraphOn::Emulator(emulator.graph()),
         }))
     }
 

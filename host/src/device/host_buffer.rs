@@ -1,6 +1,6 @@
 //! Memory of the host that a device knows.
 
-use super::{Argument, Device, DeviceError, emulator, gpu};
+use super::{Argument, Device, DeviceError, Kind, emulator, gpu};
 use bytemuck::Pod;
 use std::{fmt, marker::PhantomData};
 
@@ -43,9 +43,9 @@ impl<T: Pod> HostBuffer<T> {
         let bytes = length
             .checked_mul(size_of::<T>())
             .ok_or(DeviceError::TooLarge { length })?;
-        let memory = match device {
-            Device::Gpu(gpu) => Memory::Gpu(gpu.allocate_on_host(kind, bytes)?),
-            Device::Emulator(emulator) => Memory::Emulator(emulator.allocate(bytes)?),
+        let memory = match &device.kind {
+            Kind::Gpu(gpu) => Memory::Gpu(gpu.allocate_on_host(kind, bytes)?),
+            Kind::Emulator(emulator) => Memory::Emulator(emulator.allocate(bytes)?),
         };
         Ok(Self {
             memory,

@@ -39,19 +39,19 @@
 #![cfg_attr(not(feature = "cudarc"), doc = "```ignore")]
 //! use cudarc::driver::CudaContext;
 //! use warpfold::device::{Device, DeviceChoice, StreamRef};
-//! use warpfold::{machine::Machine, ptx::PtxSet, sum::{Mode, Summer}};
+//! use warpfold::sum::{Mode, Sum};
 //!
 //! let stream = CudaContext::new(0)?.new_stream()?;
 //! let values = stream.clone_htod(&vec![0.5_f32; 1 << 20])?;
 //!
-//! let machine = Machine::new(Device::open(&DeviceChoice::Gpu(0))?, PtxSet::embedded());
-//! let mut summer = Summer::new(&machine)?;
+//! let device = Device::open(&DeviceChoice::Gpu(0))?;
+//! let mut sum = Sum::new(&device)?;
 //! // Waits.
-//! assert_eq!(summer.sum(&values, Mode::Fast)?, 524288.0);
+//! assert_eq!(sum.of(&values, Mode::Fast)?, 524288.0);
 //! // Only queues, after what is on the stream.
-//! let queue = StreamRef::try_from((machine.device(), &*stream))?;
-//! summer.queue(&queue, &values.slice(1..), Mode::Fast)?;
-//! assert_eq!(summer.result()?, 524287.5);
+//! let queue = StreamRef::try_from((&device, &*stream))?;
+//! sum.queue(&queue, &values.slice(1..), Mode::Fast)?;
+//! assert_eq!(sum.result()?, 524287.5);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -61,6 +61,7 @@
 //! Buffers, modules and kernels keep what they need alive, so they may outlive the `Device` value that made them.
 
 mod argument;
+mod attached;
 mod buffer;
 mod choice;
 mod emulator;
@@ -91,7 +92,8 @@ pub use choice::{DeviceChoice, DeviceChoiceError};
 pub use emulator::Emulator;
 pub use error::DeviceError;
 pub use foreign::{IPC_HANDLE_BYTES, StreamRef};
-pub use gpu::{Gpu, GpuInformation};
+use gpu::Gpu;
+pub use gpu::GpuInformation;
 pub use graph::{ExecutableGraph, Graph, Node};
 pub use host_buffer::{HostBuffer, HostMemory};
 pub use kernel::{Kernel, Module};
@@ -104,15 +106,39 @@ pub use stream::{Event, Stream};
 pub use timing::{Times, Timing};
 pub use warpfold_emulator::{Counters, Observer};
 
+use attached::Attached;
 use kernel::LoadedModule;
+use std::any::Any;
 use std::fmt;
+use std::rc::Rc;
 
-/// Something that runs kernels.
-pub enum Device {
-    /// An NVIDIA GPU, through its driver.
+/// Something that runs kernels: an NVIDIA GPU, or the emulator.
+pub struct Device {
+    kind: Kind,
+    attached: Attached,
+}
+
+enum Kind {
+    /// Through its driver.
     Gpu(Gpu),
-    /// The PTX emulator, on this machine's processor.
+    /// On this machine's processor.
     Emulator(Emulator),
+}
+
+impl From<Kind> for Device {
+    fn from(kind: Kind) -> Self {
+        Self {
+            kind,
+            attached: Attached::default(),
+        }
+    }
+}
+
+/// An emulator that is set up otherwise than [`Device::open`] does it.
+impl From<Emulator> for Device {
+    fn from(emulator: Emulator) -> Self {
+        Kind::Emulator(emulator).into()
+    }
 }
 
 impl Device {
@@ -122,50 +148,74 @@ impl Device {
     /// Where a GPU was asked for and there is none, or none that the product's PTX supports: what the driver answered, and what to do.
     /// `auto` falls back to the emulator and keeps the reason for [`Self::describe`].
     pub fn open(choice: &DeviceChoice) -> Result<Self, DeviceError> {
-        match choice {
-            DeviceChoice::Emulator => Ok(Self::Emulator(Emulator::new(None))),
-            DeviceChoice::Gpu(index) => Gpu::open(*index).map(Self::Gpu),
-            DeviceChoice::Auto => Ok(match Gpu::open_first() {
-                Ok(gpu) => Self::Gpu(gpu),
-                Err(reason) => Self::Emulator(Emulator::new(Some(reason.summary()))),
-            }),
+        Ok(match choice {
+            DeviceChoice::Emulator => Emulator::new(None).into(),
+            DeviceChoice::Gpu(index) => Kind::Gpu(Gpu::open(*index)?).into(),
+            DeviceChoice::Auto => Self::best(),
+        })
+    }
+
+    /// The first GPU, or, where there is none that the product's PTX supports, the emulator, which keeps the reason for
+    /// [`Self::describe`]. Waits as [`Self::open`] does.
+    pub fn best() -> Self {
+        match Gpu::open_first() {
+            Ok(gpu) => Kind::Gpu(gpu).into(),
+            Err(reason) => Emulator::new(Some(reason.summary())).into(),
         }
+    }
+
+    /// What the driver tells about the GPU; `None` of the emulator.
+    pub fn gpu_information(&self) -> Option<&GpuInformation> {
+        match &self.kind {
+            Kind::Gpu(gpu) => Some(gpu.information()),
+            Kind::Emulator(_) => None,
+        }
+    }
+
+    /// What other modules of this crate keep with the device: one value of each type, which begins as its default.
+    pub(crate) fn attached<T: Any + Default>(&self) -> Rc<T> {
+        self.attached.get()
+    }
+
+    /// Replaces what is attached.
+    pub(crate) fn attach<T: Any>(&self, value: T) {
+        self.attached.put(value);
     }
 
     /// One line on what this is: `GPU 0: NVIDIA H200, sm_90, 132 SMs, 139.8 GiB, 4.8 TB/s` or `emulator: 2 cores, no GPU found (…)`.
     pub fn describe(&self) -> String {
-        match self {
-            Self::Gpu(gpu) => gpu.information().to_string(),
-            Self::Emulator(emulator) => emulator.to_string(),
+        match &self.kind {
+            Kind::Gpu(gpu) => gpu.information().to_string(),
+            Kind::Emulator(emulator) => emulator.to_string(),
         }
     }
 
     /// Whether kernels run on hardware, so that their times mean something.
     pub fn is_gpu(&self) -> bool {
-        matches!(self, Self::Gpu(_))
+        matches!(self.kind, Kind::Gpu(_))
     }
 
     /// The compute capability: 90 for sm_90. The emulator counts as the newest architecture that it stands in for.
     pub fn sm(&self) -> u32 {
-        match self {
-            Self::Gpu(gpu) => gpu.information().sm,
-            Self::Emulator(_) => Emulator::SM,
+        match &self.kind {
+            Kind::Gpu(gpu) => gpu.information().sm,
+            Kind::Emulator(_) => Emulator::SM,
         }
     }
 
     /// How many multiprocessors it has: blocks run on each of them at once.
     pub fn multiprocessors(&self) -> u32 {
-        match self {
-            Self::Gpu(gpu) => gpu.information().multiprocessors,
-            Self::Emulator(emulator) => emulator.multiprocessors(),
+        match &self.kind {
+            Kind::Gpu(gpu) => gpu.information().multiprocessors,
+            Kind::Emulator(emulator) => emulator.multiprocessors(),
         }
     }
 
     /// Whether both are one device, opened once.
     fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Gpu(one), Self::Gpu(other)) => one.is_same(other),
-            (Self::Emulator(one), Self::Emulator(other)) => one.is_same(other),
+        match (&self.kind, &other.kind) {
+            (Kind::Gpu(one), Kind::Gpu(other)) => one.is_same(other),
+            (Kind::Emulator(one), Kind::Emulator(other)) => one.is_same(other),
             _ => false,
         }
     }
@@ -175,9 +225,9 @@ impl Device {
     /// # Errors
     /// PTX that the device refuses, with the driver's compiler log or the emulator's line number.
     pub fn load(&self, ptx: &str) -> Result<Module, DeviceError> {
-        match self {
-            Self::Gpu(gpu) => gpu.load(ptx).map(LoadedModule::Gpu),
-            Self::Emulator(emulator) => emulator
+        match &self.kind {
+            Kind::Gpu(gpu) => gpu.load(ptx).map(LoadedModule::Gpu),
+            Kind::Emulator(emulator) => emulator
                 .load(ptx)
                 .map(|module| LoadedModule::Emulator(Box::new(module))),
         }
@@ -244,9 +294,9 @@ impl Device {
     /// # Errors
     /// The driver does not tell.
     pub fn l2_cache(&self) -> Result<L2Cache, DeviceError> {
-        match self {
-            Self::Gpu(gpu) => gpu.l2_cache(),
-            Self::Emulator(_) => Ok(L2Cache::default()),
+        match &self.kind {
+            Kind::Gpu(gpu) => gpu.l2_cache(),
+            Kind::Emulator(_) => Ok(L2Cache::default()),
         }
     }
 
@@ -255,9 +305,9 @@ impl Device {
     /// # Errors
     /// It is more than [`L2Cache::most_persisting_bytes`]. The emulator, which has no cache, sets nothing aside and has no errors.
     pub fn persist_l2(&self, bytes: usize) -> Result<PersistingL2, DeviceError> {
-        match self {
-            Self::Gpu(gpu) => gpu.persist_l2(bytes).map(PersistingL2::of_gpu),
-            Self::Emulator(_) => Ok(PersistingL2::of_emulator()),
+        match &self.kind {
+            Kind::Gpu(gpu) => gpu.persist_l2(bytes).map(PersistingL2::of_gpu),
+            Kind::Emulator(_) => Ok(PersistingL2::of_emulator()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a kernel gets to see of a device's memory.
 
-use super::{Argument, Buffer, Device, DeviceError, Stream, buffer::Memory};
+use super::{Argument, Buffer, Device, DeviceError, Kind, Stream, buffer::Memory};
 use bytemuck::Pod;
 use std::ops::{Bound, Range, RangeBounds};
 use std::{fmt, marker::PhantomData};
@@ -77,7 +77,7 @@ impl<'a, T: Pod> Slice<'a, T> {
         if !address.is_multiple_of(alignment) {
             return Err(DeviceError::Misaligned { address, alignment });
         }
-        if let Device::Gpu(gpu) = device
+        if let Kind::Gpu(gpu) = &device.kind
             && length > 0
         {
             gpu.check_address(address)?;
@@ -129,18 +129,16 @@ impl<'a, T: Pod> Slice<'a, T> {
 
     /// [`DeviceError::OtherDevice`] if the elements are in the memory of another device.
     pub(crate) fn check_device(&self, device: &Device) -> Result<(), DeviceError> {
-        let is_there = match (self.owner, device) {
-            (Owner::Buffer(Memory::Gpu(memory)), Device::Gpu(gpu)) => memory.is_of(gpu),
-            (Owner::Buffer(Memory::Emulator(memory)), Device::Emulator(emulator)) => {
+        let is_there = match (self.owner, &device.kind) {
+            (Owner::Buffer(Memory::Gpu(memory)), Kind::Gpu(gpu)) => memory.is_of(gpu),
+            (Owner::Buffer(Memory::Emulator(memory)), Kind::Emulator(emulator)) => {
                 memory.is_of(emulator)
             }
-            (Owner::Device(owner), device) => owner.is_same(device),
+            (Owner::Device(owner), _) => owner.is_same(device),
             #[cfg(feature = "cudarc")]
-            (Owner::Cudarc(memory), Device::Gpu(gpu)) => gpu.has_context(memory.context()),
+            (Owner::Cudarc(memory), Kind::Gpu(gpu)) => gpu.has_context(memory.context()),
             #[cfg(feature = "cust")]
-            (Owner::Cust, Device::Gpu(gpu)) => {
-                self.is_empty() || gpu.has_allocated(self.address)?
-            }
+            (Owner::Cust, Kind::Gpu(gpu)) => self.is_empty() || gpu.has_allocated(self.address)?,
             _ => false,
         };
         if is_there {
@@ -159,7 +157,7 @@ impl<'a, T: Pod> Slice<'a, T> {
         queue: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         #[cfg(feature = "cudarc")]
-        if let (Owner::Cudarc(memory), Device::Gpu(gpu)) = (self.owner, device) {
+        if let (Owner::Cudarc(memory), Kind::Gpu(gpu)) = (self.owner, &device.kind) {
             return gpu.read_by(memory, stream, queue);
         }
         let _ = (device, stream);

@@ -1,8 +1,8 @@
 //! Streams and events: work that is queued while the host goes on.
 
 use super::{
-    AccessPolicy, Argument, Buffer, Device, DeviceError, Graph, HostBuffer, Kernel, Shape, buffer,
-    emulator, gpu, host_buffer,
+    AccessPolicy, Argument, Buffer, Device, DeviceError, Graph, HostBuffer, Kernel, Kind, Shape,
+    buffer, emulator, gpu, host_buffer,
 };
 use bytemuck::Pod;
 use std::fmt;
@@ -31,9 +31,9 @@ pub(super) enum EventOn {
 
 impl Stream {
     pub(super) fn new(device: &Device) -> Result<Self, DeviceError> {
-        Ok(Self(match device {
-            Device::Gpu(gpu) => StreamOn::Gpu(gpu.stream()?),
-            Device::Emulator(emulator) => StreamOn::Emulator(emulator.stream()),
+        Ok(Self(match &device.kind {
+            Kind::Gpu(gpu) => StreamOn::Gpu(gpu.stream()?),
+            Kind::Emulator(emulator) => StreamOn::Emulator(emulator.stream()),
         }))
     }
 
@@ -246,9 +246,9 @@ impl Stream {
 
     /// [`DeviceError::OtherDevice`] if another device has made this stream.
     pub(crate) fn check_device(&self, device: &Device) -> Result<(), DeviceError> {
-        match (&self.0, device) {
-            (StreamOn::Gpu(stream), Device::Gpu(gpu)) if stream.is_of(gpu) => Ok(()),
-            (StreamOn::Emulator(stream), Device::Emulator(emulator)) if stream.is_of(emulator) => {
+        match (&self.0, &device.kind) {
+            (StreamOn::Gpu(stream), Kind::Gpu(gpu)) if stream.is_of(gpu) => Ok(()),
+            (StreamOn::Emulator(stream), Kind::Emulator(emulator)) if stream.is_of(emulator) => {
                 Ok(())
             }
             _ => Err(DeviceError::OtherDevice),
@@ -258,9 +258,9 @@ impl Stream {
 
 impl Event {
     pub(super) fn new(device: &Device) -> Result<Self, DeviceError> {
-        Ok(Self(match device {
-            Device::Gpu(gpu) => EventOn::Gpu(gpu.event()?),
-            Device::Emulator(_) => EventOn::Emulator,
+        Ok(Self(match &device.kind {
+            Kind::Gpu(gpu) => EventOn::Gpu(gpu.event()?),
+            Kind::Emulator(_) => EventOn::Emulator,
         }))
     }
 

@@ -1,9 +1,8 @@
 //! Every row of the flagship's table, on the emulator: for awkward lengths that begin anywhere, against exact sums; and
 //! the order that is promised, against a model of it in plain Rust.
 
-use super::{Mode, Summable, Summer, sum};
+use super::{Mode, Sum, Summable, sum_with};
 use crate::device::{Device, DeviceChoice, DeviceError, Stream};
-use crate::machine::Machine;
 use crate::ptx::PtxSet;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -25,15 +24,15 @@ fn floats(n: usize, seed: u64) -> Vec<f32> {
     integers(n, seed).into_iter().map(fraction).collect()
 }
 
-fn emulator() -> Machine {
+fn emulator() -> Device {
     let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
-    Machine::new(device, PtxSet::embedded())
+    device
 }
 
 /// The emulator, and a GPU where there is one.
-fn machines() -> Vec<Machine> {
+fn machines() -> Vec<Device> {
     let gpu = Device::open(&DeviceChoice::Gpu(0)).ok();
-    let gpu = gpu.map(|device| Machine::new(device, PtxSet::embedded()));
+    let gpu = gpu.map(|device| device);
     [emulator()].into_iter().chain(gpu).collect()
 }
 
@@ -57,16 +56,13 @@ fn launches(addend: Addend, n: usize) -> impl Iterator<Item = Launch> {
 #[track_caller]
 fn sums_are<T: Summable + PartialEq + std::fmt::Debug>(values: &[T], sum: impl Fn(&[T]) -> T) {
     let machine = emulator();
-    let mut summer = Summer::new(&machine).expect("a few words");
+    let mut sums = Sum::new(&machine).expect("a few words");
     for n in LENGTHS {
         for skip in [0, 1, 2, 3, 7, 31] {
-            let buffer = machine
-                .device()
-                .upload(&values[..skip + n])
-                .expect("it fits");
+            let buffer = machine.upload(&values[..skip + n]).expect("it fits");
             let expected = sum(&values[skip..][..n]);
             for launch in launches(T::ADDEND, n) {
-                let result = summer.launch(buffer.slice(skip..), &launch);
+                let result = sums.launch(buffer.slice(skip..), &launch);
                 let place = format!("{n} values behind {skip}, {launch:?}");
                 assert_eq!(result.as_ref(), Ok(&expected), "{place}");
             }
@@ -116,10 +112,10 @@ fn floats_that_do_not_round() {
 fn the_sum_of_nothing_is_0_and_of_zeros_keeps_their_sign() {
     let machine = emulator();
     for mode in [Mode::Fast, Mode::Deterministic] {
-        assert_eq!(sum::<u64>(&machine, &[], mode), Ok(0));
-        let nothing = sum::<f32>(&machine, &[], mode).expect("no launch");
+        assert_eq!(sum_with::<u64>(&machine, &[], mode), Ok(0));
+        let nothing = sum_with::<f32>(&machine, &[], mode).expect("no launch");
         assert_eq!(nothing.to_bits(), 0);
-        let zeros = sum(&machine, &[-0.0_f32; 100], mode).expect("a launch");
+        let zeros = sum_with(&machine, &[-0.0_f32; 100], mode).expect("a launch");
         assert_eq!(zeros.to_bits(), (-0.0_f32).to_bits());
     }
 }
@@ -131,9 +127,9 @@ fn what_is_no_number_comes_through() {
         for place in [0, 57, 4_999] {
             let mut values = vec![1.0_f64; 5_000];
             values[place] = f64::INFINITY;
-            assert_eq!(sum(&machine, &values, mode), Ok(f64::INFINITY));
+            assert_eq!(sum_with(&machine, &values, mode), Ok(f64::INFINITY));
             values[4_321] = f64::NEG_INFINITY;
-            assert!(sum(&machine, &values, mode).is_ok_and(f64::is_nan));
+            assert!(sum_with(&machine, &values, mode).is_ok_and(f64::is_nan));
         }
     }
 }
@@ -144,7 +140,7 @@ fn subnormal_numbers_are_not_lost() {
     let machine = emulator();
     let least = f32::from_bits(1);
     for mode in [Mode::Fast, Mode::Deterministic] {
-        let total = sum(&machine, &vec![least; 100_000], mode).expect("it runs");
+        let total = sum_with(&machine, &vec![least; 100_000], mode).expect("it runs");
         assert_eq!(total, f32::from_bits(100_000), "{mode:?}");
     }
 }
@@ -153,34 +149,32 @@ fn subnormal_numbers_are_not_lost() {
 #[test]
 fn the_last_sum_that_was_queued_is_the_result() {
     let machine = emulator();
-    let stream = machine.device().stream().expect("a stream");
+    let stream = machine.stream().expect("a stream");
     sums_follow_one_another(&machine, &stream);
 }
 
 #[test]
 fn a_sum_stays_on_the_device() {
-    fn stays<T: Summable + PartialEq>(machine: &Machine, values: &[T], sum: T) {
-        let device = machine.device();
+    fn stays<T: Summable + PartialEq>(machine: &Device, values: &[T], sum: T) {
+        let device = machine;
         let stream = device.stream().expect("there are streams");
         // None of the sums is equal to the last of its values.
         let last = &values[values.len() - 1..];
         let mut on_device = device.upload(last).expect("it fits");
         let values = device.upload(values).expect("it fits");
-        let mut summer = Summer::new(machine).expect("a few words");
+        let mut sums = Sum::new(machine).expect("a few words");
         for mode in [Mode::Fast, Mode::Deterministic, Mode::Fast] {
-            summer
-                .queue_into(&stream, &values, mode, &mut on_device)
+            sums.queue_into(&stream, &values, mode, &mut on_device)
                 .expect("one device");
             assert_eq!(on_device.read(), Ok(vec![sum]), "{mode:?}");
-            assert_eq!(summer.result(), Ok(sum));
-            summer
-                .queue_into(&stream, values.slice(..0), mode, &mut on_device)
+            assert_eq!(sums.result(), Ok(sum));
+            sums.queue_into(&stream, values.slice(..0), mode, &mut on_device)
                 .expect("one device");
             assert_eq!(on_device.read(), Ok(vec![T::zeroed()]));
         }
         let mut two = device.allocate(2).expect("it fits");
         assert_eq!(
-            summer.queue_into(&stream, &values, Mode::Fast, &mut two),
+            sums.queue_into(&stream, &values, Mode::Fast, &mut two),
             Err(DeviceError::LengthMismatch {
                 length: 2,
                 given: 1
@@ -204,24 +198,24 @@ fn sums_follow_one_another_on_a_gpu() {
         println!("skipped: there is no GPU");
         return;
     };
-    let machine = Machine::new(device, PtxSet::embedded());
-    let stream = machine.device().stream().expect("a stream");
+    let machine = device;
+    let stream = machine.stream().expect("a stream");
     sums_follow_one_another(&machine, &stream);
 }
 
 #[track_caller]
-fn sums_follow_one_another(machine: &Machine, stream: &Stream) {
-    let mut summer = Summer::new(machine).expect("a few words");
+fn sums_follow_one_another(machine: &Device, stream: &Stream) {
+    let mut sums = Sum::new(machine).expect("a few words");
     for n in [1_u32, 2_000, 30_000, 3, 0, 100_000] {
         let values = vec![1.0_f64; n as usize];
-        let buffer = machine.device().upload(&values).expect("it fits");
+        let buffer = machine.upload(&values).expect("it fits");
         for queued in [1, 2, 3] {
             for mode in [Mode::Fast, Mode::Deterministic] {
                 for _ in 0..queued {
-                    summer.queue(stream, &buffer, mode).expect("it is queued");
+                    sums.queue(stream, &buffer, mode).expect("it is queued");
                 }
                 stream.synchronize().expect("it runs");
-                assert_eq!(summer.result(), Ok(f64::from(n)), "{n} {mode:?}");
+                assert_eq!(sums.result(), Ok(f64::from(n)), "{n} {mode:?}");
             }
         }
     }
@@ -231,26 +225,26 @@ fn sums_follow_one_another(machine: &Machine, stream: &Stream) {
 #[test]
 fn a_sum_is_not_captured_into_a_graph() {
     for machine in machines() {
-        let stream = machine.device().stream().expect("a stream");
-        let mut summer = Summer::new(&machine).expect("a few words");
-        let buffer = machine.device().upload(&[1_i32; 5000]).expect("it fits");
+        let stream = machine.stream().expect("a stream");
+        let mut sums = Sum::new(&machine).expect("a few words");
+        let buffer = machine.upload(&[1_i32; 5000]).expect("it fits");
         for mode in [Mode::Fast, Mode::Deterministic] {
-            assert_eq!(summer.sum(buffer.slice(..7), mode), Ok(7));
+            assert_eq!(sums.of(buffer.slice(..7), mode), Ok(7));
             assert_eq!(stream.is_capturing(), Ok(false));
             for values in [buffer.slice(..), buffer.slice(..0)] {
                 let graph = stream.capture(|stream| {
                     assert_eq!(stream.is_capturing(), Ok(true));
-                    let error = summer.queue(stream, values, mode).expect_err("it captures");
+                    let error = sums.queue(stream, values, mode).expect_err("it captures");
                     assert_eq!(error, DeviceError::CapturedSum.into());
                     Ok(())
                 });
                 graph.expect("the capture is none the worse for it");
-                assert_eq!(summer.result(), Ok(7), "{mode:?}");
+                assert_eq!(sums.result(), Ok(7), "{mode:?}");
             }
             assert_eq!(stream.is_capturing(), Ok(false));
-            summer.queue(&stream, &buffer, mode).expect("it is queued");
+            sums.queue(&stream, &buffer, mode).expect("it is queued");
             stream.synchronize().expect("it runs");
-            assert_eq!(summer.result(), Ok(5000), "{mode:?}");
+            assert_eq!(sums.result(), Ok(5000), "{mode:?}");
         }
     }
 }
@@ -258,22 +252,22 @@ fn a_sum_is_not_captured_into_a_graph() {
 #[test]
 fn what_is_of_another_device_is_refused_and_spoils_no_sum() {
     for (machine, other) in machines().iter().zip(machines()) {
-        let mut summer = Summer::new(machine).expect("a few words");
+        let mut sums = Sum::new(machine).expect("a few words");
         let values = [1_i64; 5000];
-        let here = machine.device().upload(&values).expect("it fits");
-        let there = other.device().upload(&values).expect("it fits");
-        let stream = machine.device().stream().expect("a stream");
-        let stream_there = other.device().stream().expect("a stream");
+        let here = machine.upload(&values).expect("it fits");
+        let there = other.upload(&values).expect("it fits");
+        let stream = machine.stream().expect("a stream");
+        let stream_there = other.stream().expect("a stream");
         let refused = Err(DeviceError::OtherDevice.into());
         for mode in [Mode::Fast, Mode::Deterministic] {
-            assert_eq!(summer.sum(&here, mode), Ok(5000));
+            assert_eq!(sums.of(&here, mode), Ok(5000));
             for part in [there.slice(..), there.slice(..0)] {
-                assert_eq!(summer.sum(part, mode), refused);
-                assert_eq!(summer.queue(&stream, part, mode).map(|()| 0), refused);
+                assert_eq!(sums.of(part, mode), refused);
+                assert_eq!(sums.queue(&stream, part, mode).map(|()| 0), refused);
             }
-            let queued = summer.queue(&stream_there, &here, mode);
+            let queued = sums.queue(&stream_there, &here, mode);
             assert_eq!(queued.map(|()| 0), refused);
-            assert_eq!(summer.result(), Ok(5000), "{mode:?}");
+            assert_eq!(sums.result(), Ok(5000), "{mode:?}");
         }
     }
 }
@@ -282,18 +276,18 @@ fn what_is_of_another_device_is_refused_and_spoils_no_sum() {
 #[test]
 fn a_launch_that_is_refused_spoils_no_sum() {
     let machine = emulator();
-    let mut summer = Summer::new(&machine).expect("a few words");
-    let buffer = machine.device().upload(&[1_i32; 5000]).expect("it fits");
+    let mut sums = Sum::new(&machine).expect("a few words");
+    let buffer = machine.upload(&[1_i32; 5000]).expect("it fits");
     for mode in [Mode::Fast, Mode::Deterministic] {
-        assert_eq!(summer.sum(&buffer, mode), Ok(5000));
+        assert_eq!(sums.of(&buffer, mode), Ok(5000));
         let usual = choose(Addend::I32, mode.into(), 5000);
         let refused = Launch {
             block: 2048,
             ..usual
         };
-        assert!(summer.launch(buffer.slice(..), &refused).is_err());
-        assert_eq!(summer.result(), Ok(0));
-        assert_eq!(summer.sum(&buffer, mode), Ok(5000));
+        assert!(sums.launch(buffer.slice(..), &refused).is_err());
+        assert_eq!(sums.result(), Ok(0));
+        assert_eq!(sums.of(&buffer, mode), Ok(5000));
     }
 }
 
@@ -357,21 +351,16 @@ fn model(values: &[f32]) -> f32 {
 #[test]
 fn the_deterministic_order_is_that_of_its_model() {
     let machine = emulator();
-    let mut summer = Summer::new(&machine).expect("a few words");
+    let mut sums = Sum::new(&machine).expect("a few words");
     let values = floats(131_100, 4);
     for n in LENGTHS {
         for skip in [0, 1, 2, 3, 5] {
-            let buffer = machine
-                .device()
-                .upload(&values[..skip + n])
-                .expect("it fits");
+            let buffer = machine.upload(&values[..skip + n]).expect("it fits");
             let expected = model(&values[skip..][..n]);
             let usual = choose(Addend::F32, Order::Fixed, n);
             for blocks in [1, 2, 3, usual.blocks] {
                 let launch = Launch { blocks, ..usual };
-                let result = summer
-                    .launch(buffer.slice(skip..), &launch)
-                    .expect("it runs");
+                let result = sums.launch(buffer.slice(skip..), &launch).expect("it runs");
                 let place = format!("{n} values behind {skip}, {blocks} blocks");
                 assert_eq!(result.to_bits(), expected.to_bits(), "{place}");
             }
@@ -384,7 +373,7 @@ fn the_deterministic_order_is_that_of_its_model() {
 fn the_deterministic_order_of_many_values_is_that_of_its_model() {
     let machine = emulator();
     let values = floats(528 * 4096 + 100_001, 5);
-    let result = sum(&machine, &values, Mode::Deterministic).expect("it runs");
+    let result = sum_with(&machine, &values, Mode::Deterministic).expect("it runs");
     assert_eq!(result.to_bits(), model(&values).to_bits());
 }
 
@@ -395,10 +384,10 @@ fn a_choice_for_an_older_gpu_gives_the_same_bits() {
     for sm in [70, 80] {
         let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
         let ptx = PtxSet::embedded().only(sm);
-        let machine = Machine::new(device, ptx);
-        let result = sum(&machine, &values, Mode::Deterministic).expect("it runs");
+        let machine = device.with_ptx(ptx);
+        let result = sum_with(&machine, &values, Mode::Deterministic).expect("it runs");
         assert_eq!(result.to_bits(), expected.to_bits(), "sm_{sm}");
-        let fast = sum(
+        let fast = sum_with(
             &machine,
             &values.iter().map(|_| 1_i32).collect::<Vec<_>>(),
             Mode::Fast,

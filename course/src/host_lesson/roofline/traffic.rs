@@ -58,15 +58,14 @@ impl Observer for Traffic {
 mod tests {
     use super::*;
     use crate::{lesson, random};
-    use warpfold::device::{Device, DeviceChoice};
-    use warpfold::machine::Machine;
-    use warpfold::ptx::PtxSet;
+    use warpfold::Device;
+    use warpfold::device::DeviceChoice;
     use warpfold_kernels::catalogue;
 
     /// Bytes that a lesson moves for 2^14 elements.
     fn bytes_of(id: &str) -> u64 {
         let device = Device::open(&DeviceChoice::Emulator).expect("the emulator always opens");
-        let machine = Machine::new(device, PtxSet::embedded());
+        let machine = device;
         let lesson = catalogue::find(id).expect("it is in the catalogue");
         let values = random::i32_values(1 << 14, 1).expect("they fit");
         let mut traffic = Traffic::default();

@@ -54,11 +54,13 @@ impl Session {
         Ok(self.context.activate()?)
     }
 
-    /// Waits for everything that is queued on any stream.
+    /// Waits for everything that is queued on any stream: the default stream comes after all of it, since the streams of this crate wait
+    /// for it and it for them, and what is queued on others is fenced against it. (`cuCtxSynchronize` would also wait for a stream
+    /// on which another thread captures, and so spoil the capture.)
     pub(super) fn wait_for_all(&self) -> Result<(), DeviceError> {
         self.activate()?;
-        // SAFETY: a context is current.
-        Ok(unsafe { sys::cuCtxSynchronize() }?)
+        // SAFETY: a context is current, whose default stream the null handle is.
+        Ok(unsafe { sys::cuStreamSynchronize(ptr::null_mut()) }?)
     }
 
     /// Makes room for so many grids launched by kernels, where there is not enough. It stays for the session.

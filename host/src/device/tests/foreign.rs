@@ -2,9 +2,7 @@
 
 use super::{devices, kernel};
 use crate::device::*;
-use crate::machine::Machine;
-use crate::ptx::PtxSet;
-use crate::sum::{Mode, Summer};
+use crate::sum::{Mode, Sum};
 use std::ptr;
 
 #[test]
@@ -13,25 +11,19 @@ fn memory_by_its_address_is_read_as_a_buffer_is() {
         let buffer = device
             .upload(&(1..=100).collect::<Vec<i32>>())
             .expect("it fits");
-        let machine = Machine::new(device, PtxSet::embedded());
+        let machine = device;
         // SAFETY: the buffer has these elements, and outlives all sums.
-        let values = unsafe { Slice::from_raw(machine.device(), buffer.address(), 100) }
+        let values = unsafe { Slice::from_raw(&machine, buffer.address(), 100) }
             .expect("the device knows the address");
         assert_eq!(values.address(), buffer.address());
-        let mut summer = Summer::new(&machine).expect("a few words");
-        assert_eq!(summer.sum(values, Mode::Fast), Ok(5050));
-        assert_eq!(summer.sum(values.slice(90..), Mode::Fast), Ok(955));
-        assert_eq!(
-            summer.sum(values.slice(90..).slice(..=0), Mode::Fast),
-            Ok(91)
-        );
-        let other = Machine::new(
-            Device::open(&DeviceChoice::Emulator).expect("it always opens"),
-            PtxSet::embedded(),
-        );
-        let refused = Summer::new(&other)
+        let mut sums = Sum::new(&machine).expect("a few words");
+        assert_eq!(sums.of(values, Mode::Fast), Ok(5050));
+        assert_eq!(sums.of(values.slice(90..), Mode::Fast), Ok(955));
+        assert_eq!(sums.of(values.slice(90..).slice(..=0), Mode::Fast), Ok(91));
+        let other = Device::open(&DeviceChoice::Emulator).expect("it always opens");
+        let refused = Sum::new(&other)
             .expect("a few words")
-            .sum(values, Mode::Fast);
+            .of(values, Mode::Fast);
         assert_eq!(refused, Err(DeviceError::OtherDevice.into()));
     }
 }
@@ -110,11 +102,11 @@ mod with_cudarc {
 
     const N: usize = 1 << 22;
 
-    fn cudarc_and_machine() -> Option<(Arc<CudaContext>, Machine)> {
+    fn cudarc_and_machine() -> Option<(Arc<CudaContext>, Device)> {
         let device = gpu()?;
         let context = CudaContext::new(0).expect("there is a GPU");
         assert_eq!(device.raw_context(), Ok(context.cu_ctx().cast()));
-        Some((context, Machine::new(device, PtxSet::embedded())))
+        Some((context, device))
     }
 
     #[test]
@@ -122,7 +114,7 @@ mod with_cudarc {
         let Some((context, machine)) = cudarc_and_machine() else {
             return;
         };
-        let mut summer = Summer::<i32>::new(&machine).expect("a few words");
+        let mut sums = Sum::<i32>::new(&machine).expect("a few words");
         // The first is non-blocking, the second is not.
         for stream in [
             context.new_stream().expect("there are streams"),
@@ -130,16 +122,12 @@ mod with_cudarc {
         ] {
             let values = stream.clone_htod(&vec![3_i32; N]).expect("it fits");
             for mode in [Mode::Fast, Mode::Deterministic] {
-                assert_eq!(summer.sum(&values, mode), Ok(3 * N as i32));
-                assert_eq!(
-                    summer.sum(&values.slice(1..1001), mode),
-                    Ok(3000),
-                    "{mode:?}"
-                );
+                assert_eq!(sums.of(&values, mode), Ok(3 * N as i32));
+                assert_eq!(sums.of(&values.slice(1..1001), mode), Ok(3000), "{mode:?}");
             }
             let nothing = stream.alloc_zeros::<i32>(0);
             if let Ok(nothing) = nothing {
-                assert_eq!(summer.sum(&nothing, Mode::Fast), Ok(0));
+                assert_eq!(sums.of(&nothing, Mode::Fast), Ok(0));
             }
         }
     }
@@ -151,23 +139,21 @@ mod with_cudarc {
         };
         let streams = [(); 2].map(|()| context.new_stream().expect("there are streams"));
         let [writing, adding] = &streams;
-        let mut summer = Summer::<i32>::new(&machine).expect("a few words");
+        let mut sums = Sum::<i32>::new(&machine).expect("a few words");
         for (round, (queued_on, host)) in [(writing, 1), (adding, 2), (writing, 3), (adding, 4)]
             .into_iter()
             .cycle()
             .take(40)
             .enumerate()
         {
-            let stream =
-                StreamRef::try_from((machine.device(), &**queued_on)).expect("it is of this GPU");
+            let stream = StreamRef::try_from((&machine, &**queued_on)).expect("it is of this GPU");
             let values = writing.clone_htod(&vec![host; N]).expect("it fits");
-            summer
-                .queue(&stream, &values, Mode::Fast)
+            sums.queue(&stream, &values, Mode::Fast)
                 .expect("one device");
             // Frees the memory on its own stream, and takes it for other values at once.
             drop(values);
             let others = writing.clone_htod(&vec![-1_i32; N]).expect("it fits");
-            assert_eq!(summer.result(), Ok(host * N as i32), "round {round}");
+            assert_eq!(sums.result(), Ok(host * N as i32), "round {round}");
             drop(others);
         }
     }
@@ -177,15 +163,14 @@ mod with_cudarc {
         let Some((context, machine)) = cudarc_and_machine() else {
             return;
         };
-        let device = machine.device();
+        let device = &machine;
         let cuda_stream = context.new_stream().expect("there are streams");
         let stream = StreamRef::try_from((device, &*cuda_stream)).expect("it is of this GPU");
         let values = cuda_stream.clone_htod(&vec![0.5_f32; N]).expect("it fits");
         let mut sum = device.allocate(1).expect("it fits");
-        let mut summer = Summer::new(&machine).expect("a few words");
+        let mut sums = Sum::new(&machine).expect("a few words");
         for mode in [Mode::Fast, Mode::Deterministic] {
-            summer
-                .queue_into(&stream, &values, mode, &mut sum)
+            sums.queue_into(&stream, &values, mode, &mut sum)
                 .expect("one device");
             assert_eq!(sum.read(), Ok(vec![N as f32 / 2.0]), "{mode:?}");
         }
@@ -196,15 +181,15 @@ mod with_cudarc {
         let Some((context, gpu)) = cudarc_and_machine() else {
             return;
         };
-        let emulator = gpu.on_emulator().expect("it always opens");
+        let emulator = gpu.on_emulator();
         let stream = context.default_stream();
         let values = stream.clone_htod(&[1_i32]).expect("it fits");
-        let mut summer = Summer::new(&emulator).expect("a few words");
+        let mut sums = Sum::new(&emulator).expect("a few words");
         assert_eq!(
-            summer.sum(&values, Mode::Fast),
+            sums.of(&values, Mode::Fast),
             Err(DeviceError::OtherDevice.into())
         );
-        let refused = StreamRef::try_from((emulator.device(), &*stream));
+        let refused = StreamRef::try_from((&emulator, &*stream));
         assert_eq!(refused.map(|_| ()), Err(DeviceError::OtherDevice));
     }
 }
@@ -221,33 +206,31 @@ mod with_cust {
         let Some(device) = gpu() else { return };
         let context = cust::quick_init().expect("there is a GPU");
         assert_eq!(device.raw_context(), Ok(context.as_raw().cast()));
-        let machine = Machine::new(device, PtxSet::embedded());
+        let machine = device;
         let values = DeviceBuffer::from_slice(&[2_i64; 100_000]).expect("it fits");
-        let mut summer = Summer::new(&machine).expect("a few words");
-        assert_eq!(summer.sum(&values, Mode::Fast), Ok(200_000));
+        let mut sums = Sum::new(&machine).expect("a few words");
+        assert_eq!(sums.of(&values, Mode::Fast), Ok(200_000));
         let part = Slice::from(&values).slice(1..11);
-        assert_eq!(summer.sum(part, Mode::Deterministic), Ok(20));
+        assert_eq!(sums.of(part, Mode::Deterministic), Ok(20));
         let part = values.index(5..10);
         // SAFETY: the buffer outlives the sum.
         let part = unsafe { Slice::from_cust(&part) };
-        assert_eq!(summer.sum(part, Mode::Fast), Ok(10));
+        assert_eq!(sums.of(part, Mode::Fast), Ok(10));
 
         let cust_stream = CustStream::new(StreamFlags::DEFAULT, None).expect("there are streams");
-        let stream =
-            StreamRef::try_from((machine.device(), &cust_stream)).expect("it is of this GPU");
-        summer
-            .queue(&stream, &values, Mode::Fast)
+        let stream = StreamRef::try_from((&machine, &cust_stream)).expect("it is of this GPU");
+        sums.queue(&stream, &values, Mode::Fast)
             .expect("one device");
         cust_stream.synchronize().expect("nothing faults");
-        assert_eq!(summer.result(), Ok(200_000));
+        assert_eq!(sums.result(), Ok(200_000));
 
-        let emulator = machine.on_emulator().expect("it always opens");
-        let mut summer = Summer::new(&emulator).expect("a few words");
+        let emulator = machine.on_emulator();
+        let mut sums = Sum::new(&emulator).expect("a few words");
         assert_eq!(
-            summer.sum(&values, Mode::Fast),
+            sums.of(&values, Mode::Fast),
             Err(DeviceError::OtherDevice.into())
         );
-        let refused = StreamRef::try_from((emulator.device(), &cust_stream));
+        let refused = StreamRef::try_from((&emulator, &cust_stream));
         assert_eq!(refused.map(|_| ()), Err(DeviceError::OtherDevice));
     }
 }

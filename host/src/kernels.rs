@@ -1,0 +1,91 @@
+//! The library's kernels on a device: which PTX it runs, and its modules, each loaded when it is first needed.
+
+use crate::device::{Device, DeviceError, Emulator, Kernel, Module};
+use crate::ptx::{PtxError, PtxSet};
+use std::cell::OnceCell;
+use warpfold_kernels::catalogue;
+
+/// Why a device has not a kernel, or did not do what was asked of it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// There is no PTX of the module for the device.
+    #[error(transparent)]
+    Ptx(#[from] PtxError),
+    /// The device refuses, or fails.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+/// The PTX that a device takes its kernels from.
+#[derive(Debug)]
+struct Kernels {
+    ptx: PtxSet,
+    loaded: [OnceCell<Module>; catalogue::Module::ALL.len()],
+}
+
+impl Default for Kernels {
+    fn default() -> Self {
+        PtxSet::embedded().into()
+    }
+}
+
+impl From<PtxSet> for Kernels {
+    fn from(ptx: PtxSet) -> Self {
+        Self {
+            ptx,
+            loaded: Default::default(),
+        }
+    }
+}
+
+impl Device {
+    /// The same device with other PTX of the kernels than what this library carries.
+    pub fn with_ptx(self, ptx: PtxSet) -> Self {
+        self.attach(Kernels::from(ptx));
+        self
+    }
+
+    /// The emulator with the same PTX: what a GPU cannot tell of its kernels, it can.
+    pub fn on_emulator(&self) -> Self {
+        Self::from(Emulator::new(None)).with_ptx(self.ptx_set())
+    }
+
+    /// The PTX of a module for the newest architecture that the device can run.
+    ///
+    /// # Errors
+    /// There is none, or the device is older than each.
+    pub fn ptx(&self, module: catalogue::Module) -> Result<String, PtxError> {
+        let kernels = self.attached::<Kernels>();
+        kernels.ptx.newest_for(module, self.sm()).map(str::to_owned)
+    }
+
+    fn ptx_set(&self) -> PtxSet {
+        self.attached::<Kernels>().ptx.clone()
+    }
+
+    /// The compute capability that a module's kernels here are built for: that of the device, or that of older PTX for it.
+    pub fn sm_of(&self, module: catalogue::Module) -> u32 {
+        let kernels = self.attached::<Kernels>();
+        let built = kernels.ptx.architectures(module);
+        let runnable = built.filter(|&sm| sm <= self.sm());
+        runnable.max().unwrap_or_else(|| self.sm())
+    }
+
+    /// The kernel of that entry in a module of the library, which is loaded if it has not been: then this waits for the driver's
+    /// compiler.
+    ///
+    /// # Errors
+    /// There is no PTX of the module for the device, the device refuses it, or it has no such entry.
+    pub fn kernel(&self, module: catalogue::Module, entry: &str) -> Result<Kernel, Error> {
+        let kernels = self.attached::<Kernels>();
+        let cell = &kernels.loaded[module as usize];
+        let loaded = match cell.get() {
+            Some(loaded) => loaded,
+            None => {
+                let loaded = self.load(kernels.ptx.newest_for(module, self.sm())?)?;
+                cell.get_or_init(|| loaded)
+            }
+        };
+        Ok(loaded.kernel(entry)?)
+    }
+}
