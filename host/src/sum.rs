@@ -24,7 +24,8 @@ use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, S
 use crate::machine::{Machine, MachineError};
 use std::collections::HashMap;
 use std::fmt::Debug;
-use warpfold_kernels::catalogue::flagship::{Addend, Finish, Launch, MODULE, Order, choose};
+use warpfold_kernels::catalogue::Finish;
+use warpfold_kernels::catalogue::flagship::{Addend, MODULE, Order, SumLaunch, choose};
 
 /// In which order floats are added, and so what their sum promises. It makes no difference to integers, whose sums wrap around
 /// and are the same in any order.
@@ -224,7 +225,7 @@ impl<'m, T: Summable> Summer<'m, T> {
     pub(crate) fn launch(
         &mut self,
         values: Slice<'_, T>,
-        launch: &Launch,
+        launch: &SumLaunch,
     ) -> Result<T, MachineError> {
         self.start(values, launch, |kernel, shape, arguments| {
             // SAFETY: the caller's promise.
@@ -238,7 +239,7 @@ impl<'m, T: Summable> Summer<'m, T> {
     fn start(
         &mut self,
         values: Slice<'_, T>,
-        launch: &Launch,
+        launch: &SumLaunch,
         queue: impl FnOnce(&Kernel, &Shape, &[Argument]) -> Result<(), DeviceError>,
     ) -> Result<(), MachineError> {
         let device = self.machine.device();
@@ -255,9 +256,9 @@ impl<'m, T: Summable> Summer<'m, T> {
                 self.last = Some(Mode::Fast);
                 vec![input, total, n, next]
             }
-            Finish::OneLaunch { partials } => {
-                if self.in_fixed_order.partials.len() < partials {
-                    self.in_fixed_order.partials = device.allocate(partials)?;
+            Finish::OneLaunch => {
+                if self.in_fixed_order.partials.len() < launch.partials {
+                    self.in_fixed_order.partials = device.allocate(launch.partials)?;
                 }
                 self.last = Some(Mode::Deterministic);
                 let OneLaunch {
@@ -268,6 +269,7 @@ impl<'m, T: Summable> Summer<'m, T> {
                 let [partials, total] = [partials, total].map(Buffer::argument);
                 vec![input, partials, n, total, ticket.argument()]
             }
+            other => unreachable!("no kernel of the flagship finishes by {other:?}"),
         };
         let shape = Shape::linear(launch.blocks, launch.block);
         let started = queue(&self.kernels[launch.entry], &shape, &arguments);

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::fmt::Debug;
-use warpfold_kernels::o01_operators::{Max, Min, Operator, Product, Sum};
+use warpfold_kernels::operators::o01_operators::{Max, Min, Operator, Product, Sum};
 
 /// What the tests need to know of a type.
 trait Tested: Copy + Debug + Arbitrary {

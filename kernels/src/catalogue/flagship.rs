@@ -2,7 +2,7 @@
 //! kept as data. Where the input begins makes no difference to the choice: step 12 peels the head off, and step 12c loads value by
 //! value. [`choose`] looks it up; nothing else decides.
 
-use super::Module;
+use super::{Finish, Module};
 
 /// What is added: integers by their width alone, because signed and unsigned ones are added by the same instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Order {
 
 /// A kernel of the flagship; each exists for several types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernel {
+pub enum SumKernel {
     /// Step 12, with so many loads of 16 bytes of a thread at once.
     Loads(u32),
     /// Step 12 for little: every block has one tile, and every warp hands in for itself.
@@ -44,7 +44,7 @@ pub struct Choice {
     /// The most bytes of input it is for.
     pub most_bytes: u64,
     /// The kernel.
-    pub kernel: Kernel,
+    pub kernel: SumKernel,
     /// Threads of a block.
     pub block: u32,
     /// Tiles that a block takes, one grid apart, where there are enough.
@@ -53,27 +53,18 @@ pub struct Choice {
 
 /// A launch of the flagship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub struct SumLaunch {
     /// The kernel's entry.
     pub entry: &'static str,
     /// Number of blocks.
     pub blocks: u32,
     /// Threads of a block.
     pub block: u32,
-    /// What the kernel leaves, and so its parameters.
+    /// What the kernel leaves, and so its parameters: [`Finish::TotalInTurns`], whose totals of `f32` values are `f64`, or
+    /// [`Finish::OneLaunch`].
     pub finish: Finish,
-}
-
-/// What a kernel of the flagship leaves. It decides the kernel's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finish {
-    /// `(input, total, n, next)`: as [`catalogue::Finish::TotalInTurns`](super::Finish::TotalInTurns); of `f32`, totals are `f64`.
-    TotalInTurns,
-    /// `(input, partials, n, total, counter)`: as [`catalogue::Finish::OneLaunch`](super::Finish::OneLaunch).
-    OneLaunch {
-        /// How many partial sums the kernel writes.
-        partials: usize,
-    },
+    /// How many partial sums the kernel writes: 0 unless the launch finishes by [`Finish::OneLaunch`].
+    pub partials: usize,
 }
 
 const BITS_32: &[Addend] = &[Addend::I32, Addend::F32];
@@ -89,7 +80,7 @@ const ROW: Choice = Choice {
     addends: ALL,
     order: Order::Any,
     most_bytes: u64::MAX,
-    kernel: Kernel::Loads(8),
+    kernel: SumKernel::Loads(8),
     block: 512,
     tiles: 1,
 };
@@ -97,12 +88,12 @@ const ROW: Choice = Choice {
 /// Rows for what is not much: two loads of four values or four loads of two.
 const BITS_32_ROW: Choice = Choice {
     addends: BITS_32,
-    kernel: Kernel::Loads(2),
+    kernel: SumKernel::Loads(2),
     ..ROW
 };
 const BITS_64_ROW: Choice = Choice {
     addends: BITS_64,
-    kernel: Kernel::Loads(4),
+    kernel: SumKernel::Loads(4),
     ..ROW
 };
 
@@ -113,7 +104,7 @@ const BITS_64_ROW: Choice = Choice {
 pub const CHOICES: &[Choice] = &[
     Choice {
         most_bytes: 256 * KIB,
-        kernel: Kernel::Little,
+        kernel: SumKernel::Little,
         block: 128,
         ..ROW
     },
@@ -147,7 +138,7 @@ pub const CHOICES: &[Choice] = &[
     Choice {
         addends: FLOATS,
         order: Order::Fixed,
-        kernel: Kernel::VirtualBlocks,
+        kernel: SumKernel::VirtualBlocks,
         block: VIRTUAL_BLOCK,
         ..ROW
     },
@@ -162,10 +153,10 @@ pub const MODULE: Module = Module::Kernels;
 /// Bytes that a load brings.
 const LOAD_BYTES: u64 = 16;
 
-/// Loads of a thread of [`Kernel::Little`].
+/// Loads of a thread of [`SumKernel::Little`].
 const LITTLE_LOADS: u32 = 2;
 
-/// Threads of a block of [`Kernel::VirtualBlocks`], and their loads at once, which are a part of its order.
+/// Threads of a block of [`SumKernel::VirtualBlocks`], and their loads at once, which are a part of its order.
 const VIRTUAL_BLOCK: u32 = 512;
 const VIRTUAL_LOADS: u32 = 2;
 
@@ -173,7 +164,7 @@ const VIRTUAL_LOADS: u32 = 2;
 const MOST_VIRTUAL_BLOCKS: u64 = 528;
 
 /// How to add up `n` values.
-pub fn choose(addend: Addend, order: Order, n: usize) -> Launch {
+pub fn choose(addend: Addend, order: Order, n: usize) -> SumLaunch {
     let bytes = (n as u64).saturating_mul(addend.bytes());
     // A sum of integers is the same in any order.
     let order = if addend.rounds() { order } else { Order::Any };
@@ -187,7 +178,7 @@ pub fn choose(addend: Addend, order: Order, n: usize) -> Launch {
 
 /// The entries of the flagship.
 pub fn entries() -> impl Iterator<Item = &'static str> {
-    Kernel::ALL
+    SumKernel::ALL
         .into_iter()
         .flat_map(|kernel| ALL.iter().filter_map(move |&addend| kernel.entry(addend)))
 }
@@ -207,7 +198,7 @@ impl Addend {
     }
 }
 
-impl Kernel {
+impl SumKernel {
     const ALL: [Self; 5] = [
         Self::Little,
         Self::Loads(2),
@@ -240,24 +231,23 @@ impl Kernel {
 
 impl Choice {
     /// The launch by this row for `n` values of one of its types, whether or not they are as many as it is for.
-    pub fn launch(&self, addend: Addend, n: usize) -> Launch {
+    pub fn launch(&self, addend: Addend, n: usize) -> SumLaunch {
         let bytes = (n as u64).saturating_mul(addend.bytes());
         let loads = match self.kernel {
-            Kernel::Loads(loads) => loads,
-            Kernel::Little => LITTLE_LOADS,
-            Kernel::VirtualBlocks => VIRTUAL_LOADS,
+            SumKernel::Loads(loads) => loads,
+            SumKernel::Little => LITTLE_LOADS,
+            SumKernel::VirtualBlocks => VIRTUAL_LOADS,
         };
         let tile_bytes = LOAD_BYTES * u64::from(loads) * u64::from(self.block);
         let blocks = bytes.div_ceil(tile_bytes).div_ceil(u64::from(self.tiles));
         let virtual_blocks = blocks.min(MOST_VIRTUAL_BLOCKS);
-        let (blocks, finish) = match self.kernel {
-            Kernel::Loads(_) | Kernel::Little => (blocks, Finish::TotalInTurns),
-            Kernel::VirtualBlocks => {
-                let partials = virtual_blocks as usize;
-                (virtual_blocks, Finish::OneLaunch { partials })
+        let (blocks, finish, partials) = match self.kernel {
+            SumKernel::Loads(_) | SumKernel::Little => (blocks, Finish::TotalInTurns, 0),
+            SumKernel::VirtualBlocks => {
+                (virtual_blocks, Finish::OneLaunch, virtual_blocks as usize)
             }
         };
-        Launch {
+        SumLaunch {
             entry: self
                 .kernel
                 .entry(addend)
@@ -266,6 +256,7 @@ impl Choice {
             blocks: blocks.clamp(1, i32::MAX as u64) as u32,
             block: self.block,
             finish,
+            partials,
         }
     }
 }
@@ -294,7 +285,7 @@ mod tests {
                 assert!(choice.kernel.entry(addend).is_some(), "{choice:?}");
             }
             assert!(choice.block.is_power_of_two() && (64..=1024).contains(&choice.block));
-            assert!(choice.kernel != Kernel::Little || choice.tiles == 1);
+            assert!(choice.kernel != SumKernel::Little || choice.tiles == 1);
         }
     }
 
@@ -335,10 +326,9 @@ mod tests {
     }
 
     /// The kernels' own numbers.
-    #[cfg(feature = "kernels")]
     #[test]
     fn the_table_knows_the_kernels() {
-        use crate::{l12_flagship as vectors, l12c_deterministic as fixed};
+        use crate::{ladder::l12_flagship as vectors, ladder::l12c_deterministic as fixed};
         assert_eq!(vectors::VECTOR_BYTES as u64, LOAD_BYTES);
         assert_eq!(vectors::LITTLE_LOADS, LITTLE_LOADS as usize);
         assert_eq!(fixed::BLOCK, VIRTUAL_BLOCK);

@@ -1,18 +1,33 @@
 //! What the catalogue says of one lesson.
 
-use super::{Cooperation, Divergence, Histogram, Memory, Nested, Part};
+use super::{
+    Cooperation, Divergence, ElementType, Histogram, Memory, Nested, Operator, Page, Part,
+};
 
 /// The block sizes every lesson takes.
 pub const BLOCK_SIZES: [u32; 5] = [64, 128, 256, 512, 1024];
 
 /// One lesson: a kernel, what it teaches, and all that a host needs to launch it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// Only the catalogue makes lessons: outside of this crate none can be made, copied or changed. Hosts launch kernels in safe code by
+/// what a lesson says, so that a lesson that says something else would be unsound.
+///
+/// ```compile_fail
+/// let copy = *warpfold_kernels::catalogue::find("shuffle").unwrap();
+/// ```
+/// ```compile_fail
+/// use warpfold_kernels::catalogue::{Lesson, find};
+/// let shuffle = find("shuffle").unwrap();
+/// let changed = Lesson { cooperative: true, ..*shuffle };
+/// ```
+#[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Lesson {
     /// What the user types: `warpfold run <id>`.
     pub id: &'static str,
     /// The part of the course it belongs to.
     pub part: Part,
-    /// Its number within the part, as shown: `1`, `4`, `5b`.
+    /// The number of its page.
     pub step: &'static str,
     /// A few words for tables.
     pub title: &'static str,
@@ -20,7 +35,7 @@ pub struct Lesson {
     pub change: &'static str,
     /// The ids of the lessons to have read before.
     pub needs: &'static [&'static str],
-    /// The source file, relative to the repository root.
+    /// The file of its page, relative to the repository root.
     pub file: &'static str,
     /// Exported entries.
     pub entries: Entries,
@@ -97,41 +112,6 @@ pub struct Reduction {
     pub shared_bytes_per_thread: u32,
 }
 
-/// How a lesson puts values together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
-    /// Addition, which wraps around for integers and rounds for floats.
-    Sum,
-    /// Multiplication, which does the same.
-    Product,
-    /// The least; of floats NaN if one is NaN, and −0.0 is less than 0.0.
-    Min,
-    /// The greatest; of floats NaN if one is NaN, and 0.0 is greater than −0.0.
-    Max,
-}
-
-/// The type of the elements that a lesson takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each variant is the Rust type of that name")]
-pub enum ElementType {
-    I32,
-    U32,
-    I64,
-    U64,
-    F32,
-    F64,
-}
-
-impl ElementType {
-    /// Size of one value.
-    pub const fn bytes(self) -> u32 {
-        match self {
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::I64 | Self::U64 | Self::F64 => 8,
-        }
-    }
-}
-
 /// How many blocks a launch over `n` elements takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Geometry {
@@ -195,6 +175,15 @@ pub enum Demonstration {
 }
 
 impl Lesson {
+    /// This row as one of a page.
+    pub(crate) const fn on(self, page: &Page) -> Self {
+        Self {
+            step: page.step,
+            file: page.file,
+            ..self
+        }
+    }
+
     /// The entry to launch, or `None` if the lesson has none for such blocks or such a parameter.
     pub fn entry(&self, variant: Variant) -> Option<&'static str> {
         if !BLOCK_SIZES.contains(&variant.block) || !self.takes_parameter(variant.parameter) {
@@ -221,21 +210,15 @@ impl Lesson {
 
     /// Blocks of `block` threads with every value of the parameter.
     pub fn variants_of(&self, block: u32) -> impl Iterator<Item = Variant> + use<> {
-        let values = self.parameter.map(|parameter| parameter.values);
-        let without = values.is_none().then_some(None);
-        let with = values.into_iter().flatten().map(|&value| Some(value));
-        without
-            .into_iter()
-            .chain(with)
-            .map(move |parameter| Variant { block, parameter })
+        variants_of(self.parameter, block)
     }
 
     /// Everything that can be chosen: each block size with each value of the parameter.
     pub fn variants(&self) -> impl Iterator<Item = Variant> + use<> {
-        let lesson = *self;
+        let parameter = self.parameter;
         BLOCK_SIZES
             .into_iter()
-            .flat_map(move |block| lesson.variants_of(block))
+            .flat_map(move |block| variants_of(parameter, block))
     }
 
     /// Whether what it leaves may differ from run to run and be right all the same, because its blocks take numbers as they come.
@@ -262,6 +245,17 @@ impl Lesson {
         };
         one.into_iter().chain(several.iter().map(|(_, name)| *name))
     }
+}
+
+/// Blocks of `block` threads with every value of the parameter.
+fn variants_of(parameter: Option<Parameter>, block: u32) -> impl Iterator<Item = Variant> {
+    let values = parameter.map(|parameter| parameter.values);
+    let without = values.is_none().then_some(None);
+    let with = values.into_iter().flatten().map(|&value| Some(value));
+    without
+        .into_iter()
+        .chain(with)
+        .map(move |parameter| Variant { block, parameter })
 }
 
 impl Entries {

@@ -48,6 +48,34 @@ impl Part {
         }
     }
 
+    /// What the heading of each of its pages begins with, before the number.
+    pub const fn heading(self) -> &'static str {
+        match self {
+            Self::Ladder => "Step",
+            Self::Roads => "Other roads",
+            Self::Nested => "Nested",
+            Self::Divergence => "Divergence",
+            Self::Memory => "Memory access",
+            Self::Cooperation => "Cooperation",
+            Self::Histogram => "Histogram",
+            Self::Operators => "Operators and types",
+        }
+    }
+
+    /// Its folder in `kernels/src`. The names of its pages begin with the folder's first letter.
+    pub const fn folder(self) -> &'static str {
+        match self {
+            Self::Ladder => "ladder",
+            Self::Roads => "roads",
+            Self::Nested => "nested",
+            Self::Divergence => "divergence",
+            Self::Memory => "memory",
+            Self::Cooperation => "cooperation",
+            Self::Histogram => "histogram",
+            Self::Operators => "operators",
+        }
+    }
+
     /// What its reader learns, in one line.
     pub const fn learn(self) -> &'static str {
         match self {

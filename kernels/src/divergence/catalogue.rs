@@ -1,0 +1,94 @@
+//! Threads of one warp on different ways.
+
+use crate::catalogue::{Demonstration, Entries, Geometry, Lesson, Part, Reduction, Task, pages};
+use crate::ladder::catalogue::SUM;
+
+pages! { "divergence":
+    EVEN_ODD_PAGE "1" "Even and odd" "d01_even_odd";
+    ODD_EVEN_ADD_PAGE "2" "An `if` that is no branch" "d02_odd_even_add";
+    BLOCK_REDUCE_PAGE "3" "Two trees, and as many elements as there are" "d03_block_reduce";
+}
+
+/// What is shown of divergence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Divergence {
+    /// 2 at even indices and 1 at odd ones, by the parity of the thread or of the warp.
+    EvenOdd,
+    /// 2 added at even indices, 1 at odd ones.
+    OddEvenAdd,
+}
+
+/// What the lessons of this part have in common; each row states the rest.
+const DIVERGENCE: Lesson = Lesson {
+    id: "",
+    part: Part::Divergence,
+    step: "",
+    title: "",
+    change: "",
+    needs: &[],
+    file: "",
+    entries: Entries::AnyBlock(""),
+    parameter: None,
+    task: Task::Demonstration(Demonstration::Divergence(Divergence::EvenOdd)),
+    cooperative: false,
+    least_sm: 70,
+    exhibit: None,
+    emulator_only: false,
+};
+
+/// The block sums, which differ in their tree alone.
+const BLOCK_REDUCE: Lesson = Lesson {
+    task: Task::Reduction(Reduction {
+        geometry: Geometry::Tiles {
+            elements_per_thread: 1,
+        },
+        shared_bytes_per_thread: 4,
+        ..SUM
+    }),
+    ..DIVERGENCE.on(&BLOCK_REDUCE_PAGE)
+};
+
+/// The lessons in reading order.
+pub(crate) const LESSONS: &[Lesson] = &[
+    Lesson {
+        id: "even_odd_divergent",
+        title: "every warp goes both ways",
+        change: "the parity of the thread decides a branch: half of the lanes wait while the others work",
+        needs: &["neighbored_less"],
+        entries: Entries::AnyBlock("even_odd_divergent"),
+        ..DIVERGENCE.on(&EVEN_ODD_PAGE)
+    },
+    Lesson {
+        id: "even_odd_warp",
+        title: "every warp goes one way",
+        change: "the parity of the warp decides it, for the same result: no lane waits, but the stores lie further apart",
+        needs: &["even_odd_divergent"],
+        entries: Entries::AnyBlock("even_odd_warp"),
+        ..DIVERGENCE.on(&EVEN_ODD_PAGE)
+    },
+    Lesson {
+        id: "odd_even_add",
+        title: "an `if` that is no branch",
+        change: "where the two ways differ in one operand, the compiler makes a selection of the branch",
+        needs: &["even_odd_divergent"],
+        entries: Entries::AnyBlock("odd_even_add"),
+        task: Task::Demonstration(Demonstration::Divergence(Divergence::OddEvenAdd)),
+        ..DIVERGENCE.on(&ODD_EVEN_ADD_PAGE)
+    },
+    Lesson {
+        id: "block_reduce_1",
+        title: "a tree of scattered threads",
+        change: "the threads at work are scattered over all warps: half of every branch is idle lanes",
+        needs: &["neighbored", "shared_dynamic"],
+        entries: Entries::AnyBlock("block_reduce_1"),
+        ..BLOCK_REDUCE
+    },
+    Lesson {
+        id: "block_reduce_2",
+        title: "a tree of whole warps",
+        change: "the same numbers of accesses and barriers, with the threads at work side by side",
+        needs: &["block_reduce_1", "interleaved"],
+        entries: Entries::AnyBlock("block_reduce_2"),
+        ..BLOCK_REDUCE
+    },
+];
