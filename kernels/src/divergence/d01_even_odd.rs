@@ -1,17 +1,17 @@
 //! # Divergence 1 · Even and odd
 //!
 //! ## Before
-//! The ladder's first step is slow, and its branch efficiency is what gives it away. What is a branch that diverges, and
-//! what does it cost on its own?
+//! The ladder's first step is slow, and its branch efficiency shows why. What is a branch that diverges, and what does it
+//! cost by itself?
 //!
 //! ## Idea
-//! A warp has one program counter for all lanes that go the same way. At an `if` that some lanes take and others don't, the
-//! warp goes both ways, one after the other, each time with the other lanes idle.
+//! A warp has one program counter for all lanes on the same path. At an `if` that some lanes take and others don't, the
+//! warp executes both sides, one after the other, each time with the other lanes idle.
 //!
-//! Both kernels leave a 2 at every even index and a 1 at every odd one. `even_odd_divergent` asks for the parity of the
-//! *thread*: in every warp 16 lanes go one way, and 16 the other. `even_odd_warp` asks for the parity of the *warp*, so that
-//! a warp goes one way as a whole, and pays with the index: the lanes of a warp of the first kind own the even places
-//! of 64 neighbours, those of the next warp the odd ones.
+//! Both kernels write a 2 at every even index and a 1 at every odd one. `even_odd_divergent` asks for the parity of the
+//! *thread*: in every warp 16 lanes take one side and 16 the other. `even_odd_warp` asks for the parity of the *warp*, so
+//! all lanes of a warp take the same side. It pays with the index: of 64 neighbouring places, the lanes of one warp own the
+//! even ones, and those of the next warp the odd ones.
 //!
 //! ## Picture
 //! With warps of 4 lanes; in each cell, which thread writes there.
@@ -23,17 +23,18 @@
 //!
 //! ## Cost
 //! A whole warp of `even_odd_divergent` executes two branches, of which one diverges; its store touches 4 sectors. A whole
-//! warp of `even_odd_warp` executes two and none diverges, but its 32 words lie 2 apart, and the store touches 8 sectors.
+//! warp of `even_odd_warp` executes two branches and none diverges, but its 32 words are 2 apart, and the store touches 8
+//! sectors.
 //!
 //! ## Observe
 //! `warpfold profile even_odd_divergent even_odd_warp`: a branch efficiency of 50 % against 100 %, and 4 sectors per store
-//! against 8. In the PTX of both the parity decides a `bra`. On a GPU the last word is the assembler's: it may
-//! turn two ways as short as these into instructions under a predicate (`@P0 …`), which lanes sit out without any branch; then
-//! a profiler shows 100 % for both, and the idle lanes are still idle.
+//! against 8. In the PTX of both, the parity decides a `bra`. On a GPU the assembler has the last word: it may turn two
+//! sides as short as these into instructions under a predicate (`@P0 …`), during which the other lanes idle without any
+//! branch. A profiler then shows 100 % for both, and the idle lanes are still idle.
 //!
 //! ## Break it
-//! Write `2` and `1` for `two()` and `one()`. The compiler sees that the two ways differ in one number, and makes a
-//! `selp` of the branch: a selection, which every lane executes. A short `if` need not be feared; look at the PTX first.
+//! Write `2` and `1` for `two()` and `one()`. The compiler sees that the two sides differ in one number, and turns the
+//! branch into a `selp`: a selection, which every lane executes. A short `if` is nothing to fear; look at the PTX first.
 //!
 //! ## Source
 //! John Cheng, Max Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3, `mathKernel1` and
@@ -43,7 +44,7 @@ use cuda_std::gpu_only;
 
 use crate::prelude::*;
 
-/// Leaves 2 at every even index and 1 at every odd one, by the parity of the thread.
+/// Writes 2 at every even index and 1 at every odd one, by the parity of the thread.
 ///
 /// # Safety
 /// - `out` points to `n` values that nothing else touches.
@@ -72,7 +73,7 @@ pub unsafe fn even_odd_warp(out: *mut i32, n: usize) {
     let lane = thread % WARP_SIZE as usize;
     let is_even_warp = (thread / WARP_SIZE as usize).is_multiple_of(2);
 
-    // Two warps share 64 places. A block has whole pairs of warps, so that every place below n has a thread.
+    // Two warps share 64 places. A block has whole pairs of warps, so every place below n has a thread.
     let pair_start = thread / 64 * 64;
     let mut index = pair_start + 2 * lane;
     let value = if is_even_warp {
@@ -87,12 +88,13 @@ pub unsafe fn even_odd_warp(out: *mut i32, n: usize) {
     }
 }
 
-/// 2, by an instruction that the compiler leaves where it stands, so that the branch around it stays one.
+/// 2, by an instruction that the compiler does not move, so the branch around it remains a branch.
 #[gpu_only]
 #[inline(always)]
 fn two() -> i32 {
     let value: i32;
-    // SAFETY: the instruction sets one register. Without `pure`: the compiler may not execute it for those that don't call.
+    // SAFETY: the instruction sets one register. Without `pure`: the compiler may not execute it for threads that don't
+    // call.
     unsafe {
         core::arch::asm!("mov.b32 {value}, 2;", value = out(reg32) value, options(nomem, nostack, preserves_flags));
     }

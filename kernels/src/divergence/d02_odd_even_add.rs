@@ -1,11 +1,11 @@
 //! # Divergence 2 · An `if` that is no branch
 //!
 //! ## Before
-//! The two kernels of the lesson before were written so that their branch stays a branch. Most that look like them don't.
+//! The two kernels of the page before were written so that their branch stays a branch. Most that look like them don't.
 //!
 //! ## Idea
-//! Add 2 to every even element and 1 to every odd one, in place, with the `if` that comes to mind. Either way is an addition,
-//! and only its operand differs; the compiler turns the `if` into arithmetic, and no lane waits for another.
+//! Add 2 to every even element and 1 to every odd one, in place, with the obvious `if`. Either side is an addition, and
+//! only its operand differs. The compiler turns the `if` into arithmetic, and no lane waits for another.
 //!
 //! ## Picture
 //! ```text
@@ -22,11 +22,11 @@
 //! none for the parity.
 //!
 //! ## Break it
-//! Give one way more to do, such as a division by another element: the compiler will not compute for all
-//! lanes what half of them need, and the branch is back.
+//! Give one side more to do, such as a division by another element. The compiler will not compute for all lanes what half
+//! of them need, and the branch is back.
 //!
 //! ## Source
-//! An exercise that courses on CUDA set for divergence, often without a look at what the compiler made of it.
+//! An exercise that CUDA courses set for divergence, often without a look at what the compiler made of it.
 
 use crate::prelude::*;
 

@@ -1,13 +1,14 @@
 //! # Divergence 3 · Two trees, and as many elements as there are
 //!
 //! ## Before
-//! The lessons before this one look at a branch by itself. What it costs in earnest shows where much depends on it.
+//! The pages before this one look at a branch by itself. What it really costs shows where much depends on it.
 //!
 //! ## Idea
 //! The sum of each block by the two trees of the ladder's steps 1 and 3, with all else equal: both read each element once,
-//! into shared memory, and go through the same number of additions, accesses and barriers. In the first tree the threads that
-//! work are scattered (`tid` a multiple of twice the stride), in the second they stand together (`tid` below the stride).
-//! Both hold for any length that memory does: where a tile begins is a 64-bit number.
+//! into shared memory, and take the same number of additions, accesses and barriers. In the first tree the threads at work
+//! are scattered (`tid` a multiple of twice the stride), in the second they are neighbours (`tid` below the stride).
+//!
+//! Both take any length that fits into memory: where a tile begins is a 64-bit number.
 //!
 //! ## Picture
 //! A tile of 8 elements, and the threads that work:
@@ -24,12 +25,12 @@
 //!
 //! ## Observe
 //! In the PTX: `mul.wide.u32`, which makes a 64-bit product of the number of the block and its size. In a run: bytes and
-//! barriers are equal; branch efficiency is not, and the first tree takes four times the shared requests, since a request
-//! serves those lanes of a warp that work.
+//! barriers are equal. Branch efficiency is not, and the first tree takes four times the shared requests, since a request
+//! serves only those lanes of a warp that are at work.
 //!
 //! ## Break it
-//! Multiply in 32 bits: `(block_idx_x() * block_dim_x()) as usize`. Every test still passes, up to 2³² elements; of more,
-//! the first are added up twice and the others not at all.
+//! Multiply in 32 bits: `(block_idx_x() * block_dim_x()) as usize`. Every test still passes, up to 2³² elements. Beyond
+//! that, the first elements are added twice and the others not at all.
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernels 1 and 3.
@@ -39,7 +40,7 @@ use cuda_std::shared::dynamic_shared_mem;
 use crate::ladder::l08_complete_unroll_shared::shared_step;
 use crate::prelude::*;
 
-/// Leaves the sum of each block's B elements in `partials`, by the tree whose stride doubles.
+/// Writes the sum of each block's B elements to `partials`, by the tree whose stride doubles.
 ///
 /// # Safety
 /// - `input` points to `n` values that nothing writes, and `partials` to one per block that nothing else touches.
@@ -69,7 +70,7 @@ pub unsafe fn block_reduce_1(input: *const i32, partials: *mut i32, n: usize) {
     }
 }
 
-/// Leaves the sum of each block's B elements in `partials`, by the tree whose stride halves.
+/// Writes the sum of each block's B elements to `partials`, by the tree whose stride halves.
 ///
 /// # Safety
 /// As for [`block_reduce_1`].
@@ -92,7 +93,7 @@ pub unsafe fn block_reduce_2(input: *const i32, partials: *mut i32, n: usize) {
     }
 }
 
-/// Copies the block's tile into shared memory, with 0 for what n has no element for; then a barrier.
+/// Copies the block's tile into shared memory, with 0 for missing elements; then a barrier.
 ///
 /// # Safety
 /// `input` points to `n` values, `sums` to one per thread that only this block touches, and every thread makes the call.

@@ -4,10 +4,10 @@
 //! One thread on the CPU adds n elements one after another, and each addition waits for the one before.
 //!
 //! ## Idea
-//! Additions need no order, so make them a tree: in the first step every even element takes its right neighbour, in the
-//! next every fourth takes the element 2 further on, and so on. A tile of B elements is done in log₂ B steps, each with
-//! all its additions at once, one thread each. The tree grows in place: it overwrites the input. A barrier ends each
-//! step, because the next one reads what other threads have just written.
+//! Additions need no order, so arrange them as a tree. In the first step every even element takes its right neighbour, in
+//! the next every fourth element takes the one 2 further on, and so on. A tile of B elements takes log₂ B steps. All
+//! additions of a step run at once, one per thread. The tree grows in place: it overwrites the input. A barrier ends each
+//! step, because the next step reads what other threads have just written.
 //!
 //! ## Picture
 //! A tile of 8 elements; in each step equal letters add up, into the left one.
@@ -19,18 +19,18 @@
 //! ```
 //!
 //! ## Cost
-//! For one block over a whole tile: log₂ B barriers; B − 1 additions, each two loads and one store, and one more of
-//! each for the partial sum: 2B − 1 loads, B stores. Half of the threads do nothing in the first step, three quarters
-//! in the second … and the workers are scattered: while the stride is below 32, every warp of the block has some.
+//! For one block over a whole tile: log₂ B barriers; B − 1 additions, each two loads and one store, and one more of each
+//! for the partial sum: 2B − 1 loads, B stores. Half of the threads do nothing in the first step, three quarters in the
+//! second, and so on. The threads at work are scattered: while the stride is below 32, every warp of the block has some.
 //!
 //! ## Observe
-//! In the PTX: `rem.u32`, a division, in every step of the loop. In a run: the lowest branch efficiency of the
-//! ladder, for in the first five steps no warp goes one way as a whole.
+//! In the PTX: `rem.u32`, a division, in every step of the loop. In a run: the lowest branch efficiency of the ladder. In
+//! each of the first five steps every warp takes both sides of the branch.
 //!
 //! ## Break it
-//! Write `tid % (2 * stride)` for `remainder(tid, 2 * stride)` and look at the PTX again. The compiler can prove that
-//! the stride is a power of two, and turns the division into an `and`; this lesson asks for the instruction by name,
-//! because the price of a division on a GPU is part of it.
+//! Write `tid % (2 * stride)` for `remainder(tid, 2 * stride)` and look at the PTX again. The compiler can prove that the
+//! stride is a power of two, and turns the division into an `and`. This lesson asks for the instruction by name, because
+//! the price of a division on a GPU is part of the lesson.
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 1; John Cheng, Max Grossman, Ty McKercher,
@@ -40,7 +40,7 @@ use cuda_std::gpu_only;
 
 use crate::prelude::*;
 
-/// Leaves the sum of each block's B elements in `partials`; overwrites `input`.
+/// Writes the sum of each block's B elements to `partials`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.
@@ -58,7 +58,7 @@ pub unsafe fn neighbored(input: *mut i32, partials: *mut i32, n: usize) {
 
     let mut stride = 1;
     while stride < block {
-        // `&` and not `&&`: to test both is cheaper than to branch twice.
+        // `&` and not `&&`: testing both is cheaper than branching twice.
         if (remainder(tid, 2 * stride) == 0) & (tid + stride < count) {
             // SAFETY: both elements are in the tile, and in this step no other thread touches them.
             unsafe {
@@ -77,7 +77,7 @@ pub unsafe fn neighbored(input: *mut i32, partials: *mut i32, n: usize) {
     }
 }
 
-/// `a % b`, for a `b` that is not 0, by the instruction for it.
+/// `a % b` for a `b` that is not 0, by the one instruction that computes it.
 #[gpu_only]
 #[inline(always)]
 fn remainder(a: u32, b: u32) -> u32 {

@@ -1,14 +1,14 @@
 //! # Step 2 · Whole warps retire
 //!
 //! ## Before
-//! In step 1 the threads that add are scattered over the block: thread 0, 2, 4 …, then 0, 4, 8 …. The 32 threads of a
-//! warp share one instruction stream, so a warp with a single working lane takes as long as a full one, and as long as
-//! every warp has one, none is done before the others.
+//! In step 1 the threads that add are scattered over the block: threads 0, 2, 4 …, then 0, 4, 8 …. The 32 threads of a warp
+//! share one instruction stream, so a warp with a single working lane takes as long as a full one. While every warp has a
+//! working lane, no warp finishes early.
 //!
 //! ## Idea
-//! The same sums by other threads: thread `tid` works on element `2 * stride * tid`, so that the workers are always the
-//! first threads of the block. In the first step the first half of the warps works, whole, and the second half has
-//! nothing to do, whole. The slow remainder is gone as well.
+//! The same sums by other threads: thread `tid` works on element `2 * stride * tid`, so the threads at work are always the
+//! first of the block. In the first step the first half of the warps works with all lanes, and the second half has nothing
+//! to do. The slow remainder is gone as well.
 //!
 //! ## Picture
 //! A tile of 8 elements; in each step equal letters add up, into the left one. Only the threads differ from step 1.
@@ -20,17 +20,17 @@
 //! ```
 //!
 //! ## Cost
-//! For one block over a whole tile, as in step 1: log₂ B barriers, 2B − 1 loads, B stores. But a warp is split only in
-//! the last five steps, when fewer than 32 threads are left to work.
+//! For one block over a whole tile, as in step 1: log₂ B barriers, 2B − 1 loads, B stores. But a warp diverges only in the
+//! last five steps, when fewer than 32 threads have work left.
 //!
 //! ## Observe
-//! In the PTX: one comparison per step where step 1 has a remainder and two. In a run: far fewer instructions and a
-//! branch efficiency near 100 %; what is still bad is the memory traffic, for the elements that one warp asks for lie
-//! `2 * stride` words apart.
+//! In the PTX: one comparison per step where step 1 has a remainder and two. In a run: far fewer instructions and a branch
+//! efficiency near 100 %. The memory traffic is still bad: the elements that one warp asks for are `2 * stride` words
+//! apart.
 //!
 //! ## Break it
-//! Move `sync_threads()` into the `if`. Threads that don't work miss the barrier, and the others wait for them: on the
-//! emulator an error that names the barrier and the threads, on a GPU a hang or a wrong sum.
+//! Move `sync_threads()` into the `if`. Threads without work then miss the barrier, and the others wait for them. The
+//! emulator reports an error that names the barrier and the threads; a GPU hangs or gives a wrong sum.
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 2; Cheng, Grossman, McKercher, *Professional
@@ -38,7 +38,7 @@
 
 use crate::prelude::*;
 
-/// Leaves the sum of each block's B elements in `partials`; overwrites `input`.
+/// Writes the sum of each block's B elements to `partials`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.

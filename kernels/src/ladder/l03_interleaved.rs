@@ -1,12 +1,12 @@
 //! # Step 3 · Neighbours read neighbours
 //!
 //! ## Before
-//! In step 2 neighbouring threads touch elements that lie 2, 4, 8 … words apart. Memory comes in sectors of 32 bytes:
-//! once the elements lie 8 words apart or more, each of them costs a sector of its own, of which 4 bytes are used.
+//! In step 2 neighbouring threads touch elements that are 2, 4, 8 … words apart. Memory comes in sectors of 32 bytes. Once
+//! the elements are 8 words apart or more, each of them costs a sector of its own, of which 4 bytes are used.
 //!
 //! ## Idea
-//! Turn the tree round: the stride begins at B/2 and halves. Thread `tid` adds element `tid + stride` to element `tid`,
-//! so that neighbouring threads touch neighbouring words, and 32 lanes ask for 128 bytes in a row.
+//! Turn the tree round: the stride begins at B/2 and halves. Thread `tid` adds element `tid + stride` to element `tid`.
+//! Neighbouring threads then touch neighbouring words, and 32 lanes ask for 128 consecutive bytes.
 //!
 //! ## Picture
 //! A tile of 8 elements; in each step equal letters add up, into the left one.
@@ -18,16 +18,16 @@
 //! ```
 //!
 //! ## Cost
-//! For one block over a whole tile, as in step 1: log₂ B barriers, 2B − 1 loads, B stores. The loads are the same in
-//! number and cost a fraction: 4 sectors for the 32 of a warp instead of up to 32.
+//! For one block over a whole tile, as in step 1: log₂ B barriers, 2B − 1 loads, B stores. There are as many loads as
+//! before, and they cost a fraction: 4 sectors for the 32 loads of a warp instead of up to 32.
 //!
 //! ## Observe
-//! In the PTX: `shr.u32` where step 2 has a multiplication, and the address of a thread's own element leaves the loop.
-//! In a run: the same branch efficiency as step 2, and fewer sectors per request.
+//! In the PTX: `shr.u32` where step 2 has a multiplication, and the address of a thread's own element is computed outside
+//! the loop. In a run: the same branch efficiency as step 2, and fewer sectors per request.
 //!
 //! ## Break it
-//! Drop the test `tid + stride < count` and sum 1000 elements in blocks of 512: the last block adds whatever lies
-//! behind the input, which the emulator reports as an access out of bounds.
+//! Drop the test `tid + stride < count` and sum 1000 elements in blocks of 512. The last block then adds whatever lies past
+//! the end of the input, which the emulator reports as an access out of bounds.
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 3; Cheng, Grossman, McKercher, *Professional
@@ -35,7 +35,7 @@
 
 use crate::prelude::*;
 
-/// Leaves the sum of each block's B elements in `partials`; overwrites `input`.
+/// Writes the sum of each block's B elements to `partials`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.

@@ -1,16 +1,16 @@
 //! # Step 4 · Two, four, eight elements a thread
 //!
 //! ## Before
-//! In step 3 half of the threads never add anything: they wait at barriers. And each step is one load after the other,
-//! so that the memory, which could serve hundreds of requests at a time, sees a few.
+//! In step 3 half of the threads never add anything: they only wait at barriers. And the loads of a step depend on those of
+//! the step before, so the memory sees a few requests at a time where it could serve hundreds.
 //!
 //! ## Idea
-//! Before the tree each thread adds up 2, 4 or 8 elements, one from each of as many consecutive stretches of B
-//! elements. Now every thread works, the trees are a half, a quarter, an eighth as many, and, best of all, the loads
-//! don't depend on one another: the thread asks for all of them before it needs the first.
+//! Before the tree, each thread adds up 2, 4 or 8 elements that are B apart. Now every thread works, and there are a half,
+//! a quarter or an eighth as many trees. Best of all, the loads don't depend on one another: the thread asks for all of
+//! them before it needs the first.
 //!
-//! Only the last tile can be cut short by n, so all threads of a block agree on whether theirs is whole: a whole tile
-//! takes the loads written out, a cut one a loop that tests every index.
+//! Only the last tile can be cut short by n, so all threads of a block agree on whether theirs is whole. A whole tile takes
+//! the loads written out; a cut tile takes a loop that tests every index.
 //!
 //! ## Picture
 //! `unroll4` in a block of 4 threads: equal letters add up, into the first one, and then the tree of step 3 adds those.
@@ -21,16 +21,16 @@
 //! ```
 //!
 //! ## Cost
-//! For one block over a whole tile of k·B elements: log₂ B + 1 barriers; kB + 2B − 1 loads, 2B stores. Per element of
-//! the input that is an eighth of step 3's barriers, and half its loads, at k = 8.
+//! For one block over a whole tile of k·B elements: log₂ B + 1 barriers; kB + 2B − 1 loads, 2B stores. Per element of the
+//! input, k = 8 takes an eighth of step 3's barriers and about half of its loads.
 //!
 //! ## Observe
-//! In the PTX of `unroll8`: eight `ld.global.b32` before the first `add.s32`. In a run: several times the bandwidth of
-//! step 3, from a kernel whose tree is still that of step 3.
+//! In the PTX of `unroll8`: eight `ld.global.b32` before the first `add.s32`. In a run: several times the bandwidth of step
+//! 3, although the tree is still that of step 3.
 //!
 //! ## Break it
-//! Let every tile take the way of a cut one (`if false`): the same sum, the same number of loads, but each is now
-//! followed by its addition and a test. How much of the gain was fewer blocks, and how much independent loads?
+//! Make every tile take the loop of a cut one (`if false`). The sum and the number of loads stay the same, but an addition
+//! and a test now follow each load. How much of the gain came from fewer blocks, and how much from independent loads?
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 4 and the algorithm cascading of kernel 7;
@@ -39,7 +39,7 @@
 use crate::ladder::l03_interleaved::tree_step;
 use crate::prelude::*;
 
-/// Leaves the sum of each block's 2·B elements in `partials`; overwrites `input`.
+/// Writes the sum of each block's 2·B elements to `partials`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.
@@ -71,7 +71,7 @@ pub unsafe fn unroll2(input: *mut i32, partials: *mut i32, n: usize) {
     unsafe { tree(tile, count, sum, partials) };
 }
 
-/// Leaves the sum of each block's 4·B elements in `partials`; overwrites `input`.
+/// Writes the sum of each block's 4·B elements to `partials`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.
@@ -105,7 +105,7 @@ pub unsafe fn unroll4(input: *mut i32, partials: *mut i32, n: usize) {
     unsafe { tree(tile, count, sum, partials) };
 }
 
-/// Leaves the sum of each block's 8·B elements in `partials`; overwrites `input`.
+/// Writes the sum of each block's 8·B elements to `partials`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.
@@ -127,7 +127,7 @@ pub unsafe fn unroll8(input: *mut i32, partials: *mut i32, n: usize) {
     }
 }
 
-/// The sum of the thread's eight elements, `block` apart; of fewer, in a tile that n cuts short.
+/// The sum of the thread's eight elements, which are `block` apart. In a tile that n cuts short there may be fewer.
 ///
 /// # Safety
 /// `tile` points to `count` elements, at most `8 * block`.
@@ -155,7 +155,7 @@ pub unsafe fn sum_of_eight(tile: *const i32, count: u32, block: u32) -> i32 {
     }
 }
 
-/// The sum of the thread's elements, `block` apart, as far as there are any.
+/// The sum of the thread's elements that exist; they are `block` apart.
 ///
 /// # Safety
 /// `tile` points to `count` elements.
@@ -171,8 +171,8 @@ unsafe fn sum_of_cut_tile(tile: *const i32, count: u32, block: u32) -> i32 {
     sum
 }
 
-/// Puts the thread's sum in the place of its first element; then a barrier. Returns how many sums there are: one per
-/// thread, or fewer where the tile has fewer elements than the block has threads.
+/// Stores the thread's sum over its first element, and waits at a barrier. Returns how many sums there are: one per thread,
+/// or fewer where the tile has fewer elements than the block has threads.
 ///
 /// # Safety
 /// `tile` points to `count` elements that only this block touches, and every thread of the block makes the call, with
@@ -189,7 +189,7 @@ pub unsafe fn store_sum(tile: *mut i32, count: u32, block: u32, sum: i32) -> u32
     sums
 }
 
-/// The rest of the kernel: step 3, over the sums of the threads.
+/// The rest of the kernel: the tree of step 3 over the sums of the threads.
 ///
 /// # Safety
 /// As for [`store_sum`], and `partials` points to one value per block.
@@ -200,7 +200,7 @@ unsafe fn tree(tile: *mut i32, count: u32, sum: i32, partials: *mut i32) {
     // SAFETY: the caller's promise; the stride is the same in every thread, and the tile has a first element.
     unsafe {
         let sums = store_sum(tile, count, block, sum);
-        // A block has two threads at least, so that the first step needs no test of the stride.
+        // A block has at least two threads, so the first step needs no test of the stride.
         let mut stride = block / 2;
         loop {
             tree_step(tile, sums, stride);

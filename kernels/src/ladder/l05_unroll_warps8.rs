@@ -1,23 +1,23 @@
 //! # Step 5 · The last warp alone
 //!
 //! ## Before
-//! The tree of `unroll8` ends with six steps in which a single warp has work, strides 32 to 1, and after each of them
-//! the whole block waits at a barrier for a warp that it could as well not wait for.
+//! The tree of `unroll8` ends with six steps, strides 32 to 1, in which a single warp has work. After each of them the
+//! whole block waits at a barrier for that one warp, although it has nothing left to do.
 //!
 //! ## Idea
-//! Stop the loop at stride 32 and let the first warp do the rest alone. Its 32 lanes execute the same instruction at
-//! the same time, so, the argument goes, they need no barrier among themselves. And no test either: all 32 lanes add in
-//! all six steps; what lanes 16 to 31 make of their elements in the end, nobody reads.
+//! Stop the loop at stride 32 and let the first warp do the rest alone. Its 32 lanes execute the same instruction at the
+//! same time, so, the argument goes, they need no barrier among themselves. They need no test either: all 32 lanes add in
+//! all six steps, and nobody reads the useless sums of the upper lanes.
 //!
-//! The accesses are *volatile*, because to the compiler a thread's sum is that thread's own business: it would keep it
-//! in a register through all six steps, and the other lanes would never see it.
+//! The accesses are *volatile*. Without that, the compiler would keep a thread's sum in a register through all six steps,
+//! and the other lanes would never see it.
 //!
-//! **This is an exhibit.** Up to Pascal the lanes of a warp did run in lockstep. Since Volta they need not, and without
-//! a barrier the kernel is a data race that happens to work, as long as the compiler keeps the six steps in one
-//! straight line. [Step 5b](crate::ladder::l05b_unroll_warps8_sync) puts it right.
+//! **This is an exhibit.** Up to Pascal the lanes of a warp did run in lockstep. Since Volta they need not. Without a
+//! barrier the kernel is a data race that happens to work as long as the compiler emits the six steps as one straight line.
+//! [Step 5b](crate::ladder::l05b_unroll_warps8_sync) repairs it.
 //!
-//! So that they stay a straight line, the steps hold no test of n either. They need none where the tree leaves 64 sums,
-//! which is everywhere but in a last tile of fewer than 64 elements; there all threads go on with the tree of step 3.
+//! To stay a straight line, the steps contain no test of n either. They need none where the tree leaves 64 sums, which is
+//! everywhere except in a last tile of fewer than 64 elements; there all threads go on with the tree of step 3.
 //!
 //! ## Picture
 //! The last 64 sums, by 32 lanes; each row is one step.
@@ -35,13 +35,13 @@
 //!
 //! ## Observe
 //! In the PTX: `ld.volatile.global.b32` and `st.volatile.global.b32`, six times over, without a branch or a barrier
-//! between. In a run: fewer instructions than `unroll8`, but on a recent GPU not less time, since each volatile access
-//! goes all the way to global memory. `warpfold check unroll_warps8` names the lanes that meet, two by two, and with
-//! `--schedules 50` finds orders of execution whose sums differ.
+//! between. In a run: fewer instructions than `unroll8`, but on a recent GPU not less time, since each volatile access goes
+//! all the way to global memory. `warpfold check unroll_warps8` names the pairs of lanes that race, and with `--schedules
+//! 50` it finds orders of execution with different sums.
 //!
 //! ## Break it
-//! Read and write `*mine` plainly instead of by `read_volatile` and `write_volatile`, and compare the PTX: five of the
-//! six stores are gone, for no later line of this thread reads what they wrote. The sum is wrong.
+//! Read and write `*mine` plainly instead of by `read_volatile` and `write_volatile`, and compare the PTX. Five of the six
+//! stores are gone, because no later line of this thread reads what they wrote. The sum is wrong.
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 5; Cheng, Grossman, McKercher, *Professional
@@ -51,7 +51,7 @@ use crate::ladder::l03_interleaved::tree_step;
 use crate::ladder::l04_unroll::{store_sum, sum_of_eight};
 use crate::prelude::*;
 
-/// Leaves the sum of each block's 8·B elements in `partials`; overwrites `input`.
+/// Writes the sum of each block's 8·B elements to `partials`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.
@@ -86,7 +86,7 @@ pub unsafe fn unroll_warps8(input: *mut i32, partials: *mut i32, n: usize) {
     }
 }
 
-/// The tree from stride 32 on, by the first warp alone; leaves the sum in element 0.
+/// The tree from stride 32 on, by the first warp alone; the sum is in element 0 afterwards.
 ///
 /// # Safety
 /// `tile` points to `sums` elements that only this block touches, of which at most the first 64 are still to be added
@@ -115,7 +115,7 @@ pub unsafe fn last_warp(tile: *mut i32, sums: u32) {
     }
 }
 
-/// Adds the element `stride` further on to the lane's own.
+/// Adds the element that is `stride` further on to the lane's own.
 ///
 /// # Safety
 /// Both elements exist, and all 32 lanes read them before any of them writes its own.

@@ -2,15 +2,15 @@
 //!
 //! ## Before
 //! Step 5 trusts that the 32 lanes of a warp run in lockstep. Since Volta (2017) each lane has a program counter of its
-//! own, and the hardware may let some of them run ahead: a lane can read an element before its neighbour has written
-//! it, or after the neighbour has written it twice.
+//! own, and the hardware may let some lanes run ahead. A lane can then read an element before its neighbour has written it,
+//! or after the neighbour has written it twice.
 //!
 //! ## Idea
-//! A barrier for the warp alone, `bar.warp.sync`. It waits for 32 lanes instead of B threads, costs next to nothing,
-//! and makes what each lane wrote visible to the others, so that nothing need be volatile any longer. Every step has
-//! two: one between writing and reading, and one between reading and the next writing.
+//! Use a barrier for the warp alone, `bar.warp.sync`. It waits for 32 lanes instead of B threads, costs almost nothing, and
+//! makes what each lane wrote visible to the others, so no access has to be volatile any longer. Every step has two: one
+//! between writing and reading, and one between reading and the next write.
 //!
-//! The lane's own sum stays in a register meanwhile: no lane reads its own element back.
+//! Meanwhile each lane keeps its own sum in a register: no lane reads its own element back.
 //!
 //! ## Picture
 //! The last 64 sums, by 32 lanes.
@@ -31,8 +31,8 @@
 //! `warpfold check unroll_warps8_sync --schedules 200` finds nothing.
 //!
 //! ## Break it
-//! Remove the second of the two barriers. `warpfold check unroll_warps8_sync` finds lane 0 reading element 16 in one step
-//! and lane 16 writing it in the next, with nothing to order them.
+//! Remove the second of the two barriers. `warpfold check unroll_warps8_sync` then finds that lane 0 reads element 16 in
+//! one step and lane 16 writes it in the next, with nothing to order the two.
 //!
 //! ## Source
 //! Yuan Lin, Vinod Grover, *Using CUDA Warp-Level Primitives* (NVIDIA, 2018).
@@ -41,7 +41,7 @@ use crate::ladder::l03_interleaved::tree_step;
 use crate::ladder::l04_unroll::{store_sum, sum_of_eight};
 use crate::prelude::*;
 
-/// Leaves the sum of each block's 8·B elements in `partials`; overwrites `input`.
+/// Writes the sum of each block's 8·B elements to `partials`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.
@@ -55,8 +55,8 @@ pub unsafe fn unroll_warps8_sync(input: *mut i32, partials: *mut i32, n: usize) 
     let start = block_idx_x() as usize * tile_length as usize;
     let count = (n - start).min(tile_length as usize) as u32;
 
-    // SAFETY: every block has an element, so `start` is below n; the tile has `count` elements and then begins with
-    // `sums` sums; every thread of the block makes the same calls, but for the last warp's, which its 32 lanes make.
+    // SAFETY: every block has an element, so `start` is below n; the tile has `count` elements and then begins with `sums`
+    // sums; every thread of the block makes the same calls, except the first warp's own, which its 32 lanes make.
     unsafe {
         let tile = input.add(start);
         let sum = sum_of_eight(tile, count, block);
@@ -69,7 +69,7 @@ pub unsafe fn unroll_warps8_sync(input: *mut i32, partials: *mut i32, n: usize) 
         }
 
         if sums < 64 {
-            // Too few for a full last warp: the tree of step 3 to the end.
+            // Too few sums for a full warp: the tree of step 3 to the end.
             while stride > 0 {
                 tree_step(tile, sums, stride);
                 stride /= 2;

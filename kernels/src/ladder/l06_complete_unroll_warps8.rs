@@ -1,12 +1,12 @@
 //! # Step 6 · The loop written out
 //!
 //! ## Before
-//! What is left of step 5's loop runs four times at most, and each time it halves the stride, compares it and jumps.
+//! What is left of step 5's loop runs four times at most. Each time it halves the stride, compares it and jumps.
 //!
 //! ## Idea
-//! A block has at most 1024 threads, so there are only four steps it can ever take above the last warp: strides 512,
-//! 256, 128 and 64. Write them out, each under a test of the block size. The stride is a constant now, and folds into
-//! the addresses.
+//! A block has at most 1024 threads, so only four steps are possible before the last warp takes over: strides 512, 256, 128
+//! and 64. Write them out, each under a test of the block size. The stride is then a constant, and the compiler folds it
+//! into the addresses.
 //!
 //! The last warp is that of step 5, so this is an exhibit too.
 //!
@@ -28,7 +28,7 @@
 //! run: somewhat fewer instructions than step 5.
 //!
 //! ## Break it
-//! Leave out the step of stride 128. Blocks of 64 and 128 still add up, larger ones don't: a test that knows only one
+//! Leave out the step of stride 128. Blocks of 64 and 128 still give the right sum, larger ones don't: a test with only one
 //! block size proves little.
 //!
 //! ## Source
@@ -40,7 +40,7 @@ use crate::ladder::l04_unroll::{store_sum, sum_of_eight};
 use crate::ladder::l05_unroll_warps8::last_warp;
 use crate::prelude::*;
 
-/// Leaves the sum of each block's 8·B elements in `partials`; overwrites `input`.
+/// Writes the sum of each block's 8·B elements to `partials`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.

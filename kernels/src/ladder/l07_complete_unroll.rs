@@ -1,13 +1,13 @@
 //! # Step 7 · The block size in the type
 //!
 //! ## Before
-//! Step 6 asks four times how large the block is, in every thread of every block, and the answer is the same for the
-//! whole launch. It is known before the launch: the host chose it.
+//! In step 6 every thread of every block asks four times how large the block is, and the answer is the same for the whole
+//! launch. It is known before the launch: the host chose it.
 //!
 //! ## Idea
-//! Make B a const generic. The tests are still in the source, but the compiler answers them, and a step that a block of
-//! B threads doesn't take isn't in its kernel. Nothing exports a generic function, so there is one entry per block size
-//! over one generic body, and the host picks the entry by the block size it launches.
+//! Make B a const generic. The tests are still in the source, but the compiler answers them, and the kernel for B threads
+//! contains only the steps that B threads take. A generic function cannot be exported, so there is one entry per block size
+//! over one generic body, and the host picks the entry by the block size of the launch.
 //!
 //! The last warp is that of step 5, so this is an exhibit too.
 //!
@@ -22,8 +22,8 @@
 //! ```
 //!
 //! ## Cost
-//! For one block over a whole tile, as in step 5: log₂ B − 5 barriers, 8B + 2(B − 64) + 385 loads, 2B + 129 stores; no
-//! test of the block size, and the eight elements of a thread lie at constant offsets from one address.
+//! For one block over a whole tile, as in step 5: log₂ B − 5 barriers, 8B + 2(B − 64) + 385 loads, 2B + 129 stores. There
+//! is no test of the block size, and the eight elements of a thread are at constant offsets from one address.
 //!
 //! ## Observe
 //! In the PTX: no `%ntid.x` at all, and with B = 512 eight loads at `+0`, `+2048`, `+4096` …. In a run: the fewest

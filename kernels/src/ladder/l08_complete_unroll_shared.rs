@@ -1,16 +1,16 @@
 //! # Step 8 · The tree in shared memory
 //!
 //! ## Before
-//! Up to step 7 the tree stands in global memory: every step of it goes out to the caches and back, and the input is
-//! destroyed, so that whoever needs it again pays for a copy.
+//! Up to step 7 the tree is in global memory. Every step of it goes out to the caches and back. It also destroys the input,
+//! so whoever needs the input again pays for a copy.
 //!
 //! ## Idea
-//! Each block has *shared memory*, a few dozen KiB on the processor itself, as fast as a cache that never misses. Each
-//! thread puts its sum there, and the tree runs there; global memory is read once, for the input, and written once, for
-//! the partial sum.
+//! Each block has *shared memory*: a few dozen KiB on the multiprocessor itself, as fast as a cache that never misses. Each
+//! thread puts its sum there, and the tree runs there. Global memory is read once, for the input, and written once, for the
+//! partial sum.
 //!
-//! Two more things get simpler. A thread without elements puts in a 0, so that the tree needs no test of n. And the
-//! last warp is that of step 5b, with its barriers: this is no exhibit.
+//! Two more things get simpler. A thread without elements stores 0, so the tree needs no test of n. And the last warp is
+//! that of step 5b, with its barriers: this is no exhibit.
 //!
 //! ## Picture
 //! ```text
@@ -22,13 +22,12 @@
 //! ```
 //!
 //! ## Cost
-//! For one block over a whole tile: 8B global loads and one global store, which is as few as can be; 2(B − 64) + 224
-//! shared loads, 2B + 96 shared stores; log₂ B − 5 barriers and, in one warp, 10 warp barriers; 4B bytes of shared
-//! memory.
+//! For one block over a whole tile: 8B global loads and one global store, the minimum; 2(B − 64) + 224 shared loads, 2B +
+//! 96 shared stores; log₂ B − 5 barriers and, in one warp, 10 warp barriers; 4B bytes of shared memory.
 //!
 //! ## Observe
 //! In the PTX: `.shared .align 16 .b8 sums[2048]` for B = 512; after the eight `ld.global.b32` only `ld.shared.b32` and
-//! `st.shared.b32`. In a run: less time, where steps 5 to 7 gained little but fewer instructions.
+//! `st.shared.b32`. In a run: less time, where steps 5 to 7 saved little more than instructions.
 //!
 //! ## Break it
 //! Remove the `sync_threads()` after the first store. `warpfold check complete_unroll_shared` names the element that
@@ -55,9 +54,9 @@ unsafe fn complete_unroll_shared<const B: u32>(input: *const i32, partials: *mut
     let start = block_idx_x() as usize * tile_length as usize;
     let count = (n - start).min(tile_length as usize) as u32;
 
-    // SAFETY: every block has an element, so `start` is below n, and the tile has `count`; the shared array has one
-    // element per thread, each written before the first barrier; every thread of the block makes the same calls, but
-    // for the last warp's, which its 32 lanes make.
+    // SAFETY: every block has an element, so `start` is below n, and the tile has `count`; the shared array has one element
+    // per thread, each written before the first barrier; every thread of the block makes the same calls, except the first
+    // warp's own, which its 32 lanes make.
     unsafe {
         let tile = input.add(start);
         *sums.add(tid as usize) = sum_of_eight(tile, count, B);

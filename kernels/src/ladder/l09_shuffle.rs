@@ -1,13 +1,13 @@
 //! # Step 9 · Registers talk to registers
 //!
 //! ## Before
-//! Step 8 writes each sum to shared memory only for another thread to read it from there, with a barrier between: B
-//! words of memory and log₂ B − 5 barriers for numbers that stand in registers at the beginning and at the end.
+//! Step 8 writes sums to shared memory only so that other threads can read them, with a barrier between. It spends B words
+//! of memory and log₂ B − 5 barriers on numbers that are in registers before and after.
 //!
 //! ## Idea
-//! Within a warp a lane can read a register of another lane directly: a *shuffle*. Five of them add up the 32 values of
-//! a warp, with no memory and no barrier; a shuffle waits for the lanes that take part. Then only one sum per warp is
-//! left to hand over, through one word of shared memory each, and the first warp adds those up in the same way.
+//! Within a warp a lane can read a register of another lane directly: a *shuffle*. Five of them add up the 32 values of a
+//! warp, with no memory and no barrier, because a shuffle waits for the lanes that take part. Each warp then hands over one
+//! sum through one word of shared memory, and the first warp adds those up in the same way.
 //!
 //! ## Picture
 //! `warp_sum`, for a warp of 8 lanes: each lane adds what the lane `delta` above it holds; the sum ends up in lane 0.
@@ -23,12 +23,12 @@
 //! shared loads; 5 shuffles in each warp and 5 more in the first; 1 barrier; B/8 bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: ten `shfl.sync.down.b32` and one `bar.sync`. In a run: little faster than step 8, if at all, since
-//! both wait for the input; what has become free are the shared memory and the barriers.
+//! In the PTX: ten `shfl.sync.down.b32` and one `bar.sync`. In a run: little faster than step 8, if at all, since both wait
+//! for the input. What it saves are shared memory and barriers.
 //!
 //! ## Break it
-//! In the first warp read `warp_sums` in all 32 lanes, without the test `lane < warps`. Only with B = 1024 is every
-//! word there; with smaller blocks the emulator reports a read past the end of shared memory.
+//! In the first warp, read `warp_sums` in all 32 lanes, without the test `lane < warps`. Only with B = 1024 does every word
+//! exist; with smaller blocks the emulator reports a read past the end of shared memory.
 //!
 //! ## Source
 //! Justin Luitjens, *Faster Parallel Reductions on Kepler* (NVIDIA, 2014), with the `_sync` form of the shuffle that
@@ -59,9 +59,9 @@ unsafe fn shuffle<const B: u32>(input: *const i32, partials: *mut i32, n: usize)
     }
 }
 
-/// The sum of the block's B values, which thread 0 gets.
+/// The sum of the block's B values, in thread 0.
 ///
-/// Whoever calls it again with the same array puts a barrier between: the first warp may still read.
+/// Between two calls with the same array the caller needs a barrier: the first warp may still be reading.
 ///
 /// # Safety
 /// `warp_sums` points to B/32 values that only this block touches, and all its B threads make the call.
@@ -93,7 +93,7 @@ pub unsafe fn block_sum<const B: u32>(value: i32, warp_sums: *mut i32) -> Option
     }
 }
 
-/// The sum of the warp's 32 values, in lane 0; the other lanes get sums of no use.
+/// The sum of the warp's 32 values, in lane 0. What the other lanes get is meaningless.
 ///
 /// # Safety
 /// All 32 lanes of the warp make the call.

@@ -1,18 +1,18 @@
 //! # Step 10 · Sixteen bytes a load
 //!
 //! ## Before
-//! Step 9 asks for 4 bytes at a time, and every block that it starts adds eight elements a thread, goes through a tree
-//! and a barrier, and ends, for the next one to begin anew: thousands of blocks, each too short to keep the memory busy
-//! from its beginning to its end.
+//! Step 9 asks for 4 bytes at a time. Every block adds eight elements per thread, goes through a tree and a barrier, and
+//! ends, and the next block begins anew. There are thousands of blocks, each too short to keep the memory busy from its
+//! beginning to its end.
 //!
 //! ## Idea
-//! Two changes. A load takes 16 bytes, four elements that lie side by side: a quarter of the instructions for the same
-//! bytes, and with four such loads on their way a thread waits for 64 bytes at once. And only so many blocks are started
-//! as the GPU holds at a time; each takes one tile, then the tile that lies as many tiles further on as there are blocks,
-//! and so on (a *grid-stride loop*). The tree comes once, at the end of it all.
+//! Two changes. A load takes 16 bytes, four neighbouring elements: a quarter of the instructions for the same bytes, and
+//! with four such loads in flight a thread waits for 64 bytes at once. And the launch has only as many blocks as the GPU
+//! holds at a time. Each block takes one tile, then the tile that is one grid of blocks further on, and so on (a
+//! *grid-stride loop*). The tree comes once, at the very end.
 //!
-//! Such a load needs an address that is a multiple of 16. The input begins at one, and a tile has a multiple of four
-//! elements; at most the last three elements of all don't fill a load, and are read one by one.
+//! Such a load needs an address that is a multiple of 16. The input begins at such an address, and the length of a tile is
+//! a multiple of four elements. At most the last three elements of the input don't fill a load; they are read one by one.
 //!
 //! ## Picture
 //! Two blocks over six tiles and a piece:
@@ -24,15 +24,15 @@
 //! A tile of 16·B elements: thread `tid` loads the four elements of vectors `tid`, `tid + B`, `tid + 2B` and `tid + 3B`.
 //!
 //! ## Cost
-//! For one block over t whole tiles: 4B·t loads of 16 bytes and one global store; then once what step 9 has once for
-//! every 8·B elements: B/32 shared stores and loads, 5 shuffles in each warp and 5 more in the first, 1 barrier.
+//! For one block over t whole tiles: 4B·t loads of 16 bytes and one global store. Then, once per block, what step 9 spends
+//! once for every 8·B elements: B/32 shared stores and loads, 5 shuffles in each warp and 5 more in the first, 1 barrier.
 //!
 //! ## Observe
 //! In the PTX: four `ld.global.v4.b32` before the first `add.s32` of the loop. In a run: a fraction of the instructions of
-//! step 9, and a grid that stops growing with n; the time is that of the memory.
+//! step 9, and a grid that stops growing with n. The time is that of the memory.
 //!
 //! ## Break it
-//! Give every block one tile (a grid of ⌈n ∕ 16B⌉ blocks): it still adds up right, since the loop then runs once. Which is
+//! Give every block one tile (a grid of ⌈n ∕ 16B⌉ blocks): the sum stays right, since the loop then runs once. Which is
 //! faster, and from which n on? Then let `input` begin one element later: the emulator reports a misaligned access.
 //!
 //! ## Source
@@ -81,7 +81,8 @@ pub unsafe fn sum_of_tiles(input: *const i32, n: usize, block: u32) -> i32 {
     let step = grid_dim_x() as usize * tile_length;
     let mut start = block_idx_x() as usize * tile_length;
     let mut sum = 0_i32;
-    // SAFETY: a tile that begins below n has an element; it is whole where that many are left, and otherwise has what is left.
+    // SAFETY: a tile that begins below n has an element; it is whole if enough elements are left, and otherwise has those
+    // that are left.
     unsafe {
         while start + tile_length <= n {
             sum = sum.wrapping_add(sum_of_whole_tile(input.add(start), block));
@@ -138,7 +139,7 @@ unsafe fn sum_of_cut_tile(tile: *const i32, count: u32, block: u32) -> i32 {
 
 macro_rules! entries {
     ($($name:ident = $block:literal;)*) => {$(
-        /// Leaves one partial sum of the input per block in `partials`.
+        /// Writes one partial sum of the input per block to `partials`.
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, at a multiple of 16 bytes, and `partials` to one per block

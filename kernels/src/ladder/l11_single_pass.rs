@@ -1,21 +1,21 @@
 //! # Step 11 · The whole sum in one launch
 //!
 //! ## Before
-//! Step 10 leaves one partial sum per block, and somebody has to fetch and add them up: the host, or a second launch. For
-//! a few hundred numbers that costs more than for millions the kernel does.
+//! Step 10 leaves one partial sum per block, and somebody has to fetch them and add them up: the host, or a second launch.
+//! For a few hundred numbers that costs more than the kernel spends on millions.
 //!
 //! ## Idea
-//! The last block to finish adds up the partials of all. No block can wait for the others, since those may not have
-//! started yet; but each can take a *ticket*, an atomic addition of 1 to a counter, when its partial stands. Who draws the
-//! highest number knows that all others have left theirs.
+//! The last block to finish adds up all partials. No block can wait for the others, since those may not have started yet.
+//! But each block can take a *ticket* once it has written its partial: it adds 1 to a counter, atomically. The block that
+//! draws the highest number knows that all others have written theirs.
 //!
-//! That the tickets come in order does not say that the partials do. A *fence* does: what a thread wrote before it, is
-//! seen by whoever sees what the thread writes behind it. So each block has a fence between its partial and its ticket,
-//! and the last one another between its ticket and the partials of the rest.
+//! The order of the tickets alone says nothing about the order of the partials. A *fence* connects the two: whoever sees
+//! what a thread wrote after its fence also sees what it wrote before. So each block has a fence between its partial and
+//! its ticket, and the last block has another between its ticket and its reads of the partials.
 //!
-//! The last block takes the partials by their place, not by who came first: whichever block it is, it makes the same
-//! additions in the same order. For integers that is all one; a sum of floats is the same to the last bit in every run.
-//! And it sets the counter back to 0, for the next launch.
+//! The last block adds the partials in the order of their places, not in the order in which they came. Whichever block it
+//! is, it makes the same additions in the same order. For integers this makes no difference; a sum of floats is the same to
+//! the last bit in every run. Finally the last block sets the counter back to 0 for the next launch.
 //!
 //! ## Picture
 //! ```text
@@ -25,18 +25,18 @@
 //! ```
 //!
 //! ## Cost
-//! For one block, beside that of step 10: 2 fences, 1 atomic addition; 1 more barrier, and 1 shared word that each thread
-//! reads, by which the threads learn whether theirs is the last block. In that alone, for G blocks: G loads; the shuffles, the shared words and the barrier of
-//! step 9 once more; 1 store, and 1 atomic exchange.
+//! For one block, besides that of step 10: 2 fences, 1 atomic addition, 1 more barrier, and 1 shared word, which each
+//! thread reads to learn whether its block is the last. In the last block of G, in addition: G loads; the shuffles, the
+//! shared words and the barrier of step 9 once more; 1 store, and 1 atomic exchange.
 //!
 //! ## Observe
-//! In the PTX: `membar.gl` before and behind `atom.global.add.u32`; `ld.volatile.global.b32` for the partials, and
-//! nowhere else. In a run: a little longer than step 10, by the same little whatever n: a partial, a ticket
-//! and the last block's turn come one after another. And nothing is left to do.
+//! In the PTX: `membar.gl` before and after `atom.global.add.u32`; `ld.volatile.global.b32` for the partials, and nowhere
+//! else. In a run: a little longer than step 10, and by the same amount for every n, because a partial, a ticket and the
+//! last block's work come one after another. But nothing is left to do afterwards.
 //!
 //! ## Break it
 //! Remove the first `device_fence()`. `warpfold check single_pass` names the store of a partial, and the load in another
-//! block that nothing orders behind it. A GPU gives the right sum nearly every time.
+//! block that nothing orders after it. A GPU gives the right sum nearly every time.
 //!
 //! ## Source
 //! NVIDIA, *CUDA C++ Programming Guide*, memory fence functions, and the sample `threadFenceReduction`.
@@ -65,8 +65,8 @@ unsafe fn single_pass<const B: u32>(
     let is_last = shared_array!(is_last: [u32; 1]);
 
     // SAFETY: the caller's promise; the shared arrays are the block's own, a barrier lies between the calls that use the
-    // first and between the write and the reads of the second; whole blocks make the calls, for a block is the last as a
-    // whole; the last block's reads of the partials are ordered behind their writes by fences and tickets.
+    // first and between the write and the reads of the second; whole blocks make the calls, because being the last holds
+    // for all threads of a block; fences and tickets order the last block's reads of the partials after their writes.
     unsafe {
         if let Some(sum) = block_sum::<B>(sum_of_tiles(input, n, B), warp_sums) {
             *partials.add(block_idx_x() as usize) = sum;
@@ -81,13 +81,13 @@ unsafe fn single_pass<const B: u32>(
             && let Some(sum) = block_sum::<B>(sum_of_partials(partials, B), warp_sums)
         {
             *total = sum;
-            // Atomic too: a plain store has no place in the order that the tickets have among themselves.
+            // Atomic as well: a plain store would have no place in the order of the tickets.
             AtomicU32::from_ptr(counter).swap(0, Ordering::Relaxed);
         }
     }
 }
 
-/// The sum of the thread's share of the partials: those at its index and every `block` further on.
+/// The sum of the thread's share of the partials: the one at its index and every `block`-th after it.
 ///
 /// # Safety
 /// `partials` points to one value per block, all of them written before; a block has `block` threads.
@@ -96,8 +96,8 @@ pub unsafe fn sum_of_partials(partials: *const i32, block: u32) -> i32 {
     let mut sum = 0_i32;
     let mut index = thread_idx_x();
     while index < grid_dim_x() {
-        // Volatile, so that it is taken from where all blocks write to, not from a cache of this one's.
-        // SAFETY: the index is below the number of blocks.
+        // Volatile: read from the memory that all blocks share, not from a cache of this multiprocessor. SAFETY: the index
+        // is below the number of blocks.
         sum = sum.wrapping_add(unsafe { partials.add(index as usize).read_volatile() });
         index += block;
     }
@@ -106,7 +106,7 @@ pub unsafe fn sum_of_partials(partials: *const i32, block: u32) -> i32 {
 
 macro_rules! entries {
     ($($name:ident = $block:literal;)*) => {$(
-        /// Leaves the sum of the input in `total`.
+        /// Writes the sum of the input to `total`.
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, at a multiple of 16 bytes; `partials` to one per block, `total`

@@ -1,51 +1,53 @@
 //! # Step 12 · The flagship
 //!
 //! ## Before
-//! Step 11 has everything in one launch, and pays for it at the end: each block writes its partial sum, waits at a fence
-//! until it stands, fetches a ticket, and the last one reads what all have written. Below a few million elements these
-//! round trips to memory, one behind the other, are most of the time; above, every block that waits for its ticket keeps the next
-//! one from its place. And the input has to begin at a multiple of 16 bytes, which a part of somebody's array seldom does.
+//! Step 11 does everything in one launch, and pays for it at the end. Each block writes its partial sum, waits at a fence
+//! until the write is visible, and takes a ticket; then the last block reads all partials. Below a few million elements
+//! these round trips to memory, one after another, are most of the time. Above that, a block that waits for its ticket
+//! keeps the next block from starting. And the input has to begin at a multiple of 16 bytes, which a part of somebody's
+//! array seldom does.
 //!
 //! ## Idea
-//! *Hand in and leave.* Each block adds its sum to the total by one atomic addition, and waits for no answer: no partial sum, no
-//! ticket, no last block. But a total to be added to has to be 0 before, and another launch to clear it would cost more than
-//! is saved. So there are two totals, which take turns: each launch adds to the one and clears the other for the launch after it.
+//! *Add and leave.* Each block adds its sum to the total by one atomic addition, and waits for no answer: no partial sum,
+//! no ticket, no last block. But such a total has to be 0 before the launch, and a second launch to clear it would cost
+//! more than is saved. So there are two totals that take turns: each launch adds to one and clears the other for the next
+//! launch.
 //!
-//! *The head is peeled.* Up to 31 elements of four bytes lie in front of the first multiple of 128, where a line of the cache
-//! begins; the first threads of block 0 take one each, and everything else begins behind them. *Several loads* of a thread are
-//! on their way at once, in a cut tile as in a whole one. A warp's vectors lie side by side: so the places of a
-//! thread's loads differ by constants, whatever the size of the block, and one register points to all of them.
+//! *Peel the head.* Up to 31 elements of four bytes come before the first multiple of 128 bytes, where a cache line begins.
+//! The first threads of block 0 take one each, and everything else begins after them. *Several loads* per thread are in
+//! flight at once, in a cut tile as in a whole one. The vectors of a warp are adjacent, so the addresses of a thread's
+//! loads differ by constants, whatever the size of the block, and one register serves all of them.
 //!
-//! Little wants many blocks with few loads, so that every multiprocessor gets some at once; much wants many loads, so that a block
-//! is long enough to be worth its beginning and its end. Of very little, up to a quarter of a mebibyte, each warp hands in for
-//! itself: that is no longer than a wait for the other warps. How many of what, for which n, is a table that was measured:
-//! `catalogue::flagship`.
+//! Small inputs run best as many blocks with few loads each: every multiprocessor then gets work at once. Large inputs run
+//! best with many loads per thread, so that the work of a block outweighs the cost of starting and ending it. Up to 256 KiB
+//! each warp adds its own sum to the total, without waiting for the rest of the block. A measured table,
+//! `catalogue::flagship`, says which kernel and how many blocks and threads each n gets.
 //!
 //! ## Picture
 //! ```text
-//! input    │h h│ v v v v │ v v v v │ … │r             h: head, v: vectors of 16 bytes, r: what fills none
+//! input    │h h│ v v v v │ v v v v │ … │r             h: head, v: vectors of 16 bytes, r: rest, less than a vector
 //!          ^ any element ^ a multiple of 128 bytes
 //!
 //! total          0 ──── +7 ──── +23 ──── +5 ──── 35 is the sum: blocks 2, 0 and 1 have added theirs
-//! next total    35 ──── 0                           block 0 has cleared what the launch before has left
+//! next total    35 ──── 0                           block 0 has cleared what the previous launch left
 //! ```
 //!
 //! ## Cost
-//! For one block of B threads with k loads over t whole tiles: k·B·t loads of 16 bytes; a shared word per warp, stored and loaded; 1
-//! barrier; 1 atomic addition. In block 0 one store more.
+//! For one block of B threads with k loads over t whole tiles: k·B·t loads of 16 bytes; a shared word per warp, stored and
+//! loaded; 1 barrier; 1 atomic addition. Block 0 has one more store.
 //!
 //! ## Observe
-//! In the PTX of `flagship_8_i32`: no `membar`, one `atom.global.add.u32` whose answer nobody reads (the assembler makes a
-//! `RED` of it), and for sm_80 and later `redux.sync.add.s32` instead of shuffles. In a run on an H200: whatever n is, less
-//! than a tenth more than the time of a kernel that only reads.
+//! In the PTX of `flagship_8_i32`: no `membar`, one `atom.global.add.u32` whose answer nobody reads (the assembler turns it
+//! into a `RED`), and for sm_80 and later `redux.sync.add.s32` instead of shuffles. In a run on an H200: for every n, at
+//! most a tenth more than the time of a kernel that only reads.
 //!
 //! ## Break it
-//! Let block 0 clear `total` in place of `next`, at its beginning. The blocks that have come before it lose their sums: `warpfold
+//! Let block 0 clear `total` instead of `next`, at its beginning. Blocks that finished before it lose their sums: `warpfold
 //! check flagship --schedules 200` finds two orders with different results.
 //!
 //! ## Source
-//! Justin Luitjens, *Faster Parallel Reductions on Kepler* (NVIDIA, 2014), ends its blocks by an atomic addition, too, to a total that
-//! another launch has cleared.
+//! Justin Luitjens, *Faster Parallel Reductions on Kepler* (NVIDIA, 2014): its blocks end with an atomic addition, too, to
+//! a total that another launch has cleared.
 
 use crate::ladder::l12a_accumulate::Accumulate;
 use crate::prelude::*;
@@ -53,16 +55,16 @@ use crate::prelude::*;
 /// Bytes that one load brings.
 pub const VECTOR_BYTES: usize = 16;
 
-/// Bytes of a line of the cache.
+/// Bytes of a cache line.
 const LINE_BYTES: usize = 128;
 
-/// Loads of a thread in the kernels for little.
+/// Loads per thread in the kernels for small inputs.
 pub const LITTLE_LOADS: usize = 2;
 
 /// The most warps of a block.
 pub const MOST_WARPS: u32 = 32;
 
-/// The body of every entry, with so many loads of a thread on their way at once.
+/// The body of every entry but the small ones, with `LOADS` loads of each thread in flight at once.
 ///
 /// # Safety
 /// As for the entries.
@@ -74,7 +76,7 @@ unsafe fn flagship<T: Accumulate, const LOADS: usize>(
     next: *mut T::Total,
 ) {
     let warp_sums = shared_array!(warp_sums: [T; MOST_WARPS]);
-    // SAFETY: the caller's promise; what lies behind the head begins at a multiple of 16 bytes.
+    // SAFETY: the caller's promise; what follows the head begins at a multiple of 16 bytes.
     unsafe {
         let head = head_length(input, n);
         let (body, n) = (input.add(head), n - head);
@@ -87,8 +89,8 @@ unsafe fn flagship<T: Accumulate, const LOADS: usize>(
     }
 }
 
-/// The body of the entries for little, which has a block for every tile: nothing is repeated, and no warp waits for another, for
-/// each of them adds its own sum to the total.
+/// The body of the entries for small inputs, with a block for every tile. There is no loop over tiles, and no warp waits
+/// for another: each adds its own sum to the total.
 ///
 /// # Safety
 /// As for the entries.
@@ -99,7 +101,8 @@ unsafe fn little<T: Accumulate>(
     n: usize,
     next: *mut T::Total,
 ) {
-    // SAFETY: the caller's promise; each vector that is loaded is below their number. All lanes of a warp add up.
+    // SAFETY: the caller's promise; the index of each vector that is loaded is below their number. All lanes of a warp make
+    // the calls.
     unsafe {
         let head = head_length(input, n);
         let (body, n) = (input.add(head), n - head);
@@ -123,7 +126,7 @@ unsafe fn little<T: Accumulate>(
     }
 }
 
-/// Adds what the threads of the block bring to the total, and clears the total of the next launch.
+/// Adds the values of the block's threads to the total, and clears the total of the next launch.
 ///
 /// # Safety
 /// Every thread of the grid makes the call, once. `warp_sums` points to one element per warp in the block's shared memory; `total`
@@ -159,14 +162,15 @@ unsafe fn add_and_clear<T: Accumulate>(sum: T, total: *mut T::Total, next: *mut 
     }
 }
 
-/// Where in a tile of so many loads of each thread this thread's first vector is; the others follow a warp's length apart. A
-/// warp's vectors lie side by side, so that the places of a thread's loads differ by constants.
+/// The index of this thread's first vector in a tile of `LOADS` vectors per thread; the others follow 32 apart. The vectors
+/// of a warp are adjacent, so the addresses of a thread's loads differ by constants.
 #[inline(always)]
 fn place_in_tile<const LOADS: usize>(tid: u32) -> usize {
     (tid / WARP_SIZE * LOADS as u32 * WARP_SIZE + tid % WARP_SIZE) as usize
 }
 
-/// How many elements stand before the first multiple of 128 bytes, a whole line of the cache; of a shorter input, all.
+/// How many elements come before the first multiple of 128 bytes, where a cache line begins; all elements of a shorter
+/// input.
 #[inline(always)]
 pub fn head_length<T>(input: *const T, n: usize) -> usize {
     let behind = input as usize % LINE_BYTES;
@@ -174,7 +178,7 @@ pub fn head_length<T>(input: *const T, n: usize) -> usize {
     (bytes / size_of::<T>()).min(n)
 }
 
-/// The element of the head that falls to this thread; 0 for most.
+/// The element of the head that this thread takes; the identity for most threads.
 ///
 /// # Safety
 /// `input` points to `head` values.
@@ -189,7 +193,7 @@ pub unsafe fn head_element<T: Accumulate>(input: *const T, head: usize) -> T {
     }
 }
 
-/// The element behind the last whole vector that falls to this thread; 0 for most.
+/// The element after the last whole vector that this thread takes; the identity for most threads.
 ///
 /// # Safety
 /// `body` points to `n` values.
@@ -204,8 +208,8 @@ pub unsafe fn rest_element<T: Accumulate>(body: *const T, n: usize) -> T {
     }
 }
 
-/// The sum of the thread's vectors in the tiles of one block of a grid: of `grid.0` of `grid.1` blocks, which need not be
-/// those of the launch. `load` loads a vector.
+/// The sum of the thread's vectors in the tiles of block `grid.0` of a grid of `grid.1` blocks, which need not be the block
+/// and the grid of the launch. `load` loads a vector.
 ///
 /// # Safety
 /// `body` points to `n` values, and `load` may load any vector of them.
@@ -223,9 +227,8 @@ pub unsafe fn sum_of_tiles<T: Accumulate, const LOADS: usize>(
     let mine = place_in_tile::<LOADS>(thread_idx_x());
     let mut start = grid.0 as usize * tile_length;
     let mut sum = T::IDENTITY;
-    // SAFETY: a tile that begins below the number of vectors is whole where that many are left. Of one that is cut, what is
-    // not there is loaded all the same, from the last place that is, and dropped: a load behind a branch would wait for the one
-    // before.
+    // SAFETY: a tile that begins below the number of vectors is whole if enough vectors are left. In a cut tile, lanes past
+    // the end load the last vector and discard it: with a branch each load would wait for the one before.
     unsafe {
         while start + tile_length <= vectors {
             let mine = body.add(start + mine);
@@ -270,7 +273,7 @@ pub fn tree<T: Accumulate, const COUNT: usize>(mut values: [T; COUNT]) -> T {
     values[0]
 }
 
-/// The sum of what the threads of the block bring, in its first thread; the others get sums of no use.
+/// The sum of the values of the block's threads, in its first thread. What the others get is meaningless.
 ///
 /// # Safety
 /// `warp_sums` points to one element per warp that only this block touches, and every thread of the block makes the call.
@@ -280,7 +283,7 @@ pub unsafe fn block_sum<T: Accumulate>(value: T, warp_sums: *mut T) -> T {
     let tid = thread_idx_x();
     let lane = tid % WARP_SIZE;
     let warp = tid / WARP_SIZE;
-    // SAFETY: each element is written before the barrier, and read behind it; whole warps add up.
+    // SAFETY: each element is written before the barrier and read after it; whole warps make the calls.
     unsafe {
         let sum = value.warp_sum(WARP_SIZE);
         if lane == 0 {
@@ -304,10 +307,11 @@ macro_rules! entries {
         #[doc = concat!("Adds the sum of the `", stringify!($value), "` values of the input to `total`, ", $how, ".")]
         ///
         /// # Safety
-        /// - `input` points to `n` values that nothing writes, at any address that is a multiple of their size; `total` and `next` to
-        ///   one each, which nothing else touches. The total is 0, of floats −0.0; so is `next` at the end.
-        /// - The grid has one dimension and any number of blocks, for little one for every 2·B vectors of 16 bytes; a block has a
-        ///   power of two B of threads, 64 to 1024.
+        /// - `input` points to `n` values that nothing writes, at any address that is a multiple of their size; `total` and
+        ///   `next` to one each, which nothing else touches. The total is 0 before, for floats −0.0; so is `next`
+        ///   afterwards.
+        /// - The grid has one dimension and any number of blocks, in the kernels for small inputs one for every 2·B vectors
+        ///   of 16 bytes; a block has a power of two B of threads, 64 to 1024.
         #[kernel]
         pub unsafe fn $name(
             input: *const $value,

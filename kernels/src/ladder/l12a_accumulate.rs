@@ -40,13 +40,13 @@ use crate::prelude::*;
 
 /// A type that the flagship adds up.
 pub trait Accumulate: Copy {
-    /// What a sum begins with: 0; of floats −0.0, to which any float can be added without a change.
+    /// What a sum begins with: 0, and for floats −0.0, which changes no float that is added to it.
     const IDENTITY: Self;
 
     /// 16 bytes of values.
     type Vector: Copy;
 
-    /// How many those are.
+    /// How many values a vector has.
     const LANES: usize = 16 / size_of::<Self>();
 
     /// The sum of two: integers wrap around.
@@ -55,30 +55,31 @@ pub trait Accumulate: Copy {
     /// The sum of the values in a vector.
     fn sum_of(vector: Self::Vector) -> Self;
 
-    /// The vector that begins at any element, value by value.
+    /// The vector that begins at any element, loaded value by value.
     ///
     /// # Safety
-    /// `values` points to as many as a vector has.
+    /// `values` points to [`LANES`](Self::LANES) values.
     unsafe fn vector_at(values: *const Self) -> Self::Vector;
 
-    /// What the sums of the blocks are added up in.
+    /// The type in which the sums of the blocks are added up.
     ///
-    /// For `f32` it is `f64`: of numbers that small that they are subnormal, the atomic addition of `f32` in global memory makes 0.
+    /// For `f32` it is `f64`: the atomic addition of `f32` in global memory treats subnormal numbers as 0.
     type Total: Copy;
 
     /// [`Self::IDENTITY`] as a total.
     const TOTAL_IDENTITY: Self::Total;
 
-    /// The sum of the first `lanes` values of the warp, a power of two of them, in lane 0; the other lanes get sums of no use.
+    /// The sum of the first `lanes` values of the warp, in lane 0; `lanes` is a power of two. What the other lanes get is
+    /// meaningless.
     ///
     /// # Safety
-    /// All 32 lanes of the warp make the call with the same `lanes`; those behind bring [`Self::IDENTITY`].
+    /// All 32 lanes of the warp make the call with the same `lanes`; the values of later lanes are [`Self::IDENTITY`].
     unsafe fn warp_sum(self, lanes: u32) -> Self;
 
     /// Adds the value to the total, and waits for no answer.
     ///
     /// # Safety
-    /// `total` points to global memory, and while others use it, they change it by atomic operations only.
+    /// `total` points to global memory, and while others use it, they change it only by atomic operations.
     unsafe fn add_to(self, total: *mut Self::Total);
 }
 
@@ -110,7 +111,7 @@ impl Accumulate for i32 {
     type Total = Self;
     const TOTAL_IDENTITY: Self = 0;
 
-    /// Whatever `lanes` is: the zeros behind cost nothing.
+    /// Whatever `lanes` is: adding the zeros of later lanes costs nothing.
     #[inline(always)]
     unsafe fn warp_sum(self, _lanes: u32) -> Self {
         // SAFETY: the caller's promise.
@@ -125,7 +126,7 @@ impl Accumulate for i32 {
     }
 }
 
-/// One instruction where the GPU has it, which is from sm_80 on.
+/// One instruction where the GPU has it, from sm_80 on.
 #[cfg(any(target_feature = "sm_80", target_feature = "compute_80"))]
 use crate::prelude::redux_add as warp_sum_i32;
 
@@ -198,7 +199,7 @@ unsafe fn add_i64(total: *mut i64, value: i64) {
     total.fetch_add(value as u64, Ordering::Relaxed);
 }
 
-/// A value that a lane can read of another.
+/// A value that a lane can read from another lane.
 trait Shuffled {
     /// The value of the lane `delta` above this one.
     ///

@@ -1,19 +1,19 @@
 //! # Step 12b · Copies that nobody waits for
 //!
 //! ## Before
-//! Every byte that is on its way from memory has a register waiting for it: with 2048 threads of eight 16-byte loads a
-//! multiprocessor has no register left for more, and between two rounds of loads, while the threads add, little is on its way
-//! at all.
+//! Every byte that is in flight from memory has a register waiting for it. With 2048 threads of eight 16-byte loads a
+//! multiprocessor has no registers left for more. And between two rounds of loads, while the threads add, hardly anything
+//! is in flight.
 //!
 //! ## Idea
-//! From sm_90 on, one thread can order a copy of many kilobytes into shared memory, and go on: an *asynchronous bulk copy*.
-//! A *memory barrier object* in shared memory, an mbarrier, counts the bytes that arrive; who waits for the barrier's phase
-//! finds all of them there. Three tiles form a ring: while the threads add up one, two are on their way, and when all
-//! have read the first, its place takes the next tile. So 192 KiB are ordered on each multiprocessor at any moment,
-//! and the threads have their registers for themselves.
+//! From sm_90 on, one thread can start a copy of many kilobytes into shared memory, and go on: an *asynchronous bulk copy*.
+//! A *memory barrier object* in shared memory, an mbarrier, counts the bytes that arrive. A thread that has waited for the
+//! barrier's phase finds all of them there. Three tiles form a ring: while the threads add up one, two are in flight, and
+//! once all threads have read the first, its place receives the next tile. So 192 KiB are in flight on each multiprocessor
+//! at any moment, and the threads have their registers for other work.
 //!
-//! The head is peeled as in step 12: a bulk copy takes multiples of 16 bytes between addresses that are such, too, and is
-//! fast only where both lie alike within 128 bytes. The blocks end as in step 12.
+//! The head is peeled as in step 12. A bulk copy takes multiples of 16 bytes between addresses that are multiples of 16,
+//! and is fast only if both addresses have the same offset within 128 bytes. The blocks end as in step 12.
 //!
 //! ## Picture
 //! ```text
@@ -23,17 +23,17 @@
 //! ```
 //!
 //! ## Cost
-//! For one block over t tiles of 64·B bytes: t bulk copies, each with one arrival; B·t waits, seldom longer than one look; 4B·t
-//! shared loads of 16 bytes; t barriers. Then what step 12 has at its end. 192·B bytes of shared memory.
+//! For one block over t tiles of 64·B bytes: t bulk copies, each with one arrival; B·t waits, which seldom look more than
+//! once; 4B·t shared loads of 16 bytes; t barriers. Then what step 12 has at its end. 192·B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes`, and no `ld.global` but for the head and
-//! the tail. In a run: slower than step 12 where there is little, and the ring is hardly filled before it runs dry; from a
-//! gigabyte up about as fast: `warpfold sweep flagship flagship_bulk --sizes 2^20..2^28 --cold`.
+//! In the PTX: `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes`, and no `ld.global` except for the head
+//! and the tail. In a run: slower than step 12 on small inputs, where the ring is hardly filled before it runs dry. From a
+//! gigabyte up it is about as fast: `warpfold sweep flagship flagship_bulk --sizes 2^20..2^28 --cold`.
 //!
 //! ## Break it
-//! Leave out the `sync_threads()` behind the addition. A warp that falls behind finds another tile where its own was, or
-//! waits for a phase that has come and gone, for ever: `warpfold check flagship_bulk --max-steps 1000000` says where it stands.
+//! Leave out the `sync_threads()` after the addition. A warp that lags then finds another tile in the place of its own, or
+//! waits forever for a phase that has passed: `warpfold check flagship_bulk --max-steps 1000000` says where it waits.
 //!
 //! ## Source
 //! NVIDIA, *CUDA C++ Programming Guide*, asynchronous data copies using the tensor memory accelerator; *PTX ISA*, `cp.async.bulk`
@@ -67,7 +67,7 @@ struct Tiles<T: Accumulate> {
 }
 
 impl<T: Accumulate> Tiles<T> {
-    /// How many of the tiles are this block's: every so many as there are blocks.
+    /// How many of the tiles are this block's: it takes every tile that is a whole number of grids after its first.
     #[inline(always)]
     fn of_block(&self) -> u32 {
         let tiles = self.vectors.div_ceil(self.length);
@@ -83,7 +83,7 @@ impl<T: Accumulate> Tiles<T> {
         (start, (self.vectors - start).min(self.length) as u32)
     }
 
-    /// Orders the copy of the block's tile of that index into its place in the ring.
+    /// Starts the copy of the block's tile of that index into its place in the ring.
     ///
     /// # Safety
     /// One thread makes the call, and nobody reads the place until it has waited for the barrier.
@@ -114,7 +114,7 @@ unsafe fn bulk<T: Accumulate>(
     let warp_sums = shared_array!(warp_sums: [T; MOST_WARPS]);
     let barriers = shared_array!(barriers: [u64; STAGES]);
     let head = head_length(input, n);
-    // SAFETY: the caller's promise; what lies behind the head begins at a multiple of 128 bytes.
+    // SAFETY: the caller's promise; what follows the head begins at a multiple of 128 bytes.
     unsafe {
         let (body, n) = (input.add(head), n - head);
         let tiles = Tiles::<T> {
@@ -130,7 +130,7 @@ unsafe fn bulk<T: Accumulate>(
     }
 }
 
-/// The sum of the thread's vectors in all tiles of its block, which go through the ring.
+/// The sum of the thread's vectors in all tiles of its block, which pass through the ring.
 ///
 /// # Safety
 /// Every thread of the block makes the call. `ring` has room for [`STAGES`] tiles, and there are as many barriers.
@@ -143,8 +143,8 @@ unsafe fn sum_of_ring<T: Accumulate>(
     let count = tiles.of_block();
     let is_first = thread_idx_x() == 0;
     let mut sum = T::IDENTITY;
-    // SAFETY: a place is read only behind its barrier, and ordered anew only behind a barrier of the block that follows the
-    // reads; the barrier of a place is in the phase of the rounds that the ring has made.
+    // SAFETY: a place is read only after a wait for its mbarrier, and filled again only after a barrier of the block that
+    // follows the reads; the phase of a place's mbarrier follows from how often the ring has gone round.
     unsafe {
         if is_first {
             let mut stage = 0;
@@ -183,13 +183,13 @@ unsafe fn sum_of_ring<T: Accumulate>(
     sum
 }
 
-/// The sum of the thread's vectors in a tile in shared memory, of those below `vectors`.
+/// The sum of the thread's vectors in a tile in shared memory that has `vectors` of them.
 ///
 /// # Safety
-/// `place` points to as many vectors.
+/// `place` points to `vectors` vectors.
 #[inline(always)]
 unsafe fn sum_of_place<T: Accumulate>(place: *const T::Vector, vectors: u32) -> T {
-    // As in step 12: a warp's vectors lie side by side.
+    // As in step 12, the vectors of a warp are adjacent.
     let tid = thread_idx_x();
     let mine = tid / WARP_SIZE * VECTORS * WARP_SIZE + tid % WARP_SIZE;
     let mut sum = T::IDENTITY;
@@ -208,8 +208,8 @@ unsafe fn sum_of_place<T: Accumulate>(place: *const T::Vector, vectors: u32) -> 
 /// Adds the sum of the `i32` values of the input to `total`.
 ///
 /// # Safety
-/// - `input` points to `n` values that nothing writes, at any address that is a multiple of their size; `total` and `next` to one
-///   each, which nothing else touches. The total is 0; so is `next` at the end.
+/// - `input` points to `n` values that nothing writes, at any address that is a multiple of their size; `total` and `next`
+///   to one each, which nothing else touches. The total is 0 before; so is `next` afterwards.
 /// - The grid has one dimension and any number of blocks, and a block a power of two B of threads, 64 to 1024, with 192·B bytes of
 ///   dynamic shared memory.
 #[kernel]

@@ -1,20 +1,20 @@
 //! # Step 12c · The same bits every time
 //!
 //! ## Before
-//! A sum of floats rounds at every addition, so that its last bits tell in which order the elements were added. In the
-//! flagship the blocks come in any order, and what a block takes follows from where 16 bytes begin: another run, or the same
-//! numbers one element further on, and the last bits may be others. Libraries that promise the same bits "from run to run"
-//! mean the same GPU and the same address.
+//! A sum of floats rounds at every addition, so its last bits depend on the order in which the elements were added. In the
+//! flagship the blocks come in any order, and which elements a block takes depends on where 16 bytes begin. In another run,
+//! or for the same numbers one element further on, the last bits may differ. Libraries that promise the same bits "from run
+//! to run" mean on the same GPU and from the same address.
 //!
 //! ## Idea
-//! The order must follow from n alone. So the sum is made as by a grid that is the same everywhere: 528 *virtual blocks* of
-//! 512 threads, fewer only where n is too small for so many. Each leaves one partial sum, and the last block of the launch adds those
-//! in their order. A GPU that runs fewer blocks at once takes several virtual ones, one behind the other; which
-//! block takes which, and when, is all one.
+//! The order must follow from n alone. So the sum is computed as if by a grid that is the same everywhere: 528 *virtual
+//! blocks* of 512 threads, or fewer if n is too small for that many. Each virtual block leaves one partial sum, and the
+//! last block of the launch adds those in their order. A GPU that runs fewer blocks at once has each of them take several
+//! virtual ones, one after another. Which block takes which, and when, makes no difference.
 //!
-//! Nor does the order care where 16 bytes begin. Vectors are counted from the first element, and only where that
-//! is a multiple of 16 bytes are they loaded as such; elsewhere value by value, in four loads that share their lines in the cache. Either
-//! way the same values are added in the same order.
+//! The order does not depend on where 16 bytes begin either. Vectors are counted from the first element. Only if the input
+//! begins at a multiple of 16 bytes are they loaded as vectors; otherwise they are loaded value by value, in four loads
+//! that share their cache lines. Either way the same values are added in the same order.
 //!
 //! ## Picture
 //! Seven tiles and three virtual blocks, in a launch of two blocks:
@@ -25,19 +25,20 @@
 //! ```
 //!
 //! ## Cost
-//! For one virtual block over t whole tiles: 1024·t loads of 16 bytes, or four times as many of four; 1 store, and one tree as in step
-//! 9, with 2 barriers. At the end the ticket of step 11, and at most 528 partials to be read.
+//! For one virtual block over t whole tiles: 1024·t loads of 16 bytes, or four times as many of 4 bytes; 1 store, and one
+//! tree as in step 9, with 2 barriers. At the end comes the ticket of step 11, and at most 528 partials are read.
 //!
 //! ## Observe
 //! In the PTX of `deterministic_f32`: the loop twice, once with `ld.global.v4.b32` and once with `ld.global.b32`. In a run:
 //! `warpfold::sum` gives the same bits on the emulator and on any GPU, from any address.
 //!
 //! ## Break it
-//! Let each block take the tiles `block_idx_x()`, `block_idx_x() + grid_dim_x()`, …: `cargo test -p warpfold sum` finds other
-//! bits in a grid of another size.
+//! Let each block take the tiles `block_idx_x()`, `block_idx_x() + grid_dim_x()`, …: `cargo test -p warpfold sum` finds
+//! different bits in a grid of another size.
 //!
 //! ## Source
-//! James Demmel and Hong Diep Nguyen, *Fast Reproducible Floating-Point Summation* (2013), who go further: any order at all.
+//! James Demmel and Hong Diep Nguyen, *Fast Reproducible Floating-Point Summation* (2013). Their sums do not depend on the
+//! order at all.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -45,10 +46,10 @@ use crate::ladder::l12_flagship::{VECTOR_BYTES, block_sum, sum_of_tiles};
 use crate::ladder::l12a_accumulate::Accumulate;
 use crate::prelude::*;
 
-/// Threads of a block: a part of the order, and so the same everywhere.
+/// Threads of a block: part of the order, and so the same everywhere.
 pub const BLOCK: u32 = 512;
 
-/// Loads that a thread has on their way at once: a part of the order, too.
+/// Loads that a thread has in flight at once: part of the order, too.
 pub const LOADS: usize = 2;
 
 /// The most virtual blocks: four for each multiprocessor of an H200, which runs all of them at once.
@@ -72,8 +73,8 @@ unsafe fn deterministic<T: Accumulate>(
     let virtual_blocks = tiles.min(MOST_VIRTUAL_BLOCKS) as u32;
     let is_aligned = (input as usize).is_multiple_of(VECTOR_BYTES);
     let mut virtual_block = block_idx_x();
-    // SAFETY: a barrier lies between any two uses of the shared arrays; whole blocks make the calls. Vectors are loaded as such
-    // only where the input begins at a multiple of their bytes.
+    // SAFETY: a barrier lies between any two uses of the shared arrays; whole blocks make the calls. Vectors are loaded as
+    // such only if the input begins at a multiple of their size.
     unsafe {
         while virtual_block < virtual_blocks {
             let grid = (virtual_block, virtual_blocks);
@@ -100,8 +101,8 @@ unsafe fn deterministic<T: Accumulate>(
     }
 }
 
-/// Whether this block is the last of the grid to come here; it then sees what the first threads of all others have
-/// written before they came. The ticket is 0 again afterwards.
+/// Whether this block is the last of the grid to come here. If so, it sees what the first threads of all other blocks wrote
+/// before they came. The ticket is 0 again afterwards.
 ///
 /// # Safety
 /// Every thread of the grid makes the call, once. `is_last` points to shared memory of the block.
@@ -123,24 +124,24 @@ unsafe fn draws_last_ticket(ticket: *mut u64, is_last: *mut bool) -> bool {
     }
 }
 
-/// The sum of the thread's share of so many partials: those at its index and every block's length further on.
+/// The sum of the thread's share of `count` partials: the one at its index and every B-th after it.
 ///
 /// # Safety
-/// `partials` points to `count` values, whose writes are ordered before.
+/// `partials` points to `count` values, whose writes are ordered before this call.
 #[inline(always)]
 unsafe fn sum_of_partials<T: Accumulate>(partials: *const T, count: u32) -> T {
     let mut sum = T::IDENTITY;
     let mut index = thread_idx_x();
     while index < count {
-        // Volatile, so that it is taken from where all blocks write to, not from a cache of this one's.
-        // SAFETY: the index is below `count`.
+        // Volatile: read from the memory that all blocks share, not from a cache of this multiprocessor. SAFETY: the index
+        // is below `count`.
         sum = sum.plus(unsafe { partials.add(index as usize).read_volatile() });
         index += block_dim_x();
     }
     sum
 }
 
-/// The element behind the last whole vector that falls to this thread of the last block; 0 for most.
+/// The element after the last whole vector that this thread of the last block takes; the identity for most threads.
 ///
 /// # Safety
 /// `input` points to `n` values.

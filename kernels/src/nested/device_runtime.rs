@@ -1,8 +1,9 @@
 //! Launching grids from a kernel: what CUDA C++ writes as `kernel<<<blocks, threads, 0, stream>>>(…)`.
 //!
-//! Neither `cuda_std` has this. A compiler of CUDA C++ turns those brackets into two calls of the *device runtime*, a library that the
-//! driver links to the module: one that returns a buffer for the parameters, and one that launches what the buffer was made for.
-//! They are declared here under the names that CUDA 12 and later give them; the values of the streams and of the errors are those of
+//! Neither `cuda_std` has this. A CUDA C++ compiler turns those brackets into two calls of the *device runtime*, a library
+//! that the driver links to the module. The first returns a buffer for the parameters, the second launches the kernel that
+//! the buffer is for. They are declared here under the names that CUDA 12 and later give them; the values of the streams
+//! and of the errors are those of
 //! `cuda_device_runtime_api.h` and `driver_types.h`.
 
 use cuda_std::gpu_only;
@@ -10,21 +11,24 @@ use cuda_std::gpu_only;
 /// When a launched grid begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
-    /// At any time after those that the same block has launched this way before are complete: `<<<blocks, threads>>>`.
+    /// Once all grids that the same block has launched this way before are complete: `<<<blocks, threads>>>`.
     OfBlock = 0,
-    /// After the whole grid that launches it, and all that this grid has launched, are complete: `cudaStreamTailLaunch`.
+    /// Once the whole grid that launches it, and everything that this grid has launched, is complete:
+    /// `cudaStreamTailLaunch`.
     Tail = 3,
     /// At any time: `cudaStreamFireAndForget`.
     FireAndForget = 4,
 }
 
-/// Launches `blocks` blocks of `threads` threads of a kernel, and returns 0, or the `cudaError` that the runtime answers instead.
+/// Launches `blocks` blocks of `threads` threads of a kernel. Returns 0, or the runtime's `cudaError`.
 ///
-/// What this thread has written before, and what other threads have that it has met at a barrier since, the new grid sees.
+/// The new grid sees what this thread wrote before, and what other threads wrote before a barrier that this thread has
+/// passed with them.
 ///
 /// # Safety
-/// - `kernel` is a kernel whose parameters, one behind the other at their natural alignment, are the fields of `P`, a `repr(C)` struct.
-/// - What the kernel asks of a launch holds at any time at which `stream` lets the grid run.
+/// - `kernel` is a kernel whose parameters, one after another at their natural alignment, are the fields of `P`, a
+///   `repr(C)` struct.
+/// - The kernel's own safety conditions hold at any time at which `stream` lets the grid run.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn launch<P: Copy>(
@@ -41,7 +45,7 @@ pub unsafe fn launch<P: Copy>(
         y: u32,
         z: u32,
     }
-    // `cudaErrorUnknown`, where the runtime neither launches nor says why.
+    // `cudaErrorUnknown`, for a runtime that neither launches nor says why.
     const UNKNOWN: u32 = 999;
     unsafe extern "C" {
         fn __cudaCDP2GetParameterBufferV2(
@@ -54,8 +58,8 @@ pub unsafe fn launch<P: Copy>(
         fn __cudaCDP2GetLastError() -> u32;
     }
     let row = |x| Extents { x, y: 1, z: 1 };
-    // SAFETY: the runtime checks what it is given; the buffer, where there is one, has room for the parameters of the kernel, which
-    // are the fields of `P` by the caller's promise, and is aligned for any of them.
+    // SAFETY: the runtime checks its arguments; the buffer, if there is one, has room for the parameters of the kernel,
+    // which are the fields of `P` by the caller's promise, and is aligned for any of them.
     unsafe {
         let buffer = __cudaCDP2GetParameterBufferV2(kernel, row(blocks), row(threads), 0);
         if buffer.is_null() {
@@ -67,22 +71,24 @@ pub unsafe fn launch<P: Copy>(
     }
 }
 
-/// Waits until all grids that the block has launched, tail launches aside, are complete; what they wrote, this thread sees afterwards.
+/// Waits until all grids that the block has launched, except tail launches, are complete. Afterwards this thread sees what
+/// they wrote.
 ///
-/// No GPU has this any more: CUDA 12 has removed it, and the modules that call it do not load. The emulator has it.
+/// No GPU offers this any more: CUDA 12 removed it, and modules that call it do not load. The emulator offers it.
 #[gpu_only]
 #[inline(always)]
 pub fn wait_for_launched() {
     unsafe extern "C" {
         fn cudaDeviceSynchronize() -> u32;
     }
-    // SAFETY: waiting touches no memory. It cannot fail: only launches do, and they say so themselves.
+    // SAFETY: waiting touches no memory. It cannot fail: only launches can, and they report it themselves.
     unsafe { cudaDeviceSynchronize() };
 }
 
-/// Leaves an error where the host finds it; of several, the greatest. 0, which is none, leaves everything as it is.
+/// Stores an error where the host finds it. Of several errors the greatest remains; 0, which is no error, changes nothing.
 ///
-/// A launch can fail for lack of room, which only the device knows. A kernel that did not look would leave a wrong result and no trace.
+/// A launch can fail for lack of room, which only the device notices. A kernel that did not check would leave a wrong
+/// result and no trace of why.
 ///
 /// # Safety
 /// `status` points to a word that is accessed atomically only while grids run.

@@ -1,16 +1,16 @@
 //! # Nested 1 · The parent waits
 //!
 //! ## Before
-//! The interleaved step of the ladder halves a tile in a loop: each turn needs half the threads of the turn before, and the others
-//! stay in the block and wait at its barriers, to the end.
+//! The interleaved step of the ladder halves a tile in a loop. Each round needs half the threads of the one before, and the
+//! others stay in the block and wait at its barriers to the end.
 //!
 //! ## Idea
-//! A recursion instead of the loop. A block does one halving and then *launches a grid*: one block with as many threads as there is
-//! work left. The kernel launches itself; a tile of one or two elements ends it. Every block waits for its child, as
-//! a function waits for the one that it calls, takes the sum that the child has left in the first element of the tile, and returns it to
-//! its own parent.
+//! Use recursion instead of the loop. A block does one halving and then *launches a grid*: one block with as many threads
+//! as there is work left. The kernel launches itself; a tile of one or two elements ends the recursion. Every block waits
+//! for its child, as a function waits for one that it calls. It takes the sum that the child has left in the first element
+//! of the tile, and returns it to its own parent.
 //!
-//! What is missing in the tile, missing halves of odd tiles included, counts as nothing: `count` elements become ⌈count ∕ 2⌉.
+//! A missing element, or the missing half of an odd tile, is left out of the sum: `count` elements become ⌈count ∕ 2⌉.
 //!
 //! ## Picture
 //! One tile of 8 elements: threads a, b, c … of each grid, and the element that each works on.
@@ -22,17 +22,17 @@
 //! ```
 //!
 //! ## Cost
-//! For one block over a whole tile: log₂ B − 1 launches, one inside the other, each a grid of one block; B − 1 additions, as on the
-//! ladder. While the innermost grid runs, log₂ B − 1 blocks are suspended for it, with all their registers.
+//! For one block over a whole tile: log₂ B − 1 launches, one inside the other, each a grid of one block; B − 1 additions,
+//! as on the ladder. While the innermost grid runs, log₂ B − 1 blocks are suspended, with all their registers.
 //!
 //! ## Observe
 //! In the PTX: the kernel takes its own address (`mov.b64 …, nested_sync`), stores parameters into a buffer, and calls
-//! `cudaDeviceSynchronize`. In a run: it runs on the emulator only. Suspending blocks was so expensive that CUDA 12 removed the wait
-//! from the device; `--device gpu` says so.
+//! `cudaDeviceSynchronize`. In a run: it runs on the emulator only. Suspending blocks was so expensive that CUDA 12 removed
+//! the wait from the device; `--device gpu` says so.
 //!
 //! ## Break it
-//! Remove the wait. `warpfold check` finds two races: the parent takes the sum out of the tile while its child may still be at work,
-//! or before it has begun, and both write the partial sum.
+//! Remove the wait. `warpfold check` finds two races: the parent reads the sum from the tile while its child may still be
+//! at work, or before the child has begun; and both write the partial sum.
 //!
 //! ## Source
 //! John Cheng, Max Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3, `gpuRecursiveReduce`, whose tiles
@@ -52,7 +52,7 @@ struct Parameters {
     status: *mut u32,
 }
 
-/// Leaves the sum of each block's tile in `partials`; overwrites `input`.
+/// Writes the sum of each block's tile to `partials`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.
@@ -81,7 +81,7 @@ pub unsafe fn nested_sync(
             *element = (*element).wrapping_add(*partner);
         }
     }
-    // What the child reads has to be written, by every thread of the block, before one of them launches it.
+    // Every thread of the block has to write what the child reads before one of them launches the child.
     sync_threads();
 
     if tid == 0 {
@@ -94,8 +94,8 @@ pub unsafe fn nested_sync(
                 status,
             };
             let kernel = nested_sync as *const ();
-            // SAFETY: the struct has the kernel's parameters in their order. `half` elements are left in the tile, one block of as many
-            // threads takes them, and nothing else touches them, nor the partial, before the wait is over.
+            // SAFETY: the struct has the kernel's parameters in their order. `half` elements are left in the tile, one
+            // block of `half` threads takes them, and nothing else touches them, nor the partial, before the wait is over.
             unsafe { report(launch(kernel, 1, half, Stream::OfBlock, parameters), status) };
             wait_for_launched();
         }

@@ -1,13 +1,13 @@
 //! # Nested 2 · Nobody waits
 //!
 //! ## Before
-//! Every parent of `nested_sync` waits for its child, only to pass on a sum that the child could have put in its place itself.
+//! Every parent of `nested_sync` waits for its child only to pass on a sum that the child could have stored itself.
 //!
 //! ## Idea
-//! Leave out the wait. The parent's last act is the launch; the last child, which has one or two elements left, writes the block's
-//! partial sum. The barrier before the launch stays: a child sees what its thread wrote before the launch, and
-//! what others wrote whom this thread has met at a barrier since, and nothing more. The host needs no wait either: a grid is
-//! complete only when all that it has launched is.
+//! Leave out the wait. The launch is the last thing that the parent does, and the last child, which has one or two elements
+//! left, writes the block's partial sum. The barrier before the launch stays: a child sees what the launching thread wrote
+//! before the launch, and what other threads wrote before a barrier that they passed together, and nothing more. The host
+//! needs no wait either: a grid is complete only when all grids that it has launched are.
 //!
 //! ## Picture
 //! One tile of 8 elements: threads a, b, c … of each grid, and the element that each works on. Nothing is left of a grid when
@@ -20,13 +20,13 @@
 //! ```
 //!
 //! ## Cost
-//! For one block over a whole tile: log₂ B − 1 launches, one after another; B − 1 additions. The launches are all there is to see
-//! of the time: each is a grid of one small block. Of every tile one grid may run and another wait, 2·⌈n ∕ B⌉ in all, for which the
-//! host must have asked the device to keep room.
+//! For one block over a whole tile: log₂ B − 1 launches, one after another; B − 1 additions. The launches dominate the
+//! time: each is a grid of one small block. For every tile one grid may run while another waits, 2·⌈n ∕ B⌉ in all, and the
+//! host must have asked the device to reserve room for them.
 //!
 //! ## Observe
-//! In the PTX: the same two calls for a launch as in `nested_sync`, and no wait. In a run on a GPU: far slower than
-//! any step of the ladder, because B/2, B/4 … threads make a poor grid.
+//! In the PTX: the same two calls for a launch as in `nested_sync`, and no wait. In a run on a GPU: far slower than any
+//! step of the ladder, because grids of B/2, B/4 … threads are far too small for a GPU.
 //!
 //! ## Break it
 //! Remove the barrier before the launch: `warpfold check` finds a read after write between a thread of the parent and one of the child.
@@ -48,7 +48,7 @@ struct Parameters {
     status: *mut u32,
 }
 
-/// Leaves the sum of each block's tile in `partials`; overwrites `input`.
+/// Writes the sum of each block's tile to `partials`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.
@@ -92,8 +92,8 @@ pub unsafe fn nested_nosync(
                 status,
             };
             let kernel = nested_nosync as *const ();
-            // SAFETY: the struct has the kernel's parameters in their order. `half` elements are left in the tile, one block of as many
-            // threads takes them, and this block touches neither them nor the partial any more.
+            // SAFETY: the struct has the kernel's parameters in their order. `half` elements are left in the tile, one
+            // block of `half` threads takes them, and this block touches neither them nor the partial any more.
             unsafe { report(launch(kernel, 1, half, Stream::OfBlock, parameters), status) };
         }
     }

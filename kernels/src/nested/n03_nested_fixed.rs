@@ -1,14 +1,15 @@
 //! # Nested 3 · One child for all blocks
 //!
 //! ## Before
-//! In `nested_nosync` every block launches a child of one block: ⌈n ∕ B⌉ tiny grids per level, each with the price of a launch.
+//! In `nested_nosync` every block launches a child of one block: ⌈n ∕ B⌉ tiny grids per level, and each costs a launch.
 //!
 //! ## Idea
-//! One child grid for all blocks: as many blocks as its parent has, and half the threads. Thread 0 of block 0 launches it. The child finds
-//! its tile as its parent did, for the tile size is passed along; how many elements are left of a tile is what the blocks have threads for.
+//! Launch one child grid for all blocks: as many blocks as its parent has, with half the threads. Thread 0 of block 0
+//! launches it. The child finds its tiles as its parent did, because the tile size is passed along; the number of threads
+//! tells it how many elements are left of a tile.
 //!
-//! But who says that the other blocks of the parent are done when block 0 launches? Nobody: a child may begin at once, beside its
-//! parent. Here it must not, so it is a *tail launch*: it begins when the whole grid is complete.
+//! But nothing says that the other blocks of the parent are done when block 0 launches. A child may begin at once, beside
+//! its parent. Here it must not, so this is a *tail launch*: it begins when the whole grid is complete.
 //!
 //! ## Picture
 //! Two tiles of 8 elements, one row per grid: threads a, b, c … of each block.
@@ -20,16 +21,16 @@
 //! ```
 //!
 //! ## Cost
-//! log₂ B − 1 launches in all, whatever n is; for each tile B − 1 additions. A thread that has no element left is not launched, so
-//! that a level costs no more than its own work and one launch.
+//! log₂ B − 1 launches in all, whatever n is; for each tile B − 1 additions. No thread is launched without an element left
+//! for it, so a level costs no more than its own work and one launch.
 //!
 //! ## Observe
-//! In the PTX: the stream of the launch is 3, the tail. In a run on a GPU: many times faster than `nested_nosync`, for the number of
-//! launches no longer grows with n.
+//! In the PTX: the stream of the launch is 3, the tail. In a run on a GPU: many times faster than `nested_nosync`, because
+//! the number of launches no longer grows with n.
 //!
 //! ## Break it
-//! Write `Stream::OfBlock` for `Stream::Tail`, which is the launch that the book has: `warpfold check` finds races between the blocks of the
-//! parent and those of the child, in every tile.
+//! Write `Stream::OfBlock` for `Stream::Tail`, as the book launches it: `warpfold check` finds races between the blocks of
+//! the parent and those of the child, in every tile.
 //!
 //! ## Source
 //! John Cheng, Max Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3, `gpuRecursiveReduce2`; tail launches: NVIDIA,
@@ -49,12 +50,12 @@ struct Parameters {
     status: *mut u32,
 }
 
-/// Leaves the sum of each block's tile in `partials`; overwrites `input`.
+/// Writes the sum of each block's tile to `partials`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.
-/// - The grid has ⌈n ∕ `tile`⌉ blocks in one dimension, each with a thread for every element of its tile that counts: the host launches
-///   `tile` of them.
+/// - The grid has ⌈n ∕ `tile`⌉ blocks in one dimension, each with a thread for every element of its tile that is left: the
+///   host launches `tile` of them.
 /// - `status` points to a word that only such kernels touch.
 #[kernel]
 pub unsafe fn nested_fixed(

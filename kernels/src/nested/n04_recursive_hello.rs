@@ -1,13 +1,13 @@
 //! # Nested 4 · Who launched whom
 //!
 //! ## Before
-//! The grids of the lessons before form a chain: each has one child, and nothing shows that it was there but the sum.
+//! The grids of the pages before form a chain: each has one child, and only the sum shows that it ran.
 //!
 //! ## Idea
-//! A kernel that launches itself in its own shape, from every block, to a fixed depth: grids form a tree. Every block takes
-//! a number from a counter, atomically, and records itself: its number, that of the block that launched its grid, and its depth. The records are
-//! the tree, and the host draws it. In which order siblings get their numbers nobody says; that a child's is greater than its
-//! parent's is sure, because the parent takes its own before it launches.
+//! A kernel launches itself in its own shape, from every block, to a fixed depth: the grids form a tree. Every block takes
+//! a number from a counter, atomically, and records three things: its number, the number of the block that launched its
+//! grid, and its depth. The records are the tree, and the host draws it. The order in which siblings get their numbers is
+//! not defined. A child's number is always greater than its parent's, because the parent takes its own before it launches.
 //!
 //! ## Picture
 //! Grids of 2 blocks to depth 1; a number is a block's.
@@ -19,16 +19,16 @@
 //! ```
 //!
 //! ## Cost
-//! With G blocks in a grid, G grids are launched by each grid: G + G² + … blocks, each with one atomic addition and three words of a record.
-//! Most of the threads do nothing: a launch is the business of one.
+//! With G blocks per grid, each grid launches G grids: G + G² + … blocks, each with one atomic addition and three words of
+//! a record. Most of the threads do nothing: one thread suffices for a launch.
 //!
 //! ## Observe
-//! In a run: the tree, and the order in which its blocks began. Another run on a GPU may number them differently; on the
-//! emulator every schedule does, which is why `warpfold check` does not compare what they leave.
+//! In a run: the tree, and the order in which its blocks began. Another run on a GPU may number them differently. On the
+//! emulator every schedule does, which is why `warpfold check` does not compare the results.
 //!
 //! ## Break it
-//! Launch from every thread instead of thread 0: B times as many grids on each level, which soon are more than may wait at a time.
-//! The emulator traps and says so; a GPU returns error 69, which `report` leaves for the host.
+//! Launch from every thread instead of thread 0: B times as many grids on each level, soon more than may wait at a time.
+//! The emulator traps and says so; a GPU returns error 69, which `report` stores for the host.
 //!
 //! ## Source
 //! NVIDIA, *CUDA Samples*, `cdpSimplePrint`; John Cheng, Max Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3,
@@ -55,7 +55,7 @@ struct Parameters {
 ///
 /// # Safety
 /// - `records` has room for three words for each block of the tree, and nothing else touches it.
-/// - `counter` and `status` each point to a word that only such kernels touch; that of the counter is 0 before the host's launch.
+/// - `counter` and `status` each point to a word that only such kernels touch; the counter is 0 before the host's launch.
 #[kernel]
 pub unsafe fn recursive_hello(
     records: *mut u32,

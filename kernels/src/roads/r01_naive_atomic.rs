@@ -1,14 +1,15 @@
 //! # Other roads 1 · Everybody adds to one word
 //!
 //! ## Before
-//! The ladder leaves partial sums, and something else has to add them up. It would be so much simpler if every thread just
+//! The ladder leaves partial sums, and something else has to add them up. It would be much simpler if every thread just
 //! added its element to the total.
 //!
 //! ## Idea
-//! Not by load, add and store, since two threads that load the same total both store it with only their own element
-//! added. An *atomic* addition is all three in one: the hardware lets no other in between. Each thread does one.
+//! A load, an addition and a store would not do: two threads that load the same total both store it with only their own
+//! element added. An *atomic* addition is all three in one, and the hardware lets no other in between. Each thread does
+//! one.
 //!
-//! The price is that they stand in line. Atomics to different words go on side by side, but these all go to one.
+//! The price is that they queue up. Atomics to different words proceed side by side, but these all go to one word.
 //!
 //! ## Picture
 //! ```text
@@ -21,12 +22,12 @@
 //!
 //! ## Observe
 //! In the PTX: a load and `atom.global.add.u32`, and hardly anything else: by far the shortest kernel of the course. In a
-//! run: B atomics a block. On a GPU it is many times slower than step 11, and not slower still only because the driver's
-//! assembler helps: from sm_80 on it adds up what a warp adds to one word (`REDUX.SUM`), and lets one lane do the atomic.
+//! run: B atomics per block. On a GPU it is many times slower than step 11. It would be slower still without the driver's
+//! assembler: from sm_80 on it first adds up what a warp adds to one word (`REDUX.SUM`), and lets one lane do the atomic.
 //!
 //! ## Break it
-//! Write `*total = (*total).wrapping_add(value)` for the atomic. `warpfold check lost_update` shows what `check` says to
-//! that: it is the exhibit of this mistake.
+//! Write `*total = (*total).wrapping_add(value)` for the atomic. The exhibit `lost_update` makes this mistake: `warpfold
+//! check lost_update` shows what `check` says about it.
 //!
 //! ## Source
 //! David Kirk, Izzat El Hajj, Wen-mei Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 9.
@@ -35,7 +36,7 @@ use core::sync::atomic::{AtomicI32, Ordering};
 
 use crate::prelude::*;
 
-/// Adds the `n` elements of `input` to `total`, each by itself.
+/// Adds the `n` elements of `input` to `total`, each by an atomic of its own.
 ///
 /// # Safety
 /// - `input` points to `n` values that nothing writes, and `total` to one value that others change by atomics at most.

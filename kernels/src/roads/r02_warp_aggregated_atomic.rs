@@ -1,11 +1,11 @@
 //! # Other roads 2 · One atomic for a warp
 //!
 //! ## Before
-//! n atomic additions to one word stand in line, 32 of them from each warp at the same moment.
+//! n atomic additions to one word queue up, 32 of them from each warp at the same moment.
 //!
 //! ## Idea
-//! The warp adds up its 32 values first, by the shuffles of the ladder's step 9, and one lane does the atomic. The line is
-//! 32 times shorter. No shared memory and no barrier: the warps of a block still need not know of each other.
+//! Each warp first adds up its 32 values, by the shuffles of the ladder's step 9, and one lane does the atomic. The queue
+//! is 32 times shorter. There is no shared memory and no barrier: the warps of a block still need not know of each other.
 //!
 //! ## Picture
 //! ```text
@@ -18,13 +18,13 @@
 //! n/32 atomic additions in all; for one block, B loads, B/32 atomics and 5 shuffles in each warp.
 //!
 //! ## Observe
-//! In the PTX: five `shfl.sync.down.b32`, then `atom.global.add.u32` behind a test of the lane. In a run: B/32 atomics a
-//! block, where the road before has B. On a GPU from sm_80 on, the same time: there the assembler does as much for the
-//! road before. Older ones are left to you, and so is whatever is no addition to one and the same word.
+//! In the PTX: five `shfl.sync.down.b32`, then `atom.global.add.u32` after a test of the lane. In a run: B/32 atomics per
+//! block, where the road before has B. On a GPU from sm_80 on it takes the same time: there the assembler does the same for
+//! the road before. It does not do so for older GPUs, nor for anything but additions to a single word.
 //!
 //! ## Break it
-//! Put the shuffles under the test `index < n`. In the last warp lanes without an element don't come to them, and
-//! `warpfold check` names the lanes that the mask of the shuffle has and the launch has not.
+//! Put the shuffles under the test `index < n`. In the last warp, lanes without an element then skip them, and `warpfold
+//! check` names the lanes that are in the shuffle's mask and do not execute it.
 //!
 //! ## Source
 //! Andrew Adinets, *CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics* (NVIDIA, 2014).
@@ -34,7 +34,7 @@ use core::sync::atomic::{AtomicI32, Ordering};
 use crate::ladder::l09_shuffle::warp_sum;
 use crate::prelude::*;
 
-/// Adds the `n` elements of `input` to `total`, a warp's together.
+/// Adds the `n` elements of `input` to `total`, one atomic per warp.
 ///
 /// # Safety
 /// - `input` points to `n` values that nothing writes, and `total` to one value that others change by atomics at most.
@@ -43,7 +43,7 @@ use crate::prelude::*;
 pub unsafe fn warp_aggregated_atomic(input: *const i32, total: *mut i32, n: usize) {
     let tid = thread_idx_x();
     let index = block_idx_x() as usize * block_dim_x() as usize + tid as usize;
-    // SAFETY: the index is below n where the element is read; whole warps add up; the total is there.
+    // SAFETY: the index is below n where the element is read; whole warps make the call; the total is valid.
     unsafe {
         let value = if index < n { *input.add(index) } else { 0 };
         let sum = warp_sum(value);

@@ -1,14 +1,14 @@
 //! # Other roads 3 · One atomic for a block
 //!
 //! ## Before
-//! Even one atomic for each warp is a line of n/32.
+//! Even one atomic per warp is a queue of n/32.
 //!
 //! ## Idea
 //! Go on to where step 9 ends, the sum of a block, and add that. Of all roads this is the shortest way to finish: one line
-//! behind any kernel that leaves partials, and neither the host nor a second launch has anything left to do.
+//! after any kernel that makes partials, and neither the host nor a second launch has anything left to do.
 //!
-//! What is lost is the order: whichever block comes first, adds first. Integers don't mind. A sum of floats would be another
-//! one in every run, which is why step 11 takes its tickets.
+//! The price is the order: the block that comes first adds first. Integers don't mind. A sum of floats would differ from
+//! run to run, which is why step 11 takes its tickets.
 //!
 //! ## Picture
 //! ```text
@@ -22,12 +22,12 @@
 //! each warp and 5 more in the first; 1 barrier.
 //!
 //! ## Observe
-//! In the PTX: step 9, with `atom.global.add.u32` for its last store. In a run: 1 atomic a block; the time falls again, and
-//! then the atomics no longer matter.
+//! In the PTX: step 9, with `atom.global.add.u32` for its last store. In a run: 1 atomic per block. The time falls again,
+//! and the atomics no longer matter.
 //!
 //! ## Break it
-//! Let thread 0 add its own value and not the block's `sum`: the total is wrong, and nothing but the comparison with the
-//! CPU notices, since there is no race in it.
+//! Let thread 0 add its own value and not the block's `sum`. The total is wrong, and only the comparison with the CPU
+//! notices, since there is no race in it.
 //!
 //! ## Source
 //! Justin Luitjens, *Faster Parallel Reductions on Kepler* (NVIDIA, 2014), whose last variant this is.
@@ -47,7 +47,7 @@ unsafe fn block_aggregated_atomic<const B: u32>(input: *const i32, total: *mut i
     let warp_sums = shared_array!(warp_sums: [i32; B / WARP_SIZE]);
     let index = block_idx_x() as usize * B as usize + tid as usize;
     // SAFETY: the index is below n where the element is read; the shared array has one element per warp, and every thread
-    // of the block adds up; the total is there.
+    // of the block makes the call; the total is valid.
     unsafe {
         let value = if index < n { *input.add(index) } else { 0 };
         if let Some(sum) = block_sum::<B>(value, warp_sums) {
@@ -58,7 +58,7 @@ unsafe fn block_aggregated_atomic<const B: u32>(input: *const i32, total: *mut i
 
 macro_rules! entries {
     ($($name:ident = $block:literal;)*) => {$(
-        /// Adds the `n` elements of `input` to `total`, a block's together.
+        /// Adds the `n` elements of `input` to `total`, one atomic per block.
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, and `total` to one value that others change by atomics at

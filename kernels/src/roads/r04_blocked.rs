@@ -1,13 +1,13 @@
 //! # Other roads 4 · One block, a pair of elements a thread
 //!
 //! ## Before
-//! The ladder gives B threads a tile of B elements, and in the first step of its tree half of them rest. The road that
-//! many books take from the other side: one block, and twice as many elements as threads.
+//! The ladder gives B threads a tile of B elements, and in the first step of its tree half of them are idle. Many books
+//! start from the other side: one block, and twice as many elements as threads.
 //!
 //! ## Idea
-//! Thread `tid` owns element `2·tid`, and in the first step takes its right neighbour: now all threads work. Then the stride
-//! doubles, and those threads go on whose number it divides. The elements of a thread lie *blocked* together, as one piece
-//! of the input; that is what the next road changes.
+//! Thread `tid` owns element `2·tid` and in the first step adds its right neighbour, so all threads work. Then the stride
+//! doubles, and the threads whose number is a multiple of it go on. The elements of a thread are *blocked*: one contiguous
+//! piece of the input. The next road changes that.
 //!
 //! ## Picture
 //! 8 elements, 4 threads; in each step equal letters add up, into the left one.
@@ -24,7 +24,7 @@
 //!
 //! ## Observe
 //! In a run: a branch efficiency hardly better than that of step 1, for the same reason: from the second step on, the
-//! threads that work are scattered over all warps. And one block, whatever the GPU could hold.
+//! threads at work are scattered over all warps. And there is one block, however many the GPU could hold.
 //!
 //! ## Break it
 //! Let thread 0 add only while `stride < block`: for n up to B the sum is still right.
@@ -35,7 +35,7 @@
 
 use crate::prelude::*;
 
-/// Leaves the sum of up to 2·B elements in `total`; overwrites `input`.
+/// Writes the sum of up to 2·B elements to `total`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values, at least 1 and at most 2·B, and `total` to one; they don't overlap, and nothing else
@@ -52,7 +52,7 @@ pub unsafe fn blocked(input: *mut i32, total: *mut i32, n: usize) {
     }
 }
 
-/// Adds up the segment into its first element; the threads have come to a barrier since.
+/// Adds up the segment into its first element, and ends with a barrier.
 ///
 /// # Safety
 /// `segment` points to `count` elements, at most two per thread, that only this block touches, and every thread of the block

@@ -1,7 +1,7 @@
 //! # Other roads 5 · One block, neighbours read neighbours
 //!
 //! ## Before
-//! On the road before, whole warps stay at work for single threads of theirs, and those touch words that lie far apart.
+//! On the road before, whole warps stay busy for single lanes, and those touch words that are far apart.
 //!
 //! ## Idea
 //! That of the ladder's step 3, one step earlier: the stride begins at B, where thread `tid` adds element `tid + B` to
@@ -21,8 +21,8 @@
 //! Over 2B elements, as on the road before: log₂ B + 1 barriers, 4B − 1 loads, 2B stores.
 //!
 //! ## Observe
-//! In a run: the bytes of `blocked`, in a third of the requests and a quarter of the sectors; branch efficiency suffers
-//! only in the last five steps, within one warp.
+//! In a run: the bytes of `blocked`, in a third of the requests and a quarter of the sectors. Only the last five steps,
+//! within one warp, cost branch efficiency.
 //!
 //! ## Break it
 //! Begin with stride B/2, as step 3 does: from n = B + 1 on, elements are left out.
@@ -34,7 +34,7 @@
 use crate::ladder::l03_interleaved::tree_step;
 use crate::prelude::*;
 
-/// Leaves the sum of up to 2·B elements in `total`; overwrites `input`.
+/// Writes the sum of up to 2·B elements to `total`; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values, at least 1 and at most 2·B, and `total` to one; they don't overlap, and nothing else
@@ -51,7 +51,7 @@ pub unsafe fn strided(input: *mut i32, total: *mut i32, n: usize) {
     }
 }
 
-/// Adds up the segment into its first element; the threads have come to a barrier since.
+/// Adds up the segment into its first element, and ends with a barrier.
 ///
 /// # Safety
 /// `segment` points to `count` elements, at most two per thread, that only this block touches, and every thread of the block

@@ -1,13 +1,13 @@
 //! # Other roads 6 · One block, memory by the launch
 //!
 //! ## Before
-//! `strided` runs its tree in global memory, and overwrites its input. The ladder's step 8 has the cure, shared memory, but
-//! pays with one kernel for each block size: the length of its array stands in the program.
+//! `strided` runs its tree in global memory, and overwrites its input. The ladder's step 8 uses shared memory instead, but
+//! needs one kernel for each block size, because the length of its array is part of the program.
 //!
 //! ## Idea
-//! *Dynamic* shared memory: the kernel says only that there is some, and the launch says how much, so that one kernel
-//! serves every block size. And the first step needs no memory at all: each thread adds up its two elements while it loads
-//! them, and writes the sum.
+//! *Dynamic* shared memory: the kernel says only that it uses some, and the launch says how much, so one kernel serves
+//! every block size. The first step needs no memory at all: each thread adds its two elements as it loads them, and stores
+//! the sum.
 //!
 //! ## Picture
 //! ```text
@@ -27,8 +27,8 @@
 //! the global bytes of `strided`.
 //!
 //! ## Break it
-//! Launch it with half of the memory: `warpfold emulate` and `--shared 256` for a block of 128 threads. The first thread of
-//! the upper half faults.
+//! Launch it with half of the memory: `warpfold emulate` with `--shared 256` for a block of 128 threads. The first thread
+//! of the upper half faults.
 //!
 //! ## Source
 //! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, the shared memory sum
@@ -39,7 +39,7 @@ use cuda_std::shared::dynamic_shared_mem;
 use crate::ladder::l08_complete_unroll_shared::shared_step;
 use crate::prelude::*;
 
-/// Leaves the sum of up to 2·B elements in `total`.
+/// Writes the sum of up to 2·B elements to `total`.
 ///
 /// # Safety
 /// - `input` points to `n` values that nothing writes, at least 1 and at most 2·B, and `total` to one that nothing else
@@ -57,7 +57,7 @@ pub unsafe fn shared_dynamic(input: *const i32, total: *mut i32, n: usize) {
     }
 }
 
-/// The sum of the thread's two elements, B apart, as far as there are any.
+/// The sum of the thread's two elements, which are B apart, as far as they exist.
 ///
 /// # Safety
 /// `segment` points to `count` elements.
@@ -81,16 +81,16 @@ pub unsafe fn sum_of_pair(segment: *const i32, count: u32) -> i32 {
     }
 }
 
-/// The sum of the values that the threads of the block bring, in each of them.
+/// The sum of the values of the block's threads, in every thread.
 ///
-/// Whoever uses the memory again puts a barrier between: a thread may still read the sum.
+/// Before the memory is used again the caller needs a barrier: a thread may still be reading the sum.
 ///
 /// # Safety
 /// `sums` points to one element per thread that only this block touches, and every thread of the block makes the call.
 #[inline(always)]
 pub unsafe fn shared_tree(sums: *mut i32, value: i32) -> i32 {
-    // SAFETY: each element is written before the first barrier; a stride and as many elements behind it are within the
-    // block, and the same in every thread.
+    // SAFETY: each element is written before the first barrier; an index below the stride plus the stride is within the
+    // block, and the stride is the same in every thread.
     unsafe {
         *sums.add(thread_idx_x() as usize) = value;
         sync_threads();

@@ -1,7 +1,7 @@
 //! # Other roads 7 · Any length, in segments
 //!
 //! ## Before
-//! One block adds up 2·B elements and no more: 2048 at most, on a GPU that could run hundreds of blocks at a time.
+//! One block adds up 2·B elements and no more: at most 2048, on a GPU that could run hundreds of blocks at a time.
 //!
 //! ## Idea
 //! Cut the input into *segments* of 2·B elements, one for each block, and let each block add its sum to the total
@@ -23,8 +23,8 @@
 //! In the PTX: `atom.global.add.u32` where `shared_dynamic` has its store. In a run: ⌈n ∕ 2B⌉ blocks and as many atomics.
 //!
 //! ## Break it
-//! Launch it over a total that is not 0: a kernel that adds to what it finds needs somebody to clear it first, and that is
-//! one more thing to do for each launch. Step 11 of the ladder clears up behind itself.
+//! Launch it with a total that is not 0. A kernel that adds to what it finds needs somebody to clear it first, which is one
+//! more thing to do for each launch. Step 11 of the ladder clears up after itself.
 //!
 //! ## Source
 //! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, the segmented
@@ -37,7 +37,7 @@ use cuda_std::shared::dynamic_shared_mem;
 use crate::prelude::*;
 use crate::roads::r06_shared_dynamic::{shared_tree, sum_of_pair};
 
-/// Adds the `n` elements of `input` to `total`, a segment's together.
+/// Adds the `n` elements of `input` to `total`, one atomic per segment.
 ///
 /// # Safety
 /// - `input` points to `n` values that nothing writes, and `total` to one value that others change by atomics at most.
@@ -56,8 +56,8 @@ pub unsafe fn segmented_shared(input: *const i32, total: *mut i32, n: usize) {
     }
 }
 
-/// Where the segment of the block begins, and how many elements it has: `elements_per_thread` for each thread, or what is
-/// left of n.
+/// Where the segment of the block begins, and how many elements it has: `elements_per_thread` for each thread, or fewer at
+/// the end of the input.
 #[inline(always)]
 pub fn segment_of_block(n: usize, elements_per_thread: u32) -> (usize, u32) {
     let length = elements_per_thread * block_dim_x();

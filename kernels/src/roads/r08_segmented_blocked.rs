@@ -4,8 +4,8 @@
 //! `blocked` takes 2·B elements and no more.
 //!
 //! ## Idea
-//! That of the road before, applied to this one: a segment for each block, an atomic for each segment. Now the two trees of
-//! roads 4 and 5 can be compared at a size at which a difference shows.
+//! As on the road before: a segment for each block, an atomic for each segment. Now the two trees of roads 4 and 5 can be
+//! compared at a size where the difference shows.
 //!
 //! ## Picture
 //! ```text
@@ -22,8 +22,8 @@
 //! In a run: the branch efficiency of `blocked`, and four times the sectors of `segmented_strided`.
 //!
 //! ## Break it
-//! Begin the segments 2·B − 1 elements apart: blocks share an element, and `warpfold check segmented_blocked` finds the race
-//! between them.
+//! Let the segments begin 2·B − 1 elements apart: blocks share an element, and `warpfold check segmented_blocked` finds the
+//! race between them.
 //!
 //! ## Source
 //! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, put together from its
@@ -35,7 +35,7 @@ use crate::prelude::*;
 use crate::roads::r04_blocked::blocked_tree;
 use crate::roads::r07_segmented_shared::segment_of_block;
 
-/// Adds the `n` elements of `input` to `total`, a segment's together; overwrites `input`.
+/// Adds the `n` elements of `input` to `total`, one atomic per segment; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values that nothing else touches, and `total` to one value that others change by atomics at most.

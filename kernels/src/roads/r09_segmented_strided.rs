@@ -1,11 +1,11 @@
 //! # Other roads 9 · The strides of road 5, in segments
 //!
 //! ## Before
-//! `segmented_blocked` takes any length, with the scattered threads and words of road 4.
+//! `segmented_blocked` takes any length, but with the scattered threads and words of road 4.
 //!
 //! ## Idea
-//! The tree of road 5 in its place. It is the ladder's step 3 but for two things: all threads work in the first step, and
-//! the block's sum goes straight to the total.
+//! Put the tree of road 5 in its place. Only two things distinguish it from the ladder's step 3: all threads work in the
+//! first step, and the block's sum goes straight to the total.
 //!
 //! ## Picture
 //! ```text
@@ -19,12 +19,12 @@
 //! For one block over a whole segment, as on the road before: log₂ B + 1 barriers, 4B − 1 loads, 2B − 1 stores, one atomic.
 //!
 //! ## Observe
-//! In a run: the bytes and the atomics of `segmented_blocked`, to the last one, in a third of the requests and a quarter of
-//! the sectors, with whole warps at work; all the difference in time is in that.
+//! In a run: exactly the bytes and the atomics of `segmented_blocked`, in a third of the requests and a quarter of the
+//! sectors, with whole warps at work. That is the whole difference in time.
 //!
 //! ## Break it
-//! Leave out the `sync_threads()` in `tree_step` of step 3. `warpfold check segmented_strided` finds races between warps,
-//! while the stride is 32 or more, and within one warp, below that. Which of them would step 5 have forgiven?
+//! Leave out the `sync_threads()` in `tree_step` of step 3. `warpfold check segmented_strided` finds races between warps
+//! while the stride is 32 or more, and races within one warp below that. Which of them would step 5 have accepted?
 //!
 //! ## Source
 //! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, put together from its
@@ -36,7 +36,7 @@ use crate::prelude::*;
 use crate::roads::r05_strided::strided_tree;
 use crate::roads::r07_segmented_shared::segment_of_block;
 
-/// Adds the `n` elements of `input` to `total`, a segment's together; overwrites `input`.
+/// Adds the `n` elements of `input` to `total`, one atomic per segment; overwrites `input`.
 ///
 /// # Safety
 /// - `input` points to `n` values that nothing else touches, and `total` to one value that others change by atomics at most.

@@ -1,13 +1,13 @@
 //! # Other roads 10 · Coarser threads
 //!
 //! ## Before
-//! `segmented_shared` starts one block for every 2·B elements. Where more blocks wait than the GPU holds, starting the next
-//! one brings no more parallelism: its tree, its barriers and its atomic are simply paid for once more.
+//! `segmented_shared` starts one block for every 2·B elements. Once more blocks wait than the GPU holds, starting another
+//! brings no more parallelism: its tree, its barriers and its atomic are simply paid for once more.
 //!
 //! ## Idea
-//! Give each thread K times as much to do before the tree: a block takes K·2·B elements, and there are K times fewer trees,
-//! barriers and atomics. It is the thought of the ladder's step 4, with the factor as a const generic: the loads are written
-//! out by the compiler, for each K that there is an entry for.
+//! Give each thread K times as much to do before the tree. A block then takes K·2·B elements, and there are K times fewer
+//! trees, barriers and atomics. This is the idea of the ladder's step 4 with the factor as a const generic: the compiler
+//! writes the loads out, for each K that has an entry.
 //!
 //! ## Picture
 //! K = 2, a block of 4 threads: equal letters add up in the thread's register, then come the strides of the tree.
@@ -22,8 +22,8 @@
 //! and as many shared stores; log₂ B + 1 barriers; 4B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX of `coarse_4`: eight `ld.global.b32` without a branch between, as the loop was written out. In a run: barriers, shared accesses and
-//! atomics halve each time that K doubles.
+//! In the PTX of `coarse_4`: eight `ld.global.b32` without a branch between, because the loop was written out. In a run:
+//! barriers, shared accesses and atomics halve each time that K doubles.
 //!
 //! ## Break it
 //! Set K to 64 and n to 2^20: 16 blocks of 512 threads are left for the whole GPU, most of which has nothing to do.
@@ -55,7 +55,7 @@ unsafe fn coarse<const K: u32>(input: *const i32, total: *mut i32, n: usize, sum
     }
 }
 
-/// The sum of the thread's 2·K elements, B apart; of fewer, in a segment that n cuts short.
+/// The sum of the thread's 2·K elements, which are B apart. In a segment that n cuts short there may be fewer.
 ///
 /// # Safety
 /// `segment` points to `count` elements, at most 2·K for each thread.
@@ -66,7 +66,7 @@ unsafe fn sum_of_many<const K: u32>(segment: *const i32, count: u32) -> i32 {
     let mut sum = 0_i32;
     if count == 2 * K * block {
         let mut left = 2 * K;
-        // As many times as a constant says, so that the compiler writes it out: the loads don't wait for one another.
+        // A constant number of times, so the compiler writes the loop out, and the loads don't wait for one another.
         while left > 0 {
             // SAFETY: a whole segment has all 2·K elements of the thread.
             sum = sum.wrapping_add(unsafe { *segment.add(index as usize) });
@@ -85,7 +85,7 @@ unsafe fn sum_of_many<const K: u32>(segment: *const i32, count: u32) -> i32 {
 
 macro_rules! entries {
     ($($name:ident = $k:literal;)*) => {$(
-        /// Adds the `n` elements of `input` to `total`, a segment's together.
+        /// Adds the `n` elements of `input` to `total`, one atomic per segment.
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, and `total` to one value that others change by atomics at

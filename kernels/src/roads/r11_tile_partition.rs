@@ -1,16 +1,16 @@
 //! # Other roads 11 · A block in tiles
 //!
 //! ## Before
-//! So far threads work together as a block or as a warp, and each kernel says anew which of them meet where: a
-//! function that reduces has to know whether it is called by 512 threads or by 32.
+//! So far threads work together as a block or as a warp, and each kernel spells out anew which of them wait for one
+//! another. A function that reduces has to know whether 512 threads call it or 32.
 //!
 //! ## Idea
 //! Make the group of threads a value. A `Tile` of T threads knows the number of a thread in it and has a barrier of its
-//! own, and `reduce_sum(tile, scratch, value)` needs no more than that, whatever T is. Here T is at most 32, so that a tile
-//! is a part of a warp, and its barrier a `bar.warp.sync` with the lanes of the tile as its mask.
+//! own, and `reduce_sum(tile, scratch, value)` needs no more than that, whatever T is. Here T is at most 32: a tile is part
+//! of a warp, and its barrier is a `bar.warp.sync` with the lanes of the tile as its mask.
 //!
-//! Each tile reduces by itself; the first tile then takes the sums of all, and reduces once more. Small tiles leave it
-//! much to take: T = 1 is a block without a tree.
+//! Each tile reduces by itself. The first tile then takes the sums of all tiles, and reduces once more. Small tiles leave
+//! it much to do: T = 1 is a block without a tree.
 //!
 //! ## Picture
 //! A block of 16 threads in tiles of T = 4:
@@ -25,13 +25,12 @@
 //! barriers; B/T shared words that the first tile reads in B/T² rounds; one atomic; 4B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: `bar.warp.sync` with a register, where step 5b has −1. In a run: the fewest
-//! instructions are those with T = 8; with T = 1, which needs no warp barrier, one thread adds up B words while all others
-//! have finished.
+//! In the PTX: `bar.warp.sync` with a register, where step 5b has −1. In a run: T = 8 takes the fewest instructions. With T
+//! = 1, which needs no warp barrier, one thread adds up B words while all others have finished.
 //!
 //! ## Break it
-//! Take the second `tile.sync()` out of `reduce_sum`: `warpfold check tile_partition` finds a thread that overwrites what its
-//! neighbour has still to read.
+//! Take the second `tile.sync()` out of `reduce_sum`: `warpfold check tile_partition` finds a thread that overwrites what
+//! its neighbour has not read yet.
 //!
 //! ## Source
 //! Mark Harris, Kyrylo Perelygin, *Cooperative Groups: Flexible CUDA Thread Programming* (NVIDIA, 2017).
@@ -60,7 +59,7 @@ impl<const T: u32> Tile<T> {
         thread_idx_x() / T
     }
 
-    /// Waits until every thread of the tile has come here; what each wrote before, all of them see afterwards.
+    /// Waits until every thread of the tile has come here. Afterwards all of them see what each wrote before.
     ///
     /// # Safety
     /// All T threads of the tile call it, and none has exited.
@@ -73,7 +72,7 @@ impl<const T: u32> Tile<T> {
     }
 }
 
-/// The sum of the tile's T values, in its thread 0; the other threads get sums of no use.
+/// The sum of the tile's T values, in its thread 0. What the other threads get is meaningless.
 ///
 /// # Safety
 /// `scratch` points to T values that only this tile touches, and all its threads make the call.
@@ -111,9 +110,9 @@ unsafe fn tile_partition<const T: u32>(
 ) {
     let block = block_dim_x();
     let tile = Tile::<T>;
-    // SAFETY: whole tiles make the calls, for T divides the block; each has T elements of the scratch memory, until after
-    // a barrier the sum of each has one, and each thread of the first tile takes those at its rank and every T further on,
-    // none of which another one writes.
+    // SAFETY: whole tiles make the calls, because T divides the block. Each tile has T elements of the scratch memory.
+    // After a barrier each tile's sum has one element, and each thread of the first tile reads the one at its rank and
+    // every T-th after it, which no other thread writes.
     unsafe {
         let mine = scratch.add((tile.index() * T) as usize);
         let sum = reduce_sum(tile, mine, sum_of_tiles(input, n, block));
@@ -140,7 +139,7 @@ unsafe fn tile_partition<const T: u32>(
 
 macro_rules! entries {
     ($($name:ident = $t:literal;)*) => {$(
-        /// Adds the `n` elements of `input` to `total`, a block's together.
+        /// Adds the `n` elements of `input` to `total`, one atomic per block.
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, at a multiple of 16 bytes, and `total` to one value that others

@@ -1,14 +1,14 @@
 //! # Other roads 12 · Down or across
 //!
 //! ## Before
-//! Step 9 adds up a warp by shuffles *down*: at the end lane 0 has the sum, and the other lanes have sums of no use. Who else
-//! needs it has to be told, through memory and a barrier.
+//! Step 9 adds up a warp by shuffles *down*. At the end lane 0 has the sum, and what the other lanes have is meaningless.
+//! Any other thread that needs the sum has to get it through memory and a barrier.
 //!
 //! ## Idea
 //! Let each lane add what its partner holds, and the partner what this lane holds: lanes whose numbers differ in one bit
-//! change places (a *butterfly*). After five such shuffles every lane has the sum of all 32, for the same price. Here are both
-//! ways, block by block: by the first, thread 0 has the sum of the block; by the second, every thread has it, since every
-//! warp can add up the sums of the warps by itself, and it is the last thread of the block that leaves the partial.
+//! exchange values (a *butterfly*). After five such shuffles every lane has the sum of all 32, for the same price. This
+//! page has both kernels. In the first, thread 0 gets the sum of the block. In the second every thread gets it, since every
+//! warp can add up the sums of the warps by itself, and the last thread of the block stores the partial.
 //!
 //! ## Picture
 //! A warp of 8 lanes, and what each lane has the sum of:
@@ -29,11 +29,11 @@
 //! warp, and (B/32)² shared loads.
 //!
 //! ## Observe
-//! In the PTX: `shfl.sync.down.b32` against `shfl.sync.bfly.b32`, ten of either. In a run: the same time; what the second
-//! does more, it does at the same time.
+//! In the PTX: `shfl.sync.down.b32` against `shfl.sync.bfly.b32`, ten in either. In a run: the same time, because the
+//! second does its additional work in parallel.
 //!
 //! ## Break it
-//! Let the last thread store in `warp_shuffle_down` as well: a wrong sum, from a lane that nobody was to read.
+//! Let the last thread store in `warp_shuffle_down` as well: the sum is wrong, because that lane's value is meaningless.
 //!
 //! ## Source
 //! NVIDIA, *CUDA C++ Programming Guide*, warp shuffle functions, with its examples of a reduction across a warp.
@@ -106,7 +106,7 @@ pub unsafe fn warp_sum_in_every_lane(value: i32) -> i32 {
     sum
 }
 
-/// The thread's element, or 0 where n has none for it.
+/// The thread's element, or 0 if its index is not below n.
 ///
 /// # Safety
 /// `input` points to `n` values.
@@ -121,7 +121,7 @@ unsafe fn value_of_thread(input: *const i32, n: usize) -> i32 {
     }
 }
 
-/// The sum of the warp whose number is this lane's, or 0 where the block has no such warp.
+/// The sum of the warp whose number is this lane's, or 0 if the block has no such warp.
 ///
 /// # Safety
 /// `warp_sums` points to one value for each warp of the block.

@@ -1,13 +1,12 @@
 //! # Other roads 14 · A warp in one instruction
 //!
 //! ## Before
-//! The sum of a warp is five shuffles and five additions, each waiting for the one before, for a thing that is asked for in
-//! every reduction.
+//! The sum of a warp takes five shuffles and five additions, each waiting for the one before, and every reduction needs it.
 //!
 //! ## Idea
-//! Since compute capability 8.0 the hardware does it in one instruction, `redux.sync`, for integers of 32 bits: the sum of
-//! all lanes, in every lane. This is step 9 with that in the place of the shuffles. There is no such instruction for 64 bits,
-//! nor one that adds floats; and none for older GPUs, so that the PTX for sm_70 does not have this kernel.
+//! Since compute capability 8.0 the hardware does it in one instruction, `redux.sync`, for integers of 32 bits: every lane
+//! gets the sum of all lanes. This is step 9 with that instruction instead of the shuffles. There is none for 64 bits, none
+//! for floats, and none on older GPUs, so the PTX for sm_70 does not have this kernel.
 //!
 //! ## Picture
 //! ```text
@@ -20,11 +19,11 @@
 //! shared loads; 1 `redux.sync` in each warp and 1 more in the first; 1 barrier; B/8 bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: two `redux.sync.add.s32` for the ten `shfl.sync.down.b32` and ten `add.s32` of step 9. In a run: fewer
-//! instructions, in the same time, because step 9 had long been waiting for memory.
+//! In the PTX: two `redux.sync.add.s32` instead of the ten `shfl.sync.down.b32` and ten `add.s32` of step 9. In a run:
+//! fewer instructions in the same time, because step 9 was already waiting for memory.
 //!
 //! ## Break it
-//! Ask for it where it is not: `warpfold ptx redux --sm 70` says that it needs sm_80.
+//! Ask for it where it does not exist: `warpfold ptx redux --sm 70` says that it needs sm_80.
 //!
 //! ## Source
 //! NVIDIA, *CUDA C++ Programming Guide*, warp reduce functions; *PTX ISA*, `redux.sync`.
@@ -48,8 +47,8 @@ unsafe fn redux<const B: u32>(input: *const i32, partials: *mut i32, n: usize) {
     let start = block_idx_x() as usize * tile_length as usize;
     let count = (n - start).min(tile_length as usize) as u32;
 
-    // SAFETY: every block has an element, so `start` is below n, and the tile has `count`; the shared array has one
-    // element per warp, each written before the barrier; whole warps add up.
+    // SAFETY: every block has an element, so `start` is below n, and the tile has `count`; the shared array has one element
+    // per warp, each written before the barrier; whole warps make the calls.
     unsafe {
         let tile = input.add(start);
         let sum = redux_add(sum_of_eight(tile, count, B));
