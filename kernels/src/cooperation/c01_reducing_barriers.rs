@@ -1,15 +1,15 @@
 //! # Cooperation 1 · Barriers that count
 //!
 //! ## Before
-//! A barrier tells every thread that all others have come. What the others have found out still has to go through shared
+//! A barrier tells every thread that all others have come. What the others have found still has to go through shared
 //! memory: a tree, or at least a word and another barrier.
 //!
 //! ## Idea
-//! Let the barrier carry one bit. Every thread brings a predicate, here whether its element is positive, and leaves with what
-//! the whole block has brought: for how many it holds, whether for all, or whether for any.
+//! Let the barrier carry one bit. Every thread passes a predicate, here whether its element is positive, and learns from
+//! the barrier for how many threads of the block it holds, or whether it holds for all, or for any.
 //!
-//! Every thread must come, also those past the end of the input, and what these bring must not change the answer: *false*
-//! to be counted and to `or`, *true* to `and`. It is the identity of the operator, as in every reduction.
+//! Every thread must come, also those past the end of the input, and what these pass must not change the answer: *false*
+//! for `count` and `or`, *true* for `and`. It is the identity of the operator, as in every reduction.
 //!
 //! ## Picture
 //! A block of 8 threads over 6 elements:
@@ -28,8 +28,8 @@
 //! all threads of a block have the same answer.
 //!
 //! ## Break it
-//! Let the threads past the end return before the barrier. On a GPU it may go well, if whole warps are gone; `warpfold check
-//! barrier_count` names the threads that the others wait for.
+//! Let the threads past the end return before the barrier. On a GPU this may go well if whole warps are gone; `warpfold
+//! check barrier_count` names the threads that the others wait for.
 //!
 //! ## Source
 //! *CUDA C++ Programming Guide*, on synchronization functions: `__syncthreads_count`, `__syncthreads_and`, `__syncthreads_or`.
@@ -51,7 +51,7 @@ unsafe fn element(values: *const i32, n: usize) -> (bool, bool) {
     }
 }
 
-/// Leaves the block's answer at the thread's element, if it has one.
+/// Writes the block's answer to the place of the thread's element, if it has one.
 ///
 /// # Safety
 /// `answers` points to `n` values that nothing else touches.
@@ -64,7 +64,7 @@ unsafe fn answer(answers: *mut u32, answer: u32, n: usize) {
     }
 }
 
-/// Leaves for each element how many elements of its block are positive.
+/// Writes for each element how many elements of its block are positive.
 ///
 /// # Safety
 /// - `values` points to `n` values that nothing writes, and `counts` to `n` that nothing else touches.
@@ -78,7 +78,7 @@ pub unsafe fn barrier_count(values: *const i32, counts: *mut u32, n: usize) {
     }
 }
 
-/// Leaves for each element 1 if all elements of its block are positive, else 0.
+/// Writes for each element 1 if all elements of its block are positive, else 0.
 ///
 /// # Safety
 /// As for [`barrier_count`].
@@ -91,7 +91,7 @@ pub unsafe fn barrier_and(values: *const i32, answers: *mut u32, n: usize) {
     }
 }
 
-/// Leaves for each element 1 if any element of its block is positive, else 0.
+/// Writes for each element 1 if any element of its block is positive, else 0.
 ///
 /// # Safety
 /// As for [`barrier_count`].

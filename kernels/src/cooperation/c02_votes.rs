@@ -1,17 +1,17 @@
 //! # Cooperation 2 · Votes
 //!
 //! ## Before
-//! A reducing barrier stops the whole block for one bit. A warp can have that answer on its own.
+//! A reducing barrier stops the whole block for one bit. A warp can have such an answer on its own.
 //!
 //! ## Idea
-//! A *vote* takes a predicate from each lane, here whether its element is positive, and gives every lane the answer: whether it
-//! holds for all (`vote_all`), for any (`vote_any`), or in which lanes it holds, one bit each (`ballot`). The first two
-//! follow from the third, which is also the one to build on: how many bits are set says how many lanes agree, and how
-//! many below one's own says the place of a lane among them.
+//! A *vote* takes a predicate from each lane, here whether its element is positive, and gives every lane the answer:
+//! whether it holds for all (`vote_all`), for any (`vote_any`), or in which lanes it holds, one bit each (`ballot`). The
+//! first two follow from the third, which is also the one to build on: the number of set bits says how many lanes agree,
+//! and the number of set bits below a lane's own says its place among them.
 //!
-//! The *mask* says who votes. Each lane in it has to come to the vote with the same mask, and nobody else is waited for.
-//! Where n ends within a warp, the lanes that have an element are the voters, and every one of them can tell from n who
-//! they are.
+//! The *mask* says who votes. Each lane in it has to come to the vote with the same mask, and nobody waits for any other
+//! lane. If n ends within a warp, the lanes that have an element vote, and each of them can compute from n which lanes
+//! these are.
 //!
 //! ## Picture
 //! A warp of 8 lanes over 6 elements:
@@ -22,14 +22,14 @@
 //! ```
 //!
 //! ## Cost
-//! One instruction for a warp; no memory but one load and one store for each element.
+//! One instruction for a warp; no memory accesses besides one load and one store for each element.
 //!
 //! ## Observe
 //! In the PTX: `vote.sync.all.pred`, `vote.sync.any.pred`, `vote.sync.ballot.b32`, each with the mask as its last operand.
 //!
 //! ## Break it
 //! Vote with `u32::MAX`, in the branch that only the lanes with an element take. `warpfold check ballot` says which lanes
-//! of the mask never come; a GPU may wait for them for ever.
+//! of the mask never come; a GPU may wait for them forever.
 //!
 //! ## Source
 //! *CUDA C++ Programming Guide*, on warp vote functions: `__all_sync`, `__any_sync`, `__ballot_sync`.
@@ -45,7 +45,7 @@ pub fn lanes_below(n: usize) -> u32 {
     u32::MAX >> (WARP_SIZE - lanes)
 }
 
-/// Leaves for each element 1 if all elements of its warp are positive, else 0.
+/// Writes for each element 1 if all elements of its warp are positive, else 0.
 ///
 /// # Safety
 /// - `values` points to `n` values that nothing writes, and `answers` to `n` that nothing else touches.
@@ -62,7 +62,7 @@ pub unsafe fn vote_all(values: *const i32, answers: *mut u32, n: usize) {
     }
 }
 
-/// Leaves for each element 1 if any element of its warp is positive, else 0.
+/// Writes for each element 1 if any element of its warp is positive, else 0.
 ///
 /// # Safety
 /// As for [`vote_all`].
@@ -78,7 +78,7 @@ pub unsafe fn vote_any(values: *const i32, answers: *mut u32, n: usize) {
     }
 }
 
-/// Leaves for each element which elements of its warp are positive, one bit each, the first one the lowest.
+/// Writes for each element which elements of its warp are positive, one bit each, the first one the lowest.
 ///
 /// # Safety
 /// As for [`vote_all`].

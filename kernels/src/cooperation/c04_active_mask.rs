@@ -1,19 +1,19 @@
 //! # Cooperation 4 · Who is here?
 //!
 //! ## Before
-//! Every mask so far was computed from what the program knows. The hardware knows which lanes execute an instruction at this
-//! moment; why not ask it?
+//! Every mask so far was computed from what the program knows. The hardware knows which lanes execute an instruction at
+//! this moment, so why not ask it?
 //!
 //! ## Idea
-//! `activemask` answers: it is the set of lanes that execute this very call together with the calling one. But *together*
-//! is the hardware's business. Since Volta the lanes of a warp that took the same branch may arrive there in several groups, and
-//! the compiler may move code; neither promises to bring them together. All that may be relied on is this:
+//! `activemask` returns the set of lanes that execute this very call together with the calling lane. But *together* is
+//! decided by the hardware. Since Volta the lanes of a warp that took the same branch may arrive at a reconvergence point
+//! in several groups, and the compiler may move code; neither promises to bring them together. Only two things are certain:
 //!
 //! - the calling lane is in the answer;
-//! - nobody is in it who did not come to this call.
+//! - no lane is in it that did not come to this call.
 //!
-//! So it is right to ask it who *happens* to be here, for instance to add up for those who are and let others add for
-//! themselves. It is wrong to take it for "all who took the branch": that is a ballot before the branch.
+//! So it is right to ask who *happens* to be here, for instance to add up for those lanes and let others add for
+//! themselves. It is wrong to take the answer for "all lanes that took the branch": that is a ballot before the branch.
 //!
 //! ## Picture
 //! Lanes 0, 2, 3 and 5 take a branch in which they ask; three answers that a GPU may give:
@@ -24,11 +24,12 @@
 //! ```
 //!
 //! ## Cost
-//! One instruction, which waits for nobody; from sm_80 on, since the PTX that the compilers write for sm_70 is older than it.
+//! One instruction, which waits for nobody. It exists from sm_80 on, since the PTX version that the compilers write for
+//! sm_70 is older.
 //!
 //! ## Observe
-//! The kernel leaves whether the two promises were kept, and not the mask, which may be another in every run: `warpfold
-//! check active_mask --schedules 20` tries 20 orders of execution, and parts warps where a GPU might.
+//! The kernel stores whether the two promises were kept, and not the mask, which may differ in every run. `warpfold check
+//! active_mask --schedules 20` tries 20 orders of execution, and splits warps where a GPU might.
 //!
 //! ## Break it
 //! Store the mask itself: the same command now says that the result depends on the order of execution.
@@ -41,14 +42,14 @@ use cuda_std::warp::activemask;
 use crate::cooperation::c02_votes::lanes_below;
 use crate::prelude::*;
 
-/// What [`active_mask`] leaves for an element that is not positive.
+/// What [`active_mask`] writes for an element that is not positive.
 pub const DID_NOT_ASK: u32 = 0;
-/// What it leaves for a positive one that was among those it found, all of them positive.
+/// What it writes for a positive element whose lane was among those that it found, all of them positive.
 pub const FOUND_ITSELF: u32 = 1;
-/// What it leaves otherwise, which never happens.
+/// What it writes otherwise, which never happens.
 pub const BROKEN_PROMISE: u32 = 2;
 
-/// The lanes with a positive element ask who is there; each leaves what became of the two promises.
+/// The lanes with a positive element ask who is here; each writes whether the two promises were kept.
 ///
 /// # Safety
 /// - `values` points to `n` values that nothing writes, and `answers` to `n` that nothing else touches.

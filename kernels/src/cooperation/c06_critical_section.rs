@@ -1,20 +1,20 @@
 //! # Cooperation 6 · One at a time
 //!
 //! ## Before
-//! An atomic operation updates one word. Where two words have to change together, no single one will do.
+//! An atomic operation updates one word. If two words have to change together, no single operation can do it.
 //!
 //! ## Idea
-//! A *lock*: a word that is 0 when it is free. Who makes it 1 out of a 0, by an atomic compare-and-swap, may go in; everybody
-//! else tries again. Inside, a fence, then the work, as if one were alone, then a fence, and then the lock becomes 0 again. The
-//! fences are what makes a lock of an atomic word: without the first the work may begin before the lock is ours, without
-//! the second the lock may be seen free before the work is done.
+//! Use a *lock*: a word that is 0 when it is free. A thread that changes it from 0 to 1, by an atomic compare-and-swap, may
+//! enter; all others try again. Inside comes a fence, then the work, undisturbed by others, then a fence, and then the lock
+//! becomes 0 again. The fences are what makes an atomic word a lock. Without the first, the work may begin before the lock
+//! is taken; without the second, others may see the lock free before the work is done.
 //!
-//! On a GPU the losers can be lanes of the winner's own warp. Before Volta a warp went on behind a loop when all its lanes had
-//! left it: the winner would wait for the losers, and they for the lock, for ever. Since then every lane has a program
-//! counter of its own, and lanes that went different ways all advance, in some order. This kernel relies on it.
+//! On a GPU the losers can be lanes of the winner's own warp. Before Volta, a warp left a loop only when all its lanes had
+//! left it: the winner would wait for the losers, and they for the lock, forever. Since then every lane has a program
+//! counter of its own, and lanes on different paths all advance, in some order. This kernel relies on that.
 //!
-//! A lock makes a crowd stand in line, so do little inside and come seldom: the threads of a block first add up their elements
-//! in 32 words of shared memory, one for each lane, and only the 32 lanes of the first warp enter.
+//! Threads queue at a lock, so do little inside and enter seldom. The threads of a block first add up their elements in 32
+//! words of shared memory, one for each lane, and only the 32 lanes of the first warp enter.
 //!
 //! ## Picture
 //! ```text
@@ -24,15 +24,16 @@
 //!
 //! ## Cost
 //! 32 threads of each block enter, one after the other over the whole grid: two loads and two stores, two fences, and two
-//! atomics or, for those who had to wait, more. The launch has 8 blocks at most, since more would only wait.
+//! atomics, or more for threads that had to wait. The launch has at most 8 blocks, since more would only wait.
 //!
 //! ## Observe
-//! In the PTX: `atom.relaxed.sys.global.cas.b32`, `membar.gl` twice, and `atom.global.exch.b32`. `warpfold run critical_section`: the threads that
-//! entered have all been counted, and their sum is the CPU's. `warpfold check critical_section --schedules 200` finds nothing.
+//! In the PTX: `atom.relaxed.sys.global.cas.b32`, `membar.gl` twice, and `atom.global.exch.b32`. `warpfold run
+//! critical_section`: all threads that entered have been counted, and their sum is the CPU's. `warpfold check
+//! critical_section --schedules 200` finds nothing.
 //!
 //! ## Break it
 //! Remove the second fence: `warpfold check` reports a race on the total, between one thread's store and the load of the
-//! next. The first: likewise. Remove the lock: threads overwrite each other's sums, and the result is wrong.
+//! next. Remove the first: likewise. Remove the lock: threads overwrite each other's sums, and the result is wrong.
 //!
 //! ## Source
 //! Jason Sanders, Edward Kandrot, *CUDA by Example* (2010), appendix A.1, whose lock has no fences; Jade Alglave and others, *GPU
@@ -43,7 +44,7 @@ use cuda_std::thread::{device_fence, grid_dim_x};
 
 use crate::prelude::*;
 
-/// Adds all of `input` to `total`, and to `entries` how many threads brought a share: 32 of each block.
+/// Adds all values of `input` to `total`, and the number of threads that entered to `entries`: 32 for each block.
 ///
 /// # Safety
 /// - `input` points to `n` values that nothing writes; `lock`, `total` and `entries` to one value each that nothing else
@@ -69,8 +70,8 @@ pub unsafe fn critical_section(
         index += threads;
     }
 
-    // SAFETY: between the barriers the shares are only touched by atomics. `total` and `entries` are touched only by the one
-    // thread that has taken the lock and not yet given it back, with a fence on either side.
+    // SAFETY: between the barriers the shares are touched only by atomics. `total` and `entries` are touched only by the
+    // one thread that holds the lock, with a fence on each side.
     unsafe {
         if tid < WARP_SIZE {
             *shares.add(tid as usize) = 0;

@@ -1,20 +1,21 @@
 //! # Cooperation 7 · Every atomic there is
 //!
 //! ## Before
-//! The lessons so far used two or three atomic operations of `core`. The hardware has eleven, and each comes in three scopes.
+//! The pages so far used two or three atomic operations of `core`. The hardware has eleven, and each comes in three scopes.
 //!
 //! ## Idea
-//! An atomic operation reads a word, computes a new value from it, and writes that, with nobody between. Some are arithmetic
-//! (`add`, `sub`, `min`, `max`, `and`, `or`, `xor`); two count in a circle (`inc` from 0 up to a limit and again from 0, `dec` the
-//! other way round); `exch` puts in a new value; `cas`, compare-and-swap, does so if the old one is what was expected.
-//! All return the old value. From `cas` any other can be built.
+//! An atomic operation reads a word, computes a new value from it, and writes that, and no other access comes between. Some
+//! are arithmetic (`add`, `sub`, `min`, `max`, `and`, `or`, `xor`). Two count in a circle: `inc` from 0 up to a limit and
+//! again from 0, `dec` the other way round. `exch` stores a new value; `cas`, compare-and-swap, does so if the old value is
+//! the expected one. All return the old value. From `cas` all others can be built.
 //!
-//! The *scope* says among whom it is atomic: the threads of the block, of the whole device, or of the system, that is with
-//! the host and other GPUs as well. A narrower scope may be cheaper, and is wrong as soon as somebody outside joins in:
-//! so each block has words of its own for the block's scope here. Core's atomics are of the device's scope or wider; the
-//! narrower one and the two circles take inline assembly, and so, to have them side by side, do all others.
+//! The *scope* says for whom the operation is atomic: the threads of the block, of the whole device, or of the system, that
+//! is with the host and other GPUs as well. A narrower scope may be cheaper, and is wrong as soon as somebody outside joins
+//! in. So here each block has words of its own for the block's scope. Core's atomics have the device's scope or a wider
+//! one. The narrower scope and the two circles need inline assembly, and all others use it too, so that they stand side by
+//! side.
 //!
-//! `sub` is the one that has no instruction: it is `add` of the negative. `inc` and `dec` exist for `u32` only.
+//! `sub` is the only one without an instruction: it is `add` of the negative. `inc` and `dec` exist for `u32` only.
 //!
 //! ## Picture
 //! n threads at one word:
@@ -28,12 +29,12 @@
 //! For each element 29 atomic operations in each scope, all at the same words; those of one warp at one word take 32 turns.
 //!
 //! ## Observe
-//! In the PTX: `atom.relaxed.cta`, `atom.relaxed.gpu`, `atom.relaxed.sys`. `warpfold run atomics` shows what each operation
-//! left, in each scope.
+//! In the PTX: `atom.relaxed.cta`, `atom.relaxed.gpu`, `atom.relaxed.sys`. `warpfold run atomics` shows the result of each
+//! operation, in each scope.
 //!
 //! ## Break it
-//! Give all blocks the same words in the block's scope. The emulator, which makes every atomic one of the system, gives the right
-//! results; a GPU may lose updates, since it need not look beyond the block.
+//! Give all blocks the same words in the block's scope. The emulator, in which every atomic has the system's scope, gives
+//! the right results; a GPU may lose updates, since it need not look beyond the block.
 //!
 //! ## Source
 //! *PTX ISA*, on the instruction `atom`; *CUDA C++ Programming Guide*, on atomic functions.
@@ -44,7 +45,7 @@ use crate::prelude::*;
 
 /// What `inc` and `dec` count up to and down from.
 pub const LIMIT: u32 = 1000;
-/// What `exch` and `cas` leave where there was a 0.
+/// What `exch` and `cas` store where there was a 0.
 pub const NEW: u32 = 1;
 
 /// The scopes.
@@ -62,19 +63,20 @@ macro_rules! operations {
             $($take:ident $take_type:ident, $take_class:ident: $take_instruction:literal $take_operands:tt;)*
         }
     ) => {
-        /// The operations whose words stand first in a table: name and type, as in `add i32`.
+        /// The operations whose words come first in a table: name and type, as in `add i32`.
         pub const UPDATES: &[&str] = &[$(concat!(stringify!($operation), " ", stringify!($type))),*];
-        /// Those behind them, two words each: what the operation left, and how many threads got the 0 back.
+        /// The operations after them, with two words each: the result, and how many threads got the 0 back.
         pub const TAKES: &[&str] = &[$(concat!(stringify!($take), " ", stringify!($take_type))),*];
 
         /// # Safety
-        /// `words` points to a table, that is [`WORDS`] values, which the threads of the scope touch only by this.
+        /// `words` points to a table, that is [`WORDS`] values, which the threads of the scope touch only through this
+        /// function.
         #[gpu_only]
         #[inline(always)]
         #[allow(unused_assignments, reason = "nothing stands behind the last word")]
         unsafe fn apply<const SCOPE: u32>(words: *mut u64, $value: u64) {
             let mut word = words;
-            // SAFETY: there are as many words as the two lists take. A narrow word is the lower half of a wide one.
+            // SAFETY: there are words for both lists. A narrow word is the lower half of a wide one.
             unsafe {
                 $(
                     let _: $type = atomic!(SCOPE, $instruction, $class, word, $operand);

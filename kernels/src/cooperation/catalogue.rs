@@ -7,7 +7,7 @@ pages! { "cooperation":
     VOTES_PAGE "2" "Votes" "c02_votes";
     MATCHES_PAGE "3" "Who holds what I hold?" "c03_matches";
     ACTIVE_MASK_PAGE "4" "Who is here?" "c04_active_mask";
-    FENCE_PUBLISH_PAGE "5" "Published behind a fence" "c05_fence_publish";
+    FENCE_PUBLISH_PAGE "5" "Publishing with fences" "c05_fence_publish";
     CRITICAL_SECTION_PAGE "6" "One at a time" "c06_critical_section";
     ATOMICS_PAGE "7" "Every atomic there is" "c07_atomics";
 }
@@ -17,9 +17,9 @@ pages! { "cooperation":
 pub enum Cooperation {
     /// Each element with an answer about its block or its warp.
     Question(Question),
-    /// What lanes find when they ask who is there.
+    /// What lanes find when they ask who is here.
     ActiveMask,
-    /// Values handed from block to block behind a fence.
+    /// Values published from block to block with fences.
     FencePublish,
     /// A lock around two words.
     CriticalSection,
@@ -170,7 +170,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     },
     Lesson {
         id: "fence_publish",
-        title: "published behind a fence",
+        title: "publishing with fences",
         change: "fences order what one block writes for another that reads it",
         needs: &["barrier_count"],
         entries: Entries::AnyBlock("fence_publish"),

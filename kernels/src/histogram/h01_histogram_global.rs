@@ -1,18 +1,18 @@
 //! # Histogram 1 · Every pixel to one histogram
 //!
 //! ## Before
-//! A reduction makes one number of many; each thread knows beforehand where its value goes. A histogram makes 3 · 256
-//! numbers of an image, how often each brightness occurs in red, in green and in blue, and where a pixel counts is only
-//! known once it has been read.
+//! A reduction makes one number of many, and each thread knows beforehand where its value goes. A histogram makes 3 · 256
+//! numbers of an image: how often each brightness occurs in red, in green and in blue. Which of them a pixel belongs to is
+//! known only once it has been read.
 //!
 //! ## Idea
 //! One thread per pixel. It reads the three bytes of its pixel and adds 1 to three *bins* of one histogram in global
 //! memory. Two threads may well add to the same bin, so each addition is *atomic*: the memory itself reads, adds and
 //! writes, and no other access to that word comes between.
 //!
-//! An image comes in rows, and a row takes more bytes than its pixels do where the format pads it: in a BMP file each
-//! row is filled up to a multiple of four bytes. So the kernel is told how many bytes lie between the beginnings of two
-//! rows, the *pitch*, and finds the pixel by its row and its column.
+//! An image is stored in rows, and in some formats a row takes more bytes than its pixels: in a BMP file each row is padded
+//! to a multiple of four bytes. So the kernel takes the distance in bytes between the beginnings of two rows, the *pitch*,
+//! and finds the pixel by its row and its column.
 //!
 //! ## Picture
 //! ```text
@@ -30,13 +30,14 @@
 //! three words, and the sky of a photograph is not much better.
 //!
 //! ## Observe
-//! In the PTX: three `ld.global.b8`, then three `atom.global.add.u32` whose results nobody reads. In `warpfold profile histogram_global`: `global_atomic_passes` far above `global_atomic_requests`, and in
-//! `atomics_on_one_address` how long the longest queue is.
+//! In the PTX: three `ld.global.b8`, then three `atom.global.add.u32` whose results nobody reads. In `warpfold profile
+//! histogram_global`: `global_atomic_passes` far above `global_atomic_requests`, and `atomics_on_one_address` shows the
+//! length of the longest queue.
 //!
 //! ## Break it
-//! Replace the atomic addition in [`add`] by `*bin += number`. `warpfold check histogram_global` names two threads of which
-//! one reads a bin and the other writes it with nothing that orders them, and `warpfold run histogram_global` a bin in which
-//! pixels are missing.
+//! Replace the atomic addition in [`add`] by `*bin += number`. `warpfold check histogram_global` names a thread that reads
+//! a bin and another that writes it, with nothing that orders the two, and `warpfold run histogram_global` names a bin that
+//! misses pixels.
 //!
 //! ## Source
 //! Victor Podlozhnyuk, *Histogram calculation in CUDA* (NVIDIA, 2007); the padded rows are those of Windows bitmaps.
@@ -54,11 +55,11 @@ pub const BINS: usize = 3 * BINS_PER_CHANNEL;
 /// takes pixel i.
 ///
 /// # Safety
-/// - `image` points to `height` rows of `width` pixels of three bytes, red, green and blue, in which nothing writes;
-///   row i begins `i * pitch` bytes behind it.
-/// - The image has at most 2^32 − 1 pixels, so that no bin can overflow that began with 0.
-/// - `bins` points to 768 counts, which other threads touch by atomics only.
-/// - The grid has one dimension and at least a thread for each pixel, and no block without one.
+/// - `image` points to `height` rows of `width` pixels of three bytes, red, green and blue, which nothing writes to; row i
+///   begins `i * pitch` bytes further on.
+/// - The image has at most 2^32 − 1 pixels, so no bin that began with 0 can overflow.
+/// - `bins` points to 768 counts, which other threads touch only by atomics.
+/// - The grid has one dimension, at least a thread for each pixel, and no block without a pixel.
 #[kernel]
 pub unsafe fn histogram_global(
     image: *const u8,
@@ -69,7 +70,7 @@ pub unsafe fn histogram_global(
 ) {
     let pixel = block_idx_x() as usize * block_dim_x() as usize + thread_idx_x() as usize;
     if pixel < width as usize * height as usize {
-        // SAFETY: the image has this pixel, a byte is below 256, so that each bin is one of its channel's, and `bins` are the
+        // SAFETY: the image has this pixel; a byte is below 256, so each bin is in its channel's range; the rest is the
         // caller's promise.
         unsafe {
             let [red, green, blue] = bins_of(find(image, width, pitch, pixel as u32));
@@ -86,20 +87,20 @@ pub unsafe fn histogram_global(
 /// The image has this pixel.
 #[inline(always)]
 pub unsafe fn find(image: *const u8, width: u32, pitch: usize, pixel: u32) -> *const u8 {
-    // SAFETY: an image with a pixel has a width, without which the compiler would look out for a division by 0.
+    // SAFETY: an image with a pixel has a width. Without this line the compiler would test for a division by 0.
     unsafe { assert_unchecked(width > 0) };
     let (row, column) = (pixel / width, pixel % width);
-    // SAFETY: the pixel lies in the image.
+    // SAFETY: the pixel is in the image.
     unsafe { image.add(row as usize * pitch + 3 * column as usize) }
 }
 
-/// The bins in which a pixel's red, green and blue count.
+/// The bins that count a pixel's red, green and blue.
 ///
 /// # Safety
 /// `pixel` points to three bytes.
 #[inline(always)]
 pub unsafe fn bins_of(pixel: *const u8) -> [usize; 3] {
-    // SAFETY: the caller's promise. All three before the first addition: the loads then wait for memory together.
+    // SAFETY: the caller's promise. All three loads come before the first addition, so they wait for memory together.
     let (red, green, blue) = unsafe { (*pixel, *pixel.add(1), *pixel.add(2)) };
     [
         red as usize,
@@ -108,12 +109,12 @@ pub unsafe fn bins_of(pixel: *const u8) -> [usize; 3] {
     ]
 }
 
-/// Adds to a count that other threads may be adding to as well.
+/// Adds to a count to which other threads may be adding, too.
 ///
 /// # Safety
-/// `bin` points to a count, which other threads touch by atomics only.
+/// `bin` points to a count, which other threads touch only by atomics.
 #[inline(always)]
 pub unsafe fn add(bin: *mut u32, number: u32) {
-    // SAFETY: the caller's promise. No other memory is handed over by a count, so that the order does not matter.
+    // SAFETY: the caller's promise. A count publishes no other memory, so its order does not matter.
     unsafe { AtomicU32::from_ptr(bin).fetch_add(number, Relaxed) };
 }

@@ -1,16 +1,16 @@
 //! # Histogram 2 · A histogram of one's own
 //!
 //! ## Before
-//! All threads of the launch queue at the same 768 words, and the queue is in the L2 cache, far from the processors.
+//! All threads of the launch queue at the same 768 words, and they queue in the L2 cache, far from the multiprocessors.
 //!
 //! ## Idea
-//! Each block counts in a *private* histogram in its shared memory, 3 KiB, and at the end adds its bins to the common
-//! ones: *privatisation*. Two lanes with the same bin still take turns, but in their own processor, and only with the
+//! Each block counts in a *private* histogram in its shared memory, 3 KiB, and at the end adds its bins to the global ones:
+//! *privatisation*. Two lanes with the same bin still take turns, but on their own multiprocessor, and only with the
 //! threads of their own block.
 //!
-//! The price is fixed: 768 bins to clear and up to 768 to merge, however few pixels the block has counted. So that a
-//! block counts many, its threads take more than one pixel each: thread i takes pixel i, then the one that lies as many
-//! pixels further as the whole grid has threads, and so on, a *grid-stride loop*. Any grid covers the image.
+//! The price is fixed: 768 bins to clear and up to 768 to merge, however few pixels the block has counted. To make a block
+//! count many pixels, each thread takes more than one: thread i takes pixel i, then the pixel that is one grid of threads
+//! further on, and so on, a *grid-stride loop*. Any grid covers the image.
 //!
 //! ## Picture
 //! ```text
@@ -23,17 +23,17 @@
 //!
 //! ## Cost
 //! Three loads of a byte and three shared atomics for each pixel; for each block 768 shared stores, 768 shared loads, at
-//! most 768 global atomics, two barriers and 3072 bytes of shared memory. With one pixel a thread a block of 64 would clear
-//! and read 768 bins to count 192 bytes.
+//! most 768 global atomics, two barriers and 3072 bytes of shared memory. With one pixel per thread a block of 64 would
+//! clear and read 768 bins to count 192 bytes.
 //!
 //! ## Observe
 //! In the PTX: `.shared .align 16 .b8 own_bins[3072]`, three `red.relaxed.cta.shared.add.u32` in the loop, and an atomic on
-//! `global` behind it. In `warpfold profile histogram_global histogram_shared`: with 32 pixels a thread the
-//! `global_atomic_passes` are a small part of step 1's, with one there are 32 times as many; the lanes that collide now show
-//! in `shared_atomic_wavefronts`.
+//! `global` after it. In `warpfold profile histogram_global histogram_shared`: with 32 pixels per thread the
+//! `global_atomic_passes` are a small part of step 1's; with one pixel there are 32 times as many. The lanes that collide
+//! now show in `shared_atomic_wavefronts`.
 //!
 //! ## Break it
-//! Remove the first `sync_threads()`. `warpfold check histogram_shared` names a thread that counts in a bin which nobody has
+//! Remove the first `sync_threads()`. `warpfold check histogram_shared` names a thread that counts in a bin that nobody has
 //! cleared yet.
 //!
 //! ## Source
@@ -47,10 +47,10 @@ use crate::prelude::*;
 /// Adds to `bins` how often each value occurs in the red, the green and the blue of an image.
 ///
 /// # Safety
-/// - `image` points to `height` rows of `width` pixels of three bytes, red, green and blue, in which nothing writes;
-///   row i begins `i * pitch` bytes behind it.
-/// - The image has at most 2^32 − 1 pixels, so that no bin can overflow that began with 0.
-/// - `bins` points to 768 counts, which other threads touch by atomics only.
+/// - `image` points to `height` rows of `width` pixels of three bytes, red, green and blue, which nothing writes to; row i
+///   begins `i * pitch` bytes further on.
+/// - The image has at most 2^32 − 1 pixels, so no bin that began with 0 can overflow.
+/// - `bins` points to 768 counts, which other threads touch only by atomics.
 /// - The grid has one dimension.
 #[kernel]
 pub unsafe fn histogram_shared(
@@ -76,7 +76,7 @@ pub unsafe fn histogram_shared(
     let threads = grid_dim_x() as usize * block;
     let mut pixel = block_idx_x() as usize * block + tid;
     while pixel < pixels {
-        // SAFETY: the image has this pixel, and between the barriers the block touches its bins by atomics only.
+        // SAFETY: the image has this pixel, and between the barriers the block touches its bins only by atomics.
         unsafe {
             let [red, green, blue] = bins_of(find(image, width, pitch, pixel as u32));
             add_to_shared(own_bins.add(red), 1);

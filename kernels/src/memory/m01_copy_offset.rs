@@ -1,12 +1,13 @@
 //! # Memory access 1 · A misaligned copy
 //!
 //! ## Before
-//! Step 3 of the ladder is faster because neighbouring threads touch neighbouring words. Is it all the same where these begin?
+//! Step 3 of the ladder is faster because neighbouring threads touch neighbouring words. Does it matter where these words
+//! begin?
 //!
 //! ## Idea
 //! Global memory is moved in *sectors* of 32 bytes, 8 words. A warp that loads 32 neighbouring words asks for 4 sectors if
-//! they begin with a sector, and for 5 if they begin anywhere else: of the first and the last it takes a part only. So
-//! copy the elements from some offset on, and count.
+//! they begin with a sector, and for 5 if they begin anywhere else: it uses only part of the first and the last. So copy
+//! the elements from some offset on, and count.
 //!
 //! ## Picture
 //! One warp, one letter per sector, a sector being 8 words:
@@ -21,11 +22,12 @@
 //!
 //! ## Observe
 //! `warpfold profile copy_offset`: the sectors per request, for each offset from 0 to 32. On a GPU a copy that is a little
-//! misaligned is hardly slower, because the sector that one warp takes in part is in the cache when its neighbour asks
-//! for the rest; the requests are still there.
+//! misaligned is hardly slower. The sector that one warp uses in part is in the cache when its neighbour asks for the rest;
+//! but the additional requests remain.
 //!
 //! ## Break it
-//! Copy `i16` values: 32 of them are 64 bytes, 2 sectors or 3. The misaligned copy now moves half as much again as it needs.
+//! Copy `i16` values: 32 of them are 64 bytes, 2 sectors or 3. The misaligned copy now moves half as much again as it
+//! needs.
 //!
 //! ## Source
 //! Mark Harris, *How to Access Global Memory Efficiently in CUDA C/C++ Kernels* (NVIDIA, 2013), `offset`.

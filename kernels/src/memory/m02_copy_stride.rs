@@ -1,12 +1,12 @@
 //! # Memory access 2 · A copy with gaps
 //!
 //! ## Before
-//! An offset costs a warp one sector of five. The lanes of a warp were neighbours all the same.
+//! An offset costs a warp one sector in five. But the lanes of a warp were still neighbours.
 //!
 //! ## Idea
-//! Now let them be `stride` words apart: what happens to a program that reads one field of a structure, or one column of a
-//! matrix that is stored by rows. Of each sector the warp takes fewer and fewer words, and it needs more and more of them,
-//! until every lane has a sector for itself.
+//! Now let them be `stride` words apart, as in a program that reads one field of a structure, or one column of a matrix
+//! that is stored by rows. The warp uses fewer and fewer words of each sector, and needs more and more sectors, until every
+//! lane has a sector of its own.
 //!
 //! ## Picture
 //! The first sectors of a warp, 8 words each; `x` is copied:
@@ -17,7 +17,8 @@
 //! ```
 //!
 //! ## Cost
-//! For each whole warp one load and one store, each of 4 · stride sectors up to a stride of 8, and of 32 from there on.
+//! For each whole warp one load and one store, each of 4 · stride sectors up to a stride of 8, and of 32 for larger
+//! strides.
 //!
 //! ## Observe
 //! `warpfold profile copy_stride`: the sectors per request, for each stride from 1 to 32, and the useful bytes of a sector,
@@ -25,8 +26,8 @@
 //! stride of 2, although it copies a quarter of the elements: the time follows the sectors.
 //!
 //! ## Break it
-//! Load whole structures, 8 words of each per lane in two 16-byte loads, and pick the field afterwards: of each sector
-//! that comes everything is used.
+//! Load whole structures, 8 words per lane in two 16-byte loads, and pick the field afterwards: now every byte of each
+//! sector is used.
 //!
 //! ## Source
 //! Mark Harris, *How to Access Global Memory Efficiently in CUDA C/C++ Kernels* (NVIDIA, 2013), `stride`.

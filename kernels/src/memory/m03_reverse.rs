@@ -1,16 +1,16 @@
 //! # Memory access 3 · A block reversed
 //!
 //! ## Before
-//! Threads that change places in global memory either read or write in the wrong order, and in place they overwrite what
-//! another has yet to read.
+//! Threads that exchange elements in global memory either read or write in the wrong order. In place, they also overwrite
+//! what others have not read yet.
 //!
 //! ## Idea
-//! Go through shared memory: every thread puts its element into an array of the block, all wait, and every thread takes
-//! the mirrored one. Global memory is read and written in order; only shared memory, which does not mind, sees the mirror.
-//! And because all have read before any writes, the block can be reversed in place.
+//! Go through shared memory: every thread puts its element into an array of the block, all wait, and every thread takes the
+//! mirrored one. Global memory is read and written in order; only shared memory is read backwards, which costs nothing
+//! there. And because every thread has read before any writes, the block can be reversed in place.
 //!
-//! A shared array comes in two ways. *Static*: its length is in the kernel, so that there is one kernel per block size.
-//! *Dynamic*: the launch says how many bytes each block gets, and one kernel serves every block size.
+//! A shared array is either static or dynamic. *Static*: its length is in the kernel, so there is one kernel per block
+//! size. *Dynamic*: the launch says how many bytes each block gets, and one kernel serves every block size.
 //!
 //! ## Picture
 //! ```text
@@ -21,15 +21,15 @@
 //!
 //! ## Cost
 //! For one whole block: B loads and B stores in global memory, as many in shared memory, one barrier, 4B bytes of shared
-//! memory. No bank conflict: a mirrored warp still takes 32 words from 32 banks.
+//! memory. There is no bank conflict: a mirrored warp still takes 32 words from 32 banks.
 //!
 //! ## Observe
-//! In the PTX: `.shared .align 16 .b8 tile[2048]` in `reverse_static_512`, and `.extern .shared` for `reverse_dynamic`; for
-//! the rest they are the same. `warpfold profile reverse_static reverse_dynamic`: one wavefront per shared access.
+//! In the PTX: `.shared .align 16 .b8 tile[2048]` in `reverse_static_512`, and `.extern .shared` in `reverse_dynamic`;
+//! otherwise they are the same. `warpfold profile reverse_static reverse_dynamic`: one wavefront per shared access.
 //!
 //! ## Break it
-//! Remove the barrier: `warpfold check reverse_dynamic` names the thread that reads an element and the other one that has yet
-//! to write it.
+//! Remove the barrier: `warpfold check reverse_dynamic` names a thread that reads an element, and the thread that has not
+//! written it yet.
 //!
 //! ## Source
 //! Mark Harris, *Using Shared Memory in CUDA C/C++* (NVIDIA, 2013), `staticReverse` and `dynamicReverse`.
@@ -38,7 +38,7 @@ use cuda_std::shared::dynamic_shared_mem;
 
 use crate::prelude::*;
 
-/// Reverses each block's tile of B elements, the last one's as many as it has, in place.
+/// Reverses each block's tile of B elements in place; the last tile may have fewer.
 ///
 /// # Safety
 /// - `values` points to `n` values that nothing else touches.
@@ -60,8 +60,8 @@ unsafe fn reverse(values: *mut i32, n: usize, tile: *mut i32, block: u32) {
     let start = block_idx_x() as usize * block as usize;
     let count = (n - start).min(block as usize) as u32;
 
-    // SAFETY: every block has an element, so `start` is below n, and the tile has `count`; an element of the shared array is
-    // read behind the barrier only.
+    // SAFETY: every block has an element, so `start` is below n, and the tile has `count`; an element of the shared array
+    // is read only after the barrier.
     unsafe {
         let mine = values.add(start + tid as usize);
         if tid < count {

@@ -1,16 +1,16 @@
 //! # Memory access 4 · Bank conflicts
 //!
 //! ## Before
-//! Shared memory has no sectors, and the lesson before read it backwards at no cost. It has a weakness of its own.
+//! Shared memory has no sectors, and the page before read it backwards at no cost. It has a weakness of its own.
 //!
 //! ## Idea
-//! Shared memory consists of 32 *banks*; word w lies in bank w mod 32, and each bank gives one word at a time. A warp whose
-//! lanes want words of 32 different banks is served in one turn, a *wavefront*. Lanes that want different words of one
-//! bank wait for each other: a conflict.
+//! Shared memory consists of 32 *banks*. Word w is in bank w mod 32, and each bank delivers one word at a time. A warp
+//! whose lanes want words of 32 different banks is served in one turn, a *wavefront*. Lanes that want different words of
+//! one bank wait for each other: a conflict.
 //!
-//! Let lane l use word l · stride. With an odd stride the 32 lanes meet 32 banks. With an even one they meet only
-//! 32 ∕ gcd(stride, 32) of them, and gcd(stride, 32) lanes queue at each. This is how a matrix with 32 rows, `stride` words
-//! each, looks to a warp that goes down one column; which is why programmers pad such a matrix to 33 words a row.
+//! Let lane l use word l · stride. With an odd stride the 32 lanes use 32 banks. With an even one they use only 32 ∕
+//! gcd(stride, 32) of them, and gcd(stride, 32) lanes queue at each. This is what happens when a warp goes down one column
+//! of a matrix in shared memory with 32 rows of `stride` words, and why programmers pad such a matrix to 33 words per row.
 //!
 //! ## Picture
 //! Which bank each lane wants:
@@ -30,20 +30,20 @@
 //! `warpfold profile bank_stride`: the wavefronts for each stride from 1 to 32. Conflicts: 0, 1, 0, 3, 0, 1, 0, 7 … 31.
 //!
 //! ## Break it
-//! Let all lanes *read* one word of the column, `tile.add(column)`: they meet in one bank, and yet there is no
-//! conflict, because it is one word, which the bank hands to all.
+//! Let all lanes *read* one word of the column, `tile.add(column)`. They all use one bank, and yet there is no conflict: it
+//! is one word, which the bank hands to all.
 //!
 //! ## Source
-//! *CUDA C++ Programming Guide*, on shared memory and strided accesses; Mark Harris, *Optimizing Parallel Reduction in CUDA*
-//! (2007), whose second kernel has these conflicts and whose third is rid of them.
+//! *CUDA C++ Programming Guide*, on shared memory and strided accesses; Mark Harris, *Optimizing Parallel Reduction in
+//! CUDA* (2007), whose second kernel has these conflicts and whose third has none.
 
 use crate::prelude::*;
 
 /// Words of the shared array, enough for every block and every stride: see [`slot`].
 const SLOTS: u32 = 1024 + 31 * WARP_SIZE;
 
-/// Reverses each block's tile of B elements, the last one's as many as it has, in place, with `stride` words between the
-/// elements of neighbouring lanes in shared memory.
+/// Reverses each block's tile of B elements in place, with `stride` words between the elements of neighbouring lanes in
+/// shared memory. The last tile may have fewer elements.
 ///
 /// # Safety
 /// - `values` points to `n` values that nothing else touches.
@@ -58,8 +58,8 @@ pub unsafe fn bank_stride(values: *mut i32, n: usize, stride: u32) {
     let start = block_idx_x() as usize * block as usize;
     let count = (n - start).min(block as usize) as u32;
 
-    // SAFETY: every block has an element, so `start` is below n, and the tile has `count`; threads have different slots, below
-    // `SLOTS`, and one is read behind the barrier only.
+    // SAFETY: every block has an element, so `start` is below n, and the tile has `count`; threads have different slots,
+    // below `SLOTS`, and each is read only after the barrier.
     unsafe {
         let mine = values.add(start + tid as usize);
         if tid < count {

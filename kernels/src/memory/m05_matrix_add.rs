@@ -6,8 +6,8 @@
 //! ## Idea
 //! So may a grid, and a block: each has up to three dimensions. Here a block is 32 threads wide and B ∕ 32 high, and thread
 //! (x, y) of block (i, j) owns column 32 · i + x of row (B ∕ 32) · j + y. The dimensions are a convenience of the index and
-//! nothing else: memory is one row of words, and a warp is still the 32 threads whose x runs from 0 to 31. As a block is a
-//! warp wide, each of its rows is one warp, and its lanes touch neighbouring words.
+//! nothing else: memory is one row of words, and a warp is still 32 consecutive threads, whose x runs from 0 to 31. Since a
+//! block is as wide as a warp, each of its rows is one warp, and the lanes of a warp touch neighbouring words.
 //!
 //! ## Picture
 //! A matrix of 50 columns and 20 rows, under blocks of 32 × 8 threads:
@@ -20,14 +20,14 @@
 //! ```
 //!
 //! ## Cost
-//! For each whole warp two loads and one store; of 4 sectors each where the row begins with a sector, else of 5.
+//! For each whole warp two loads and one store, of 4 sectors each if the row begins with a sector, otherwise of 5.
 //!
 //! ## Observe
-//! In the PTX: `%ctaid.y` and `%tid.y`. `warpfold profile matrix_add -n 2^20` and `-n 1050625`: 1024 columns against 1025,
-//! whose rows begin anywhere, and more sectors per request: what a pitch, or padding, is for.
+//! In the PTX: `%ctaid.y` and `%tid.y`. `warpfold profile matrix_add -n 2^20` and `-n 1050625`: 1024 columns against 1025.
+//! With 1025 the rows begin anywhere, and there are more sectors per request. A pitch, or padding, avoids that.
 //!
 //! ## Break it
-//! Take x for the row and y for the column. The sums are right, and every lane of a warp has a sector for itself.
+//! Use x for the row and y for the column. The sums are right, and every lane of a warp has a sector of its own.
 //!
 //! ## Source
 //! *CUDA C++ Programming Guide*, on the thread hierarchy, `MatAdd`.
@@ -52,7 +52,7 @@ pub unsafe fn matrix_add(
     let column = global_index();
     let row = block_idx_y() as usize * block_dim_y() as usize + thread_idx_y() as usize;
     let index = row * columns + column;
-    // `&` and not `&&`: to test both is cheaper than to branch twice.
+    // `&` and not `&&`: testing both is cheaper than branching twice.
     if (column < columns) & (index < n) {
         // SAFETY: the index is below n; its row and its column are this thread's alone.
         unsafe { *sum.add(index) = (*left.add(index)).wrapping_add(*right.add(index)) };

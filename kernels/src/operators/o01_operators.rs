@@ -1,27 +1,27 @@
 //! # Operators and types 1 · What a tree needs to know
 //!
 //! ## Before
-//! The ladder adds up `i32` values and nothing else. A second type, or a product instead of a sum, would be a second
-//! copy of every file, in which one line differs.
+//! The ladder adds up `i32` values and nothing else. A second type, or a product instead of a sum, would be a second copy
+//! of every file, in which one line differs.
 //!
 //! ## Idea
-//! Take that line out. What a tree of threads needs to know of an operator is how it puts two values together, and which
-//! value stands for a missing element: the [`Operator`]. What a warp needs to know of a type is how a lane reads it from
-//! another lane: the [`Value`]. The files that follow have one body each, generic over both, and the compiler writes out
-//! one kernel for each combination that is asked for: none of this is left at run time.
+//! Take that line out. A tree of threads needs to know two things of an operator: how it combines two values, and which
+//! value stands for a missing element. That is an [`Operator`]. A warp needs to know of a type how a lane reads a value of
+//! it from another lane. That is a [`Value`]. The pages that follow have one body each, generic over both, and the compiler
+//! emits one kernel for each combination that is asked for. Nothing generic is left at run time.
 //!
-//! Not every function of two values will do. The tree groups and orders the elements as suits the hardware, so that the
-//! operator must obey the laws that [`Operator`] states. A mean obeys none of them, and needs no kernel: it is a sum, and
-//! one division on the host.
+//! Not every function of two values will do. The tree groups and orders the elements as suits the hardware, so the operator
+//! must obey the laws that [`Operator`] states. A mean obeys none of them, and needs no kernel: it is a sum, and one
+//! division on the host.
 //!
-//! Floats obey one law only nearly: each addition and each multiplication rounds, so that another grouping gives another
-//! result. The tree has the better of it. A sum is off by at most 2⁻²⁴·Σ|x| (`f32`; 2⁻⁵³ for `f64`) for each addition that
-//! one value goes through: by step 9 with B = 512 those are 16 at most, where a loop from left to right takes the first
-//! value through n − 1. A product has no such luck: every rounding on the way stays in the result as a factor, so that it is
-//! off by up to n − 1 of them in any order.
+//! Floats obey one law only approximately: each addition and each multiplication rounds, so another grouping gives another
+//! result. Here the tree has an advantage. A sum is off by at most 2⁻²⁴·Σ|x| (`f32`; 2⁻⁵³ for `f64`) for each addition that
+//! a value goes through. In step 9 with B = 512 those are 16 at most, while a loop from left to right takes the first value
+//! through n − 1. A product has no such advantage: every rounding on the way stays in the result as a factor, so it is off
+//! by up to n − 1 roundings in any order.
 //!
-//! The least and the greatest of floats never round, but IEEE 754 has two of each. These are its `minimum` and `maximum`
-//! of 2019: a NaN makes a NaN of the result, as in a sum, and −0.0 is less than 0.0, so that the order cannot matter.
+//! The minimum and maximum of floats never round, but IEEE 754 has two versions of each. These are `minimum` and `maximum`
+//! of 2019: if one value is NaN, so is the result, as in a sum, and −0.0 is less than 0.0, so the order cannot matter.
 //!
 //! ## Picture
 //! The same tree for each operator; a missing element is the identity:
@@ -32,17 +32,18 @@
 //! ```
 //!
 //! ## Cost
-//! That of the step whose body is generic: to combine two values is one instruction, as the sum of `i32` is. A 64-bit type
-//! takes two shuffles for one, and the least and the greatest of floats take a handful of comparisons where `min.f32` would
-//! be one: `min.f32` forgets a NaN, and the `min.NaN.f32` that does not is only there from sm_80 on, and for `f32` alone.
+//! That of the step whose body is generic: for the sum of `i32`, combining two values is one instruction. A 64-bit type
+//! takes two shuffles instead of one. The minimum and maximum of floats take a handful of comparisons where `min.f32` would
+//! be one instruction. But `min.f32` drops a NaN, and `min.NaN.f32`, which does not, exists only from sm_80 on, and only
+//! for `f32`.
 //!
 //! ## Observe
-//! In the PTX: `shuffle_product_f64` is `shuffle_sum_f64`, with `mul.rn.f64` for `add.rn.f64` and another identity. In a run
-//! of `shuffle_sum_f32`: the sum may be another than the CPU's, within the rounding allowed.
+//! In the PTX: `shuffle_product_f64` is `shuffle_sum_f64`, with `mul.rn.f64` for `add.rn.f64` and another identity. In a
+//! run of `shuffle_sum_f32`: the sum may differ from the CPU's, within the rounding allowed.
 //!
 //! ## Break it
-//! Take 0.0 for the identity of the sum of floats: the sum of nothing but −0.0 becomes 0.0, which only a test of the bits
-//! notices. Take `left.min(right)` for the least of floats: it drops a NaN, and the law of the identity with it.
+//! Use 0.0 as the identity of the sum of floats: the sum of values that are all −0.0 becomes 0.0, which only a test of the
+//! bits notices. Use `left.min(right)` as the minimum of floats: it drops a NaN, and so breaks the law of the identity.
 //!
 //! ## Source
 //! The laws are those of a commutative monoid; Guy Blelloch, *Prefix Sums and Their Applications* (1990), builds
@@ -54,7 +55,7 @@ use crate::prelude::*;
 
 /// A type of values that a warp can reduce.
 pub trait Value: Copy {
-    /// The value of the lane `delta` above this one; this lane's own where there is no such lane.
+    /// The value of the lane `delta` above this one, or this lane's own if there is no such lane.
     ///
     /// # Safety
     /// All 32 lanes of the warp call it with the same `delta`, and none has exited.
@@ -109,18 +110,18 @@ unsafe fn shuffle_down_64(bits: u64, delta: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// A way to put values of type `T` together, two at a time, in any order and grouping.
+/// A way to combine values of type `T`, two at a time, in any order and grouping.
 ///
 /// # Laws
 /// For all values a, b and c, where ⊕ is [`combine`](Self::combine):
 /// - a ⊕ [`IDENTITY`](Self::IDENTITY) = a, to the last bit (a NaN stays a NaN);
 /// - a ⊕ b = b ⊕ a, to the last bit (a NaN, where one is a NaN);
-/// - (a ⊕ b) ⊕ c = a ⊕ (b ⊕ c), for sums and products of floats but for the rounding of each ⊕.
+/// - (a ⊕ b) ⊕ c = a ⊕ (b ⊕ c); sums and products of floats obey it only up to the rounding of each ⊕.
 pub trait Operator<T> {
     /// The value that stands for a missing element.
     const IDENTITY: T;
 
-    /// Puts two values together.
+    /// Combines two values.
     fn combine(left: T, right: T) -> T;
 }
 
@@ -140,7 +141,7 @@ pub struct Min;
 #[derive(Clone, Copy, Debug)]
 pub struct Max;
 
-/// `operator!(Sum of i32: identity, |left, right| both together);`
+/// `operator!(Sum, i32: identity, |left, right| both combined);`
 macro_rules! operator {
     ($operator:ty, $value:ty: $identity:expr, |$left:ident, $right:ident| $combined:expr) => {
         impl Operator<$value> for $operator {

@@ -1,14 +1,14 @@
 //! # Operators and types 2 · Step 3 for every operator and type
 //!
 //! ## Before
-//! [Step 3](crate::ladder::l03_interleaved) adds up `i32` values, in place: nothing in its tree depends on that but one line.
+//! [Step 3](crate::ladder::l03_interleaved) adds up `i32` values in place. Only one line of its tree depends on that.
 //!
 //! ## Idea
-//! That line becomes [`Operator::combine`]. Even the identity is not asked for: a missing element is left out of the tree,
-//! so that every value in it is one of the input.
+//! That line becomes [`Operator::combine`]. Not even the identity is needed: a missing element is left out of the tree, so
+//! every value in the tree comes from the input.
 //!
 //! ## Picture
-//! A tile of 8 elements; in each step equal letters are put together, into the left one.
+//! A tile of 8 elements; in each step equal letters are combined, into the left one.
 //! ```text
 //! element    0   1   2   3   4   5   6   7
 //! stride 4   a   b   c   d   a   b   c   d     threads 0 1 2 3
@@ -21,12 +21,12 @@
 //! a whole tile. Values of 8 bytes take twice the sectors.
 //!
 //! ## Observe
-//! In the PTX: `interleaved_sum_i32` is `interleaved` but for its name. `warpfold run interleaved_sum_i32` and
-//! `warpfold run interleaved` on the emulator: the same counters.
+//! In the PTX: `interleaved_sum_i32` is the same as `interleaved` except for its name. `warpfold run interleaved_sum_i32`
+//! and `warpfold run interleaved` on the emulator show the same counters.
 //!
 //! ## Break it
-//! Make the operator a difference: with one block of 64 threads the result depends on the order of the tree, and no test
-//! of laws would pass it.
+//! Make the operator a difference: even with one block of 64 threads the result then depends on the order of the tree, and
+//! the tests of the laws fail.
 //!
 //! ## Source
 //! As for step 3: Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 3.
@@ -61,8 +61,8 @@ unsafe fn interleaved<O: Operator<T>, T: Value>(input: *mut T, partials: *mut T,
     }
 }
 
-/// One step of the tree over the first `count` elements of a tile: thread `tid` below `stride` puts element
-/// `tid + stride` together with element `tid`, if there is one; then a barrier.
+/// One step of the tree over the first `count` elements of a tile: thread `tid` below `stride` combines element `tid` with
+/// element `tid + stride`, if there is one; then a barrier.
 ///
 /// # Safety
 /// `tile` points to `count` elements that only this block touches, and every thread of the block makes the call with the

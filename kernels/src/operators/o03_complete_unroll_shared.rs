@@ -1,12 +1,12 @@
 //! # Operators and types 3 · Step 8 for every operator and type
 //!
 //! ## Before
-//! In the step before, the tree stands in global memory and leaves missing elements out.
+//! On the page before, the tree is in global memory and leaves missing elements out.
 //!
 //! ## Idea
-//! [Step 8](crate::ladder::l08_complete_unroll_shared) with its operator taken out. Here the identity is asked for: each thread
-//! first reduces up to eight elements, a thread without any puts the identity into shared memory, and the tree needs no
-//! test of n. The block size stays a const generic beside the operator and the type: 120 kernels from one body.
+//! [Step 8](crate::ladder::l08_complete_unroll_shared) with its operator taken out. Here the identity is needed: each
+//! thread first reduces up to eight elements, a thread without any stores the identity in shared memory, and the tree needs
+//! no test of n. The block size stays a const generic beside the operator and the type: 120 kernels from one body.
 //!
 //! ## Picture
 //! ```text
@@ -22,11 +22,11 @@
 //! 8-byte accesses of a warp take two wavefronts where 4-byte ones take one.
 //!
 //! ## Observe
-//! In the PTX: `complete_unroll_shared_sum_i32_512` is `complete_unroll_shared_512` but for names; that of `min_f64` has
+//! In the PTX: `complete_unroll_shared_sum_i32_512` is `complete_unroll_shared_512` except for names; that of `min_f64` has
 //! `.shared .align 16 .b8 results[4096]`.
 //!
 //! ## Break it
-//! Let a thread without elements put in 0 whatever the operator: the product of 100 values becomes 0, their least never is
+//! Let a thread without elements store 0 whatever the operator: the product of 100 values becomes 0, their minimum is never
 //! above 0, and their sum is right.
 //!
 //! ## Source
@@ -53,9 +53,9 @@ unsafe fn complete_unroll_shared<O: Operator<T>, T: Value, const B: u32>(
     let start = block_idx_x() as usize * tile_length as usize;
     let count = (n - start).min(tile_length as usize) as u32;
 
-    // SAFETY: every block has an element, so `start` is below n, and the tile has `count`; the shared array has one
-    // element per thread, each written before the first barrier; every thread of the block makes the same calls, but
-    // for the last warp's, which its 32 lanes make.
+    // SAFETY: every block has an element, so `start` is below n, and the tile has `count`; the shared array has one element
+    // per thread, each written before the first barrier; every thread of the block makes the same calls, except the first
+    // warp's own, which its 32 lanes make.
     unsafe {
         let tile = input.add(start);
         *results.add(tid as usize) = reduce_eight::<O, T>(tile, count, B);
@@ -83,7 +83,8 @@ unsafe fn complete_unroll_shared<O: Operator<T>, T: Value, const B: u32>(
     }
 }
 
-/// The thread's eight elements, `block` apart, as one value; fewer, in a tile that n cuts short; the identity of none.
+/// The thread's eight elements, which are `block` apart, combined. In a tile that n cuts short there may be fewer; of none
+/// the result is the identity.
 ///
 /// # Safety
 /// `tile` points to `count` elements, at most `8 * block`.
@@ -118,8 +119,8 @@ pub unsafe fn reduce_eight<O: Operator<T>, T: Value>(tile: *const T, count: u32,
     }
 }
 
-/// One step of the tree, without a test of n: thread `tid` below `stride` puts element `tid + stride` together with
-/// element `tid`; then a barrier.
+/// One step of the tree, without a test of n: thread `tid` below `stride` combines element `tid` with element `tid +
+/// stride`; then a barrier.
 ///
 /// # Safety
 /// `results` points to `2 * stride` elements or more that only this block touches, and every thread of the block makes
@@ -138,7 +139,7 @@ unsafe fn shared_step<O: Operator<T>, T: Value>(results: *mut T, stride: u32) {
     sync_threads();
 }
 
-/// 64 elements as one value, by the first warp of the block, in lane 0; overwrites the first 32.
+/// Combines 64 elements by the first warp of the block; the result is in lane 0. Overwrites the first 32.
 ///
 /// # Safety
 /// `elements` points to 64 values that only this warp touches, and all its 32 lanes make the call.

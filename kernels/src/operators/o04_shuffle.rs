@@ -1,11 +1,11 @@
 //! # Operators and types 4 · Step 9 for every operator and type
 //!
 //! ## Before
-//! The step before has a kernel for each block size: five times 24. A tree in shared memory that is written out needs that.
+//! The page before has a kernel for each block size: five times 24. A tree in shared memory that is written out needs that.
 //!
 //! ## Idea
-//! [Step 9](crate::ladder::l09_shuffle) with its operator taken out, and its block size as well: the tree of shuffles is the
-//! same for every block, since a warp is, and the block size only says how far apart a thread's elements are and how many
+//! [Step 9](crate::ladder::l09_shuffle) with its operator taken out, and its block size as well. The tree of shuffles is
+//! the same for every block, because a warp is. The block size only says how far apart a thread's elements are and how many
 //! warps there are. So one entry for each operator and type reads it at run time, and the shared array has room for the 32
 //! warps of the largest block.
 //!
@@ -18,16 +18,16 @@
 //! ```
 //!
 //! ## Cost
-//! The memory accesses, shuffles and barriers of step 9, and up to a quarter more instructions, to compute the addresses that
-//! step 9 knows as constants. 8-byte types take two shuffles for each of its one.
+//! The memory accesses, shuffles and barriers of step 9, and up to a quarter more instructions, to compute the addresses
+//! that step 9 knows as constants. 8-byte types take two shuffles where step 9 takes one.
 //!
 //! ## Observe
 //! In the PTX: `shuffle_sum_f32` has `add.rn.f32` where `shuffle_sum_i32` has `add.s32`; `shuffle_sum_f64` has twenty
-//! `shfl.sync.down.b32`. In a run of `shuffle_sum_f32`: the sum may be another than the CPU's, within the rounding allowed.
+//! `shfl.sync.down.b32`. In a run of `shuffle_sum_f32`: the sum may differ from the CPU's, within the rounding allowed.
 //!
 //! ## Break it
-//! Take 1.0 for the identity of the `f32` sum: with B = 1024 only the lengths that cut a tile short come out wrong, with
-//! smaller blocks all do.
+//! Use 1.0 as the identity of the `f32` sum. With B = 1024 only lengths that cut a tile short give wrong sums; with smaller
+//! blocks all do.
 //!
 //! ## Source
 //! As for step 9: Justin Luitjens, *Faster Parallel Reductions on Kepler* (NVIDIA, 2014), whose shuffle of a 64-bit value
@@ -64,9 +64,9 @@ unsafe fn shuffle<O: Operator<T>, T: Value>(input: *const T, partials: *mut T, n
     }
 }
 
-/// The block's values as one, in thread 0; the other threads get values of no use.
+/// The block's values combined, in thread 0. What the other threads get is meaningless.
 ///
-/// Whoever calls it again with the same array puts a barrier between: the first warp may still read.
+/// Between two calls with the same array the caller needs a barrier: the first warp may still be reading.
 ///
 /// # Safety
 /// `warp_results` points to one value per warp that only this block touches, and all threads of the block make the call.
@@ -77,7 +77,7 @@ pub unsafe fn reduce_block<O: Operator<T>, T: Value>(value: T, warp_results: *mu
     let warp = tid / WARP_SIZE;
     let warps = block_dim_x() / WARP_SIZE;
 
-    // SAFETY: whole warps reduce; there is one element per warp, each written before the barrier.
+    // SAFETY: whole warps make the calls; there is one element per warp, each written before the barrier.
     unsafe {
         let result = reduce_warp::<O, T>(value);
         if lane == 0 {
@@ -97,7 +97,7 @@ pub unsafe fn reduce_block<O: Operator<T>, T: Value>(value: T, warp_results: *mu
     }
 }
 
-/// The warp's 32 values as one, in lane 0; the other lanes get values of no use.
+/// The warp's 32 values combined, in lane 0. What the other lanes get is meaningless.
 ///
 /// # Safety
 /// All 32 lanes of the warp make the call.

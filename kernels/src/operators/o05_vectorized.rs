@@ -1,12 +1,12 @@
 //! # Operators and types 5 · Step 10 for every operator and type
 //!
 //! ## Before
-//! The step before loads value by value, and launches as many blocks as there are tiles.
+//! The page before loads value by value, and launches as many blocks as there are tiles.
 //!
 //! ## Idea
-//! Step 10 of the ladder with its operator taken out: a thread loads 16 bytes at a time and a block goes on to further
-//! tiles. What a type has to say here is what 16 bytes of it are: four values of 4 bytes or two of 8, a [`Vectorized`]
-//! value's `Vector`.
+//! Step 10 of the ladder with its operator taken out: a thread loads 16 bytes at a time, and a block goes on to further
+//! tiles. Here the type has to say what 16 bytes of it are: four values of 4 bytes or two of 8. That is the `Vector` of a
+//! [`Vectorized`] type.
 //!
 //! ## Picture
 //! A tile is 4·B vectors; thread `tid` has one in each row, from four loads that don't depend on one another.
@@ -20,14 +20,15 @@
 //! ```
 //!
 //! ## Cost
-//! For each whole tile: 4 loads a thread. For each block, once: the shuffles and the barrier of the step before, and one
-//! store. A tile is 16·B values of 4 bytes, and 8·B of 8.
+//! For each whole tile: 4 loads per thread. For each block, once: the shuffles and the barrier of the page before, and one
+//! store. A tile is 16·B values of 4 bytes, or 8·B of 8.
 //!
 //! ## Observe
 //! In the PTX: `ld.global.v4.b32` for the 4-byte types, `ld.global.v2.b64` for the others.
 //!
 //! ## Break it
-//! Take the alignment off `Vector`: the loads fall apart into values, and the kernel still gives the right result.
+//! Remove the alignment of `Vector`: the loads fall apart into loads of single values, and the kernel still gives the right
+//! result.
 //!
 //! ## Source
 //! As for step 10: Justin Luitjens, *CUDA Pro Tip: Increase Performance with Vectorized Memory Access* (NVIDIA, 2013); Mark
@@ -43,15 +44,15 @@ use crate::prelude::*;
 #[derive(Clone, Copy, Debug)]
 pub struct Vector<Values>(Values);
 
-/// A value of which 16 bytes are loaded at a time.
+/// A type whose values are loaded 16 bytes at a time.
 pub trait Vectorized: Value {
     /// 16 bytes of values.
     type Vector: Copy;
 
-    /// How many those are.
+    /// How many values a vector has.
     const LANES: u32 = 16 / size_of::<Self>() as u32;
 
-    /// The values of the vector as one.
+    /// The values of the vector combined.
     fn reduce_vector<O: Operator<Self>>(vector: Self::Vector) -> Self;
 }
 
@@ -92,7 +93,7 @@ unsafe fn vectorized<O: Operator<T>, T: Vectorized>(input: *const T, partials: *
     }
 }
 
-/// The thread's elements in all tiles of its block as one value; the identity of none.
+/// The thread's elements in all tiles of its block combined; the identity if there are none.
 ///
 /// # Safety
 /// `input` points to `n` values at a multiple of 16 bytes.
@@ -102,8 +103,8 @@ pub unsafe fn reduce_tiles<O: Operator<T>, T: Vectorized>(input: *const T, n: us
     let step = grid_dim_x() as usize * tile_length;
     let mut start = block_idx_x() as usize * tile_length;
     let mut result = O::IDENTITY;
-    // SAFETY: a tile that begins below n has an element; it is whole where the length of one is left, and otherwise has
-    // what is left.
+    // SAFETY: a tile that begins below n has an element; it is whole if enough elements are left, and otherwise has those
+    // that are left.
     unsafe {
         while start + tile_length <= n {
             result = O::combine(result, reduce_whole_tile::<O, T>(input.add(start)));
@@ -117,7 +118,7 @@ pub unsafe fn reduce_tiles<O: Operator<T>, T: Vectorized>(input: *const T, n: us
     result
 }
 
-/// The thread's elements of a whole tile as one value: four loads that don't depend on one another.
+/// The thread's elements of a whole tile combined: four loads that don't depend on one another.
 ///
 /// # Safety
 /// `tile` points to 4·B vectors at a multiple of 16 bytes.
@@ -137,7 +138,7 @@ unsafe fn reduce_whole_tile<O: Operator<T>, T: Vectorized>(tile: *const T) -> T 
     }
 }
 
-/// The thread's elements in a tile that n cuts short as one value; the identity of none.
+/// The thread's elements in a tile that n cuts short, combined; the identity if there are none.
 ///
 /// # Safety
 /// `tile` points to `count` values at a multiple of 16 bytes.

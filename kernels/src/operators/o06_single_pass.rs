@@ -1,14 +1,14 @@
 //! # Operators and types 6 · Step 11 for every operator and type
 //!
 //! ## Before
-//! The step before leaves a partial result per block, which the host, or a second launch, has to put together.
+//! The page before leaves a partial result per block, and the host, or a second launch, has to combine them.
 //!
 //! ## Idea
-//! Step 11 of the ladder with its operator taken out: the last block to finish, told by a ticket, puts the partials
-//! together. An atomic operation per block would end in one value as well, but in the order in which the blocks happen to
-//! finish, and there is none for a product. Here each thread of the last block takes the partials at its index and every B
-//! further on, and a tree follows: the order is fixed by the grid alone, so that a sum of floats is the same to the last
-//! bit in every run, though it depends on how many blocks there are.
+//! Step 11 of the ladder with its operator taken out: the last block to finish, which a ticket tells, combines the
+//! partials. An atomic operation per block would end in one value as well, but in the order in which the blocks happen to
+//! finish, and for a product there is none. Here each thread of the last block takes the partial at its index and every
+//! B-th after it, and a tree follows. The grid alone fixes the order, so a sum of floats is the same to the last bit in
+//! every run. It does depend on the number of blocks.
 //!
 //! ## Picture
 //! ```text
@@ -19,12 +19,12 @@
 //! ```
 //!
 //! ## Cost
-//! That of the step before, and for each block one store, one atomic addition, two fences and a barrier; for the last one G
-//! loads and a second tree.
+//! That of the page before. In addition, for each block one store, one atomic addition, two fences and a barrier; for the
+//! last one G loads and a second tree.
 //!
 //! ## Observe
-//! In the PTX: `ld.volatile.global` for the partials, and nowhere else; `membar.gl` before and behind the ticket. In
-//! a run: repeat `single_pass_sum_f32`, and the sum is the same each time.
+//! In the PTX: `ld.volatile.global` for the partials, and nowhere else; `membar.gl` before and after the ticket. In a run:
+//! repeat `single_pass_sum_f32`, and the sum is the same each time.
 //!
 //! ## Break it
 //! Let each block add its partial to `total` atomically instead. The sum of `f32` values then changes from run to run on a
@@ -59,8 +59,8 @@ unsafe fn single_pass<O: Operator<T>, T: Vectorized>(
     let is_last = shared_array!(is_last: [u32; 1]);
 
     // SAFETY: the caller's promise; the shared arrays are the block's own, a barrier lies between the calls that use the
-    // first and between the write and the reads of the second; whole blocks make the calls, for a block is the last as a
-    // whole; the last block's reads of the partials are ordered behind their writes by fences and tickets.
+    // first and between the write and the reads of the second; whole blocks make the calls, because being the last holds
+    // for all threads of a block; fences and tickets order the last block's reads of the partials after their writes.
     unsafe {
         let result = reduce_block::<O, T>(reduce_tiles::<O, T>(input, n), warp_results);
         if tid == 0 {
@@ -76,14 +76,15 @@ unsafe fn single_pass<O: Operator<T>, T: Vectorized>(
             let result = reduce_block::<O, T>(reduce_partials::<O, T>(partials), warp_results);
             if tid == 0 {
                 *total = result;
-                // Atomic too: a plain store has no place in the order that the tickets have among themselves.
+                // Atomic as well: a plain store would have no place in the order of the tickets.
                 AtomicU32::from_ptr(counter).swap(0, Ordering::Relaxed);
             }
         }
     }
 }
 
-/// The thread's share of the partials, those at its index and every B further on, as one value; the identity of none.
+/// The thread's share of the partials combined: the one at its index and every B-th after it; the identity if there are
+/// none.
 ///
 /// # Safety
 /// `partials` points to one value per block, which nothing writes any more.
@@ -92,8 +93,8 @@ unsafe fn reduce_partials<O: Operator<T>, T: Value>(partials: *const T) -> T {
     let mut result = O::IDENTITY;
     let mut index = thread_idx_x();
     while index < grid_dim_x() {
-        // Volatile, so that it is taken from where all blocks write to, not from a cache of this one's.
-        // SAFETY: the index is below the number of blocks.
+        // Volatile: read from the memory that all blocks share, not from a cache of this multiprocessor. SAFETY: the index
+        // is below the number of blocks.
         let partial = unsafe { partials.add(index as usize).read_volatile() };
         result = O::combine(result, partial);
         index += block_dim_x();
