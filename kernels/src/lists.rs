@@ -1,11 +1,11 @@
-//! The types and the operators that the generic bodies of the course are built for: each is listed here and nowhere else. What has to
-//! be written for each of them is written by a macro that gets the list.
+//! The types and the operators that the generic bodies of the course are built for. Each is listed here and nowhere else. A macro that
+//! gets the list writes what is needed for each row.
 //!
-//! A new type or operator is one row here, and its entries under the last heading of each page of `operators/`, which stand there by
-//! name because an entry's name cannot be put together by a macro. The compiler and the tests then name what else is missing.
+//! To add a type or an operator, add its row here and its entries at the end of each page of `operators/`. The entries are listed
+//! by name because a macro cannot build an identifier from parts. The compiler and the tests then name what else is missing.
 
-/// Calls a macro with a row for each element type: its variant in `catalogue::ElementType`, the type itself, whether it is an
-/// `integer` or a `float`, and its bits. What is in parentheses after the macro's name goes first.
+/// Calls a macro with a row for each element type: its variant in `catalogue::ElementType`, the type itself, `integer` or `float`, and
+/// its number of bits. Tokens in parentheses after the macro's name are passed to it before the rows.
 ///
 /// ```
 /// macro_rules! names {
@@ -27,8 +27,8 @@ macro_rules! for_each_element {
     };
 }
 
-/// Calls a macro with a row for each operator: its variant in `catalogue::Operator`, which is also its type in `operators`, and its
-/// name in ids. What is in parentheses after the macro's name goes first.
+/// Calls a macro with a row for each operator: its variant in `catalogue::Operator`, which is also the name of its type in
+/// `operators`, and its name in ids. Tokens in parentheses after the macro's name are passed to it before the rows.
 ///
 /// ```
 /// macro_rules! names {

@@ -1,7 +1,7 @@
 //! # A warp barrier for half the warp
 //!
 //! ## What is wrong
-//! There is a warp barrier between the store and the load, but each half of the warp waits for itself only, and reads what
+//! There is a warp barrier between the store and the load, but each half of the warp waits only for itself, and reads what
 //! the other half has stored.
 //!
 //! ## The finding

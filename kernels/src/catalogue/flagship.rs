@@ -1,10 +1,11 @@
-//! Which of the flagship's kernels adds up which input, in how many blocks of how many threads: measured on an H200, and
-//! kept as data. Where the input begins makes no difference to the choice: step 12 peels the head off, and step 12c loads value by
+//! Which kernel of the flagship adds up which input, and with how many blocks and threads: measured on an H200, and kept as
+//! data. The choice does not depend on where the input begins: step 12 peels off the head, and step 12c loads value by
 //! value. [`choose`] looks it up; nothing else decides.
 
 use super::{Finish, Module};
 
-/// What is added: integers by their width alone, because signed and unsigned ones are added by the same instructions.
+/// The type of the values. Unsigned integers count as signed ones of the same width, because the same instructions add
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each variant is the Rust type of that name")]
 pub enum Addend {
@@ -17,7 +18,7 @@ pub enum Addend {
 /// The order of additions, which decides the last bits of a sum of floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Whichever is fastest: it may change from launch to launch.
+    /// The fastest one; it may differ from launch to launch.
     Any,
     /// One that follows from the number of elements alone.
     Fixed,
@@ -26,15 +27,15 @@ pub enum Order {
 /// A kernel of the flagship; each exists for several types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SumKernel {
-    /// Step 12, with so many loads of 16 bytes of a thread at once.
+    /// Step 12, with this many loads of 16 bytes in flight per thread.
     Loads(u32),
-    /// Step 12 for little: every block has one tile, and every warp hands in for itself.
+    /// Step 12 for small inputs: every block has one tile, and every warp adds its own sum to the total.
     Little,
     /// Step 12c: the same order everywhere.
     VirtualBlocks,
 }
 
-/// One row: for inputs up to so many bytes.
+/// One row: for inputs up to a number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The types it is for.
@@ -47,7 +48,7 @@ pub struct Choice {
     pub kernel: SumKernel,
     /// Threads of a block.
     pub block: u32,
-    /// Tiles that a block takes, one grid apart, where there are enough.
+    /// Tiles that a block takes, one grid apart, if there are enough.
     pub tiles: u32,
 }
 
@@ -60,8 +61,8 @@ pub struct SumLaunch {
     pub blocks: u32,
     /// Threads of a block.
     pub block: u32,
-    /// What the kernel leaves, and so its parameters: [`Finish::TotalInTurns`], whose totals of `f32` values are `f64`, or
-    /// [`Finish::OneLaunch`].
+    /// How the launch finishes, and so the kernel's parameters: [`Finish::TotalInTurns`], whose totals of `f32` values are
+    /// `f64`, or [`Finish::OneLaunch`].
     pub finish: Finish,
     /// How many partial sums the kernel writes: 0 unless the launch finishes by [`Finish::OneLaunch`].
     pub partials: usize,
@@ -75,7 +76,7 @@ const ALL: &[Addend] = &[Addend::I32, Addend::I64, Addend::F32, Addend::F64];
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// A row for anything, as much as there is of it.
+/// A row for all types and any number of bytes.
 const ROW: Choice = Choice {
     addends: ALL,
     order: Order::Any,
@@ -85,7 +86,7 @@ const ROW: Choice = Choice {
     tiles: 1,
 };
 
-/// Rows for what is not much: two loads of four values or four loads of two.
+/// Rows for smaller inputs: two loads of four values or four loads of two.
 const BITS_32_ROW: Choice = Choice {
     addends: BITS_32,
     kernel: SumKernel::Loads(2),
@@ -99,8 +100,9 @@ const BITS_64_ROW: Choice = Choice {
 
 /// The choices; the first that fits is taken.
 ///
-/// Up to a few mebibytes there are blocks for every multiprocessor, each as small as it can be. Beyond, a block is worth its
-/// beginning and its end if it takes a second tile, or more; and of the most, if its threads have eight loads at once.
+/// Up to a few mebibytes the grid has as many small blocks as possible, to give every multiprocessor work. Beyond that,
+/// starting and ending a block costs less per byte if each block takes two tiles or more. For the largest inputs, each
+/// thread has eight loads in flight.
 pub const CHOICES: &[Choice] = &[
     Choice {
         most_bytes: 256 * KIB,
@@ -156,7 +158,7 @@ const LOAD_BYTES: u64 = 16;
 /// Loads of a thread of [`SumKernel::Little`].
 const LITTLE_LOADS: u32 = 2;
 
-/// Threads of a block of [`SumKernel::VirtualBlocks`], and their loads at once, which are a part of its order.
+/// Threads of a block of [`SumKernel::VirtualBlocks`], and its loads in flight per thread; both are part of its order.
 const VIRTUAL_BLOCK: u32 = 512;
 const VIRTUAL_LOADS: u32 = 2;
 
@@ -230,7 +232,7 @@ impl SumKernel {
 }
 
 impl Choice {
-    /// The launch by this row for `n` values of one of its types, whether or not they are as many as it is for.
+    /// The launch by this row for `n` values of one of its types, whether or not the row is meant for that many.
     pub fn launch(&self, addend: Addend, n: usize) -> SumLaunch {
         let bytes = (n as u64).saturating_mul(addend.bytes());
         let loads = match self.kernel {
@@ -252,7 +254,7 @@ impl Choice {
                 .kernel
                 .entry(addend)
                 .expect("a row has a kernel that exists for each of its types: a test says so"),
-            // The first extent of a grid is a signed number; blocks take more tiles where it is not enough.
+            // The first extent of a grid is a signed number; if it is not enough, blocks take more tiles.
             blocks: blocks.clamp(1, i32::MAX as u64) as u32,
             block: self.block,
             finish,

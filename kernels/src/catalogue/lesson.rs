@@ -9,8 +9,8 @@ pub const BLOCK_SIZES: [u32; 5] = [64, 128, 256, 512, 1024];
 
 /// One lesson: a kernel, what it teaches, and all that a host needs to launch it.
 ///
-/// Only the catalogue makes lessons: outside of this crate none can be made, copied or changed. Hosts launch kernels in safe code by
-/// what a lesson says, so that a lesson that says something else would be unsound.
+/// Only the catalogue makes lessons: outside of this crate none can be made, copied or changed. Hosts launch kernels in
+/// safe code by what a lesson says, so a lesson that says anything else would be unsound.
 ///
 /// ```compile_fail
 /// let copy = *warpfold_kernels::catalogue::find("shuffle").unwrap();
@@ -39,7 +39,7 @@ pub struct Lesson {
     pub file: &'static str,
     /// Exported entries.
     pub entries: Entries,
-    /// What can be chosen beside the block size.
+    /// What can be chosen besides the block size.
     pub parameter: Option<Parameter>,
     /// What the kernel is for.
     pub task: Task,
@@ -49,7 +49,7 @@ pub struct Lesson {
     pub least_sm: u32,
     /// For an exhibit, kept although it is wrong by the rules: what is wrong with it, in one sentence.
     pub exhibit: Option<&'static str>,
-    /// Whether no GPU runs it any more, so that only the emulator does.
+    /// Whether only the emulator runs it, because no GPU does any more.
     pub emulator_only: bool,
 }
 
@@ -64,7 +64,7 @@ pub enum Entries {
     PerParameter(&'static [(u32, &'static str)]),
 }
 
-/// A number that a lesson depends on, beside the block size and the number of elements.
+/// A number that a lesson depends on, besides the block size and the number of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// Its name: `stride`.
@@ -77,7 +77,7 @@ pub struct Parameter {
     pub usual: u32,
 }
 
-/// What a user chooses of a lesson: one of the kernels that it really is.
+/// What a user chooses of a lesson: one of its kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// Threads of a block.
@@ -89,26 +89,26 @@ pub struct Variant {
 /// What a kernel is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task {
-    /// It makes one value of many.
+    /// It reduces many values to one.
     Reduction(Reduction),
     /// It shows something else, which the host knows how to set up and to verify.
     Demonstration(Demonstration),
 }
 
-/// Making one value of many.
+/// Reducing many values to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduction {
-    /// How it puts values together.
+    /// How it combines values.
     pub operator: Operator,
     /// The type of the values.
     pub element_type: ElementType,
     /// Number of blocks for n elements.
     pub geometry: Geometry,
-    /// What it leaves behind, and so what arguments it takes.
+    /// What it leaves, and so which arguments it takes.
     pub finish: Finish,
     /// Whether the kernel overwrites its input (the host hands it a copy).
     pub in_place: bool,
-    /// Bytes of dynamically sized shared memory that the launch asks for, for each thread of a block.
+    /// Bytes of dynamic shared memory that the launch asks for, for each thread of a block.
     pub shared_bytes_per_thread: u32,
 }
 
@@ -123,7 +123,7 @@ pub enum Geometry {
     },
     /// As `Tiles`, with `elements_per_thread` times the lesson's parameter.
     TilesTimesParameter {
-        /// Elements that each thread adds up, by the parameter.
+        /// Elements that each thread adds up, divided by the parameter.
         elements_per_thread: u32,
     },
     /// One block, which takes `elements_per_thread × block` elements at most.
@@ -131,8 +131,8 @@ pub enum Geometry {
         /// The most elements that each thread takes.
         elements_per_thread: u32,
     },
-    /// As many blocks as `Tiles` has, but no more than the device runs at once; each goes on with the tile one grid
-    /// further until there is none.
+    /// As many blocks as `Tiles` has, but no more than the device runs at once. Each goes on with the tile one grid further
+    /// on until there is none.
     Resident {
         /// Elements that each thread takes of one tile.
         elements_per_thread: u32,
@@ -141,29 +141,29 @@ pub enum Geometry {
     },
 }
 
-/// What a reduction leaves behind and how it becomes one value. It decides the kernel's parameters.
+/// What a reduction leaves, and how it becomes one value. It decides the kernel's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finish {
-    /// `(input, partials, n)`: one partial result per block, in block order, which the host puts together.
+    /// `(input, partials, n)`: one partial result per block, in block order, which the host combines.
     PartialPerBlock,
     /// `(input, total, n)`: every block adds its result atomically to one word, which holds the identity before.
     Total,
     /// `(input, total, n, next)`: every block adds its result atomically to one word, which holds the identity before, and the
     /// launch leaves the identity in `next`, the total of the launch after it.
     TotalInTurns,
-    /// `(input, partials, n, total, counter)`: one partial result per block, which the kernel itself puts together. The
-    /// counter is one `u64`, 0 before and after; a kernel may count in its lower half alone.
+    /// `(input, partials, n, total, counter)`: one partial result per block, which the kernel itself combines. The counter
+    /// is one `u64`, 0 before and after; a kernel may count in its lower half alone.
     OneLaunch,
-    /// `(input, partials, n, tile, status)`: one partial result per block, in block order, which the host puts together. Blocks
-    /// launch grids; `tile` is how many elements a block of the host's has, and `status` is one `u32`, 0 before, and afterwards 0 or the
-    /// error of a launch that the device has refused.
+    /// `(input, partials, n, tile, status)`: one partial result per block, in block order, which the host combines. Blocks
+    /// launch grids; `tile` is the number of elements of a block of the host's launch, and `status` is one `u32`, 0 before,
+    /// and afterwards 0 or the error of a launch that the device has refused.
     Nested {
-        /// Whether every block launches grids, one after another, or one block for all.
+        /// Whether every block launches grids of its own, or one block launches them for all.
         by_every_block: bool,
     },
 }
 
-/// What a lesson shows that is no reduction.
+/// What a lesson shows if it is not a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each variant is the part of that name")]
 pub enum Demonstration {
@@ -221,7 +221,8 @@ impl Lesson {
             .flat_map(move |block| variants_of(parameter, block))
     }
 
-    /// Whether what it leaves may differ from run to run and be right all the same, because its blocks take numbers as they come.
+    /// Whether different runs may give different results that are all right, because its blocks take numbers in the order
+    /// in which they come.
     pub const fn results_in_any_order(&self) -> bool {
         matches!(
             self.task,
@@ -274,8 +275,8 @@ impl Entries {
 }
 
 impl Reduction {
-    /// How many blocks a launch over `n` elements takes on a device of so many multiprocessors; 0 for no elements, which
-    /// no launch can have: the sum of nothing needs no kernel.
+    /// How many blocks a launch over `n` elements takes on a device of this many multiprocessors. It is 0 for no elements:
+    /// no launch can have 0 blocks, and an empty input needs no kernel.
     pub fn blocks(&self, n: u64, variant: Variant, multiprocessors: u32) -> u64 {
         let tiles = n.div_ceil(self.elements_per_thread(variant) * u64::from(variant.block));
         match self.geometry {
@@ -322,7 +323,7 @@ impl Reduction {
         }
     }
 
-    /// Dynamically sized shared memory of a block, in bytes.
+    /// Dynamic shared memory of a block, in bytes.
     pub const fn dynamic_shared_bytes(&self, variant: Variant) -> u32 {
         self.shared_bytes_per_thread * variant.block
     }

@@ -5,11 +5,11 @@
 pub enum Part {
     /// The reduction ladder: the sum of `i32` values, one idea a step.
     Ladder,
-    /// The same sum by other ways than the ladder's.
+    /// The same sum by other means than the ladder's.
     Roads,
     /// Kernels that launch kernels.
     Nested,
-    /// Threads of one warp on different ways.
+    /// Threads of one warp that take different branches.
     Divergence,
     /// How the addresses of a warp decide what an access costs.
     Memory,

@@ -73,7 +73,7 @@ macro_rules! operations {
         /// function.
         #[gpu_only]
         #[inline(always)]
-        #[allow(unused_assignments, reason = "nothing stands behind the last word")]
+        #[allow(unused_assignments, reason = "nothing follows the last word")]
         unsafe fn apply<const SCOPE: u32>(words: *mut u64, $value: u64) {
             let mut word = words;
             // SAFETY: there are words for both lists. A narrow word is the lower half of a wide one.

@@ -97,7 +97,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "barrier_count",
         title: "a barrier that counts",
-        change: "every thread learns at a barrier for how many threads of the block a predicate holds",
+        change: "every thread learns from a barrier for how many threads of the block a predicate holds",
         entries: Entries::AnyBlock("barrier_count"),
         task: question(Question::BlockCount),
         ..BARRIERS
@@ -137,7 +137,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "ballot",
         title: "who?",
-        change: "the same for which ones, one bit each, from which everything else can be told",
+        change: "the same for which ones, one bit each, from which all other answers follow",
         entries: Entries::AnyBlock("ballot"),
         task: question(Question::WarpBallot),
         ..VOTES

@@ -1,11 +1,11 @@
-//! Threads of one warp on different ways.
+//! Threads of one warp that take different branches.
 
 use crate::catalogue::{Demonstration, Entries, Geometry, Lesson, Part, Reduction, Task, pages};
 use crate::ladder::catalogue::SUM;
 
 pages! { "divergence":
     EVEN_ODD_PAGE "1" "Even and odd" "d01_even_odd";
-    ODD_EVEN_ADD_PAGE "2" "An `if` that is no branch" "d02_odd_even_add";
+    ODD_EVEN_ADD_PAGE "2" "An `if` without a branch" "d02_odd_even_add";
     BLOCK_REDUCE_PAGE "3" "Two trees, and as many elements as there are" "d03_block_reduce";
 }
 
@@ -52,7 +52,7 @@ const BLOCK_REDUCE: Lesson = Lesson {
 pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "even_odd_divergent",
-        title: "every warp goes both ways",
+        title: "every warp takes both sides",
         change: "the parity of the thread decides a branch: half of the lanes wait while the others work",
         needs: &["neighbored_less"],
         entries: Entries::AnyBlock("even_odd_divergent"),
@@ -60,16 +60,16 @@ pub(crate) const LESSONS: &[Lesson] = &[
     },
     Lesson {
         id: "even_odd_warp",
-        title: "every warp goes one way",
-        change: "the parity of the warp decides it, for the same result: no lane waits, but the stores lie further apart",
+        title: "every warp takes one side",
+        change: "the parity of the warp decides it, for the same result: no lane waits, but the stores are further apart",
         needs: &["even_odd_divergent"],
         entries: Entries::AnyBlock("even_odd_warp"),
         ..DIVERGENCE.on(&EVEN_ODD_PAGE)
     },
     Lesson {
         id: "odd_even_add",
-        title: "an `if` that is no branch",
-        change: "where the two ways differ in one operand, the compiler makes a selection of the branch",
+        title: "an `if` without a branch",
+        change: "where the two sides differ in one operand, the compiler turns the branch into a selection",
         needs: &["even_odd_divergent"],
         entries: Entries::AnyBlock("odd_even_add"),
         task: Task::Demonstration(Demonstration::Divergence(Divergence::OddEvenAdd)),

@@ -1,4 +1,4 @@
-//! # Divergence 2 · An `if` that is no branch
+//! # Divergence 2 · An `if` without a branch
 //!
 //! ## Before
 //! The two kernels of the page before were written so that their branch stays a branch. Most that look like them don't.

@@ -5,7 +5,7 @@ use crate::ladder::catalogue::LADDER;
 
 pages! { "histogram":
     HISTOGRAM_GLOBAL_PAGE "1" "Every pixel to one histogram" "h01_histogram_global";
-    HISTOGRAM_SHARED_PAGE "2" "A histogram of one's own" "h02_histogram_shared";
+    HISTOGRAM_SHARED_PAGE "2" "A private histogram" "h02_histogram_shared";
 }
 
 /// What a lesson of this part shows.
@@ -27,14 +27,14 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "histogram_global",
         title: "every pixel to one histogram",
-        change: "one thread per pixel adds to the bins of its red, green and blue in global memory, atomically, and in one queue with all others of that colour",
+        change: "one thread per pixel adds to the bins of its red, green and blue in global memory, atomically, and queues with all others of that colour",
         needs: &["interleaved"],
         entries: Entries::AnyBlock("histogram_global"),
         ..HISTOGRAM.on(&HISTOGRAM_GLOBAL_PAGE)
     },
     Lesson {
         id: "histogram_shared",
-        title: "a histogram of one's own",
+        title: "a private histogram",
         change: "each block counts in its shared memory and merges once at the end, which pays where its threads take many pixels each",
         needs: &["histogram_global", "complete_unroll_shared"],
         entries: Entries::AnyBlock("histogram_shared"),

@@ -1,4 +1,4 @@
-//! # Histogram 2 · A histogram of one's own
+//! # Histogram 2 · A private histogram
 //!
 //! ## Before
 //! All threads of the launch queue at the same 768 words, and they queue in the L2 cache, far from the multiprocessors.

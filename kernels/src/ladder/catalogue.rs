@@ -42,7 +42,7 @@ pub(crate) const SUM: Reduction = Reduction {
     shared_bytes_per_thread: 0,
 };
 
-/// The same by no more blocks than run at once, which load 16 bytes four times a tile.
+/// The same by no more blocks than run at once, with four loads of 16 bytes per thread and tile.
 pub(crate) const RESIDENT_SUM: Reduction = Reduction {
     geometry: Geometry::Resident {
         elements_per_thread: 16,
@@ -51,7 +51,7 @@ pub(crate) const RESIDENT_SUM: Reduction = Reduction {
     ..SUM
 };
 
-/// The sum by blocks that overwrite it, and take so many elements a thread.
+/// The sum by blocks that overwrite the input, with this many elements per thread.
 const fn sum_in_place(elements_per_thread: u32) -> Task {
     Task::Reduction(Reduction {
         geometry: Geometry::Tiles {
@@ -208,7 +208,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "vectorized",
         title: "sixteen bytes a load",
-        change: "loads of 16 bytes, and only as many blocks as run at once, each of which goes on through the input",
+        change: "loads of 16 bytes, and only as many blocks as run at once, each of which takes further tiles",
         needs: &["shuffle"],
         entries: Entries::PerBlock(&[
             (64, "vectorized_64"),
@@ -223,7 +223,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "single_pass",
         title: "the whole sum in one launch",
-        change: "the last block to finish, which a ticket tells, adds up the partial sums of all, in their order",
+        change: "the last block to finish, which a ticket tells, adds up all partial sums, in their order",
         needs: &["vectorized"],
         entries: Entries::PerBlock(&[
             (64, "single_pass_64"),
@@ -240,13 +240,13 @@ pub(crate) const LESSONS: &[Lesson] = &[
     },
     Lesson {
         id: "flagship",
-        title: "hand in and leave",
+        title: "add and leave",
         change: "a block adds its sum to the total and waits for no answer; two totals take turns; the input may begin anywhere",
         needs: &["single_pass"],
         entries: Entries::PerParameter(&[(2, "flagship_2_i32"), (8, "flagship_8_i32")]),
         parameter: Some(Parameter {
             name: "loads",
-            meaning: "loads of 16 bytes that a thread has on their way at once",
+            meaning: "loads of 16 bytes that a thread has in flight at once",
             values: &[2, 8],
             usual: 8,
         }),

@@ -83,7 +83,7 @@ unsafe fn complete_unroll<const B: u32>(input: *mut i32, partials: *mut i32, n: 
 
 macro_rules! entries {
     ($($name:ident = $block:literal;)*) => {$(
-        #[doc = concat!("Leaves the sum of each block's 8·", $block, " elements in `partials`; overwrites `input`.")]
+        #[doc = concat!("Writes the sum of each block's 8·", $block, " elements to `partials`; overwrites `input`.")]
         ///
         /// # Safety
         /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches

@@ -111,7 +111,7 @@ pub unsafe fn warp_sum(value: i32) -> i32 {
 
 macro_rules! entries {
     ($($name:ident = $block:literal;)*) => {$(
-        #[doc = concat!("Leaves the sum of each block's 8·", $block, " elements in `partials`.")]
+        #[doc = concat!("Writes the sum of each block's 8·", $block, " elements to `partials`.")]
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, and `partials` to one per block that nothing else touches.

@@ -64,7 +64,7 @@ unsafe fn single_pass<const B: u32>(
     let warp_sums = shared_array!(warp_sums: [i32; B / WARP_SIZE]);
     let is_last = shared_array!(is_last: [u32; 1]);
 
-    // SAFETY: the caller's promise; the shared arrays are the block's own, a barrier lies between the calls that use the
+    // SAFETY: the caller's promise; the shared arrays are the block's own, there is a barrier between the calls that use the
     // first and between the write and the reads of the second; whole blocks make the calls, because being the last holds
     // for all threads of a block; fences and tickets order the last block's reads of the partials after their writes.
     unsafe {

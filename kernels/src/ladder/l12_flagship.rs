@@ -85,7 +85,7 @@ unsafe fn flagship<T: Accumulate, const LOADS: usize>(
         let mine = mine
             .plus(rest_element(body, n))
             .plus(head_element(input, head));
-        hand_in(mine, warp_sums, total, next);
+        add_block_sum(mine, warp_sums, total, next);
     }
 }
 
@@ -132,7 +132,7 @@ unsafe fn little<T: Accumulate>(
 /// Every thread of the grid makes the call, once. `warp_sums` points to one element per warp in the block's shared memory; `total`
 /// and `next` are those of the kernel.
 #[inline(always)]
-pub unsafe fn hand_in<T: Accumulate>(
+pub unsafe fn add_block_sum<T: Accumulate>(
     mine: T,
     warp_sums: *mut T,
     total: *mut T::Total,
@@ -173,8 +173,8 @@ fn place_in_tile<const LOADS: usize>(tid: u32) -> usize {
 /// input.
 #[inline(always)]
 pub fn head_length<T>(input: *const T, n: usize) -> usize {
-    let behind = input as usize % LINE_BYTES;
-    let bytes = (LINE_BYTES - behind) % LINE_BYTES;
+    let past_line = input as usize % LINE_BYTES;
+    let bytes = (LINE_BYTES - past_line) % LINE_BYTES;
     (bytes / size_of::<T>()).min(n)
 }
 
@@ -277,7 +277,7 @@ pub fn tree<T: Accumulate, const COUNT: usize>(mut values: [T; COUNT]) -> T {
 ///
 /// # Safety
 /// `warp_sums` points to one element per warp that only this block touches, and every thread of the block makes the call.
-/// A barrier lies between two calls with the same `warp_sums`.
+/// There is a barrier between two calls with the same `warp_sums`.
 #[inline(always)]
 pub unsafe fn block_sum<T: Accumulate>(value: T, warp_sums: *mut T) -> T {
     let tid = thread_idx_x();

@@ -42,7 +42,7 @@
 use cuda_std::shared::dynamic_shared_mem;
 
 use crate::ladder::l12_flagship::{
-    MOST_WARPS, VECTOR_BYTES, hand_in, head_element, head_length, rest_element,
+    MOST_WARPS, VECTOR_BYTES, add_block_sum, head_element, head_length, rest_element,
 };
 use crate::ladder::l12a_accumulate::Accumulate;
 use crate::mbarrier::{Mbarrier, copy_to_shared};
@@ -126,7 +126,7 @@ unsafe fn bulk<T: Accumulate>(
         let sum = sum
             .plus(rest_element(body, n))
             .plus(head_element(input, head));
-        hand_in(sum, warp_sums, total, next);
+        add_block_sum(sum, warp_sums, total, next);
     }
 }
 

@@ -73,7 +73,7 @@ unsafe fn deterministic<T: Accumulate>(
     let virtual_blocks = tiles.min(MOST_VIRTUAL_BLOCKS) as u32;
     let is_aligned = (input as usize).is_multiple_of(VECTOR_BYTES);
     let mut virtual_block = block_idx_x();
-    // SAFETY: a barrier lies between any two uses of the shared arrays; whole blocks make the calls. Vectors are loaded as
+    // SAFETY: there is a barrier between any two uses of the shared arrays; whole blocks make the calls. Vectors are loaded as
     // such only if the input begins at a multiple of their size.
     unsafe {
         while virtual_block < virtual_blocks {
@@ -108,7 +108,7 @@ unsafe fn deterministic<T: Accumulate>(
 /// Every thread of the grid makes the call, once. `is_last` points to shared memory of the block.
 #[inline(always)]
 unsafe fn draws_last_ticket(ticket: *mut u64, is_last: *mut bool) -> bool {
-    // SAFETY: the caller's promise; a barrier lies between the write of the shared word and its reads.
+    // SAFETY: the caller's promise; there is a barrier between the write of the shared word and its reads.
     unsafe {
         if thread_idx_x() == 0 {
             // The lower half of the word is enough.
@@ -158,7 +158,7 @@ unsafe fn rest_of_all<T: Accumulate>(input: *const T, n: usize) -> T {
 
 macro_rules! entries {
     ($($name:ident: $value:ident;)*) => {$(
-        #[doc = concat!("Leaves the sum of the `", stringify!($value), "` values of the input in `total`, the same bits for the same values.")]
+        #[doc = concat!("Writes the sum of the `", stringify!($value), "` values of the input to `total`, the same bits for the same values.")]
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, at any address that is a multiple of their size; `partials` to one

@@ -26,7 +26,7 @@ const fn step(lesson: Lesson, reduction: Reduction) -> Lesson {
 
 const INTERLEAVED: Lesson = step(
     Lesson {
-        change: "step 3 with its operator and its type taken out: what a tree needs to know of them is how to put two values together",
+        change: "step 3 with its operator and its type taken out: a tree needs to know how to combine two values",
         needs: &["interleaved"],
         ..LADDER.on(&INTERLEAVED_PAGE)
     },

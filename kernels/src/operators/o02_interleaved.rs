@@ -83,7 +83,7 @@ pub unsafe fn tree_step<O: Operator<T>, T: Value>(tile: *mut T, count: u32, stri
 
 macro_rules! entries {
     ($($name:ident = $operator:ident of $value:ident;)*) => {$(
-        #[doc = concat!("Leaves the [`", stringify!($operator), "`] of each block's B elements in `partials`; overwrites `input`.")]
+        #[doc = concat!("Writes the [`", stringify!($operator), "`] of each block's B elements to `partials`; overwrites `input`.")]
         ///
         /// # Safety
         /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.

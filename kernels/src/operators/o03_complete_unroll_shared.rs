@@ -165,7 +165,7 @@ unsafe fn reduce_64<O: Operator<T>, T: Value>(elements: *mut T) -> T {
 
 macro_rules! entries {
     ($($operator:ident of $value:ident { $($block:literal = $name:ident,)* })*) => {$($(
-        #[doc = concat!("Leaves the [`", stringify!($operator), "`] of each block's 8·", $block, " elements in `partials`.")]
+        #[doc = concat!("Writes the [`", stringify!($operator), "`] of each block's 8·", $block, " elements to `partials`.")]
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, and `partials` to one per block that nothing else touches.

@@ -115,7 +115,7 @@ pub unsafe fn reduce_warp<O: Operator<T>, T: Value>(value: T) -> T {
 
 macro_rules! entries {
     ($($name:ident = $operator:ident of $value:ident;)*) => {$(
-        #[doc = concat!("Leaves the [`", stringify!($operator), "`] of each block's 8·B elements in `partials`.")]
+        #[doc = concat!("Writes the [`", stringify!($operator), "`] of each block's 8·B elements to `partials`.")]
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, and `partials` to one per block that nothing else touches.

@@ -164,7 +164,7 @@ unsafe fn reduce_cut_tile<O: Operator<T>, T: Vectorized>(tile: *const T, count: 
 
 macro_rules! entries {
     ($($name:ident = $operator:ident of $value:ident;)*) => {$(
-        #[doc = concat!("Leaves one [`", stringify!($operator), "`] of a part of the input per block in `partials`.")]
+        #[doc = concat!("Writes one [`", stringify!($operator), "`] of a part of the input per block to `partials`.")]
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, at a multiple of 16 bytes, and `partials` to one per block

@@ -58,7 +58,7 @@ unsafe fn single_pass<O: Operator<T>, T: Vectorized>(
     let warp_results = shared_array!(warp_results: [T; MOST_WARPS]);
     let is_last = shared_array!(is_last: [u32; 1]);
 
-    // SAFETY: the caller's promise; the shared arrays are the block's own, a barrier lies between the calls that use the
+    // SAFETY: the caller's promise; the shared arrays are the block's own, there is a barrier between the calls that use the
     // first and between the write and the reads of the second; whole blocks make the calls, because being the last holds
     // for all threads of a block; fences and tickets order the last block's reads of the partials after their writes.
     unsafe {
@@ -104,7 +104,7 @@ unsafe fn reduce_partials<O: Operator<T>, T: Value>(partials: *const T) -> T {
 
 macro_rules! entries {
     ($($name:ident = $operator:ident of $value:ident;)*) => {$(
-        #[doc = concat!("Leaves the [`", stringify!($operator), "`] of the input in `total`.")]
+        #[doc = concat!("Writes the [`", stringify!($operator), "`] of the input to `total`.")]
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, at a multiple of 16 bytes; `partials` to one per block, `total`

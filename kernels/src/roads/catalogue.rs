@@ -29,7 +29,7 @@ const ROAD: Lesson = Lesson {
     ..LADDER
 };
 
-/// So many elements a thread, and a partial sum for each block.
+/// This many elements per thread, and a partial sum for each block.
 const fn partials(elements_per_thread: u32) -> Task {
     Task::Reduction(Reduction {
         geometry: Geometry::Tiles {
@@ -39,7 +39,7 @@ const fn partials(elements_per_thread: u32) -> Task {
     })
 }
 
-/// So many elements a thread, and each block adds its sum to the total.
+/// This many elements per thread, and each block adds its sum to the total.
 const fn total(elements_per_thread: u32, shared_bytes_per_thread: u32) -> Task {
     Task::Reduction(Reduction {
         geometry: Geometry::Tiles {
@@ -80,7 +80,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "naive_atomic",
         title: "everybody adds to one word",
-        change: "one atomic addition for each element: the shortest kernel, and n of them stand in line",
+        change: "one atomic addition for each element: the shortest kernel, and all n of them queue up",
         needs: &[],
         entries: Entries::AnyBlock("naive_atomic"),
         task: total(1, 0),
@@ -194,7 +194,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "tile_partition",
         title: "a block in tiles",
-        change: "a group of threads as a value, with a barrier of its own, which a function takes and needs to know no more",
+        change: "a group of threads as a value, with a barrier of its own: a function that takes one needs to know nothing else",
         needs: &["vectorized", "segmented_shared"],
         entries: Entries::PerParameter(&[
             (1, "tile_partition_1"),
@@ -261,7 +261,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "redux",
         title: "a warp in one instruction",
-        change: "since sm_80 the sum of a warp is one instruction, in the place of five shuffles and five additions",
+        change: "since sm_80 the sum of a warp is one instruction, instead of five shuffles and five additions",
         needs: &["shuffle"],
         entries: Entries::PerBlock(&[
             (64, "redux_64"),

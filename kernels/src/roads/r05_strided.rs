@@ -4,9 +4,9 @@
 //! On the road before, whole warps stay busy for single lanes, and those touch words that are far apart.
 //!
 //! ## Idea
-//! That of the ladder's step 3, one step earlier: the stride begins at B, where thread `tid` adds element `tid + B` to
-//! element `tid`, and halves. The elements of a thread lie a *stride* apart; the threads that work stay side by side, and
-//! so do the words that they touch.
+//! As in the ladder's step 3, but one step earlier: the stride begins at B, where thread `tid` adds element `tid + B` to
+//! element `tid`, and halves. The elements of a thread are a *stride* apart. The threads at work stay neighbours, and so do
+//! the words that they touch.
 //!
 //! ## Picture
 //! 8 elements, 4 threads; in each step equal letters add up, into the left one.

@@ -26,7 +26,7 @@
 //! race between them.
 //!
 //! ## Source
-//! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, put together from its
+//! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, combined from its
 //! simple and its segmented kernel.
 
 use core::sync::atomic::{AtomicI32, Ordering};

@@ -27,7 +27,7 @@
 //! while the stride is 32 or more, and races within one warp below that. Which of them would step 5 have accepted?
 //!
 //! ## Source
-//! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, put together from its
+//! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, combined from its
 //! convergent and its segmented kernel.
 
 use core::sync::atomic::{AtomicI32, Ordering};

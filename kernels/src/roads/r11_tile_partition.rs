@@ -82,7 +82,7 @@ pub unsafe fn reduce_sum<const T: u32>(tile: Tile<T>, scratch: *mut i32, value: 
     let mut sum = value;
     let mut stride = T / 2;
     while stride > 0 {
-        // SAFETY: both elements are among the T; a barrier lies between one thread's write of an element and another's read
+        // SAFETY: both elements are among the T; there is a barrier between one thread's write of an element and another's read
         // of it, both ways.
         unsafe {
             *scratch.add(rank as usize) = sum;

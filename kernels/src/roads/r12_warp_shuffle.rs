@@ -41,7 +41,7 @@
 use crate::ladder::l09_shuffle::warp_sum;
 use crate::prelude::*;
 
-/// Leaves the sum of each block's B elements in `partials`; thread 0 has it.
+/// Writes the sum of each block's B elements to `partials`; thread 0 has it.
 ///
 /// # Safety
 /// - `input` points to `n` values that nothing writes, and `partials` to one per block that nothing else touches.
@@ -67,7 +67,7 @@ pub unsafe fn warp_shuffle_down(input: *const i32, partials: *mut i32, n: usize)
     }
 }
 
-/// Leaves the sum of each block's B elements in `partials`; every thread has it, and the last one stores it.
+/// Writes the sum of each block's B elements to `partials`; every thread has it, and the last one stores it.
 ///
 /// # Safety
 /// As for [`warp_shuffle_down`].

@@ -67,7 +67,7 @@ unsafe fn grid_sync<const B: u32>(
 ) {
     let tid = thread_idx_x();
     let warp_sums = shared_array!(warp_sums: [i32; B / WARP_SIZE]);
-    // SAFETY: the caller's promise; the shared array is the block's own, and a barrier lies between the two calls that use
+    // SAFETY: the caller's promise; the shared array is the block's own, and there is a barrier between the two calls that use
     // it; the partials are written before the barrier of the grid and read after it.
     unsafe {
         if let Some(sum) = block_sum::<B>(sum_of_tiles(input, n, B), warp_sums) {

@@ -73,7 +73,7 @@ unsafe fn redux<const B: u32>(input: *const i32, partials: *mut i32, n: usize) {
 
 macro_rules! entries {
     ($($name:ident = $block:literal;)*) => {$(
-        #[doc = concat!("Leaves the sum of each block's 8·", $block, " elements in `partials`.")]
+        #[doc = concat!("Writes the sum of each block's 8·", $block, " elements to `partials`.")]
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, and `partials` to one per block that nothing else touches.
