@@ -5,7 +5,7 @@ use std::path::Path;
 use warpfold::ptx::PtxSet;
 use warpfold_emulator::Module;
 use warpfold_kernels::catalogue::{
-    self, Module as KernelModule, Page, Part, lessons, lessons_of, pages_of,
+    self, Finish, Module as KernelModule, Page, Part, flagship, lessons, lessons_of, pages_of,
 };
 
 #[test]
@@ -25,6 +25,41 @@ fn the_ptx_of_each_architecture_has_the_catalogue_s_entries_and_no_others() {
                 in_ptx, in_catalogue,
                 "left the PTX of {name}, right the catalogue"
             );
+        }
+    }
+}
+
+#[test]
+fn the_kernels_of_a_reduction_have_the_parameters_of_its_finish() {
+    let ptx = PtxSet::embedded();
+    let modules = KernelModule::ALL.map(|kernels| {
+        let text = ptx.newest_for(kernels, 90).expect("there is PTX for sm_90");
+        (kernels, Module::parse(text).expect("the PTX is right"))
+    });
+    let bytes = |kernels, entry: &str| -> Vec<usize> {
+        let (_, module) = modules
+            .iter()
+            .find(|(other, _)| *other == kernels)
+            .expect("each module is parsed");
+        let parameters = module.parameters(entry).expect("the entry is in the PTX");
+        parameters.iter().map(|parameter| parameter.bytes).collect()
+    };
+    let expected =
+        |finish: Finish| -> Vec<usize> { finish.roles().iter().map(|role| role.bytes()).collect() };
+    for lesson in lessons() {
+        let Some(reduction) = lesson.reduction() else {
+            continue;
+        };
+        for entry in lesson.entry_names() {
+            let found = bytes(lesson.part.module(), entry);
+            assert_eq!(found, expected(reduction.finish), "{entry}");
+        }
+    }
+    for choice in flagship::CHOICES {
+        for &addend in choice.addends {
+            let launch = choice.launch(addend, 1);
+            let found = bytes(flagship::MODULE, launch.entry);
+            assert_eq!(found, expected(launch.finish), "{}", launch.entry);
         }
     }
 }

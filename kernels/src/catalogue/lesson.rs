@@ -1,7 +1,7 @@
 //! What the catalogue says of one lesson.
 
 use super::{
-    Cooperation, Divergence, ElementType, Histogram, Memory, Nested, Operator, Page, Part,
+    Cooperation, Divergence, ElementType, Finish, Histogram, Memory, Nested, Operator, Page, Part,
 };
 
 /// The block sizes every lesson takes.
@@ -138,28 +138,6 @@ pub enum Geometry {
         elements_per_thread: u32,
         /// Threads that the launch puts on each multiprocessor, in whole blocks.
         threads_per_multiprocessor: u32,
-    },
-}
-
-/// What a reduction leaves, and how it becomes one value. It decides the kernel's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finish {
-    /// `(input, partials, n)`: one partial result per block, in block order, which the host combines.
-    PartialPerBlock,
-    /// `(input, total, n)`: every block adds its result atomically to one word, which holds the identity before.
-    Total,
-    /// `(input, total, n, next)`: every block adds its result atomically to one word, which holds the identity before, and the
-    /// launch leaves the identity in `next`, the total of the launch after it.
-    TotalInTurns,
-    /// `(input, partials, n, total, counter)`: one partial result per block, which the kernel itself combines. The counter
-    /// is one `u64`, 0 before and after; a kernel may count in its lower half alone.
-    OneLaunch,
-    /// `(input, partials, n, tile, status)`: one partial result per block, in block order, which the host combines. Blocks
-    /// launch grids; `tile` is the number of elements of a block of the host's launch, and `status` is one `u32`, 0 before,
-    /// and afterwards 0 or the error of a launch that the device has refused.
-    Nested {
-        /// Whether every block launches grids of its own, or one block launches them for all.
-        by_every_block: bool,
     },
 }
 

@@ -5,6 +5,7 @@
 //! [`pages_of`] the files that they are in.
 
 mod element;
+mod finish;
 pub mod flagship;
 mod lesson;
 mod page;
@@ -16,9 +17,9 @@ pub use crate::histogram::catalogue::Histogram;
 pub use crate::memory::catalogue::Memory;
 pub use crate::nested::catalogue::Nested;
 pub use element::{ElementType, Operator};
+pub use finish::{Finish, Role};
 pub use lesson::{
-    BLOCK_SIZES, Demonstration, Entries, Finish, Geometry, Lesson, Parameter, Reduction, Task,
-    Variant,
+    BLOCK_SIZES, Demonstration, Entries, Geometry, Lesson, Parameter, Reduction, Task, Variant,
 };
 pub use page::Page;
 pub(crate) use page::pages;

@@ -1,7 +1,7 @@
 //! # Divergence 3 · Two trees, and as many elements as there are
 //!
 //! ## Before
-//! The pages before this one look at a branch by itself. What it really costs shows where much depends on it.
+//! The pages before this one look at a branch by itself. What it really costs shows in a kernel that spends its time there.
 //!
 //! ## Idea
 //! The sum of each block by the two trees of the ladder's steps 1 and 3, with all else equal: both read each element once,

@@ -22,7 +22,7 @@
 //!
 //! ## Cost
 //! For one block over a whole tile of k·B elements: log₂ B + 1 barriers; kB + 2B − 1 loads, 2B stores. Per element of the
-//! input, k = 8 takes an eighth of step 3's barriers and about half of its loads.
+//! input, k = 8 takes about an eighth of step 3's barriers and five eighths of its loads.
 //!
 //! ## Observe
 //! In the PTX of `unroll8`: eight `ld.global.b32` before the first `add.s32`. In a run: several times the bandwidth of step

@@ -1,8 +1,8 @@
 //! # Step 5 · The last warp alone
 //!
 //! ## Before
-//! The tree of `unroll8` ends with six steps, strides 32 to 1, in which a single warp has work. After each of them the
-//! whole block waits at a barrier for that one warp, although it has nothing left to do.
+//! The tree of `unroll8` ends with six steps, strides 32 to 1, in which a single warp has work. After each of them all
+//! warps wait at a barrier for that one, although they have nothing left to do.
 //!
 //! ## Idea
 //! Stop the loop at stride 32 and let the first warp do the rest alone. Its 32 lanes execute the same instruction at the

@@ -38,8 +38,8 @@
 //!
 //! ## Observe
 //! In the PTX of `flagship_8_i32`: no `membar`, one `atom.global.add.u32` whose answer nobody reads (the assembler turns it
-//! into a `RED`), and for sm_80 and later `redux.sync.add.s32` instead of shuffles. In a run on an H200: for every n, at
-//! most a tenth more than the time of a kernel that only reads.
+//! into a `RED`), and for sm_80 and later `redux.sync.add.s32` instead of shuffles. In a run on an H200: for every n, less
+//! than a tenth more than the time of a kernel that only reads.
 //!
 //! ## Break it
 //! Let block 0 clear `total` instead of `next`, at its beginning. Blocks that finished before it lose their sums: `warpfold

@@ -5,8 +5,8 @@
 //! text does not say what differs between them.
 //!
 //! ## Idea
-//! A trait says it: [`Accumulate`]. Five things depend on the type: how two values are added, how many of them are in 16 bytes, how a
-//! warp adds up, in what the total is kept, and how a sum is added to the total.
+//! A trait says it: [`Accumulate`]. Five things depend on the type: how two values are added, how many of them are in 16
+//! bytes, how a warp adds up, which type the total has, and how a sum is added to the total.
 //!
 //! Two of these are less obvious than they look. The identity of a sum of floats is −0.0, because 0.0 would turn a sum of negative
 //! zeros into 0.0. And the total of `f32` values is an `f64`: on a GPU the atomic addition of `f32` in global memory treats subnormal
