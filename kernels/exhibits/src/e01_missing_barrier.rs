@@ -7,7 +7,7 @@
 //! ## The finding
 //! `read after write` in shared memory: the load and the store are in threads of two warps.
 //!
-//! ## Put right
+//! ## Repair
 //! `sync_threads()` between the two.
 
 use warpfold_kernels::prelude::*;

@@ -7,7 +7,7 @@
 //! ## The finding
 //! `write after read` in shared memory: the store of one iteration and the load of the iteration before.
 //!
-//! ## Put right
+//! ## Repair
 //! A second `sync_threads()` at the end of the iteration, or two buffers that alternate.
 
 use warpfold_kernels::prelude::*;

@@ -8,7 +8,7 @@
 //! ## The finding
 //! `read after write` and `write after read` between lanes of one warp, for each step of the tree.
 //!
-//! ## Put right
+//! ## Repair
 //! `sync_warp()` between load and store, both ways, as in step 5b of the ladder; or shuffles, as in step 9.
 
 use warpfold_kernels::prelude::*;

@@ -7,7 +7,7 @@
 //! ## The finding
 //! `read after write` between lanes of the two halves.
 //!
-//! ## Put right
+//! ## Repair
 //! Name all lanes that exchange values in one mask: `u32::MAX` here.
 
 use cuda_std::warp;

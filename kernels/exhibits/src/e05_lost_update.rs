@@ -7,7 +7,7 @@
 //! ## The finding
 //! Two races between blocks: `read after write`, the load of one and the store of another; and `write after write`.
 //!
-//! ## Put right
+//! ## Repair
 //! One atomic addition: `AtomicI32::from_ptr(total).fetch_add(value, Relaxed)`.
 
 use warpfold_kernels::prelude::*;

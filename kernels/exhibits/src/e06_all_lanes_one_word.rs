@@ -7,7 +7,7 @@
 //! ## The finding
 //! `write after write` of two lanes by one instruction.
 //!
-//! ## Put right
+//! ## Repair
 //! Say which one is wanted: `AtomicU32::fetch_min` for the first, or a ballot and the lowest bit of it.
 
 use warpfold_kernels::prelude::*;

@@ -8,7 +8,7 @@
 //! ## The finding
 //! `read after write` in global memory: the last block's load of a partial, and another block's store of it.
 //!
-//! ## Put right
+//! ## Repair
 //! A fence (`device_fence()`) before the ticket and one after it, so that a block that has seen the ticket also sees the
 //! partial.
 

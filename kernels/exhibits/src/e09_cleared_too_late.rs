@@ -8,7 +8,7 @@
 //! ## The finding
 //! `write after write` between the plain store and the atomic addition of another warp.
 //!
-//! ## Put right
+//! ## Repair
 //! `sync_threads()` after the clearing.
 
 use core::sync::atomic::{AtomicU32, Ordering};

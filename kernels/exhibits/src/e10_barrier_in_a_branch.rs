@@ -7,7 +7,7 @@
 //! ## The finding
 //! `divergent barrier`: lanes of one warp arrive without the others; and then that the barrier is never completed.
 //!
-//! ## Put right
+//! ## Repair
 //! Put the work into the branch and the barrier after it.
 
 use warpfold_kernels::prelude::*;

@@ -7,7 +7,7 @@
 //! ## The finding
 //! `barrier never completed`: how many threads wait, and which one has exited, and where.
 //!
-//! ## Put right
+//! ## Repair
 //! Let every thread reach the barrier, with the identity if it has no element.
 
 use warpfold_kernels::prelude::*;

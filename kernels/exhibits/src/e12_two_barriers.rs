@@ -7,7 +7,7 @@
 //! ## The finding
 //! `divergent barrier`: some lanes of the warp are at one place, the others elsewhere.
 //!
-//! ## Put right
+//! ## Repair
 //! One barrier after the branches; or branch by warp, not by lane.
 
 use warpfold_kernels::prelude::*;

@@ -6,7 +6,7 @@
 //! ## The finding
 //! `wrong member mask`, with the lane and the mask it gave.
 //!
-//! ## Put right
+//! ## Repair
 //! `u32::MAX` if the whole warp takes part; otherwise a branch around the shuffle.
 
 use cuda_std::warp;

@@ -7,7 +7,7 @@
 //! ## The finding
 //! `shuffle from an absent lane`, with the lane that reads and the lane that is read.
 //!
-//! ## Put right
+//! ## Repair
 //! Shuffle in sections of 16 lanes (`width` 16), in which a lane past the end reads itself.
 
 use cuda_std::warp;

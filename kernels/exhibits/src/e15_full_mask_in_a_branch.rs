@@ -7,7 +7,7 @@
 //! ## The finding
 //! `lanes never arrive`: which lane waits at the shuffle for which, and where the latter waits.
 //!
-//! ## Put right
+//! ## Repair
 //! Shuffle in all lanes and use the result in some; or name in the mask only those that take the branch.
 
 use warpfold_kernels::prelude::*;

@@ -7,7 +7,7 @@
 //! ## The finding
 //! `access out of bounds`, with the address and the buffer that ends there.
 //!
-//! ## Put right
+//! ## Repair
 //! `index < n`.
 
 use warpfold_kernels::prelude::*;

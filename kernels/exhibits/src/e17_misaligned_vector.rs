@@ -7,7 +7,7 @@
 //! ## The finding
 //! `misaligned access`, with the address and the width.
 //!
-//! ## Put right
+//! ## Repair
 //! Load single values up to the first address that is a multiple of 16, and vectors from there.
 
 use warpfold_kernels::prelude::*;

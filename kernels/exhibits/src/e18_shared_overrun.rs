@@ -6,7 +6,7 @@
 //! ## The finding
 //! `access out of bounds` in shared memory, with the number of bytes that the block has.
 //!
-//! ## Put right
+//! ## Repair
 //! One more element for the halo, or a test for the last thread.
 
 use warpfold_kernels::prelude::*;

@@ -6,7 +6,7 @@
 //! ## The finding
 //! `null pointer`, with the access.
 //!
-//! ## Put right
+//! ## Repair
 //! `if !count.is_null()`.
 
 use warpfold_kernels::prelude::*;

@@ -7,7 +7,7 @@
 //! ## The finding
 //! `shared offset as a pointer`, with what to do about it.
 //!
-//! ## Put right
+//! ## Repair
 //! `cvta.shared.u64` after the `mov`, as in `shared_array!`.
 
 use warpfold_kernels::prelude::*;

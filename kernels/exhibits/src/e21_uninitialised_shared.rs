@@ -7,7 +7,7 @@
 //! ## The finding
 //! `read of uninitialised memory` in shared memory.
 //!
-//! ## Put right
+//! ## Repair
 //! Threads past the end store a 0, as in step 8 of the ladder.
 
 use warpfold_kernels::prelude::*;

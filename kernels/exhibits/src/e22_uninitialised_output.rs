@@ -7,7 +7,7 @@
 //! ## The finding
 //! `read of uninitialised memory` in global memory.
 //!
-//! ## Put right
+//! ## Repair
 //! Let the host clear the buffer, or the kernel store instead of add.
 
 use warpfold_kernels::prelude::*;

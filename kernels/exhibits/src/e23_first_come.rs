@@ -8,7 +8,7 @@
 //! ## The finding
 //! `result depends on the schedule`, with two seeds that differ. `warpfold check` finds it with `--schedules`.
 //!
-//! ## Put right
+//! ## Repair
 //! Places that depend on the thread's index alone: a prefix sum over the threads that keep a value.
 
 use core::sync::atomic::{AtomicU32, Ordering};

@@ -12,7 +12,7 @@ pages! { "cooperation":
     ATOMICS_PAGE "7" "Every atomic there is" "c07_atomics";
 }
 
-/// What is shown of cooperation.
+/// What a lesson of this part shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cooperation {
     /// Each element with an answer about its block or its warp.
@@ -27,7 +27,7 @@ pub enum Cooperation {
     Atomics,
 }
 
-/// A question that each thread gets the answer to.
+/// A question that each thread gets an answer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// How many elements of the block are positive.
@@ -74,19 +74,19 @@ const COOPERATION: Lesson = Lesson {
     emulator_only: false,
 };
 
-/// Lessons 1: barriers that reduce one bit.
+/// The lessons of page 1: barriers that reduce one bit.
 const BARRIERS: Lesson = Lesson {
     needs: &["neighbored"],
     ..COOPERATION.on(&REDUCING_BARRIERS_PAGE)
 };
 
-/// Lessons 2.
+/// The lessons of page 2: votes.
 const VOTES: Lesson = Lesson {
     needs: &["shuffle"],
     ..COOPERATION.on(&VOTES_PAGE)
 };
 
-/// Lessons 3.
+/// The lessons of page 3: matches.
 const MATCHES: Lesson = Lesson {
     needs: &["ballot"],
     ..COOPERATION.on(&MATCHES_PAGE)
@@ -137,7 +137,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "ballot",
         title: "who?",
-        change: "the same for which ones, one bit each, from which all other answers follow",
+        change: "the same for which lanes it holds in, one bit each, from which all other answers follow",
         entries: Entries::AnyBlock("ballot"),
         task: question(Question::WarpBallot),
         ..VOTES

@@ -9,7 +9,7 @@ pages! { "divergence":
     BLOCK_REDUCE_PAGE "3" "Two trees, and as many elements as there are" "d03_block_reduce";
 }
 
-/// What is shown of divergence.
+/// What a lesson of this part shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Divergence {
     /// 2 at even indices and 1 at odd ones, by the parity of the thread or of the warp.
@@ -78,7 +78,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "block_reduce_1",
         title: "a tree of scattered threads",
-        change: "the threads at work are scattered over all warps: half of every branch is idle lanes",
+        change: "the threads at work are scattered over all warps: lanes idle at every branch",
         needs: &["neighbored", "shared_dynamic"],
         entries: Entries::AnyBlock("block_reduce_1"),
         ..BLOCK_REDUCE

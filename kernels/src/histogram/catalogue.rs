@@ -35,7 +35,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "histogram_shared",
         title: "a private histogram",
-        change: "each block counts in its shared memory and merges once at the end, which pays where its threads take many pixels each",
+        change: "each block counts in its shared memory and merges once at the end, which pays if its threads take many pixels each",
         needs: &["histogram_global", "complete_unroll_shared"],
         entries: Entries::AnyBlock("histogram_shared"),
         parameter: Some(Parameter {

@@ -223,7 +223,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "single_pass",
         title: "the whole sum in one launch",
-        change: "the last block to finish, which a ticket tells, adds up all partial sums, in their order",
+        change: "the last block to finish, which a ticket identifies, adds up all partial sums, in their order",
         needs: &["vectorized"],
         entries: Entries::PerBlock(&[
             (64, "single_pass_64"),

@@ -10,7 +10,7 @@ pages! { "memory":
     MATRIX_ADD_PAGE "5" "Two dimensions" "m05_matrix_add";
 }
 
-/// What is shown of memory accesses.
+/// What a lesson of this part shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// A copy of the elements from an offset on.
@@ -19,7 +19,7 @@ pub enum Memory {
     CopyStride,
     /// Each block reversed through a shared array.
     Reverse {
-        /// Whether the launch says how long it is, 4 bytes a thread, and not the kernel.
+        /// Whether the launch sets its length, 4 bytes per thread, and not the kernel.
         dynamic: bool,
     },
     /// Each block reversed through shared memory that is accessed with a stride.
@@ -73,12 +73,12 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "copy_stride",
         title: "a copy with gaps",
-        change: "the further apart the words of a warp lie, the less of each sector it uses",
+        change: "the further apart the words of a warp are, the less of each sector it uses",
         needs: &["copy_offset"],
         entries: Entries::AnyBlock("copy_stride"),
         parameter: Some(Parameter {
             name: "stride",
-            meaning: "the distance in elements from one that is copied to the next",
+            meaning: "the distance in elements from one copied element to the next",
             values: STRIDES,
             usual: 2,
         }),
@@ -88,7 +88,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "reverse_static",
         title: "a block reversed",
-        change: "threads change places through shared memory, whose size the kernel declares",
+        change: "threads exchange elements through shared memory, whose size the kernel declares",
         needs: &["complete_unroll_shared"],
         entries: Entries::PerBlock(&[
             (64, "reverse_static_64"),
@@ -127,7 +127,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "matrix_add",
         title: "two dimensions",
-        change: "a grid and its blocks have rows and columns, as a matrix has",
+        change: "a grid and its blocks have rows and columns, like a matrix",
         needs: &["copy_offset"],
         entries: Entries::AnyBlock("matrix_add"),
         task: demonstration(Memory::MatrixAdd),

@@ -57,7 +57,7 @@ const SHUFFLE: Lesson = step(
     SUM,
 );
 
-/// Of 16 bytes a load, four loads at a time.
+/// Loads of 16 bytes, four at a time.
 const fn vectors(element_type: ElementType) -> Geometry {
     Geometry::Resident {
         elements_per_thread: 4 * 16 / element_type.bytes(),
@@ -93,7 +93,7 @@ macro_rules! any_block {
     };
 }
 
-/// One entry for each block size, named like the lesson and by it.
+/// One entry for each block size, named like the lesson with the block size appended.
 macro_rules! per_block {
     ($($name:expr),*) => {
         Entries::PerBlock(&[

@@ -131,7 +131,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "shared_dynamic",
         title: "memory by the launch",
-        change: "one block, whose tree runs in shared memory that the launch sizes, after a first addition on loading",
+        change: "one block, whose tree runs in shared memory of a size that the launch sets; the first addition comes with the loads",
         needs: &["strided", "complete_unroll_shared"],
         entries: Entries::AnyBlock("shared_dynamic"),
         task: one_block(false, 4),
@@ -149,7 +149,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "segmented_blocked",
         title: "road 4 in segments",
-        change: "the scattered tree at a size at which it can be measured",
+        change: "the scattered tree at a size that can be measured",
         needs: &["blocked", "segmented_shared"],
         entries: Entries::AnyBlock("segmented_blocked"),
         task: total_in_place(2),
@@ -220,7 +220,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "warp_shuffle_down",
         title: "down a warp",
-        change: "shuffles down leave the sum in one lane, and so thread 0 has that of the block",
+        change: "shuffles down leave the sum in one lane, so thread 0 has the sum of the block",
         needs: &["shuffle"],
         entries: Entries::AnyBlock("warp_shuffle_down"),
         task: partials(1),
@@ -229,7 +229,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "warp_shuffle_xor",
         title: "across a warp",
-        change: "shuffles across leave the sum in every lane, and so every thread has that of the block",
+        change: "shuffles across leave the sum in every lane, so every thread has the sum of the block",
         needs: &["warp_shuffle_down"],
         entries: Entries::AnyBlock("warp_shuffle_xor"),
         task: partials(1),
