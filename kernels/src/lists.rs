@@ -5,7 +5,8 @@
 //! by name because a macro cannot build an identifier from parts. The compiler and the tests then name what else is missing.
 
 /// Calls a macro with a row for each element type: its variant in `catalogue::ElementType`, the type itself, `integer` or `float`, and
-/// its number of bits. Tokens in parentheses after the macro's name are passed to it before the rows.
+/// its number of bits. Tokens after the macro's name and a comma are passed to it before the rows. A macro that is named by a path is
+/// written in brackets: `[$crate::names]`.
 ///
 /// ```
 /// macro_rules! names {
@@ -15,8 +16,11 @@
 /// ```
 #[macro_export]
 macro_rules! for_each_element {
-    ($callback:ident $(($($first:tt)*))?) => {
-        $callback! { $($($first)*)?
+    ($callback:ident $($first:tt)*) => {
+        $crate::for_each_element! { [$callback] $($first)* }
+    };
+    ([$($callback:tt)+] $(, $($first:tt)*)?) => {
+        $($callback)+! { $($($first)*)?
             I32 i32 integer 32;
             U32 u32 integer 32;
             I64 i64 integer 64;
@@ -28,7 +32,7 @@ macro_rules! for_each_element {
 }
 
 /// Calls a macro with a row for each operator: its variant in `catalogue::Operator`, which is also the name of its type in
-/// `operators`, and its name in ids. Tokens in parentheses after the macro's name are passed to it before the rows.
+/// `operators`, and its name in ids. Further tokens and a macro named by a path are passed as to [`for_each_element!`].
 ///
 /// ```
 /// macro_rules! names {
@@ -38,8 +42,11 @@ macro_rules! for_each_element {
 /// ```
 #[macro_export]
 macro_rules! for_each_operator {
-    ($callback:ident $(($($first:tt)*))?) => {
-        $callback! { $($($first)*)?
+    ($callback:ident $($first:tt)*) => {
+        $crate::for_each_operator! { [$callback] $($first)* }
+    };
+    ([$($callback:tt)+] $(, $($first:tt)*)?) => {
+        $($callback)+! { $($($first)*)?
             Sum sum;
             Product product;
             Min min;

@@ -109,13 +109,13 @@ macro_rules! per_block {
 /// A step for all operators and types; the last argument says how the geometry depends on the type.
 macro_rules! of_step {
     ($step:ident, $name:literal, $entries:ident, $geometry:expr) => {
-        for_each_operator!(of_operators(($step, $name, $entries, $geometry)))
+        for_each_operator!(of_operators, ($step, $name, $entries, $geometry))
     };
 }
 
 macro_rules! of_operators {
     ($step:tt $($operator:ident $operator_name:ident;)*) => {
-        [$(for_each_element!(of_elements($step $operator $operator_name))),*]
+        [$(for_each_element!(of_elements, $step $operator $operator_name)),*]
     };
 }
 
