@@ -2,7 +2,6 @@
 
 use super::failure::Failure;
 use crate::ptx_folder;
-use crate::reduce::reducer::ReduceError;
 use std::path::{Path, PathBuf};
 use warpfold::device::{Device, DeviceChoice, DeviceError};
 use warpfold::machine::{Machine, MachineError};
@@ -81,15 +80,6 @@ impl From<MachineError> for Failure {
     fn from(error: MachineError) -> Self {
         match error {
             MachineError::Device(error) => error.into(),
-            error => Self::input(error),
-        }
-    }
-}
-
-impl From<ReduceError> for Failure {
-    fn from(error: ReduceError) -> Self {
-        match error {
-            ReduceError::Device(error) => error.into(),
             error => Self::input(error),
         }
     }

@@ -29,6 +29,7 @@ pub mod lesson;
 pub mod number;
 pub mod operator;
 pub mod oracle;
+mod prepare;
 pub mod prepared;
 pub mod random;
 pub mod reducible;

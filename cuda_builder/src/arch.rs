@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::CudaBuilderError;
+use crate::error::CudaBuilderError;
 
 /// Declares the enum and everything that lists its variants, from one list.
 macro_rules! architectures {

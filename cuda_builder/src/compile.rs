@@ -6,10 +6,13 @@ use std::process::Stdio;
 
 use serde::Deserialize;
 
-use crate::compiler::{DeviceCompiler, TARGET};
+use crate::arch::NvvmArch;
+use crate::compiler::DeviceCompiler;
+use crate::debug_info::DebugInfo;
 use crate::environment::cargo;
+use crate::error::CudaBuilderError;
 use crate::kernel_crate::KernelCrate;
-use crate::{CudaBuilder, CudaBuilderError, DebugInfo, NvvmArch};
+use crate::toolchain::TARGET;
 
 /// Settings that the PTX must not take from the profile of whoever's workspace the kernel crate is in.
 const PROFILE: [&str; 7] = [
@@ -22,6 +25,14 @@ const PROFILE: [&str; 7] = [
     "strip=\"none\"",
 ];
 
+/// What a build asks for.
+pub(crate) struct Settings<'a> {
+    pub(crate) arch: NvvmArch,
+    pub(crate) debug: DebugInfo,
+    /// Additional arguments for cargo.
+    pub(crate) build_args: &'a [String],
+}
+
 /// The outcome of a compilation.
 pub(crate) struct Compiled {
     /// The PTX text.
@@ -33,9 +44,9 @@ pub(crate) struct Compiled {
 /// Compiles the crate's library to PTX in `folder`, a target folder of its own: the outer cargo holds the lock of its own
 /// target folder as long as a build script runs.
 pub(crate) fn compile(
-    builder: &CudaBuilder,
     kernel_crate: &KernelCrate,
     compiler: &DeviceCompiler,
+    settings: &Settings<'_>,
     folder: &Path,
 ) -> Result<Compiled, CudaBuilderError> {
     // Other builds in the same folder wait until this one has read its output.
@@ -52,21 +63,21 @@ pub(crate) fn compile(
     for setting in PROFILE {
         command.args(["--config", &format!("profile.release.{setting}")]);
     }
-    let debug = match builder.debug {
+    let debug = match settings.debug {
         DebugInfo::None => "profile.release.debug=false",
         DebugInfo::LineTables => "profile.release.debug=\"line-tables-only\"",
     };
     command
         .args(["--config", debug])
-        .args(&builder.build_args)
+        .args(settings.build_args)
         // Only the crate itself is compiled for the architecture: all architectures share one `core`.
         .arg("--")
-        .arg(format!("-Ctarget-cpu={}", builder.arch.target_cpu()))
-        .args(ptx_version(builder.arch))
+        .arg(format!("-Ctarget-cpu={}", settings.arch.target_cpu()))
+        .args(ptx_version(settings.arch))
         .arg("--emit=asm")
         .env(
             "CARGO_ENCODED_RUSTFLAGS",
-            rustflags(builder.debug, kernel_crate, compiler).join("\u{1f}"),
+            rustflags(settings.debug, kernel_crate, compiler).join("\u{1f}"),
         )
         // A configuration file may move intermediate files into a folder that the outer cargo has locked.
         .env("CARGO_BUILD_BUILD_DIR", folder)

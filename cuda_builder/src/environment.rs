@@ -89,6 +89,15 @@ fn target_folder_above(out_dir: &Path) -> Option<PathBuf> {
     Some(build.parent()?.parent()?.to_owned())
 }
 
+/// The first line of what a program printed, to quote in a sentence.
+pub(crate) fn first_line(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    text.lines()
+        .next()
+        .unwrap_or("without a message")
+        .to_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

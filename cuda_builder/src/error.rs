@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::compiler::{Refusal, TOOLCHAIN_VARIABLE};
 use crate::ptx::Violation;
+use crate::toolchain::{Refusal, TOOLCHAIN_VARIABLE};
 
 /// Why a build gave no PTX.
 #[derive(Debug, thiserror::Error)]

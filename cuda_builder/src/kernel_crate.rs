@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::CudaBuilderError;
 use crate::environment::cargo;
+use crate::error::CudaBuilderError;
 
 /// The kernel crate, as `cargo metadata` describes it.
 #[derive(Debug, PartialEq, Eq)]

@@ -3,30 +3,26 @@
 mod arch;
 mod compile;
 mod compiler;
+mod debug_info;
 mod environment;
 mod error;
 mod kernel_crate;
 pub mod ptx;
 mod ptxas;
+mod toolchain;
 
 use std::fs;
 use std::io;
 use std::path::{self, Path, PathBuf};
 
 pub use arch::NvvmArch;
-pub use compiler::{DeviceCompiler, Refusal, RustcVersion, TOOLCHAIN_VARIABLE, Toolchain};
+pub use compiler::{DeviceCompiler, RustcVersion};
+pub use debug_info::DebugInfo;
 pub use error::CudaBuilderError;
+pub use toolchain::{Refusal, TOOLCHAIN_VARIABLE, Toolchain};
 
+use compile::{Settings, compile};
 use kernel_crate::KernelCrate;
-
-/// How much debug information the PTX carries.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum DebugInfo {
-    /// None.
-    None,
-    /// `.loc` directives, which tell profilers the source line of each instruction.
-    LineTables,
-}
 
 /// Compiles a kernel crate to PTX.
 ///
@@ -142,7 +138,12 @@ impl CudaBuilder {
         let target_folder = self.target_folder_of(&kernel_crate)?;
         let compiler = self.compiler_in(&target_folder)?;
         let build_folder = target_folder.join("cuda-builder");
-        let compiled = compile::compile(&self, &kernel_crate, &compiler, &build_folder)?;
+        let settings = Settings {
+            arch: self.arch,
+            debug: self.debug,
+            build_args: &self.build_args,
+        };
+        let compiled = compile(&kernel_crate, &compiler, &settings, &build_folder)?;
         for source in &compiled.sources {
             tell_cargo("rerun-if-changed", &source.display());
         }

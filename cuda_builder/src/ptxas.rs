@@ -4,7 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{CudaBuilderError, NvvmArch};
+use crate::arch::NvvmArch;
+use crate::error::CudaBuilderError;
 
 /// *Addition to rust-cuda's API:* lets NVIDIA's assembler judge a PTX file. Does nothing where there is no `ptxas`, or one
 /// that knows no GPU that could run the PTX.

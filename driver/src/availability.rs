@@ -1,10 +1,9 @@
 //! Whether there is a driver that can be used.
 
-use crate::{Failure, LibraryNotFound, check, forward, library};
-use cust_raw::CUresult;
+use crate::{Failure, LibraryNotFound, library, sys};
 use std::fmt;
 
-/// The oldest driver that has every function which `forward.rs` passes on.
+/// The oldest driver that has every function of [`sys`].
 pub const OLDEST_VERSION: Version = Version {
     major: 11,
     minor: 0,
@@ -66,15 +65,15 @@ pub fn available() -> Result<Version, Unavailable> {
 
     let mut number = 0;
     // SAFETY: `number` may be written; this call needs no initialised driver.
-    check(unsafe { forward::cuDriverGetVersion(&raw mut number) }).map_err(Unavailable::Refused)?;
+    unsafe { sys::cuDriverGetVersion(&raw mut number) }.map_err(Unavailable::Refused)?;
     let version = version(number);
     if version < OLDEST_VERSION {
         return Err(Unavailable::TooOld { found: version });
     }
 
     // SAFETY: the call may be repeated, and 0 is the only value that its parameter has.
-    check(unsafe { forward::cuInit(0) }).map_err(|failure| {
-        if failure.code() == CUresult::CUDA_ERROR_NO_DEVICE as u32 {
+    unsafe { sys::cuInit(0) }.map_err(|failure| {
+        if failure.code() == Failure::NO_DEVICE {
             Unavailable::NoGpu(version)
         } else {
             Unavailable::Refused(failure)
@@ -83,7 +82,7 @@ pub fn available() -> Result<Version, Unavailable> {
 
     let mut count = 0;
     // SAFETY: `count` may be written, and the driver is initialised.
-    check(unsafe { forward::cuDeviceGetCount(&raw mut count) }).map_err(Unavailable::Refused)?;
+    unsafe { sys::cuDeviceGetCount(&raw mut count) }.map_err(Unavailable::Refused)?;
     if count == 0 {
         return Err(Unavailable::NoGpu(version));
     }

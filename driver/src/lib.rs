@@ -1,23 +1,37 @@
-//! Finds the CUDA driver at run time, so that [`cust`](https://docs.rs/cust) needs no toolkit to build and no driver to start.
+//! The CUDA driver, found at run time: its functions with Rust's types, and one sentence where something is missing.
 //!
-//! `cust` and `cust_raw` link against `libcuda`. This crate defines the `cu…` functions that a program with kernels, buffers, streams,
-//! events and graphs calls; each passes its arguments on to its namesake in the driver's own library, which is looked for when the first one
-//! is called. Where there is no driver they answer `CUDA_ERROR_NO_DEVICE`, and where the driver lacks a function,
-//! `CUDA_ERROR_NOT_FOUND`. One executable then runs on machines with and without an NVIDIA driver.
+//! Nothing of CUDA is needed to build this crate or a program that uses it. The driver's own library (`libcuda.so.1`, on Windows
+//! `nvcuda.dll`) is looked for when the first function of [`sys`] is called. Where there is no driver, and where the driver lacks a
+//! function, that call fails with a [`Failure`]; one executable runs on machines with and without an NVIDIA driver.
 //!
-//! Three things make it work:
+//! # Why bindings of our own
+//!
+//! A library cannot have [`cudarc`](https://docs.rs/cudarc) 0.19 as a private dependency, because cargo builds one copy of it with the
+//! features of everybody who uses it:
+//! - with `dynamic-loading` of the one and `dynamic-linking` of the other its build script panics; with `fallback-dynamic-loading` of the
+//!   one, `dynamic-linking` of the other takes away `is_culib_present` and needs a driver to link and to start;
+//! - with two CUDA versions (`cuda-12090` and `cuda-13000`) every type is defined twice, and it does not compile; without a version of
+//!   our own, functions and types would be those of whatever version somebody else has chosen.
+//!
+//! It also panics at the first call of a function that the driver lacks, and takes the driver's answers as Rust enums, so that a code that
+//! a newer driver has learnt is undefined behaviour. What [`sys`] has is what is called here, no more.
+//!
+//! # For `cust`
+//!
+//! With the feature `cust` this crate also defines symbols of the driver's names, so that a program that uses
+//! [`cust`](https://docs.rs/cust) needs no toolkit to build and no driver to start. Three things make it work:
 //! 1. the environment variable `CUDA_LIBRARY_PATH`, which the build script of `cust_raw` reads, names this crate's folder `link`
 //!    (here `.cargo/config.toml` sets it), whose `lib64/libcuda.so` is a linker script that adds nothing;
-//! 2. the executable names this crate somewhere, for instance by calling [`available`], so that its functions are linked;
-//! 3. a function that a program calls and that is missing in `forward.rs` is an undefined symbol when it is linked: add it there.
+//! 2. the executable names this crate somewhere, for instance by calling [`available`], so that its symbols are linked;
+//! 3. a function that such a program calls and that is missing in [`sys`] is an undefined symbol when it is linked: add it there.
 //!
-//! [`last_failure`] tells which call failed and what the driver said, which the error type of `cust` does not.
+//! The feature is for executables of this repository. Beside anything else that links against `libcuda` its symbols would be in the way.
 
 mod availability;
 mod failure;
-mod forward;
 mod library;
+pub mod sys;
 
 pub use availability::{OLDEST_VERSION, Unavailable, Version, available};
-pub use failure::{Failure, check, last_failure};
+pub use failure::Failure;
 pub use library::LibraryNotFound;

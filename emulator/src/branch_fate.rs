@@ -3,8 +3,9 @@
 //! The rules are read off its machine code: `nvdisasm --print-line-info-ptx` tells from which PTX line each machine instruction
 //! comes. `docs/counters.md` says for how many branches they are right.
 
+use crate::address::Where;
+use crate::code::{Instruction, NOWHERE, Op};
 use crate::observer::BranchFate;
-use crate::program::{Instruction, NOWHERE, Op, Where};
 
 /// The longest body whose instructions get a guard, in PTX instructions of both sides together.
 const LONGEST_BODY: usize = 10;
@@ -12,7 +13,7 @@ const LONGEST_BODY: usize = 10;
 /// The most jumps that are followed from a label to an instruction that is none.
 const MOST_JUMPS: usize = 16;
 
-/// What stands between a branch and the place where its ways meet.
+/// What stands between a branch and its reconvergence point.
 #[derive(Default)]
 struct Body {
     instructions: usize,
@@ -49,11 +50,11 @@ fn fate(instructions: &[Instruction], at: usize) -> BranchFate {
     if reconverge == NOWHERE {
         return BranchFate::Kept;
     }
-    let meeting = landing(instructions, reconverge as usize);
+    let reconvergence = landing(instructions, reconverge as usize);
     let mut body = Body::default();
     let is_straight = ways
         .iter()
-        .all(|&way| body.takes_all(instructions, way, meeting));
+        .all(|&way| body.takes_all(instructions, way, reconvergence));
     if is_straight && !(body.reads_global && body.writes_global) {
         BranchFate::Predicated
     } else {
@@ -81,9 +82,14 @@ fn leaves(instruction: &Instruction) -> bool {
 
 impl Body {
     /// Takes the instructions of one way; false if there are too many, or one that no guard is put on.
-    fn takes_all(&mut self, instructions: &[Instruction], way: usize, meeting: usize) -> bool {
+    fn takes_all(
+        &mut self,
+        instructions: &[Instruction],
+        way: usize,
+        reconvergence: usize,
+    ) -> bool {
         let mut at = way;
-        while at != meeting {
+        while at != reconvergence {
             if self.instructions == LONGEST_BODY || !self.takes(&instructions[at].op) {
                 return false;
             }

@@ -1,7 +1,7 @@
-//! Where diverged lanes meet again: immediate post-dominators of the control-flow graph
+//! Where diverged lanes reconverge: immediate post-dominators of the control-flow graph
 //! (K. Cooper, T. Harvey, K. Kennedy, "A Simple, Fast Dominance Algorithm", 2001, on the reversed graph).
 
-use crate::program::NOWHERE;
+use crate::code::NOWHERE;
 
 /// Ways out of endless loops that are looked for one by one.
 const SINGLE_RESTORATIONS: usize = 64;
@@ -103,9 +103,9 @@ pub(crate) fn reconvergence(successors: &[Successors]) -> Vec<u32> {
     }
     let mut reconverge = vec![NOWHERE; count];
     for block in 0..exit {
-        let meeting = dominator[block];
-        if meeting < exit {
-            reconverge[last_of[block]] = starts[meeting] as u32;
+        let point = dominator[block];
+        if point < exit {
+            reconverge[last_of[block]] = starts[point] as u32;
         }
     }
     reconverge
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn if_else_meets_behind() {
+    fn if_else_reconverges_after_it() {
         // 0: if → 3; 1: then; 2: → 4; 3: else; 4: ret
         let graph = [branch(3), next(), jump(4), next(), leave()];
         assert_eq!(reconvergence(&graph)[0], 4);
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn who_returns_early_is_not_waited_for() {
-        // 0: if → 3; 1: return, unless guarded away; 2: …; 3: behind; 4: ret
+        // 0: if → 3; 1: return, unless guarded away; 2: …; 3: after; 4: ret
         let guarded = Successors {
             next: true,
             leaves: true,

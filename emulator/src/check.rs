@@ -5,19 +5,21 @@ use std::fmt;
 use crate::error::{LaunchError, MemoryError};
 use crate::finding::{Bytes, Finding, Tool};
 use crate::heap::HeapSnapshot;
-use crate::launch::{Launch, launch, launch_scheduled};
-use crate::loaded::Kernel;
-use crate::memory::{Memory, window};
+use crate::kernel::Kernel;
+use crate::launch::Launch;
+use crate::memory::Memory;
 use crate::observer::Nothing;
 use crate::observers::{Initcheck, Racecheck, Synccheck};
+use crate::run::{launch, launch_scheduled};
 use crate::types::Space;
+use crate::window;
 
 /// In which order blocks, warps and lanes advance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// That of [`launch`]: one block after another, each warp as far as it gets, lanes together.
+    /// The order of [`launch`]: one block after another, each warp as far as it gets, lanes together.
     Fixed,
-    /// That of [`launch_scheduled`] under this seed.
+    /// The order of [`launch_scheduled`] under this seed.
     Seed(u64),
 }
 
@@ -30,8 +32,8 @@ impl fmt::Display for Order {
     }
 }
 
-/// Runs a kernel once, in the fixed order and on one host thread, under the tools named, and returns what they found; `memory` is
-/// afterwards what it was before. A trap, which ends the launch, is a finding whatever the tools.
+/// Runs a kernel once under these tools, in the fixed order and on one host thread, and returns what they found. Afterwards `memory`
+/// is what it was before. A trap ends the launch and is always a finding.
 ///
 /// # Errors
 /// What [`launch`] refuses, and a launch that exceeds its limit of steps.
@@ -76,8 +78,8 @@ fn trap_finding(error: LaunchError, kernel: &Kernel) -> Result<Finding, LaunchEr
     }
 }
 
-/// Runs a kernel in each of the orders, from the same contents of `memory`, and compares what each run leaves there with what
-/// the first left. Returns the first difference, or the first trap; `memory` is afterwards what it was before.
+/// Runs a kernel in each of the orders, always from the same contents of `memory`, and compares what each run leaves there with what
+/// the first left. Returns the first difference or the first trap. Afterwards `memory` is what it was before.
 ///
 /// # Errors
 /// What [`launch`] refuses, and a launch that exceeds its limit of steps.
@@ -176,8 +178,8 @@ impl Snapshot {
             .try_for_each(|(address, contents)| memory.put(*address, contents))
     }
 
-    /// The address of the first word that differs, and how it reads in each. What is an address of the heap in both is no difference:
-    /// who calls `malloc` first has the lower one, and no result depends on that.
+    /// The address of the first word that differs, and how it reads in each. Two addresses of the heap are no
+    /// difference: the thread that calls `malloc` first gets the lower one, and no result depends on that.
     fn difference(&self, other: &Self) -> Option<(u64, [u32; 2])> {
         let heap = window::HEAP..self.heap.end().max(other.heap.end());
         let mut pairs = self.allocations.iter().zip(&other.allocations);

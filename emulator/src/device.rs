@@ -1,9 +1,9 @@
 //! The device that the emulator stands in for, as far as a launch depends on it.
 
-use crate::loaded::Kernel;
+use crate::kernel::Kernel;
 use crate::registers::LANES;
 
-/// What a GPU has room for. The emulated one is small, with multiprocessors like those of an H100 or H200 (sm_90).
+/// What a GPU has room for. The emulated one has few multiprocessors, each like those of an H100 or H200 (sm_90).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceProperties {
     /// Multiprocessors (`%nsmid`).
@@ -16,11 +16,11 @@ pub struct DeviceProperties {
     pub shared_bytes_per_multiprocessor: u32,
     /// The most shared memory of a block, in bytes.
     pub shared_bytes_per_block: u32,
-    /// Shared memory that the system takes for each block besides what the block asks for, in bytes.
+    /// Shared memory that the system takes for each block in addition to what the block asks for, in bytes.
     pub reserved_shared_bytes_per_block: u32,
 }
 
-/// Shared memory is given to blocks in pieces of so many bytes.
+/// Shared memory is given to blocks in pieces of this many bytes.
 const SHARED_GRANULARITY: u32 = 128;
 
 impl DeviceProperties {
@@ -45,7 +45,7 @@ impl DeviceProperties {
     ) -> u32 {
         let threads: u64 = block.iter().map(|&extent| u64::from(extent)).product();
         let threads = threads.max(1).next_multiple_of(LANES as u64);
-        let shared = kernel.program.shared_bytes(dynamic_shared_bytes);
+        let shared = kernel.code.shared_bytes(dynamic_shared_bytes);
         if shared > u64::from(self.shared_bytes_per_block) {
             return 0;
         }

@@ -73,7 +73,7 @@ pub struct Trap {
     pub fault: Fault,
     /// The entry that was launched.
     pub kernel: String,
-    /// The number of the grid in the launch: 0 for the host's, and on in the order in which kernels launch theirs.
+    /// The number of the grid in the launch: 0 for the host's, then 1, 2 … in the order in which kernels launch theirs.
     pub grid: u64,
     /// `%ctaid` of the block.
     pub block: [u32; 3],
@@ -103,7 +103,7 @@ pub enum Fault {
         /// address and length in bytes.
         nearest: Option<(u64, u64)>,
     },
-    /// An access by the address of a function's parameter that leaves the parameter.
+    /// An access that goes by the address of a function's parameter and leaves the parameter.
     #[error("{access} of {bytes} bytes out of bounds at {} address {address:#x}: the parameter `{parameter}` of `{function}` has {length} bytes at {base:#x}", space.name())]
     OutsideParameter {
         /// `load`, `store` or `atomic`.
@@ -149,7 +149,7 @@ pub enum Fault {
         /// Where it was freed, if in the same launch.
         by: Option<FreePlace>,
     },
-    /// `free` of an address that `malloc` did not return, or whose allocation was freed so long ago that nobody knows of it.
+    /// `free` of an address that `malloc` did not return, or whose allocation was freed so long ago that it is forgotten.
     #[error("free of {address:#x}, where no live allocation of `malloc` begins{}", hint(*address, *nearest))]
     NotAllocated {
         /// The address given.
@@ -157,7 +157,7 @@ pub enum Fault {
         /// As of [`Fault::OutOfBounds`].
         nearest: Option<(u64, u64)>,
     },
-    /// An access through a null pointer, or a few bytes behind one.
+    /// An access through a null pointer, or a few bytes past one.
     #[error("{access} of {bytes} bytes through a null pointer, at {} address {address:#x}: check what the host passes{}", space.name(), if *is_in_shared { ", or, should it be a place in shared memory, convert its offset with cvta.shared first" } else { "" })]
     Null {
         /// `load`, `store` or `atomic`.
@@ -309,7 +309,7 @@ pub enum Fault {
     /// A bad operand that only shows at run time: a branch index, a function's address, the size of a copy.
     #[error("{0}")]
     BadOperand(String),
-    /// A barrier that there is not, or that threads arrive at otherwise than it is meant.
+    /// A barrier that does not exist, or at which threads arrive in a way that it does not allow.
     #[error("{0}")]
     MisusedBarrier(String),
     /// A grid launched from the device, deeper than grids may nest.
@@ -349,7 +349,7 @@ pub enum Fault {
     /// More instructions than the launch allows.
     #[error("stopped after {0} warp instructions, the limit of this launch")]
     StepLimit(u64),
-    /// Calls nested too deeply: so many of them are open, or their local memory is more than a thread has.
+    /// Calls nested too deeply: this many of them are open, or their local memory is more than a thread has.
     #[error("the stack overflows: {0} calls are open")]
     StackOverflow(usize),
 }

@@ -3,10 +3,11 @@
 use std::fmt;
 
 use crate::error::{Absence, Fault, FreePlace, Trap};
-use crate::loaded::{Kernel, SourcePlace};
+use crate::kernel::Kernel;
+use crate::module::SourcePlace;
 use crate::types::Space;
 
-/// The sanitizers, under the names that compute-sanitizer's tools have.
+/// The sanitizers. They have the names of compute-sanitizer's tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tool {
     /// Addresses that the kernel must not touch.
@@ -15,7 +16,7 @@ pub enum Tool {
     Initcheck,
     /// Accesses of two threads that nothing orders.
     Racecheck,
-    /// Barriers and warp-wide instructions that not the right threads take part in.
+    /// Barriers and warp-wide instructions in which the wrong threads take part.
     Synccheck,
     /// Results that depend on the order in which blocks, warps and lanes advance.
     Schedules,
@@ -49,17 +50,17 @@ pub struct Finding {
     pub tool: Tool,
     /// What it is, in two to four words.
     pub kind: &'static str,
-    /// What is wrong, and what would put it right, as one sentence or two.
+    /// What is wrong and how to put it right, in one sentence or two.
     pub message: String,
     /// The entry that was launched.
     pub kernel: String,
-    /// The first instance's threads and lines: first the one that did the wrong thing or did it last.
+    /// The threads and lines of the first instance; first the thread that did the wrong thing, or did it last.
     pub places: Vec<Place>,
     /// The first instance's memory, where the finding is about memory.
     pub memory: Option<Bytes>,
     /// How many times it happened, counted by threads.
     pub count: u64,
-    /// Whether the launch ended there, as it does at a trap; whatever would have followed has not been checked.
+    /// Whether the launch ended there, as it does at a trap. Nothing after it has been checked.
     pub ends_launch: bool,
 }
 
@@ -68,7 +69,7 @@ pub struct Finding {
 pub struct Place {
     /// What it did there: `reads`.
     pub does: &'static str,
-    /// The number of its grid in the launch: 0 for the host's, and on in the order in which kernels launch theirs.
+    /// The number of its grid in the launch: 0 for the host's, then 1, 2 … in the order in which kernels launch theirs.
     pub grid: u64,
     /// `%ctaid` of its block.
     pub block: [u32; 3],
@@ -78,9 +79,9 @@ pub struct Place {
     pub line: u32,
     /// That line, trimmed.
     pub text: String,
-    /// The line of the source that it was compiled from, where the PTX says.
+    /// The source line that it was compiled from, if the PTX says.
     pub source: Option<SourcePlace>,
-    /// Where that is something inlined: the line of the kernel's own file that called it, or one little before.
+    /// If that line was inlined: the line of the kernel's own file that called it, or one shortly before.
     pub caller: Option<SourcePlace>,
 }
 
@@ -125,7 +126,7 @@ impl Place {
 }
 
 impl Finding {
-    /// A trap as the finding of the tool whose business it is; `None` for one that is no fault of the kernel's own, such as
+    /// A trap as the finding of the tool that it belongs to; `None` for one that is no fault of the kernel's own, such as
     /// the limit of a launch.
     pub fn of_trap(trap: &Trap, kernel: &Kernel) -> Option<Self> {
         let (tool, kind) = classify(&trap.fault)?;

@@ -1,23 +1,24 @@
 //! The heap from which kernels take global memory with `malloc` (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation and
 //! Operations"). It lives as long as the memory that it belongs to: what one launch has allocated, a later one may use and free.
 //!
-//! While the heap is not put back, every piece has an address that no other had before, so that a stale pointer leads to no newer
-//! piece. What it holds is kept in a store as long as the heap, whose parts are used again.
+//! Every piece has an address that no piece had before, unless the heap is restored from a snapshot: a stale pointer never leads to a
+//! newer piece. The contents are in a store as long as the heap, whose parts are used again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::error::FreePlace;
-use crate::memory::{Region, window, zeroed};
+use crate::region::{Region, zeroed};
+use crate::window;
 
 /// What a heap has unless told otherwise, in bytes (`cudaLimitMallocHeapSize`).
 pub(crate) const DEFAULT_HEAP_BYTES: usize = 8 << 20;
 /// Every piece starts at a multiple of this.
 const ALIGNMENT: u64 = 16;
-/// Unmapped addresses behind every piece.
+/// Unmapped addresses after every piece.
 const GUARD: u64 = 256;
-/// Of so many pieces that were freed it is known by whom: those with the greatest addresses.
+/// How many freed pieces are remembered with who freed them: those with the greatest addresses.
 const FREED_PIECES: usize = 1 << 16;
 
 #[derive(Debug)]
@@ -64,7 +65,7 @@ impl Spare {
         Some(length)
     }
 
-    /// Takes so many bytes out of the shortest part that has them; returns where they are.
+    /// Takes `length` bytes out of the shortest part that has them; returns where they are.
     fn take(&mut self, length: u64) -> Option<u64> {
         let &(spare, offset) = self.by_length.range((length, 0)..).next()?;
         self.remove(offset);
@@ -76,8 +77,8 @@ impl Spare {
 
     /// Gives a part back, and joins it with its neighbours.
     fn give(&mut self, mut offset: u64, mut length: u64) {
-        if let Some(behind) = self.remove(offset + length) {
-            length += behind;
+        if let Some(next) = self.remove(offset + length) {
+            length += next;
         }
         let before = self.lengths.range(..offset).next_back();
         if let Some((&start, &spare)) = before.filter(|&(start, spare)| start + spare == offset) {
@@ -126,14 +127,14 @@ pub(crate) struct HeapSnapshot {
 }
 
 impl HeapSnapshot {
-    /// The first address behind all pieces that there had been.
+    /// The first address past all pieces that there had been.
     pub fn end(&self) -> u64 {
         self.pieces.next
     }
 }
 
 impl Heap {
-    /// An empty heap of at most so many bytes.
+    /// An empty heap of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         let limit = limit as u64 / ALIGNMENT * ALIGNMENT;
         let mut spare = Spare::default();
@@ -255,7 +256,7 @@ impl Heap {
         (address - base < freed.bytes).then(|| (base, freed.bytes, freed.by_in(launch)))
     }
 
-    /// The first address behind all pieces that there have been.
+    /// The first address past all pieces that there have been.
     pub fn end(&self) -> u64 {
         self.read().next
     }

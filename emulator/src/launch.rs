@@ -1,13 +1,8 @@
-//! Launches: a kernel, a shape and arguments, checked as a device would.
-
-use std::time::Instant;
+//! The shape of a launch, and whether a device would take it.
 
 use crate::device::DeviceProperties;
 use crate::error::LaunchError;
-use crate::loaded::Kernel;
-use crate::memory::{Memory, Region};
-use crate::observer::Observer;
-use crate::simt;
+use crate::kernel::Kernel;
 
 /// The most threads of a block, on every GPU so far.
 const MAX_BLOCK_THREADS: u64 = 1024;
@@ -27,29 +22,29 @@ pub struct Launch {
     pub dynamic_shared_bytes: u32,
     /// What limits the grids that the kernel launches itself.
     pub nesting: Nesting,
-    /// Host threads that run blocks; 0 takes all cores. An observer may ask for one ([`Observer::IN_ORDER`]).
+    /// Host threads that run blocks; 0 takes all cores. An observer may ask for one ([`Observer::IN_ORDER`](crate::Observer::IN_ORDER)).
     pub threads: usize,
-    /// The launch traps after so many warp instructions; 0 sets no limit.
+    /// The launch traps after this many warp instructions; 0 sets no limit.
     pub max_steps: u64,
-    /// Whether blocks may wait for each other: all of them are then resident together, and advance in turn. The launch is refused
-    /// when the device has no room for so many ([`DeviceProperties`]).
+    /// Whether blocks may wait for each other. All of them are then resident together and advance in turn, and the launch is refused if
+    /// the device has no room for that many ([`DeviceProperties`]).
     pub cooperative: bool,
-    /// The multiprocessors of the device that is emulated (`%nsmid`): as many as a cooperative launch has for its blocks.
+    /// The multiprocessors of the emulated device (`%nsmid`), on which the blocks of a cooperative launch must have room.
     pub multiprocessors: u32,
 }
 
-/// What limits the grids that kernels launch (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"). A launch beyond it is a
-/// trap, where a GPU returns an error that kernels seldom look at, or lets it pass.
+/// What limits the grids that kernels launch (CUDA C++ Programming Guide, "CUDA Dynamic Parallelism"). A launch beyond a limit is a
+/// trap. A GPU returns an error, which kernels seldom look at, or lets it pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nesting {
     /// How deep grids may nest: the host's grid is at depth 0, those that it launches at depth 1.
     pub depth: u32,
-    /// How many launched grids may wait or run at a time (`cudaLimitDevRuntimePendingLaunchCount`): those whose own blocks have not
-    /// finished. The emulator begins them as late as it may, so that they are the most that there can be.
+    /// How many launched grids may be unfinished at a time (`cudaLimitDevRuntimePendingLaunchCount`), those that wait and those that
+    /// run. The emulator begins grids as late as it may, and so counts the most that there can be.
     pub pending: u64,
 }
 
-/// The depth that CUDA promises, and the count that a GPU has unless told otherwise.
+/// The depth that CUDA promises, and a GPU's default count.
 impl Default for Nesting {
     fn default() -> Self {
         Self {
@@ -73,92 +68,6 @@ impl Default for Launch {
             multiprocessors: DeviceProperties::EMULATED.multiprocessors,
         }
     }
-}
-
-/// Runs a kernel to its end. `arguments` holds one little-endian byte string per parameter, of exactly its size.
-///
-/// # Errors
-/// [`LaunchError::Invalid`] for a shape or arguments that no device would take, before anything has run;
-/// [`LaunchError::Trap`] when the kernel does what it must not.
-pub fn launch<O: Observer>(
-    kernel: &Kernel,
-    memory: &Memory,
-    launch: &Launch,
-    arguments: &[Vec<u8>],
-    observer: &mut O,
-) -> Result<(), LaunchError> {
-    start(kernel, memory, launch, arguments, None, observer)
-}
-
-/// As [`launch`], by a random schedule: blocks, warps and the lanes of a warp, converged or not, advance in an order that the seed
-/// decides, as a GPU may let them. A seed gives the same schedule every time; it all runs on one host thread.
-///
-/// # Errors
-/// As [`launch`].
-pub fn launch_scheduled<O: Observer>(
-    kernel: &Kernel,
-    memory: &Memory,
-    launch: &Launch,
-    arguments: &[Vec<u8>],
-    seed: u64,
-    observer: &mut O,
-) -> Result<(), LaunchError> {
-    start(kernel, memory, launch, arguments, Some(seed), observer)
-}
-
-fn start<O: Observer>(
-    kernel: &Kernel,
-    memory: &Memory,
-    launch: &Launch,
-    arguments: &[Vec<u8>],
-    schedule: Option<u64>,
-    observer: &mut O,
-) -> Result<(), LaunchError> {
-    check_shape(kernel, launch)?;
-    let words = parameter_words(kernel, arguments)?;
-    let shape = simt::Shape {
-        kernel: kernel.name.clone(),
-        grid: launch.grid,
-        block: launch.block,
-        dynamic_shared_bytes: launch.dynamic_shared_bytes,
-        cluster: kernel.cluster,
-        cooperative: launch.cooperative,
-        multiprocessors: launch.multiprocessors,
-        workspace: match kernel.workspace {
-            Some(address) if launch.cooperative => {
-                clear_workspace(memory, address);
-                address
-            }
-            _ => 0,
-        },
-        number: 0,
-        depth: 0,
-        started: Instant::now(),
-    };
-    let threads = match launch.threads {
-        _ if O::IN_ORDER => 1,
-        0 => simt::cores(),
-        threads => threads,
-    };
-    let bytes = 8 * words.len() as u64;
-    let number = memory.heap().begin_launch();
-    let family = simt::Family::new(number, &kernel.launchable, launch.nesting, schedule);
-    let run = simt::Run {
-        program: &kernel.program,
-        shape: &shape,
-        memory,
-        parameters: Region::new(0, bytes, true, &words),
-        family: &family,
-        threads,
-        max_steps: launch.max_steps,
-    };
-    simt::run(&run, observer).map_err(|mut trap| {
-        trap.text = kernel
-            .line_text(trap.line as u32)
-            .unwrap_or_default()
-            .to_owned();
-        LaunchError::Trap(trap)
-    })
 }
 
 /// Whether a device takes a launch of this shape.
@@ -218,7 +127,7 @@ pub(crate) fn check_shape(kernel: &Kernel, launch: &Launch) -> Result<(), Launch
         multiprocessors: launch.multiprocessors,
         ..DeviceProperties::EMULATED
     };
-    let shared = kernel.program.shared_bytes(launch.dynamic_shared_bytes);
+    let shared = kernel.code.shared_bytes(launch.dynamic_shared_bytes);
     if shared > u64::from(device.shared_bytes_per_block) {
         return invalid(format!(
             "kernel `{name}`: {shared} bytes of shared memory, where at most {} are allowed",
@@ -241,49 +150,4 @@ pub(crate) fn check_shape(kernel: &Kernel, launch: &Launch) -> Result<(), Launch
         }
     }
     Ok(())
-}
-
-/// The barrier of the grid begins each launch as the driver leaves it: with nobody there.
-fn clear_workspace(memory: &Memory, address: u64) {
-    if let Some(region) = memory.region(address) {
-        region.store(address - region.base, 0_u64);
-    }
-}
-
-/// The parameter memory of the launch: every argument at its parameter's offset.
-fn parameter_words(
-    kernel: &Kernel,
-    arguments: &[Vec<u8>],
-) -> Result<Vec<std::sync::atomic::AtomicU64>, LaunchError> {
-    let name = &kernel.name;
-    if arguments.len() != kernel.parameters.len() {
-        return Err(LaunchError::Invalid(format!(
-            "kernel `{name}` takes {} arguments, not {}",
-            kernel.parameters.len(),
-            arguments.len()
-        )));
-    }
-    let mut bytes = Vec::new();
-    for (index, (argument, slice)) in arguments
-        .iter()
-        .zip(&kernel.program.functions[0].parameters)
-        .enumerate()
-    {
-        if argument.len() != slice.bytes as usize {
-            return Err(LaunchError::Invalid(format!(
-                "argument {index} of kernel `{name}` has {} bytes, but its parameter `{}` has {}",
-                argument.len(),
-                kernel.parameters[index].name,
-                slice.bytes
-            )));
-        }
-        bytes.resize(slice.offset as usize, 0);
-        bytes.extend_from_slice(argument);
-    }
-    bytes.resize(bytes.len().next_multiple_of(8), 0);
-    let words = bytes.chunks_exact(8).map(|word| {
-        let word = word.try_into().map(u64::from_le_bytes).unwrap_or_default();
-        std::sync::atomic::AtomicU64::new(word)
-    });
-    Ok(words.collect())
 }

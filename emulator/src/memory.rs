@@ -4,45 +4,26 @@
 //! on several host threads, and guests race: all guest accesses are therefore atomic on the host (relaxed unless the
 //! instruction orders more), which costs nothing on common hosts and leaves no undefined behaviour to a racing guest.
 
-use std::alloc::{Layout, alloc_zeroed};
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
-
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard};
 
 use crate::error::{FreePlace, MemoryError};
 use crate::heap::{DEFAULT_HEAP_BYTES, Heap};
-
-/// Windows of the generic address space (each far larger than what it maps).
-pub(crate) mod window {
-    /// First generic address of the block's shared memory.
-    pub const SHARED: u64 = 0x0100_0000_0000;
-    /// First generic address of the thread's local memory.
-    pub const LOCAL: u64 = 0x0200_0000_0000;
-    /// First generic address of the kernel's parameters.
-    pub const PARAM: u64 = 0x0300_0000_0000;
-    /// Length of each of these windows.
-    pub const LENGTH: u64 = 0x0100_0000_0000;
-    /// Addresses of functions, for calls through pointers.
-    pub const FUNCTIONS: u64 = 0x0400_0000_0000;
-    /// First address of the buffers for the parameters of launches from the device; they are global memory of their block.
-    pub const BUFFERS: u64 = 0x0600_0000_0000;
-    /// First address of constant memory.
-    pub const CONST: u64 = 0x0500_0000_0000;
-    /// First address of global memory, which reaches to the end.
-    pub const GLOBAL: u64 = 0x7f00_0000_0000;
-    /// First address of the heap, which is the last of global memory.
-    pub const HEAP: u64 = 0x1_0000_0000_0000;
-}
+use crate::region::{Region, zeroed};
+use crate::window;
 
 /// Every allocation starts at a multiple of this.
 const ALIGNMENT: u64 = 256;
-/// Unmapped addresses behind every allocation.
+/// Unmapped addresses after every allocation.
 const GUARD: u64 = 256;
 /// What an emulated device has unless told otherwise.
-const DEFAULT_LIMIT: usize = 64 << 30;
+const DEFAULT_LIMIT: usize = match 64_usize.checked_mul(1 << 30) {
+    Some(bytes) => bytes,
+    None => usize::MAX,
+};
 
-/// How far an address may miss all allocations and still come from a pointer to one.
-const NEAR_BYTES: u64 = DEFAULT_LIMIT as u64;
+/// An address this far from all allocations may still come from a pointer to one.
+const NEAR_BYTES: u64 = 64 << 30;
 
 /// The global memory of an emulated device.
 #[derive(Debug)]
@@ -73,15 +54,6 @@ struct Allocation {
     written: Vec<(u64, u64)>,
 }
 
-/// One live allocation, as workers cache it for the time of a launch.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Region<'m> {
-    pub base: u64,
-    pub bytes: u64,
-    pub read_only: bool,
-    words: &'m [AtomicU64],
-}
-
 impl Default for Memory {
     fn default() -> Self {
         Self::new()
@@ -89,7 +61,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// An empty memory of 64 GiB; the host commits a page when it is first written.
+    /// An empty memory of 64 GiB, on a 32-bit host of 4 GiB; the host commits a page when it is first written.
     pub fn new() -> Self {
         Self::with_limit(DEFAULT_LIMIT)
     }
@@ -108,9 +80,9 @@ impl Memory {
         }
     }
 
-    /// The same with a new, empty heap of so many bytes, rounded down to a multiple of 16, from which kernels allocate with `malloc`;
-    /// without this it has 8 MiB. `malloc` gives null where it, or the host, has no room. Only kernels reach it: [`Memory::read`] and its
-    /// kin take no addresses of the heap.
+    /// The same with a new, empty heap of `bytes` bytes, rounded down to a multiple of 16, from which kernels allocate with `malloc`.
+    /// By default it has 8 MiB. `malloc` returns null if the heap or the host has no room. Only kernels reach the heap: [`Memory::read`],
+    /// [`Memory::write`] and [`Memory::copy`] refuse its addresses.
     pub fn with_heap(self, bytes: usize) -> Self {
         Self {
             heap: Heap::new(bytes),
@@ -158,7 +130,7 @@ impl Memory {
         zeroed(bytes.div_ceil(8)).ok_or(exhausted)
     }
 
-    /// Gives an allocation its address: fresh ones every time, so that a stale pointer never hits a newer buffer.
+    /// Gives an allocation its address. No address is given twice, so that a stale pointer never hits a newer buffer.
     fn place(&mut self, bytes: usize, align: u64, constant: bool, words: Box<[AtomicU64]>) -> u64 {
         let next = if constant {
             &mut self.next_constant
@@ -313,7 +285,7 @@ impl Memory {
         (address - base < bytes).then_some((base, bytes, None))
     }
 
-    /// Whether an address is so near to what has been allocated that it may come from a pointer to it.
+    /// Whether an address is near enough to an allocation to come from a pointer to it.
     pub(crate) fn is_near(&self, address: u64) -> bool {
         let of_host = window::GLOBAL - NEAR_BYTES..self.next + NEAR_BYTES;
         let of_heap = window::HEAP..self.heap.end() + NEAR_BYTES;
@@ -346,7 +318,7 @@ impl Memory {
         below.filter(|region| address - region.base <= region.bytes)
     }
 
-    /// Keeps other accesses to 128 bits as one away, until it is dropped.
+    /// Keeps other threads from accessing 128 bits as one until it is dropped.
     pub(crate) fn lock_pairs(&self) -> MutexGuard<'_, ()> {
         self.pairs
             .lock()
@@ -393,153 +365,6 @@ impl Memory {
             allocation.read_only,
             &allocation.words,
         ))
-    }
-}
-
-/// A zeroed slice whose pages the host commits lazily, or `None` where it has no room.
-pub(crate) fn zeroed(words: usize) -> Option<Box<[AtomicU64]>> {
-    if words == 0 {
-        return Some(Box::default());
-    }
-    let layout = Layout::array::<AtomicU64>(words).ok()?;
-    // SAFETY: the layout is not empty, since `words` is not 0.
-    let start = unsafe { alloc_zeroed(layout) }.cast::<AtomicU64>();
-    if start.is_null() {
-        return None;
-    }
-    // SAFETY: `start` comes from the global allocator with the layout of `[AtomicU64; words]`, all its bytes are zero, which is a
-    // valid value of every element, and nothing else refers to it.
-    Some(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, words)) })
-}
-
-/// A width in which guests access memory.
-pub(crate) trait Width: Copy {
-    const BYTES: u64;
-    /// # Safety
-    /// `address` is valid for reads of this width, aligned to it, and only accessed atomically while others may write it.
-    unsafe fn load_at(address: *mut u8, order: Ordering) -> Self;
-    /// # Safety
-    /// As for `load_at`, for writes.
-    unsafe fn store_at(address: *mut u8, value: Self, order: Ordering);
-    /// Swaps in `new` if the memory holds `old`; returns what it held.
-    ///
-    /// # Safety
-    /// As for `load_at`, for reads and writes.
-    unsafe fn exchange_at(address: *mut u8, old: Self, new: Self) -> Result<Self, Self>;
-    fn to_u64(self) -> u64;
-}
-
-macro_rules! width {
-    ($($ty:ty, $atomic:ty;)*) => {$(
-        impl Width for $ty {
-            const BYTES: u64 = size_of::<$ty>() as u64;
-            #[inline(always)]
-            unsafe fn load_at(address: *mut u8, order: Ordering) -> Self {
-                // SAFETY: the caller promises a valid, aligned address that is accessed atomically only.
-                unsafe { <$atomic>::from_ptr(address.cast()) }.load(order)
-            }
-            #[inline(always)]
-            unsafe fn store_at(address: *mut u8, value: Self, order: Ordering) {
-                // SAFETY: as above.
-                unsafe { <$atomic>::from_ptr(address.cast()) }.store(value, order);
-            }
-            #[inline(always)]
-            unsafe fn exchange_at(address: *mut u8, old: Self, new: Self) -> Result<Self, Self> {
-                // SAFETY: as above.
-                unsafe { <$atomic>::from_ptr(address.cast()) }.compare_exchange(old, new, Ordering::SeqCst, Ordering::SeqCst)
-            }
-            #[inline(always)]
-            fn to_u64(self) -> u64 { u64::from(self) }
-        }
-    )*};
-}
-width! {
-    u8, AtomicU8;
-    u16, AtomicU16;
-    u32, AtomicU32;
-    u64, AtomicU64;
-}
-
-impl<'m> Region<'m> {
-    /// A region over words: `bytes` bytes from guest address `base` (fewer than `bytes` if the words do not reach so far).
-    #[inline(always)]
-    pub fn new(base: u64, bytes: u64, read_only: bool, words: &'m [AtomicU64]) -> Self {
-        Self {
-            base,
-            bytes: bytes.min(8 * words.len() as u64),
-            read_only,
-            words,
-        }
-    }
-
-    /// Whether `bytes` bytes at the offset are inside.
-    #[inline(always)]
-    pub fn holds(&self, offset: u64, bytes: u64) -> bool {
-        offset <= self.bytes && bytes <= self.bytes - offset
-    }
-
-    #[inline(always)]
-    fn pointer<T: Width>(&self, offset: u64) -> *mut u8 {
-        assert!(
-            self.holds(offset, T::BYTES) && offset.is_multiple_of(T::BYTES),
-            "accesses are checked before they are made"
-        );
-        self.words
-            .as_ptr()
-            .cast::<u8>()
-            .cast_mut()
-            .wrapping_add(offset as usize)
-    }
-
-    /// Loads a value at an aligned offset inside the region.
-    #[inline(always)]
-    pub fn load<T: Width>(&self, offset: u64) -> T {
-        // SAFETY: `pointer` checked bounds and alignment (the words are 8-aligned); guests and host access the words atomically only.
-        unsafe { T::load_at(self.pointer::<T>(offset), Ordering::Relaxed) }
-    }
-
-    /// As [`Region::load`], for an offset that was checked before.
-    ///
-    /// # Safety
-    /// The region holds the value's bytes at the offset, which is a multiple of their number.
-    #[inline(always)]
-    pub unsafe fn load_unchecked<T: Width>(&self, offset: u64) -> T {
-        let pointer = self.words.as_ptr().cast::<u8>().cast_mut();
-        // SAFETY: the caller promises bounds and alignment (the words are 8-aligned); guests and host access the words atomically only.
-        unsafe { T::load_at(pointer.add(offset as usize), Ordering::Relaxed) }
-    }
-
-    /// As [`Region::store`], for an offset that was checked before.
-    ///
-    /// # Safety
-    /// As for [`Region::load_unchecked`].
-    #[inline(always)]
-    pub unsafe fn store_unchecked<T: Width>(&self, offset: u64, value: T) {
-        let pointer = self.words.as_ptr().cast::<u8>().cast_mut();
-        // SAFETY: as for `load_unchecked`; atomics may be written through shared references.
-        unsafe { T::store_at(pointer.add(offset as usize), value, Ordering::Relaxed) }
-    }
-
-    /// Stores a value at an aligned offset inside the region.
-    #[inline(always)]
-    pub fn store<T: Width>(&self, offset: u64, value: T) {
-        // SAFETY: as for `load`; atomics may be written through shared references.
-        unsafe { T::store_at(self.pointer::<T>(offset), value, Ordering::Relaxed) }
-    }
-
-    /// Replaces the value at an aligned offset by `f` of it, atomically; returns the old value.
-    #[inline(always)]
-    pub fn update<T: Width + PartialEq>(&self, offset: u64, f: impl Fn(T) -> T) -> T {
-        let pointer = self.pointer::<T>(offset);
-        // SAFETY: as for `load`.
-        let mut old = unsafe { T::load_at(pointer, Ordering::SeqCst) };
-        loop {
-            // SAFETY: as for `load`.
-            match unsafe { T::exchange_at(pointer, old, f(old)) } {
-                Ok(_) => return old,
-                Err(found) => old = found,
-            }
-        }
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::PtxError;
-use crate::loaded::SourcePlace;
 use crate::lower::{self, Environment, compile};
 use crate::parser;
 use crate::syntax::{Function, InitialValue, Location, ModuleSyntax, Statement};
@@ -16,8 +15,8 @@ pub struct Module {
 }
 
 impl Module {
-    /// Parses a PTX text and checks it. An instruction that is not supported is no error yet, but one of [`Program::kernel`](crate::Program::kernel) for
-    /// the kernels that contain it.
+    /// Parses a PTX text and checks it. An instruction that is not supported is no error here:
+    /// [`Program::kernel`](crate::Program::kernel) refuses the kernels that contain it.
     ///
     /// # Errors
     /// The first thing wrong, with its line.
@@ -47,7 +46,7 @@ impl Module {
         Ok(())
     }
 
-    /// Checks the names at module scope. Returns those of the variables, with an address that stands for the one they will have.
+    /// Checks the names at module scope. Returns those of the variables, each with 0 in place of its later address.
     fn check_names(&self) -> Result<HashMap<String, u64>, PtxError> {
         let ModuleSyntax {
             variables,
@@ -203,4 +202,13 @@ pub struct Parameter {
     pub bytes: usize,
     /// Its alignment in bytes.
     pub align: usize,
+}
+
+/// A line of the source that PTX was compiled from, according to its `.loc` directives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourcePlace {
+    /// The file's name as the compiler wrote it; empty where `.file` does not name it.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: u32,
 }

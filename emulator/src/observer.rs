@@ -5,10 +5,10 @@ use std::sync::atomic::{Ordering, fence};
 
 use crate::types::Space;
 
-/// A block begins. All events that follow belong to it, up to the next of these.
+/// A block begins. All events belong to it until the next block begins.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockEvent {
-    /// The number of its grid in the launch: 0 for the host's, and on in the order in which kernels launch theirs.
+    /// The number of its grid in the launch: 0 for the host's, then 1, 2 … in the order in which kernels launch theirs.
     pub grid: u64,
     /// `%ctaid` of the block.
     pub index: [u32; 3],
@@ -33,7 +33,7 @@ pub struct InstructionEvent {
     pub line: u32,
     /// The lanes that execute it: bit i for lane i.
     pub lanes: u32,
-    /// The lanes that stand at it, of which its guard may keep some from executing it.
+    /// The lanes that stand at it. Its guard may keep some of them from executing it.
     pub active: u32,
     /// The lanes of the warp that have not exited.
     pub live: u32,
@@ -57,8 +57,8 @@ pub struct BranchEvent {
 /// What ptxas, the assembler in NVIDIA's driver, is expected to make of a conditional branch of the PTX.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BranchFate {
-    /// It stays a branch: it jumps back, or over a body that is long, or has what no guard is put on: another branch, an atomic,
-    /// a fence, a barrier, an exchange between lanes, or loads and stores of global memory both.
+    /// It stays a branch: it jumps back, or over a long body, or over one with an instruction that gets no guard (another branch, an
+    /// atomic, a fence, a barrier, an exchange between lanes), or over one that both loads from and stores to global memory.
     #[default]
     Kept,
     /// A conditional exit: one of its ways leads to the end of the function at once.
@@ -89,7 +89,7 @@ impl AccessKind {
     }
 }
 
-/// Which threads a strong access or a fence is about: for the others it might as well not be there (PTX ISA §8.5 "Scope").
+/// For which threads a strong access or a fence counts (PTX ISA §8.5 "Scope").
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// `.cta`: those of the block.
@@ -107,14 +107,14 @@ pub enum AccessOrder {
     Weak,
     /// `.volatile`: done as written, in the order written, and ordered against nothing else.
     Volatile,
-    /// `.relaxed`, and atomics without more: no data race with its like.
+    /// `.relaxed`, and atomics that name no order: they do not race with each other.
     Relaxed(Scope),
     /// `.acquire`, `.release` or both.
     AcquireRelease(Scope),
 }
 
 impl AccessOrder {
-    /// Keeps the host's accesses apart that lie before and behind it, where the order asks for that.
+    /// Keeps the host's accesses before it apart from those after it, where the order asks for that.
     pub(crate) fn fence(self) {
         if matches!(self, Self::AcquireRelease(_)) {
             fence(Ordering::SeqCst);
@@ -148,7 +148,7 @@ pub struct FenceEvent {
     pub lanes: u32,
     /// For whom.
     pub scope: Scope,
-    /// Whether it is one of `membar` and `fence.sc`, which have an order among themselves.
+    /// Whether it is a `membar` or `fence.sc`, which have an order among themselves.
     pub is_sequential: bool,
 }
 
@@ -172,16 +172,17 @@ pub struct AccessEvent<'a> {
     /// The address of each lane in `space`; those of other lanes mean nothing. One in the shared memory of another block of the
     /// cluster has that block's rank, plus 1, in bits 24 and up.
     pub addresses: &'a [u64; 32],
-    /// Whether it is part of the completion of asynchronous copies, that which [`Observer::copied`] told of last.
+    /// Whether it belongs to the completion of asynchronous copies that [`Observer::copied`] told of last.
     pub completes_copies: bool,
 }
 
 /// Lanes of a warp copy memory asynchronously. The copies are issued ([`Observer::copy`]), and complete at any later time
-/// ([`Observer::copied`], for all of them or some at a time); what they read and wrote is told behind that as accesses: a load and a
-/// store, or an atomic operation, for all lanes with as many bytes, and then an atomic operation on the mbarriers. A multicast is a copy into each of the blocks.
+/// ([`Observer::copied`], for all of them or some at a time). After that, what they read and wrote is told as accesses: a load and a
+/// store or an atomic operation for all lanes with as many bytes, and then an atomic operation on the mbarriers. A multicast is a copy
+/// into each of the blocks.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyEvent<'a> {
-    /// Tells the copies of one issue from those of others of the block.
+    /// The number of the issue in the block.
     pub number: u64,
     /// The warp's number in its block.
     pub warp: u32,
@@ -199,7 +200,7 @@ pub struct CopyEvent<'a> {
     pub to_space: Space,
     /// The first address that each lane's copy writes.
     pub to: &'a [u64; 32],
-    /// How many bytes it writes: zeros behind those that it has read.
+    /// How many bytes it writes: zeros after those that it has read.
     pub to_bytes: &'a [u32; 32],
     /// How they write: a reduction is an atomic operation on each element there.
     pub to_kind: AccessKind,
@@ -224,7 +225,7 @@ pub struct BarrierEvent {
     pub live: u32,
     /// The barrier's number.
     pub barrier: u32,
-    /// Whether they wait for the others; those of `bar.arrive` go on at once.
+    /// Whether they wait for the others. The lanes of a `bar.arrive` go on at once.
     pub waits: bool,
     /// Whether the instruction asks that all lanes of the warp execute it together (`.aligned`, and every `bar`).
     pub aligned: bool,
@@ -235,7 +236,7 @@ pub struct BarrierEvent {
 pub struct ReleaseEvent<'a> {
     /// The barrier's number.
     pub barrier: u32,
-    /// Who arrived: warps with their lanes, in the order of arrival, those among them that did not wait as well.
+    /// Who arrived, including those that did not wait: warps with their lanes, in the order of arrival.
     pub arrived: &'a [(u32, u32)],
 }
 
@@ -271,7 +272,7 @@ pub struct CollectiveEvent {
     pub mask: u32,
 }
 
-/// What a memory instruction moved: told behind its [`AccessEvent`], once for each element of a vector; of an
+/// What a memory instruction moved: told after its [`AccessEvent`], once for each element of a vector; of an
 /// asynchronous copy, for every 4 bytes; of an asynchronous reduction, for each element of its type.
 #[derive(Clone, Copy, Debug)]
 pub struct ValuesEvent<'a> {
@@ -311,7 +312,7 @@ pub struct GridLaunchEvent {
     pub grid: u64,
 }
 
-/// A grid that a kernel launched begins. It is told to any one observer, and no block is current.
+/// A grid that a kernel launched begins. One of the forks of an observer is told, at a time when it has no block.
 #[derive(Clone, Copy, Debug)]
 pub struct GridEvent<'a> {
     /// Its number.
@@ -361,13 +362,13 @@ pub struct PrintEvent<'a> {
     pub text: &'a str,
 }
 
-/// Sees what a kernel does. One instance per block in flight: forked before the launch, merged behind it.
+/// Sees what a kernel does. Each block in flight has an instance: forked before the launch, merged after it.
 pub trait Observer: Send {
     /// Whether [`Observer::access`] wants to be called: gathering the addresses costs time.
     const ACCESSES: bool;
     /// Whether [`Observer::values`] wants to be called: gathering the values costs time.
     const VALUES: bool = false;
-    /// Whether blocks must run on one host thread, since the order in which they do matters to it.
+    /// Whether blocks must run on one host thread, because the observer depends on their order.
     const IN_ORDER: bool = false;
 
     /// An observer that has seen nothing, for another block.

@@ -1,10 +1,11 @@
 //! The register file of one warp and one function call: 32 lanes side by side, so that an instruction is one loop over lanes.
 //!
-//! A register of up to 32 bits lives in a row of 32 `u32`, a 64-bit one in a row of 32 `u64`, a predicate in one `u32` with a
-//! bit per lane. A value narrower than its row is extended as its type says, and read back truncated. Constants and special registers are rows too, filled when the frame
-//! is made, so that every operand of an instruction is the number of a row.
+//! A register of up to 32 bits is a row of 32 `u32`, a 64-bit one a row of 32 `u64`, a predicate one `u32` with a bit per lane. A
+//! value narrower than its row is extended as its type says, and read back truncated. Constants and special registers are rows too,
+//! filled when the frame is made, so that every operand of an instruction is the number of a row.
 
-use crate::program::{Address, Row};
+use crate::address::Address;
+use crate::row::Row;
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;

@@ -14,6 +14,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`Summer::sum`] waits for the sum; [`Summer::queue`] and [`Summer::queue_into`] only queue it, and the second leaves it on the device.
+//! All take memory of the device by whoever has allocated it ([`Slice`]).
+//!
 //! One launch makes a sum, whatever the length and wherever the values begin. Which kernel, in how many blocks, is
 //! looked up in [`warpfold_kernels::catalogue::flagship`].
 
@@ -22,10 +25,14 @@ mod tests;
 
 use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, Slice, Stream};
 use crate::machine::{Machine, MachineError};
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use warpfold_kernels::catalogue::Finish;
 use warpfold_kernels::catalogue::flagship::{Addend, MODULE, Order, SumLaunch, choose};
+
+/// What rounds a total on the device.
+const ROUND: &str = include_str!("sum/round.ptx");
 
 /// In which order floats are added, and so what their sum promises. It makes no difference to integers, whose sums wrap around
 /// and are the same in any order.
@@ -101,6 +108,8 @@ pub struct Summer<'m, T: Summable> {
     in_fixed_order: OneLaunch<T>,
     /// Which of the two has the last sum; none where it was one of nothing.
     last: Option<Mode>,
+    /// Rounds a total to the type of the sum, from the first time on that this is done on the device.
+    round: Option<Kernel>,
 }
 
 /// Two totals: the next launch adds to the one whose turn it is, and clears the other.
@@ -127,6 +136,11 @@ impl<T: Summable> Turns<T> {
             turn: 0,
         })
     }
+
+    /// The total that the last launch added to.
+    fn last(&self) -> &Buffer<T::Total> {
+        &self.totals[1 - self.turn]
+    }
 }
 
 impl<T: Pod> OneLaunch<T> {
@@ -140,7 +154,7 @@ impl<T: Pod> OneLaunch<T> {
 }
 
 impl<'m, T: Summable> Summer<'m, T> {
-    /// Prepares for sums on this machine.
+    /// Prepares for sums on this machine. Waits until the few words that it uploads are there.
     ///
     /// # Errors
     /// The device has not the memory, which is a few words.
@@ -152,10 +166,11 @@ impl<'m, T: Summable> Summer<'m, T> {
             in_any_order: Turns::new(device)?,
             in_fixed_order: OneLaunch::new(device, 0)?,
             last: None,
+            round: None,
         })
     }
 
-    /// The sum of a buffer or of a part of one: of integers modulo 2^32 or 2^64, of floats rounded at each addition. The sum
+    /// The sum of a buffer, of a part of one, or of other memory of the device; waits for it. Of integers it is modulo 2^32 or 2^64, of floats rounded at each addition. The sum
     /// of nothing is 0.
     ///
     /// # Errors
@@ -175,7 +190,7 @@ impl<'m, T: Summable> Summer<'m, T> {
         self.launch(values, &choose(T::ADDEND, mode.into(), values.len()))
     }
 
-    /// Queues the sum on a stream. [`Self::result`] gives it when the stream has come so far, and until the next sum is made.
+    /// Queues the sum on a stream, and waits for nothing. [`Self::result`] gives it when the stream has come so far, and until the next sum is made.
     ///
     /// Sums of one `Summer` follow one another: queue them on one stream, or wait for the last before the next.
     ///
@@ -201,22 +216,77 @@ impl<'m, T: Summable> Summer<'m, T> {
         }
         let launch = choose(T::ADDEND, mode.into(), values.len());
         self.start(values, &launch, |kernel, shape, arguments| {
-            // SAFETY: the caller's promise; memory is freed when the device has done what is queued.
-            unsafe { stream.launch(kernel, shape, arguments) }
+            values.read_by(device, Some(stream), || {
+                // SAFETY: what `start` says. Memory of buffers is freed when the device has done what is queued; `read_by` keeps the
+                // order of other memory, or who has made the slice has promised it.
+                unsafe { stream.launch(kernel, shape, arguments) }
+            })
         })
     }
 
-    /// The last sum that was made; 0 before the first.
+    /// As [`Self::queue`], and the sum is written to `sum`, a buffer of one element, without a detour through the host.
+    ///
+    /// What is queued on the stream from then on finds it there; the host may also read the buffer, which waits. After the kernel that
+    /// makes the sum comes a copy of one element or, of [`Mode::Fast`] and `f32`, whose totals are `f64`, a launch that rounds it.
+    ///
+    /// ```
+    /// # use warpfold::{device::{Device, DeviceChoice}, machine::Machine, ptx::PtxSet, sum::{Mode, Summer}};
+    /// # let machine = Machine::new(Device::open(&DeviceChoice::Emulator)?, PtxSet::embedded());
+    /// # let device = machine.device();
+    /// let (values, mut sum) = (device.upload(&[1.5_f32, 2.0])?, device.allocate(1)?);
+    /// let stream = device.stream()?;
+    /// Summer::new(&machine)?.queue_into(&stream, &values, Mode::Fast, &mut sum)?;
+    /// assert_eq!(sum.read()?, [3.5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::queue`]; the buffer is of another device or has not one element.
+    pub fn queue_into<'a>(
+        &mut self,
+        stream: &Stream,
+        values: impl Into<Slice<'a, T>>,
+        mode: Mode,
+        sum: &mut Buffer<T>,
+    ) -> Result<(), MachineError> {
+        let device = self.machine.device();
+        Slice::from(&*sum).check_device(device)?;
+        if sum.len() != 1 {
+            return Err(DeviceError::LengthMismatch {
+                length: sum.len(),
+                given: 1,
+            }
+            .into());
+        }
+        self.queue(stream, values, mode)?;
+        let total = match self.last {
+            None => return Ok(sum.write(&[T::zeroed()])?),
+            Some(Mode::Deterministic) => return Ok(stream.copy(&self.in_fixed_order.total, sum)?),
+            Some(Mode::Fast) => self.in_any_order.last(),
+        };
+        if let Some(sum) = (sum as &mut dyn Any).downcast_mut::<Buffer<T::Total>>() {
+            return Ok(stream.copy(total, sum)?);
+        }
+        let round = match &self.round {
+            Some(round) => round,
+            None => self
+                .round
+                .insert(device.load(ROUND)?.kernel("round_f64_to_f32")?),
+        };
+        let arguments = [total.argument(), sum.argument()];
+        // SAFETY: the kernel reads one `f64` and writes one `f32`, the only type whose totals are of another, which is `f64`. Buffers
+        // are freed when the device has done what is queued.
+        Ok(unsafe { stream.launch(round, &Shape::linear(1, 1), &arguments) }?)
+    }
+
+    /// The last sum that was made, for which it waits; 0 before the first.
     ///
     /// # Errors
     /// The device fails.
     pub fn result(&self) -> Result<T, MachineError> {
         Ok(match self.last {
             None => T::zeroed(),
-            Some(Mode::Fast) => {
-                let Turns { totals, turn } = &self.in_any_order;
-                T::of_total(totals[1 - turn].read()?[0])
-            }
+            Some(Mode::Fast) => T::of_total(self.in_any_order.last().read()?[0]),
             Some(Mode::Deterministic) => self.in_fixed_order.total.read()?[0],
         })
     }
@@ -227,9 +297,12 @@ impl<'m, T: Summable> Summer<'m, T> {
         values: Slice<'_, T>,
         launch: &SumLaunch,
     ) -> Result<T, MachineError> {
+        let device = self.machine.device();
         self.start(values, launch, |kernel, shape, arguments| {
-            // SAFETY: the caller's promise.
-            unsafe { kernel.launch(shape, arguments) }
+            values.read_by(device, None, || {
+                // SAFETY: what `start` says; the launch has ended when this returns.
+                unsafe { kernel.launch(shape, arguments) }
+            })
         })?;
         self.result()
     }

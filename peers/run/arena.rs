@@ -1,6 +1,6 @@
 //! Where the contenders meet: one input on one GPU, one stream, one way to time.
 
-use crate::contender::Answer;
+use crate::answer::Answer;
 use crate::element::{self, Element};
 use crate::error::PeersError;
 use crate::record::Finds;

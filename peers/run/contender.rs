@@ -1,5 +1,6 @@
 //! What takes part in a comparison.
 
+use crate::answer::Answer;
 use crate::arena::Arena;
 use crate::element::Element;
 use crate::error::PeersError;
@@ -21,15 +22,4 @@ pub trait Contender<T: Element> {
 
     /// What the last launch has left.
     fn answer(&self) -> Result<Answer<T>, PeersError>;
-}
-
-/// What a contender says of the input.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Answer<T> {
-    /// The sum of all elements: of integers modulo 2^32 or 2^64.
-    Sum(T),
-    /// The exclusive or of all words of 32 bits.
-    Fold(u32),
-    /// It does not look at the input.
-    Nothing,
 }

@@ -1,7 +1,8 @@
 //! The contenders of `peers/reduce.cu` and what it includes, which are in a shared library.
 
+use crate::answer::Answer;
 use crate::arena::{Arena, Input};
-use crate::contender::{Answer, Contender};
+use crate::contender::Contender;
 use crate::element::{self, Element};
 use crate::error::PeersError;
 use crate::record::{Finds, LeftOut, Maker};

@@ -3,6 +3,7 @@
 //! `cargo xtask peers` builds what it needs, runs it, and shows the record. A repetition launches each contender once, so that
 //! whatever the machine does meanwhile, it does to all. Every sum is compared with the CPU's, before the timing and after it.
 
+mod answer;
 mod arena;
 mod comparison;
 mod contender;

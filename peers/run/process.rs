@@ -2,8 +2,9 @@
 //!
 //! Each question and each answer is a line of JSON. `peers/python_peers.py` and `peers/cubecl/` are such processes.
 
+use crate::answer::Answer;
 use crate::arena::Arena;
-use crate::contender::{Answer, Contender};
+use crate::contender::Contender;
 use crate::element::{self, Element};
 use crate::error::PeersError;
 use crate::record::{Finds, LeftOut, Maker};

@@ -155,7 +155,7 @@ pub fn place<T: Element>(arena: &Arena<'_, T>, from: Option<Finds>) -> Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contender::Answer;
+    use crate::answer::Answer;
     use crate::record::Maker;
     use warpfold::device::{Device, DeviceChoice};
 

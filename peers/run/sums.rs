@@ -1,7 +1,8 @@
 //! What the library makes of the flagship, as contenders.
 
+use crate::answer::Answer;
 use crate::arena::{Arena, Input, MOST_SKIPPED};
-use crate::contender::{Answer, Contender};
+use crate::contender::Contender;
 use crate::element::Element;
 use crate::error::PeersError;
 use crate::record::{Finds, Maker};

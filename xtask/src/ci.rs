@@ -5,7 +5,27 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::error::XtaskError;
+use crate::failure::{BAD_USE, FailedStep, Failure, IoError, io};
+
+/// Why a change must not land.
+#[derive(Debug, thiserror::Error)]
+pub enum CiError {
+    /// A step failed.
+    #[error(transparent)]
+    Step(#[from] FailedStep),
+    /// A step could not be started.
+    #[error(transparent)]
+    Io(#[from] IoError),
+}
+
+impl Failure for CiError {
+    fn exit_status(&self) -> u8 {
+        match self {
+            Self::Step(_) => 1,
+            Self::Io(_) => BAD_USE,
+        }
+    }
+}
 
 /// One command line of cargo.
 struct Step {
@@ -17,20 +37,22 @@ struct Step {
 /// The tests first: they say most.
 const TESTS: [Step; 2] = [step(&["test"]), step(&["test", "-p", "xtask"])];
 
-const CHECKS: [Step; 4] = [
+const CHECKS: [Step; 5] = [
     step(&["fmt", "--all", "--check"]),
     step(&[
         "clippy",
         "--workspace",
         "--all-targets",
+        "--all-features",
         "--",
         "-D",
         "warnings",
     ]),
     Step {
-        arguments: &["doc", "--workspace", "--no-deps"],
+        arguments: &["doc", "--workspace", "--no-deps", "--all-features"],
         variable: Some(("RUSTDOCFLAGS", "-D warnings")),
     },
+    step(&["xtask", "architecture", "--check"]),
     step(&["xtask", "build-ptx", "--check"]),
 ];
 
@@ -45,7 +67,7 @@ const fn step(arguments: &'static [&'static str]) -> Step {
 ///
 /// # Errors
 /// The first step that fails.
-pub fn run(repository: &Path, skip_tests: bool) -> Result<(), XtaskError> {
+pub fn run(repository: &Path, skip_tests: bool) -> Result<(), CiError> {
     let start = Instant::now();
     let tests = if skip_tests { &[][..] } else { &TESTS };
     for step in tests.iter().chain(&CHECKS) {
@@ -72,7 +94,7 @@ impl Step {
         )
     }
 
-    fn run(&self, repository: &Path) -> Result<(), XtaskError> {
+    fn run(&self, repository: &Path) -> Result<(), CiError> {
         let command_line = self.command_line();
         println!("$ {command_line}");
         let start = Instant::now();
@@ -81,13 +103,13 @@ impl Step {
             .envs(self.variable)
             .current_dir(repository)
             .status()
-            .map_err(XtaskError::io(format!("run `{command_line}`")))?;
+            .map_err(io(format!("run `{command_line}`")))?;
         let elapsed = start.elapsed();
         if !status.success() {
-            return Err(XtaskError::Step {
+            return Err(CiError::Step(FailedStep {
                 command: command_line,
                 elapsed,
-            });
+            }));
         }
         println!("  passed in {:.1} s", elapsed.as_secs_f64());
         Ok(())
@@ -102,7 +124,7 @@ mod tests {
     fn a_step_is_announced_as_it_would_be_typed() {
         assert_eq!(
             CHECKS[2].command_line(),
-            "RUSTDOCFLAGS=\"-D warnings\" cargo doc --workspace --no-deps"
+            "RUSTDOCFLAGS=\"-D warnings\" cargo doc --workspace --no-deps --all-features"
         );
         assert_eq!(TESTS[0].command_line(), "cargo test");
     }

@@ -1,10 +1,12 @@
 //! The chores of the workspace: `cargo xtask <chore>`.
 
+mod architecture;
 mod bench_check;
 mod build_ptx;
 mod ci;
 mod compare_codegen;
-mod error;
+mod failure;
+mod files;
 mod peers;
 mod results;
 
@@ -14,7 +16,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
-use error::XtaskError;
+use failure::{BAD_USE, Failure};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", about)]
@@ -35,6 +37,8 @@ enum Chore {
     Results(results::Options),
     /// Count what the emulator and the kernels' PTX cost, and fail where it is over 5 % more than in benches/baseline.json.
     BenchCheck(bench_check::Options),
+    /// Draw into ARCHITECTURE.md which crates and modules use which, and fail where they do so in a circle.
+    Architecture(architecture::Options),
     /// Everything that has to pass before a change lands, step by step, up to the first that fails.
     Ci {
         /// Leave the tests out: whoever calls this has run them.
@@ -48,15 +52,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error),
     };
-    let done = match arguments.chore {
-        Chore::BuildPtx(options) => build_ptx::run(repository(), &options),
-        Chore::CompareCodegen(options) => compare_codegen::run(repository(), &options),
-        Chore::Peers(options) => peers::run(repository(), &options),
-        Chore::Results(options) => results::run(repository(), &options),
-        Chore::BenchCheck(options) => bench_check::run(repository(), &options),
-        Chore::Ci { skip_tests } => ci::run(repository(), skip_tests),
-    };
-    match done {
+    match run(arguments.chore) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -65,11 +61,24 @@ fn main() -> ExitCode {
     }
 }
 
+fn run(chore: Chore) -> Result<(), Box<dyn Failure>> {
+    match chore {
+        Chore::BuildPtx(options) => build_ptx::run(repository(), &options)?,
+        Chore::CompareCodegen(options) => compare_codegen::run(repository(), &options)?,
+        Chore::Peers(options) => peers::run(repository(), &options)?,
+        Chore::Results(options) => results::run(repository(), &options)?,
+        Chore::BenchCheck(options) => bench_check::run(repository(), &options)?,
+        Chore::Architecture(options) => architecture::run(repository(), &options)?,
+        Chore::Ci { skip_tests } => ci::run(repository(), skip_tests)?,
+    }
+    Ok(())
+}
+
 /// Prints the help that was asked for or that is needed, or the one sentence that says what is wrong with the arguments.
 fn usage(error: &clap::Error) -> ExitCode {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         eprint!("{}", error.render());
-        XtaskError::BAD_USE.into()
+        BAD_USE.into()
     } else if error.use_stderr() {
         let text = error.render().to_string();
         let sentence: Vec<&str> = text
@@ -78,7 +87,7 @@ fn usage(error: &clap::Error) -> ExitCode {
             .take_while(|line| !line.is_empty())
             .collect();
         eprintln!("{} (see `cargo xtask --help`)", sentence.join(" "));
-        XtaskError::BAD_USE.into()
+        BAD_USE.into()
     } else {
         print!("{}", error.render());
         ExitCode::SUCCESS

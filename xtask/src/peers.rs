@@ -6,8 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::error::XtaskError;
-use crate::results::{self, long};
+use warpfold_driver::Unavailable;
+
+use crate::failure::{BAD_USE, Failure, IoError, io};
+use crate::results::{self, ResultsError, long};
 
 /// What to compare; what is left out is up to the comparison.
 #[derive(clap::Args)]
@@ -61,16 +63,45 @@ impl Options {
     }
 }
 
+/// Why peers were not compared.
+#[derive(Debug, thiserror::Error)]
+pub enum PeersError {
+    /// There is nothing to time on.
+    #[error("peers are timed on a GPU, and there is none to use: {0}")]
+    NoGpu(#[from] Unavailable),
+    /// The comparison failed, and has said why.
+    #[error("the comparison with peers was not finished: see above")]
+    NotFinished {
+        /// Its exit status.
+        status: u8,
+    },
+    /// What it has kept cannot be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// A file or program of the system failed.
+    #[error(transparent)]
+    Io(#[from] IoError),
+}
+
+impl Failure for PeersError {
+    fn exit_status(&self) -> u8 {
+        match self {
+            Self::NotFinished { status } => *status,
+            Self::NoGpu(_) | Self::Results(_) | Self::Io(_) => BAD_USE,
+        }
+    }
+}
+
 /// Builds, runs and shows.
 ///
 /// # Errors
 /// There is no GPU, a contender of ours is wrong, or something does not build or cannot be written.
-pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
+pub fn run(repository: &Path, options: &Options) -> Result<(), PeersError> {
     warpfold_driver::available()?;
     let folder = repository.join("target/peers");
-    fs::create_dir_all(&folder).map_err(XtaskError::io(format!("create {}", folder.display())))?;
+    fs::create_dir_all(&folder).map_err(io(format!("create {}", folder.display())))?;
     let json = env::current_dir()
-        .map_err(XtaskError::io("find the current folder"))?
+        .map_err(io("find the current folder"))?
         .join(&options.json);
     let library = build_library(
         &repository.join("peers/reduce.cu"),
@@ -104,14 +135,14 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
             Err(reason) => println!("left out: {what}: {reason}"),
         }
     }
-    let status = command.status().map_err(XtaskError::io("run cargo"))?;
+    let status = command.status().map_err(io("run cargo"))?;
     if !status.success() {
         // 101 is cargo's own, where the comparison does not build.
         let status = status
             .code()
             .and_then(|code| u8::try_from(code).ok())
             .unwrap_or(1);
-        return Err(XtaskError::Peers { status });
+        return Err(PeersError::NotFinished { status });
     }
     let record = results::read(&json)?;
     println!("{}", long::text(&record));

@@ -1,62 +1,18 @@
 //! `warpfold check`: the emulator's sanitizers, and many orders of execution.
 
+mod arguments;
 mod help;
 mod report;
 mod subjects;
 
-use super::emulate::{PtxFileArguments, Shape, parse_shape};
 use super::failure::Failure;
-use super::lookup::ParameterArguments;
-use super::machine::KernelsArguments;
-use super::output::{JsonArguments, Output};
-use super::size::{parse_count, parse_size};
+use super::output::Output;
+pub use arguments::Arguments;
 use report::{Checked, Report};
 use std::collections::BTreeSet;
 use subjects::Subjects;
 use warpfold_course::check::Subject;
 use warpfold_emulator::{LaunchError, Order, Tool};
-
-/// The command's arguments.
-#[derive(clap::Args, Debug)]
-#[command(after_help = help::short(), after_long_help = help::long())]
-pub struct Arguments {
-    /// A lesson, as `warpfold lessons` lists it, or an exhibit (see --help)
-    #[arg(
-        value_name = "ID",
-        required_unless_present = "file",
-        conflicts_with = "file"
-    )]
-    id: Option<String>,
-    /// Number of random elements that a lesson takes [default: 12345]
-    #[arg(short, value_parser = parse_count, conflicts_with = "file")]
-    n: Option<usize>,
-    /// Threads of a block; several times for several [default: every size that a lesson takes]
-    #[arg(long = "block", value_name = "BLOCK", value_parser = parse_shape)]
-    blocks: Vec<Shape>,
-    /// What to check: memcheck, initcheck, racecheck, synccheck [default: all four]
-    #[arg(long = "tool", value_name = "TOOL", value_delimiter = ',', value_parser = parse_tool)]
-    tools: Vec<Tool>,
-    /// Also run K random interleavings of blocks, warps and lanes, and compare what they leave in memory
-    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    schedules: Option<u64>,
-    /// Seed of the first interleaving; without --schedules, run this one and compare it with the fixed order [default: 0]
-    #[arg(long, value_name = "S")]
-    seed: Option<u64>,
-    /// Stop a launch with an error after so many warp instructions [default: no limit]
-    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true, value_parser = parse_size)]
-    max_steps: u64,
-    /// How many findings of each tool to print for a launch; the JSON has them all
-    #[arg(long, value_name = "FINDINGS", default_value_t = 4)]
-    limit: usize,
-    #[command(flatten)]
-    file: PtxFileArguments,
-    #[command(flatten)]
-    parameter: ParameterArguments,
-    #[command(flatten)]
-    kernels: KernelsArguments,
-    #[command(flatten)]
-    json: JsonArguments,
-}
 
 /// What is said of a launch whose findings have all been shown.
 const SAME: &str = "at the same lines as above";
@@ -114,21 +70,6 @@ fn check(
     Ok(Checked::new(&subject, findings))
 }
 
-impl Arguments {
-    /// The orders to compare; none where none are asked for.
-    fn orders(&self) -> Vec<Order> {
-        let first = self.seed.unwrap_or(0);
-        let seeds =
-            |count: u64| (0..count).map(move |index| Order::Seed(first.wrapping_add(index)));
-        match (self.schedules, self.seed) {
-            (None, None) => Vec::new(),
-            // One order has to be compared with something.
-            (None | Some(1), _) => [Order::Fixed].into_iter().chain(seeds(1)).collect(),
-            (Some(count), _) => seeds(count).collect(),
-        }
-    }
-}
-
 fn describe_orders(orders: &[Order]) -> String {
     match orders {
         [Order::Seed(first), .., Order::Seed(last)] => {
@@ -145,12 +86,4 @@ fn launch_failure(error: LaunchError) -> Failure {
         LaunchError::Trap(trap) => Failure::finding(trap),
         error => Failure::input(error),
     }
-}
-
-fn parse_tool(text: &str) -> Result<Tool, String> {
-    let tool = Tool::WATCHING.into_iter().find(|tool| tool.name() == text);
-    tool.ok_or_else(|| {
-        let names = Tool::WATCHING.map(Tool::name).join(", ");
-        format!("there is no such tool; there are {names}")
-    })
 }

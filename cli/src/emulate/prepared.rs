@@ -1,7 +1,7 @@
 //! A kernel of a PTX file with its arguments in the emulator's memory, ready to be launched.
 
-use super::Shape;
 use super::argument::{Argument, Contents};
+use super::shape::Shape;
 use crate::failure::Failure;
 use crate::suggest::did_you_mean;
 use std::path::{Path, PathBuf};

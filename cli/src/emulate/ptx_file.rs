@@ -1,7 +1,9 @@
 //! The options of commands that take a kernel of a PTX file instead of a lesson.
 
 use super::argument::{Argument, parse_argument};
-use super::{Prepared, Shape, parse_bytes, parse_shape};
+use super::arguments::parse_bytes;
+use super::prepared::Prepared;
+use super::shape::{Shape, parse_shape};
 use crate::failure::Failure;
 use std::path::PathBuf;
 use warpfold_emulator::Launch;

@@ -1,6 +1,7 @@
 //! What `warpfold emulate` prints: the counters, then the sums that were asked for.
 
-use super::Arguments;
+use super::arguments::Arguments;
+use super::shape::Shape;
 use crate::counters::CounterFigures;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -99,7 +100,7 @@ impl Report {
 
     /// Prints the report.
     pub fn print(&self, output: &Output) -> Result<(), Failure> {
-        let shape = |[x, y, z]: [u32; 3]| super::Shape([x, y, z]).to_string();
+        let shape = |[x, y, z]: [u32; 3]| Shape([x, y, z]).to_string();
         output.print(format!(
             "{} · grid {} · block {} · emulated in {}",
             self.kernel,

@@ -1,6 +1,6 @@
 //! Running what is to be profiled.
 
-use super::Arguments;
+use super::arguments::Arguments;
 use crate::emulate::Shape;
 use crate::failure::Failure;
 use crate::lookup;

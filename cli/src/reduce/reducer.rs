@@ -1,5 +1,6 @@
 //! Reductions of real data, which may be larger than memory: which kernel reduces which type, and what the result is worth.
 
+use crate::failure::Failure;
 use crate::reduce::input::{FileNumber, InputError, Source};
 use std::sync::mpsc::sync_channel;
 use std::thread;
@@ -309,6 +310,15 @@ fn mean(sum: Number, truth: Truth, n: u64) -> Number {
         (_, Truth::Integer(exact)) => Number::F64(exact as f64 / n as f64),
         (_, Truth::LargeInteger(value) | Truth::Float { value, .. }) => {
             Number::F64(value.to_f64() / n as f64)
+        }
+    }
+}
+
+impl From<ReduceError> for Failure {
+    fn from(error: ReduceError) -> Self {
+        match error {
+            ReduceError::Device(error) => error.into(),
+            error => Self::input(error),
         }
     }
 }

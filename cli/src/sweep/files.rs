@@ -1,7 +1,7 @@
 //! The sweep as CSV and as a picture.
 
-use super::Sweep;
 use super::measured::Row;
+use super::outcome::Sweep;
 use crate::failure::Failure;
 use serde::Serialize;
 use warpfold_course::size::short;

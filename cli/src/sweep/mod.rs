@@ -4,6 +4,7 @@ mod contender;
 mod files;
 mod measure;
 mod measured;
+mod outcome;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -16,10 +17,10 @@ use super::size::parse_sizes;
 use super::workload::{MeasuringArguments, describe_timing};
 use contender::{Contender, Field};
 use measure::{Plan, measure};
-use measured::{LeftOut, Measured, Row, Stop};
-use serde::Serialize;
+use measured::{LeftOut, Measured, Stop};
+use outcome::Sweep;
 use std::path::PathBuf;
-use warpfold::device::{Device, GpuInformation};
+use warpfold::device::Device;
 use warpfold::machine::Machine;
 use warpfold_course::element::ElementType;
 use warpfold_course::operator::Operator;
@@ -78,61 +79,6 @@ struct Sizes(Vec<usize>);
 impl Sizes {
     fn parse(text: &str) -> Result<Self, String> {
         parse_sizes(text).map(Self)
-    }
-}
-
-/// All that a sweep found out.
-#[derive(Debug, Serialize)]
-pub struct Sweep {
-    /// The device in words.
-    device: String,
-    /// Whether there are times of a GPU; otherwise there are counters of the emulator.
-    on_gpu: bool,
-    /// What the driver tells about the GPU; `null` on the emulator.
-    gpu: Option<GpuInformation>,
-    /// The CUDA version that the driver supports; `null` on the emulator.
-    driver: Option<String>,
-    /// What made the kernels' PTX; `null` for PTX that does not say.
-    ptx_compiler: Option<String>,
-    /// What the PTX is built for: 90 for sm_90.
-    ptx_sm: u32,
-    /// How values are put together.
-    operator: &'static str,
-    /// Type of the elements.
-    element_type: ElementType,
-    /// Threads of a block.
-    block: u32,
-    /// Seed of the data.
-    seed: u64,
-    /// Timed launches; `null` on the emulator.
-    repeat: Option<u32>,
-    /// Whether the L2 cache was overwritten before each of them; `null` on the emulator.
-    cold: Option<bool>,
-    /// Numbers of elements, from small to large.
-    sizes: Vec<usize>,
-    #[serde(flatten)]
-    measured: Measured,
-    #[serde(skip)]
-    contenders: Vec<Contender>,
-}
-
-impl Sweep {
-    /// Everybody that has a row, in order.
-    fn ids(&self) -> impl Iterator<Item = &'static str> {
-        let ids = self.contenders.iter().map(Contender::id);
-        ids.filter(|&id| self.measured.rows.iter().any(|row| row.id == id))
-    }
-
-    fn row(&self, id: &str, n: usize) -> Option<&Row> {
-        let mut rows = self.measured.rows.iter();
-        rows.find(|row| row.id == id && row.n == n)
-    }
-
-    /// The lesson's number in its part of the course; nothing for the library.
-    fn step(&self, id: &str) -> &'static str {
-        let contender = self.contenders.iter().find(|known| known.id() == id);
-        let lesson = contender.and_then(Contender::lesson);
-        lesson.map_or("", |lesson| lesson.step)
     }
 }
 

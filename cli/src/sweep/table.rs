@@ -1,7 +1,7 @@
 //! The sweep as tables: kernels down, sizes across.
 
-use super::Sweep;
 use super::measured::Row;
+use super::outcome::Sweep;
 use crate::figures::LessonFigures;
 use crate::show;
 use comfy_table::CellAlignment::{Left, Right};

@@ -33,7 +33,7 @@ fn right() -> LessonFigures {
 fn fault() -> LessonError {
     let entry = "second".to_owned();
     // CUDA_ERROR_ILLEGAL_ADDRESS
-    let failure = warpfold_driver::Failure::last_or(700);
+    let failure = warpfold_driver::Failure::new("cuStreamSynchronize", 700);
     DeviceError::GpuFault { entry, failure }.into()
 }
 

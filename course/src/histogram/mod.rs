@@ -38,13 +38,13 @@ impl Histogram {
             .collect::<Vec<_>>()
             .par_chunks(rows_at_a_time)
             .map(|rows| {
-                let mut counted = Self::empty();
+                let mut histogram = Self::empty();
                 for pixel in rows.iter().flat_map(|row| row.chunks_exact(3)) {
-                    for (channel, &value) in counted.channels.iter_mut().zip(pixel) {
+                    for (channel, &value) in histogram.channels.iter_mut().zip(pixel) {
                         channel[usize::from(value)] += 1;
                     }
                 }
-                counted
+                histogram
             })
             .reduce(Self::empty, Self::merged)
     }

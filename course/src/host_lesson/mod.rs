@@ -6,6 +6,7 @@
 mod events;
 mod graph;
 mod l2_persistence;
+mod lesson;
 mod one_pass;
 mod operators;
 mod report;
@@ -16,39 +17,8 @@ mod sum;
 mod transfers;
 mod two_stage;
 
+pub use lesson::{HostLesson, HostLessonError, Setting};
 pub use report::{Cell, Column, Report};
-
-use crate::lesson::LessonError;
-use crate::random;
-use warpfold::device::{Device, DeviceError};
-use warpfold::machine::{Machine, MachineError};
-use warpfold::ptx::PtxError;
-
-/// One lesson about the host's side.
-#[derive(Clone, Copy, Debug)]
-pub struct HostLesson {
-    /// What the user types: `warpfold host-lesson <id>`, with `_` or `-`.
-    pub id: &'static str,
-    /// Another name for it, in fewer letters.
-    pub alias: Option<&'static str>,
-    /// A few words for tables.
-    pub title: &'static str,
-    /// What a reader learns, in one sentence.
-    pub change: &'static str,
-    /// Ids of the lessons that it builds on.
-    pub needs: &'static [&'static str],
-    /// The source file, relative to the repository root.
-    pub file: &'static str,
-    /// Elements that it moves on a GPU, unless told otherwise.
-    usual_n: fn(&Device) -> usize,
-    /// What to see in the table of a GPU, in one sentence.
-    pub see: &'static str,
-    /// What the emulator cannot show, in one sentence.
-    pub not_shown: &'static str,
-    /// Whether it draws a picture.
-    pub has_picture: bool,
-    run: fn(&Setting<'_>) -> Result<Report, HostLessonError>,
-}
 
 /// All lessons about the host's side, in reading order.
 pub const HOST_LESSONS: &[HostLesson] = &[
@@ -62,126 +32,12 @@ pub const HOST_LESSONS: &[HostLesson] = &[
     operators::LESSON,
 ];
 
-/// On what a lesson runs, and how much.
-#[derive(Debug)]
-pub struct Setting<'a> {
-    /// The device, with the kernels.
-    pub machine: &'a Machine,
-    /// Number of elements, where it was asked for.
-    pub n: Option<usize>,
-    /// How often each time is taken; its median is told.
-    pub repeat: usize,
-    /// Seed of the random elements.
-    pub seed: u64,
-}
-
-/// Why a lesson could not be run.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum HostLessonError {
-    /// The device has not the memory, refuses the work, or a kernel faults.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// A lesson of the ladder that this one measures could not be run.
-    #[error(transparent)]
-    Lesson(LessonError),
-    /// There is no PTX for the device.
-    #[error(transparent)]
-    Ptx(#[from] PtxError),
-    /// There is no picture.
-    #[error("the picture cannot be drawn: {0}")]
-    Picture(String),
-    /// There are more elements than memory for them.
-    #[error("there is not enough memory for {n} i32 elements; ask for fewer with -n")]
-    NoMemory {
-        /// The number of elements.
-        n: usize,
-    },
-    /// No elements, of which nothing can be learnt.
-    #[error("`{id}` has nothing to show for 0 elements; ask for more with -n")]
-    NoElements {
-        /// The lesson's id.
-        id: &'static str,
-    },
-    /// The lesson does not take so many elements, or not on this device.
-    #[error("{0}")]
-    Unsuitable(String),
-}
-
-impl From<MachineError> for HostLessonError {
-    fn from(error: MachineError) -> Self {
-        match error {
-            MachineError::Ptx(error) => Self::Ptx(error),
-            MachineError::Device(error) => Self::Device(error),
-        }
-    }
-}
-
-impl From<LessonError> for HostLessonError {
-    fn from(error: LessonError) -> Self {
-        match error {
-            LessonError::Device(error) => Self::Device(error),
-            error => Self::Lesson(error),
-        }
-    }
-}
-
-impl HostLesson {
-    /// Elements that it moves on the emulator, unless told otherwise.
-    const EMULATED_N: usize = (1 << 13) + 13;
-
-    /// The number of elements that the lesson takes in this setting.
-    pub fn n(&self, setting: &Setting<'_>) -> usize {
-        setting.n.unwrap_or_else(|| {
-            if setting.device().is_gpu() {
-                (self.usual_n)(setting.device())
-            } else {
-                Self::EMULATED_N
-            }
-        })
-    }
-
-    /// Runs the lesson.
-    ///
-    /// # Errors
-    /// A number of elements that it does not take; a device without the memory or without what the lesson is about; a kernel that
-    /// faults. A wrong sum is no error: it is in the report.
-    pub fn run(&self, setting: &Setting<'_>) -> Result<Report, HostLessonError> {
-        let n = self.n(setting);
-        if n == 0 {
-            return Err(HostLessonError::NoElements { id: self.id });
-        }
-        (self.run)(&Setting {
-            n: Some(n),
-            ..*setting
-        })
-    }
-}
-
 /// The lesson of that id or alias, in which `-` stands for `_`.
 pub fn find(name: &str) -> Option<&'static HostLesson> {
     let name = name.replace('-', "_");
     HOST_LESSONS
         .iter()
         .find(|lesson| lesson.id == name || lesson.alias == Some(&name))
-}
-
-impl Setting<'_> {
-    /// The device.
-    fn device(&self) -> &Device {
-        self.machine.device()
-    }
-
-    /// The number of elements, which [`HostLesson::run`] has settled.
-    fn elements(&self) -> usize {
-        self.n.unwrap_or(0)
-    }
-
-    /// Random elements.
-    fn values(&self) -> Result<Vec<i32>, HostLessonError> {
-        let n = self.elements();
-        random::i32_values(n, self.seed).map_err(|_| HostLessonError::NoMemory { n })
-    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,9 @@
-//! The judge of floats: of each operator its own.
+//! The types of floats.
 
-use super::{ExtremeOracle, Oracle, ProductOracle, SumOracle, Truth};
 use crate::number::Number;
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Neg;
-use warpfold_kernels::catalogue::Operator;
 
 /// A type of floats.
 pub trait Float: Copy + fmt::Debug + Send + Sync + Neg<Output = Self> + Into<Number> {
@@ -58,69 +56,4 @@ macro_rules! floats {
 floats! {
     f32: f32::EPSILON as f64 / 2.0;
     f64: f64::EPSILON / 2.0;
-}
-
-/// What the CPU knows of floats that a kernel reduces.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum FloatOracle<T> {
-    /// Of a sum.
-    Sum(SumOracle<T>),
-    /// Of a product.
-    Product(ProductOracle<T>),
-    /// Of the least or the greatest.
-    Extreme(ExtremeOracle<T>),
-}
-
-impl<T: Float> Oracle<T> for FloatOracle<T> {
-    fn new(operator: Operator, values: &[T]) -> Self {
-        match operator {
-            Operator::Sum => Self::Sum(SumOracle::new(values)),
-            Operator::Product => Self::Product(ProductOracle::new(values)),
-            Operator::Min | Operator::Max => Self::Extreme(ExtremeOracle::new(operator, values)),
-        }
-    }
-
-    fn append(&mut self, further: &Self) {
-        match (self, further) {
-            (Self::Sum(sum), Self::Sum(further)) => sum.append(further),
-            (Self::Product(product), Self::Product(further)) => product.append(further),
-            (Self::Extreme(extreme), Self::Extreme(further)) => extreme.append(further),
-            (this, further) => unreachable!("{further:?} is of another operator than {this:?}"),
-        }
-    }
-
-    fn expected(&self) -> Number {
-        match self {
-            Self::Sum(sum) => sum.expected(),
-            Self::Product(product) => product.expected(),
-            Self::Extreme(extreme) => extreme.expected(),
-        }
-    }
-
-    fn truth(&self) -> Truth {
-        match self {
-            Self::Sum(sum) => sum.truth(),
-            Self::Product(product) => product.truth(),
-            Self::Extreme(extreme) => {
-                let value = extreme.value.to_f64();
-                Truth::of_float(value, value.is_finite())
-            }
-        }
-    }
-
-    fn tolerance(&self, roundings: u32) -> Option<f64> {
-        match self {
-            Self::Sum(sum) => Some(sum.tolerance(roundings)),
-            Self::Product(product) => Some(product.tolerance()),
-            Self::Extreme(_) => None,
-        }
-    }
-
-    fn accepts(&self, result: T, roundings: u32) -> bool {
-        match self {
-            Self::Sum(sum) => sum.accepts(result, roundings),
-            Self::Product(product) => product.accepts(result),
-            Self::Extreme(extreme) => extreme.accepts(result),
-        }
-    }
 }

@@ -3,6 +3,7 @@
 mod compensated;
 mod extreme;
 mod float;
+mod float_oracle;
 mod integer;
 mod product;
 mod references;
@@ -12,7 +13,8 @@ mod truth;
 
 pub(crate) use compensated::Compensated;
 pub use extreme::ExtremeOracle;
-pub use float::{Float, FloatOracle};
+pub use float::Float;
+pub use float_oracle::FloatOracle;
 pub use integer::{Integer, IntegerOracle};
 pub use product::ProductOracle;
 pub use references::{

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::debian::DebianError;
+use super::debian_error::DebianError;
+use crate::environment::first_line;
 
 /// apt with its state in a folder of its own.
 pub(super) struct Apt {
@@ -93,7 +94,7 @@ fn output(mut command: Command) -> Result<String, DebianError> {
     } else {
         Err(DebianError::Failed {
             program,
-            message: super::first_line(&output.stderr),
+            message: first_line(&output.stderr),
         })
     }
 }

@@ -5,40 +5,18 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::apt::{Apt, installed_packages};
+use super::debian_error::{COMPILER, DebianError};
+use crate::environment::first_line;
 
-const COMPILER: &str = "rustc-web";
 const SOURCE: &str = "rust-web-src";
 /// The compiler's own libraries are split over packages whose names begin so and end with the version.
 const LIBRARY_PREFIX: &str = "libstd-rust-web";
 /// The C library is part of the running system and must never come from anywhere else.
 const C_LIBRARY: &str = "libc6";
-
-/// Why Debian gave no compiler.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum DebianError {
-    #[error("{program} failed, {message}")]
-    Failed { program: String, message: String },
-    #[error("{what}: {source}")]
-    Io { what: String, source: io::Error },
-    #[error("the package lists cannot be fetched, {0}")]
-    ListsOutOfReach(String),
-    #[error("the system's sources have no package {COMPILER}")]
-    NoSuchPackage,
-    #[error("{0} holds no compiler after unpacking: remove that folder and try again")]
-    Incomplete(String),
-}
-
-impl DebianError {
-    pub(super) fn io(what: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
-        let what = what.as_ref().display().to_string();
-        move |source| Self::Io { what, source }
-    }
-}
 
 /// The parts of the unpacked packages that are needed to run them.
 pub(super) struct UnpackedCompiler {
@@ -164,7 +142,7 @@ fn succeeded(program: &str, success: bool, stderr: &[u8]) -> Result<(), DebianEr
     }
     Err(DebianError::Failed {
         program: program.to_owned(),
-        message: super::first_line(stderr),
+        message: first_line(stderr),
     })
 }
 

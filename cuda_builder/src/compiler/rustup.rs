@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{Refusal, Toolchain, first_line};
-use crate::environment::clean;
+use crate::environment::{clean, first_line};
+use crate::toolchain::{Refusal, Toolchain};
 
 /// The rustc of the toolchain asked for, or of every installed nightly.
 ///

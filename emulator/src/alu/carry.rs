@@ -1,7 +1,7 @@
 //! Extended-precision arithmetic with the carry flag (PTX ISA §9.7.2).
 
+use super::form::{Alu, Execute, Form, by_type};
 use super::integer::Integer;
-use super::{Alu, Execute, Form, by_type};
 use crate::registers::{Registers, Rows, Slot, each_lane};
 
 const ADD: u32 = 0;

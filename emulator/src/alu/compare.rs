@@ -3,7 +3,7 @@
 use core::num::FpCategory;
 
 use super::float::Flushed;
-use super::{Alu, Arg, Execute, Form, by_type};
+use super::form::{Alu, Arg, Execute, Form, by_type};
 use crate::registers::{Lane, Registers, Rows, blend, each_lane, map3, test1, test2};
 use crate::types::Scalar;
 

@@ -4,8 +4,8 @@ use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float as _, FloatConvert as _, Round};
 
 use super::float::{canonical, flush, quiet};
+use super::form::{Alu, Arg, Execute, FRACTIONAL, Form, INTEGRAL, rounding};
 use super::integer::Integer;
-use super::{Alu, Arg, Execute, Form, rounding};
 use crate::registers::{Lane, Registers, Rows, map1};
 use crate::types::Scalar;
 
@@ -14,10 +14,6 @@ const FLUSH: u32 = 2;
 const ROUND_SHIFT: u32 = 2;
 /// Round to an integral value: the `i` of `.rni`.
 const TO_INTEGRAL: u32 = 16;
-
-/// The roundings to a fraction of the destination's precision, and to an integral value, in the order of [`rounding`].
-pub(super) const FRACTIONAL: [&str; 4] = ["rn", "rz", "rm", "rp"];
-pub(super) const INTEGRAL: [&str; 4] = ["rni", "rzi", "rmi", "rpi"];
 
 /// Integer to integer: wraps.
 fn truncate<A: Integer, D: Integer>(r: &mut Registers, o: &Rows, _: u32, mask: u32) {

@@ -5,9 +5,9 @@
 use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float as _, Round};
 
-use super::convert::FRACTIONAL;
+use super::form::{Alu, Execute, Form, by_type, rounding};
 use super::tiny::is_tiny;
-use super::{Alu, Execute, Form, by_type, rounding};
+use crate::alu::form::FRACTIONAL;
 use crate::registers::{Lane, Registers, Rows, map1, map2, map3};
 use crate::types::Scalar;
 

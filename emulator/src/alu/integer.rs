@@ -1,6 +1,6 @@
 //! Integer arithmetic (PTX ISA §9.7.1).
 
-use super::{Alu, Arg, Execute, Form, by_type};
+use super::form::{Alu, Arg, Execute, Form, by_type};
 use crate::registers::{Lane, Registers, Rows, each_lane, map1, map2, map3};
 use crate::types::Scalar;
 

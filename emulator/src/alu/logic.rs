@@ -1,7 +1,9 @@
 //! Logic, shifts, byte permutation and moves (PTX ISA §9.7.8 and §9.7.9), predicates included.
 
+use super::form::{
+    Alu, Arg, COMBINED_SHIFT, Execute, Form, PREDICATE_BITS, PREDICATE_SHIFT, by_type,
+};
 use super::integer::Integer;
-use super::{Alu, Arg, COMBINED_SHIFT, Execute, Form, PREDICATE_BITS, PREDICATE_SHIFT, by_type};
 use crate::registers::{FULL, Lane, Registers, Rows, blend, map1, map2, map3, test1};
 use crate::types::Scalar;
 

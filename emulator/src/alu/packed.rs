@@ -1,6 +1,6 @@
 //! Integers of 16 or 8 bits side by side in a register: `add`, `min` and `max` of PTX ISA §9.7.1.
 
-use super::{Alu, Arg, Execute, Form};
+use super::form::{Alu, Arg, Execute, Form};
 use crate::registers::{Registers, Rows, map2};
 use crate::types::Scalar;
 

@@ -4,8 +4,8 @@
 use rustc_apfloat::ieee::{Float8E4M3FN, Float8E5M2, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-use super::convert::FRACTIONAL;
-use super::{Alu, Arg, Execute, Form, rounding};
+use super::form::{Alu, Arg, Execute, Form, rounding};
+use crate::alu::form::FRACTIONAL;
 use crate::registers::{Registers, Rows, map1, map2};
 use crate::types::Scalar;
 

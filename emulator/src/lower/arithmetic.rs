@@ -1,11 +1,12 @@
 //! Everything in `alu/`: an opcode's form, and the operands that it takes.
 
+use super::lowering::Lowering;
+use super::refusal::{Result, error, spelling, unknown, unsupported};
 use super::scope::Fit;
-use super::{Instr, Lowering, Result, error, spelling, unknown, unsupported};
 use crate::alu::{self, Arg, COMBINED_SHIFT, Form, PREDICATE_BITS, PREDICATE_SHIFT};
-use crate::program::Op;
+use crate::code::Op;
 use crate::registers::Rows;
-use crate::syntax::Operand;
+use crate::syntax::{Instruction as Instr, Operand};
 
 impl Lowering<'_, '_> {
     pub(super) fn arithmetic(&mut self, instruction: &Instr) -> Result<()> {

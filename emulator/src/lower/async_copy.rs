@@ -1,9 +1,11 @@
 //! Asynchronous copies (PTX ISA §9.7.9.25).
 
-use super::{Instr, Lowering, Result, error, spelling, unknown, wrong_operands};
+use super::lowering::Lowering;
+use super::refusal::{Result, error, spelling, unknown, wrong_operands};
+use crate::address::Where;
+use crate::code::*;
 use crate::observer::{AccessOrder, Scope};
-use crate::program::*;
-use crate::syntax::Operand;
+use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;
 
 impl<'m> Lowering<'_, 'm> {
@@ -62,7 +64,7 @@ impl<'m> Lowering<'_, 'm> {
                 let [address] = &instruction.operands[..] else {
                     return wrong_operands(instruction);
                 };
-                // The copies that the arrival is behind are complete with it, which is one of the moments that the manual allows.
+                // The copies that the arrival waits for are complete with it, which is one of the moments that the manual allows.
                 let mbarrier = Mbarrier {
                     address: self.address(instruction.line, address, place)?,
                     kind: MbarrierKind::Arrive { dropped: false },
@@ -183,7 +185,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Those that the first words name; and the words behind them.
+    /// Those that the first words name; and the words after them.
     fn of<'w, 'a>(words: &'w [&'a str]) -> Option<(Self, &'w [&'a str])> {
         let ends = |from, to, completes, may_multicast| Self {
             from,
@@ -271,7 +273,7 @@ fn group_count(instruction: &Instr) -> Result<u32> {
     }
 }
 
-/// Where the mbarrier of an arrival behind copies is.
+/// Where the mbarrier of an arrival that follows copies is.
 fn mbarrier_place(words: &[&str]) -> Option<Where> {
     match words {
         ["b64"] => Some(Where::Generic),

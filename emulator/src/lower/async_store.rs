@@ -1,9 +1,12 @@
 //! Asynchronous stores and reductions into the shared memory of other blocks of the cluster (PTX ISA `st.async`, `red.async`).
 
 use super::async_copy::shared_form_exists;
-use super::{Instr, Lowering, Result, unknown, wrong_operands};
+use super::lowering::Lowering;
+use super::refusal::{Result, unknown, wrong_operands};
+use crate::address::Where;
+use crate::code::*;
 use crate::observer::{AccessOrder, Scope};
-use crate::program::*;
+use crate::syntax::Instruction as Instr;
 use crate::types::Scalar;
 
 impl Lowering<'_, '_> {
@@ -62,7 +65,7 @@ impl Lowering<'_, '_> {
     }
 }
 
-/// Whether vectors of so many elements of the type are stored asynchronously.
+/// Whether vectors of this many elements of the type are stored asynchronously.
 fn is_stored(ty: Scalar, vector: usize) -> bool {
     use Scalar::*;
     matches!(ty, B32 | U32 | S32 | F32 | B64 | U64 | S64 | F64) && vector * ty.bytes() <= 16

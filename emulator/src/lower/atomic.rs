@@ -1,10 +1,13 @@
 //! `atom` and `red` (PTX ISA §9.7.13).
 
 use super::data::{is_hint, scope};
-use super::{Instr, Lowering, Result, error, spelling, unknown};
+use super::lowering::Lowering;
+use super::refusal::{Result, error, spelling, unknown};
+use crate::address::Where;
+use crate::code::*;
 use crate::observer::{AccessOrder, Scope};
-use crate::program::*;
-use crate::syntax::Operand;
+use crate::row::Row;
+use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;
 
 impl Lowering<'_, '_> {

@@ -1,16 +1,17 @@
 //! Cache policies, which advise the hardware what to keep in its L2 cache (PTX ISA §9.7.9.18 `createpolicy`).
 
-use super::{Instr, Lowering, Result, error, spelling, unknown, wrong_operands};
-use crate::program::Where;
+use super::lowering::Lowering;
+use super::refusal::{Result, error, spelling, unknown, wrong_operands};
+use crate::address::Where;
 use crate::registers::Rows;
-use crate::syntax::Operand;
+use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;
 
 /// Every policy. They are opaque, and nothing here depends on them.
 const POLICY: u64 = 0;
 
 impl<'m> Lowering<'_, 'm> {
-    /// The operands but for the cache policy that `.L2::cache_hint` has behind them: advice to the hardware, which must only be
+    /// The operands but for the cache policy that `.L2::cache_hint` has after them: advice to the hardware, which must only be
     /// of the right kind.
     pub(super) fn without_policy<'i>(&mut self, instruction: &'i Instr) -> Result<&'i [Operand]> {
         let operands = &instruction.operands[..];

@@ -1,11 +1,12 @@
 //! Branches, calls and ends (PTX ISA §9.7.12).
 
+use super::lowering::Lowering;
+use super::refusal::{Result, error, unknown};
 use super::scope::{Jump, Symbol};
-use super::{Instr, Lowering, Result, error, unknown};
 use crate::cfg::Successors;
+use crate::code::*;
 use crate::observer::BranchFate;
-use crate::program::*;
-use crate::syntax::Operand;
+use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;
 
 impl<'m> Lowering<'_, 'm> {
@@ -87,7 +88,7 @@ impl<'m> Lowering<'_, 'm> {
         Ok(())
     }
 
-    /// `call (results), function, (arguments);` with either list left out, or through a pointer with a prototype behind.
+    /// `call (results), function, (arguments);` with either list left out, or through a pointer, followed by a prototype.
     fn call(&mut self, instruction: &'m Instr, guard: u32) -> Result<()> {
         let line = instruction.line;
         let mut operands = &instruction.operands[..];

@@ -1,14 +1,18 @@
 //! Loads, stores, addresses and the special moves (PTX ISA §9.7.9).
 
-use super::scope::{Symbol, clock};
-use super::{Instr, Lowering, Result, error, spelling, unknown, unsupported};
+use super::lowering::Lowering;
+use super::operands::clock;
+use super::refusal::{Result, error, spelling, unknown, unsupported};
+use super::scope::Symbol;
+use crate::address::{Address, Where};
 use crate::alu::{self, Form};
-use crate::memory::window;
+use crate::code::*;
 use crate::observer::{AccessOrder, Scope};
-use crate::program::*;
 use crate::registers::Rows;
-use crate::syntax::Operand;
+use crate::row::Row;
+use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::{Scalar, Space};
+use crate::window;
 
 /// The scope that a modifier names.
 pub(super) fn scope(modifier: &str) -> Option<Scope> {
@@ -214,7 +218,7 @@ impl<'m> Lowering<'_, 'm> {
         })
     }
 
-    /// `cvta.space` adds the window's first address, `cvta.to.space` subtracts it; global and constant addresses are generic as they are.
+    /// `cvta.space` adds the window's first address, and `cvta.to.space` subtracts it. Global and constant addresses are generic already.
     fn convert_address(&mut self, instruction: &Instr) -> Result<()> {
         let line = instruction.line;
         let modifiers: Vec<&str> = instruction.modifiers.iter().map(String::as_str).collect();

@@ -1,8 +1,11 @@
 //! Barriers in memory (PTX ISA §9.7.13.15).
 
-use super::{Instr, Lowering, Result, unknown};
-use crate::program::*;
-use crate::syntax::Operand;
+use super::lowering::Lowering;
+use super::refusal::{Result, unknown};
+use crate::address::Where;
+use crate::code::*;
+use crate::row::Row;
+use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::{Scalar, Space};
 
 impl<'m> Lowering<'_, 'm> {

@@ -1,10 +1,12 @@
 //! Barriers, fences and what the lanes of a warp do together (PTX ISA §9.7.13 and §9.7.9.6).
 
 use super::data::scope;
-use super::{Instr, Lowering, Result, unknown, wrong_operands};
+use super::lowering::Lowering;
+use super::refusal::{Result, unknown, wrong_operands};
+use crate::code::*;
 use crate::observer::Scope;
-use crate::program::*;
-use crate::syntax::Operand;
+use crate::row::Row;
+use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;
 
 impl<'m> Lowering<'_, 'm> {

@@ -1,11 +1,12 @@
 //! Video instructions (PTX ISA §9.7.18), whose operands may select parts of their registers: `%r1.b0`.
 
+use super::lowering::Lowering;
+use super::refusal::{Result, error, spelling, unknown};
 use super::scope::Symbol;
-use super::{Instr, Lowering, Result, error, spelling, unknown};
 use crate::alu::{Form, Video};
-use crate::program::Op;
+use crate::code::Op;
 use crate::registers::Rows;
-use crate::syntax::Operand;
+use crate::syntax::{Instruction as Instr, Operand};
 use crate::types::Scalar;
 
 /// Opcodes, but for the number of elements at their end.
@@ -87,7 +88,7 @@ impl Lowering<'_, '_> {
     }
 }
 
-/// A register and the selector behind it.
+/// A register and the selector that follows it.
 fn selection(name: &str) -> Option<(&str, &str)> {
     let (register, selector) = name.rsplit_once('.')?;
     let digits = selector.strip_prefix(['b', 'h'])?;

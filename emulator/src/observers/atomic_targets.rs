@@ -25,7 +25,7 @@ impl AtomicTargets {
             .unwrap_or(0)
     }
 
-    /// The most operations on one address: at least so many must happen one after the other.
+    /// The most operations on one address: at least as many must happen one after the other.
     pub fn most(&self) -> u64 {
         let mut by_address: Map<u64, u64> = Map::default();
         for (&(_, address), &operations) in &self.operations {

@@ -37,7 +37,7 @@ impl ByLine {
         &mut self.lines[(line - self.first) as usize]
     }
 
-    /// Makes room for a line before or behind those there are.
+    /// Makes room for a line before the first or past the last.
     #[cold]
     fn grow(&mut self, line: u32) {
         if self.lines.is_empty() {

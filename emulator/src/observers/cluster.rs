@@ -2,9 +2,9 @@
 
 use crate::observer::BlockEvent;
 use crate::registers::LANES;
-use crate::simt::RANK_SHIFT;
+use crate::window::RANK_SHIFT;
 
-/// Where the clusters' memories are put: behind all global memory.
+/// Where the clusters' memories are put: past all global memory.
 const FIRST: u64 = 1 << 60;
 /// As many address bits as the blocks of a cluster need.
 const CLUSTER_SHIFT: u32 = RANK_SHIFT + 8;

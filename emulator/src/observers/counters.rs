@@ -23,7 +23,7 @@ pub struct Counters {
     pub branches: u64,
     /// Those at which the lanes of a warp went both ways.
     pub divergent_branches: u64,
-    /// Conditional branches executed by warps that are expected to be branches in the machine code too.
+    /// Executed conditional branches that are expected to be branches in the machine code too.
     pub assembled_branches: u64,
     /// Those at which the lanes of a warp went both ways.
     pub assembled_divergent_branches: u64,

@@ -1,8 +1,8 @@
 //! initcheck: reads of memory that nothing has written.
 //!
-//! The emulator's memory begins as zeros; a GPU's holds whatever was there before. What counts as written is what the host
-//! has written before the check began, variables of the module, and what kernels have stored since; atomic operations
-//! read before they write.
+//! The emulator's memory begins as zeros; a GPU's holds whatever was there before. Bytes count as written if the host wrote them before
+//! the check began, if they belong to a variable of the module, or if a kernel has stored to them since. Atomic operations read before
+//! they write.
 
 use super::Map;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::cluster::InCluster;
 
 use crate::finding::{Bytes, Finding, Place, Tool};
-use crate::loaded::Kernel;
+use crate::kernel::Kernel;
 use crate::memory::Memory;
 use crate::observer::{AccessEvent, AccessKind, BlockEvent, CallEvent, Observer};
 use crate::registers::{LANES, each_lane};

@@ -15,7 +15,7 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// All texts, one behind the other.
+    /// All texts, one after the other.
     pub fn text(&self) -> String {
         let mut texts: Vec<_> = self.texts.iter().collect();
         texts.sort_by_key(|(block, _)| block);

@@ -1,13 +1,13 @@
 //! synccheck: barriers that a warp does not reach together, member masks that do not agree, shuffles from lanes that take no part.
 //!
-//! What makes a launch stop (lanes or threads that never arrive, a lane outside its own mask) is a trap, and its finding comes from
-//! [`Finding::of_trap`](crate::Finding::of_trap); here is what hardware lets pass and nobody may rely on. Not for random
-//! schedules, which part lanes that the program has not parted.
+//! A mistake that stops the launch (lanes or threads that never arrive, a lane outside its own mask) is a trap, and
+//! [`Finding::of_trap`](crate::Finding::of_trap) makes the finding. This observer finds what hardware lets pass although no program may
+//! rely on it. It is not for random schedules, which part lanes that the program has not parted.
 
 use super::Map;
 
 use crate::finding::{Finding, Place, Tool};
-use crate::loaded::Kernel;
+use crate::kernel::Kernel;
 use crate::observer::{
     BarrierEvent, BlockEvent, CollectiveEvent, ExchangeEvent, InstructionEvent, Observer,
 };
@@ -21,7 +21,7 @@ pub struct Synccheck {
     shape: [u32; 3],
     /// By warp: the lanes that have not exited.
     live: Vec<u32>,
-    /// By warp: lanes that executed an instruction together, and the line of the last one, newest behind.
+    /// By warp: lanes that executed an instruction together, and the line of the last one, the newest last.
     last: Vec<Vec<(u32, u32)>>,
     /// In the order of their first block.
     faults: Vec<Fault>,

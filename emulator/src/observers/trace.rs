@@ -7,7 +7,7 @@ use crate::observer::{
 use crate::registers::each_lane;
 use crate::types::Space;
 
-/// What a launch did, event by event. It grows with every access: for launches of a few thousand threads.
+/// What a launch did, event by event. It grows with every access, and is meant for launches of a few thousand threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
     /// The blocks, grid by grid, in the order of their indices: x first.
@@ -17,7 +17,7 @@ pub struct Trace {
 /// What one block did, in the order in which the emulator did it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockTrace {
-    /// The number of its grid in the launch: 0 for the host's, and on in the order in which kernels launch theirs.
+    /// The number of its grid in the launch: 0 for the host's, then 1, 2 … in the order in which kernels launch theirs.
     pub grid: u64,
     /// `%ctaid` of the block.
     pub index: [u32; 3],

@@ -2,9 +2,9 @@
 
 use super::variable::Linkage;
 use super::{Parser, Result};
-use crate::simt::MOST_BLOCKS;
 use crate::syntax::{Function, Parameter};
 use crate::types::Space;
+use crate::window::MOST_CLUSTER_BLOCKS;
 
 impl<'a> Parser<'a> {
     pub(super) fn function(&mut self, line: u32, is_entry: bool) -> Result<Function> {
@@ -74,11 +74,11 @@ impl<'a> Parser<'a> {
                     let blocks = function.cluster.iter().fold(1, |blocks: u64, &extent| {
                         blocks.saturating_mul(extent.into())
                     });
-                    if !(1..=u64::from(MOST_BLOCKS)).contains(&blocks) {
+                    if !(1..=u64::from(MOST_CLUSTER_BLOCKS)).contains(&blocks) {
                         return self.fail(
                             line,
                             format!(
-                                "a cluster of {blocks} blocks, where 1 to {MOST_BLOCKS} are allowed"
+                                "a cluster of {blocks} blocks, where 1 to {MOST_CLUSTER_BLOCKS} are allowed"
                             ),
                         );
                     }

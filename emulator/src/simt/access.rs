@@ -1,20 +1,18 @@
 //! Loads and stores of a warp: all lanes at once where they go to one region, else lane by lane.
 
 use super::block::Block;
-use super::execute::Site;
+use super::site::{Faulty, Site};
 use super::spaces::Target;
-use crate::error::Fault;
-use crate::memory::{Region, Width};
+use crate::address::Address;
+use crate::code::Access;
 use crate::observer::{AccessEvent, AccessKind, AccessOrder, Observer, ValuesEvent};
-use crate::program::{Access, Address, Row};
+use crate::region::{Region, Width};
 use crate::registers::{FULL, LANES, Registers, each_lane, for_lanes};
+use crate::row::Row;
 use crate::types::Space;
 
 /// The most elements of a vector, which has at most 32 bytes.
 const MOST_ELEMENTS: usize = 32;
-
-/// What may fail in one lane: the fault, and the lane that caused it.
-pub(super) type Faulty<T> = Result<T, (Fault, u32)>;
 
 /// Where each lane's access lies in a region that holds all of them.
 struct Offsets([u64; LANES]);
@@ -56,7 +54,7 @@ impl Offsets {
                 }
             }
         }
-        // Regions are shorter than 2^63 bytes: an offset is outside if it, or what is left behind it, has the highest bit.
+        // Regions are shorter than 2^63 bytes: an offset is outside if it, or what is left after it, has the highest bit.
         let (mut outside, mut low) = (0, 0);
         for &offset in offsets.iter() {
             outside |= offset | limit.wrapping_sub(offset);

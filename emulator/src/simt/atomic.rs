@@ -1,14 +1,15 @@
 //! Atomic operations, and what they make of two values.
 
-use super::access::{Faulty, Seen};
+use super::access::Seen;
 use super::block::Block;
-use super::execute::Site;
+use super::site::{Faulty, Site};
 use super::spaces::Target;
 use crate::alu::{HalfOperation, canonical, combine_halves, flush};
-use crate::memory::{Region, Width};
+use crate::code::{Atomic, AtomicOperation};
 use crate::observer::{AccessKind, Observer};
-use crate::program::{Atomic, AtomicOperation, Row};
+use crate::region::{Region, Width};
 use crate::registers::LANES;
+use crate::row::Row;
 use crate::types::{Scalar, Space};
 
 /// The most elements of an atomic operation, which is on at most 16 bytes.
@@ -84,7 +85,7 @@ impl<O: Observer> Block<'_, '_, O> {
     }
 }
 
-/// Makes an atomic operation on the element so many bytes behind the target; returns what was there, and what it leaves there.
+/// Makes an atomic operation on the element `at` bytes past the target; returns what was there, and what it leaves there.
 /// Single precision is added with or without its subnormal values.
 pub(super) fn update_element(
     target: &Target<'_>,

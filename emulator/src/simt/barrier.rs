@@ -1,37 +1,13 @@
 //! The sixteen barriers of a block, and what to say when its threads wait for ever.
 
-use super::access::Faulty;
-use super::block::{BARRIERS, Block};
+use super::barrier_state::{BARRIERS, BarrierState};
+use super::block::Block;
+use super::site::Faulty;
 use super::warp::{Fragment, State};
+use crate::code::{Barrier, BarrierKind, Op};
 use crate::error::{Absence, Fault, Trap};
 use crate::observer::{BarrierEvent, Observer, ReleaseEvent};
-use crate::program::{Barrier, BarrierKind, Op};
 use crate::registers::{LANES, each_lane};
-
-/// Warps of the largest block.
-const MAX_WARPS: usize = 32;
-
-/// One barrier.
-#[derive(Clone, Debug, Default)]
-pub(super) struct BarrierState {
-    /// The lanes of each warp that have arrived.
-    arrived: [u32; MAX_WARPS],
-    /// The number of threads that they count as.
-    count: u32,
-    /// Threads that must arrive; 0 until the first does.
-    expected: u32,
-    /// Of the arrived threads, those whose predicate holds.
-    holds: u32,
-    /// Who arrived, in this order: warps with their lanes.
-    who: Vec<(u32, u32)>,
-}
-
-impl BarrierState {
-    /// Threads that have arrived.
-    fn threads(&self) -> u32 {
-        self.arrived.iter().map(|lanes| lanes.count_ones()).sum()
-    }
-}
 
 impl<O: Observer> Block<'_, '_, O> {
     /// A fragment arrives; it waits unless it only arrives, or is the last.
@@ -146,7 +122,7 @@ impl<O: Observer> Block<'_, '_, O> {
             who: std::mem::take(&mut state.who),
             ..BarrierState::default()
         };
-        let program = self.program;
+        let kernel = self.code;
         for warp in 0..self.warps.len() {
             let mut waiting = Vec::new();
             self.warps[warp].fragments.retain(|fragment| {
@@ -157,7 +133,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 !here
             });
             for mut fragment in waiting {
-                let code = &program.functions
+                let code = &kernel.functions
                     [self.warps[warp].frames[fragment.frame as usize].code as usize];
                 let Op::Barrier(barrier) = &code.instructions[fragment.pc as usize].op else {
                     continue;
@@ -205,7 +181,9 @@ impl<O: Observer> Block<'_, '_, O> {
             };
             Some((warp, fragment, barrier))
         }) else {
-            unreachable!("a live lane is ready, at a meeting that was released, or waits as above")
+            unreachable!(
+                "a live lane is ready, at a reconvergence point that was released, or waits as above"
+            )
         };
         let state = &self.barriers[barrier as usize];
         let fault = Fault::BarrierNeverCompleted {

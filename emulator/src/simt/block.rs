@@ -2,116 +2,30 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
-use super::async_copy::Copies;
-use super::barrier::BarrierState;
-use super::cluster::{Cluster, Membership};
-use super::launch::Run;
-use super::nested::Launches;
+use super::barrier_state::{BARRIERS, BarrierState};
+use super::copies::Copies;
+use super::grids::Launches;
+use super::membership::{Cluster, Membership};
+use super::run::Run;
+use super::shape::{Shape, thread_index};
 use super::spaces::Spaces;
 use super::warp::{Fragment, Frame, State, Warp};
+use crate::code::{FunctionCode, KernelCode, Special, Value};
 use crate::error::{Fault, Trap};
 use crate::observer::{BlockEvent, Observer};
-use crate::program::{Code, Program, Special, Value};
 use crate::registers::LANES;
 
 /// Instructions after which another fragment of the same warp has its turn, if there is one: lanes may wait for each other.
 pub(super) const FRAGMENT_TURN: u64 = 1 << 10;
 /// Instructions after which another warp of the block has its turn.
 const WARP_TURN: u64 = 1 << 16;
-/// Shared memory behind that of the kernel, where the kernel asks for it.
+/// Shared memory past that of the kernel, where the kernel asks for it.
 pub(super) const RESERVED_SHARED_BYTES: u32 = 1024;
-/// Barriers of a block.
-pub(super) const BARRIERS: usize = 16;
-
-/// Shape and contents of a launch, common to all blocks.
-#[derive(Debug)]
-pub(crate) struct Shape {
-    pub kernel: String,
-    pub grid: [u32; 3],
-    pub block: [u32; 3],
-    pub dynamic_shared_bytes: u32,
-    /// Blocks of a cluster along x, y and z.
-    pub cluster: [u32; 3],
-    /// Whether all blocks are resident together.
-    pub cooperative: bool,
-    /// Multiprocessors of the device.
-    pub multiprocessors: u32,
-    /// Where the blocks of a cooperative launch have memory for a barrier of the grid; 0: nowhere.
-    pub workspace: u64,
-    /// The number of the grid in its launch from the host: 0, or, of one that a kernel launched, more.
-    pub number: u64,
-    /// How many launches from the device it is away from the host's.
-    pub depth: u32,
-    pub started: Instant,
-}
-
-impl Shape {
-    /// `%ctaid` of a block by its number: cluster by cluster.
-    pub fn block_index(&self, number: u64) -> [u32; 3] {
-        let each = self.blocks_per_cluster();
-        let cluster = place_of(number / each, self.clusters());
-        let rank = place_of(number % each, self.cluster);
-        core::array::from_fn(|axis| cluster[axis] * self.cluster[axis] + rank[axis])
-    }
-
-    /// The number of blocks in a cluster.
-    pub fn blocks_per_cluster(&self) -> u64 {
-        self.cluster
-            .iter()
-            .map(|&extent| u64::from(extent))
-            .product()
-    }
-
-    /// The number of a block's cluster.
-    fn cluster_of(&self, index: [u32; 3]) -> u64 {
-        let [x, y, z] = core::array::from_fn(|axis| u64::from(index[axis] / self.cluster[axis]));
-        let [columns, rows, _] = self.clusters().map(u64::from);
-        x + columns * (y + rows * z)
-    }
-
-    /// Clusters along x, y and z.
-    pub fn clusters(&self) -> [u32; 3] {
-        core::array::from_fn(|axis| self.grid[axis] / self.cluster[axis])
-    }
-
-    /// The multiprocessor that a block is on, as if blocks were dealt out in turn.
-    pub fn multiprocessor(&self, index: [u32; 3]) -> u32 {
-        let [x, y, z] = index.map(u64::from);
-        let [columns, rows, _] = self.grid.map(u64::from);
-        let number = x + columns * (y + rows * z);
-        (number % u64::from(self.multiprocessors)) as u32
-    }
-
-    /// A special value that is not the same for every block.
-    pub(super) fn value_of_block(&self, index: [u32; 3], value: Value) -> Option<u32> {
-        let Value::Special(special) = value else {
-            return None;
-        };
-        let within = |axis: usize| index[axis] % self.cluster[axis];
-        match special {
-            Special::BlockIndex(axis) => Some(index[axis as usize]),
-            Special::Multiprocessor => Some(self.multiprocessor(index)),
-            Special::ClusterIndex(axis) => Some(index[axis as usize] / self.cluster[axis as usize]),
-            Special::IndexInCluster(axis) => Some(within(axis as usize)),
-            Special::RankInCluster => {
-                let [x, y, _] = self.cluster;
-                Some(within(0) + x * (within(1) + y * within(2)))
-            }
-            _ => None,
-        }
-    }
-
-    /// The number of blocks.
-    pub fn blocks(&self) -> u64 {
-        self.grid.iter().map(|&extent| u64::from(extent)).product()
-    }
-}
 
 /// A block's state. It can be run for a while, set aside, and run on.
 pub(crate) struct Block<'k, 'm, O> {
-    pub program: &'k Program,
+    pub code: &'k KernelCode,
     pub shape: &'k Shape,
     pub spaces: Spaces<'m>,
     pub observer: O,
@@ -143,7 +57,7 @@ pub(crate) enum Progress {
 
 /// How a fragment's turn ended.
 pub(super) enum Turn {
-    /// It waits, has met others, has called or has exited.
+    /// It waits, has joined others, has called or has exited.
     Over,
     /// It could go on.
     Paused(Fragment),
@@ -158,21 +72,21 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         'k: 'm,
     {
         let Run {
-            program,
+            code,
             shape,
             memory,
             parameters,
             ..
         } = *run;
         let threads: u32 = shape.block.iter().product();
-        let shared_bytes = program.shared_bytes(shape.dynamic_shared_bytes);
-        let shared_bytes = if program.reserves_shared {
+        let shared_bytes = code.shared_bytes(shape.dynamic_shared_bytes);
+        let shared_bytes = if code.reserves_shared {
             shared_bytes.next_multiple_of(16) + u64::from(RESERVED_SHARED_BYTES)
         } else {
             shared_bytes
         };
         let mut block = Self {
-            program,
+            code,
             shape,
             spaces: Spaces::new(memory, parameters, shared_bytes),
             observer,
@@ -195,7 +109,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
             block.prepare_frame(number as u32, &mut frame, 0);
             let warp = &mut block.warps[number];
             warp.frames.push(frame);
-            warp.local_bytes = program.functions[0].local_bytes;
+            warp.local_bytes = code.functions[0].local_bytes;
             warp.local
                 .resize_with(warp.local_bytes as usize / 8 * LANES, AtomicU64::default);
             let lanes = threads - number as u32 * LANES as u32;
@@ -231,7 +145,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         for word in &*self.spaces.shared {
             word.store(0, Ordering::Relaxed);
         }
-        let code = &self.program.functions[0];
+        let code = &self.code.functions[0];
         for warp in &mut self.warps {
             warp.begin();
             let registers = &mut warp.frames[0].registers;
@@ -295,8 +209,8 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         }
     }
 
-    /// No warp can go on: because all threads have exited, because lanes wait at meetings, which are then given up (where lanes meet
-    /// is the emulator's choice, and must keep nobody from a barrier), or because they wait for ever.
+    /// No warp can go on. Either all threads have exited; or lanes wait at reconvergence points, which are then given up (where lanes
+    /// reconverge is the emulator's choice, and must keep no thread from a barrier); or they wait for ever.
     pub(super) fn rouse(&mut self) -> Result<Progress, Box<Trap>> {
         if self.warps.iter().all(|warp| warp.live == 0) {
             self.finish_all_copies();
@@ -339,7 +253,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
                     true
                 }
                 Turn::Vain(fragment) => {
-                    // Perhaps the others wait at a meeting with this one.
+                    // Perhaps the others wait at a reconvergence point with this one.
                     let warp = &mut self.warps[number];
                     vain_turns = if warp.release_waiting() {
                         0
@@ -397,31 +311,12 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         thread_index(self.shape.block, warp as u32 * LANES as u32 + lane)
     }
 
-    pub(super) fn code_of(&self, warp: usize, fragment: &Fragment) -> &'k Code {
-        &self.program.functions[self.warps[warp].frames[fragment.frame as usize].code as usize]
+    pub(super) fn code_of(&self, warp: usize, fragment: &Fragment) -> &'k FunctionCode {
+        &self.code.functions[self.warps[warp].frames[fragment.frame as usize].code as usize]
     }
 
     /// The line at which a fragment stands.
     pub(super) fn line_of(&self, warp: usize, fragment: &Fragment) -> u32 {
         self.code_of(warp, fragment).lines[fragment.pc as usize]
     }
-}
-
-/// A number's place in a box of these extents, x running fastest.
-fn place_of(number: u64, extents: [u32; 3]) -> [u32; 3] {
-    let [x, y, _] = extents.map(u64::from);
-    [
-        (number % x) as u32,
-        (number / x % y) as u32,
-        (number / x / y) as u32,
-    ]
-}
-
-/// `%tid` of a thread by its number in the block.
-pub(super) fn thread_index(block: [u32; 3], thread: u32) -> [u32; 3] {
-    [
-        thread % block[0],
-        thread / block[0] % block[1],
-        thread / block[0] / block[1],
-    ]
 }

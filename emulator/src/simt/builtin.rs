@@ -1,15 +1,15 @@
 //! Functions that the device runtime provides to every module: `vprintf`, what a failed `assert` calls, `malloc` and `free`, and
 //! those of [`nested`](super::nested).
 
-use super::access::Faulty;
 use super::block::Block;
-use super::execute::Site;
 use super::print::{Arguments, format};
+use super::site::{Faulty, Site};
+use crate::address::Where;
+use crate::code::{Builtin, BuiltinCall, Slice};
 use crate::error::{Fault, FreePlace};
 use crate::heap::BadFree;
-use crate::memory::Width;
 use crate::observer::{AccessKind, Observer, PrintEvent};
-use crate::program::{Builtin, BuiltinCall, Slice, Where};
+use crate::region::Width;
 
 /// Texts are read no further than this.
 const TEXT_LIMIT: u64 = 1 << 16;
@@ -151,7 +151,7 @@ impl<O: Observer> Block<'_, '_, O> {
     }
 }
 
-/// The arguments of `printf`, one behind the other, each at a multiple of its size.
+/// The arguments of `printf`, one after the other, each at a multiple of its size.
 struct Buffer<'b, 'k, 'm, O> {
     block: &'b Block<'k, 'm, O>,
     site: Site,

@@ -1,14 +1,14 @@
-//! Function calls: a frame for the callee, a meeting for its return.
+//! Function calls: a frame for the callee, a reconvergence point for its return.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::access::Faulty;
 use super::block::Block;
-use super::warp::{Fragment, Frame, Meeting, NONE, State};
+use super::site::Faulty;
+use super::warp::{Fragment, Frame, NONE, Reconvergence, State};
+use crate::code::*;
 use crate::error::Fault;
 use crate::lower::MAX_LOCAL_BYTES;
 use crate::observer::{CallEvent, Observer};
-use crate::program::*;
 use crate::registers::{LANES, each_lane};
 
 /// Calls may nest so deep.
@@ -26,14 +26,14 @@ impl<O: Observer> Block<'_, '_, O> {
         let after = fragment.pc + 1;
         let rest = fragment.lanes & !lanes;
         let groups = self.callees(number, fragment, call.callee, lanes)?;
-        let mut meeting = fragment.meeting;
+        let mut reconvergence = fragment.reconvergence;
         if rest != 0 || groups.len() > 1 {
-            meeting = self.warps[number].split_meeting(fragment, after);
+            reconvergence = self.warps[number].reconvergence_of_split(fragment, after);
             if rest != 0 {
                 self.warps[number].settle(Fragment {
                     pc: after,
                     lanes: rest,
-                    meeting,
+                    reconvergence,
                     ..*fragment
                 });
             }
@@ -43,7 +43,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 number,
                 &Fragment {
                     lanes,
-                    meeting,
+                    reconvergence,
                     ..*fragment
                 },
                 call,
@@ -73,7 +73,7 @@ impl<O: Observer> Block<'_, '_, O> {
         while left != 0 {
             let lane = left.trailing_zeros();
             let address = addresses[lane as usize];
-            let Some(&function) = self.program.by_address.get(&address) else {
+            let Some(&function) = self.code.by_address.get(&address) else {
                 return Err((
                     Fault::BadOperand(format!("call of {address:#x}, which is no function")),
                     lane,
@@ -96,7 +96,7 @@ impl<O: Observer> Block<'_, '_, O> {
         call: &Call,
         function: u32,
     ) -> Faulty<()> {
-        let code = &self.program.functions[function as usize];
+        let code = &self.code.functions[function as usize];
         let caller_code = self.warps[number].frames[fragment.frame as usize].code as usize;
         let fits = call.arguments.len() == code.parameters.len()
             && call.results.len() == code.returns.len()
@@ -120,7 +120,7 @@ impl<O: Observer> Block<'_, '_, O> {
         }
         let caller = &self.warps[number].frames[fragment.frame as usize];
         let depth = caller.depth + 1;
-        let local_base = (caller.local_base + self.program.functions[caller_code].local_bytes)
+        let local_base = (caller.local_base + self.code.functions[caller_code].local_bytes)
             .next_multiple_of(code.local_align);
         let local_bytes = local_base + code.local_bytes;
         if depth > DEPTH_LIMIT || u64::from(local_bytes) > MAX_LOCAL_BYTES {
@@ -181,19 +181,19 @@ impl<O: Observer> Block<'_, '_, O> {
             });
         }
         let warp = &mut self.warps[number];
-        let meeting = warp.new_meeting(Meeting {
+        let reconvergence = warp.new_reconvergence(Reconvergence {
             pc: fragment.pc + 1,
             frame: fragment.frame,
             expected: fragment.lanes,
             arrived: 0,
             since: 0,
-            parent: fragment.meeting,
+            parent: fragment.reconvergence,
             callee: index,
         });
         warp.fragments.push(Fragment {
             pc: 0,
             frame: index,
-            meeting,
+            reconvergence,
             lanes: fragment.lanes,
             state: State::Ready,
         });
@@ -203,17 +203,17 @@ impl<O: Observer> Block<'_, '_, O> {
     /// Brings lanes back from their function; when all that entered are back, they go on in the caller.
     pub(super) fn return_from(&mut self, number: usize, fragment: &Fragment, lanes: u32) {
         let warp = &mut self.warps[number];
-        let mut home = fragment.meeting;
-        while warp.meetings[home as usize].callee == NONE {
-            home = warp.meetings[home as usize].parent;
+        let mut home = fragment.reconvergence;
+        while warp.reconvergences[home as usize].callee == NONE {
+            home = warp.reconvergences[home as usize].parent;
         }
-        warp.leave(fragment.meeting, lanes, home);
-        let meeting = warp.meetings[home as usize];
-        let caller = &warp.frames[meeting.frame as usize];
+        warp.leave(fragment.reconvergence, lanes, home);
+        let reconvergence = warp.reconvergences[home as usize];
+        let caller = &warp.frames[reconvergence.frame as usize];
         let callee = &warp.frames[fragment.frame as usize];
-        let caller_code = &self.program.functions[caller.code as usize];
-        if let Op::Call(call) = &caller_code.instructions[meeting.pc as usize - 1].op {
-            let returns = &self.program.functions[callee.code as usize].returns;
+        let caller_code = &self.code.functions[caller.code as usize];
+        if let Op::Call(call) = &caller_code.instructions[reconvergence.pc as usize - 1].op {
+            let returns = &self.code.functions[callee.code as usize].returns;
             for (from, to) in returns.iter().zip(&call.results) {
                 copy_slices(&callee.parameters, *from, &caller.parameters, *to, lanes);
             }

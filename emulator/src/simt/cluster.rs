@@ -1,102 +1,20 @@
 //! Clusters: blocks that are resident together, reach each other's shared memory and have a barrier of their own (PTX ISA §2.2.2,
 //! §9.7.13.4 `barrier.cluster`, §9.7.9 `mapa`).
 //!
-//! An address in the shared memory of the cluster is an offset, with the rank of its block, counted from 1, above the lowest
-//! [`RANK_SHIFT`] bits; without a rank it is in the block's own memory.
+//! An address in the shared memory of the cluster is an offset in its lowest [`RANK_SHIFT`] bits, and above them the rank of the block,
+//! counted from 1. Without a rank it is in the block's own memory.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::{Ordering, fence};
 
-use super::access::Faulty;
 use super::block::{Block, Progress};
-use super::execute::Site;
+use super::site::{Faulty, Site};
 use super::warp::{Fragment, State};
 use crate::error::{Fault, Trap};
-use crate::memory::Region;
 use crate::observer::{ClusterBarrierEvent, Observer};
-use crate::program::Row;
-use crate::registers::{LANES, each_lane};
-
-/// Blocks have less shared memory than this many address bits reach.
-pub(crate) const RANK_SHIFT: u32 = 24;
-/// The most blocks of a cluster, with what CUDA calls a non-portable size.
-pub(crate) const MOST_BLOCKS: u32 = 16;
-
-/// What the blocks of a cluster have in common.
-#[derive(Debug)]
-pub(super) struct Cluster {
-    /// The cluster's number in the grid.
-    number: u64,
-    /// Shared memory of each block, by rank.
-    shared: Vec<Arc<[AtomicU64]>>,
-    /// The blocks that have ended, a bit for each.
-    ended: AtomicU32,
-    barrier: Mutex<Barrier>,
-}
-
-/// The barrier of a cluster.
-#[derive(Debug, Default)]
-struct Barrier {
-    threads: u32,
-    arrived: u32,
-    exited: u32,
-    phase: u32,
-    /// The blocks of which no warp can go on until the phase is over, a bit for each.
-    stuck: u32,
-    /// Whether a block of the cluster has been given up: the others need not go on.
-    is_abandoned: bool,
-}
-
-impl Barrier {
-    /// Ends the phase if all threads that run have come.
-    fn complete(&mut self) {
-        if self.arrived != 0 && self.arrived + self.exited >= self.threads {
-            self.arrived = 0;
-            self.phase += 1;
-            self.stuck = 0;
-        }
-    }
-}
-
-impl Cluster {
-    pub fn new(number: u64, shared: Vec<Arc<[AtomicU64]>>, threads_per_block: u32) -> Self {
-        let threads = threads_per_block * shared.len() as u32;
-        Self {
-            number,
-            shared,
-            ended: AtomicU32::new(0),
-            barrier: Mutex::new(Barrier {
-                threads,
-                ..Barrier::default()
-            }),
-        }
-    }
-
-    fn barrier(&self) -> MutexGuard<'_, Barrier> {
-        self.barrier
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-}
-
-/// A block's place in its cluster.
-#[derive(Debug)]
-pub(super) struct Membership {
-    pub rank: u32,
-    pub cluster: Arc<Cluster>,
-    /// By warp, the phase in which each lane has arrived last.
-    phases: Vec<[u32; LANES]>,
-}
-
-impl Membership {
-    pub fn new(cluster: Arc<Cluster>, rank: u32, warps: usize) -> Self {
-        Self {
-            rank,
-            cluster,
-            phases: vec![[0; LANES]; warps],
-        }
-    }
-}
+use crate::region::Region;
+use crate::registers::each_lane;
+use crate::row::Row;
+use crate::window::RANK_SHIFT;
 
 impl<O: Observer> Block<'_, '_, O> {
     /// The shared memory of another block that an address of the cluster's leads to, and the offset in it.

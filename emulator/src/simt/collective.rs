@@ -1,15 +1,15 @@
 //! What the lanes of a member mask do together: shuffles, votes, matches, reductions, the barrier of a warp.
 //!
-//! A `.sync` instruction waits until every member that has not exited executes it. Members that stand in different fragments are
-//! therefore gathered first; the values are taken from each one's frame.
+//! A `.sync` instruction waits until every member that has not exited executes it. Members may stand in different fragments, which
+//! are gathered first; each member's values come from its own frame.
 
-use super::access::Faulty;
 use super::block::Block;
+use super::site::Faulty;
 use super::together::Together;
 use super::warp::{Fragment, State, Warp};
+use crate::code::*;
 use crate::error::{Absence, Fault, Trap};
 use crate::observer::{CollectiveEvent, ExchangeEvent, Observer};
-use crate::program::*;
 use crate::registers::{LANES, Registers, each_lane, gather};
 
 impl<O: Observer> Block<'_, '_, O> {
@@ -73,11 +73,11 @@ impl<O: Observer> Block<'_, '_, O> {
 
     /// Executes the collective instruction at `pc` for all waiting lanes whose members are all there.
     fn gather(&mut self, number: usize, pc: u32, frame: u32) -> Faulty<()> {
-        let program = self.program;
+        let kernel = self.code;
         let warp = &mut self.warps[number];
         let code = warp.frames[frame as usize].code;
         let Op::Collective(collective) =
-            &program.functions[code as usize].instructions[pc as usize].op
+            &kernel.functions[code as usize].instructions[pc as usize].op
         else {
             return Ok(());
         };
@@ -91,7 +91,7 @@ impl<O: Observer> Block<'_, '_, O> {
             }
             let other_code = warp.frames[fragment.frame as usize].code;
             let other =
-                &program.functions[other_code as usize].instructions[fragment.pc as usize].op;
+                &kernel.functions[other_code as usize].instructions[fragment.pc as usize].op;
             let Op::Collective(other) = other else {
                 continue;
             };
@@ -121,7 +121,7 @@ impl<O: Observer> Block<'_, '_, O> {
         if complete == 0 {
             return Ok(());
         }
-        let line = program.functions[code as usize].lines[pc as usize];
+        let line = kernel.functions[code as usize].lines[pc as usize];
         let observer = &mut self.observer;
         execute_gathered(
             warp,
@@ -170,7 +170,7 @@ impl<O: Observer> Block<'_, '_, O> {
         let warp = &self.warps[number];
         let line = self.line_of(number, fragment);
         let frame = &warp.frames[fragment.frame as usize];
-        let op = &self.program.functions[frame.code as usize].instructions[fragment.pc as usize].op;
+        let op = &self.code.functions[frame.code as usize].instructions[fragment.pc as usize].op;
         let lane = fragment.lanes.trailing_zeros();
         let mask = match op {
             Op::Collective(collective) => collective.members.map_or(fragment.lanes, |row| {

@@ -2,9 +2,9 @@
 
 use super::block::Block;
 use crate::error::Fault;
-use crate::memory::window;
 use crate::observer::Observer;
 use crate::types::Space;
+use crate::window;
 
 /// A null pointer with so small an offset is still called one.
 const NULL_BYTES: u64 = 4096;

@@ -1,36 +1,24 @@
 //! One fragment at a time: fetch, decide who takes part, execute.
 
-use super::access::Faulty;
 use super::block::{Block, FRAGMENT_TURN, Turn};
 use super::mbarrier::pending_count;
 use super::moves::{is_space, move_pair, pack, read_clock, unpack};
+use super::site::{Faulty, Site};
 use super::warp::{Fragment, NONE, State};
+use crate::code::{BranchTable, Op};
 use crate::error::{Fault, Trap};
 use crate::observer::{BranchEvent, BranchFate, FenceEvent, InstructionEvent, Observer};
-use crate::program::{BranchTable, Op, Row};
 use crate::registers::each_lane;
+use crate::row::Row;
 use std::sync::atomic::{Ordering, fence};
 
-/// An instruction being executed: who, and where it stands in the text.
-#[derive(Clone, Copy)]
-pub(super) struct Site {
-    pub warp: usize,
-    /// Frame of the registers.
-    pub frame: u32,
-    /// The lanes that execute it.
-    pub lanes: u32,
-    pub line: u32,
-    /// What the warp's clock shows.
-    pub clock: u64,
-}
-
-/// How it goes on behind an instruction.
+/// How it goes on after an instruction.
 enum Flow {
     /// With the next one.
     Next,
     /// The same, when others have had their turn.
     Pause,
-    /// The fragment has been handed over: its lanes wait, have gone elsewhere or are no more.
+    /// The fragment has been handed over: its lanes wait, have gone elsewhere or have exited.
     Over,
 }
 
@@ -49,7 +37,7 @@ impl<O: Observer> Block<'_, '_, O> {
         let mut executed = 0;
         let result = loop {
             if fragment.pc == stop {
-                match self.warps[number].arrive(fragment.meeting, fragment.lanes) {
+                match self.warps[number].arrive(fragment.reconvergence, fragment.lanes) {
                     Some(together) => fragment = together,
                     None => break Turn::Over,
                 }
@@ -115,7 +103,7 @@ impl<O: Observer> Block<'_, '_, O> {
                     fragment.pc += 1;
                 } else {
                     let warp = &mut self.warps[number];
-                    fragment.meeting = warp.split_meeting(&fragment, reconverge);
+                    fragment.reconvergence = warp.reconvergence_of_split(&fragment, reconverge);
                     warp.settle(Fragment {
                         pc: target,
                         lanes,
@@ -324,13 +312,13 @@ impl<O: Observer> Block<'_, '_, O> {
         let warp = &mut self.warps[site.warp];
         let registers = &warp.frames[fragment.frame as usize].registers;
         let indices = registers.narrow[table.index as usize];
-        let meeting = warp.split_meeting(fragment, table.reconverge);
+        let reconvergence = warp.reconvergence_of_split(fragment, table.reconverge);
         let rest = fragment.lanes & !site.lanes;
         if rest != 0 {
             warp.settle(Fragment {
                 pc: fragment.pc + 1,
                 lanes: rest,
-                meeting,
+                reconvergence,
                 ..*fragment
             });
         }
@@ -362,7 +350,7 @@ impl<O: Observer> Block<'_, '_, O> {
             warp.settle(Fragment {
                 pc,
                 lanes: same,
-                meeting,
+                reconvergence,
                 ..*fragment
             });
             left &= !same;
@@ -376,7 +364,7 @@ impl<O: Observer> Block<'_, '_, O> {
         let warp = &mut self.warps[site.warp];
         warp.live &= !site.lanes;
         warp.last_exit = Some(site.line);
-        warp.leave(fragment.meeting, site.lanes, NONE);
+        warp.leave(fragment.reconvergence, site.lanes, NONE);
         self.leave_cluster(site.lanes);
         self.retry_collectives(site.warp);
     }

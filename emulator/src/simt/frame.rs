@@ -2,16 +2,17 @@
 
 use std::sync::atomic::AtomicU64;
 
-use super::block::{Block, RESERVED_SHARED_BYTES, thread_index};
+use super::block::{Block, RESERVED_SHARED_BYTES};
+use super::shape::thread_index;
 use super::warp::Frame;
+use crate::code::{Special, Value};
 use crate::observer::Observer;
-use crate::program::{Special, Value};
 use crate::registers::LANES;
 
 impl<O: Observer> Block<'_, '_, O> {
     /// Sizes a frame for its function and fills the rows of constants and special registers.
     pub(super) fn prepare_frame(&self, warp: u32, frame: &mut Frame, local_base: u32) {
-        let code = &self.program.functions[frame.code as usize];
+        let code = &self.code.functions[frame.code as usize];
         frame.local_base = local_base;
         let registers = &mut frame.registers;
         registers.carry = 0;
@@ -44,7 +45,7 @@ impl<O: Observer> Block<'_, '_, O> {
             Value::Constant(bits) => return [bits; LANES],
             Value::Local(offset) => return [u64::from(local_base.wrapping_add(offset)); LANES],
             Value::DynamicShared(offset) => {
-                return [u64::from(self.program.dynamic_shared_offset).wrapping_add(offset); LANES];
+                return [u64::from(self.code.dynamic_shared_offset).wrapping_add(offset); LANES];
             }
             Value::Special(special) => special,
         };

@@ -3,12 +3,12 @@
 //! An mbarrier's 64 bits are opaque to the guest. Here: bit 63 the phase, bits 40 to 59 the arrivals that each phase expects, bits
 //! 20 to 39 those still pending, bits 0 to 19 the bytes still to come, as a number offset by [`NO_BYTES`].
 
-use super::access::{Faulty, Seen};
+use super::access::Seen;
 use super::block::Block;
-use super::execute::Site;
+use super::site::{Faulty, Site};
+use crate::code::{Mbarrier, MbarrierKind};
 use crate::error::Fault;
 use crate::observer::{AccessKind, AccessOrder, Observer, Scope};
-use crate::program::{Mbarrier, MbarrierKind};
 use crate::types::Space;
 
 const FIELD: u64 = (1 << 20) - 1;

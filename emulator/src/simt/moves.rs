@@ -1,9 +1,9 @@
 //! Moves that are more than a copy: halves and quarters of registers, clocks, tests of an address.
 
-use std::time::Instant;
-
-use crate::program::{Clock, Row};
+use crate::clock::HostInstant;
+use crate::code::Clock;
 use crate::registers::{Registers, blend, each_lane};
+use crate::row::Row;
 
 /// `mov.b64 d, {a, b}`: parts of `bits` bits each, the first lowest.
 pub(super) fn pack(registers: &mut Registers, d: Row, bits: u32, parts: &[Row], lanes: u32) {
@@ -64,7 +64,7 @@ pub(super) fn is_space(
 }
 
 /// What a clock shows. The warp's own advances by one with each instruction.
-pub(super) fn read_clock(clock: Clock, executed: u64, started: Instant) -> u64 {
+pub(super) fn read_clock(clock: Clock, executed: u64, started: HostInstant) -> u64 {
     let nanoseconds = || started.elapsed().as_nanos() as u64;
     match clock {
         Clock::Cycles => executed & 0xffff_ffff,

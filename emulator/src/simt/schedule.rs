@@ -1,9 +1,9 @@
 //! Random schedules: blocks, warps and lanes advance in an order that a seed decides.
 //!
-//! A GPU promises no order: any resident block may run, any warp of it, and since Volta any group of lanes of that warp
-//! (independent thread scheduling), even where they have not diverged. Here each of these choices is drawn anew for every turn
-//! of a few instructions; converged lanes part at random and go on together where they happen to stand at one instruction
-//! again, at the latest behind a barrier of theirs. One host thread runs it all, so that a seed gives one schedule.
+//! A GPU promises no order. Any resident block may run, any warp of it, and since Volta any group of lanes of that warp (independent
+//! thread scheduling), even where they have not diverged. Here each of these choices is drawn anew for every turn of a few
+//! instructions. Converged lanes part at random, and go on together when they happen to stand at one instruction again, at the latest
+//! after a barrier. One host thread runs everything, so that a seed always gives the same schedule.
 
 use std::iter::StepBy;
 use std::ops::Range;
@@ -12,8 +12,9 @@ use std::sync::atomic::Ordering;
 use typed_arena::Arena;
 
 use super::block::{Block, Progress, Turn};
-use super::launch::{Run, begin_cluster};
-use super::nested::{Child, Order};
+use super::grid::begin_cluster;
+use super::grids::{Child, Order};
+use super::run::Run;
 use super::warp::{Fragment, State, Warp};
 use crate::error::Trap;
 use crate::observer::{GridEvent, Observer};
@@ -26,11 +27,11 @@ const LONGEST_TURN_LOG2: u64 = 5;
 /// A block's turn has 1, 2, 4 … or, at most, 2 to this power turns of its fragments.
 const LONGEST_BLOCK_TURN_LOG2: u64 = 1;
 
-/// After one in so many turns, the oldest asynchronous copy is complete.
+/// After one turn in this many, the oldest asynchronous copy is complete.
 const ARRIVALS: u64 = 16;
-/// Before one in so many turns, a grid that a kernel has launched begins, where there is one.
+/// Before one turn in this many, a grid that a kernel has launched begins, where there is one.
 const BEGINNINGS: u64 = 16;
-/// After one in so many turns, lanes that wait for the rest of their warp go on without it.
+/// After one turn in this many, lanes that wait for the rest of their warp go on without it.
 const PARTINGS: u64 = 32;
 
 /// The source of all choices: SplitMix64 (Steele, Lea, Flood 2014).
@@ -175,7 +176,7 @@ pub(super) fn run<O: Observer>(
         let executed = block.executed - before;
         let steps = like.family.steps.fetch_add(executed, Ordering::Relaxed) + executed;
         // Who may wait for grids keeps them until then: the wait runs them.
-        if !block.program.waits_for_grids || progress == Ok(Progress::Finished) {
+        if !block.code.waits_for_grids || progress == Ok(Progress::Finished) {
             order.launch(block.launches.take());
         }
         result = match progress {
@@ -291,7 +292,7 @@ fn part(lanes: u32, schedule: &mut Schedule) -> u32 {
         }
 }
 
-/// Lanes that stand at one instruction, bound for one meeting, go on together.
+/// Lanes that stand at one instruction, bound for one reconvergence point, go on together.
 fn rejoin(fragments: &mut Vec<Fragment>) {
     let mut index = 0;
     while index < fragments.len() {
@@ -299,8 +300,8 @@ fn rejoin(fragments: &mut Vec<Fragment>) {
         let twin = fragments[..index].iter().position(|other| {
             fragment.state == State::Ready
                 && other.state == State::Ready
-                && (other.pc, other.frame, other.meeting)
-                    == (fragment.pc, fragment.frame, fragment.meeting)
+                && (other.pc, other.frame, other.reconvergence)
+                    == (fragment.pc, fragment.frame, fragment.reconvergence)
         });
         match twin {
             Some(twin) => {

@@ -2,8 +2,9 @@
 
 use super::atomic::combine;
 use crate::alu::{canonical, extremum_of_singles};
-use crate::program::{CollectiveKind, Row, ShuffleMode};
+use crate::code::{CollectiveKind, ShuffleMode};
 use crate::registers::{LANES, Registers, blend, each_lane, for_lanes, gather};
+use crate::row::Row;
 
 /// Lanes that act together, and where their registers are.
 pub(super) struct Together<'a, 'r> {

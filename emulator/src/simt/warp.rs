@@ -1,21 +1,21 @@
-//! A warp and how its lanes part and meet.
+//! A warp, and how its lanes diverge and reconverge.
 //!
-//! The lanes of a warp that stand at one instruction are a *fragment*. A branch that not all of them take splits a fragment in
-//! two and makes a *meeting*: the immediate post-dominator of the branch, where the parts wait for one another and go on
-//! together. Fragments advance independently of each other (independent thread scheduling, as GPUs do since Volta), so that a lane
-//! may spin on what another lane of its warp will do; lanes that wait at a meeting are let go when the others need them to.
+//! The lanes of a warp that stand at one instruction are a *fragment*. A branch that only some of them take splits the fragment in
+//! two and sets a *reconvergence point*: the immediate post-dominator of the branch, where the parts wait for one another and go on
+//! together. Fragments advance independently of each other, as on GPUs since Volta (independent thread scheduling): a lane may spin
+//! until another lane of its warp acts. Lanes that wait at a reconvergence point go on alone when the others need them to.
 
 use std::sync::atomic::AtomicU64;
 
-use crate::program::NOWHERE;
+use crate::code::NOWHERE;
 use crate::registers::Registers;
 
-/// No meeting.
+/// No reconvergence point.
 pub(super) const NONE: u32 = u32::MAX;
-/// Lanes that have waited at a meeting while their warp executed so many instructions go on alone: what the others do may never
-/// end without them.
+/// Lanes that have waited at a reconvergence point while their warp executed this many instructions
+/// go on alone: what the others do may never end without them.
 const PATIENCE: u64 = 1 << 20;
-/// So many reads in a row that find nothing new mean that a warp waits for somebody.
+/// After this many reads in a row that find nothing new, a warp is taken to wait for somebody.
 const VAIN_READS: u32 = 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +23,8 @@ pub(super) struct Fragment {
     pub pc: u32,
     pub lanes: u32,
     pub frame: u32,
-    /// The innermost meeting that the lanes are bound for.
-    pub meeting: u32,
+    /// The innermost reconvergence point that the lanes are bound for.
+    pub reconvergence: u32,
     pub state: State,
 }
 
@@ -39,12 +39,12 @@ pub(super) enum State {
     AtCollective,
 }
 
-/// Where parted lanes wait for one another.
+/// A reconvergence point: where diverged lanes wait for one another.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Meeting {
+pub(super) struct Reconvergence {
     pub pc: u32,
     pub frame: u32,
-    /// All lanes that are to come, less those that have exited. None: the meeting is over, and its place is free.
+    /// All lanes that are to come, less those that have exited. If none are, the point is no longer needed and its place is free.
     pub expected: u32,
     pub arrived: u32,
     /// What the warp had executed when the first of them arrived.
@@ -57,7 +57,7 @@ pub(super) struct Meeting {
 /// The registers and memory of one function call.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
-    /// Index of the function in the program.
+    /// Index of the function in the kernel.
     pub code: u32,
     /// The frame that called it; the entry's own for the entry's.
     pub caller: u32,
@@ -73,8 +73,8 @@ pub(super) struct Frame {
 #[derive(Debug, Default)]
 pub(super) struct Warp {
     pub fragments: Vec<Fragment>,
-    pub meetings: Vec<Meeting>,
-    free_meetings: Vec<u32>,
+    pub reconvergences: Vec<Reconvergence>,
+    free_reconvergences: Vec<u32>,
     pub frames: Vec<Frame>,
     pub free_frames: Vec<u32>,
     /// Lanes that have not exited.
@@ -96,8 +96,8 @@ impl Warp {
     /// Puts all lanes before the first instruction of the entry, whose frame is the first.
     pub fn begin(&mut self) {
         self.fragments.clear();
-        self.meetings.clear();
-        self.free_meetings.clear();
+        self.reconvergences.clear();
+        self.free_reconvergences.clear();
         self.frames.truncate(1);
         self.free_frames.clear();
         self.live = self.initial;
@@ -108,7 +108,7 @@ impl Warp {
             pc: 0,
             lanes: self.initial,
             frame: 0,
-            meeting: NONE,
+            reconvergence: NONE,
             state: State::Ready,
         });
     }
@@ -137,68 +137,69 @@ impl Warp {
             .any(|fragment| fragment.state == State::Ready)
     }
 
-    pub fn new_meeting(&mut self, meeting: Meeting) -> u32 {
-        match self.free_meetings.pop() {
+    pub fn new_reconvergence(&mut self, reconvergence: Reconvergence) -> u32 {
+        match self.free_reconvergences.pop() {
             Some(index) => {
-                self.meetings[index as usize] = meeting;
+                self.reconvergences[index as usize] = reconvergence;
                 index
             }
             None => {
-                self.meetings.push(meeting);
-                self.meetings.len() as u32 - 1
+                self.reconvergences.push(reconvergence);
+                self.reconvergences.len() as u32 - 1
             }
         }
     }
 
-    /// The meeting for the parts of a fragment: the one that it is bound for serves again if it is at the same instruction (loops).
-    pub fn split_meeting(&mut self, fragment: &Fragment, pc: u32) -> u32 {
+    /// The reconvergence point for the parts of a fragment. The one that the fragment is bound for serves again if it is at the same
+    /// instruction, as in loops.
+    pub fn reconvergence_of_split(&mut self, fragment: &Fragment, pc: u32) -> u32 {
         if pc == NOWHERE || pc == self.stop_of(fragment) {
-            return fragment.meeting;
+            return fragment.reconvergence;
         }
-        self.new_meeting(Meeting {
+        self.new_reconvergence(Reconvergence {
             pc,
             frame: fragment.frame,
             expected: fragment.lanes,
             arrived: 0,
             since: 0,
-            parent: fragment.meeting,
+            parent: fragment.reconvergence,
             callee: NONE,
         })
     }
 
-    /// The instruction at which the fragment must stop to meet others.
+    /// The instruction at which the fragment must stop for others to join it.
     #[inline(always)]
     pub fn stop_of(&self, fragment: &Fragment) -> u32 {
-        if fragment.meeting == NONE {
+        if fragment.reconvergence == NONE {
             return NOWHERE;
         }
-        let meeting = &self.meetings[fragment.meeting as usize];
-        if meeting.frame == fragment.frame && meeting.callee == NONE {
-            meeting.pc
+        let reconvergence = &self.reconvergences[fragment.reconvergence as usize];
+        if reconvergence.frame == fragment.frame && reconvergence.callee == NONE {
+            reconvergence.pc
         } else {
             NOWHERE
         }
     }
 
-    /// Brings lanes to their meeting. Once all are there, they go on as one fragment, which is returned.
+    /// Brings lanes to their reconvergence point. Once all are there, they go on as one fragment, which is returned.
     pub fn arrive(&mut self, index: u32, lanes: u32) -> Option<Fragment> {
-        let meeting = &mut self.meetings[index as usize];
-        if meeting.arrived == 0 {
-            meeting.since = self.executed;
+        let reconvergence = &mut self.reconvergences[index as usize];
+        if reconvergence.arrived == 0 {
+            reconvergence.since = self.executed;
         }
-        meeting.arrived |= lanes;
+        reconvergence.arrived |= lanes;
         self.complete(index)
     }
 
-    /// Ends a meeting at which all have arrived.
+    /// Ends a reconvergence point at which all have arrived.
     fn complete(&mut self, index: u32) -> Option<Fragment> {
-        let meeting = &mut self.meetings[index as usize];
-        if meeting.arrived != meeting.expected {
+        let reconvergence = &mut self.reconvergences[index as usize];
+        if reconvergence.arrived != reconvergence.expected {
             return None;
         }
-        let ended = *meeting;
-        (meeting.expected, meeting.arrived) = (0, 0);
-        self.free_meetings.push(index);
+        let ended = *reconvergence;
+        (reconvergence.expected, reconvergence.arrived) = (0, 0);
+        self.free_reconvergences.push(index);
         if ended.callee != NONE {
             self.free_frames.push(ended.callee);
         }
@@ -206,23 +207,23 @@ impl Warp {
             pc: ended.pc,
             lanes: ended.arrived,
             frame: ended.frame,
-            meeting: ended.parent,
+            reconvergence: ended.parent,
             state: State::Ready,
         })
     }
 
-    /// Sends a fragment on its way: into its meeting if it stands there already, together with others that stand where it does.
+    /// Lets a fragment go on: it arrives at its reconvergence point if it stands there already, and joins others that stand where it does.
     pub fn settle(&mut self, mut fragment: Fragment) {
         while fragment.pc == self.stop_of(&fragment) {
-            match self.arrive(fragment.meeting, fragment.lanes) {
+            match self.arrive(fragment.reconvergence, fragment.lanes) {
                 Some(together) => fragment = together,
                 None => return,
             }
         }
         let same = self.fragments.iter_mut().find(|other| {
             other.state == State::Ready
-                && (other.pc, other.frame, other.meeting)
-                    == (fragment.pc, fragment.frame, fragment.meeting)
+                && (other.pc, other.frame, other.reconvergence)
+                    == (fragment.pc, fragment.frame, fragment.reconvergence)
         });
         match same {
             Some(other) => other.lanes |= fragment.lanes,
@@ -230,12 +231,12 @@ impl Warp {
         }
     }
 
-    /// Takes lanes out of a chain of meetings, up to `end` (exclusive); meetings that waited only for them go on.
+    /// Takes lanes out of a chain of reconvergence points, up to `end` (exclusive). Points that waited only for them let their lanes go on.
     pub fn leave(&mut self, mut index: u32, lanes: u32, end: u32) {
         while index != end && index != NONE {
-            let meeting = &mut self.meetings[index as usize];
-            let parent = meeting.parent;
-            meeting.expected &= !lanes;
+            let reconvergence = &mut self.reconvergences[index as usize];
+            let parent = reconvergence.parent;
+            reconvergence.expected &= !lanes;
             // The parent still expects these lanes, so that it cannot end before its own turn.
             if let Some(together) = self.complete(index) {
                 self.settle(together);
@@ -244,7 +245,7 @@ impl Warp {
         }
     }
 
-    /// Lets the lanes that wait at meetings go on without the others. Tells whether there were any.
+    /// Lets the lanes that wait at reconvergence points go on without the others. Tells whether there were any.
     pub fn release_waiting(&mut self) -> bool {
         self.release(|_| true)
     }
@@ -252,26 +253,26 @@ impl Warp {
     /// The same for those that have waited too long.
     pub fn release_impatient(&mut self) {
         let executed = self.executed;
-        self.release(|meeting| executed - meeting.since > PATIENCE);
+        self.release(|reconvergence| executed - reconvergence.since > PATIENCE);
     }
 
-    fn release(&mut self, which: impl Fn(&Meeting) -> bool) -> bool {
+    fn release(&mut self, which: impl Fn(&Reconvergence) -> bool) -> bool {
         let mut any = false;
-        for index in 0..self.meetings.len() {
-            let meeting = &mut self.meetings[index];
-            if meeting.arrived == 0 || !which(meeting) {
+        for index in 0..self.reconvergences.len() {
+            let reconvergence = &mut self.reconvergences[index];
+            if reconvergence.arrived == 0 || !which(reconvergence) {
                 continue;
             }
             any = true;
             let released = Fragment {
-                pc: meeting.pc,
-                lanes: meeting.arrived,
-                frame: meeting.frame,
-                meeting: meeting.parent,
+                pc: reconvergence.pc,
+                lanes: reconvergence.arrived,
+                frame: reconvergence.frame,
+                reconvergence: reconvergence.parent,
                 state: State::Ready,
             };
-            meeting.expected &= !meeting.arrived;
-            meeting.arrived = 0;
+            reconvergence.expected &= !reconvergence.arrived;
+            reconvergence.arrived = 0;
             self.settle(released);
         }
         any

@@ -8,8 +8,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::observer::Observer;
 
 thread_local! {
-    /// What the launches of this host thread run on beside it. A pool of its own, since workers of one launch may wait for each other:
-    /// none of them may stand behind those of another launch.
+    /// What the launches of this host thread run on beside it. Each has a pool of its own, because workers of one launch may wait for each other:
+    /// none of them may wait in a queue after those of another launch.
     static POOL: Cell<Option<ThreadPool>> = const { Cell::new(None) };
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// So many, or the calling thread alone where the host has no more threads.
+    /// This many, or the calling thread alone where the host has no more threads.
     pub fn take(count: usize) -> Self {
         let others = (count > 1)
             .then(|| {
@@ -46,7 +46,8 @@ impl Workers {
         self.count
     }
 
-    /// Calls `work` on all of them at once, each with its number and a fork of the observer, into which it then merges what they return.
+    /// Calls `work` on all of them at once, each with its number and a fork of the observer, and merges what they return into the
+    /// observer.
     pub fn run<O: Observer>(self, observer: &mut O, work: impl Fn(usize, O) -> O + Sync) {
         let own = observer.fork();
         let Some(pool) = self.others else {

@@ -2,10 +2,9 @@
 
 use super::{Argument, Device, DeviceError, emulator, gpu};
 use bytemuck::Pod;
-use std::ops::{Bound, Range, RangeBounds};
 use std::{fmt, marker::PhantomData};
 
-/// Elements in the memory of a device; freed when it is dropped.
+/// Elements in the memory of a device; freed when it is dropped, which waits until the device is idle.
 pub struct Buffer<T> {
     pub(super) memory: Memory,
     length: usize,
@@ -53,14 +52,16 @@ impl<T: Pod> Buffer<T> {
         Argument::Address(self.address())
     }
 
-    fn address(&self) -> u64 {
+    /// The address by which kernels know this buffer; on a GPU its `CUdeviceptr`, good for any code in this process that uses the GPU's
+    /// primary context, as long as the buffer lives. 0 on a GPU if there are no elements.
+    pub fn address(&self) -> u64 {
         match &self.memory {
             Memory::Gpu(allocation) => allocation.address(),
             Memory::Emulator(allocation) => allocation.address(),
         }
     }
 
-    /// Copies `elements` from the host.
+    /// Waits for everything that is queued, then copies `elements` from the host. What is queued or launched from then on sees them.
     ///
     /// # Errors
     /// `elements` are not exactly as many as the buffer has, or the copy fails.
@@ -73,7 +74,7 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
-    /// Copies all elements to the host.
+    /// Waits for everything that is queued, then copies all elements to the host.
     ///
     /// # Errors
     /// The copy fails, for example after a kernel faulted.
@@ -83,7 +84,7 @@ impl<T: Pod> Buffer<T> {
         Ok(elements)
     }
 
-    /// Copies all elements to `elements` on the host.
+    /// Waits for everything that is queued, then copies all elements to `elements` on the host.
     ///
     /// # Errors
     /// `elements` are not exactly as many as the buffer has, or the copy fails.
@@ -98,7 +99,8 @@ impl<T: Pod> Buffer<T> {
 
     /// Copies all elements from another buffer of the same device and length, without a detour through the host.
     ///
-    /// On a GPU the copy is only queued: launches, copies and downloads that follow see it finished.
+    /// On a GPU the copy is only queued, on the device's own stream: launches by [`Kernel::launch`](super::Kernel::launch), copies of this kind
+    /// and downloads that follow see it finished.
     ///
     /// # Errors
     /// The buffers differ in length or device, or the copy fails.
@@ -121,91 +123,6 @@ impl<T: Pod> Buffer<T> {
             })
         }
     }
-}
-
-/// Some of the elements of a buffer, side by side: what a kernel gets to see of it.
-#[derive(Debug)]
-pub struct Slice<'a, T> {
-    buffer: &'a Buffer<T>,
-    start: usize,
-    length: usize,
-}
-
-impl<T: Pod> Buffer<T> {
-    /// A part of the buffer, by the indices of its elements.
-    ///
-    /// # Panics
-    /// The range is not inside the buffer.
-    pub fn slice(&self, range: impl RangeBounds<usize>) -> Slice<'_, T> {
-        let Range { start, end } = range_within(range, self.length);
-        Slice {
-            buffer: self,
-            start,
-            length: end - start,
-        }
-    }
-}
-
-impl<T: Pod> Slice<'_, T> {
-    /// The number of elements.
-    pub fn len(&self) -> usize {
-        self.length
-    }
-
-    /// Whether there are no elements.
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
-    /// The argument that tells a kernel where the slice begins.
-    pub fn argument(&self) -> Argument {
-        let offset = (self.start * size_of::<T>()) as u64;
-        Argument::Address(self.buffer.address() + offset)
-    }
-
-    /// [`DeviceError::OtherDevice`] if the buffer is in the memory of another device.
-    pub(crate) fn check_device(&self, device: &Device) -> Result<(), DeviceError> {
-        match (&self.buffer.memory, device) {
-            (Memory::Gpu(memory), Device::Gpu(gpu)) if memory.is_of(gpu) => Ok(()),
-            (Memory::Emulator(memory), Device::Emulator(emulator)) if memory.is_of(emulator) => {
-                Ok(())
-            }
-            _ => Err(DeviceError::OtherDevice),
-        }
-    }
-}
-
-impl<T> Clone for Slice<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Slice<'_, T> {}
-
-impl<'a, T: Pod> From<&'a Buffer<T>> for Slice<'a, T> {
-    fn from(buffer: &'a Buffer<T>) -> Self {
-        buffer.slice(..)
-    }
-}
-
-/// The range of indices below `length` that is meant.
-fn range_within(range: impl RangeBounds<usize>, length: usize) -> Range<usize> {
-    let start = match range.start_bound() {
-        Bound::Included(&start) => start,
-        Bound::Excluded(&before) => before.saturating_add(1),
-        Bound::Unbounded => 0,
-    };
-    let end = match range.end_bound() {
-        Bound::Included(&last) => last.saturating_add(1),
-        Bound::Excluded(&end) => end,
-        Bound::Unbounded => length,
-    };
-    assert!(
-        start <= end && end <= length,
-        "the range {start}..{end} is not inside a buffer of {length} elements"
-    );
-    start..end
 }
 
 impl<T> fmt::Debug for Buffer<T> {

@@ -42,6 +42,10 @@ impl Emulator {
         }
     }
 
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.memory, &other.memory)
+    }
+
     /// How many cores of the processor it uses.
     pub fn cores(&self) -> usize {
         self.cores

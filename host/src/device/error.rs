@@ -1,7 +1,6 @@
 //! What can go wrong between the host and a device.
 
-use cust::error::CudaError;
-use warpfold_driver::{Failure, Unavailable};
+use warpfold_driver::{Failure, Unavailable, Version};
 use warpfold_emulator::{LaunchError, MemoryError, PtxError};
 
 /// One sentence on what went wrong, where, and what to do.
@@ -30,6 +29,14 @@ pub enum DeviceError {
         sm: u32,
         /// The architectures at hand: `sm_70, sm_80`.
         targets: String,
+    },
+    /// The driver does not know the version of the PTX language that PTX is in.
+    #[error("this PTX needs driver API ≥ {needed}, yours is {found}: update the driver")]
+    OldDriver {
+        /// The first CUDA with that version.
+        needed: Version,
+        /// The CUDA that the driver supports.
+        found: Version,
     },
     /// A call of the driver failed.
     #[error(transparent)]
@@ -138,6 +145,24 @@ pub enum DeviceError {
     /// A graph was asked for a node that it does not have.
     #[error("a graph depends on its own nodes only, and on those that were added before")]
     NoNode,
+    /// An address that elements cannot have.
+    #[error(
+        "the address {address:#x} is no multiple of {alignment}, as those of such elements are"
+    )]
+    Misaligned {
+        /// The address.
+        address: u64,
+        /// What it should be a multiple of.
+        alignment: u64,
+    },
+    /// An address that is not a GPU's.
+    #[error("the address {address:#x} is not in memory that the GPU's driver knows: {failure}")]
+    NotDeviceMemory {
+        /// The address.
+        address: u64,
+        /// The driver's answer.
+        failure: Failure,
+    },
     /// A buffer of more bytes than can be counted.
     #[error("a buffer of {length} elements is larger than any memory")]
     TooLarge {
@@ -205,13 +230,6 @@ impl DeviceError {
             Self::Driver(failure) => failure.is_kernel_fault(),
             _ => false,
         }
-    }
-}
-
-impl From<CudaError> for DeviceError {
-    /// `cust` knows the code of what failed; the driver crate also knows the call.
-    fn from(error: CudaError) -> Self {
-        Self::Driver(Failure::last_or(error as u32))
     }
 }
 

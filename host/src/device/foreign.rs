@@ -2,13 +2,84 @@
 //!
 //! Such code shares the device's memory, and nothing here can check what it does with it; its callers vouch for it.
 
-use super::{Buffer, DeviceError, Stream, buffer::Memory, stream::StreamOn};
-use std::ffi::c_void;
+use super::{Buffer, Device, DeviceError, Stream, buffer::Memory, stream::StreamOn};
+use std::{ffi::c_void, fmt, marker::PhantomData, ops::Deref};
 
 /// Bytes of the handle by which another process opens a buffer: a `CUipcMemHandle`.
 pub const IPC_HANDLE_BYTES: usize = 64;
 
+impl Device {
+    /// The GPU's primary context (`CUcontext`), which this value keeps. Libraries that use the CUDA runtime, `cudarc` and `cust` work in
+    /// the same one, so that pointers and streams of one are good in the others.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoForeignCode`] on the emulator.
+    pub fn raw_context(&self) -> Result<*mut c_void, DeviceError> {
+        match self {
+            Self::Gpu(gpu) => Ok(gpu.raw_context()),
+            Self::Emulator(_) => Err(DeviceError::NoForeignCode),
+        }
+    }
+}
+
+/// A stream of other code, which borrows it for `'a`.
+pub struct StreamRef<'a> {
+    stream: Stream,
+    lender: PhantomData<&'a ()>,
+}
+
+impl StreamRef<'_> {
+    /// As [`Stream::from_raw`], of which a lifetime keeps part of the promise.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// As there, for as long as `'a`.
+    pub unsafe fn from_raw(device: &Device, handle: *mut c_void) -> Result<Self, DeviceError> {
+        Ok(Self {
+            // SAFETY: the caller's contract is the same.
+            stream: unsafe { Stream::from_raw(device, handle) }?,
+            lender: PhantomData,
+        })
+    }
+}
+
+impl Deref for StreamRef<'_> {
+    type Target = Stream;
+
+    fn deref(&self) -> &Stream {
+        &self.stream
+    }
+}
+
+impl fmt::Debug for StreamRef<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("StreamRef")
+    }
+}
+
 impl Stream {
+    /// A stream of other code, by the driver's handle (`CUstream`, or `cudaStream_t`); null is the default stream. It stays that code's,
+    /// which destroys it. Neither waits nor queues.
+    ///
+    /// What is queued on it comes after the uploads made before and before the downloads made later, as on a stream of the device's own,
+    /// even if it is one that the driver calls non-blocking (but not while that one is being captured). That the stream is in the GPU's
+    /// primary context is checked here.
+    ///
+    /// # Errors
+    /// [`DeviceError::OtherDevice`], [`DeviceError::NoForeignCode`] on the emulator, or what the driver says.
+    ///
+    /// # Safety
+    /// The handle is that of a stream that lives as long as the value.
+    pub unsafe fn from_raw(device: &Device, handle: *mut c_void) -> Result<Self, DeviceError> {
+        match device {
+            // SAFETY: the caller's contract is the same.
+            Device::Gpu(gpu) => Ok(Self(StreamOn::Gpu(unsafe { gpu.stream_from_raw(handle) }?))),
+            Device::Emulator(_) => Err(DeviceError::NoForeignCode),
+        }
+    }
+
     /// The driver's handle (`CUstream`, or `cudaStream_t`), by which a library queues its work on this stream. It is good while this
     /// stream lives.
     ///

@@ -16,7 +16,7 @@ enum GraphOn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Node(pub(super) usize);
 
-/// A graph that a device has made ready.
+/// A graph that a device has made ready. Dropping it waits until the device is idle.
 pub struct ExecutableGraph(ExecutableOn);
 
 enum ExecutableOn {
@@ -62,7 +62,7 @@ impl Graph {
         }
     }
 
-    /// Makes the graph ready to be launched, as often as wanted.
+    /// Makes the graph ready to be launched, as often as wanted. Neither waits nor queues.
     ///
     /// # Errors
     /// The driver refuses it.
@@ -75,7 +75,7 @@ impl Graph {
 }
 
 impl ExecutableGraph {
-    /// Queues all of the graph on a stream.
+    /// Queues all of the graph on a stream, and waits for nothing.
     ///
     /// # Errors
     /// The stream is of another device, or the driver refuses. A fault of a kernel is told by the next call that waits; on the emulator,

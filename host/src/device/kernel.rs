@@ -49,7 +49,7 @@ impl Kernel {
         &self.compiled
     }
 
-    /// Runs the kernel to its end.
+    /// Queues the kernel on the device's own stream and waits for its end.
     ///
     /// # Errors
     /// A shape or arguments that do not fit the kernel or the device (nothing has run then), or a fault of the running kernel
@@ -70,7 +70,7 @@ impl Kernel {
         }
     }
 
-    /// Launches the kernel again and again on a GPU and times each launch with events on the device.
+    /// Launches the kernel again and again on a GPU, times each launch with events on the device, and waits for the last.
     ///
     /// `prepare` runs before each launch, outside the timed region; for a kernel that works in place it copies fresh input with
     /// [`Buffer::copy_from`](super::Buffer::copy_from). One more launch, the first, is not timed.

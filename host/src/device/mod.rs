@@ -17,6 +17,46 @@
 //! # }
 //! ```
 //!
+//! # What waits
+//!
+//! Each function says whether it waits for the device or only queues work for it. What says neither does neither: it asks or tells the
+//! driver something, and returns. On a GPU
+//! - uploads, downloads and [`Kernel::launch`] wait until they are done, after everything that is queued on any stream;
+//! - what takes a [`Stream`] is queued there; so is [`Buffer::copy_from`], on a stream of the device's own;
+//! - dropping a [`Buffer`], a [`HostBuffer`], an [`ExecutableGraph`] or a [`PersistingL2`] waits until the device is idle; other drops do
+//!   not wait.
+//!
+//! The emulator does everything at once.
+//!
+//! # Other libraries
+//!
+//! A GPU is opened in its primary context, in which the CUDA runtime, PyTorch, `cudarc` and `cust` work as well: their memory and streams
+//! are good here ([`Slice::from_raw`], [`Stream::from_raw`]), and those made here are good there ([`Buffer::address`], [`Stream::raw`],
+//! [`Device::raw_context`]). With the feature `cudarc` a [`Slice`] is made from a `&CudaSlice` or `&CudaView`, and a [`StreamRef`] from a
+//! `&CudaStream`; with the feature `cust` from its `DeviceBuffer` and `Stream`:
+//!
+#![cfg_attr(feature = "cudarc", doc = "```no_run")]
+#![cfg_attr(not(feature = "cudarc"), doc = "```ignore")]
+//! use cudarc::driver::CudaContext;
+//! use warpfold::device::{Device, DeviceChoice, StreamRef};
+//! use warpfold::{machine::Machine, ptx::PtxSet, sum::{Mode, Summer}};
+//!
+//! let stream = CudaContext::new(0)?.new_stream()?;
+//! let values = stream.clone_htod(&vec![0.5_f32; 1 << 20])?;
+//!
+//! let machine = Machine::new(Device::open(&DeviceChoice::Gpu(0))?, PtxSet::embedded());
+//! let mut summer = Summer::new(&machine)?;
+//! // Waits.
+//! assert_eq!(summer.sum(&values, Mode::Fast)?, 524288.0);
+//! // Only queues, after what is on the stream.
+//! let queue = StreamRef::try_from((machine.device(), &*stream))?;
+//! summer.queue(&queue, &values.slice(1..), Mode::Fast)?;
+//! assert_eq!(summer.result()?, 524287.5);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Threads
+//!
 //! A [`Device`] and everything made from it belong to one thread: to use a GPU from several threads, open it in each.
 //! Buffers, modules and kernels keep what they need alive, so they may outlive the `Device` value that made them.
 
@@ -25,6 +65,10 @@ mod buffer;
 mod choice;
 mod emulator;
 mod error;
+#[cfg(feature = "cudarc")]
+mod for_cudarc;
+#[cfg(feature = "cust")]
+mod for_cust;
 mod foreign;
 mod gpu;
 mod graph;
@@ -34,18 +78,19 @@ mod l2_cache;
 mod list;
 mod ptx;
 mod shape;
+mod slice;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod timing;
 
 pub use argument::Argument;
-pub use buffer::{Buffer, Slice};
+pub use buffer::Buffer;
 pub use bytemuck::Pod;
 pub use choice::{DeviceChoice, DeviceChoiceError};
 pub use emulator::Emulator;
 pub use error::DeviceError;
-pub use foreign::IPC_HANDLE_BYTES;
+pub use foreign::{IPC_HANDLE_BYTES, StreamRef};
 pub use gpu::{Gpu, GpuInformation};
 pub use graph::{ExecutableGraph, Graph, Node};
 pub use host_buffer::{HostBuffer, HostMemory};
@@ -54,6 +99,7 @@ pub use l2_cache::{AccessPolicy, AccessProperty, L2Cache, PersistingL2};
 pub use list::{DeviceList, list};
 pub use ptx::newest_runnable;
 pub use shape::Shape;
+pub use slice::Slice;
 pub use stream::{Event, Stream};
 pub use timing::{Times, Timing};
 pub use warpfold_emulator::{Counters, Observer};
@@ -70,7 +116,7 @@ pub enum Device {
 }
 
 impl Device {
-    /// Opens the device that was asked for.
+    /// Opens the device that was asked for. Waits until the driver has started, which takes a good part of a second.
     ///
     /// # Errors
     /// Where a GPU was asked for and there is none, or none that the product's PTX supports: what the driver answered, and what to do.
@@ -115,7 +161,16 @@ impl Device {
         }
     }
 
-    /// Loads PTX text.
+    /// Whether both are one device, opened once.
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Gpu(one), Self::Gpu(other)) => one.is_same(other),
+            (Self::Emulator(one), Self::Emulator(other)) => one.is_same(other),
+            _ => false,
+        }
+    }
+
+    /// Loads PTX text. Waits for the driver's compiler, which keeps what it has compiled on disk.
     ///
     /// # Errors
     /// PTX that the device refuses, with the driver's compiler log or the emulator's line number.
@@ -129,7 +184,7 @@ impl Device {
         .map(Module)
     }
 
-    /// Allocates `length` elements (0 is allowed) with unspecified contents.
+    /// Allocates `length` elements (0 is allowed) with unspecified contents. Queues nothing; the driver may wait for the device.
     ///
     /// # Errors
     /// The device has not that much memory left.
@@ -137,7 +192,7 @@ impl Device {
         Buffer::allocate(self, length)
     }
 
-    /// Allocates a buffer and fills it from `elements`.
+    /// Allocates a buffer and fills it from `elements`. Waits, as [`Buffer::write`] does.
     ///
     /// # Errors
     /// The device has not that much memory left, or the copy fails.
@@ -147,7 +202,8 @@ impl Device {
         Ok(buffer)
     }
 
-    /// Allocates `length` elements (0 is allowed) with unspecified contents in memory of the host that this device knows.
+    /// Allocates `length` elements (0 is allowed) with unspecified contents in memory of the host that this device knows. Queues nothing;
+    /// the driver may wait for the device.
     ///
     /// # Errors
     /// The host has not that much memory left of this kind.

@@ -1,9 +1,21 @@
-//! Which PTX a device gets.
+//! Which PTX a device gets, and what it takes to run it.
 
 use super::DeviceError;
+use warpfold_driver::Version;
 
 /// The newest of `variants` (compute capability, PTX text) that a device of compute capability `sm` can run: PTX runs on its own
 /// architecture and on every later one.
+///
+/// The product's PTX is built for three architectures. A GPU gets the newest that it can run, and its driver has to know the version of
+/// the PTX language that it is written in:
+///
+/// | PTX for | GPUs | PTX ISA | oldest driver |
+/// |---|---|---|---|
+/// | sm_70 | Volta (V100), Turing (T4, RTX 20) | 6.0 | CUDA 11.0 (Linux 450, Windows 451) |
+/// | sm_80 | Ampere (A100, RTX 30), Ada (L4, RTX 40) | 7.0 | CUDA 11.0 (Linux 450, Windows 451) |
+/// | sm_90 | Hopper (H100, H200), Blackwell (B200, RTX 50) | 8.0 | CUDA 12.0 (Linux 525, Windows 527) |
+///
+/// A driver of CUDA 9.0 knows PTX ISA 6.0, but not all functions that are called here ([`warpfold_driver::OLDEST_VERSION`]).
 ///
 /// # Errors
 /// The device is older than every variant.
@@ -26,9 +38,109 @@ pub fn newest_runnable<'ptx>(
         })
 }
 
+/// Checks that a driver that supports this CUDA knows the language of a PTX text.
+pub(super) fn check_driver(ptx: &str, found: Version) -> Result<(), DeviceError> {
+    match version(ptx).and_then(oldest_driver) {
+        Some(needed) if needed > found => Err(DeviceError::OldDriver { needed, found }),
+        _ => Ok(()),
+    }
+}
+
+/// The version of the PTX language that a text says it is in.
+fn version(ptx: &str) -> Option<(u32, u32)> {
+    let mut lines = ptx.lines();
+    let version = lines.find_map(|line| line.trim_start().strip_prefix(".version"))?;
+    let version = version.split_whitespace().next()?;
+    let (major, minor) = version.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The first CUDA with this version of the PTX language, by the table of releases in NVIDIA's manual of it; `None` where the version is
+/// later than that table, so that the driver has the last word.
+fn oldest_driver((major, minor): (u32, u32)) -> Option<Version> {
+    let (major, minor) = match (major, minor) {
+        (..6, _) => (8, 0),
+        (6, 0..=2) => (9, minor),
+        (6, 3..=5) => (10, minor - 3),
+        (7, 0..=8) => (11, minor),
+        (8, 0..=5) => (12, minor),
+        (8, 6..=8) => (12, minor + 1),
+        (9, 0..=1) => (13, minor),
+        _ => return None,
+    };
+    Some(Version { major, minor })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ptx::PtxSet;
+    use warpfold_driver::OLDEST_VERSION;
+    use warpfold_kernels::catalogue::Module;
+
+    #[test]
+    fn the_table_above_says_what_the_committed_ptx_needs() {
+        let committed = PtxSet::embedded();
+        for module in Module::ALL {
+            for sm in committed.architectures(module) {
+                let ptx = committed.built_for(module, sm).expect("it is listed");
+                let version = version(ptx).expect("the PTX says its version");
+                let needed = oldest_driver(version).expect("it is in NVIDIA's table");
+                let row = include_str!("ptx.rs")
+                    .lines()
+                    .find(|line| line.starts_with(&format!("/// | sm_{sm} |")))
+                    .expect("the table has a row for each architecture");
+                let cells = format!(
+                    "| {}.{} | CUDA {} (",
+                    version.0,
+                    version.1,
+                    needed.max(OLDEST_VERSION)
+                );
+                assert!(row.contains(&cells), "{row} has not {cells}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_driver_that_does_not_know_the_ptx_is_told_from_one_that_does() {
+        let ptx = "//\n// Generated\n\n.version 8.0\n.target sm_90\n";
+        let driver = |major, minor| check_driver(ptx, Version { major, minor });
+        assert_eq!(driver(12, 0), Ok(()));
+        assert_eq!(driver(13, 2), Ok(()));
+        assert_eq!(
+            driver(11, 8)
+                .expect_err("8.0 came with CUDA 12.0")
+                .to_string(),
+            "this PTX needs driver API \u{2265} 12.0, yours is 11.8: update the driver"
+        );
+    }
+
+    #[test]
+    fn versions_have_their_first_cuda() {
+        for (version, driver) in [
+            ((5, 0), "8.0"),
+            ((6, 2), "9.2"),
+            ((6, 3), "10.0"),
+            ((7, 8), "11.8"),
+            ((8, 5), "12.5"),
+            ((8, 6), "12.7"),
+            ((8, 8), "12.9"),
+            ((9, 1), "13.1"),
+        ] {
+            let found = oldest_driver(version).map(|version| version.to_string());
+            assert_eq!(found.as_deref(), Some(driver), "{version:?}");
+        }
+        assert_eq!(oldest_driver((17, 3)), None);
+        for text in [
+            "",
+            ".version",
+            ".version 8",
+            ".version x.y",
+            "// .version 8.0",
+        ] {
+            assert_eq!(version(text), None, "{text}");
+        }
+    }
 
     const VARIANTS: [(u32, &str); 3] = [(90, "ninety"), (70, "seventy"), (80, "eighty")];
 

@@ -12,6 +12,8 @@ use std::fmt;
 /// What is queued on different streams has no order, but for [`Self::wait_for`]; on a GPU it overlaps where the hardware has room.
 /// [`Kernel::launch`], [`Kernel::time`] and [`Buffer::copy_from`] go to a stream of the device's own. Uploads, downloads and the freeing
 /// of memory wait for everything that is queued on any stream. The emulator runs each operation at once.
+///
+/// What queues here waits for nothing: it returns while the device is still at work. [`Self::synchronize`] waits.
 pub struct Stream(pub(super) StreamOn);
 
 pub(super) enum StreamOn {
@@ -184,7 +186,7 @@ impl Stream {
         }
     }
 
-    /// Tells the L2 cache what to do with accesses to a buffer by kernels that are launched on this stream from now on; `None` ends it.
+    /// Neither waits nor queues: tells the L2 cache what to do with accesses to a buffer by kernels that are launched on this stream from now on; `None` ends it.
     ///
     /// The emulator has no cache, and runs the same.
     ///

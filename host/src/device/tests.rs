@@ -1,5 +1,6 @@
 //! One interface, every device: what holds on the emulator holds on a GPU, where there is one.
 
+mod foreign;
 mod queues;
 
 use super::*;

@@ -157,7 +157,47 @@ fn the_last_sum_that_was_queued_is_the_result() {
     sums_follow_one_another(&machine, &stream);
 }
 
-/// The same on a GPU, where there is one.
+#[test]
+fn a_sum_stays_on_the_device() {
+    fn stays<T: Summable + PartialEq>(machine: &Machine, values: &[T], sum: T) {
+        let device = machine.device();
+        let stream = device.stream().expect("there are streams");
+        // None of the sums is equal to the last of its values.
+        let last = &values[values.len() - 1..];
+        let mut on_device = device.upload(last).expect("it fits");
+        let values = device.upload(values).expect("it fits");
+        let mut summer = Summer::new(machine).expect("a few words");
+        for mode in [Mode::Fast, Mode::Deterministic, Mode::Fast] {
+            summer
+                .queue_into(&stream, &values, mode, &mut on_device)
+                .expect("one device");
+            assert_eq!(on_device.read(), Ok(vec![sum]), "{mode:?}");
+            assert_eq!(summer.result(), Ok(sum));
+            summer
+                .queue_into(&stream, values.slice(..0), mode, &mut on_device)
+                .expect("one device");
+            assert_eq!(on_device.read(), Ok(vec![T::zeroed()]));
+        }
+        let mut two = device.allocate(2).expect("it fits");
+        assert_eq!(
+            summer.queue_into(&stream, &values, Mode::Fast, &mut two),
+            Err(DeviceError::LengthMismatch {
+                length: 2,
+                given: 1
+            }
+            .into())
+        );
+    }
+    for machine in machines() {
+        stays(&machine, &[1_i32, -5, 1000], 996);
+        stays(&machine, &[u64::MAX, 3], 2);
+        stays(&machine, &[1e300_f64, 0.5e300], 1.5e300);
+        // Rounded to even once, at the end: 16777217 is between two floats.
+        stays(&machine, &[16_777_216.0_f32, 1.0], 16_777_216.0);
+        stays(&machine, &[0.1_f32; 10], 1.0);
+    }
+}
+
 #[test]
 fn sums_follow_one_another_on_a_gpu() {
     let Ok(device) = Device::open(&DeviceChoice::Gpu(0)) else {

@@ -7,8 +7,9 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::XtaskError;
-use crate::results;
+use super::error::BenchCheckError;
+use crate::failure::io;
+use crate::files;
 
 /// One thing that was counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,18 +50,18 @@ pub struct Baseline {
 
 impl Baseline {
     /// Reads a file.
-    pub fn read(path: &Path) -> Result<Self, XtaskError> {
+    pub fn read(path: &Path) -> Result<Self, BenchCheckError> {
         let file = path.display().to_string();
-        let text = fs::read_to_string(path).map_err(XtaskError::io(format!("read {file}")))?;
-        serde_json::from_str(&text).map_err(|source| XtaskError::Baseline { file, source })
+        let text = fs::read_to_string(path).map_err(io(format!("read {file}")))?;
+        serde_json::from_str(&text).map_err(|source| BenchCheckError::Baseline { file, source })
     }
 
     /// Writes a file.
-    pub fn write(&self, path: &Path) -> Result<(), XtaskError> {
+    pub fn write(&self, path: &Path) -> Result<(), BenchCheckError> {
         let file = path.display().to_string();
         let text = serde_json::to_string_pretty(self)
-            .map_err(|source| XtaskError::Baseline { file, source })?;
-        results::write(path, &format!("{text}\n"))
+            .map_err(|source| BenchCheckError::Baseline { file, source })?;
+        Ok(files::write(path, &format!("{text}\n"))?)
     }
 }
 
@@ -75,12 +76,12 @@ pub struct Compiler {
 
 impl Compiler {
     /// The one that builds this repository.
-    pub fn of(repository: &Path) -> Result<Self, XtaskError> {
+    pub fn of(repository: &Path) -> Result<Self, BenchCheckError> {
         let output = Command::new("rustc")
             .arg("-vV")
             .current_dir(repository)
             .output()
-            .map_err(XtaskError::io("run `rustc -vV`"))?;
+            .map_err(io("run `rustc -vV`"))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let after = |prefix: &str| {
             let mut lines = text.lines();

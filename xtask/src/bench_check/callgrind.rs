@@ -11,8 +11,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::baseline::Row;
+use super::error::BenchCheckError;
 use super::work::Work;
-use crate::error::XtaskError;
+use crate::failure::{FailedStep, io};
 
 /// The program that works, and the function of it around each piece of work, as callgrind names it.
 const PROGRAM: &str = "emulator-work";
@@ -21,9 +22,9 @@ const COUNTED: &str = "emulator_work::counted";
 const PTX: &str = "kernels/ptx/kernels.sm_90.ptx";
 
 /// Builds the program, runs it and counts.
-pub fn count(repository: &Path) -> Result<Vec<Row>, XtaskError> {
+pub fn count(repository: &Path) -> Result<Vec<Row>, BenchCheckError> {
     let program = build(repository)?;
-    let folder = TempDir::new().map_err(XtaskError::io("make a temporary folder"))?;
+    let folder = TempDir::new().map_err(io("make a temporary folder"))?;
     let counts = folder.path().join("counts");
     let command_line = format!("valgrind --tool=callgrind {}", program.display());
     println!("counting: {command_line}");
@@ -38,15 +39,15 @@ pub fn count(repository: &Path) -> Result<Vec<Row>, XtaskError> {
         .arg(repository.join(PTX))
         .stderr(Stdio::inherit())
         .output()
-        .map_err(XtaskError::io(format!("run `{command_line}`")))?;
+        .map_err(io(format!("run `{command_line}`")))?;
     if !output.status.success() {
-        return Err(XtaskError::Step {
+        return Err(BenchCheckError::Step(FailedStep {
             command: command_line,
             elapsed: start.elapsed(),
-        });
+        }));
     }
     println!("counted in {:.1} s", start.elapsed().as_secs_f64());
-    let no_counts = |what: String| XtaskError::NoCounts { what };
+    let no_counts = |what: String| BenchCheckError::NoCounts { what };
     let text = String::from_utf8_lossy(&output.stdout);
     let rows = (1..).zip(text.lines()).map(|(number, line)| {
         let work: Work = serde_json::from_str(line)
@@ -75,17 +76,17 @@ fn instructions(text: &str) -> Option<u64> {
 }
 
 /// Whether there is a valgrind.
-pub fn check_installed() -> Result<(), XtaskError> {
+pub fn check_installed() -> Result<(), BenchCheckError> {
     let answer = Command::new("valgrind").arg("--version").output();
     match answer {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(XtaskError::NoValgrind),
-        Err(error) => Err(XtaskError::io("run `valgrind --version`")(error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(BenchCheckError::NoValgrind),
+        Err(error) => Err(io("run `valgrind --version`")(error).into()),
         Ok(_) => Ok(()),
     }
 }
 
 /// The program, built as the product is.
-fn build(repository: &Path) -> Result<PathBuf, XtaskError> {
+fn build(repository: &Path) -> Result<PathBuf, BenchCheckError> {
     let arguments = [
         "build",
         "--quiet",
@@ -101,7 +102,7 @@ fn build(repository: &Path) -> Result<PathBuf, XtaskError> {
         .current_dir(repository)
         .stderr(Stdio::inherit())
         .output()
-        .map_err(XtaskError::io("run cargo"))?;
+        .map_err(io("run cargo"))?;
     let messages = String::from_utf8_lossy(&output.stdout);
     let executable = messages.lines().rev().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
@@ -109,9 +110,11 @@ fn build(repository: &Path) -> Result<PathBuf, XtaskError> {
     });
     executable
         .filter(|_| output.status.success())
-        .ok_or_else(|| XtaskError::Step {
-            command: format!("cargo {}", arguments.join(" ")),
-            elapsed: start.elapsed(),
+        .ok_or_else(|| {
+            BenchCheckError::Step(FailedStep {
+                command: format!("cargo {}", arguments.join(" ")),
+                elapsed: start.elapsed(),
+            })
         })
 }
 

@@ -7,16 +7,17 @@
 mod baseline;
 mod callgrind;
 mod compare;
+mod error;
+mod finding;
 mod ptx;
 mod table;
 mod work;
 
 use std::path::Path;
 
-use crate::error::XtaskError;
 use baseline::{Baseline, Compiler};
-pub use compare::Finding;
 use compare::{Comparison, Verdict};
+pub use error::BenchCheckError;
 
 /// Where the baseline is.
 const BASELINE: &str = "benches/baseline.json";
@@ -37,7 +38,7 @@ pub struct Options {
 ///
 /// # Errors
 /// Something costs too much more than in the baseline, or only one of the two has it; there is no baseline; valgrind is missing; or something does not build.
-pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
+pub fn run(repository: &Path, options: &Options) -> Result<(), BenchCheckError> {
     let path = repository.join(BASELINE);
     // Before a minute of counting: what would make it useless.
     let baseline = match options.bless {
@@ -64,7 +65,7 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     if findings.is_empty() {
         Ok(())
     } else {
-        Err(XtaskError::Counts(findings))
+        Err(BenchCheckError::Counts(findings))
     }
 }
 

@@ -7,19 +7,19 @@ use cuda_builder::ptx;
 use warpfold_kernels::catalogue::Module;
 
 use super::baseline::Row;
-use crate::error::XtaskError;
+use super::error::BenchCheckError;
+use crate::failure::io;
 
 /// The newest architecture that PTX is built for.
 const SM: u32 = 90;
 
 /// Instructions and bytes of each module, for each of its kernels.
-pub fn count(repository: &Path) -> Result<Vec<Row>, XtaskError> {
+pub fn count(repository: &Path) -> Result<Vec<Row>, BenchCheckError> {
     let mut rows = Vec::new();
     for module in Module::ALL {
         let name = format!("{}.sm_{SM}.ptx", module.name());
         let path = repository.join("kernels/ptx").join(&name);
-        let text = fs::read_to_string(&path)
-            .map_err(XtaskError::io(format!("read {}", path.display())))?;
+        let text = fs::read_to_string(&path).map_err(io(format!("read {}", path.display())))?;
         let kernels = ptx::operations(&text);
         let instructions: usize = kernels.iter().map(|(_, operations)| operations.len()).sum();
         for (count, counted) in [(instructions, "PTX instructions"), (text.len(), "bytes")] {

@@ -4,7 +4,7 @@ use cuda_builder::ptx;
 use warpfold_exhibits::catalogue::EXHIBITS;
 use warpfold_kernels::catalogue::{Module, entry_names};
 
-use super::Finding;
+use super::compare::Finding;
 
 /// Compares the entries of a module's PTX for compute capability `sm` with the catalogue, both ways.
 pub fn compare(file: &str, ptx: &str, module: Module, sm: u32) -> Vec<Finding> {

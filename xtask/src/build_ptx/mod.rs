@@ -2,6 +2,9 @@
 
 mod compare;
 pub mod entries;
+mod error;
+mod generated;
+mod missing;
 mod refusal;
 mod rust_cuda;
 
@@ -16,11 +19,12 @@ use tempfile::NamedTempFile;
 
 use warpfold_kernels::catalogue::Module;
 
-use crate::error::XtaskError;
+use crate::failure::io;
 pub use compare::Finding;
 use compare::{Verdict, compare};
+pub use error::{BuildPtxError, exit_status_of};
+use generated::Generated;
 pub use refusal::unless_expected;
-pub use rust_cuda::Missing;
 use warpfold_ptx::header::Header;
 use warpfold_ptx::sources::{hash_exhibits, hash_sources};
 
@@ -58,18 +62,12 @@ enum Codegen {
 /// The wrong kernels are built for one architecture, with line tables: what is wrong with them is not in the architecture.
 const EXHIBITS_ARCH: NvvmArch = NvvmArch::Compute80;
 
-/// A generated file: its path relative to the repository, and its text with header.
-struct Generated {
-    file: String,
-    text: String,
-}
-
 /// Builds, and then writes all files or none, or compares them.
-pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
+pub fn run(repository: &Path, options: &Options) -> Result<(), BuildPtxError> {
     let start = Instant::now();
     match options.codegen {
         Codegen::Rustc => run_rustc(repository, options)?,
-        Codegen::RustCuda if options.check => return Err(XtaskError::NothingToCheck),
+        Codegen::RustCuda if options.check => return Err(BuildPtxError::NothingToCheck),
         Codegen::RustCuda => {
             write(repository, &rust_cuda::build(repository, &options.sm)?)?;
         }
@@ -78,11 +76,10 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
     Ok(())
 }
 
-fn run_rustc(repository: &Path, options: &Options) -> Result<(), XtaskError> {
+fn run_rustc(repository: &Path, options: &Options) -> Result<(), BuildPtxError> {
     let compiler = CudaBuilder::new(repository.join("kernels")).find_device_compiler()?;
     println!("compiler: {}", compiler.version());
-    let source_hash =
-        hash_sources(repository).map_err(XtaskError::io("read the sources of the kernels"))?;
+    let source_hash = hash_sources(repository).map_err(io("read the sources of the kernels"))?;
     let mut generated = Vec::new();
     let mut findings = Vec::new();
     let mut add = |stem: &str, arch: NvvmArch, ptx: String, source_hash: String| {
@@ -121,8 +118,8 @@ fn run_rustc(repository: &Path, options: &Options) -> Result<(), XtaskError> {
         let ptx = build(exhibits, &compiler)?;
         let file = ptx_file("exhibits", arch);
         findings.extend(entries::compare_exhibits(&file, &ptx));
-        let source_hash = hash_exhibits(repository)
-            .map_err(XtaskError::io("read the sources of the exhibits"))?;
+        let source_hash =
+            hash_exhibits(repository).map_err(io("read the sources of the exhibits"))?;
         add("exhibits", arch, ptx, source_hash);
     }
     if options.check {
@@ -131,7 +128,7 @@ fn run_rustc(repository: &Path, options: &Options) -> Result<(), XtaskError> {
         }
     }
     if !findings.is_empty() {
-        return Err(XtaskError::Findings(findings));
+        return Err(BuildPtxError::Findings(findings));
     }
     if !options.check {
         write(repository, &generated)?;
@@ -148,10 +145,10 @@ fn features(module: Module) -> [&'static str; 3] {
     ["--no-default-features", "--features", module.name()]
 }
 
-fn build(kernels: CudaBuilder, compiler: &DeviceCompiler) -> Result<String, XtaskError> {
+fn build(kernels: CudaBuilder, compiler: &DeviceCompiler) -> Result<String, BuildPtxError> {
     let built = kernels.device_compiler(compiler.clone()).build();
     let path = unless_expected(built, |path| path)?;
-    fs::read_to_string(&path).map_err(XtaskError::io(format!("read {}", path.display())))
+    Ok(fs::read_to_string(&path).map_err(io(format!("read {}", path.display())))?)
 }
 
 /// Compares a rebuilt file with the committed one.
@@ -159,7 +156,7 @@ fn check(
     repository: &Path,
     rebuilt: &Generated,
     findings: &mut Vec<Finding>,
-) -> Result<(), XtaskError> {
+) -> Result<(), BuildPtxError> {
     let file = &rebuilt.file;
     let committed = match fs::read_to_string(repository.join(file)) {
         Ok(text) => text,
@@ -167,7 +164,7 @@ fn check(
             findings.push(Finding::Missing { file: file.clone() });
             return Ok(());
         }
-        Err(error) => return Err(XtaskError::io(format!("read {file}"))(error)),
+        Err(error) => return Err(io(format!("read {file}"))(error).into()),
     };
     match compare(file, &committed, &rebuilt.text) {
         Ok(Verdict::Identical) => println!("{file}: identical to a rebuild"),
@@ -182,8 +179,8 @@ fn check(
 
 /// Puts every file beside its place before any is moved there. A file that would not change is left alone, so that
 /// nothing is rebuilt for it.
-fn write(repository: &Path, generated: &[Generated]) -> Result<(), XtaskError> {
-    let failed = |path: &Path| XtaskError::io(format!("write {}", path.display()));
+fn write(repository: &Path, generated: &[Generated]) -> Result<(), BuildPtxError> {
+    let failed = |path: &Path| io(format!("write {}", path.display()));
     let mut ready = Vec::new();
     for new in generated {
         let path = repository.join(&new.file);

@@ -1,5 +1,7 @@
 //! `cargo xtask compare-codegen`: what two compilers made of the same kernels, entry by entry.
 
+mod compiled;
+mod error;
 mod kinds;
 mod runs;
 mod table;
@@ -12,9 +14,11 @@ use tempfile::TempDir;
 use warpfold_kernels::catalogue::{Entries, Lesson, Module, Variant, lessons};
 
 use crate::build_ptx::{entries, unless_expected};
-use crate::error::XtaskError;
+use crate::failure::io;
+use compiled::Compiled;
+pub use error::CompareError;
 use kinds::Kinds;
-use runs::{Figures, Workload};
+use runs::Workload;
 use warpfold_ptx::header::Header;
 
 /// What to compare.
@@ -39,20 +43,11 @@ pub struct Options {
     workload: Workload,
 }
 
-/// One kernel as one compiler made it.
-struct Compiled {
-    entry: &'static str,
-    kinds: Kinds,
-    /// Registers of a thread, where there is a `ptxas`.
-    registers: Option<u32>,
-    figures: Figures,
-}
-
 /// Prints the comparison.
 ///
 /// # Errors
 /// A file that is not there or lacks kernels, or kernels that do not run.
-pub fn run(repository: &Path, options: &Options) -> Result<(), XtaskError> {
+pub fn run(repository: &Path, options: &Options) -> Result<(), CompareError> {
     let sides =
         [&options.left, &options.right].map(|folder| Side::read(repository, folder, options));
     let [left, right] = sides;
@@ -74,21 +69,21 @@ struct Side {
 }
 
 impl Side {
-    fn read(repository: &Path, folder: &Path, options: &Options) -> Result<Self, XtaskError> {
+    fn read(repository: &Path, folder: &Path, options: &Options) -> Result<Self, CompareError> {
         let (module, arch) = (options.module, options.sm);
         let name = format!("{}.{}.ptx", module.name(), arch.target_cpu());
         let file = folder.join(&name).display().to_string();
         // A relative folder is meant as the command's own documentation means it: from the root of the repository.
         let path = repository.join(folder).join(name);
         if !path.exists() {
-            return Err(XtaskError::NothingToCompare(file));
+            return Err(CompareError::NothingToCompare(file));
         }
-        let text = fs::read_to_string(&path).map_err(XtaskError::io(format!("read {file}")))?;
+        let text = fs::read_to_string(&path).map_err(io(format!("read {file}")))?;
         let findings = entries::compare(&file, &text, module, arch.capability_value());
         if findings.is_empty() {
             Ok(Self { file, path, text })
         } else {
-            Err(XtaskError::Findings(findings))
+            Err(CompareError::Findings(findings))
         }
     }
 
@@ -99,7 +94,11 @@ impl Side {
     }
 
     /// Looks at each kernel and runs it.
-    fn compiled(&self, repository: &Path, options: &Options) -> Result<Vec<Compiled>, XtaskError> {
+    fn compiled(
+        &self,
+        repository: &Path,
+        options: &Options,
+    ) -> Result<Vec<Compiled>, CompareError> {
         let operations = ptx::operations(&self.text);
         let registers = unless_expected(ptx::registers(&self.path, options.sm), |_| None)?;
         let alone = self.alone()?;
@@ -125,8 +124,8 @@ impl Side {
     }
 
     /// A folder with this file alone, so that no device takes the PTX for another architecture.
-    fn alone(&self) -> Result<TempDir, XtaskError> {
-        let failed = || XtaskError::io(format!("copy {}", self.file));
+    fn alone(&self) -> Result<TempDir, CompareError> {
+        let failed = || io(format!("copy {}", self.file));
         let folder = tempfile::tempdir().map_err(failed())?;
         let name = self.path.file_name().unwrap_or_default();
         fs::write(folder.path().join(name), &self.text).map_err(failed())?;

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use warpfold_kernels::catalogue::{Lesson, Variant};
 
-use crate::error::XtaskError;
+use super::error::CompareError;
+use crate::failure::io;
 
 /// What the kernels run on.
 #[derive(clap::Args)]
@@ -53,7 +54,7 @@ impl Workload {
         lesson: &Lesson,
         variant: Variant,
         ptx_folder: &Path,
-    ) -> Result<Figures, XtaskError> {
+    ) -> Result<Figures, CompareError> {
         let block = variant.block.to_string();
         let reduction = lesson.reduction();
         // A lesson of one block takes no more than that.
@@ -74,17 +75,17 @@ impl Workload {
             .arg(ptx_folder)
             .current_dir(repository)
             .output()
-            .map_err(XtaskError::io(format!("run `{command_line}`")))?;
+            .map_err(io(format!("run `{command_line}`")))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
-            return Err(XtaskError::Warpfold {
+            return Err(CompareError::Warpfold {
                 command: command_line,
                 message: said.lines().last().unwrap_or_default().to_owned(),
             });
         }
         serde_json::from_slice(&output.stdout)
             .map(|report| Figures::of(&report))
-            .map_err(|error| XtaskError::Warpfold {
+            .map_err(|error| CompareError::Warpfold {
                 command: command_line,
                 message: error.to_string(),
             })

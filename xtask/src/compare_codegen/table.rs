@@ -2,7 +2,8 @@
 
 use comfy_table::{Cell, CellAlignment, Table, TableStyle};
 
-use super::{Compiled, kinds};
+use super::compiled::Compiled;
+use super::kinds;
 
 /// The table of two sides with the same kernels in the same order. A column that has nothing to show is left out.
 pub(super) fn text(left: &[Compiled], right: &[Compiled]) -> String {

@@ -1,7 +1,7 @@
 //! One character for each element: who works, what is written and what is read, without saying by whom.
 
 use super::line::Line;
-use super::{LABEL, heading, unordered_note};
+use super::parts::{LABEL, heading, unordered_note};
 use crate::trace::geometry::{Band, Geometry};
 use crate::trace::picture::{Cell, Picture};
 

@@ -1,7 +1,7 @@
 //! Four characters for each element, and an arrow for each thread from what it reads to what it writes.
 
 use super::line::Line;
-use super::{LABEL, heading, unordered_note};
+use super::parts::{LABEL, heading, unordered_note};
 use crate::trace::elements;
 use crate::trace::geometry::{Band, Geometry, cell_name};
 use crate::trace::picture::{Cell, Content, Picture, Work};

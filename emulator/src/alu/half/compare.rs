@@ -2,9 +2,9 @@
 
 use rustc_apfloat::ieee::{BFloat, Half};
 
-use super::{FLUSH, Format, read};
+use super::format::{FLUSH, Format, read};
 use crate::alu::compare::{combination, combine, truth, truth_number};
-use crate::alu::{Alu, Arg, Execute, Form};
+use crate::alu::form::{Alu, Arg, Execute, Form};
 use crate::registers::{Registers, Rows, blend, each_lane, test2};
 use crate::types::Scalar;
 

@@ -3,12 +3,12 @@
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float as _, FloatConvert};
 
-use super::{Format, RELU, SATURATE, read, write};
-use crate::alu::convert::{FRACTIONAL, INTEGRAL, clamp01, saturated, with_integer};
+use super::format::{Format, RELU, SATURATE, read, write};
+use crate::alu::convert::{clamp01, saturated, with_integer};
 use crate::alu::float::flush;
+use crate::alu::form::{Alu, Arg, Execute, FRACTIONAL, Form, INTEGRAL, rounding};
 use crate::alu::integer::Integer;
 use crate::alu::tensor::{FINITE, narrowed};
-use crate::alu::{Alu, Arg, Execute, Form, rounding};
 use crate::registers::{Registers, Rows, map1, map2};
 use crate::types::Scalar;
 

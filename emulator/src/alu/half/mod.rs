@@ -1,79 +1,18 @@
 //! Half-precision floats, `f16` and `bf16`, one or two to a register (PTX ISA §9.7.4 and §9.7.7), computed with `rustc_apfloat`.
 
-use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
-use rustc_apfloat::{Float, FloatConvert};
-
 mod compare;
 mod convert;
+mod format;
 
-use super::tiny::{self, is_tiny};
-use super::{Alu, Execute, Form};
+use rustc_apfloat::ieee::{BFloat, Double, Half};
+use rustc_apfloat::{Float, FloatConvert};
+
+use super::form::{Alu, Execute, Form};
 use crate::registers::{Registers, Rows, map1, map2, map3};
 use crate::types::Scalar;
-
-/// A half-precision format and how single precision relates to it.
-trait Format: tiny::Format + FloatConvert<Single> + FloatConvert<Double> + 'static {
-    /// The bits of the one NaN that instructions produce.
-    const QUIET: u16;
-}
-impl Format for Half {
-    const QUIET: u16 = 0x7fff;
-}
-impl Format for BFloat {
-    const QUIET: u16 = 0x7fff;
-}
-
-const PACKED: u32 = 1;
-const SATURATE: u32 = 2;
-const RELU: u32 = 4;
-const FLUSH: u32 = 8;
-const NAN_PROPAGATES: u32 = 16;
-/// Of `min` and `max`: magnitudes are compared, and the result is negative if one operand is.
-const XOR_SIGN: u32 = 32;
-
-fn read<F: Format>(bits: u16, flags: u32) -> F {
-    let value = F::from_bits(u128::from(bits));
-    if flags & FLUSH != 0 && value.is_denormal() {
-        F::ZERO.copy_sign(value)
-    } else {
-        value
-    }
-}
-
-fn write<F: Format>(value: F, flags: u32) -> u16 {
-    if value.is_nan() {
-        return if flags & (SATURATE | RELU) == SATURATE {
-            0
-        } else {
-            F::QUIET
-        };
-    }
-    let one = F::from_u128(1).value;
-    let value = if flags & (SATURATE | RELU) != 0 && value.is_negative() {
-        F::ZERO
-    } else if flags & SATURATE != 0 && value > one {
-        one
-    } else if flags & FLUSH != 0 && value.is_denormal() {
-        F::ZERO.copy_sign(value)
-    } else {
-        value
-    };
-    value.to_bits() as u16
-}
-
-/// An operation's result, flushed where it is too small, which `write` can't see any more.
-fn flushed<F: Format, const N: usize>(
-    flags: u32,
-    operands: [F; N],
-    nearest: F,
-    operation: impl Fn([F::Wide; N]) -> F::Wide,
-) -> F {
-    if flags & FLUSH != 0 && nearest.is_smallest_normalized() && is_tiny(operands, operation) {
-        F::ZERO.copy_sign(nearest)
-    } else {
-        nearest
-    }
-}
+use format::{
+    FLUSH, Format, NAN_PROPAGATES, PACKED, RELU, SATURATE, XOR_SIGN, flushed, read, write,
+};
 
 /// Applies `f` to the low half, and with the flag to the high half too.
 #[inline(always)]

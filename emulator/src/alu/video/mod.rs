@@ -1,8 +1,8 @@
 //! Video instructions (PTX ISA §9.7.18): arithmetic on a byte, a half or the whole of each source, and on two halves or four bytes
-//! at once, with a second operation or a merge with the third source behind it.
+//! at once, followed by a second operation or a merge with the third source.
 //!
-//! Known are the forms of which a GPU makes what the manual's pseudocode says. For an H200 ptxas 13.0 makes scalar forms of other
-//! instructions, and something else of `.sat`, of `.min` and `.max` behind an operation, of a result in `.h1` and of `vmad`.
+//! The emulator knows the forms for which a GPU does what the manual's pseudocode says. For an H200, ptxas 13.0 turns scalar forms into
+//! other instructions, and does something else for `.sat`, for `.min` and `.max` after an operation, for a result in `.h1` and for `vmad`.
 
 mod select;
 
@@ -96,7 +96,7 @@ fn extended(bits: u32, width: u32, signed: bool) -> i64 {
     }
 }
 
-/// The nearest value of so many bits.
+/// The nearest value of `width` bits.
 fn clamp(value: i64, width: u32, signed: bool) -> i64 {
     let (least, greatest) = if signed {
         (-1 << (width - 1), (1 << (width - 1)) - 1)
@@ -107,7 +107,7 @@ fn clamp(value: i64, width: u32, signed: bool) -> i64 {
 }
 
 impl Primary {
-    /// The result for a destination of so many bits: clamped to that, or more exact than it can hold.
+    /// The result for a destination of `width` bits: clamped to that, or more exact than it can hold.
     fn apply(&self, a: i64, b: i64, width: u32) -> i64 {
         let amount = |wraps: bool| if wraps { b & 31 } else { b.min(32) };
         let value = match self.operation {

@@ -1,7 +1,7 @@
 //! From the spelling of a video instruction and of its operands to what it does.
 
 use super::{Operation, Packed, Part, Primary, Scalar, Video};
-use crate::alu::Form;
+use crate::alu::form::Form;
 use crate::types::Scalar as Type;
 
 impl Video {

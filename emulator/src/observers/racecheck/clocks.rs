@@ -1,9 +1,9 @@
 //! What the threads of a block know of each other's past: vector clocks, kept small by what GPUs synchronise with.
 //!
-//! Every thread counts its *clock*, and an access happens at its thread's clock. A thread that *knows* another one up to a clock
-//! is ordered behind all that this one did at lesser clocks. A barrier of the whole block raises everybody to one new clock, the
-//! *base*: below it everything is known to everybody, and one number says so. Between such barriers the lanes of a warp have rows
-//! of a table for each other, and what comes by atomics or from a barrier of some warps only is in maps.
+//! Every thread counts its *clock*, and an access happens at its thread's clock. If a thread *knows* another one up to a clock, all that
+//! the other did at lesser clocks has happened before what the thread does next. A barrier of the whole block raises all its threads
+//! to one new clock, the *base*: below it every thread knows everything, and one number says so. Between such barriers the lanes of a
+//! warp have rows of a table for each other; knowledge that comes by atomics, or from a barrier of some warps only, is in maps.
 
 use crate::observer::Scope;
 use crate::observers::Map;
@@ -111,7 +111,7 @@ struct Fences {
     ///
     /// A relaxed write passes that on as well. Say F is the fence of a thread that has met the writer since, and G that of a thread that has
     /// read what was written: were G before F in the order that such fences have, then the read would be before the write. So F is
-    /// before G, and what was before F is before what is behind G. Other fences have no such order (PTX ISA §8.9).
+    /// before G, and what was before F is before what comes after G. Other fences have no such order (PTX ISA §8.9).
     met: ByScope,
     /// What its relaxed reads have picked up, to be known from the next fence of that scope on, or from the next barrier.
     pending: ByScope,
@@ -346,7 +346,7 @@ impl Clocks {
         }
     }
 
-    /// These threads have met: each has the others' sequential fences behind it.
+    /// These threads have met: the sequential fences of each have happened before what the others do next.
     pub fn meet_fences(&mut self, threads: impl Iterator<Item = u32> + Clone) {
         if !self.any_sequential {
             return;

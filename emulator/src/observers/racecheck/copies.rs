@@ -1,9 +1,10 @@
 //! What the completion of asynchronous copies orders.
 //!
-//! A copy that tells an mbarrier is done by nobody's thread: who has waited for the mbarrier knows of it, and of what its thread had
-//! done before issuing it. So the copies of a warp that tell one mbarrier have a clock of their own, under a number behind those of the
-//! block's warps, and each completion is at its next value. It looks back with what its thread knew at the issue. Who issues a copy and waits for its group knows it by then: such a copy
-//! counts as the thread's own. The read of a multicast, which several mbarriers tell of, counts as made at the issue.
+//! No thread makes a copy that tells an mbarrier. Whoever has waited for the mbarrier knows the copy, and all that the issuing thread
+//! had done before the issue. So the copies of a warp that tell one mbarrier have a clock of their own, under a number past those of
+//! the block's warps, and each completion ticks it. The copy itself knows what its thread knew at the issue. A thread that issues a
+//! copy and waits for its group knows it by then: such a copy counts as the thread's own. The read of a multicast, which tells several
+//! mbarriers, counts as made at the issue.
 
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ pub(super) struct Completed {
 pub(super) struct Issued {
     /// To those who wait for the mbarrier: all that its thread knew, and the copy.
     pub all: Option<Arc<Knowledge>>,
-    /// To those who read what a reduction leaves: what its thread had behind it at its fences, by their scope.
+    /// To those who read what a reduction leaves: what its thread had done before its fences, by their scope.
     pub fenced: Vec<(Scope, Arc<Knowledge>)>,
 }
 

@@ -20,7 +20,7 @@ struct Grid {
 }
 
 impl Grids {
-    /// A thread that knows so much launches a grid.
+    /// A thread launches a grid, which begins with what the thread knows.
     pub fn launch(&mut self, parent: u64, grid: u64, known: Knowledge) {
         self.0.entry(parent).or_default().launched.push(grid);
         self.0.entry(grid).or_default().known = Arc::new(known);

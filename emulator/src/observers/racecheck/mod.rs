@@ -1,24 +1,57 @@
-//! racecheck: two accesses to one byte by different threads, one of them a write, that nothing orders.
+//! racecheck: two accesses to one byte by different threads, at least one of them a write, that nothing orders.
 //!
-//! The order is *happens-before*, not the order of this run: program order of each thread; barriers of the block, whole or in
-//! part, and `bar.arrive`; barriers of a warp; and what an atomic, `.relaxed` or `.volatile` access hands on. A write hands on
-//! what its thread had done before its last fence (or before the write itself, if that is a `.release`); who reads the value knows
-//! it from their next fence or barrier on (or at once, by an `.acquire`). A `membar` or `fence.sc` counts for those as well whom
-//! its thread has met at a barrier before they write. Accesses and fences of `.cta` or `.cluster` scope are none for other blocks
-//! or clusters; an atomic operation that is `.acquire` or `.release` is taken to be both. Shuffles and votes order nothing, nor
-//! does lockstep, which no GPU since Volta promises; atomic and relaxed accesses race with others, not among themselves;
-//! `.volatile` accesses race like plain ones. A grid that a kernel launches is ordered behind what its thread did before the
-//! launch and behind the grids that its stream made it wait for, and before what follows a wait for it.
+//! The order is *happens-before* of the PTX memory model, not the order of this run. The litmus test that every GPU program repeats is
+//! message passing:
 //!
-//! What it does not see: a race on a path that this run did not take, or of accesses that this run happened to order by what it
-//! handed on; an acquire that lacks a fence where a barrier follows, which counts as one; an atomic of `.cluster` scope beside one of
-//! `.gpu` scope by another cluster; accesses of mbarriers, which are taken to be for all; races with an access that was forgotten
-//! because many thousands of others to the same word came later; what comes between a `cp.async` and its
-//! `cp.async.mbarrier.arrive`, by which its thread is taken to have waited for it.
+//! ```text
+//!     thread 0                               thread 1, in another block
+//!     st.global          [data], 42
+//!     fence.acq_rel.gpu
+//!     st.relaxed.gpu     [flag], 1   ──1──▶  ld.relaxed.gpu     %r, [flag]
+//!                                            fence.acq_rel.gpu
+//!                                            ld.global          %x, [data]
+//! ```
+//!
+//! If thread 1 reads the 1, the store to `data` has happened before the load of `data`. Without either fence nothing orders the two,
+//! and they are a race, even in a run where 42 arrives.
+//!
+//! How it is found:
+//!
+//! 1. Every thread has a *clock*, and *knowledge*: for each other thread the clock below which everything has happened before
+//!    ([`clocks`]).
+//! 2. Every byte remembers who accessed it, when by that thread's clock, how, and at which line ([`shadow`]).
+//! 3. An access is compared with those that its byte remembers. It races with one of another thread if one of the two writes, the
+//!    thread does not know the other up to that clock, and they are not both atomic, `.relaxed` or stronger with scopes that include
+//!    each other ([`reach`]). `.volatile` accesses race like plain ones.
+//! 4. A barrier of the block, of a part of it, of a warp or of a cluster joins the knowledge of all that take part; after
+//!    `bar.arrive`, those who wait learn what the one who arrives knows.
+//! 5. An atomic, `.relaxed` or `.volatile` write leaves knowledge with its location: what the thread had done before its last fence,
+//!    or before the write itself if that is a `.release` ([`handed_on`]). A thread that reads the location picks the knowledge up and
+//!    has it from its next fence or barrier on, or at once by an `.acquire`. After a `membar` or `fence.sc` a write also leaves what
+//!    those knew at their own such fences whom its thread has met at a barrier since.
+//! 6. Scopes limit this: accesses and fences of `.cta` or `.cluster` scope count for no other block or cluster.
+//! 7. A grid that a kernel launches begins with what its thread knew at the launch and with all that the grids did for which its
+//!    stream made it wait. A thread that waits for a grid learns what the grid did ([`grids`]).
+//! 8. An asynchronous copy may be made at any time between its issue and the wait for it: until then it races with whatever touches
+//!    its bytes ([`unfinished`]), and then with whatever its completion does not come after ([`copies`]).
+//! 9. Races of the same two lines and kinds are one finding, told with the places of the first.
+//!
+//! Shuffles and votes order nothing, nor does lockstep, which no GPU since Volta promises.
+//!
+//! What it does not see:
+//!
+//! - a race on a path that this run did not take, or between accesses that this run happened to order by what it handed on;
+//! - an acquire that lacks its fence where a barrier follows, which counts as one;
+//! - an atomic of `.cluster` scope beside one of `.gpu` scope by another cluster, and the scopes of mbarriers, which are taken to be
+//!   for all;
+//! - half an order: an atomic operation that is `.acquire` or `.release` is taken to be both;
+//! - a race with an access that was forgotten, because many thousands of others to the same word came later;
+//! - what comes between a `cp.async` and its `cp.async.mbarrier.arrive`, by which its thread is taken to have waited for it.
 
 mod clocks;
 mod copies;
 mod grids;
+mod handed_on;
 mod reach;
 mod shadow;
 mod unfinished;
@@ -30,12 +63,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use self::clocks::{Clocks, Knowledge};
 use self::copies::{Completed, Copies};
 use self::grids::Grids;
-use self::reach::{HandedOn, Reach};
+use self::handed_on::HandedOn;
+use self::reach::Reach;
 use self::shadow::{Conflict, Mode, Moment, Recent, Shadow};
 use self::unfinished::Unfinished;
 use super::cluster::{InCluster, offset};
 use crate::finding::{Bytes, Finding, Place, Tool};
-use crate::loaded::Kernel;
+use crate::kernel::Kernel;
 use crate::observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, ClusterBarrierEvent,
     CollectiveEvent, CopyEvent, FenceEvent, GridEvent, GridLaunchEvent, GridWaitEvent, Observer,
@@ -120,8 +154,8 @@ impl Racecheck {
         launch.races.all.iter().map(finding).collect()
     }
 
-    /// Takes note of an access by its lanes, or by one lane's copy at its completion. Returns the lanes that meet no copy that is not complete: one
-    /// finding for one mistake, for at a time that nobody knows, they race with nothing else.
+    /// Takes note of an access by its lanes, or by one lane's copy at its completion. Returns the lanes that touch no pending copy. Those
+    /// that do are found once: a pending copy has no time at which they could race with anything else.
     fn note(&mut self, mut event: AccessEvent<'_>, completed: Option<&Completed>) -> u32 {
         let block = &mut self.block;
         let warp = event.warp as usize;
@@ -364,7 +398,7 @@ fn clash(conflict: &Conflict) -> &'static str {
 fn advice(conflict: &Conflict, space: Space, same_grid: bool) -> String {
     let Conflict { before, after, .. } = conflict;
     if before.is_copy() {
-        return "an asynchronous copy is made at any time before the thread that issued it has waited for its group (cp.async.wait_group or cp.async.bulk.wait_group, behind a commit_group), or anybody for its mbarrier".to_owned();
+        return "an asynchronous copy is made at any time before the thread that issued it has waited for its group (cp.async.wait_group or cp.async.bulk.wait_group, after a commit_group), or anybody for its mbarrier".to_owned();
     }
     if before.block != after.block && space == Space::Shared {
         return "nothing orders the blocks of the cluster: its barrier (barrier.cluster) between the two accesses would"

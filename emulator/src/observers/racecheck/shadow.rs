@@ -16,7 +16,7 @@ use crate::registers::{LANES, each_lane, gather};
 
 /// Cells of a page.
 const PAGE_WORDS: u64 = 1024;
-/// Of the unordered accesses to one word, so many are remembered, in warps.
+/// How many of the unordered accesses to one word are remembered, in warps.
 const CROWD_LIMIT: usize = 1 << 16;
 /// A warp's last moments, among which the next access looks for its like: loops come back to the same ones.
 pub(super) type Recent = [u64; 4];
@@ -197,7 +197,8 @@ impl Shadow {
         self.free_splits.clear();
     }
 
-    /// Takes note of an access, and tells of every word of it that is part of a race. It is by its lanes, or by one lane's copy at its completion.
+    /// Takes note of an access by its lanes, or by one lane's copy at its completion, and tells of every word of it that is part of a
+    /// race.
     pub fn access(
         &mut self,
         clocks: &Clocks,
@@ -405,7 +406,7 @@ impl Shadow {
             conflict = self.conflict_with_others(view, cell.others, stamp);
         }
         if view.mode.writes() && !view.mode.strong {
-            // Whatever is ordered behind this is ordered behind all that was ordered before it.
+            // Whatever comes after this comes after all that was ordered before it.
             if let Some(crowd) = cell.others.index() {
                 self.free_crowds.push(crowd);
             }
@@ -464,7 +465,7 @@ impl Shadow {
             None => {
                 let other = cell.others;
                 let mode = self.moments[other.moment() as usize].mode;
-                // What conflicts with the older one, conflicts with the newer or is ordered behind it.
+                // What conflicts with the older one, conflicts with the newer or comes after it.
                 let stands_for = mode.strong == view.mode.strong
                     && mode.reach == view.mode.reach
                     && (view.mode.writes() || !mode.writes());
@@ -534,7 +535,7 @@ struct View<'a> {
     base: u32,
     /// A moment that is known to be ordered before, whatever the lanes.
     known: u64,
-    /// A lane's part of a moment, and what threads have learnt that is ordered behind it.
+    /// A lane's part of a moment, and what threads have learnt that comes after it.
     learnt: Option<(Stamp, &'a Arc<Knowledge>)>,
 }
 

@@ -1,5 +1,5 @@
-//! Asynchronous copies between their issue and their completion: whoever reads or writes what they write, or writes what they
-//! read, may come before them or after.
+//! Asynchronous copies between their issue and their completion. An access to what they write, or a write to what they read, may come
+//! before them or after.
 
 use std::collections::BTreeMap;
 

@@ -2,16 +2,17 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::{Contents, Pending, Side};
-use crate::memory::Region;
+use crate::address::Where;
+use crate::code::MbarrierKind;
 use crate::observer::{AccessEvent, AccessKind, AccessOrder, Observer, Scope, ValuesEvent};
-use crate::program::{MbarrierKind, Where};
+use crate::region::Region;
 use crate::registers::{LANES, each_lane};
 use crate::simt::access::Seen;
 use crate::simt::atomic::update_element;
 use crate::simt::block::Block;
-use crate::simt::execute::Site;
+use crate::simt::copies::{Contents, Pending, Side};
 use crate::simt::mbarrier::apply;
+use crate::simt::site::Site;
 use crate::simt::spaces::Target;
 
 /// What lanes have moved, element by element, where an observer wants it.
@@ -188,7 +189,7 @@ impl<O: Observer> Block<'_, '_, O> {
     }
 }
 
-/// Fills so many bytes with as many as there are, and zeros behind them.
+/// Fills this many bytes with those that there are, and zeros after them.
 fn copy_bytes(to: &Target<'_>, bytes: u64, from: Option<(Target<'_>, u64)>) {
     let (source, there) = match &from {
         Some((source, there)) => (Some(source), (*there).min(bytes)),
@@ -227,7 +228,7 @@ fn load_bytes(region: &Region<'_>, offset: u64, bytes: u32) -> u64 {
     }
 }
 
-/// The element of so many bytes at an offset in the lane's words.
+/// The element of this many bytes at an offset in the lane's words.
 fn element_of(words: &[[u32; LANES]], lane: usize, at: u32, bytes: u32) -> u64 {
     let word = |index: u32| u64::from(words[index as usize][lane]);
     match bytes {

@@ -1,15 +1,16 @@
 //! The issue of copies, where all that they name is checked.
 
-use super::{Contents, Pending};
+use crate::address::{Address, Where};
+use crate::code::{AsyncCopy, CopySource};
 use crate::error::Fault;
 use crate::observer::{AccessKind, Observer};
-use crate::program::{Address, AsyncCopy, CopySource, Row, Where};
 use crate::registers::{LANES, each_lane};
-use crate::simt::access::Faulty;
+use crate::row::Row;
 use crate::simt::block::Block;
-use crate::simt::cluster::{MOST_BLOCKS, RANK_SHIFT};
-use crate::simt::execute::Site;
+use crate::simt::copies::{Contents, Pending};
+use crate::simt::site::{Faulty, Site};
 use crate::types::Space;
+use crate::window::{MOST_CLUSTER_BLOCKS, RANK_SHIFT};
 
 impl<O: Observer> Block<'_, '_, O> {
     /// Issues copies of a warp's lanes.
@@ -60,7 +61,7 @@ impl<O: Observer> Block<'_, '_, O> {
         let masks = registers.narrow[mask as usize];
         let blocks: u32 = self.shape.cluster.iter().product();
         let mut told = 0;
-        for rank in 0..MOST_BLOCKS {
+        for rank in 0..MOST_CLUSTER_BLOCKS {
             let mut part = pending.clone();
             part.lanes = 0;
             each_lane(pending.lanes, |lane| {
@@ -176,7 +177,7 @@ impl<O: Observer> Block<'_, '_, O> {
     }
 
     /// The address of one side of a lane's copy, in the space itself. Finds the fault of a range that is not inside one region: at
-    /// its first word, or at the first behind the region.
+    /// its first word, or at the first past the region.
     #[inline(always)]
     fn check_side(
         &self,
@@ -209,8 +210,8 @@ impl<O: Observer> Block<'_, '_, O> {
             }
             let inside = target.region.bytes - target.offset;
             if u64::from(bytes) > inside {
-                let behind = address + inside / 4 * 4;
-                self.target(site, lane, place, behind, 4, kind)?;
+                let past = address + inside / 4 * 4;
+                self.target(site, lane, place, past, 4, kind)?;
             }
         }
         Ok(match place {

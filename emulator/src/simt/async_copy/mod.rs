@@ -1,99 +1,19 @@
-//! Asynchronous copies, which are pending from their issue until somebody waits for them.
+//! Asynchronous copies, which are pending from their issue until a thread waits for them.
 //!
-//! A GPU may complete a copy at any moment between the two. Here it is made as late as can be, so that who reads its destination
-//! too early reads what was there before; under a random schedule, at any moment. What completes on an mbarrier of another block
-//! is made at once, for nobody here will look at that.
+//! A GPU may complete a copy at any moment between the two. Here it is made as late as possible, so that a thread that reads the
+//! destination too early reads what was there before. Under a random schedule it is made at any moment. A copy that completes on an
+//! mbarrier of another block is made at once, because no thread of this block waits for that mbarrier.
 
 mod finish;
 mod issue;
 
 use super::block::Block;
-use super::cluster::RANK_SHIFT;
-use super::execute::Site;
-use crate::memory::window;
-use crate::observer::{AccessKind, AccessOrder, CopyEvent, Observer};
-use crate::program::{AsyncCopy, Reduction, Where};
-use crate::registers::{LANES, each_lane};
-use crate::types::Space;
-
-/// No group: not committed yet.
-const UNCOMMITTED: u32 = u32::MAX;
-
-/// A copy by lanes of a warp that is not complete.
-#[derive(Clone, Debug)]
-struct Pending {
-    /// As of [`CopyEvent`].
-    number: u64,
-    warp: u32,
-    line: u32,
-    lanes: u32,
-    is_bulk: bool,
-    is_multicast: bool,
-    contents: Contents,
-    /// Where it reads, as observers are told.
-    from: Side,
-    to: Side,
-    reduction: Option<Reduction>,
-    /// Where the mbarrier is, in shared memory, that is told of the bytes.
-    completes: Option<[u64; LANES]>,
-    /// Each lane's group of copies that it is in.
-    group: [u32; LANES],
-}
-
-/// What a copy writes.
-#[derive(Clone, Debug)]
-enum Contents {
-    /// So many bytes from where it reads, and zeros behind them.
-    Memory([u32; LANES]),
-    /// Words of the lanes' registers.
-    Words(Vec<[u32; LANES]>),
-}
-
-/// One end of a copy. Addresses in the block's own shared memory are without its rank.
-#[derive(Clone, Debug)]
-struct Side {
-    place: Where,
-    addresses: [u64; LANES],
-    bytes: [u32; LANES],
-}
-
-/// A block's copies.
-#[derive(Debug, Default)]
-pub(super) struct Copies {
-    /// How many have been issued.
-    issued: u64,
-    /// In the order of their issue.
-    pending: Vec<Pending>,
-    /// How many groups each lane of a warp has committed, of small copies and of bulk copies.
-    committed: Vec<[[u32; LANES]; 2]>,
-}
-
-impl Copies {
-    pub fn begin(&mut self, warps: usize) {
-        self.pending.clear();
-        self.committed.clear();
-        self.committed.resize(warps, [[0; LANES]; 2]);
-    }
-
-    /// The line of a copy that is not complete and that reads or writes some of these bytes of global memory.
-    pub fn line_of_one_at(&self, base: u64, bytes: u64) -> Option<u32> {
-        let reaches = |side: &Side, lane: usize| {
-            let (first, length) = (side.addresses[lane], u64::from(side.bytes[lane]));
-            side.place.space() == Space::Global && first < base + bytes && base < first + length
-        };
-        let is_one = |copy: &&Pending| {
-            (0..LANES).any(|lane| {
-                copy.lanes >> lane & 1 == 1
-                    && (reaches(&copy.from, lane) || reaches(&copy.to, lane))
-            })
-        };
-        Some(self.pending.iter().find(is_one)?.line)
-    }
-
-    pub fn are_pending(&self) -> bool {
-        !self.pending.is_empty()
-    }
-}
+use super::copies::{Pending, UNCOMMITTED};
+use crate::address::Where;
+use crate::observer::Observer;
+use crate::registers::each_lane;
+use crate::simt::site::Site;
+use crate::window::{self, RANK_SHIFT};
 
 impl<O: Observer> Block<'_, '_, O> {
     /// `commit_group`: the lanes' copies since the last one are a group.
@@ -192,83 +112,6 @@ impl<O: Observer> Block<'_, '_, O> {
         match address >> RANK_SHIFT {
             rank if rank == u64::from(self.rank()) + 1 => address & ((1 << RANK_SHIFT) - 1),
             _ => address,
-        }
-    }
-}
-
-impl Pending {
-    /// The copies of a warp's lanes, of which nothing is known yet.
-    fn new(site: Site, copy: &AsyncCopy, from: Where) -> Self {
-        let side = |place| Side {
-            place,
-            addresses: [0; LANES],
-            bytes: [0; LANES],
-        };
-        Self {
-            number: 0,
-            warp: site.warp as u32,
-            line: site.line,
-            lanes: site.lanes,
-            is_bulk: copy.is_bulk,
-            is_multicast: copy.multicast.is_some(),
-            contents: Contents::Memory([0; LANES]),
-            from: side(from),
-            to: side(match copy.to.place {
-                // Only what goes into shared memory has generic addresses.
-                Where::Generic => Where::ClusterShared,
-                place => place,
-            }),
-            reduction: copy.reduction,
-            completes: copy.completes.map(|_| [0; LANES]),
-            group: [UNCOMMITTED; LANES],
-        }
-    }
-
-    /// Takes lanes out of it.
-    fn take(&mut self, lanes: u32) -> Self {
-        self.lanes &= !lanes;
-        Self {
-            lanes,
-            ..self.clone()
-        }
-    }
-
-    /// Whether it belongs to the groups of its kind; what an mbarrier is told of does not.
-    fn is_grouped(&self, bulk: bool) -> bool {
-        self.is_bulk == bulk && self.completes.is_none()
-    }
-
-    /// Bytes of the elements that it goes by.
-    fn element_bytes(&self) -> u32 {
-        self.reduction
-            .map_or(4, |reduction| reduction.ty.bytes() as u32)
-    }
-
-    /// How it writes, and how that is ordered.
-    fn access(&self) -> (AccessKind, AccessOrder) {
-        match self.reduction {
-            Some(reduction) => (AccessKind::Atomic, reduction.order),
-            None => (AccessKind::Store, AccessOrder::Weak),
-        }
-    }
-
-    fn event(&self) -> CopyEvent<'_> {
-        let (to_kind, to_order) = self.access();
-        CopyEvent {
-            number: self.number,
-            warp: self.warp,
-            line: self.line,
-            lanes: self.lanes,
-            from_space: self.from.place.space(),
-            from: &self.from.addresses,
-            from_bytes: &self.from.bytes,
-            to_space: self.to.place.space(),
-            to: &self.to.addresses,
-            to_bytes: &self.to.bytes,
-            to_kind,
-            to_order,
-            mbarriers: self.completes.as_ref(),
-            is_multicast: self.is_multicast,
         }
     }
 }

@@ -4,17 +4,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Buffer, Child, Order, Stream, tree};
+use super::tree;
+use crate::code::{Builtin, BuiltinCall, Slice};
 use crate::error::Fault;
 use crate::launch::{Launch, check_shape};
-use crate::memory::window;
 use crate::observer::{GridLaunchEvent, GridWaitEvent, Observer};
-use crate::program::{Builtin, BuiltinCall, Slice};
 use crate::simt::block::Block;
-use crate::simt::execute::Site;
-use crate::simt::launch::{Run, Shape};
+use crate::simt::grids::{Buffer, Child, Order, Stream};
+use crate::simt::run::Run;
 use crate::simt::schedule;
+use crate::simt::shape::Shape;
+use crate::simt::site::Site;
 use crate::types::Space;
+use crate::window;
 
 // Errors of the CUDA runtime (`cudaError`), as an H200 returns them.
 const SUCCESS: u32 = 0;
@@ -86,8 +88,7 @@ impl<O: Observer> Block<'_, '_, O> {
             None => INVALID_DEVICE_FUNCTION,
             Some(kernel)
                 if check_shape(kernel, &launch).is_err()
-                    || kernel.program.shared_bytes(launch.dynamic_shared_bytes)
-                        > MAX_SHARED_BYTES =>
+                    || kernel.code.shared_bytes(launch.dynamic_shared_bytes) > MAX_SHARED_BYTES =>
             {
                 INVALID_CONFIGURATION
             }
@@ -100,11 +101,11 @@ impl<O: Observer> Block<'_, '_, O> {
         0
     }
 
-    fn new_buffer(&mut self, kernel: Arc<crate::loaded::Kernel>, launch: &Launch) -> u64 {
+    fn new_buffer(&mut self, kernel: Arc<crate::kernel::Kernel>, launch: &Launch) -> u64 {
         let number = self.run.family.buffers.fetch_add(1, Ordering::Relaxed);
         let address = window::BUFFERS + number * BUFFER_STRIDE;
-        let bytes = (kernel.program.functions[0].parameters.last())
-            .map_or(0, |last| last.offset + last.bytes);
+        let bytes =
+            (kernel.code.functions[0].parameters.last()).map_or(0, |last| last.offset + last.bytes);
         let mut words = Vec::new();
         words.resize_with(bytes.div_ceil(8) as usize, AtomicU64::default);
         self.launches.buffers.push(Buffer {
@@ -181,7 +182,7 @@ impl<O: Observer> Block<'_, '_, O> {
     }
 
     /// Counts one more pending grid, where that and its depth are within the launch's limits.
-    fn check_limits(&self, kernel: &crate::loaded::Kernel) -> Result<(), Fault> {
+    fn check_limits(&self, kernel: &crate::kernel::Kernel) -> Result<(), Fault> {
         let family = self.run.family;
         let child = || kernel.name().to_owned();
         if self.shape.depth >= family.limits.depth {
@@ -208,7 +209,7 @@ impl<O: Observer> Block<'_, '_, O> {
             (Space::Shared, window::SHARED, self.spaces.shared_bytes),
             (Space::Local, window::LOCAL, longest.unwrap_or(0).into()),
         ];
-        let parameters = &buffer.kernel.program.functions[0].parameters;
+        let parameters = &buffer.kernel.code.functions[0].parameters;
         for (parameter, slice) in parameters.iter().enumerate() {
             if slice.bytes != 8 {
                 continue;

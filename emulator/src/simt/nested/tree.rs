@@ -3,12 +3,12 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Child, Order};
 use crate::error::Trap;
 use crate::observer::{GridEvent, Observer};
-use crate::simt::launch::{self, Run};
-use crate::simt::schedule;
+use crate::simt::grids::{Child, Order};
+use crate::simt::run::Run;
 use crate::simt::workers::Workers;
+use crate::simt::{grid, schedule};
 
 /// What the blocks of a grid have launched, or its trap.
 type Outcome = Result<Vec<Child>, Box<Trap>>;
@@ -99,7 +99,7 @@ fn run_wave<O: Observer>(like: &Run<'_>, wave: &[Child], observer: &mut O) -> Ve
 }
 
 fn run_grid<O: Observer>(run: &Run<'_>, observer: &mut O) -> Outcome {
-    let launched = launch::run(run, observer)?;
+    let launched = grid::run(run, observer)?;
     Ok(launched
         .into_iter()
         .flat_map(|(_, children)| children)

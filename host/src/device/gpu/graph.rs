@@ -2,9 +2,8 @@
 
 use super::{Kernel, session::Session, stream::Stream};
 use crate::device::{Argument, DeviceError, Node, Shape};
-use cust::sys;
 use std::{ptr, rc::Rc};
-use warpfold_driver::check;
+use warpfold_driver::sys;
 
 /// A graph and the nodes that were added to it.
 pub(in crate::device) struct Graph {
@@ -24,7 +23,7 @@ impl Graph {
         session.activate()?;
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` may be written; 0 is the only value that the flags have.
-        check(unsafe { sys::cuGraphCreate(&raw mut handle, 0) })?;
+        unsafe { sys::cuGraphCreate(&raw mut handle, 0) }?;
         Ok(Self::captured(handle, session))
     }
 
@@ -61,7 +60,7 @@ impl Graph {
         self.session.activate()?;
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` may be written and the graph is alive; who wants neither the bad node nor the log passes null.
-        check(unsafe {
+        unsafe {
             sys::cuGraphInstantiate_v2(
                 &raw mut handle,
                 self.handle,
@@ -69,7 +68,7 @@ impl Graph {
                 ptr::null_mut(),
                 0,
             )
-        })?;
+        }?;
         Ok(ExecutableGraph {
             handle,
             session: self.session.clone(),
@@ -83,9 +82,7 @@ impl ExecutableGraph {
     pub(in crate::device) unsafe fn launch(&self, stream: &Stream) -> Result<(), DeviceError> {
         stream.activate_with(&self.session)?;
         // SAFETY: both are alive; that the operations are sound is the caller's promise.
-        Ok(check(unsafe {
-            sys::cuGraphLaunch(self.handle, stream.handle())
-        })?)
+        stream.in_order(|queue| Ok(unsafe { sys::cuGraphLaunch(self.handle, queue.handle()) }?))
     }
 }
 

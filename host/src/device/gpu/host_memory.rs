@@ -2,9 +2,8 @@
 
 use super::session::Session;
 use crate::device::{DeviceError, HostMemory};
-use cust::sys::{self, CUmemAttach_flags};
 use std::{ffi::c_void, ptr::NonNull, rc::Rc, slice};
-use warpfold_driver::{Failure, check};
+use warpfold_driver::{Failure, sys};
 
 /// Part of the host's memory, known to one GPU; freed when it is dropped.
 pub(in crate::device) struct HostAllocation {
@@ -100,38 +99,44 @@ fn at_least_1(bytes: usize) -> usize {
 fn page_locked(bytes: usize, flags: u32) -> Result<NonNull<u8>, DeviceError> {
     let mut address = std::ptr::null_mut();
     // SAFETY: `address` may be written.
-    check(unsafe { sys::cuMemHostAlloc(&raw mut address, at_least_1(bytes), flags) })
+    unsafe { sys::cuMemHostAlloc(&raw mut address, at_least_1(bytes), flags) }
         .map_err(|failure| refusal(bytes, failure))?;
-    there(address.cast(), bytes)
+    there("cuMemHostAlloc", address.cast(), bytes)
 }
 
 fn mapped(bytes: usize) -> Result<(NonNull<u8>, u64), DeviceError> {
     let host = page_locked(bytes, sys::CU_MEMHOSTALLOC_DEVICEMAP)?;
     let mut device = 0;
     // SAFETY: `device` may be written, and `host` has just been allocated as mapped; 0 is the only value that the flags have.
-    check(unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut device, host.as_ptr().cast(), 0) })?;
+    unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut device, host.as_ptr().cast(), 0) }?;
     Ok((host, device))
 }
 
 fn managed(bytes: usize) -> Result<(NonNull<u8>, u64), DeviceError> {
     let mut address = 0;
-    let attach = CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL as u32;
     // SAFETY: `address` may be written.
-    check(unsafe { sys::cuMemAllocManaged(&raw mut address, at_least_1(bytes), attach) })
-        .map_err(|failure| refusal(bytes, failure))?;
+    unsafe {
+        sys::cuMemAllocManaged(
+            &raw mut address,
+            at_least_1(bytes),
+            sys::CU_MEM_ATTACH_GLOBAL,
+        )
+    }
+    .map_err(|failure| refusal(bytes, failure))?;
     // Host and GPU know managed memory by one address.
-    Ok((there(address as *mut u8, bytes)?, address))
+    let host = there("cuMemAllocManaged", address as *mut u8, bytes)?;
+    Ok((host, address))
 }
 
-fn there(address: *mut u8, bytes: usize) -> Result<NonNull<u8>, DeviceError> {
+fn there(call: &'static str, address: *mut u8, bytes: usize) -> Result<NonNull<u8>, DeviceError> {
     NonNull::new(address).ok_or(DeviceError::NoHostMemory {
         bytes,
-        failure: Failure::last_or(sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32),
+        failure: Failure::new(call, Failure::OUT_OF_MEMORY),
     })
 }
 
 fn refusal(bytes: usize, failure: Failure) -> DeviceError {
-    if failure.code() == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32 {
+    if failure.code() == Failure::OUT_OF_MEMORY {
         DeviceError::NoHostMemory { bytes, failure }
     } else {
         failure.into()

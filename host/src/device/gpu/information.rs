@@ -1,8 +1,8 @@
 //! What the driver tells about a GPU.
 
 use crate::device::DeviceError;
-use cust::device::{Device, DeviceAttribute};
-use std::fmt;
+use std::{ffi::CStr, fmt};
+use warpfold_driver::sys::{self, CUdevice, CUdevice_attribute};
 
 /// What the driver tells about a GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,24 +25,40 @@ pub struct GpuInformation {
 }
 
 impl GpuInformation {
-    pub(super) fn of(index: u32, device: Device) -> Result<Self, DeviceError> {
-        let attribute = |attribute| -> Result<u32, DeviceError> {
-            Ok(device.get_attribute(attribute)?.unsigned_abs())
-        };
+    pub(super) fn of(index: u32, device: CUdevice) -> Result<Self, DeviceError> {
+        let attribute = |which| attribute(device, which);
+        let mut name = [0_u8; 128];
+        let mut memory_bytes = 0;
+        // SAFETY: both may be written, the name as far as it is told; and the device is one that the driver has counted.
+        unsafe {
+            sys::cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32, device)?;
+            sys::cuDeviceTotalMem_v2(&raw mut memory_bytes, device)?;
+        }
         Ok(Self {
             index,
-            name: device.name()?,
-            sm: 10 * attribute(DeviceAttribute::ComputeCapabilityMajor)?
-                + attribute(DeviceAttribute::ComputeCapabilityMinor)?,
-            multiprocessors: attribute(DeviceAttribute::MultiprocessorCount)?,
-            memory_bytes: device.total_memory()? as u64,
+            name: CStr::from_bytes_until_nul(&name)
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            sm: 10 * attribute(CUdevice_attribute::COMPUTE_CAPABILITY_MAJOR)?
+                + attribute(CUdevice_attribute::COMPUTE_CAPABILITY_MINOR)?,
+            multiprocessors: attribute(CUdevice_attribute::MULTIPROCESSOR_COUNT)?,
+            memory_bytes: memory_bytes as u64,
             memory_bytes_per_second: bytes_per_second(
-                attribute(DeviceAttribute::MemoryClockRate)?,
-                attribute(DeviceAttribute::GlobalMemoryBusWidth)?,
+                attribute(CUdevice_attribute::MEMORY_CLOCK_RATE)?,
+                attribute(CUdevice_attribute::GLOBAL_MEMORY_BUS_WIDTH)?,
             ),
-            l2_bytes: u64::from(attribute(DeviceAttribute::L2CacheSize)?),
+            l2_bytes: u64::from(attribute(CUdevice_attribute::L2_CACHE_SIZE)?),
         })
     }
+}
+
+/// What the driver answers is not negative.
+pub(super) fn attribute(device: CUdevice, which: CUdevice_attribute) -> Result<u32, DeviceError> {
+    let mut value = 0;
+    // SAFETY: `value` may be written, and the device is one that the driver has counted.
+    unsafe { sys::cuDeviceGetAttribute(&raw mut value, which, device) }?;
+    Ok(value.unsigned_abs())
 }
 
 /// Both edges of the memory's clock transfer data. A driver that does not tell the clock says 0.

@@ -1,30 +1,16 @@
 //! The L2 cache of a GPU.
 
-use super::session::Session;
+use super::{information::attribute, session::Session};
 use crate::device::{DeviceError, L2Cache};
-use cust::{
-    device::Device,
-    sys::{self, CUdevice_attribute, CUlimit},
-};
 use std::rc::Rc;
-use warpfold_driver::check;
+use warpfold_driver::sys::{self, CUdevice, CUdevice_attribute, CUlimit};
 
-pub(super) fn of(device: Device) -> Result<L2Cache, DeviceError> {
-    // `cust` does not know the attributes of sm_80.
-    let attribute = |attribute| -> Result<usize, DeviceError> {
-        let mut value = 0;
-        // SAFETY: `value` may be written, and the device is one that the driver has counted.
-        check(unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, device.as_raw()) })?;
-        Ok(value.unsigned_abs() as usize)
-    };
+pub(super) fn of(device: CUdevice) -> Result<L2Cache, DeviceError> {
+    let attribute = |which| attribute(device, which).map(|value| value as usize);
     Ok(L2Cache {
-        bytes: attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
-        most_persisting_bytes: attribute(
-            CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE,
-        )?,
-        most_window_bytes: attribute(
-            CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE,
-        )?,
+        bytes: attribute(CUdevice_attribute::L2_CACHE_SIZE)?,
+        most_persisting_bytes: attribute(CUdevice_attribute::MAX_PERSISTING_L2_CACHE_SIZE)?,
+        most_window_bytes: attribute(CUdevice_attribute::MAX_ACCESS_POLICY_WINDOW_SIZE)?,
     })
 }
 
@@ -44,12 +30,7 @@ impl SetAside {
             bytes,
         };
         // SAFETY: the count may be written, and a context is current.
-        check(unsafe {
-            sys::cuCtxGetLimit(
-                &raw mut set_aside.bytes,
-                CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE,
-            )
-        })?;
+        unsafe { sys::cuCtxGetLimit(&raw mut set_aside.bytes, CUlimit::PERSISTING_L2_CACHE_SIZE) }?;
         Ok(set_aside)
     }
 
@@ -72,7 +53,5 @@ impl Drop for SetAside {
 /// Sets how much of the cache persisting accesses have for themselves.
 fn limit(bytes: usize) -> Result<(), DeviceError> {
     // SAFETY: a context is current, and the driver checks the value.
-    Ok(check(unsafe {
-        sys::cuCtxSetLimit(CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE, bytes)
-    })?)
+    Ok(unsafe { sys::cuCtxSetLimit(CUlimit::PERSISTING_L2_CACHE_SIZE, bytes) }?)
 }

@@ -1,13 +1,12 @@
 //! Launching and timing kernels on a GPU.
 
-use super::{module::LoadedModule, session::Session};
+use super::{event::Mark, module::LoadedModule, queue::Queue, session::Session};
 use crate::device::{Argument, DeviceError, Shape, Times, Timing, argument::encode};
-use cust::{
-    event::{Event, EventFlags},
+use std::{ffi::c_void, ptr, rc::Rc};
+use warpfold_driver::{
+    Failure,
     sys::{self, CUfunction_attribute},
 };
-use std::{ffi::c_void, ptr, rc::Rc};
-use warpfold_driver::{Failure, check};
 
 /// Shared memory that a block may have without asking for more beforehand.
 const SHARED_BYTES_WITHOUT_ASKING: u32 = 48 * 1024;
@@ -35,13 +34,10 @@ impl Kernel {
             entry: entry.to_owned(),
             function,
             parameter_bytes,
-            static_shared_bytes: attribute(
-                function,
-                CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-            )?,
+            static_shared_bytes: attribute(function, CUfunction_attribute::SHARED_SIZE_BYTES)?,
             most_threads_per_block: attribute(
                 function,
-                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                CUfunction_attribute::MAX_THREADS_PER_BLOCK,
             )?,
             module,
         })
@@ -60,7 +56,7 @@ impl Kernel {
         let mut prepared = self.prepare(shape, arguments)?;
         // SAFETY: the caller's contract is the same.
         unsafe {
-            self.queue(shape, &mut prepared, self.module.session.stream.as_inner())?;
+            self.queue(shape, &mut prepared, &self.module.session.stream)?;
         }
         self.wait()
     }
@@ -71,7 +67,7 @@ impl Kernel {
     /// As for [`crate::device::Stream::launch`].
     pub(super) unsafe fn launch_on(
         &self,
-        stream: sys::CUstream,
+        stream: &Queue,
         shape: &Shape,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
@@ -112,7 +108,7 @@ impl Kernel {
         let mut node = ptr::null_mut();
         // SAFETY: `node` may be written, the function belongs to a loaded module, the dependencies are nodes of the same graph, and
         // the driver copies the arguments' bytes before it returns.
-        check(unsafe {
+        unsafe {
             sys::cuGraphAddKernelNode(
                 &raw mut node,
                 graph,
@@ -120,7 +116,7 @@ impl Kernel {
                 dependencies.len(),
                 &raw const parameters,
             )
-        })?;
+        }?;
         Ok(node)
     }
 
@@ -143,17 +139,12 @@ impl Kernel {
         session.activate()?;
         let mut prepared = self.prepare(shape, arguments)?;
         let events = (0..timing.repeat.max(1))
-            .map(|_| {
-                Ok((
-                    Event::new(EventFlags::DEFAULT)?,
-                    Event::new(EventFlags::DEFAULT)?,
-                ))
-            })
+            .map(|_| Ok((Mark::timed()?, Mark::timed()?)))
             .collect::<Result<Vec<_>, DeviceError>>()?;
 
         prepare()?;
         // SAFETY: the caller's contract is the same.
-        unsafe { self.queue(shape, &mut prepared, session.stream.as_inner())? };
+        unsafe { self.queue(shape, &mut prepared, &session.stream)? };
         self.wait()?;
 
         // Nothing waits for the GPU between preparing and launching: where the preparation takes longer than queueing the launch,
@@ -166,14 +157,14 @@ impl Kernel {
             }
             start.record(&session.stream)?;
             // SAFETY: the caller's contract is the same.
-            unsafe { self.queue(shape, &mut prepared, session.stream.as_inner())? };
+            unsafe { self.queue(shape, &mut prepared, &session.stream)? };
             end.record(&session.stream)?;
         }
         self.wait()?;
 
         let elapsed_ms = events
             .iter()
-            .map(|(start, end)| Ok(f64::from(end.elapsed_time_f32(start)?)))
+            .map(|(start, end)| Ok(end.elapsed_ms_since(start)?))
             .collect::<Result<Vec<_>, DeviceError>>()?;
         Ok(Times { elapsed_ms })
     }
@@ -224,14 +215,14 @@ impl Kernel {
     fn check_resident(&self, shape: &Shape, threads: u32) -> Result<(), DeviceError> {
         let mut on_each = 0;
         // SAFETY: the function belongs to a loaded module, and `on_each` may be written.
-        check(unsafe {
+        unsafe {
             sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
                 &raw mut on_each,
                 self.function,
                 i32::try_from(threads).unwrap_or(i32::MAX),
                 shape.dynamic_shared_bytes as usize,
             )
-        })?;
+        }?;
         let multiprocessors = self.module.session.information.multiprocessors;
         let resident = u64::from(on_each.unsigned_abs()) * u64::from(multiprocessors);
         let blocks = shape.blocks();
@@ -249,13 +240,13 @@ impl Kernel {
 
     fn ask_for_shared_memory(&self, dynamic_shared_bytes: u32) -> Result<(), Failure> {
         // SAFETY: the function belongs to a loaded module; the driver checks the value.
-        check(unsafe {
+        unsafe {
             sys::cuFuncSetAttribute(
                 self.function,
-                CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                CUfunction_attribute::MAX_DYNAMIC_SHARED_SIZE_BYTES,
                 i32::try_from(dynamic_shared_bytes).unwrap_or(i32::MAX),
             )
-        })
+        }
     }
 
     /// Queues a launch that [`Self::prepare`] has checked.
@@ -266,12 +257,12 @@ impl Kernel {
         &self,
         shape: &Shape,
         arguments: &mut [Vec<u8>],
-        stream: sys::CUstream,
+        stream: &Queue,
     ) -> Result<(), DeviceError> {
         let mut pointers = pointers(arguments);
         // SAFETY: the function belongs to a loaded module, and there is a pointer to each argument, whose bytes the driver copies
         // before it returns; that the arguments are what the kernel takes is the caller's promise.
-        check(unsafe {
+        unsafe {
             let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (shape.grid, shape.block);
             if shape.cooperative {
                 sys::cuLaunchCooperativeKernel(
@@ -283,7 +274,7 @@ impl Kernel {
                     block_y,
                     block_z,
                     shape.dynamic_shared_bytes,
-                    stream,
+                    stream.handle(),
                     pointers.as_mut_ptr(),
                 )
             } else {
@@ -296,12 +287,12 @@ impl Kernel {
                     block_y,
                     block_z,
                     shape.dynamic_shared_bytes,
-                    stream,
+                    stream.handle(),
                     pointers.as_mut_ptr(),
                     ptr::null_mut(),
                 )
             }
-        })
+        }
         .map_err(|failure| self.blame(failure.into()))
     }
 
@@ -340,6 +331,6 @@ fn attribute(
 ) -> Result<u32, DeviceError> {
     let mut value = 0;
     // SAFETY: the function belongs to a loaded module, and `value` may be written.
-    check(unsafe { sys::cuFuncGetAttribute(&raw mut value, attribute, function) })?;
+    unsafe { sys::cuFuncGetAttribute(&raw mut value, attribute, function) }?;
     Ok(value.unsigned_abs())
 }

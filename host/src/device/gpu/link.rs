@@ -3,10 +3,9 @@
 use super::device_runtime;
 use super::module::{LOG_BYTES, refusal};
 use crate::device::DeviceError;
-use cust::sys::{self, CUjit_option, CUjitInputType};
 use std::ffi::{CStr, CString, c_void};
 use std::{ptr, slice};
-use warpfold_driver::check;
+use warpfold_driver::sys::{self, CUjit_option, CUjitInputType};
 use warpfold_emulator::Module as PtxModule;
 
 /// The wait for grids, which devices have had up to CUDA 11.
@@ -42,8 +41,8 @@ pub(super) fn link(ptx: &CStr) -> Result<Vec<u8>, DeviceError> {
     })?;
     let mut log = vec![0_u8; LOG_BYTES];
     let mut options = [
-        CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
-        CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        CUjit_option::ERROR_LOG_BUFFER,
+        CUjit_option::ERROR_LOG_BUFFER_SIZE_BYTES,
     ];
     let mut values = [
         log.as_mut_ptr().cast::<c_void>(),
@@ -51,14 +50,14 @@ pub(super) fn link(ptx: &CStr) -> Result<Vec<u8>, DeviceError> {
     ];
     let mut state = ptr::null_mut();
     // SAFETY: the two options have a value each, and `log` has as many bytes as they say and outlives the linker.
-    check(unsafe {
+    unsafe {
         sys::cuLinkCreate_v2(
             options.len() as u32,
             options.as_mut_ptr(),
             values.as_mut_ptr(),
             &raw mut state,
         )
-    })?;
+    }?;
     let linker = Linker(state);
     let linked = linker.link(ptx, &library);
     drop(linker);
@@ -74,25 +73,25 @@ impl Linker {
         // SAFETY: the linker is alive, both texts end with a zero byte, which the length of PTX includes, and the driver writes to
         // neither; without options there are no values either.
         unsafe {
-            check(sys::cuLinkAddData_v2(
+            sys::cuLinkAddData_v2(
                 self.0,
-                CUjitInputType::CU_JIT_INPUT_PTX,
+                CUjitInputType::PTX,
                 ptx.as_ptr().cast_mut().cast(),
                 ptx.count_bytes() + 1,
                 c"kernels".as_ptr(),
                 0,
                 ptr::null_mut(),
                 ptr::null_mut(),
-            ))?;
-            check(sys::cuLinkAddFile_v2(
+            )?;
+            sys::cuLinkAddFile_v2(
                 self.0,
-                CUjitInputType::CU_JIT_INPUT_LIBRARY,
+                CUjitInputType::LIBRARY,
                 library.as_ptr(),
                 0,
                 ptr::null_mut(),
                 ptr::null_mut(),
-            ))?;
-            check(sys::cuLinkComplete(self.0, &raw mut image, &raw mut bytes))?;
+            )?;
+            sys::cuLinkComplete(self.0, &raw mut image, &raw mut bytes)?;
         }
         // SAFETY: the linker has so many bytes of machine code there, as long as it lives.
         Ok(unsafe { slice::from_raw_parts(image.cast::<u8>(), bytes) }.to_vec())

@@ -1,39 +1,49 @@
 //! A GPU's memory.
 
-use super::{Gpu, session::Session};
+use super::{Gpu, queue::Queue, session::Session};
 use crate::device::{DeviceError, IPC_HANDLE_BYTES};
-use cust::{
-    error::CudaError,
-    memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer},
-    sys,
-};
 use std::rc::Rc;
-use warpfold_driver::{Failure, check};
+use warpfold_driver::{
+    Failure,
+    sys::{self, CUdeviceptr},
+};
 
 /// Part of a GPU's memory; freed when it is dropped.
 pub(in crate::device) struct Allocation {
-    // Dropped before the session, whose context owns the memory.
-    memory: DeviceBuffer<u8>,
+    /// 0 where there are no bytes.
+    address: CUdeviceptr,
+    bytes: usize,
+    // Its context owns the memory.
     session: Rc<Session>,
 }
 
 impl Allocation {
     pub(super) fn new(session: &Rc<Session>, bytes: usize) -> Result<Self, DeviceError> {
         session.activate()?;
+        let mut address = 0;
+        if bytes > 0 {
+            // SAFETY: `address` may be written, and a context is current.
+            unsafe { sys::cuMemAlloc_v2(&raw mut address, bytes) }.map_err(|failure| {
+                if failure.code() == Failure::OUT_OF_MEMORY {
+                    DeviceError::NoRoom { bytes, failure }
+                } else {
+                    failure.into()
+                }
+            })?;
+        }
         Ok(Self {
-            // SAFETY: any bytes are valid `u8`s, and what they mean is up to `Buffer`, whose elements are plain data.
-            memory: unsafe { DeviceBuffer::uninitialized(bytes) }
-                .map_err(|error| no_room(bytes, error))?,
+            address,
+            bytes,
             session: session.clone(),
         })
     }
 
     pub(in crate::device) fn address(&self) -> u64 {
-        self.memory.as_device_ptr().as_raw()
+        self.address
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.memory.len()
+        self.bytes
     }
 
     pub(super) fn session(&self) -> &Rc<Session> {
@@ -51,20 +61,30 @@ impl Allocation {
             reserved: [0; IPC_HANDLE_BYTES],
         };
         // SAFETY: `handle` may be written, and the address is that of an allocation.
-        check(unsafe { sys::cuIpcGetMemHandle(&raw mut handle, self.address()) })?;
-        Ok(handle.reserved.map(|byte| byte as u8))
+        unsafe { sys::cuIpcGetMemHandle(&raw mut handle, self.address) }?;
+        Ok(handle.reserved)
     }
 
     /// Copies as many bytes as the allocation has.
     pub(in crate::device) fn write(&mut self, bytes: &[u8]) -> Result<(), DeviceError> {
+        assert_eq!(bytes.len(), self.bytes);
         self.session.activate()?;
-        Ok(self.memory.copy_from(bytes)?)
+        if self.bytes > 0 {
+            // SAFETY: both sides have this many bytes. The driver has read the host's when the call returns.
+            unsafe { sys::cuMemcpyHtoD_v2(self.address, bytes.as_ptr().cast(), self.bytes) }?;
+        }
+        Ok(())
     }
 
     /// Copies as many bytes as the allocation has.
     pub(in crate::device) fn read(&self, bytes: &mut [u8]) -> Result<(), DeviceError> {
+        assert_eq!(bytes.len(), self.bytes);
         self.session.activate()?;
-        Ok(self.memory.copy_to(bytes)?)
+        if self.bytes > 0 {
+            // SAFETY: both sides have this many bytes. The driver has written the host's when the call returns.
+            unsafe { sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), self.address, self.bytes) }?;
+        }
+        Ok(())
     }
 
     /// Queues a copy between allocations of one size.
@@ -73,29 +93,30 @@ impl Allocation {
             return Err(DeviceError::OtherDevice);
         }
         self.session.activate()?;
-        // SAFETY: whatever touches either side later is queued behind the copy, on the session's stream or on the default stream
-        // that waits for it; freeing memory waits for the whole device.
-        unsafe {
-            self.memory
-                .async_copy_from(&source.memory, &self.session.stream)?;
+        self.queue_copy_from(source, &self.session.stream)
+    }
+
+    /// Queues a copy between allocations of one size and session, whose context is current.
+    pub(super) fn queue_copy_from(&self, source: &Self, queue: &Queue) -> Result<(), DeviceError> {
+        assert_eq!(source.bytes, self.bytes);
+        if self.bytes > 0 {
+            // SAFETY: both are as long as that. Whatever touches either side later is queued after the copy, on the session's stream
+            // or on the default stream, which waits for it; freeing memory waits for the whole device.
+            unsafe {
+                sys::cuMemcpyDtoDAsync_v2(self.address, source.address, self.bytes, queue.handle())
+            }?;
         }
         Ok(())
     }
 }
 
-fn no_room(bytes: usize, error: CudaError) -> DeviceError {
-    match error {
-        CudaError::OutOfMemory => DeviceError::NoRoom {
-            bytes,
-            failure: Failure::last_or(error as u32),
-        },
-        other => other.into(),
-    }
-}
-
 impl Drop for Allocation {
     fn drop(&mut self) {
-        // Where this fails, so does the release of the memory, which the context then keeps until it goes itself.
+        // After a kernel fault neither succeeds, and the memory goes with its context.
         let _ = self.session.activate();
+        if self.bytes > 0 {
+            // SAFETY: the memory was allocated here and is freed once. The call waits until the device has done what is queued.
+            let _ = unsafe { sys::cuMemFree_v2(self.address) };
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! NVIDIA GPUs, through `cust`.
+//! NVIDIA GPUs, through their driver.
 
 mod device_runtime;
 mod event;
@@ -10,6 +10,7 @@ mod launch;
 mod link;
 mod memory;
 mod module;
+mod queue;
 mod session;
 mod stream;
 
@@ -24,9 +25,11 @@ pub(super) use module::Module;
 pub(super) use stream::Stream;
 
 use super::{DeviceError, HostMemory, L2Cache};
-use cust::device::Device;
+#[cfg(feature = "cudarc")]
+use queue::Queue;
 use session::Session;
-use std::rc::Rc;
+use std::{ffi::c_void, rc::Rc};
+use warpfold_driver::sys::{self, CUdevice, CUpointer_attribute};
 
 /// The oldest architecture that the product's PTX is built for.
 const OLDEST_SM: u32 = 70;
@@ -38,15 +41,15 @@ pub struct Gpu {
 
 impl Gpu {
     pub(super) fn open(index: u32) -> Result<Self, DeviceError> {
-        warpfold_driver::available().map_err(DeviceError::NoGpu)?;
-        let count = Device::num_devices()?;
+        let driver = warpfold_driver::available().map_err(DeviceError::NoGpu)?;
+        let count = count()?;
         if index >= count {
             return Err(DeviceError::NoSuchGpu { index, count });
         }
-        let device = Device::get_device(index)?;
+        let device = device(index)?;
         let information = GpuInformation::of(index, device)?;
         Ok(Self {
-            session: Rc::new(Session::new(device, information)?),
+            session: Rc::new(Session::new(device, information, driver)?),
         })
     }
 
@@ -66,6 +69,99 @@ impl Gpu {
     /// What the driver tells about it.
     pub fn information(&self) -> &GpuInformation {
         &self.session.information
+    }
+
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.session, &other.session)
+    }
+
+    pub(super) fn raw_context(&self) -> *mut c_void {
+        self.session.context().cast()
+    }
+
+    /// Checks that the driver knows this address as one of this GPU's.
+    pub(super) fn check_address(&self, address: u64) -> Result<(), DeviceError> {
+        self.session.activate()?;
+        let mut index = -1_i32;
+        // SAFETY: the attribute is a number of this size, which may be written, and the driver checks the address.
+        unsafe {
+            sys::cuPointerGetAttribute(
+                (&raw mut index).cast(),
+                CUpointer_attribute::DEVICE_ORDINAL,
+                address,
+            )
+        }
+        .map_err(|failure| DeviceError::NotDeviceMemory { address, failure })?;
+        if u32::try_from(index) == Ok(self.session.information.index) {
+            Ok(())
+        } else {
+            Err(DeviceError::OtherDevice)
+        }
+    }
+
+    /// Whether a context is this GPU's primary context.
+    #[cfg(feature = "cudarc")]
+    pub(super) fn has_context(&self, context: *mut c_void) -> bool {
+        self.raw_context() == context
+    }
+
+    /// Whether an address is that of memory which was allocated in this GPU's primary context.
+    #[cfg(feature = "cust")]
+    pub(super) fn has_allocated(&self, address: u64) -> Result<bool, DeviceError> {
+        self.session.activate()?;
+        let mut context = std::ptr::null_mut::<c_void>();
+        // SAFETY: the attribute is a pointer, which may be written, and the driver checks the address.
+        unsafe {
+            sys::cuPointerGetAttribute(
+                (&raw mut context).cast(),
+                CUpointer_attribute::CONTEXT,
+                address,
+            )
+        }
+        .map_err(|failure| DeviceError::NotDeviceMemory { address, failure })?;
+        Ok(self.raw_context() == context)
+    }
+
+    /// Runs `queue`, which queues on this stream, or on the session's own, what reads the memory: after what `cudarc` has queued for the
+    /// memory, and before what it will queue.
+    #[cfg(feature = "cudarc")]
+    pub(super) fn read_by<E: From<DeviceError>>(
+        &self,
+        memory: &dyn super::for_cudarc::Memory,
+        stream: Option<&super::Stream>,
+        queue: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let own = match stream.map(|stream| &stream.0) {
+            None => &self.session.stream,
+            Some(super::stream::StreamOn::Gpu(stream)) => stream.queue(),
+            Some(super::stream::StreamOn::Emulator(_)) => {
+                return Err(DeviceError::OtherDevice.into());
+            }
+        };
+        let wait = |one: &Queue, other: &Queue| -> Result<(), DeviceError> {
+            self.session.activate()?;
+            if one.handle() != other.handle() {
+                one.follow(other)?;
+            }
+            Ok(())
+        };
+        // SAFETY: the memory, which is borrowed, keeps its stream.
+        let others = unsafe { Queue::borrowed(memory.touch().cast()) };
+        wait(own, &others)?;
+        queue()?;
+        wait(&others, own)?;
+        memory.touch();
+        Ok(())
+    }
+
+    /// # Safety
+    /// As for [`super::Stream::from_raw`].
+    pub(super) unsafe fn stream_from_raw(
+        &self,
+        handle: *mut c_void,
+    ) -> Result<Stream, DeviceError> {
+        // SAFETY: the caller's contract is the same.
+        unsafe { Stream::from_raw(&self.session, handle.cast()) }
     }
 
     pub(super) fn allocate(&self, bytes: usize) -> Result<Allocation, DeviceError> {
@@ -93,7 +189,7 @@ impl Gpu {
     }
 
     pub(super) fn l2_cache(&self) -> Result<L2Cache, DeviceError> {
-        l2_cache::of(self.session.device)
+        l2_cache::of(self.session.device())
     }
 
     pub(super) fn persist_l2(&self, bytes: usize) -> Result<SetAside, DeviceError> {
@@ -107,7 +203,23 @@ impl Gpu {
 
 /// All GPUs, as the driver counts them. The driver has been found [`warpfold_driver::available`] before.
 pub(super) fn all() -> Result<Vec<GpuInformation>, DeviceError> {
-    (0..Device::num_devices()?)
-        .map(|index| GpuInformation::of(index, Device::get_device(index)?))
+    (0..count()?)
+        .map(|index| GpuInformation::of(index, device(index)?))
         .collect()
+}
+
+/// How many GPUs the driver counts.
+fn count() -> Result<u32, DeviceError> {
+    let mut count = 0;
+    // SAFETY: `count` may be written.
+    unsafe { sys::cuDeviceGetCount(&raw mut count) }?;
+    Ok(count.unsigned_abs())
+}
+
+/// The GPU of this index, of which the driver checks that there is one.
+fn device(index: u32) -> Result<CUdevice, DeviceError> {
+    let mut device = 0;
+    // SAFETY: `device` may be written.
+    unsafe { sys::cuDeviceGet(&raw mut device, i32::try_from(index).unwrap_or(i32::MAX)) }?;
+    Ok(device)
 }

@@ -1,14 +1,16 @@
 //! PTX, compiled by the driver.
 
 use super::{Kernel, link, session::Session};
-use crate::device::DeviceError;
-use cust::sys::{self, CUjit_option, CUresult};
+use crate::device::{DeviceError, ptx::check_driver};
 use std::{
     ffi::{CStr, CString, c_void},
     ptr,
     rc::Rc,
 };
-use warpfold_driver::{Failure, check};
+use warpfold_driver::{
+    Failure,
+    sys::{self, CUjit_option},
+};
 use warpfold_emulator::Module as PtxModule;
 
 /// Room for what the driver's compiler writes about PTX that it refuses; it leaves out what does not fit.
@@ -29,8 +31,8 @@ pub(super) struct LoadedModule {
 }
 
 impl Module {
-    /// `cust` would load the module without the log, and answer no more than that the PTX is invalid.
     pub(super) fn load(session: &Rc<Session>, ptx: &str) -> Result<Self, DeviceError> {
+        check_driver(ptx, session.driver)?;
         let text = PtxModule::parse(ptx).ok();
         let (kept, waiting) = match &text {
             Some(text) if link::is_needed(ptx) => link::without_waits(ptx, text),
@@ -57,15 +59,15 @@ impl Module {
         let image = link::link(ptx)?;
         let mut handle = ptr::null_mut();
         // SAFETY: the image is what the driver's linker has made.
-        check(unsafe { sys::cuModuleLoadData(&raw mut handle, image.as_ptr().cast()) })?;
+        unsafe { sys::cuModuleLoadData(&raw mut handle, image.as_ptr().cast()) }?;
         Ok(handle)
     }
 
     fn compile(image: &CStr) -> Result<sys::CUmodule, DeviceError> {
         let mut log = vec![0_u8; LOG_BYTES];
         let mut options = [
-            CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
-            CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+            CUjit_option::ERROR_LOG_BUFFER,
+            CUjit_option::ERROR_LOG_BUFFER_SIZE_BYTES,
         ];
         // An option whose value fits a pointer is passed in its place.
         let mut values = [
@@ -74,7 +76,7 @@ impl Module {
         ];
         let mut handle = ptr::null_mut();
         // SAFETY: `image` ends with a zero byte, the two options have a value each, and `log` has as many bytes as they say.
-        check(unsafe {
+        unsafe {
             sys::cuModuleLoadDataEx(
                 &raw mut handle,
                 image.as_ptr().cast(),
@@ -82,7 +84,7 @@ impl Module {
                 options.as_mut_ptr(),
                 values.as_mut_ptr(),
             )
-        })
+        }
         .map_err(|failure| refusal(failure, &log))?;
         Ok(handle)
     }
@@ -107,9 +109,9 @@ impl Module {
         self.0.session.activate()?;
         let mut function = ptr::null_mut();
         // SAFETY: the module is loaded, and `name` ends with a zero byte.
-        check(unsafe { sys::cuModuleGetFunction(&raw mut function, self.0.handle, name.as_ptr()) })
+        unsafe { sys::cuModuleGetFunction(&raw mut function, self.0.handle, name.as_ptr()) }
             .map_err(|failure| {
-                if failure.code() == CUresult::CUDA_ERROR_NOT_FOUND as u32 {
+                if failure.code() == Failure::NOT_FOUND {
                     no_entry()
                 } else {
                     failure.into()
@@ -154,7 +156,7 @@ mod tests {
     use super::*;
 
     fn sentence(log: &[u8]) -> String {
-        match refusal(Failure::last_or(218), log) {
+        match refusal(Failure::new("cuModuleLoadDataEx", 218), log) {
             DeviceError::Load { log, .. } => log,
             other => panic!("{other}"),
         }

@@ -1,68 +1,81 @@
 //! What everything made from one opened GPU shares.
 
-use super::GpuInformation;
+use super::{GpuInformation, queue::Queue};
 use crate::device::DeviceError;
-use cust::sys::{self, CUlimit};
-use cust::{
-    context::{Context, CurrentContext},
-    device::Device,
-    memory::DeviceBuffer,
-    stream::{Stream, StreamFlags},
+use std::cell::Cell;
+use std::ptr;
+use warpfold_driver::{
+    Failure, Version,
+    sys::{self, CUcontext, CUdevice, CUdeviceptr, CUlimit},
 };
-use std::cell::RefCell;
-use warpfold_driver::check;
 
-/// The context and the one stream on which launches, copies within the device and events are queued in order.
+/// The GPU's primary context, which every library of the process shares, and the one stream on which launches, copies within the device
+/// and events are queued in order.
 ///
 /// Uploads and downloads use the context's default stream, which waits for this one and which this one waits for.
 pub(super) struct Session {
-    // Fields are dropped in this order: the context goes last.
-    cache_flush: RefCell<Option<DeviceBuffer<u8>>>,
-    pub(super) stream: Stream,
-    context: Context,
-    pub(super) device: Device,
+    // Dropped before the context.
+    pub(super) stream: Queue,
+    context: PrimaryContext,
+    /// Twice the L2 cache, from the first flush on.
+    cache_flush: Cell<Option<CUdeviceptr>>,
     pub(super) information: GpuInformation,
+    /// The CUDA that the driver supports.
+    pub(super) driver: Version,
 }
 
 impl Session {
-    pub(super) fn new(device: Device, information: GpuInformation) -> Result<Self, DeviceError> {
-        let context = Context::new(device)?;
-        CurrentContext::set_current(&context)?;
+    pub(super) fn new(
+        device: CUdevice,
+        information: GpuInformation,
+        driver: Version,
+    ) -> Result<Self, DeviceError> {
+        let context = PrimaryContext::retain(device)?;
+        context.activate()?;
         Ok(Self {
-            cache_flush: RefCell::new(None),
-            stream: Stream::new(StreamFlags::DEFAULT, None)?,
+            stream: Queue::new(sys::CU_STREAM_DEFAULT)?,
             context,
-            device,
+            cache_flush: Cell::new(None),
             information,
+            driver,
         })
+    }
+
+    pub(super) fn device(&self) -> CUdevice {
+        self.context.device
+    }
+
+    pub(super) fn context(&self) -> CUcontext {
+        self.context.handle
     }
 
     /// Makes this GPU the one that calls on this thread mean; another may have been used in between.
     pub(super) fn activate(&self) -> Result<(), DeviceError> {
-        Ok(CurrentContext::set_current(&self.context)?)
+        Ok(self.context.activate()?)
     }
 
     /// Waits for everything that is queued on any stream.
     pub(super) fn wait_for_all(&self) -> Result<(), DeviceError> {
         self.activate()?;
-        Ok(CurrentContext::synchronize()?)
+        // SAFETY: a context is current.
+        Ok(unsafe { sys::cuCtxSynchronize() }?)
     }
 
     /// Makes room for so many grids launched by kernels, where there is not enough. It stays for the session.
     ///
     /// Answers what is wrong where the GPU has no such room.
     pub(super) fn make_room_for_grids(&self, grids: u64) -> Result<(), String> {
-        const LIMIT: CUlimit = CUlimit::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT;
+        const LIMIT: CUlimit = CUlimit::DEV_RUNTIME_PENDING_LAUNCH_COUNT;
         let room = || {
             let mut room = 0;
             // SAFETY: `room` may be written.
-            check(unsafe { sys::cuCtxGetLimit(&raw mut room, LIMIT) }).map(|()| room as u64)
+            unsafe { sys::cuCtxGetLimit(&raw mut room, LIMIT) }.map(|()| room as u64)
         };
         let more = || {
             if room()? < grids {
                 let grids = usize::try_from(grids).unwrap_or(usize::MAX);
                 // SAFETY: the driver checks the value.
-                check(unsafe { sys::cuCtxSetLimit(LIMIT, grids) })?;
+                unsafe { sys::cuCtxSetLimit(LIMIT, grids) }?;
             }
             room()
         };
@@ -75,26 +88,59 @@ impl Session {
     }
 
     /// Queues an overwrite of twice the L2 cache, so that it holds nothing of use to the next kernel on this stream.
-    pub(super) fn flush_cache(&self, stream: &Stream) -> Result<(), DeviceError> {
+    pub(super) fn flush_cache(&self, stream: &Queue) -> Result<(), DeviceError> {
         let bytes = 2 * self.information.l2_bytes as usize;
-        let mut cache_flush = self.cache_flush.borrow_mut();
-        let buffer = match &mut *cache_flush {
+        let buffer = match self.cache_flush.get() {
             Some(buffer) => buffer,
-            none => {
-                // SAFETY: nothing ever reads the buffer.
-                none.insert(unsafe { DeviceBuffer::uninitialized(bytes)? })
+            None => {
+                let mut buffer = 0;
+                // SAFETY: `buffer` may be written, and a context is current.
+                unsafe { sys::cuMemAlloc_v2(&raw mut buffer, bytes) }?;
+                self.cache_flush.set(Some(buffer));
+                buffer
             }
         };
-        // SAFETY: nothing but this function touches the buffer, and what it holds means nothing, whichever stream writes it last.
-        unsafe { buffer.set_8_async(0, stream)? };
-        Ok(())
+        // SAFETY: the buffer is as large as that and lives as long as the session. Nothing but this function touches it, and what it
+        // holds means nothing, whichever stream writes it last.
+        Ok(unsafe { sys::cuMemsetD8Async(buffer, 0, bytes, stream.handle()) }?)
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // The fields are released in the current context. After a kernel fault this fails, as releasing them does; the driver
-        // frees everything with the context.
+        // The stream is released in the current context. After a kernel fault all of this fails; the driver frees everything with
+        // the context.
         let _ = self.activate();
+        if let Some(buffer) = self.cache_flush.get() {
+            // SAFETY: it was allocated by `flush_cache`, and is freed once; freeing waits for what is queued.
+            let _ = unsafe { sys::cuMemFree_v2(buffer) };
+        }
+    }
+}
+
+/// The primary context of a GPU, retained until this is dropped.
+struct PrimaryContext {
+    handle: CUcontext,
+    device: CUdevice,
+}
+
+impl PrimaryContext {
+    fn retain(device: CUdevice) -> Result<Self, Failure> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: `handle` may be written, and the device is one that the driver has counted.
+        unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut handle, device) }?;
+        Ok(Self { handle, device })
+    }
+
+    fn activate(&self) -> Result<(), Failure> {
+        // SAFETY: the context is retained.
+        unsafe { sys::cuCtxSetCurrent(self.handle) }
+    }
+}
+
+impl Drop for PrimaryContext {
+    fn drop(&mut self) {
+        // SAFETY: it was retained, and is released once. Where this fails, the process has lost the GPU.
+        let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
     }
 }

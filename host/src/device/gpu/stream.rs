@@ -1,21 +1,24 @@
 //! Streams of a GPU.
 
-use super::{Allocation, Event, Gpu, Graph, HostAllocation, Kernel, session::Session};
+use super::{
+    Allocation, Event, Gpu, Graph, HostAllocation, Kernel, queue::Queue, session::Session,
+};
 use crate::device::{AccessPolicy, AccessProperty, Argument, DeviceError, Shape};
-use cust::{
-    stream::StreamFlags,
+use std::{ptr, rc::Rc};
+use warpfold_driver::{
+    Failure,
     sys::{
-        self, CUaccessPolicyWindow, CUaccessProperty, CUresult, CUstreamAttrID, CUstreamAttrValue,
+        self, CUaccessPolicyWindow, CUaccessProperty, CUstream, CUstreamAttrID, CUstreamAttrValue,
         CUstreamCaptureMode, CUstreamCaptureStatus,
     },
 };
-use std::{ptr, rc::Rc};
-use warpfold_driver::{Failure, check};
 
 /// A stream that the context's default stream waits for, and that waits for it.
 pub(in crate::device) struct Stream {
     // Dropped before the session, whose context owns it.
-    stream: cust::stream::Stream,
+    queue: Queue,
+    /// Whether it is not of this kind by itself: what is queued on it has to be put in that order.
+    is_apart: bool,
     session: Rc<Session>,
 }
 
@@ -23,13 +26,62 @@ impl Stream {
     pub(super) fn new(session: &Rc<Session>) -> Result<Self, DeviceError> {
         session.activate()?;
         Ok(Self {
-            stream: cust::stream::Stream::new(StreamFlags::DEFAULT, None)?,
+            queue: Queue::new(sys::CU_STREAM_DEFAULT)?,
+            is_apart: false,
             session: session.clone(),
         })
     }
 
-    pub(in crate::device) fn handle(&self) -> sys::CUstream {
-        self.stream.as_inner()
+    /// # Safety
+    /// As for [`crate::device::Stream::from_raw`].
+    pub(super) unsafe fn from_raw(
+        session: &Rc<Session>,
+        handle: CUstream,
+    ) -> Result<Self, DeviceError> {
+        session.activate()?;
+        // The default stream is that of the context that is current.
+        let (mut context, mut flags) = (session.context(), sys::CU_STREAM_DEFAULT);
+        if !handle.is_null() {
+            // SAFETY: both may be written, and that the stream is alive is the caller's promise.
+            unsafe {
+                sys::cuStreamGetCtx(handle, &raw mut context)?;
+                sys::cuStreamGetFlags(handle, &raw mut flags)?;
+            }
+        }
+        if context != session.context() {
+            return Err(DeviceError::OtherDevice);
+        }
+        Ok(Self {
+            // SAFETY: the caller's contract is the same.
+            queue: unsafe { Queue::borrowed(handle) },
+            is_apart: flags & sys::CU_STREAM_NON_BLOCKING != 0,
+            session: session.clone(),
+        })
+    }
+
+    #[cfg(feature = "cudarc")]
+    pub(super) fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// Runs what queues work on this stream, whose session is active, in the order of uploads and downloads.
+    pub(super) fn in_order(
+        &self,
+        work: impl FnOnce(&Queue) -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        let apart = self.is_apart && !self.is_capturing()?;
+        if apart {
+            self.queue.follow(&Queue::DEFAULT)?;
+        }
+        work(&self.queue)?;
+        if apart {
+            Queue::DEFAULT.follow(&self.queue)?;
+        }
+        Ok(())
+    }
+
+    pub(in crate::device) fn handle(&self) -> CUstream {
+        self.queue.handle()
     }
 
     pub(in crate::device) fn is_of(&self, gpu: &Gpu) -> bool {
@@ -52,10 +104,12 @@ impl Stream {
     ) -> Result<(), DeviceError> {
         self.activate_with(&from.session)?;
         self.activate_with(to.session())?;
-        // SAFETY: both are as long as the target and are freed, and the host's side written, only when the GPU is idle.
-        Ok(check(unsafe {
-            sys::cuMemcpyHtoDAsync_v2(to.address(), from.as_ptr(), to.bytes(), self.handle())
-        })?)
+        self.in_order(|queue| {
+            // SAFETY: both are as long as the target and are freed, and the host's side written, only when the GPU is idle.
+            Ok(unsafe {
+                sys::cuMemcpyHtoDAsync_v2(to.address(), from.as_ptr(), to.bytes(), queue.handle())
+            }?)
+        })
     }
 
     /// Queues a copy between memories of one size.
@@ -66,10 +120,17 @@ impl Stream {
     ) -> Result<(), DeviceError> {
         self.activate_with(&to.session)?;
         self.activate_with(from.session())?;
-        // SAFETY: both are as long as the source and are freed, and the host's side read or written, only when the GPU is idle.
-        Ok(check(unsafe {
-            sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr(), from.address(), from.bytes(), self.handle())
-        })?)
+        self.in_order(|queue| {
+            // SAFETY: both are as long as the source and are freed, and the host's side read or written, only when the GPU is idle.
+            Ok(unsafe {
+                sys::cuMemcpyDtoHAsync_v2(
+                    to.as_mut_ptr(),
+                    from.address(),
+                    from.bytes(),
+                    queue.handle(),
+                )
+            }?)
+        })
     }
 
     /// Queues a copy between memories of one size.
@@ -80,24 +141,23 @@ impl Stream {
     ) -> Result<(), DeviceError> {
         self.activate_with(from.session())?;
         self.activate_with(to.session())?;
-        // SAFETY: both are as long as the target, and are freed only when the GPU is idle.
-        Ok(check(unsafe {
-            sys::cuMemcpyDtoDAsync_v2(to.address(), from.address(), to.bytes(), self.handle())
-        })?)
+        self.in_order(|queue| to.queue_copy_from(from, queue))
     }
 
     pub(in crate::device) fn flush_cache(&self) -> Result<(), DeviceError> {
         self.session.activate()?;
-        self.session.flush_cache(&self.stream)
+        self.in_order(|queue| self.session.flush_cache(queue))
     }
 
     pub(in crate::device) fn prefetch(&self, memory: &HostAllocation) -> Result<(), DeviceError> {
         self.activate_with(&memory.session)?;
-        let device = self.session.device.as_raw();
-        // SAFETY: the driver checks that the address is that of managed memory, whose contents do not change.
-        Ok(check(unsafe {
-            sys::cuMemPrefetchAsync(memory.address(), memory.bytes(), device, self.handle())
-        })?)
+        let device = self.session.device();
+        self.in_order(|queue| {
+            // SAFETY: the driver checks that the address is that of managed memory, whose contents do not change.
+            Ok(unsafe {
+                sys::cuMemPrefetchAsync(memory.address(), memory.bytes(), device, queue.handle())
+            }?)
+        })
     }
 
     /// # Safety
@@ -110,28 +170,22 @@ impl Stream {
     ) -> Result<(), DeviceError> {
         self.activate_with(kernel.session())?;
         // SAFETY: the caller's contract is the same.
-        unsafe { kernel.launch_on(self.handle(), shape, arguments) }
+        self.in_order(|queue| unsafe { kernel.launch_on(queue, shape, arguments) })
     }
 
     pub(in crate::device) fn record(&self, event: &Event) -> Result<(), DeviceError> {
         self.activate_with(&event.session)?;
-        // SAFETY: both are alive.
-        Ok(check(unsafe {
-            sys::cuEventRecord(event.handle(), self.handle())
-        })?)
+        Ok(event.mark().record(&self.queue)?)
     }
 
     pub(in crate::device) fn wait_for(&self, event: &Event) -> Result<(), DeviceError> {
         self.activate_with(&event.session)?;
-        // SAFETY: both are alive; the driver keeps what it needs of the event. 0 is the only value that the flags have.
-        Ok(check(unsafe {
-            sys::cuStreamWaitEvent(self.handle(), event.handle(), 0)
-        })?)
+        Ok(event.mark().hold_back(&self.queue)?)
     }
 
     pub(in crate::device) fn synchronize(&self) -> Result<(), DeviceError> {
         self.session.activate()?;
-        Ok(self.stream.synchronize()?)
+        Ok(self.queue.synchronize()?)
     }
 
     pub(in crate::device) fn set_access_policy(
@@ -142,16 +196,16 @@ impl Stream {
     ) -> Result<(), DeviceError> {
         self.activate_with(memory.session())?;
         let hits = match policy.property {
-            AccessProperty::Normal => CUaccessProperty::CU_ACCESS_PROPERTY_NORMAL,
-            AccessProperty::Streaming => CUaccessProperty::CU_ACCESS_PROPERTY_STREAMING,
-            AccessProperty::Persisting => CUaccessProperty::CU_ACCESS_PROPERTY_PERSISTING,
+            AccessProperty::Normal => CUaccessProperty::NORMAL,
+            AccessProperty::Streaming => CUaccessProperty::STREAMING,
+            AccessProperty::Persisting => CUaccessProperty::PERSISTING,
         };
         self.set_window(CUaccessPolicyWindow {
             base_ptr: ptr::without_provenance_mut(memory.address() as usize),
             num_bytes: bytes,
             hitRatio: policy.fraction,
             hitProp: hits,
-            missProp: CUaccessProperty::CU_ACCESS_PROPERTY_NORMAL,
+            missProp: CUaccessProperty::NORMAL,
         })
     }
 
@@ -162,32 +216,22 @@ impl Stream {
             base_ptr: ptr::null_mut(),
             num_bytes: 0,
             hitRatio: 0.0,
-            hitProp: CUaccessProperty::CU_ACCESS_PROPERTY_NORMAL,
-            missProp: CUaccessProperty::CU_ACCESS_PROPERTY_NORMAL,
+            hitProp: CUaccessProperty::NORMAL,
+            missProp: CUaccessProperty::NORMAL,
         })
     }
 
     fn set_window(&self, window: CUaccessPolicyWindow) -> Result<(), DeviceError> {
-        // The driver reads the value of any attribute whole, which has room for more than this one (64 bytes since CUDA 11.8).
-        #[repr(C)]
-        struct Value {
-            value: CUstreamAttrValue,
-            room: [u64; 8],
-        }
-        let value = Value {
-            value: CUstreamAttrValue {
-                accessPolicyWindow: window,
-            },
-            room: [0; 8],
-        };
+        let mut value = CUstreamAttrValue { pad: [0; 8] };
+        value.accessPolicyWindow = window;
         // SAFETY: the value is that of this attribute; the driver uses the window's address for nothing but comparisons.
-        Ok(check(unsafe {
+        Ok(unsafe {
             sys::cuStreamSetAttribute(
                 self.handle(),
-                CUstreamAttrID::CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW,
-                (&raw const value).cast(),
+                CUstreamAttrID::ACCESS_POLICY_WINDOW,
+                &raw const value,
             )
-        })?)
+        }?)
     }
 
     /// A stream of the same attributes to capture on. The default stream neither waits for it nor lets it wait, so that the copies of
@@ -195,11 +239,13 @@ impl Stream {
     pub(in crate::device) fn recorder(&self) -> Result<Self, DeviceError> {
         self.session.activate()?;
         let recorder = Self {
-            stream: cust::stream::Stream::new(StreamFlags::NON_BLOCKING, None)?,
+            queue: Queue::new(sys::CU_STREAM_NON_BLOCKING)?,
+            // While it is captured, nothing is in that order, and nothing else is ever queued on it.
+            is_apart: false,
             session: self.session.clone(),
         };
         // SAFETY: both streams are alive.
-        check(unsafe { sys::cuStreamCopyAttributes(recorder.handle(), self.handle()) })?;
+        unsafe { sys::cuStreamCopyAttributes(recorder.handle(), self.handle()) }?;
         Ok(recorder)
     }
 
@@ -209,27 +255,27 @@ impl Stream {
     ) -> Result<Graph, DeviceError> {
         self.session.activate()?;
         // Other threads may do what they like meanwhile.
-        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        let mode = CUstreamCaptureMode::THREAD_LOCAL;
         // SAFETY: the stream is alive.
-        check(unsafe { sys::cuStreamBeginCapture_v2(self.handle(), mode) })?;
+        unsafe { sys::cuStreamBeginCapture_v2(self.handle(), mode) }?;
         let queued = queue();
         let mut graph = ptr::null_mut();
         // SAFETY: the stream is capturing, and `graph` may be written.
-        let ended = check(unsafe { sys::cuStreamEndCapture(self.handle(), &raw mut graph) });
+        let ended = unsafe { sys::cuStreamEndCapture(self.handle(), &raw mut graph) };
         // A capture that went wrong leaves no graph.
         let graph = (!graph.is_null()).then(|| Graph::captured(graph, &self.session));
         queued?;
         ended?;
-        graph.ok_or_else(|| Failure::last_or(CUresult::CUDA_ERROR_UNKNOWN as u32).into())
+        graph.ok_or_else(|| Failure::new("cuStreamEndCapture", Failure::UNKNOWN).into())
     }
 
     /// The driver also knows of captures that other code has begun, and of those that an event of another stream has drawn this one into.
     pub(in crate::device) fn is_capturing(&self) -> Result<bool, DeviceError> {
         self.session.activate()?;
-        let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        let mut status = CUstreamCaptureStatus::NONE;
         // SAFETY: the stream is alive, and `status` may be written.
-        check(unsafe { sys::cuStreamIsCapturing(self.handle(), &raw mut status) })?;
-        Ok(status != CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
+        unsafe { sys::cuStreamIsCapturing(self.handle(), &raw mut status) }?;
+        Ok(status != CUstreamCaptureStatus::NONE)
     }
 }
 

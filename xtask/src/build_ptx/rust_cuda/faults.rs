@@ -7,8 +7,10 @@ use std::path::Path;
 use cuda_builder::ptx;
 use warpfold_kernels::catalogue::Module;
 
-use super::{Finding, entries};
-use crate::error::XtaskError;
+use crate::build_ptx::compare::Finding;
+use crate::build_ptx::entries;
+use crate::build_ptx::error::BuildPtxError;
+use crate::failure::io;
 use warpfold_ptx::header::Header;
 
 /// Kernels in which rust-cuda leaves a `trap` that no thread reaches. All divide by what is never 0, and rustc puts a test before
@@ -37,7 +39,7 @@ impl Built<'_> {
         repository: &Path,
         other: String,
         source_hash: &str,
-    ) -> Result<Vec<Finding>, XtaskError> {
+    ) -> Result<Vec<Finding>, BuildPtxError> {
         let mut findings = self.own_faults();
         match committed(repository, &other, source_hash)? {
             Ok(other_text) => findings.extend(self.differences(&other, &other_text)),
@@ -97,14 +99,13 @@ fn committed(
     repository: &Path,
     other: &str,
     source_hash: &str,
-) -> Result<Result<String, Finding>, XtaskError> {
+) -> Result<Result<String, Finding>, BuildPtxError> {
     let path = repository.join(other);
     let file = other.to_owned();
     if !path.exists() {
         return Ok(Err(Finding::Missing { file }));
     }
-    let text =
-        fs::read_to_string(&path).map_err(XtaskError::io(format!("read {}", path.display())))?;
+    let text = fs::read_to_string(&path).map_err(io(format!("read {}", path.display())))?;
     Ok(match Header::parse(&text) {
         None => Err(Finding::NoHeader { file }),
         Some(header) if header.source_hash != source_hash => Err(Finding::Stale {

@@ -15,10 +15,11 @@ use std::time::Instant;
 use cuda_builder::{NvvmArch, ptx};
 use warpfold_kernels::catalogue::Module;
 
-use super::{Finding, Generated, entries, unless_expected};
-use crate::error::XtaskError;
+use super::generated::Generated;
+use super::refusal::unless_expected;
+use crate::build_ptx::error::BuildPtxError;
+use crate::failure::{FailedStep, io};
 use faults::Built;
-pub use prepared::Missing;
 use prepared::Prepared;
 use toolchain_file::ToolchainFile;
 use warpfold_ptx::header::Header;
@@ -36,16 +37,16 @@ const GLAM: &str = "0.30.9";
 pub(super) fn build(
     repository: &Path,
     architectures: &[NvvmArch],
-) -> Result<Vec<Generated>, XtaskError> {
+) -> Result<Vec<Generated>, BuildPtxError> {
     if let Some(unknown) = architectures.iter().find(|&&arch| !is_in_builder(arch)) {
-        return Err(XtaskError::NotInBuilder(unknown.target_cpu()));
+        return Err(BuildPtxError::NotInBuilder(unknown.target_cpu()));
     }
     let workspace = repository.join("rust-cuda");
     let toolchain = ToolchainFile::read(&workspace)?;
-    let prepared = Prepared::check(&toolchain, architectures).map_err(XtaskError::NotPrepared)?;
+    let prepared =
+        Prepared::check(&toolchain, architectures).map_err(BuildPtxError::NotPrepared)?;
     println!("compiler: {prepared}");
-    let source_hash =
-        hash_sources(repository).map_err(XtaskError::io("read the sources of the kernels"))?;
+    let source_hash = hash_sources(repository).map_err(io("read the sources of the kernels"))?;
     let cargo = Cargo {
         workspace: &workspace,
         prepared: &prepared,
@@ -90,7 +91,7 @@ pub(super) fn build(
     if findings.is_empty() {
         Ok(generated)
     } else {
-        Err(XtaskError::Findings(findings))
+        Err(BuildPtxError::Findings(findings))
     }
 }
 
@@ -108,7 +109,7 @@ fn compile(
     module: Module,
     arch: NvvmArch,
     path: &Path,
-) -> Result<String, XtaskError> {
+) -> Result<String, BuildPtxError> {
     let file = path.display().to_string();
     cargo.run(&[
         "run",
@@ -122,7 +123,7 @@ fn compile(
         "--copy-to",
         &file,
     ])?;
-    fs::read_to_string(path).map_err(XtaskError::io(format!("read {file}")))
+    Ok(fs::read_to_string(path).map_err(io(format!("read {file}")))?)
 }
 
 /// The cargo of the pinned nightly, in the workspace of rust-cuda.
@@ -132,7 +133,7 @@ struct Cargo<'a> {
 }
 
 impl Cargo<'_> {
-    fn run(&self, arguments: &[&str]) -> Result<(), XtaskError> {
+    fn run(&self, arguments: &[&str]) -> Result<(), BuildPtxError> {
         let command_line = format!("cargo {}", arguments.join(" "));
         println!("$ cd rust-cuda && {command_line}");
         let start = Instant::now();
@@ -140,14 +141,14 @@ impl Cargo<'_> {
             .command()
             .args(arguments)
             .status()
-            .map_err(XtaskError::io(format!("run `{command_line}`")))?;
+            .map_err(io(format!("run `{command_line}`")))?;
         if status.success() {
             Ok(())
         } else {
-            Err(XtaskError::Step {
+            Err(BuildPtxError::Step(FailedStep {
                 command: command_line,
                 elapsed: start.elapsed(),
-            })
+            }))
         }
     }
 

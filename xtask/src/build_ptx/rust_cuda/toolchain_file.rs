@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::error::XtaskError;
+use crate::build_ptx::error::BuildPtxError;
+use crate::failure::io;
 
 /// What the file asks for.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,11 +17,11 @@ pub(super) struct ToolchainFile {
 
 impl ToolchainFile {
     /// Reads the file in a folder.
-    pub(super) fn read(folder: &Path) -> Result<Self, XtaskError> {
+    pub(super) fn read(folder: &Path) -> Result<Self, BuildPtxError> {
         let path = folder.join("rust-toolchain.toml");
-        let failed = || XtaskError::io(format!("read {}", path.display()));
+        let failed = || io(format!("read {}", path.display()));
         let text = fs::read_to_string(&path).map_err(failed())?;
-        Self::parse(&text).ok_or_else(|| failed()(std::io::ErrorKind::InvalidData.into()))
+        Self::parse(&text).ok_or_else(|| failed()(std::io::ErrorKind::InvalidData.into()).into())
     }
 
     /// Reads the two lines that count, each with its value in double quotes.

@@ -5,14 +5,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::block::{Block, Progress};
-use super::nested::{Child, Family};
+use super::grids::Child;
+use super::run::Run;
 use super::workers::Workers;
 use crate::error::Trap;
-use crate::memory::{Memory, Region};
 use crate::observer::Observer;
-use crate::program::Program;
-
-pub(crate) use super::block::Shape;
 
 /// Instructions after which a worker looks at another of its blocks, since blocks may wait for each other.
 const BLOCK_TURN: u64 = 1 << 20;
@@ -22,20 +19,6 @@ const COOPERATIVE_TURN: u64 = 1 << 14;
 const GRACE: u64 = 1 << 20;
 /// The most blocks that one worker keeps unfinished.
 const OPEN_BLOCKS: usize = 256;
-
-/// Everything that a grid needs.
-#[derive(Clone, Copy)]
-pub(crate) struct Run<'a> {
-    pub program: &'a Program,
-    pub shape: &'a Shape,
-    pub memory: &'a Memory,
-    pub parameters: Region<'a>,
-    /// What it has in common with the grids that it launches.
-    pub family: &'a Family<'a>,
-    pub threads: usize,
-    /// 0: no limit.
-    pub max_steps: u64,
-}
 
 /// What the workers share.
 struct Progression {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{Child, Stream};
+use super::child::{Child, Stream};
 
 /// Grids on their way: which may begin, and which wait for others to be complete. A grid is complete when its blocks have finished
 /// and all grids that it has launched are complete.

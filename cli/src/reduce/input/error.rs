@@ -1,0 +1,143 @@
+//! What may be wrong with a file of numbers.
+
+use std::path::{Path, PathBuf};
+use warpfold_course::element::ElementType;
+
+/// What is wrong with an input file.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// The file cannot be opened or read.
+    #[error("cannot read {path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// An extension that says nothing.
+    #[error(
+        "cannot tell what {0} holds; name it .npy or .csv, or give the --type of its raw values"
+    )]
+    UnknownFormat(PathBuf),
+    /// Raw values without a type.
+    #[error("{0} holds raw values; give their --type, one of i32 u32 i64 u64 f32 f64")]
+    NoType(PathBuf),
+    /// A type that files are not read as.
+    #[error(
+        "{path} cannot be read as {element_type}; the types of files are i32 u32 i64 u64 f32 f64"
+    )]
+    UnsupportedType {
+        /// The file.
+        path: PathBuf,
+        /// The type asked for.
+        element_type: ElementType,
+    },
+    /// A raw file that ends within a value.
+    #[error("{path} holds {bytes} bytes, which is no whole number of {element_type} values of {} bytes", element_type.bytes())]
+    PartialValue {
+        /// The file.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+        /// The type of its values.
+        element_type: ElementType,
+    },
+    /// More values than there is memory for.
+    #[error("there is not enough memory for that much of {0} at once; ask for less with --chunk")]
+    TooLarge(PathBuf),
+    /// A pipe whose values would have to be looked at before they are read.
+    #[error("{0} is a pipe, which can be read only once; give the --type of its values")]
+    ReadOnce(PathBuf),
+    /// A column asked of a file that has none.
+    #[error("{0} has no columns to choose from; --column is for .csv files")]
+    ColumnOfOther(PathBuf),
+    /// A `.npy` file that breaks the format.
+    #[error("{path} is not a whole .npy file: {reason}")]
+    BrokenNpy {
+        /// The file.
+        path: PathBuf,
+        /// What is broken.
+        reason: String,
+    },
+    /// A `.npy` array of something else than numbers we know.
+    #[error(
+        "{path} holds values of NumPy type {descriptor}; i32 u32 i64 u64 f32 f64 can be read, so save one of these: array.astype(…), or one field of a structured array"
+    )]
+    UnknownNpyType {
+        /// The file.
+        path: PathBuf,
+        /// NumPy's name of the type.
+        descriptor: String,
+    },
+    /// A `.npy` array of another type than was asked for.
+    #[error("{path} holds {found} values, not {asked}; leave --type out to take the file's own")]
+    OtherType {
+        /// The file.
+        path: PathBuf,
+        /// The file's type.
+        found: ElementType,
+        /// The type asked for.
+        asked: ElementType,
+    },
+    /// A `.csv` file with several columns, none of them chosen.
+    #[error("{path} has {} columns ({}); choose one with --column", columns.len(), columns.join(", "))]
+    ColumnNotChosen {
+        /// The file.
+        path: PathBuf,
+        /// The cells of its first row.
+        columns: Vec<String>,
+    },
+    /// A column that is not there.
+    #[error("{path} has no column '{column}'; its first row is: {}", columns.join(", "))]
+    NoSuchColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column asked for.
+        column: String,
+        /// The cells of its first row.
+        columns: Vec<String>,
+    },
+    /// A row that ends before the column.
+    #[error(
+        "{path}, line {line}: the row has {cells} cells and the column is number {index} (from 0)"
+    )]
+    ShortRow {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// Cells in the row.
+        cells: usize,
+        /// The column's number, from 0.
+        index: usize,
+    },
+    /// A cell without a value.
+    #[error("{path}, line {line}: the cell is empty; remove the row or give it a value")]
+    EmptyCell {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+    },
+    /// A cell that is no number of the type.
+    #[error("{path}, line {line}: '{text}' is not a value of type {element_type}")]
+    BadCell {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// The cell.
+        text: String,
+        /// The type it should have.
+        element_type: ElementType,
+    },
+}
+
+impl InputError {
+    pub(super) fn unreadable(path: &Path, source: std::io::Error) -> Self {
+        Self::Unreadable {
+            path: path.into(),
+            source,
+        }
+    }
+}

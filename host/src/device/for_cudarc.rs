@@ -1,0 +1,66 @@
+//! Memory and streams of `cudarc`, as they are.
+
+use super::slice::Owner;
+use super::{Device, DeviceError, Slice, StreamRef};
+use bytemuck::Pod;
+use cudarc::driver::{CudaSlice, CudaStream, CudaView, DevicePtr, DeviceSlice};
+use std::ffi::c_void;
+
+/// Memory that `cudarc` keeps in order by its streams and events.
+///
+/// # Safety
+/// The stream that [`Self::touch`] gives is of the context that [`Self::context`] gives, and lives as long as the memory.
+pub(super) unsafe trait Memory {
+    /// The context that it was allocated in.
+    fn context(&self) -> *mut c_void;
+
+    /// Lets the memory's own stream wait for what writes it, and notes that it is read at this point of that stream, which is given.
+    fn touch(&self) -> *mut c_void;
+}
+
+macro_rules! memory {
+    ($($memory:ty),*) => { $(
+        // SAFETY: the memory holds its stream in an `Arc`, from which both are taken.
+        unsafe impl<T> Memory for $memory {
+            fn context(&self) -> *mut c_void {
+                self.stream().context().cu_ctx().cast()
+            }
+
+            fn touch(&self) -> *mut c_void {
+                let stream = self.stream();
+                drop(self.device_ptr(stream));
+                stream.cu_stream().cast()
+            }
+        }
+
+        /// Neither waits nor queues. The memory stays `cudarc`'s; what reads the slice comes after what has been queued to write
+        /// it, and before what is queued to write or free it later, whichever streams these are on.
+        ///
+        /// That the memory is in a device's primary context, which `CudaContext::new` retains, is checked when that device is to read it.
+        impl<'a, T: Pod> From<&'a $memory> for Slice<'a, T> {
+            fn from(memory: &'a $memory) -> Self {
+                let (address, _) = memory.device_ptr(memory.stream());
+                Self::new(Owner::Cudarc(memory), address, memory.len())
+            }
+        }
+    )* };
+}
+
+memory! { CudaSlice<T>, CudaView<'_, T> }
+
+/// Neither waits nor queues. The stream stays `cudarc`'s.
+///
+/// # Errors
+/// [`DeviceError::OtherDevice`] if it is not in the GPU's primary context.
+impl<'a> TryFrom<(&Device, &'a CudaStream)> for StreamRef<'a> {
+    type Error = DeviceError;
+
+    fn try_from((device, stream): (&Device, &'a CudaStream)) -> Result<Self, DeviceError> {
+        if !matches!(device, Device::Gpu(gpu) if gpu.has_context(stream.context().cu_ctx().cast()))
+        {
+            return Err(DeviceError::OtherDevice);
+        }
+        // SAFETY: the stream is borrowed for as long as the result.
+        unsafe { Self::from_raw(device, stream.cu_stream().cast()) }
+    }
+}

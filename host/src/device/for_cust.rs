@@ -1,0 +1,44 @@
+//! Memory and streams of `cust`, as they are.
+
+use super::slice::Owner;
+use super::{Device, DeviceError, Slice, StreamRef};
+use bytemuck::Pod;
+use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
+use cust::stream::Stream;
+
+/// Neither waits nor queues. The memory stays `cust`'s, whose copies and frees wait for what reads the slice.
+///
+/// That the memory is in a device's primary context, which `cust::context::Context::new` retains, is checked when that device is to
+/// read it.
+impl<'a, T: Pod + DeviceCopy> From<&'a DeviceBuffer<T>> for Slice<'a, T> {
+    fn from(buffer: &'a DeviceBuffer<T>) -> Self {
+        Self::new(Owner::Cust, buffer.as_device_ptr().as_raw(), buffer.len())
+    }
+}
+
+impl<'a, T: Pod + DeviceCopy> Slice<'a, T> {
+    /// As the conversion from a [`DeviceBuffer`], of a part of one. `Slice::from(&buffer).slice(range)` makes one without `unsafe`.
+    ///
+    /// # Safety
+    /// `cust`'s slices do not borrow their buffer: it lives until everything that is given the slice, or a part or copy of it, has ended
+    /// on the device.
+    pub unsafe fn from_cust(slice: &'a DeviceSlice<T>) -> Self {
+        Self::new(Owner::Cust, slice.as_device_ptr().as_raw(), slice.len())
+    }
+}
+
+/// Neither waits nor queues. The stream stays `cust`'s.
+///
+/// # Errors
+/// [`DeviceError::OtherDevice`] if it is not in the GPU's primary context.
+impl<'a> TryFrom<(&Device, &'a Stream)> for StreamRef<'a> {
+    type Error = DeviceError;
+
+    fn try_from((device, stream): (&Device, &'a Stream)) -> Result<Self, DeviceError> {
+        // SAFETY: the stream is borrowed for as long as the result.
+        match unsafe { Self::from_raw(device, stream.as_inner().cast()) } {
+            Err(DeviceError::NoForeignCode) => Err(DeviceError::OtherDevice),
+            made => made,
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What a kernel gets to see of a device's memory.
+
+use super::{Argument, Buffer, Device, DeviceError, Stream, buffer::Memory};
+use bytemuck::Pod;
+use std::ops::{Bound, Range, RangeBounds};
+use std::{fmt, marker::PhantomData};
+
+/// Elements side by side in the memory of a device: some of those of a [`Buffer`], or memory that other code has allocated.
+///
+/// None of the functions here waits or queues anything.
+pub struct Slice<'a, T> {
+    owner: Owner<'a>,
+    address: u64,
+    length: usize,
+    elements: PhantomData<&'a [T]>,
+}
+
+/// Whose memory it is.
+#[derive(Clone, Copy)]
+pub(super) enum Owner<'a> {
+    Buffer(&'a Memory),
+    /// Other code, which has said what device the memory is on.
+    Device(&'a Device),
+    /// A `cudarc::driver::CudaSlice`.
+    #[cfg(feature = "cudarc")]
+    Cudarc(&'a dyn super::for_cudarc::Memory),
+    /// A `cust::memory::DeviceBuffer`.
+    #[cfg(feature = "cust")]
+    Cust,
+}
+
+impl<T: Pod> Buffer<T> {
+    /// A part of the buffer, by the indices of its elements.
+    ///
+    /// # Panics
+    /// The range is not inside the buffer.
+    pub fn slice(&self, range: impl RangeBounds<usize>) -> Slice<'_, T> {
+        Slice::from(self).slice(range)
+    }
+}
+
+impl<'a, T: Pod> Slice<'a, T> {
+    /// Memory that other code has allocated: `length` elements from `address` on, which is a `CUdeviceptr` on a GPU.
+    ///
+    /// It stays that code's, which frees it. That the address is aligned for the elements is checked here, and on a GPU also that the
+    /// driver knows it as memory of this GPU.
+    ///
+    /// ```no_run
+    /// # use warpfold::device::{Device, DeviceError, Slice};
+    /// # fn sum(device: &Device, address_in_torch: u64) -> Result<(), DeviceError> {
+    /// // SAFETY: the tensor has 1000 floats there, and is kept and left unchanged until the sum is made.
+    /// let values: Slice<'_, f32> = unsafe { Slice::from_raw(device, address_in_torch, 1000) }?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`DeviceError::Misaligned`], [`DeviceError::TooLarge`], [`DeviceError::NotDeviceMemory`] or [`DeviceError::OtherDevice`].
+    ///
+    /// # Safety
+    /// Until everything that is given the slice, or a part or copy of it, has ended on the device, which may be after the lifetime `'a`
+    /// where it is only queued:
+    /// - all `length` elements are memory that kernels in the GPU's primary context can read;
+    /// - nothing writes them, or only before or after what is given the slice in the order of its stream.
+    ///
+    /// On the emulator every access is checked, and any call is sound.
+    pub unsafe fn from_raw(
+        device: &'a Device,
+        address: u64,
+        length: usize,
+    ) -> Result<Self, DeviceError> {
+        let bytes = length.checked_mul(size_of::<T>()).map(|bytes| bytes as u64);
+        if bytes.and_then(|bytes| address.checked_add(bytes)).is_none() {
+            return Err(DeviceError::TooLarge { length });
+        }
+        let alignment = align_of::<T>() as u64;
+        if !address.is_multiple_of(alignment) {
+            return Err(DeviceError::Misaligned { address, alignment });
+        }
+        if let Device::Gpu(gpu) = device
+            && length > 0
+        {
+            gpu.check_address(address)?;
+        }
+        Ok(Self::new(Owner::Device(device), address, length))
+    }
+
+    pub(super) fn new(owner: Owner<'a>, address: u64, length: usize) -> Self {
+        Self {
+            owner,
+            address,
+            length,
+            elements: PhantomData,
+        }
+    }
+
+    /// A part of the slice, by the indices of its elements.
+    ///
+    /// # Panics
+    /// The range is not inside the slice.
+    pub fn slice(self, range: impl RangeBounds<usize>) -> Self {
+        let Range { start, end } = range_within(range, self.length);
+        Self {
+            address: self.address + (start * size_of::<T>()) as u64,
+            length: end - start,
+            ..self
+        }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The argument that tells a kernel where the slice begins.
+    pub fn argument(&self) -> Argument {
+        Argument::Address(self.address)
+    }
+
+    /// The address by which kernels know its first element, as [`Buffer::address`].
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// [`DeviceError::OtherDevice`] if the elements are in the memory of another device.
+    pub(crate) fn check_device(&self, device: &Device) -> Result<(), DeviceError> {
+        let is_there = match (self.owner, device) {
+            (Owner::Buffer(Memory::Gpu(memory)), Device::Gpu(gpu)) => memory.is_of(gpu),
+            (Owner::Buffer(Memory::Emulator(memory)), Device::Emulator(emulator)) => {
+                memory.is_of(emulator)
+            }
+            (Owner::Device(owner), device) => owner.is_same(device),
+            #[cfg(feature = "cudarc")]
+            (Owner::Cudarc(memory), Device::Gpu(gpu)) => gpu.has_context(memory.context()),
+            #[cfg(feature = "cust")]
+            (Owner::Cust, Device::Gpu(gpu)) => {
+                self.is_empty() || gpu.has_allocated(self.address)?
+            }
+            _ => false,
+        };
+        if is_there {
+            Ok(())
+        } else {
+            Err(DeviceError::OtherDevice)
+        }
+    }
+
+    /// Runs `queue`, which queues a kernel that reads the slice on this stream, or on the device's own. What the owner of the memory has
+    /// queued before comes before that kernel, and what it queues later, such as the memory's end, comes after it.
+    pub(crate) fn read_by<E: From<DeviceError>>(
+        &self,
+        device: &Device,
+        stream: Option<&Stream>,
+        queue: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        #[cfg(feature = "cudarc")]
+        if let (Owner::Cudarc(memory), Device::Gpu(gpu)) = (self.owner, device) {
+            return gpu.read_by(memory, stream, queue);
+        }
+        let _ = (device, stream);
+        queue()
+    }
+}
+
+impl<T> Clone for Slice<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Slice<'_, T> {}
+
+impl<'a, T: Pod> From<&'a Buffer<T>> for Slice<'a, T> {
+    fn from(buffer: &'a Buffer<T>) -> Self {
+        Self::new(
+            Owner::Buffer(&buffer.memory),
+            buffer.address(),
+            buffer.len(),
+        )
+    }
+}
+
+impl<T> fmt::Debug for Slice<'_, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Slice")
+            .field("address", &format_args!("{:#x}", self.address))
+            .field("length", &self.length)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The range of indices below `length` that is meant.
+fn range_within(range: impl RangeBounds<usize>, length: usize) -> Range<usize> {
+    let start = match range.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&before) => before.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&last) => last.saturating_add(1),
+        Bound::Excluded(&end) => end,
+        Bound::Unbounded => length,
+    };
+    assert!(
+        start <= end && end <= length,
+        "the range {start}..{end} is not inside a buffer of {length} elements"
+    );
+    start..end
+}

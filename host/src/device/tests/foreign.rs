@@ -1,0 +1,253 @@
+//! Memory and streams that other code has made.
+
+use super::{devices, kernel};
+use crate::device::*;
+use crate::machine::Machine;
+use crate::ptx::PtxSet;
+use crate::sum::{Mode, Summer};
+use std::ptr;
+
+#[test]
+fn memory_by_its_address_is_read_as_a_buffer_is() {
+    for device in devices() {
+        let buffer = device
+            .upload(&(1..=100).collect::<Vec<i32>>())
+            .expect("it fits");
+        let machine = Machine::new(device, PtxSet::embedded());
+        // SAFETY: the buffer has these elements, and outlives all sums.
+        let values = unsafe { Slice::from_raw(machine.device(), buffer.address(), 100) }
+            .expect("the device knows the address");
+        assert_eq!(values.address(), buffer.address());
+        let mut summer = Summer::new(&machine).expect("a few words");
+        assert_eq!(summer.sum(values, Mode::Fast), Ok(5050));
+        assert_eq!(summer.sum(values.slice(90..), Mode::Fast), Ok(955));
+        assert_eq!(
+            summer.sum(values.slice(90..).slice(..=0), Mode::Fast),
+            Ok(91)
+        );
+        let other = Machine::new(
+            Device::open(&DeviceChoice::Emulator).expect("it always opens"),
+            PtxSet::embedded(),
+        );
+        let refused = Summer::new(&other)
+            .expect("a few words")
+            .sum(values, Mode::Fast);
+        assert_eq!(refused, Err(DeviceError::OtherDevice.into()));
+    }
+}
+
+#[test]
+fn an_address_that_cannot_be_right_is_refused() {
+    for device in devices() {
+        let refused = |address, length| {
+            // SAFETY: no slice comes of it.
+            let slice = unsafe { Slice::<i32>::from_raw(&device, address, length) };
+            slice.expect_err("this is no memory").to_string()
+        };
+        assert_eq!(
+            refused(0x1002, 1),
+            "the address 0x1002 is no multiple of 4, as those of such elements are"
+        );
+        assert_eq!(
+            refused(0x1000, usize::MAX),
+            format!(
+                "a buffer of {} elements is larger than any memory",
+                usize::MAX
+            )
+        );
+        assert!(refused(u64::MAX - 7, 4).contains("larger than any memory"));
+        if device.is_gpu() {
+            let sentence = refused(0x1000, 1);
+            assert!(
+                sentence.starts_with(
+                    "the address 0x1000 is not in memory that the GPU's driver knows: cuPointerGetAttribute failed: "
+                ),
+                "{sentence}"
+            );
+        }
+        // SAFETY: there is nothing to read.
+        let nothing = unsafe { Slice::<i32>::from_raw(&device, 0, 0) };
+        assert!(nothing.expect("nothing is anywhere").is_empty());
+    }
+}
+
+#[test]
+fn streams_and_contexts_by_their_handles_are_those_of_a_gpu() {
+    for device in devices() {
+        if !device.is_gpu() {
+            assert_eq!(device.raw_context(), Err(DeviceError::NoForeignCode));
+            // SAFETY: there is always a default stream.
+            let refused = unsafe { Stream::from_raw(&device, ptr::null_mut()) };
+            assert_eq!(refused.map(|_| ()), Err(DeviceError::NoForeignCode));
+            continue;
+        }
+        assert!(!device.raw_context().expect("it has one").is_null());
+        let own = device.stream().expect("there are streams");
+        let kernel = kernel(&device, "add_to_all");
+        let data = device.upload(&[1_i32; 64]).expect("it fits");
+        let arguments = [data.argument(), 64_usize.into(), 2_i32.into()];
+        for handle in [own.raw().expect("it has one"), ptr::null_mut()] {
+            // SAFETY: the first stream outlives the value, and the default stream every other.
+            let stream = unsafe { Stream::from_raw(&device, handle) }.expect("it is of this GPU");
+            assert_eq!(stream.raw(), Ok(handle));
+            // SAFETY: the kernel adds to the 64 integers of a buffer that is read before it is freed.
+            unsafe { stream.launch(&kernel, &Shape::linear(1, 64), &arguments) }
+                .expect("the launch is right");
+            drop(stream);
+        }
+        assert_eq!(data.read().expect("it is there"), [5; 64]);
+        own.synchronize()
+            .expect("a borrowed stream is not destroyed");
+    }
+}
+
+#[cfg(feature = "cudarc")]
+mod with_cudarc {
+    use super::super::gpu;
+    use super::*;
+    use cudarc::driver::CudaContext;
+    use std::sync::Arc;
+
+    const N: usize = 1 << 22;
+
+    fn cudarc_and_machine() -> Option<(Arc<CudaContext>, Machine)> {
+        let device = gpu()?;
+        let context = CudaContext::new(0).expect("there is a GPU");
+        assert_eq!(device.raw_context(), Ok(context.cu_ctx().cast()));
+        Some((context, Machine::new(device, PtxSet::embedded())))
+    }
+
+    #[test]
+    fn memory_of_cudarc_is_summed_where_it_lies() {
+        let Some((context, machine)) = cudarc_and_machine() else {
+            return;
+        };
+        let mut summer = Summer::<i32>::new(&machine).expect("a few words");
+        // The first is non-blocking, the second is not.
+        for stream in [
+            context.new_stream().expect("there are streams"),
+            context.default_stream(),
+        ] {
+            let values = stream.clone_htod(&vec![3_i32; N]).expect("it fits");
+            for mode in [Mode::Fast, Mode::Deterministic] {
+                assert_eq!(summer.sum(&values, mode), Ok(3 * N as i32));
+                assert_eq!(
+                    summer.sum(&values.slice(1..1001), mode),
+                    Ok(3000),
+                    "{mode:?}"
+                );
+            }
+            let nothing = stream.alloc_zeros::<i32>(0);
+            if let Ok(nothing) = nothing {
+                assert_eq!(summer.sum(&nothing, Mode::Fast), Ok(0));
+            }
+        }
+    }
+
+    #[test]
+    fn sums_on_streams_of_cudarc_keep_its_order() {
+        let Some((context, machine)) = cudarc_and_machine() else {
+            return;
+        };
+        let streams = [(); 2].map(|()| context.new_stream().expect("there are streams"));
+        let [writing, adding] = &streams;
+        let mut summer = Summer::<i32>::new(&machine).expect("a few words");
+        for (round, (queued_on, host)) in [(writing, 1), (adding, 2), (writing, 3), (adding, 4)]
+            .into_iter()
+            .cycle()
+            .take(40)
+            .enumerate()
+        {
+            let stream =
+                StreamRef::try_from((machine.device(), &**queued_on)).expect("it is of this GPU");
+            let values = writing.clone_htod(&vec![host; N]).expect("it fits");
+            summer
+                .queue(&stream, &values, Mode::Fast)
+                .expect("one device");
+            // Frees the memory on its own stream, and takes it for other values at once.
+            drop(values);
+            let others = writing.clone_htod(&vec![-1_i32; N]).expect("it fits");
+            assert_eq!(summer.result(), Ok(host * N as i32), "round {round}");
+            drop(others);
+        }
+    }
+
+    #[test]
+    fn a_sum_is_left_on_a_stream_of_cudarc() {
+        let Some((context, machine)) = cudarc_and_machine() else {
+            return;
+        };
+        let device = machine.device();
+        let cuda_stream = context.new_stream().expect("there are streams");
+        let stream = StreamRef::try_from((device, &*cuda_stream)).expect("it is of this GPU");
+        let values = cuda_stream.clone_htod(&vec![0.5_f32; N]).expect("it fits");
+        let mut sum = device.allocate(1).expect("it fits");
+        let mut summer = Summer::new(&machine).expect("a few words");
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            summer
+                .queue_into(&stream, &values, mode, &mut sum)
+                .expect("one device");
+            assert_eq!(sum.read(), Ok(vec![N as f32 / 2.0]), "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn memory_of_cudarc_is_not_the_emulator_s() {
+        let Some((context, gpu)) = cudarc_and_machine() else {
+            return;
+        };
+        let emulator = gpu.on_emulator().expect("it always opens");
+        let stream = context.default_stream();
+        let values = stream.clone_htod(&[1_i32]).expect("it fits");
+        let mut summer = Summer::new(&emulator).expect("a few words");
+        assert_eq!(
+            summer.sum(&values, Mode::Fast),
+            Err(DeviceError::OtherDevice.into())
+        );
+        let refused = StreamRef::try_from((emulator.device(), &*stream));
+        assert_eq!(refused.map(|_| ()), Err(DeviceError::OtherDevice));
+    }
+}
+
+#[cfg(feature = "cust")]
+mod with_cust {
+    use super::super::gpu;
+    use super::*;
+    use cust::memory::DeviceBuffer;
+    use cust::stream::{Stream as CustStream, StreamFlags};
+
+    #[test]
+    fn memory_and_streams_of_cust_are_taken_as_they_are() {
+        let Some(device) = gpu() else { return };
+        let context = cust::quick_init().expect("there is a GPU");
+        assert_eq!(device.raw_context(), Ok(context.as_raw().cast()));
+        let machine = Machine::new(device, PtxSet::embedded());
+        let values = DeviceBuffer::from_slice(&[2_i64; 100_000]).expect("it fits");
+        let mut summer = Summer::new(&machine).expect("a few words");
+        assert_eq!(summer.sum(&values, Mode::Fast), Ok(200_000));
+        let part = Slice::from(&values).slice(1..11);
+        assert_eq!(summer.sum(part, Mode::Deterministic), Ok(20));
+        let part = values.index(5..10);
+        // SAFETY: the buffer outlives the sum.
+        let part = unsafe { Slice::from_cust(&part) };
+        assert_eq!(summer.sum(part, Mode::Fast), Ok(10));
+
+        let cust_stream = CustStream::new(StreamFlags::DEFAULT, None).expect("there are streams");
+        let stream =
+            StreamRef::try_from((machine.device(), &cust_stream)).expect("it is of this GPU");
+        summer
+            .queue(&stream, &values, Mode::Fast)
+            .expect("one device");
+        cust_stream.synchronize().expect("nothing faults");
+        assert_eq!(summer.result(), Ok(200_000));
+
+        let emulator = machine.on_emulator().expect("it always opens");
+        let mut summer = Summer::new(&emulator).expect("a few words");
+        assert_eq!(
+            summer.sum(&values, Mode::Fast),
+            Err(DeviceError::OtherDevice.into())
+        );
+        let refused = StreamRef::try_from((emulator.device(), &cust_stream));
+        assert_eq!(refused.map(|_| ()), Err(DeviceError::OtherDevice));
+    }
+}

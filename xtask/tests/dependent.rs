@@ -1,0 +1,101 @@
+//! A crate elsewhere that depends on the library builds: with nothing of CUDA, and beside a `cudarc` of its own, whose version of CUDA
+//! and whose way to load it are that crate's affair.
+//!
+//! It is checked, not linked: with `dynamic-linking` it would need a driver to link.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SUMS: &str = r#"
+//! Sums what lies in memory of `cudarc`, on a stream of `cudarc`.
+use cudarc::driver::{CudaSlice, CudaStream};
+use std::error::Error;
+use warpfold::device::StreamRef;
+use warpfold::machine::Machine;
+use warpfold::sum::{Mode, Summer};
+
+pub fn sum(machine: &Machine, stream: &CudaStream, values: &CudaSlice<f32>) -> Result<f32, Box<dyn Error>> {
+    let mut summer = Summer::new(machine)?;
+    let stream = StreamRef::try_from((machine.device(), stream))?;
+    summer.queue(&stream, values, Mode::Fast)?;
+    Ok(summer.result()?)
+}
+"#;
+
+/// A crate in a folder of its own, with the versions of this repository's lock file.
+struct Dependent {
+    folder: tempfile::TempDir,
+    repository: PathBuf,
+}
+
+impl Dependent {
+    fn new(dependencies: &str, source: &str) -> Self {
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = format!(
+            "[package]\nname = \"dependent\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n{}",
+            dependencies.replace("HOST", &repository.join("host").display().to_string())
+        );
+        fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+        fs::copy(
+            repository.join("Cargo.lock"),
+            folder.path().join("Cargo.lock"),
+        )
+        .unwrap();
+        fs::create_dir(folder.path().join("src")).unwrap();
+        fs::write(folder.path().join("src/lib.rs"), source).unwrap();
+        Self { folder, repository }
+    }
+
+    /// What cargo prints, which has to succeed.
+    #[track_caller]
+    fn cargo(&self, arguments: &[&str]) -> String {
+        let output = Command::new(env!("CARGO"))
+            .args(arguments)
+            .current_dir(self.folder.path())
+            .env("CARGO_TARGET_DIR", self.repository.join("target/dependent"))
+            // This repository's configuration sets it, and nobody else's does.
+            .env_remove("CUDA_LIBRARY_PATH")
+            .output()
+            .unwrap();
+        let [printed, said] =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        assert!(output.status.success(), "{said}");
+        printed
+    }
+}
+
+#[test]
+fn beside_a_cudarc_of_other_features_it_builds() {
+    for (loading, version) in [
+        ("dynamic-linking", "cuda-13000"),
+        ("dynamic-loading", "cuda-11080"),
+    ] {
+        let dependencies = format!(
+            "cudarc = {{ version = \"0.19\", default-features = false, features = [\"std\", \"driver\", \"{loading}\", \"{version}\"] }}\n\
+             warpfold = {{ path = \"HOST\", features = [\"cudarc\"] }}\n"
+        );
+        Dependent::new(&dependencies, SUMS).cargo(&["check"]);
+    }
+}
+
+#[test]
+fn it_needs_nothing_of_cuda() {
+    let dependent = Dependent::new("warpfold = { path = \"HOST\" }\n", "");
+    let tree = dependent.cargo(&[
+        "tree",
+        "--edges",
+        "normal,build",
+        "--prefix",
+        "none",
+        "--target",
+        "all",
+    ]);
+    for crate_of_cuda in ["cust ", "cust_raw ", "cudarc ", "find_cuda_helper "] {
+        let found = tree.lines().find(|line| line.starts_with(crate_of_cuda));
+        assert_eq!(found, None);
+    }
+    dependent.cargo(&["check"]);
+}
