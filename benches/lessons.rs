@@ -31,7 +31,7 @@ fn main() {
     cpu_references(&mut criterion);
     if let Err(reason) = warpfold_driver::available() {
         eprintln!("The group of the GPU is skipped: {reason}.");
-    } else if let Err(error) = with_cust::ladder(&mut criterion, &sizes()) {
+    } else if let Err(error) = with_cust::ladder(&mut criterion, &sizes(), SEED) {
         eprintln!("The GPU cannot be used: {error}.");
         std::process::exit(2);
     }

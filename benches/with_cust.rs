@@ -23,6 +23,7 @@ const BLOCK: u32 = 512;
 pub fn ladder(
     criterion: &mut Criterion,
     sizes: &[usize],
+    seed: u64,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let _context = cust::quick_init()?;
     let device = Device::get_device(0)?;
@@ -39,7 +40,7 @@ pub fn ladder(
 
     let mut group = criterion.benchmark_group("ladder");
     for &n in sizes {
-        let values = random::i32_values(n, super::SEED)?;
+        let values = random::i32_values(n, seed)?;
         let sum = cpu_sequential(&values);
         group.throughput(Throughput::Bytes(size_of_val(&values[..]) as u64));
         for lesson in lessons_of(Part::Ladder)

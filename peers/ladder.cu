@@ -1,4 +1,4 @@
-// The ladder in CUDA C++: the counterpart, step by step, of kernels/src/l01…l11, under the same entry names and with the
+// The ladder in CUDA C++: the counterpart, step by step, of kernels/src/ladder/l01…l11, under the same entry names and with the
 // same arguments, to compare compilers and as a second source of PTX for the emulator.
 //
 //     nvcc -ptx -arch=sm_80 -O3 ladder.cu -o ladder.ptx

@@ -15,13 +15,14 @@ use std::rc::Rc;
 use tested::Tested;
 use warpfold::Device;
 use warpfold::device::DeviceChoice;
+use warpfold::ptx::PtxSet;
 use warpfold_course::case::Measured;
 use warpfold_course::lesson::{self, LessonError};
 use warpfold_course::prepared::Prepared;
 use warpfold_course::random;
 use warpfold_course::reducible::with_reducible;
 use warpfold_kernels::catalogue::{
-    BLOCK_SIZES, Entries, Lesson, Part, Reduction, Task, Variant, find, lessons,
+    BLOCK_SIZES, Lesson, Module, Part, Reduction, Task, Variant, find, lessons,
 };
 
 fn main() {
@@ -326,25 +327,37 @@ fn special_values<T: Tested>(choice: DeviceChoice, lesson: &Lesson, reduction: &
 
 /// The check itself must be able to fail: the eightfold grid of one kernel leaves half of the elements to no block of another.
 fn a_wrong_kernel_is_found_out() {
-    let machine = open(DeviceChoice::Emulator);
     let unroll8 = find("unroll8").expect("unroll8 is a lesson");
-    let wrong = Lesson {
-        entries: Entries::AnyBlock("unroll4"),
-        ..*unroll8
-    };
-    let run =
-        lesson::run(&machine, &wrong, wrong.usual(64), &[1_i32; 4096], None).expect("it runs");
+    let machine = with_kernel_for_another(Module::Kernels, "unroll4", "unroll8");
+    let run = lesson::run(&machine, unroll8, unroll8.usual(64), &[1_i32; 4096], None);
+    let run = run.expect("it runs");
     assert_eq!((run.result, run.oracle.exact), (2048, Some(4096)));
     assert!(!run.is_right());
     // The same of floats: the sum of so many is not taken for rounding.
     let shared = find("complete_unroll_shared_sum_f32").expect("it is a lesson");
-    let wrong = Lesson {
-        entries: Entries::AnyBlock("complete_unroll_shared_sum_f32_128"),
-        ..*shared
-    };
-    let run =
-        lesson::run(&machine, &wrong, wrong.usual(64), &[1.0_f32; 400], None).expect("it runs");
+    let [of_128, of_64] = [128, 64].map(|block| format!("complete_unroll_shared_sum_f32_{block}"));
+    let machine = with_kernel_for_another(Module::Operators, &of_128, &of_64);
+    let run = lesson::run(&machine, shared, shared.usual(64), &[1.0_f32; 400], None);
+    let run = run.expect("it runs");
     assert!(!run.is_right(), "{}", run.result);
+}
+
+/// The emulator with a module in which one kernel has the name of another, which is gone.
+fn with_kernel_for_another(module: Module, kernel: &str, other: &str) -> Device {
+    let embedded = PtxSet::embedded();
+    let text = embedded
+        .built_for(module, 80)
+        .expect("there is PTX for sm_80");
+    let [entry, name] = [kernel, other].map(|name| format!(".entry {name}("));
+    assert!(
+        text.contains(&entry) && text.contains(&name),
+        "both are in the PTX"
+    );
+    let text = text.replace(&name, ".entry gone(").replace(&entry, &name);
+    // SAFETY: only the emulator runs it, which checks every access.
+    let ptx = unsafe { PtxSet::from_texts([(module, 80, text)]) };
+    let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
+    device.with_ptx(ptx)
 }
 
 /// A kernel would take the bits of any type for its own.

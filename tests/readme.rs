@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use warpfold_course::host_lesson::HOST_LESSONS;
-use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
+use warpfold_kernels::catalogue::{Lesson, Page, Part, lessons_of, pages_of};
 
 fn readme() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")
@@ -130,8 +130,8 @@ fn course() -> String {
             part.title(),
             part.learn()
         );
-        for group in lessons_of(part).chunk_by(|one, next| one.file == next.file) {
-            map += &row(group);
+        for page in pages_of(part) {
+            map += &row(page, lessons_of(part));
         }
         map += "\n";
     }
@@ -146,20 +146,23 @@ fn course() -> String {
     map
 }
 
-/// The lessons of one file.
-fn row(group: &[Lesson]) -> String {
+/// A page with its lessons, or with its name if no lesson is about it.
+fn row(page: &Page, lessons_of_part: &[Lesson]) -> String {
     const MOST_NAMED: usize = 6;
-    let ids: Vec<String> = group
+    let ids: Vec<String> = lessons_of_part
         .iter()
+        .filter(|lesson| lesson.file == page.file)
         .map(|lesson| format!("`{}`", lesson.id))
         .collect();
     let ids = match ids.as_slice() {
+        [] => page.file.rsplit('/').next().unwrap_or_default().to_owned(),
         [first, .., last] if ids.len() > MOST_NAMED => format!("{first} … {last}"),
         few => few.join(", "),
     };
-    let first = &group[0];
-    let file = first.file;
-    format!("| {} | [{ids}]({file}) | {} |\n", first.step, first.title)
+    format!(
+        "| {} | [{ids}]({}) | {} |\n",
+        page.step, page.file, page.title
+    )
 }
 
 /// With `WARPFOLD_BLESS` set, writes the map anew instead.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
-use warpfold_kernels::catalogue;
+use warpfold_kernels::{catalogue, for_each_element};
 
 /// The type of one element of a buffer, little-endian wherever it is bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -76,18 +76,19 @@ impl ElementType {
     }
 }
 
-impl From<catalogue::ElementType> for ElementType {
-    fn from(element_type: catalogue::ElementType) -> Self {
-        match element_type {
-            catalogue::ElementType::I32 => Self::I32,
-            catalogue::ElementType::U32 => Self::U32,
-            catalogue::ElementType::I64 => Self::I64,
-            catalogue::ElementType::U64 => Self::U64,
-            catalogue::ElementType::F32 => Self::F32,
-            catalogue::ElementType::F64 => Self::F64,
+macro_rules! from_catalogue {
+    ($($variant:ident $value:ident $kind:ident $bits:tt;)*) => {
+        impl From<catalogue::ElementType> for ElementType {
+            fn from(element_type: catalogue::ElementType) -> Self {
+                match element_type {
+                    $(catalogue::ElementType::$variant => Self::$variant,)*
+                }
+            }
         }
-    }
+    };
 }
+
+for_each_element!(from_catalogue);
 
 impl fmt::Display for ElementType {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,7 +11,7 @@ use warpfold::sum::Mode;
 use warpfold::{Device, Error};
 use warpfold_kernels::catalogue::flagship::{MODULE, choose};
 use warpfold_kernels::catalogue::{
-    BLOCK_SIZES, Finish, Geometry, Lesson, Module, Operator, Parameter, Reduction, Variant,
+    BLOCK_SIZES, Finish, Geometry, Lesson, Module, Operator, Parameter, Reduction, Role, Variant,
 };
 
 /// What came of one reduction of one input.
@@ -409,37 +409,25 @@ pub(crate) fn arguments<'a, T: Reducible>(
     values: &'a [T],
     blocks: u32,
 ) -> Vec<CaseArgument<'a>> {
-    let n = values.len();
-    let input = if reduction.in_place {
-        CaseArgument::rewritten(values)
-    } else {
-        CaseArgument::input(values)
-    };
-    let partials = || CaseArgument::output(blocks as usize, T::NO_PARTIAL);
-    match reduction.finish {
-        Finish::PartialPerBlock => vec![input, partials(), CaseArgument::scalar(n)],
-        Finish::Total => {
-            let identity = T::finish(reduction.operator, &[]);
-            let total = CaseArgument::rewritten(vec![identity]);
-            vec![input, total, CaseArgument::scalar(n)]
-        }
-        Finish::TotalInTurns => {
-            let total = CaseArgument::rewritten(vec![T::IDENTITY]);
-            let next = CaseArgument::output(1, T::Total::NO_PARTIAL);
-            vec![input, total, CaseArgument::scalar(n), next]
-        }
-        Finish::OneLaunch => {
-            let total = CaseArgument::output(1, T::NO_PARTIAL);
-            let counter = CaseArgument::rewritten(vec![0_u64]);
-            vec![input, partials(), CaseArgument::scalar(n), total, counter]
-        }
-        Finish::Nested { .. } => {
+    let argument = |role: &Role| match role {
+        Role::Input if reduction.in_place => CaseArgument::rewritten(values),
+        Role::Input => CaseArgument::input(values),
+        Role::Partials => CaseArgument::output(blocks as usize, T::NO_PARTIAL),
+        Role::Count => CaseArgument::scalar(values.len()),
+        Role::Total => match reduction.finish {
+            Finish::Total => CaseArgument::rewritten(vec![T::finish(reduction.operator, &[])]),
+            Finish::TotalInTurns => CaseArgument::rewritten(vec![T::IDENTITY]),
+            _ => CaseArgument::output(1, T::NO_PARTIAL),
+        },
+        Role::NextTotal => CaseArgument::output(1, T::Total::NO_PARTIAL),
+        Role::Counter => CaseArgument::rewritten(vec![0_u64]),
+        Role::Tile => {
             let tile = reduction.elements_per_thread(variant) as u32 * variant.block;
-            let status = CaseArgument::rewritten(vec![0_u32]);
-            let (n, tile) = (CaseArgument::scalar(n), CaseArgument::scalar(tile));
-            vec![input, partials(), n, tile, status]
+            CaseArgument::scalar(tile)
         }
-    }
+        Role::Status => CaseArgument::rewritten(vec![0_u32]),
+    };
+    reduction.finish.roles().iter().map(argument).collect()
 }
 
 /// The most grids that a reduction has launched and that wait or run, at any time: of every launching block one that runs, and one that it
@@ -544,32 +532,36 @@ pub(crate) fn result<T: Reducible>(
     reduction: &Reduction,
     outputs: &Outputs<'_>,
 ) -> Result<(T, Option<String>), DeviceError> {
+    let place = |role| reduction.finish.place(role);
     Ok(match reduction.finish {
         Finish::PartialPerBlock => {
-            let partials = outputs.read::<T>(1)?;
+            let partials = outputs.read::<T>(place(Role::Partials))?;
             (T::finish(reduction.operator, &partials), None)
         }
-        Finish::Total => (outputs.read::<T>(1)?[0], None),
+        Finish::Total => (outputs.read::<T>(place(Role::Total))?[0], None),
         Finish::TotalInTurns => {
-            let next = outputs.read::<T::Total>(3)?[0];
+            let next = outputs.read::<T::Total>(place(Role::NextTotal))?[0];
             let leftover = (next != T::IDENTITY).then(|| {
                 let (next, nothing) = (next.into(), T::IDENTITY.into());
                 format!("leaves {next} in the total of the next launch, which should be {nothing}")
             });
-            (T::of_total(outputs.read::<T::Total>(1)?[0]), leftover)
+            (
+                T::of_total(outputs.read::<T::Total>(place(Role::Total))?[0]),
+                leftover,
+            )
         }
         Finish::OneLaunch => {
-            let counter = outputs.read::<u64>(4)?[0];
+            let counter = outputs.read::<u64>(place(Role::Counter))?[0];
             let leftover = (counter != 0)
                 .then(|| format!("leaves its counter at {counter}, which should be 0"));
-            (outputs.read::<T>(3)?[0], leftover)
+            (outputs.read::<T>(place(Role::Total))?[0], leftover)
         }
         Finish::Nested { .. } => {
-            let code = outputs.read::<u32>(4)?[0];
+            let code = outputs.read::<u32>(place(Role::Status))?[0];
             if code != 0 {
                 return Err(DeviceError::GridRefused { code });
             }
-            let partials = outputs.read::<T>(1)?;
+            let partials = outputs.read::<T>(place(Role::Partials))?;
             (T::finish(reduction.operator, &partials), None)
         }
     })

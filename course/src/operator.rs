@@ -4,6 +4,7 @@ use crate::element::ElementType;
 use std::fmt;
 use std::str::FromStr;
 use warpfold_kernels::catalogue::{self, Lesson, Part, Reduction, lessons_of};
+use warpfold_kernels::for_each_operator;
 
 /// How values are put together into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,16 +56,19 @@ pub fn built_for(reduction: &Reduction) -> (Operator, ElementType) {
     (reduction.operator.into(), reduction.element_type.into())
 }
 
-impl From<catalogue::Operator> for Operator {
-    fn from(operator: catalogue::Operator) -> Self {
-        match operator {
-            catalogue::Operator::Sum => Self::Sum,
-            catalogue::Operator::Product => Self::Product,
-            catalogue::Operator::Min => Self::Min,
-            catalogue::Operator::Max => Self::Max,
+macro_rules! from_catalogue {
+    ($($operator:ident $name:ident;)*) => {
+        impl From<catalogue::Operator> for Operator {
+            fn from(operator: catalogue::Operator) -> Self {
+                match operator {
+                    $(catalogue::Operator::$operator => Self::$operator,)*
+                }
+            }
         }
-    }
+    };
 }
+
+for_each_operator!(from_catalogue);
 
 impl fmt::Display for Operator {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

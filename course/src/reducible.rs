@@ -92,31 +92,20 @@ fn finish_floats<T: Float>(operator: Operator, partials: &[T]) -> T {
 #[macro_export]
 macro_rules! with_reducible {
     ($element_type:expr, $name:ident => $body:expr) => {
+        ::warpfold_kernels::for_each_element!([$crate::match_element_type], $element_type, $name => $body;)
+    };
+}
+
+/// The `match` of [`with_reducible!`], with an arm for each row of the list.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! match_element_type {
+    ($element_type:expr, $name:ident => $body:expr; $($variant:ident $value:ident $kind:ident $bits:tt;)*) => {
         match $element_type {
-            ::warpfold_kernels::catalogue::ElementType::I32 => {
-                type $name = i32;
+            $(::warpfold_kernels::catalogue::ElementType::$variant => {
+                type $name = $value;
                 $body
-            }
-            ::warpfold_kernels::catalogue::ElementType::U32 => {
-                type $name = u32;
-                $body
-            }
-            ::warpfold_kernels::catalogue::ElementType::I64 => {
-                type $name = i64;
-                $body
-            }
-            ::warpfold_kernels::catalogue::ElementType::U64 => {
-                type $name = u64;
-                $body
-            }
-            ::warpfold_kernels::catalogue::ElementType::F32 => {
-                type $name = f32;
-                $body
-            }
-            ::warpfold_kernels::catalogue::ElementType::F64 => {
-                type $name = f64;
-                $body
-            }
+            })*
         }
     };
 }

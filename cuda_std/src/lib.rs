@@ -12,7 +12,7 @@ pub mod warp;
 
 pub use cuda_std_macros::{address_space, gpu_only, kernel};
 
-/// What nearly every crate of kernels uses.
+/// What nearly every kernel crate uses.
 pub mod prelude {
     pub use crate::kernel;
     pub use crate::thread;

@@ -2,11 +2,11 @@
 
 use crate::gpu_only;
 
-/// The dynamic shared memory of the block, as many bytes as the launch asked for, uninitialised; aligned to 128 bytes, as fast
-/// bulk copies want it (to 16 in rust-cuda).
+/// The dynamic shared memory of the block: as many bytes as the launch asked for, uninitialised. It is aligned to 128
+/// bytes, which fast bulk copies need (to 16 in rust-cuda).
 ///
-/// Every call returns the same pointer. The kernel must call it in its own body (and may pass the pointer on),
-/// because [`macro@crate::kernel`] declares the memory where it sees the name.
+/// Every call returns the same pointer. The kernel must call it in its own body (and may pass the pointer on), because
+/// [`macro@crate::kernel`] declares the memory if it sees the name there.
 #[gpu_only]
 #[inline(always)]
 pub fn dynamic_shared_mem<T>() -> *mut T {

@@ -1,4 +1,4 @@
-//! Where a thread stands in its block and grid, the barriers of a block, and the memory fences.
+//! The position of a thread in its block and grid, the barriers of a block, and the memory fences.
 //!
 //! A launch starts a *grid* of *blocks* of *threads*, each in up to three dimensions. The threads of a block share
 //! memory and can wait for one another; blocks run in any order and cannot.
@@ -80,9 +80,9 @@ pub fn warp_size() -> u32 {
     unsafe { warpsize() }
 }
 
-/// Waits until every thread of the block has come here; what each wrote before, all see afterwards.
+/// Waits until every thread of the block has come here. Afterwards all of them see what each wrote before.
 ///
-/// Every thread of the block must reach the same call: one that part of the block skips can hang the kernel.
+/// Every thread of the block must reach the same call: a barrier that some threads skip can hang the kernel.
 #[gpu_only]
 #[inline(always)]
 pub fn sync_threads() {
@@ -126,8 +126,8 @@ pub fn sync_threads_or(predicate: u32) -> u32 {
     unsafe { barrier_or(predicate) }
 }
 
-/// Orders this thread's memory accesses before the call ahead of those after it, as the other threads of the grid
-/// see them. No thread waits for another: it is a fence, not a barrier.
+/// Orders this thread's memory accesses before the call ahead of those after it, for all threads of the grid. No thread
+/// waits for another: it is a fence, not a barrier.
 #[gpu_only]
 #[inline(always)]
 pub fn grid_fence() {
@@ -135,7 +135,7 @@ pub fn grid_fence() {
     device_fence();
 }
 
-/// Like [`grid_fence`], as every thread on the device sees it.
+/// Like [`grid_fence`], for every thread on the device.
 #[gpu_only]
 #[inline(always)]
 pub fn device_fence() {
@@ -147,7 +147,7 @@ pub fn device_fence() {
     unsafe { membar_gl() }
 }
 
-/// Like [`grid_fence`], as every thread on the device, the host and the other devices see it.
+/// Like [`grid_fence`], for every thread on the device, the host and the other devices.
 #[gpu_only]
 #[inline(always)]
 pub fn system_fence() {

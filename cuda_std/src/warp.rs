@@ -19,7 +19,7 @@ pub use vote::{warp_vote_all, warp_vote_any, warp_vote_ballot};
 
 use crate::gpu_only;
 
-/// Waits until every lane in `mask` has come here; what each wrote before, all of them see afterwards.
+/// Waits until every lane in `mask` has come here. Afterwards all of them see what each wrote before.
 ///
 /// # Safety
 /// The calling lane is in `mask`, and no lane in `mask` has exited.
@@ -48,7 +48,7 @@ pub fn lane_id() -> u32 {
 
 /// The lanes that execute this call together with the calling one, at this moment; needs PTX 6.2.
 ///
-/// Which lanes those are is up to the hardware: pass masks that the algorithm knows, not this one, to the others.
+/// The hardware decides which lanes those are. To the other functions pass a mask that the algorithm knows, not this one.
 #[gpu_only]
 #[inline(always)]
 pub fn activemask() -> u32 {

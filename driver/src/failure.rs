@@ -1,6 +1,7 @@
 //! What a failed call of the driver says about itself.
 
-use crate::{OLDEST_VERSION, library, sys};
+use crate::library;
+use crate::version::OLDEST_VERSION;
 use std::{
     ffi::{CStr, c_char},
     fmt, ptr,
@@ -80,8 +81,8 @@ impl fmt::Display for Failure {
             };
         };
         match (
-            describe(sys::cuGetErrorName, code),
-            describe(sys::cuGetErrorString, code),
+            describe("cuGetErrorName", code),
+            describe("cuGetErrorString", code),
         ) {
             (Some(name), Some(text)) => write!(formatter, "{name} ({text})"),
             (Some(name), None) => formatter.write_str(&name),
@@ -93,13 +94,15 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// What the driver's function `cuGetErrorName` or `cuGetErrorString` says of a code.
-fn describe(
-    describer: unsafe fn(u32, *mut *const c_char) -> Result<(), Failure>,
-    code: u32,
-) -> Option<String> {
+fn describe(function: &str, code: u32) -> Option<String> {
+    type Describer = unsafe extern "system" fn(u32, *mut *const c_char) -> u32;
+    // SAFETY: both functions have this signature.
+    let describer = unsafe { library::function::<Describer>(function) }?;
     let mut text = ptr::null();
     // SAFETY: `text` may be written; the functions accept any code.
-    unsafe { describer(code, &raw mut text) }.ok()?;
+    if unsafe { describer(code, &raw mut text) } != 0 {
+        return None;
+    }
     if text.is_null() {
         return None;
     }

@@ -30,8 +30,11 @@
 mod availability;
 mod failure;
 mod library;
+mod library_not_found;
 pub mod sys;
+mod version;
 
-pub use availability::{OLDEST_VERSION, Unavailable, Version, available};
+pub use availability::{Unavailable, available};
 pub use failure::Failure;
-pub use library::LibraryNotFound;
+pub use library_not_found::LibraryNotFound;
+pub use version::{OLDEST_VERSION, Version};

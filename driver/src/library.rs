@@ -1,5 +1,6 @@
 //! The driver's library: where it is looked for, and how a function of it is found.
 
+use crate::library_not_found::LibraryNotFound;
 use std::sync::OnceLock;
 
 #[cfg(all(target_pointer_width = "64", any(target_os = "linux", windows)))]
@@ -10,11 +11,6 @@ mod loader;
 mod loader;
 
 pub(crate) use loader::Library;
-
-/// No library of the driver could be loaded.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct LibraryNotFound(String);
 
 /// Loads the library on the first call and keeps it until the process ends.
 pub(crate) fn library() -> Result<&'static Library, &'static LibraryNotFound> {

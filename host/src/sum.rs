@@ -28,7 +28,8 @@ use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt::Debug;
-use warpfold_kernels::catalogue::flagship::{Addend, Finish, Launch, MODULE, Order, choose};
+use warpfold_kernels::catalogue::Finish;
+use warpfold_kernels::catalogue::flagship::{Addend, MODULE, Order, SumLaunch, choose};
 
 /// What rounds a total on the device.
 const ROUND: &str = include_str!("sum/round.ptx");
@@ -312,7 +313,7 @@ impl<'d, T: Summable> Sum<'d, T> {
     }
 
     /// The sum of at least one value by a launch of the flagship.
-    pub(crate) fn launch(&mut self, values: Slice<'_, T>, launch: &Launch) -> Result<T, Error> {
+    pub(crate) fn launch(&mut self, values: Slice<'_, T>, launch: &SumLaunch) -> Result<T, Error> {
         let device = self.device;
         self.start(values, launch, |kernel, shape, arguments| {
             values.read_by(device, None, || {
@@ -328,7 +329,7 @@ impl<'d, T: Summable> Sum<'d, T> {
     fn start(
         &mut self,
         values: Slice<'_, T>,
-        launch: &Launch,
+        launch: &SumLaunch,
         queue: impl FnOnce(&Kernel, &Shape, &[Argument]) -> Result<(), DeviceError>,
     ) -> Result<(), Error> {
         let device = self.device;
@@ -345,9 +346,9 @@ impl<'d, T: Summable> Sum<'d, T> {
                 self.state.last = Some(Mode::Fast);
                 vec![input, total, n, next]
             }
-            Finish::OneLaunch { partials } => {
-                if self.state.in_fixed_order.partials.len() < partials {
-                    self.state.in_fixed_order.partials = device.allocate(partials)?;
+            Finish::OneLaunch => {
+                if self.state.in_fixed_order.partials.len() < launch.partials {
+                    self.state.in_fixed_order.partials = device.allocate(launch.partials)?;
                 }
                 self.state.last = Some(Mode::Deterministic);
                 let OneLaunch {
@@ -358,6 +359,7 @@ impl<'d, T: Summable> Sum<'d, T> {
                 let [partials, total] = [partials, total].map(Buffer::argument);
                 vec![input, partials, n, total, ticket.argument()]
             }
+            other => unreachable!("no kernel of the flagship finishes by {other:?}"),
         };
         let shape = Shape::linear(launch.blocks, launch.block);
         let started = queue(&self.state.kernels[launch.entry], &shape, &arguments);

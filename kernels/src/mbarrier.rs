@@ -1,20 +1,20 @@
-//! Memory barrier objects and the bulk copies that they count, which are there from sm_90 on (PTX ISA, `mbarrier` and
+//! Memory barrier objects and the bulk copies that they count, which exist from sm_90 on (PTX ISA, `mbarrier` and
 //! `cp.async.bulk`).
 //!
-//! Here and not from `cuda_std`, because rust-cuda has them neither as functions nor, in its LLVM, as intrinsics. None of these
-//! instructions is collective, so that inline assembly may hold them.
+//! Here and not from `cuda_std`, because rust-cuda has them neither as functions nor, in its LLVM, as intrinsics. None of
+//! these instructions is collective, so inline assembly is safe for them.
 
 use cuda_std::gpu_only;
 
-/// A barrier in shared memory that counts arrivals and bytes. Its phase begins at 0, and changes between 0 and 1 when all have
-/// arrived that it expects.
+/// A barrier in shared memory that counts arrivals and bytes. Its phase begins at 0, and changes between 0 and 1 each time
+/// that all expected arrivals and bytes have come.
 #[derive(Clone, Copy)]
 pub struct Mbarrier {
     /// Its address in shared memory.
     offset: u32,
 }
 
-/// The address in shared memory that a pointer into it stands for.
+/// The shared-memory address of a generic pointer into shared memory.
 #[gpu_only]
 #[inline(always)]
 fn shared_offset(pointer: *const u8) -> u32 {
@@ -40,7 +40,7 @@ impl Mbarrier {
         }
     }
 
-    /// The barrier that lies so many words further on.
+    /// The barrier that is `words` words further on.
     #[inline(always)]
     #[must_use]
     pub fn nth(self, words: u32) -> Self {
@@ -49,7 +49,7 @@ impl Mbarrier {
         }
     }
 
-    /// Makes a barrier of the word: a phase ends when so many have arrived, with all bytes that they expect.
+    /// Initialises the word as a barrier: a phase ends after `arrivals` arrivals and all bytes that they expect.
     ///
     /// # Safety
     /// The word is shared memory that nobody else uses until it is [published](Self::publish) and the block has passed a barrier.
@@ -67,7 +67,7 @@ impl Mbarrier {
         }
     }
 
-    /// Makes the barriers that this thread has initialised known to what makes the copies.
+    /// Makes the barriers that this thread has initialised visible to the asynchronous copies.
     #[gpu_only]
     #[inline(always)]
     pub fn publish() {
@@ -80,7 +80,7 @@ impl Mbarrier {
         }
     }
 
-    /// Arrives, with so many bytes to come before the phase can end.
+    /// Arrives, and adds `bytes` to those that must come before the phase can end.
     ///
     /// # Safety
     /// The barrier is initialised, and has not had all its arrivals.
@@ -98,16 +98,16 @@ impl Mbarrier {
         }
     }
 
-    /// Waits for the end of the phase `phase`, 0 or 1; what its copies have brought can be read then.
+    /// Waits for the end of the phase `phase`, 0 or 1. Afterwards the data of its copies can be read.
     ///
     /// # Safety
-    /// The barrier is initialised, and in that phase or the one behind it.
+    /// The barrier is initialised, and in that phase or the one after it.
     #[gpu_only]
     #[inline(always)]
     pub unsafe fn wait(self, phase: u32) {
         let mut is_over = 0_u32;
         while is_over == 0 {
-            // SAFETY: the caller's promise. The hardware suspends the thread for a while, so that this loop hardly spins.
+            // SAFETY: the caller's promise. The hardware suspends the thread for a while, so this loop hardly spins.
             unsafe {
                 core::arch::asm!(
                     "{{ .reg .pred %over; mbarrier.try_wait.parity.shared::cta.b64 %over, [{word}], {phase}; \
@@ -122,11 +122,11 @@ impl Mbarrier {
     }
 }
 
-/// Orders a copy from global to shared memory, and goes on. The barrier counts its bytes when they are there.
+/// Starts a copy from global to shared memory, and returns at once. The barrier counts its bytes as they arrive.
 ///
 /// # Safety
-/// Both addresses and `bytes` are multiples of 16; nobody writes what is copied, nor touches where it goes, until the barrier's
-/// phase has ended, whose expected bytes include these.
+/// Both addresses and `bytes` are multiples of 16; nobody writes to the source, nor touches the destination, until the
+/// barrier's phase has ended, whose expected bytes include these.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn copy_to_shared(to: *mut u8, from: *const u8, bytes: u32, barrier: Mbarrier) {

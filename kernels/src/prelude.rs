@@ -1,4 +1,5 @@
-//! What the kernels need and rust-cuda's `cuda_std` lacks or gets wrong. Both compilers make the same PTX of these.
+//! What the kernels need and rust-cuda's `cuda_std` lacks or gets wrong. Both compilers produce the same PTX for these
+//! items.
 
 pub use cuda_std::kernel;
 
@@ -9,8 +10,8 @@ pub const WARP_SIZE: u32 = 32;
 
 /// The index of this thread in its block: 0 to [`block_dim_x`] − 1.
 ///
-/// Here and not from `cuda_std::thread`, like the next three, because rust-cuda has not settled whether an index is a
-/// `u32` or a `usize`; the kernels count in 32 bits, which is what the hardware holds.
+/// Here and not from `cuda_std::thread`, like the next three, because rust-cuda has not settled whether an index is a `u32`
+/// or a `usize`. The kernels count in 32 bits, as the hardware does.
 #[gpu_only]
 #[inline(always)]
 pub fn thread_idx_x() -> u32 {
@@ -42,10 +43,10 @@ pub fn grid_dim_x() -> u32 {
     unsafe { core::arch::nvptx::_grid_dim_x() }
 }
 
-/// Waits until every thread of the block has come here; what each wrote before, all see afterwards.
+/// Waits until every thread of the block has come here. Afterwards all of them see what each wrote before.
 ///
 /// Here and not from `cuda_std::thread`, because rust-cuda's is not marked convergent: its compiler copies the call into
-/// the branches around it, so that one half of a block waits at one copy and the other half at another, for ever.
+/// the branches around it, so that one half of a block waits at one copy and the other half at another, forever.
 #[gpu_only]
 #[inline(always)]
 pub fn sync_threads() {
@@ -53,9 +54,9 @@ pub fn sync_threads() {
     unsafe { core::arch::nvptx::_syncthreads() }
 }
 
-/// Waits until every lane of the warp has come here; what each wrote before, all of them see afterwards.
+/// Waits until every lane of the warp has come here. Afterwards all of them see what each wrote before.
 ///
-/// Here so that the mask, which is the whole warp in nearly every kernel, is not repeated at each call.
+/// Here so that calls need not repeat the mask, which is the whole warp in nearly every kernel.
 ///
 /// # Safety
 /// All 32 lanes of the warp call it, and none has exited.
@@ -81,7 +82,7 @@ pub unsafe fn sync_lanes(mask: u32) {
     unsafe { bar_warp_sync(mask) }
 }
 
-/// The `value` of the lane `delta` above this one; this lane's own where there is no such lane.
+/// The `value` of the lane `delta` above this one, or this lane's own if there is no such lane.
 ///
 /// Here and not from `cuda_std::warp`, because rust-cuda's returns a pair through a helper function and checks its
 /// arguments on the device; this is the instruction `shfl.sync.down` alone.
@@ -99,8 +100,8 @@ pub unsafe fn shuffle_down(value: i32, delta: u32) -> i32 {
     unsafe { shfl_down(u32::MAX, value, delta, WARP_SIZE - 1) }
 }
 
-/// The `value` of the lane whose number is this one's, exclusive-or `mask`: for a power of two that pairs the lanes up,
-/// and either of a pair gets what the other holds.
+/// The `value` of the lane whose number is this lane's number exclusive-or `mask`. A power of two pairs the lanes, and both
+/// lanes of a pair get each other's value.
 ///
 /// Here for the same reason as [`shuffle_down`]; this is the instruction `shfl.sync.bfly` alone.
 ///
@@ -151,17 +152,17 @@ pub unsafe fn redux_add(value: i32) -> i32 {
     unsafe { redux_sync_add(value, u32::MAX) }
 }
 
-/// What a word holds that other blocks change by atomic operations meanwhile; it orders nothing by itself.
+/// The value of a word that other blocks are changing by atomic operations. This load orders nothing by itself.
 ///
-/// Here and not `AtomicU32::load`, of which rust-cuda makes a slow read-modify-write.
+/// Here and not `AtomicU32::load`, which rust-cuda compiles to a slow read-modify-write.
 ///
 /// # Safety
-/// `word` points to global memory, and while others use it, they change it by atomic operations only.
+/// `word` points to global memory, and while others use it, they change it only by atomic operations.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn load_relaxed(word: *const u32) -> u32 {
     let value: u32;
-    // SAFETY: one load of a word that the caller promises to be there.
+    // SAFETY: one load of a word that is valid by the caller's promise.
     unsafe {
         core::arch::asm!(
             "ld.relaxed.gpu.b32 {value}, [{word}];",
@@ -173,19 +174,19 @@ pub unsafe fn load_relaxed(word: *const u32) -> u32 {
     value
 }
 
-/// Adds 1 to a word in global memory and returns what it held before. What this thread saw written before the call, a
-/// thread sees that makes the call later: from each call to the next.
+/// Adds 1 to a word in global memory and returns its value from before. Calls on the same word are ordered: a thread sees
+/// everything that was visible to the threads of all earlier calls.
 ///
-/// Here and not `AtomicU32::fetch_add` with `Ordering::AcqRel` nor two `device_fence`s about a relaxed one: rust-cuda knows
-/// no order but the relaxed, and those fences order more than is asked for and take longer.
+/// Here and not `AtomicU32::fetch_add` with `Ordering::AcqRel` nor a relaxed one between two `device_fence`s: rust-cuda has
+/// no other order than the relaxed one, and those fences order more than is needed and take longer.
 ///
 /// # Safety
-/// `counter` points to global memory, and while others use it, they change it by atomic operations only.
+/// `counter` points to global memory, and while others use it, they change it only by atomic operations.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn draw_ticket(counter: *mut u32) -> u32 {
     let before: u32;
-    // SAFETY: one addition to a word that the caller promises to be there.
+    // SAFETY: one addition to a word that is valid by the caller's promise.
     unsafe {
         core::arch::asm!(
             "atom.acq_rel.gpu.global.add.u32 {before}, [{counter}], 1;",
@@ -197,17 +198,17 @@ pub unsafe fn draw_ticket(counter: *mut u32) -> u32 {
     before
 }
 
-/// Adds to a word in global memory; nobody waits for an answer, for there is none.
+/// Adds to a word in global memory. It returns nothing, so no thread waits for an answer.
 ///
-/// Here and not from `core`, which has no atomic floats, nor from `cuda_std`, whose rust-cuda has them as functions of a library that
-/// rustc's own backend cannot link.
+/// Here and not from `core`, which has no atomic floats, nor from rust-cuda's `cuda_std`, whose atomic floats are functions
+/// of a library that rustc's own backend cannot link.
 ///
 /// # Safety
-/// `word` points to global memory, and while others use it, they change it by atomic operations only.
+/// `word` points to global memory, and while others use it, they change it only by atomic operations.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn add_f64(word: *mut f64, value: f64) {
-    // SAFETY: one addition to a word that the caller promises to be there.
+    // SAFETY: one addition to a word that is valid by the caller's promise.
     unsafe {
         core::arch::asm!(
             "red.relaxed.gpu.global.add.f64 [{word}], {value};",
@@ -218,11 +219,11 @@ pub unsafe fn add_f64(word: *mut f64, value: f64) {
     }
 }
 
-/// Tells the compiler that `pointer` points into shared memory, so that it emits `ld.shared` and `st.shared` where it
-/// would otherwise have to ask the hardware which memory is meant.
+/// Tells the compiler that `pointer` points into shared memory, so that it emits `ld.shared` and `st.shared` where it would
+/// otherwise have to leave the choice of memory to the hardware.
 ///
 /// # Safety
-/// It does point there.
+/// `pointer` points into shared memory.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn assume_shared<T>(pointer: *mut T) {
@@ -230,22 +231,23 @@ pub unsafe fn assume_shared<T>(pointer: *mut T) {
         #[link_name = "llvm.nvvm.isspacep.shared"]
         fn is_shared(pointer: *const u8) -> bool;
     }
-    // SAFETY: the intrinsic takes any address; that it answers yes is the caller's promise.
+    // SAFETY: the intrinsic takes any address; the caller promises that its answer is yes.
     unsafe { core::hint::assert_unchecked(is_shared(pointer.cast())) }
 }
 
-/// Adds to a word in shared memory that other threads of the block may be adding to as well; it orders nothing by itself.
+/// Adds to a word in shared memory to which other threads of the block may be adding, too. The addition orders nothing by
+/// itself.
 ///
-/// Here and not from `core`: rust-cuda puts a test in front of each core atomic, whether the pointer is global or shared, and
-/// libNVVM 12 takes that for false where [`assume_shared`] has been called, so that all that is left is a `trap`. The address is
-/// made a shared one first, because for a generic one a GPU has slower instructions.
+/// Here and not from `core`: before each core atomic rust-cuda tests whether the pointer is global or shared, and after
+/// [`assume_shared`] libNVVM 12 takes that test for false, so that only a `trap` is left. The address is converted to a
+/// shared one first, because a GPU has slower instructions for generic addresses.
 ///
 /// # Safety
-/// `word` points into shared memory, and while others use it, they change it by atomic operations only.
+/// `word` points into shared memory, and while others use it, they change it only by atomic operations.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn add_to_shared(word: *mut u32, value: u32) {
-    // SAFETY: one addition to a word that the caller promises to be there.
+    // SAFETY: one addition to a word that is valid by the caller's promise.
     unsafe {
         core::arch::asm!(
             "cvta.to.shared.u64 {address}, {word};",
@@ -261,8 +263,8 @@ pub unsafe fn add_to_shared(word: *mut u32, value: u32) {
 /// `shared_array!(name: [T; length])`: a pointer to `length` uninitialised values in the block's shared memory,
 /// where `length` may depend on a const generic. `name` is the array's name in the PTX, once per kernel.
 ///
-/// Here because a `static` can't depend on a const generic, so that neither compiler has a way to say this but the
-/// three instructions themselves: the declaration, its offset in shared memory, and that as a pointer.
+/// Here because a `static` can't depend on a const generic. With either compiler, the only way is to write the three
+/// instructions: the declaration, its offset in shared memory, and the conversion of that to a pointer.
 #[cfg(target_arch = "nvptx64")]
 #[macro_export]
 macro_rules! shared_array {
@@ -285,7 +287,7 @@ macro_rules! shared_array {
     }};
 }
 
-/// On the host, where there is no shared memory: checks its arguments when it is compiled, and panics when it is run.
+/// On the host, where there is no shared memory, it checks its arguments when it is compiled, and panics when it runs.
 #[cfg(not(target_arch = "nvptx64"))]
 #[macro_export]
 macro_rules! shared_array {
@@ -315,7 +317,7 @@ pub fn global_index() -> usize {
 
 /// Waits as [`sync_threads`] does, and returns in every thread for how many threads of the block `predicate` holds.
 ///
-/// This and the next two stand here for the reason that [`sync_threads`] does.
+/// This and the next two are here for the same reason as [`sync_threads`].
 #[gpu_only]
 #[inline(always)]
 pub fn sync_threads_count(predicate: bool) -> u32 {
@@ -353,7 +355,7 @@ pub fn sync_threads_or(predicate: bool) -> bool {
 
 /// Whether `predicate` holds in every lane of `mask`.
 ///
-/// This and the next two stand here because rust-cuda's are inline assembly, which its compiler may copy into branches.
+/// This and the next two are here because rust-cuda's are inline assembly, which its compiler may copy into branches.
 ///
 /// # Safety
 /// The calling lane is in `mask`, and all lanes of `mask` make the call with the same mask; none has exited.

@@ -3,7 +3,7 @@
 use crate::launch::Argument::{U64, Words, Zeros};
 use crate::launch::{Argument, Ready, lessons_ptx, text_of};
 use warpfold_emulator::Tool;
-use warpfold_kernels::c07_atomics::{TAKES, UPDATES};
+use warpfold_kernels::cooperation::c07_atomics::{TAKES, UPDATES};
 
 const N: usize = 150;
 const BLOCK: u32 = 64;

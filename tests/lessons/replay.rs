@@ -3,8 +3,8 @@
 
 use warpfold_course::reducible::Reducible;
 use warpfold_kernels::catalogue::{self, Lesson};
-use warpfold_kernels::o01_operators::{Max, Min, Operator, Product, Sum};
-use warpfold_kernels::o05_vectorized::Vectorized;
+use warpfold_kernels::operators::o01_operators::{Max, Min, Operator, Product, Sum};
+use warpfold_kernels::operators::o05_vectorized::Vectorized;
 
 /// The launch to be replayed.
 pub struct Launch<'a> {
@@ -39,7 +39,11 @@ impl Launch<'_> {
             values.chunks(length).map(reduce).collect::<Vec<T>>()
         };
         let eight = |tile: &[T]| self.eight_a_thread::<O, T>(tile);
-        let partials = match self.lesson.file.trim_start_matches("kernels/src/") {
+        let partials = match self
+            .lesson
+            .file
+            .trim_start_matches("kernels/src/operators/")
+        {
             "o02_interleaved.rs" => {
                 tiles(self.block, &|tile| interleaved::<O, T>(tile, self.block))
             }

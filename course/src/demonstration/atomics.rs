@@ -2,7 +2,7 @@
 
 use crate::random;
 use std::collections::TryReserveError;
-use warpfold_kernels::c07_atomics::{LIMIT, NEW, TAKES, UPDATES, WORDS};
+use warpfold_kernels::cooperation::c07_atomics::{LIMIT, NEW, TAKES, UPDATES, WORDS};
 
 /// Bits that every value has, so that `and` leaves some; in either half.
 const ALWAYS: u64 = 0x0000_0010_0000_0010;

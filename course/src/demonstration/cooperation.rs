@@ -7,8 +7,8 @@ use crate::lesson::{self, LessonError};
 use crate::prepared::{Prepared, Verdict};
 use crate::random;
 use warpfold::device::{DeviceError, Shape};
-use warpfold_kernels::c04_active_mask::{DID_NOT_ASK, FOUND_ITSELF};
 use warpfold_kernels::catalogue::{Cooperation, Lesson, Question, Variant};
+use warpfold_kernels::cooperation::c04_active_mask::{DID_NOT_ASK, FOUND_ITSELF};
 
 /// What an answer is that no kernel has written.
 const UNWRITTEN: u32 = 0xdead_beef;

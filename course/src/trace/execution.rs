@@ -12,7 +12,7 @@ use std::ops::Range;
 use warpfold::Device;
 use warpfold::device::{Argument, DeviceError};
 use warpfold_emulator::{Space, Trace, TraceEvent};
-use warpfold_kernels::catalogue::{Entries, Finish, Lesson, Variant};
+use warpfold_kernels::catalogue::{Entries, Finish, Lesson, Role, Variant};
 
 /// The most threads, of all blocks together, that a picture has room for.
 const MOST_THREADS: u64 = 64;
@@ -100,7 +100,7 @@ pub fn trace<T: Reducible + From<u16>>(
     // SAFETY: the machine's device is the emulator, or the observation is refused.
     let mut launch = Launch(unsafe { first.load(machine, kernel)? });
     let trace = launch.record(&first)?;
-    let memory = launch.memory(&first, buffers(reduction.finish));
+    let memory = launch.memory(&first, &buffers(reduction.finish));
     let mut flow = Flow::new(&trace);
     for element in 0..n {
         let own = values[element];
@@ -190,26 +190,19 @@ impl Launch {
 type CellOf = fn(usize) -> Cell;
 
 /// What the parameters of a kernel point to that finishes like this, in order; `None` is a number.
-fn buffers(finish: Finish) -> &'static [Option<CellOf>] {
-    match finish {
-        Finish::PartialPerBlock => &[Some(Cell::Input), Some(Cell::Partials)],
-        Finish::Total => &[Some(Cell::Input), Some(Cell::Total)],
-        Finish::TotalInTurns => &[Some(Cell::Input), Some(Cell::Total), None, Some(Cell::Next)],
-        Finish::OneLaunch => &[
-            Some(Cell::Input),
-            Some(Cell::Partials),
-            None,
-            Some(Cell::Total),
-            Some(Cell::Counter),
-        ],
-        Finish::Nested { .. } => &[
-            Some(Cell::Input),
-            Some(Cell::Partials),
-            None,
-            None,
-            Some(Cell::Status),
-        ],
-    }
+fn buffers(finish: Finish) -> Vec<Option<CellOf>> {
+    let cell = |role: &Role| -> Option<CellOf> {
+        match role {
+            Role::Input => Some(Cell::Input),
+            Role::Partials => Some(Cell::Partials),
+            Role::Total => Some(Cell::Total),
+            Role::NextTotal => Some(Cell::Next),
+            Role::Counter => Some(Cell::Counter),
+            Role::Status => Some(Cell::Status),
+            Role::Count | Role::Tile => None,
+        }
+    };
+    finish.roles().iter().map(cell).collect()
 }
 
 /// Where the buffers lie.

@@ -60,7 +60,7 @@ fn check_no_arguments(attribute: TokenStream) -> Result<(), Error> {
     ))
 }
 
-/// Every fault of the signature, each as an error of its own.
+/// All faults of the signature, each as a separate error.
 fn check_signature(sig: &Signature) -> Result<(), Error> {
     let mut faults: Vec<(Span, &str)> = Vec::new();
     if !matches!(sig.safety, Safety::Unsafe(_)) {

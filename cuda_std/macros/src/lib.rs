@@ -7,15 +7,15 @@ use proc_macro::TokenStream;
 
 /// Makes a function a kernel: an entry of the compiled module, under its own name, that a host can launch.
 ///
-/// The function must be `unsafe` (what its pointers must hold is a promise that only the launch can keep), return
-/// nothing, take [`Copy`] parameters, and have no type or const parameters; each is checked when it is compiled.
+/// The function must be `unsafe` (only the code that launches it can guarantee what its pointers point to), return nothing,
+/// take [`Copy`] parameters, and have no type or const parameters. Each is checked when it is compiled.
 ///
 /// On the device the function gets the `ptx-kernel` calling convention, so the crate needs
 /// `#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx))]`. On the host it stays an ordinary function, which
 /// lets editors check it; its calls to the device API panic there.
 ///
-/// A kernel that calls `shared::dynamic_shared_mem` must do so in its own body, because the declaration of that
-/// memory is written beside the kernel; such a crate needs the feature `asm_experimental_arch` too.
+/// A kernel that calls `shared::dynamic_shared_mem` must do so in its own body, because the declaration of that memory is
+/// written beside the kernel. Such a crate needs the feature `asm_experimental_arch` too.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(attribute.into(), item.into()).into()

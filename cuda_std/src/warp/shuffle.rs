@@ -1,8 +1,8 @@
 //! Shuffles: each lane reads a register of another lane.
 //!
-//! All four return the value and whether the source lane lay within the calling lane's section of `width` lanes;
-//! if it did not, the value is the lane's own. One shuffle moves 32 bits: a 64-bit value takes two, a 128-bit value
-//! four, and a smaller value one.
+//! All four return the value and whether the source lane was in the calling lane's section of `width` lanes. If it was not,
+//! the value is the lane's own. One shuffle moves 32 bits: a 64-bit value takes two, a 128-bit value four, and a smaller
+//! value one.
 //!
 //! `width` is a power of two up to 32; anything else panics.
 
@@ -71,7 +71,7 @@ pub unsafe fn warp_shuffle_idx<T: WarpShuffleValue>(
     unsafe { T::shuffle(WarpShuffleMode::Idx, mask, value, idx, width) }
 }
 
-/// The value of the lane whose number is the calling lane's, exclusive-or `lane_mask`.
+/// The value of the lane whose number is the calling lane's number exclusive-or `lane_mask`.
 ///
 /// # Safety
 /// As for [`warp_shuffle_down`].
@@ -126,8 +126,8 @@ unsafe fn shuffle_32(
         width.is_power_of_two() && width <= 32,
         "the width of a shuffle must be a power of two up to 32"
     );
-    // The third operand of the instruction: the lane bits that name the section, and the clamp within it, which
-    // only `up` has at the section's lower end.
+    // The third operand of the instruction: the lane bits that name the section, and the clamp within it, which is at the
+    // section's lower end only for `up`.
     let section_mask = 32 - width;
     let last_in_section = section_mask << 8 | 31;
     // SAFETY: the caller's promise is the instruction's.
@@ -139,8 +139,8 @@ unsafe fn shuffle_32(
             WarpShuffleMode::Xor => shfl_bfly(mask, value, b, last_in_section),
         }
     };
-    // The instruction's own predicate is a one-bit integer in a pair, which Rust cannot name; this is its
-    // definition in the PTX manual, and it costs nothing where the caller ignores it.
+    // The instruction's own predicate is a one-bit integer in a pair, which Rust cannot name; this is its definition in the
+    // PTX manual, and it costs nothing if the caller ignores it.
     let lane = lane_id();
     let first = lane & section_mask;
     let last = first | (31 & !section_mask);

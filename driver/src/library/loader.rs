@@ -1,6 +1,6 @@
 //! Where NVIDIA has a driver for programs of 64 bits.
 
-use super::LibraryNotFound;
+use crate::library_not_found::LibraryNotFound;
 use std::error::Error;
 
 pub(crate) use libloading::Library;

@@ -1,6 +1,6 @@
 //! Where NVIDIA has no driver, or none for programs of 32 bits.
 
-use super::LibraryNotFound;
+use crate::library_not_found::LibraryNotFound;
 
 /// What there is none of.
 pub(crate) enum Library {}

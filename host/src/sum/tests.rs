@@ -6,7 +6,7 @@ use crate::device::{Device, DeviceChoice, DeviceError, Stream};
 use crate::ptx::PtxSet;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use warpfold_kernels::catalogue::flagship::{Addend, CHOICES, Kernel, Launch, Order, choose};
+use warpfold_kernels::catalogue::flagship::{Addend, CHOICES, Order, SumKernel, SumLaunch, choose};
 
 const LENGTHS: [usize; 16] = [
     1, 2, 3, 31, 32, 33, 127, 128, 129, 511, 2048, 4095, 8192, 8193, 12345, 131_085,
@@ -37,18 +37,18 @@ fn machines() -> Vec<Device> {
 }
 
 /// The launch by every row for the type, and the same in three blocks, where the kernel takes any number of them.
-fn launches(addend: Addend, n: usize) -> impl Iterator<Item = Launch> {
+fn launches(addend: Addend, n: usize) -> impl Iterator<Item = SumLaunch> {
     CHOICES
         .iter()
         .filter(move |choice| choice.addends.contains(&addend))
         .flat_map(move |choice| {
             let launch = choice.launch(addend, n);
-            let blocks = if choice.kernel == Kernel::Little {
+            let blocks = if choice.kernel == SumKernel::Little {
                 launch.blocks
             } else {
                 3
             };
-            [launch, Launch { blocks, ..launch }]
+            [launch, SumLaunch { blocks, ..launch }]
         })
 }
 
@@ -281,7 +281,7 @@ fn a_launch_that_is_refused_spoils_no_sum() {
     for mode in [Mode::Fast, Mode::Deterministic] {
         assert_eq!(sums.of(&buffer, mode), Ok(5000));
         let usual = choose(Addend::I32, mode.into(), 5000);
-        let refused = Launch {
+        let refused = SumLaunch {
             block: 2048,
             ..usual
         };
@@ -359,7 +359,7 @@ fn the_deterministic_order_is_that_of_its_model() {
             let expected = model(&values[skip..][..n]);
             let usual = choose(Addend::F32, Order::Fixed, n);
             for blocks in [1, 2, 3, usual.blocks] {
-                let launch = Launch { blocks, ..usual };
+                let launch = SumLaunch { blocks, ..usual };
                 let result = sums.launch(buffer.slice(skip..), &launch).expect("it runs");
                 let place = format!("{n} values behind {skip}, {blocks} blocks");
                 assert_eq!(result.to_bits(), expected.to_bits(), "{place}");

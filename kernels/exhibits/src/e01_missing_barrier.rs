@@ -1,13 +1,13 @@
 //! # A missing barrier
 //!
 //! ## What is wrong
-//! A block is reversed through shared memory: each thread stores its element and loads that of its mirror image, which may
-//! be in another warp. Nothing makes the one wait for the other.
+//! A block is reversed through shared memory: each thread stores its element and loads the mirrored one, whose thread may
+//! be in another warp. Nothing makes one wait for the other.
 //!
 //! ## The finding
-//! `read after write` in shared memory: the load and the store meet, in threads of two warps.
+//! `read after write` in shared memory: the load and the store are in threads of two warps.
 //!
-//! ## Put right
+//! ## Repair
 //! `sync_threads()` between the two.
 
 use warpfold_kernels::prelude::*;

@@ -1,14 +1,14 @@
 //! # A buffer reused too soon
 //!
 //! ## What is wrong
-//! As `missing_barrier`, over several tiles and with the barrier where it has to be. But the next turn of the loop fills the
-//! buffer again while slower warps still read the last tile from it.
+//! As `missing_barrier`, over several tiles and with the barrier that was missing there. But the next iteration of the loop
+//! fills the buffer again while slower warps still read the last tile from it.
 //!
 //! ## The finding
-//! `write after read` in shared memory: the store of one turn and the load of the turn before.
+//! `write after read` in shared memory: the store of one iteration and the load of the iteration before.
 //!
-//! ## Put right
-//! A second `sync_threads()` at the end of the turn, or two buffers used by turns.
+//! ## Repair
+//! A second `sync_threads()` at the end of the iteration, or two buffers that alternate.
 
 use warpfold_kernels::prelude::*;
 

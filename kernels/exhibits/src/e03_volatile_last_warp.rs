@@ -3,17 +3,17 @@
 //! ## What is wrong
 //! The six lines by which a generation of tutorials let the last warp finish a sum, without a barrier because "a warp runs
 //! in lockstep". Since Volta it need not: a lane may load before its neighbour has stored, or after it has stored twice.
-//! `volatile` makes the compiler do every access; it orders no two threads.
+//! `volatile` makes the compiler emit every access; it does not order the accesses of two threads.
 //!
 //! ## The finding
 //! `read after write` and `write after read` between lanes of one warp, for each step of the tree.
 //!
-//! ## Put right
+//! ## Repair
 //! `sync_warp()` between load and store, both ways, as in step 5b of the ladder; or shuffles, as in step 9.
 
 use warpfold_kernels::prelude::*;
 
-/// Leaves the sum of 64 values in `output`.
+/// Writes the sum of 64 values to `output`.
 ///
 /// # Safety
 /// `input` points to 64 values, `output` to one; the launch is one block of 32 threads.

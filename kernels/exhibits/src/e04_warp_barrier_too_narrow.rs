@@ -1,13 +1,13 @@
 //! # A warp barrier for half the warp
 //!
 //! ## What is wrong
-//! There is a warp barrier between the store and the load, but each half of the warp waits for itself only, and reads what
+//! There is a warp barrier between the store and the load, but each half of the warp waits only for itself, and reads what
 //! the other half has stored.
 //!
 //! ## The finding
 //! `read after write` between lanes of the two halves.
 //!
-//! ## Put right
+//! ## Repair
 //! Name all lanes that exchange values in one mask: `u32::MAX` here.
 
 use cuda_std::warp;

@@ -2,12 +2,12 @@
 //!
 //! ## What is wrong
 //! Every block adds its element to one total: load, add, store. Two blocks that load the same total both store it with only
-//! their own element added, and the other one is lost.
+//! their own element added, and one of the two additions is lost.
 //!
 //! ## The finding
 //! Two races between blocks: `read after write`, the load of one and the store of another; and `write after write`.
 //!
-//! ## Put right
+//! ## Repair
 //! One atomic addition: `AtomicI32::from_ptr(total).fetch_add(value, Relaxed)`.
 
 use warpfold_kernels::prelude::*;

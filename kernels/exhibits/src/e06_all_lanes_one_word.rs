@@ -1,18 +1,18 @@
 //! # All lanes store to one word
 //!
 //! ## What is wrong
-//! Every lane that finds a value above the limit notes its index in the same word. One of the stores stays, and which one is
-//! for the hardware to choose.
+//! Every lane that finds a value above the limit writes its index to the same word. One of the stores remains, and the
+//! hardware chooses which.
 //!
 //! ## The finding
 //! `write after write` of two lanes by one instruction.
 //!
-//! ## Put right
+//! ## Repair
 //! Say which one is wanted: `AtomicU32::fetch_min` for the first, or a ballot and the lowest bit of it.
 
 use warpfold_kernels::prelude::*;
 
-/// Leaves the index of a value above `limit` in `index`.
+/// Writes the index of a value above `limit` to `index`.
 ///
 /// # Safety
 /// `input` points to one value per thread, `index` to one value; the launch is one block.

@@ -8,7 +8,7 @@
 //! ## The finding
 //! `read after write` in global memory, or the other way round, between threads of two blocks.
 //!
-//! ## Put right
+//! ## Repair
 //! Write to a second buffer instead of in place, or make it two launches.
 
 use warpfold_kernels::prelude::*;

@@ -1,21 +1,22 @@
 //! # A ticket without a fence
 //!
 //! ## What is wrong
-//! Each block leaves a partial result and takes a ticket; who gets the last one adds up all partials. The ticket is atomic,
-//! but it says nothing about the partial that was stored before it: another block may see the new ticket and the old
-//! partial.
+//! Each block writes a partial result and takes a ticket; the block with the last ticket adds up all partials. The ticket
+//! is atomic, but it says nothing about the partial that was stored before it: another block may see the new ticket and the
+//! old partial.
 //!
 //! ## The finding
 //! `read after write` in global memory: the last block's load of a partial, and another block's store of it.
 //!
-//! ## Put right
-//! A fence before the ticket and one behind it (`device_fence()`), so that who has seen the ticket sees the partial.
+//! ## Repair
+//! A fence (`device_fence()`) before the ticket and one after it, so that a block that has seen the ticket also sees the
+//! partial.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use cuda_std::thread::grid_dim_x;
 use warpfold_kernels::prelude::*;
 
-/// Leaves the sum of one value per block in `total`.
+/// Writes the sum of one value per block to `total`.
 ///
 /// # Safety
 /// `input` and `partials` point to one value per block; `total` and `tickets` to one each, and the latter is 0.

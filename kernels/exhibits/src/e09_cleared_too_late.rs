@@ -2,13 +2,14 @@
 //!
 //! ## What is wrong
 //! The first threads clear a block's counters in shared memory, and all threads count in them by atomic additions. Atomics
-//! are in order among themselves, but not with the plain stores that clear: a fast warp counts, and a slow one wipes it out.
+//! are ordered among themselves, but not with the plain stores that clear: a fast warp counts, and a slow one erases the
+//! count.
 //!
 //! ## The finding
 //! `write after write` between the plain store and the atomic addition of another warp.
 //!
-//! ## Put right
-//! `sync_threads()` behind the clearing.
+//! ## Repair
+//! `sync_threads()` after the clearing.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use warpfold_kernels::prelude::*;

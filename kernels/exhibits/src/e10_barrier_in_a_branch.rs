@@ -2,13 +2,13 @@
 //!
 //! ## What is wrong
 //! Only the even threads work, so only they wait: a barrier in a branch that the odd threads of the same warp do not take.
-//! What a GPU does then is not defined; most hang.
+//! What a GPU does then is undefined; most hang.
 //!
 //! ## The finding
-//! `divergent barrier`: lanes of one warp arrive without the others; and then, that it is never completed.
+//! `divergent barrier`: lanes of one warp arrive without the others; and then that the barrier is never completed.
 //!
-//! ## Put right
-//! Put the work into the branch and the barrier behind it.
+//! ## Repair
+//! Put the work into the branch and the barrier after it.
 
 use warpfold_kernels::prelude::*;
 

@@ -5,10 +5,10 @@
 //! that have returned never come to it.
 //!
 //! ## The finding
-//! `barrier never completed`: so many threads wait, and which one has exited, and where.
+//! `barrier never completed`: how many threads wait, and which one has exited, and where.
 //!
-//! ## Put right
-//! Let every thread reach the barrier, with a neutral value where it has no element.
+//! ## Repair
+//! Let every thread reach the barrier, with the identity if it has no element.
 
 use warpfold_kernels::prelude::*;
 

@@ -2,17 +2,17 @@
 //!
 //! ## What is wrong
 //! Both branches have a barrier, so every thread waits exactly once. But the threads of one warp wait at two different
-//! instructions, and a barrier is for warps that come to one together.
+//! instructions, and all threads of a warp must reach a barrier at the same instruction.
 //!
 //! ## The finding
 //! `divergent barrier`: some lanes of the warp are at one place, the others elsewhere.
 //!
-//! ## Put right
-//! One barrier behind the branches; or branch by warp, not by lane.
+//! ## Repair
+//! One barrier after the branches; or branch by warp, not by lane.
 
 use warpfold_kernels::prelude::*;
 
-/// Leaves in `output` what the other half of the warp has in `input`, plus 1 or minus 1.
+/// Writes to `output` what the other half of the warp has in `input`, plus 1 or minus 1.
 ///
 /// # Safety
 /// `input` and `output` point to 32 values each; the launch is one block of 32 threads.

@@ -6,8 +6,8 @@
 //! ## The finding
 //! `wrong member mask`, with the lane and the mask it gave.
 //!
-//! ## Put right
-//! `u32::MAX` where the whole warp takes part; a branch around the shuffle where it does not.
+//! ## Repair
+//! `u32::MAX` if the whole warp takes part; otherwise a branch around the shuffle.
 
 use cuda_std::warp;
 use warpfold_kernels::prelude::*;

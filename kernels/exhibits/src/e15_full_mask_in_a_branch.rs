@@ -1,13 +1,13 @@
 //! # The full mask in a branch
 //!
 //! ## What is wrong
-//! The shuffle waits for all 32 lanes that its mask names, in a branch that half of them do not take. Those wait at a barrier
-//! further down, for the first half.
+//! The shuffle waits for all 32 lanes that its mask names, in a branch that half of them do not take. The other half waits
+//! at a barrier further down for the first.
 //!
 //! ## The finding
-//! `lanes never arrive`: who waits at the shuffle for whom, and where that one waits.
+//! `lanes never arrive`: which lane waits at the shuffle for which, and where the latter waits.
 //!
-//! ## Put right
+//! ## Repair
 //! Shuffle in all lanes and use the result in some; or name in the mask only those that take the branch.
 
 use warpfold_kernels::prelude::*;

@@ -1,13 +1,13 @@
 //! # Off by one at the tail
 //!
 //! ## What is wrong
-//! `<=` where `<` is meant: one thread touches the element behind the last. It shows only where n is no multiple of the block
-//! size, and on a GPU only where that element is on another page.
+//! `<=` where `<` is meant: one thread touches the element after the last. It shows only if n is no multiple of the block
+//! size, and on a GPU only if that element is on another page.
 //!
 //! ## The finding
 //! `access out of bounds`, with the address and the buffer that ends there.
 //!
-//! ## Put right
+//! ## Repair
 //! `index < n`.
 
 use warpfold_kernels::prelude::*;

@@ -1,13 +1,13 @@
 //! # A misaligned vector load
 //!
 //! ## What is wrong
-//! Four values in one 16-byte load, from an address that is a multiple of 4 only: the values begin behind a header of one
-//! word. A GPU faults on it, for the whole context.
+//! Four values in one 16-byte load, from an address that is a multiple of 4 only: the values begin after a header of one
+//! word. A GPU faults on it, and the whole context is lost.
 //!
 //! ## The finding
 //! `misaligned access`, with the address and the width.
 //!
-//! ## Put right
+//! ## Repair
 //! Load single values up to the first address that is a multiple of 16, and vectors from there.
 
 use warpfold_kernels::prelude::*;
@@ -17,7 +17,7 @@ use warpfold_kernels::prelude::*;
 #[derive(Clone, Copy)]
 struct Four([i32; 4]);
 
-/// Leaves the sum of four values, behind a header of one, in `output`, for each thread.
+/// Writes for each thread the sum of four values, which follow a header of one, to `output`.
 ///
 /// # Safety
 /// `input` points to a header and four values per thread, `output` to one value per thread; the launch is one block.

@@ -2,13 +2,13 @@
 //!
 //! ## What is wrong
 //! The address that a `.shared` symbol has in PTX is an offset in shared memory. A Rust pointer is a generic address, and
-//! at that number there is nothing: the conversion is missing.
+//! at the generic address of that number there is nothing: the conversion is missing.
 //!
 //! ## The finding
 //! `shared offset as a pointer`, with what to do about it.
 //!
-//! ## Put right
-//! `cvta.shared.u64` behind the `mov`, as `shared_array!` has it.
+//! ## Repair
+//! `cvta.shared.u64` after the `mov`, as in `shared_array!`.
 
 use warpfold_kernels::prelude::*;
 

@@ -1,18 +1,18 @@
 //! # Shared memory read before it is written
 //!
 //! ## What is wrong
-//! Where n is not a multiple of the block size, the last block fills only a part of its tile, and adds up all of it. What the
-//! rest holds is left over from another block, of another kernel perhaps. Zero, as a rule, in the first test.
+//! If n is not a multiple of the block size, the last block fills only part of its tile, but adds up all of it. The rest
+//! holds what another block left there, perhaps one of another kernel. In the first test it is usually zero.
 //!
 //! ## The finding
 //! `read of uninitialised memory` in shared memory.
 //!
-//! ## Put right
+//! ## Repair
 //! Threads past the end store a 0, as in step 8 of the ladder.
 
 use warpfold_kernels::prelude::*;
 
-/// Leaves the sum of `n` values in `output`.
+/// Writes the sum of `n` values to `output`.
 ///
 /// # Safety
 /// `input` points to `n` values, at most 64, `output` to one; the launch is one block of 64 threads.

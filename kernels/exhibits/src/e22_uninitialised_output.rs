@@ -1,13 +1,13 @@
 //! # Added to what was never written
 //!
 //! ## What is wrong
-//! The kernel adds its results to those that are there, and the host has allocated the buffer without filling it. Fresh
-//! memory of a GPU is often 0 and never promised to be.
+//! The kernel adds its results to the buffer's values, and the host has allocated the buffer without filling it. Fresh
+//! memory of a GPU is often 0, but nothing guarantees that.
 //!
 //! ## The finding
 //! `read of uninitialised memory` in global memory.
 //!
-//! ## Put right
+//! ## Repair
 //! Let the host clear the buffer, or the kernel store instead of add.
 
 use warpfold_kernels::prelude::*;

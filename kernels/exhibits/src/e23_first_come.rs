@@ -1,14 +1,15 @@
 //! # First come, first served
 //!
 //! ## What is wrong
-//! Nothing that one run can show: every thread that has a value to keep takes a place by an atomic addition and stores it
-//! there. There is no race. But who comes first gets the first place, and the output is in another order on every run.
+//! A single run cannot show it: every thread that has a value to keep takes a place by an atomic addition and stores the
+//! value there. There is no race. But the thread that comes first gets the first place, so the order of the output differs
+//! from run to run.
 //!
 //! ## The finding
 //! `result depends on the schedule`, with two seeds that differ. `warpfold check` finds it with `--schedules`.
 //!
-//! ## Put right
-//! Places that depend on the thread's index, not on its luck: a prefix sum over who keeps a value.
+//! ## Repair
+//! Places that depend on the thread's index alone: a prefix sum over the threads that keep a value.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use warpfold_kernels::prelude::*;

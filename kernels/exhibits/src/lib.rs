@@ -1,14 +1,14 @@
-//! Wrong kernels, one mistake each: what `warpfold check` is for, and what it is tested on.
+//! Wrong kernels, one mistake each: what `warpfold check` is for, and what tests it.
 //!
-//! Every file says what is wrong, how the finding reads (the whole of it stands in `diagnoses/`, word for word what
-//! `warpfold check ID` prints), and how it is put right. Most of these kernels give the right result on most GPUs most of
-//! the time, which is what makes the mistakes worth knowing.
+//! Every file says what is wrong, what the finding says, and what the repair is. `diagnoses/` has each finding in full,
+//! word for word as `warpfold check ID` prints it. Most of these kernels give the right result on most GPUs most of the
+//! time, which is why the mistakes are worth knowing.
 //!
 //! | files | mistake | tool |
 //! |---|---|---|
 //! | `e01` to `e09` | accesses that nothing orders | racecheck |
-//! | `e10` to `e15` | barriers and shuffles that not the right threads come to | synccheck |
-//! | `e16` to `e20` | addresses that are not the kernel's | memcheck |
+//! | `e10` to `e15` | barriers and shuffles that the wrong threads reach | synccheck |
+//! | `e16` to `e20` | addresses that do not belong to the kernel | memcheck |
 //! | `e21`, `e22` | memory that nothing has written | initcheck |
 //! | `e23` | a result that depends on who comes first | schedules |
 //!

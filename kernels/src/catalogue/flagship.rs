@@ -1,10 +1,11 @@
-//! Which of the flagship's kernels adds up which input, in how many blocks of how many threads: measured on an H200, and
-//! kept as data. Where the input begins makes no difference to the choice: step 12 peels the head off, and step 12c loads value by
+//! Which kernel of the flagship adds up which input, and with how many blocks and threads: measured on an H200, and kept as
+//! data. The choice does not depend on where the input begins: step 12 peels off the head, and step 12c loads value by
 //! value. [`choose`] looks it up; nothing else decides.
 
-use super::Module;
+use crate::lesson::{Finish, Module};
 
-/// What is added: integers by their width alone, because signed and unsigned ones are added by the same instructions.
+/// The type of the values. Unsigned integers count as signed ones of the same width, because the same instructions add
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each variant is the Rust type of that name")]
 pub enum Addend {
@@ -17,7 +18,7 @@ pub enum Addend {
 /// The order of additions, which decides the last bits of a sum of floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Whichever is fastest: it may change from launch to launch.
+    /// The fastest one; it may differ from launch to launch.
     Any,
     /// One that follows from the number of elements alone.
     Fixed,
@@ -25,16 +26,16 @@ pub enum Order {
 
 /// A kernel of the flagship; each exists for several types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernel {
-    /// Step 12, with so many loads of 16 bytes of a thread at once.
+pub enum SumKernel {
+    /// Step 12, with this many loads of 16 bytes in flight per thread.
     Loads(u32),
-    /// Step 12 for little: every block has one tile, and every warp hands in for itself.
+    /// Step 12 for small inputs: every block has one tile, and every warp adds its own sum to the total.
     Little,
     /// Step 12c: the same order everywhere.
     VirtualBlocks,
 }
 
-/// One row: for inputs up to so many bytes.
+/// One row: for inputs up to a number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The types it is for.
@@ -44,36 +45,27 @@ pub struct Choice {
     /// The most bytes of input it is for.
     pub most_bytes: u64,
     /// The kernel.
-    pub kernel: Kernel,
+    pub kernel: SumKernel,
     /// Threads of a block.
     pub block: u32,
-    /// Tiles that a block takes, one grid apart, where there are enough.
+    /// Tiles that a block takes, one grid apart, if there are enough.
     pub tiles: u32,
 }
 
 /// A launch of the flagship.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub struct SumLaunch {
     /// The kernel's entry.
     pub entry: &'static str,
     /// Number of blocks.
     pub blocks: u32,
     /// Threads of a block.
     pub block: u32,
-    /// What the kernel leaves, and so its parameters.
+    /// How the launch finishes, and so the kernel's parameters: [`Finish::TotalInTurns`], whose totals of `f32` values are
+    /// `f64`, or [`Finish::OneLaunch`].
     pub finish: Finish,
-}
-
-/// What a kernel of the flagship leaves. It decides the kernel's parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finish {
-    /// `(input, total, n, next)`: as [`catalogue::Finish::TotalInTurns`](super::Finish::TotalInTurns); of `f32`, totals are `f64`.
-    TotalInTurns,
-    /// `(input, partials, n, total, counter)`: as [`catalogue::Finish::OneLaunch`](super::Finish::OneLaunch).
-    OneLaunch {
-        /// How many partial sums the kernel writes.
-        partials: usize,
-    },
+    /// How many partial sums the kernel writes: 0 unless the launch finishes by [`Finish::OneLaunch`].
+    pub partials: usize,
 }
 
 const BITS_32: &[Addend] = &[Addend::I32, Addend::F32];
@@ -84,36 +76,37 @@ const ALL: &[Addend] = &[Addend::I32, Addend::I64, Addend::F32, Addend::F64];
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// A row for anything, as much as there is of it.
+/// A row for all types and any number of bytes.
 const ROW: Choice = Choice {
     addends: ALL,
     order: Order::Any,
     most_bytes: u64::MAX,
-    kernel: Kernel::Loads(8),
+    kernel: SumKernel::Loads(8),
     block: 512,
     tiles: 1,
 };
 
-/// Rows for what is not much: two loads of four values or four loads of two.
+/// Rows for smaller inputs: two loads of four values or four loads of two.
 const BITS_32_ROW: Choice = Choice {
     addends: BITS_32,
-    kernel: Kernel::Loads(2),
+    kernel: SumKernel::Loads(2),
     ..ROW
 };
 const BITS_64_ROW: Choice = Choice {
     addends: BITS_64,
-    kernel: Kernel::Loads(4),
+    kernel: SumKernel::Loads(4),
     ..ROW
 };
 
 /// The choices; the first that fits is taken.
 ///
-/// Up to a few mebibytes there are blocks for every multiprocessor, each as small as it can be. Beyond, a block is worth its
-/// beginning and its end if it takes a second tile, or more; and of the most, if its threads have eight loads at once.
+/// Up to a few mebibytes the grid has as many small blocks as possible, to give every multiprocessor work. Beyond that,
+/// starting and ending a block costs less per byte if each block takes two tiles or more. For the largest inputs, each
+/// thread has eight loads in flight.
 pub const CHOICES: &[Choice] = &[
     Choice {
         most_bytes: 256 * KIB,
-        kernel: Kernel::Little,
+        kernel: SumKernel::Little,
         block: 128,
         ..ROW
     },
@@ -147,7 +140,7 @@ pub const CHOICES: &[Choice] = &[
     Choice {
         addends: FLOATS,
         order: Order::Fixed,
-        kernel: Kernel::VirtualBlocks,
+        kernel: SumKernel::VirtualBlocks,
         block: VIRTUAL_BLOCK,
         ..ROW
     },
@@ -162,10 +155,10 @@ pub const MODULE: Module = Module::Kernels;
 /// Bytes that a load brings.
 const LOAD_BYTES: u64 = 16;
 
-/// Loads of a thread of [`Kernel::Little`].
+/// Loads of a thread of [`SumKernel::Little`].
 const LITTLE_LOADS: u32 = 2;
 
-/// Threads of a block of [`Kernel::VirtualBlocks`], and their loads at once, which are a part of its order.
+/// Threads of a block of [`SumKernel::VirtualBlocks`], and its loads in flight per thread; both are part of its order.
 const VIRTUAL_BLOCK: u32 = 512;
 const VIRTUAL_LOADS: u32 = 2;
 
@@ -173,7 +166,7 @@ const VIRTUAL_LOADS: u32 = 2;
 const MOST_VIRTUAL_BLOCKS: u64 = 528;
 
 /// How to add up `n` values.
-pub fn choose(addend: Addend, order: Order, n: usize) -> Launch {
+pub fn choose(addend: Addend, order: Order, n: usize) -> SumLaunch {
     let bytes = (n as u64).saturating_mul(addend.bytes());
     // A sum of integers is the same in any order.
     let order = if addend.rounds() { order } else { Order::Any };
@@ -187,7 +180,7 @@ pub fn choose(addend: Addend, order: Order, n: usize) -> Launch {
 
 /// The entries of the flagship.
 pub fn entries() -> impl Iterator<Item = &'static str> {
-    Kernel::ALL
+    SumKernel::ALL
         .into_iter()
         .flat_map(|kernel| ALL.iter().filter_map(move |&addend| kernel.entry(addend)))
 }
@@ -207,7 +200,7 @@ impl Addend {
     }
 }
 
-impl Kernel {
+impl SumKernel {
     const ALL: [Self; 5] = [
         Self::Little,
         Self::Loads(2),
@@ -239,33 +232,33 @@ impl Kernel {
 }
 
 impl Choice {
-    /// The launch by this row for `n` values of one of its types, whether or not they are as many as it is for.
-    pub fn launch(&self, addend: Addend, n: usize) -> Launch {
+    /// The launch by this row for `n` values of one of its types, whether or not the row is meant for that many.
+    pub fn launch(&self, addend: Addend, n: usize) -> SumLaunch {
         let bytes = (n as u64).saturating_mul(addend.bytes());
         let loads = match self.kernel {
-            Kernel::Loads(loads) => loads,
-            Kernel::Little => LITTLE_LOADS,
-            Kernel::VirtualBlocks => VIRTUAL_LOADS,
+            SumKernel::Loads(loads) => loads,
+            SumKernel::Little => LITTLE_LOADS,
+            SumKernel::VirtualBlocks => VIRTUAL_LOADS,
         };
         let tile_bytes = LOAD_BYTES * u64::from(loads) * u64::from(self.block);
         let blocks = bytes.div_ceil(tile_bytes).div_ceil(u64::from(self.tiles));
         let virtual_blocks = blocks.min(MOST_VIRTUAL_BLOCKS);
-        let (blocks, finish) = match self.kernel {
-            Kernel::Loads(_) | Kernel::Little => (blocks, Finish::TotalInTurns),
-            Kernel::VirtualBlocks => {
-                let partials = virtual_blocks as usize;
-                (virtual_blocks, Finish::OneLaunch { partials })
+        let (blocks, finish, partials) = match self.kernel {
+            SumKernel::Loads(_) | SumKernel::Little => (blocks, Finish::TotalInTurns, 0),
+            SumKernel::VirtualBlocks => {
+                (virtual_blocks, Finish::OneLaunch, virtual_blocks as usize)
             }
         };
-        Launch {
+        SumLaunch {
             entry: self
                 .kernel
                 .entry(addend)
                 .expect("a row has a kernel that exists for each of its types: a test says so"),
-            // The first extent of a grid is a signed number; blocks take more tiles where it is not enough.
+            // The first extent of a grid is a signed number; if it is not enough, blocks take more tiles.
             blocks: blocks.clamp(1, i32::MAX as u64) as u32,
             block: self.block,
             finish,
+            partials,
         }
     }
 }
@@ -294,7 +287,7 @@ mod tests {
                 assert!(choice.kernel.entry(addend).is_some(), "{choice:?}");
             }
             assert!(choice.block.is_power_of_two() && (64..=1024).contains(&choice.block));
-            assert!(choice.kernel != Kernel::Little || choice.tiles == 1);
+            assert!(choice.kernel != SumKernel::Little || choice.tiles == 1);
         }
     }
 
@@ -335,10 +328,9 @@ mod tests {
     }
 
     /// The kernels' own numbers.
-    #[cfg(feature = "kernels")]
     #[test]
     fn the_table_knows_the_kernels() {
-        use crate::{l12_flagship as vectors, l12c_deterministic as fixed};
+        use crate::{ladder::l12_flagship as vectors, ladder::l12c_deterministic as fixed};
         assert_eq!(vectors::VECTOR_BYTES as u64, LOAD_BYTES);
         assert_eq!(vectors::LITTLE_LOADS, LITTLE_LOADS as usize);
         assert_eq!(fixed::BLOCK, VIRTUAL_BLOCK);

@@ -1,42 +1,44 @@
 //! The one list of kernels. The command line, the tests, the benches, the README and `cargo xtask build-ptx`
 //! all read it; a test compares it with the `.entry` names in the generated PTX, both ways.
 //!
-//! Each part of the course has its rows in a file of its own; [`lessons`] gives all of them in reading order.
+//! Each part of the course has its rows in its folder, in `catalogue.rs`; [`lessons`] gives all of them in reading order, and
+//! [`pages_of`] the files that they are in.
 
-mod cooperation;
-mod divergence;
 pub mod flagship;
-mod histogram;
-mod ladder;
-mod lesson;
-mod memory;
-mod nested;
-mod operators;
-mod part;
-mod roads;
 
-pub use cooperation::{Cooperation, Question};
-pub use divergence::Divergence;
-pub use histogram::Histogram;
-pub use lesson::{
-    BLOCK_SIZES, Demonstration, ElementType, Entries, Finish, Geometry, Lesson, Operator,
-    Parameter, Reduction, Task, Variant,
+pub use crate::lesson::{
+    BLOCK_SIZES, Cooperation, Demonstration, Divergence, ElementType, Entries, Finish, Geometry,
+    Histogram, Lesson, Memory, Module, Nested, Operator, Page, Parameter, Part, Question,
+    Reduction, Role, Task, Variant,
 };
-pub use memory::Memory;
-pub use nested::Nested;
-pub use part::{Module, Part};
+
+use crate::{cooperation, divergence, histogram, ladder, memory, nested, operators, roads};
 
 /// The lessons of a part in reading order.
 pub const fn lessons_of(part: Part) -> &'static [Lesson] {
     match part {
-        Part::Ladder => ladder::LESSONS,
-        Part::Roads => roads::LESSONS,
-        Part::Nested => nested::LESSONS,
-        Part::Divergence => divergence::LESSONS,
-        Part::Memory => memory::LESSONS,
-        Part::Cooperation => cooperation::LESSONS,
-        Part::Histogram => histogram::LESSONS,
-        Part::Operators => operators::LESSONS,
+        Part::Ladder => ladder::catalogue::LESSONS,
+        Part::Roads => roads::catalogue::LESSONS,
+        Part::Nested => nested::catalogue::LESSONS,
+        Part::Divergence => divergence::catalogue::LESSONS,
+        Part::Memory => memory::catalogue::LESSONS,
+        Part::Cooperation => cooperation::catalogue::LESSONS,
+        Part::Histogram => histogram::catalogue::LESSONS,
+        Part::Operators => operators::catalogue::LESSONS,
+    }
+}
+
+/// The pages of a part in reading order: the files of its lessons, and those that a reader needs between them.
+pub const fn pages_of(part: Part) -> &'static [Page] {
+    match part {
+        Part::Ladder => ladder::catalogue::PAGES,
+        Part::Roads => roads::catalogue::PAGES,
+        Part::Nested => nested::catalogue::PAGES,
+        Part::Divergence => divergence::catalogue::PAGES,
+        Part::Memory => memory::catalogue::PAGES,
+        Part::Cooperation => cooperation::catalogue::PAGES,
+        Part::Histogram => histogram::catalogue::PAGES,
+        Part::Operators => operators::catalogue::PAGES,
     }
 }
 
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn lessons_stand_in_their_part_behind_what_they_need() {
+    fn lessons_come_in_their_part_after_what_they_need() {
         for part in Part::ALL {
             for lesson in lessons_of(part) {
                 assert_eq!(lesson.part, part, "{}", lesson.id);

@@ -47,15 +47,10 @@ struct Allowed {
 
 /// None but these may be in the sources, and these must be.
 const ALLOWED: &[Allowed] = &[
-    // Both are being written anew.
+    // A device, what it allocates and its streams are made by one another: `Gpu` ↔ `memory`, `Emulator` ↔ `stream`, and the like.
     Allowed {
         package: "warpfold",
         below: "device",
-        since: "2026-11-22",
-    },
-    Allowed {
-        package: "warpfold-kernels",
-        below: "catalogue",
         since: "2026-11-22",
     },
 ];

@@ -1,0 +1,69 @@
+//! # Cooperation 3 · Who holds what I hold?
+//!
+//! ## Before
+//! A vote answers one question, the same for all lanes. To find out which lanes hold its own value, a lane would need a
+//! vote for every possible value.
+//!
+//! ## Idea
+//! A *match* compares the value of each lane with those of all others in the mask. `match_any` tells each lane which lanes,
+//! itself among them, hold its value; `match_all` tells whether all do. With the first, lanes that are about to update the
+//! same word of memory find each other, and one of them can do it for all.
+//!
+//! `match_all` has an instruction of its own (`match.all.sync`), which returns a word and a predicate. Rust cannot name
+//! such a pair, so this kernel uses `match_any`: all lanes hold the same value exactly if each finds the whole mask.
+//!
+//! ## Picture
+//! ```text
+//! lane        0         1         2         3         4
+//! value       7         5         7         7         5
+//! match_any   00001101  00010010  00001101  00001101  00010010
+//! match_all   no
+//! ```
+//!
+//! ## Cost
+//! One instruction for a warp, but a slow one: the hardware goes through the different values one by one.
+//!
+//! ## Observe
+//! In the PTX: `match.any.sync.b32`, in both kernels.
+//!
+//! ## Break it
+//! Compare floats instead. A match compares bits, so 0.0 does not match −0.0, and a NaN matches itself.
+//!
+//! ## Source
+//! *CUDA C++ Programming Guide*, on warp match functions: `__match_any_sync`, `__match_all_sync`.
+
+use cuda_std::warp::warp_match_any;
+
+use crate::cooperation::c02_votes::lanes_below;
+use crate::prelude::*;
+
+/// Writes for each element which elements of its warp are equal to it, one bit each, the first one the lowest.
+///
+/// # Safety
+/// - `values` points to `n` values that nothing writes, and `answers` to `n` that nothing else touches.
+/// - The grid has ⌈n ∕ B⌉ blocks in one dimension, and B is a multiple of 32.
+#[kernel]
+pub unsafe fn match_any(values: *const i32, answers: *mut u32, n: usize) {
+    let index = global_index();
+    if index < n {
+        // SAFETY: the index is below n and this thread's alone; all lanes with an element, and no others, are here.
+        unsafe { *answers.add(index) = warp_match_any(lanes_below(n), *values.add(index)) };
+    }
+}
+
+/// Writes for each element the mask of its warp if all elements of the warp are equal, else 0.
+///
+/// # Safety
+/// As for [`match_any`].
+#[kernel]
+pub unsafe fn match_all(values: *const i32, answers: *mut u32, n: usize) {
+    let index = global_index();
+    if index < n {
+        let mask = lanes_below(n);
+        // SAFETY: as above.
+        unsafe {
+            let equal = warp_match_any(mask, *values.add(index));
+            *answers.add(index) = if equal == mask { mask } else { 0 };
+        }
+    }
+}

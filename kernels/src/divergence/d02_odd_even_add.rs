@@ -1,0 +1,52 @@
+//! # Divergence 2 · An `if` without a branch
+//!
+//! ## Before
+//! The two kernels of the page before were written so that their branch stays a branch. Most that look like them don't.
+//!
+//! ## Idea
+//! Add 2 to every even element and 1 to every odd one, in place, with the obvious `if`. Either side is an addition, and
+//! only its operand differs. The compiler turns the `if` into arithmetic, and no lane waits for another.
+//!
+//! ## Picture
+//! ```text
+//! index   0    1    2    3    4    5
+//! before  a    b    c    d    e    f
+//! after   a+2  b+1  c+2  d+1  e+2  f+1
+//! ```
+//!
+//! ## Cost
+//! For each whole warp one branch, the test of n, which does not diverge; one load and one store of 4 sectors each.
+//!
+//! ## Observe
+//! `warpfold profile odd_even_add`: a branch efficiency of 100 %. `warpfold ptx odd_even_add`: one `bra`, for n, and
+//! none for the parity.
+//!
+//! ## Break it
+//! Give one side more to do, such as a division by another element. The compiler will not compute for all lanes what half
+//! of them need, and the branch is back.
+//!
+//! ## Source
+//! An exercise that CUDA courses set for divergence, often without a look at what the compiler made of it.
+
+use crate::prelude::*;
+
+/// Adds 2 to the elements at even indices and 1 to those at odd ones.
+///
+/// # Safety
+/// - `values` points to `n` values that nothing else touches.
+/// - The grid has ⌈n ∕ B⌉ blocks in one dimension.
+#[kernel]
+pub unsafe fn odd_even_add(values: *mut i32, n: usize) {
+    let index = global_index();
+    if index < n {
+        // SAFETY: the index is below n, and is this thread's alone.
+        unsafe {
+            let mine = values.add(index);
+            if index.is_multiple_of(2) {
+                *mine = (*mine).wrapping_add(2);
+            } else {
+                *mine = (*mine).wrapping_add(1);
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What lessons show that are no reductions, part by part.
+
+/// What a lesson of this part shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cooperation {
+    /// Each element with an answer about its block or its warp.
+    Question(Question),
+    /// What lanes find when they ask who is here.
+    ActiveMask,
+    /// Values published from block to block with fences.
+    FencePublish,
+    /// A lock around two words.
+    CriticalSection,
+    /// Every atomic operation in every scope.
+    Atomics,
+}
+
+/// A question that each thread gets an answer to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// How many elements of the block are positive.
+    BlockCount,
+    /// Whether all elements of the block are positive.
+    BlockAll,
+    /// Whether any element of the block is positive.
+    BlockAny,
+    /// Whether all elements of the warp are positive.
+    WarpAll,
+    /// Whether any element of the warp is positive.
+    WarpAny,
+    /// Which elements of the warp are positive.
+    WarpBallot,
+    /// Which elements of the warp are equal to the thread's.
+    WarpEqual,
+    /// The mask of the warp, if all its elements are equal.
+    WarpAllEqual,
+}
+
+/// What a lesson of this part shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Divergence {
+    /// 2 at even indices and 1 at odd ones, by the parity of the thread or of the warp.
+    EvenOdd,
+    /// 2 added at even indices, 1 at odd ones.
+    OddEvenAdd,
+}
+
+/// What a lesson of this part shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Histogram {
+    /// Three histograms of an image, by a kernel that takes `(image, width, height, pitch, bins)`.
+    Image,
+}
+
+/// What a lesson of this part shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// A copy of the elements from an offset on.
+    CopyOffset,
+    /// A copy of every `stride`-th element.
+    CopyStride,
+    /// Each block reversed through a shared array.
+    Reverse {
+        /// Whether the launch sets its length, 4 bytes per thread, and not the kernel.
+        dynamic: bool,
+    },
+    /// Each block reversed through shared memory that is accessed with a stride.
+    BankStride,
+    /// The sum of two matrices.
+    MatrixAdd,
+}
+
+/// What a lesson of this part shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nested {
+    /// The tree of grids of a kernel that launches itself.
+    Tree,
+}

@@ -1,0 +1,18 @@
+//! What a lesson is, as data: the types of the catalogue's rows.
+
+mod demonstration;
+mod element;
+mod finish;
+mod page;
+mod part;
+mod row;
+
+pub use demonstration::{Cooperation, Divergence, Histogram, Memory, Nested, Question};
+pub use element::{ElementType, Operator};
+pub use finish::{Finish, Role};
+pub use page::Page;
+pub(crate) use page::pages;
+pub use part::{Module, Part};
+pub use row::{
+    BLOCK_SIZES, Demonstration, Entries, Geometry, Lesson, Parameter, Reduction, Task, Variant,
+};

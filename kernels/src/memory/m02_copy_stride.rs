@@ -1,0 +1,49 @@
+//! # Memory access 2 · A copy with gaps
+//!
+//! ## Before
+//! An offset costs a warp one sector in five. But the lanes of a warp were still neighbours.
+//!
+//! ## Idea
+//! Now let them be `stride` words apart, as in a program that reads one field of a structure, or one column of a matrix
+//! that is stored by rows. The warp uses fewer and fewer words of each sector, and needs more and more sectors, until every
+//! lane has a sector of its own.
+//!
+//! ## Picture
+//! The first sectors of a warp, 8 words each; `x` is copied:
+//! ```text
+//! stride 1   xxxxxxxx xxxxxxxx xxxxxxxx xxxxxxxx                    4 sectors
+//! stride 2   x.x.x.x. x.x.x.x. x.x.x.x. x.x.x.x. x.x.x.x. …         8 sectors
+//! stride 8   x....... x....... x....... x....... x....... …        32 sectors
+//! ```
+//!
+//! ## Cost
+//! For each whole warp one load and one store, each of 4 · stride sectors up to a stride of 8, and of 32 for larger
+//! strides.
+//!
+//! ## Observe
+//! `warpfold profile copy_stride`: the sectors per request, for each stride from 1 to 32, and the useful bytes of a sector,
+//! which fall from 32 to 4. On a GPU `warpfold run copy_stride -n 2^26 --set stride=8` takes nearly as long as with a
+//! stride of 2, although it copies a quarter of the elements: the time follows the sectors.
+//!
+//! ## Break it
+//! Load whole structures, 8 words per lane in two 16-byte loads, and pick the field afterwards: now every byte of each
+//! sector is used.
+//!
+//! ## Source
+//! Mark Harris, *How to Access Global Memory Efficiently in CUDA C/C++ Kernels* (NVIDIA, 2013), `stride`.
+
+use crate::prelude::*;
+
+/// Copies the elements 0, `stride`, 2·`stride` … to the same places.
+///
+/// # Safety
+/// - `input` points to `n` values that nothing writes, and `output` to `n` that nothing else touches.
+/// - The grid has ⌈n ∕ (B · stride)⌉ blocks or more in one dimension.
+#[kernel]
+pub unsafe fn copy_stride(input: *const i32, output: *mut i32, n: usize, stride: u32) {
+    let index = global_index() * stride as usize;
+    if index < n {
+        // SAFETY: the index is below n, and is this thread's alone.
+        unsafe { *output.add(index) = *input.add(index) };
+    }
+}

@@ -1,0 +1,124 @@
+//! # Operators and types 2 · Step 3 for every operator and type
+//!
+//! ## Before
+//! [Step 3](crate::ladder::l03_interleaved) adds up `i32` values in place. Only one line of its tree depends on that.
+//!
+//! ## Idea
+//! That line becomes [`Operator::combine`]. Not even the identity is needed: a missing element is left out of the tree, so
+//! every value in the tree comes from the input.
+//!
+//! ## Picture
+//! A tile of 8 elements; in each step equal letters are combined, into the left one.
+//! ```text
+//! element    0   1   2   3   4   5   6   7
+//! stride 4   a   b   c   d   a   b   c   d     threads 0 1 2 3
+//! stride 2   a   b   a   b                     threads 0 1
+//! stride 1   a   a                             thread  0
+//! ```
+//!
+//! ## Cost
+//! That of step 3, to the instruction, for the sum of `i32`: log₂ B barriers, 2B − 1 loads and B stores for one block over
+//! a whole tile. Values of 8 bytes take twice the sectors.
+//!
+//! ## Observe
+//! In the PTX: `interleaved_sum_i32` is the same as `interleaved` except for its name. `warpfold run interleaved_sum_i32`
+//! and `warpfold run interleaved` on the emulator show the same counters.
+//!
+//! ## Break it
+//! Make the operator a difference: even with one block of 64 threads the result then depends on the order of the tree, and
+//! the tests of the laws fail.
+//!
+//! ## Source
+//! As for step 3: Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 3.
+
+use crate::operators::o01_operators::{Max, Min, Operator, Product, Sum, Value};
+use crate::prelude::*;
+
+/// The body of every entry.
+///
+/// # Safety
+/// As for the entries.
+#[inline(always)]
+unsafe fn interleaved<O: Operator<T>, T: Value>(input: *mut T, partials: *mut T, n: usize) {
+    let tid = thread_idx_x();
+    let block = block_dim_x();
+
+    let start = block_idx_x() as usize * block as usize;
+    let count = (n - start).min(block as usize) as u32;
+    // SAFETY: every block has an element, so `start` is below n.
+    let tile = unsafe { input.add(start) };
+
+    let mut stride = block / 2;
+    while stride > 0 {
+        // SAFETY: the tile has `count` elements, and the stride is the same in every thread.
+        unsafe { tree_step::<O, T>(tile, count, stride) };
+        stride /= 2;
+    }
+
+    if tid == 0 {
+        // SAFETY: there is one partial per block, and the tile has a first element.
+        unsafe { *partials.add(block_idx_x() as usize) = *tile };
+    }
+}
+
+/// One step of the tree over the first `count` elements of a tile: thread `tid` below `stride` combines element `tid` with
+/// element `tid + stride`, if there is one; then a barrier.
+///
+/// # Safety
+/// `tile` points to `count` elements that only this block touches, and every thread of the block makes the call with the
+/// same values.
+#[inline(always)]
+pub unsafe fn tree_step<O: Operator<T>, T: Value>(tile: *mut T, count: u32, stride: u32) {
+    let tid = thread_idx_x();
+    if (tid < stride) & (tid + stride < count) {
+        // SAFETY: both elements are among the `count`, and in this step no other thread touches them.
+        unsafe {
+            let mine = tile.add(tid as usize);
+            let partner = tile.add((tid + stride) as usize);
+            *mine = O::combine(*mine, *partner);
+        }
+    }
+    sync_threads();
+}
+
+macro_rules! entries {
+    ($($name:ident = $operator:ident of $value:ident;)*) => {$(
+        #[doc = concat!("Writes the [`", stringify!($operator), "`] of each block's B elements to `partials`; overwrites `input`.")]
+        ///
+        /// # Safety
+        /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.
+        /// - The grid has ⌈n ∕ B⌉ blocks in one dimension, and a block a power of two B of threads, 64 to 1024.
+        #[kernel]
+        pub unsafe fn $name(input: *mut $value, partials: *mut $value, n: usize) {
+            // SAFETY: the caller's promise.
+            unsafe { interleaved::<$operator, $value>(input, partials, n) }
+        }
+    )*};
+}
+
+entries! {
+    interleaved_sum_i32 = Sum of i32;
+    interleaved_sum_u32 = Sum of u32;
+    interleaved_sum_i64 = Sum of i64;
+    interleaved_sum_u64 = Sum of u64;
+    interleaved_sum_f32 = Sum of f32;
+    interleaved_sum_f64 = Sum of f64;
+    interleaved_product_i32 = Product of i32;
+    interleaved_product_u32 = Product of u32;
+    interleaved_product_i64 = Product of i64;
+    interleaved_product_u64 = Product of u64;
+    interleaved_product_f32 = Product of f32;
+    interleaved_product_f64 = Product of f64;
+    interleaved_min_i32 = Min of i32;
+    interleaved_min_u32 = Min of u32;
+    interleaved_min_i64 = Min of i64;
+    interleaved_min_u64 = Min of u64;
+    interleaved_min_f32 = Min of f32;
+    interleaved_min_f64 = Min of f64;
+    interleaved_max_i32 = Max of i32;
+    interleaved_max_u32 = Max of u32;
+    interleaved_max_i64 = Max of i64;
+    interleaved_max_u64 = Max of u64;
+    interleaved_max_f32 = Max of f32;
+    interleaved_max_f64 = Max of f64;
+}

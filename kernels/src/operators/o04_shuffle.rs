@@ -1,0 +1,156 @@
+//! # Operators and types 4 · Step 9 for every operator and type
+//!
+//! ## Before
+//! The page before has a kernel for each block size: five times 24. A tree in shared memory that is written out needs that.
+//!
+//! ## Idea
+//! [Step 9](crate::ladder::l09_shuffle) with its operator taken out, and its block size as well. The tree of shuffles is
+//! the same for every block, because a warp is. The block size only says how far apart a thread's elements are and how many
+//! warps there are. So one entry for each operator and type reads it at run time, and the shared array has room for the 32
+//! warps of the largest block.
+//!
+//! ## Picture
+//! The path of one value, with B = 512; ⊕ is the operator:
+//! ```text
+//! thread    x ⊕ x ⊕ x ⊕ x ⊕ x ⊕ x ⊕ x ⊕ x     8 elements, 512 apart; a missing one is the identity
+//! warp      16, 8, 4, 2, 1 lanes up           5 shuffles: the value of the warp, in lane 0
+//! block     16, 8, 4, 2, 1 lanes up           5 shuffles over one value per warp
+//! ```
+//!
+//! ## Cost
+//! The memory accesses, shuffles and barriers of step 9, and up to a quarter more instructions, to compute the addresses
+//! that step 9 knows as constants. 8-byte types take two shuffles where step 9 takes one.
+//!
+//! ## Observe
+//! In the PTX: `shuffle_sum_f32` has `add.rn.f32` where `shuffle_sum_i32` has `add.s32`; `shuffle_sum_f64` has twenty
+//! `shfl.sync.down.b32`. In a run of `shuffle_sum_f32`: the sum may differ from the CPU's, within the rounding allowed.
+//!
+//! ## Break it
+//! Use 1.0 as the identity of the `f32` sum. With B = 1024 only lengths that cut a tile short give wrong sums; with smaller
+//! blocks all do.
+//!
+//! ## Source
+//! As for step 9: Justin Luitjens, *Faster Parallel Reductions on Kepler* (NVIDIA, 2014), whose shuffle of a 64-bit value
+//! is two as well.
+
+use crate::operators::o01_operators::{Max, Min, Operator, Product, Sum, Value};
+use crate::operators::o03_complete_unroll_shared::reduce_eight;
+use crate::prelude::*;
+
+/// The warps of the largest block.
+pub const MOST_WARPS: u32 = 32;
+
+/// The body of every entry.
+///
+/// # Safety
+/// As for the entries.
+#[inline(always)]
+unsafe fn shuffle<O: Operator<T>, T: Value>(input: *const T, partials: *mut T, n: usize) {
+    let block = block_dim_x();
+    let warp_results = shared_array!(warp_results: [T; MOST_WARPS]);
+
+    let tile_length = 8 * block;
+    let start = block_idx_x() as usize * tile_length as usize;
+    let count = (n - start).min(tile_length as usize) as u32;
+
+    // SAFETY: every block has an element, so `start` is below n, and the tile has `count`; the shared array has one
+    // element per warp, and every thread of the block makes the call.
+    unsafe {
+        let tile = input.add(start);
+        let result = reduce_block::<O, T>(reduce_eight::<O, T>(tile, count, block), warp_results);
+        if thread_idx_x() == 0 {
+            *partials.add(block_idx_x() as usize) = result;
+        }
+    }
+}
+
+/// The block's values combined, in thread 0. What the other threads get is meaningless.
+///
+/// Between two calls with the same array the caller needs a barrier: the first warp may still be reading.
+///
+/// # Safety
+/// `warp_results` points to one value per warp that only this block touches, and all threads of the block make the call.
+#[inline(always)]
+pub unsafe fn reduce_block<O: Operator<T>, T: Value>(value: T, warp_results: *mut T) -> T {
+    let tid = thread_idx_x();
+    let lane = tid % WARP_SIZE;
+    let warp = tid / WARP_SIZE;
+    let warps = block_dim_x() / WARP_SIZE;
+
+    // SAFETY: whole warps make the calls; there is one element per warp, each written before the barrier.
+    unsafe {
+        let result = reduce_warp::<O, T>(value);
+        if lane == 0 {
+            *warp_results.add(warp as usize) = result;
+        }
+        sync_threads();
+
+        if warp != 0 {
+            return result;
+        }
+        let mine = if lane < warps {
+            *warp_results.add(lane as usize)
+        } else {
+            O::IDENTITY
+        };
+        reduce_warp::<O, T>(mine)
+    }
+}
+
+/// The warp's 32 values combined, in lane 0. What the other lanes get is meaningless.
+///
+/// # Safety
+/// All 32 lanes of the warp make the call.
+#[inline(always)]
+pub unsafe fn reduce_warp<O: Operator<T>, T: Value>(value: T) -> T {
+    let mut result = value;
+    let mut delta = WARP_SIZE / 2;
+    while delta > 0 {
+        // SAFETY: the caller's promise; `delta` is the same in every lane.
+        result = O::combine(result, unsafe { result.shuffle_down(delta) });
+        delta /= 2;
+    }
+    result
+}
+
+macro_rules! entries {
+    ($($name:ident = $operator:ident of $value:ident;)*) => {$(
+        #[doc = concat!("Writes the [`", stringify!($operator), "`] of each block's 8·B elements to `partials`.")]
+        ///
+        /// # Safety
+        /// - `input` points to `n` values that nothing writes, and `partials` to one per block that nothing else touches.
+        /// - The grid has ⌈n ∕ 8B⌉ blocks in one dimension, and a block a power of two B of threads, 64 to 1024.
+        #[kernel]
+        pub unsafe fn $name(input: *const $value, partials: *mut $value, n: usize) {
+            // SAFETY: the caller's promise.
+            unsafe { shuffle::<$operator, $value>(input, partials, n) }
+        }
+    )*};
+}
+
+entries! {
+    shuffle_sum_i32 = Sum of i32;
+    shuffle_sum_u32 = Sum of u32;
+    shuffle_sum_i64 = Sum of i64;
+    shuffle_sum_u64 = Sum of u64;
+    shuffle_sum_f32 = Sum of f32;
+    shuffle_sum_f64 = Sum of f64;
+    shuffle_product_i32 = Product of i32;
+    shuffle_product_u32 = Product of u32;
+    shuffle_product_i64 = Product of i64;
+    shuffle_product_u64 = Product of u64;
+    shuffle_product_f32 = Product of f32;
+    shuffle_product_f64 = Product of f64;
+    shuffle_min_i32 = Min of i32;
+    shuffle_min_u32 = Min of u32;
+    shuffle_min_i64 = Min of i64;
+    shuffle_min_u64 = Min of u64;
+    shuffle_min_f32 = Min of f32;
+    shuffle_min_f64 = Min of f64;
+    shuffle_max_i32 = Max of i32;
+    shuffle_max_u32 = Max of u32;
+    shuffle_max_i64 = Max of i64;
+    shuffle_max_u64 = Max of u64;
+    shuffle_max_f32 = Max of f32;
+    shuffle_max_f64 = Max of f64;
+}

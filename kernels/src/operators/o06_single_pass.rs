@@ -1,0 +1,152 @@
+//! # Operators and types 6 · Step 11 for every operator and type
+//!
+//! ## Before
+//! The page before leaves a partial result per block, and the host, or a second launch, has to combine them.
+//!
+//! ## Idea
+//! Step 11 of the ladder with its operator taken out: the last block to finish, which a ticket tells, combines the
+//! partials. An atomic operation per block would end in one value as well, but in the order in which the blocks happen to
+//! finish, and for a product there is none. Here each thread of the last block takes the partial at its index and every
+//! B-th after it, and a tree follows. The grid alone fixes the order, so a sum of floats is the same to the last bit in
+//! every run. It does depend on the number of blocks.
+//!
+//! ## Picture
+//! ```text
+//! block 2    partial   fence   ticket 0
+//! block 0    partial   fence   ticket 1
+//! block 3    partial   fence   ticket 2
+//! block 1    partial   fence   ticket 3 = G − 1: the last   partials 0 1 2 3 → total; counter = 0
+//! ```
+//!
+//! ## Cost
+//! That of the page before. In addition, for each block one store, one atomic addition, two fences and a barrier; for the
+//! last one G loads and a second tree.
+//!
+//! ## Observe
+//! In the PTX: `ld.volatile.global` for the partials, and nowhere else; `membar.gl` before and after the ticket. In a run:
+//! repeat `single_pass_sum_f32`, and the sum is the same each time.
+//!
+//! ## Break it
+//! Let each block add its partial to `total` atomically instead. The sum of `f32` values then changes from run to run on a
+//! GPU, in its last digits.
+//!
+//! ## Source
+//! As for step 11: NVIDIA, *CUDA C++ Programming Guide*, memory fence functions, and the sample `threadFenceReduction`.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use cuda_std::thread::device_fence;
+
+use crate::operators::o01_operators::{Max, Min, Operator, Product, Sum, Value};
+use crate::operators::o04_shuffle::{MOST_WARPS, reduce_block};
+use crate::operators::o05_vectorized::{Vectorized, reduce_tiles};
+use crate::prelude::*;
+
+/// The body of every entry.
+///
+/// # Safety
+/// As for the entries.
+#[inline(always)]
+unsafe fn single_pass<O: Operator<T>, T: Vectorized>(
+    input: *const T,
+    partials: *mut T,
+    n: usize,
+    total: *mut T,
+    counter: *mut u32,
+) {
+    let tid = thread_idx_x();
+    let warp_results = shared_array!(warp_results: [T; MOST_WARPS]);
+    let is_last = shared_array!(is_last: [u32; 1]);
+
+    // SAFETY: the caller's promise; the shared arrays are the block's own, there is a barrier between the calls that use the
+    // first and between the write and the reads of the second; whole blocks make the calls, because being the last holds
+    // for all threads of a block; fences and tickets order the last block's reads of the partials after their writes.
+    unsafe {
+        let result = reduce_block::<O, T>(reduce_tiles::<O, T>(input, n), warp_results);
+        if tid == 0 {
+            *partials.add(block_idx_x() as usize) = result;
+            device_fence();
+            let ticket = AtomicU32::from_ptr(counter).fetch_add(1, Ordering::Relaxed);
+            device_fence();
+            *is_last = u32::from(ticket == grid_dim_x() - 1);
+        }
+        sync_threads();
+
+        if *is_last != 0 {
+            let result = reduce_block::<O, T>(reduce_partials::<O, T>(partials), warp_results);
+            if tid == 0 {
+                *total = result;
+                // Atomic as well: a plain store would have no place in the order of the tickets.
+                AtomicU32::from_ptr(counter).swap(0, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// The thread's share of the partials combined: the one at its index and every B-th after it; the identity if there are
+/// none.
+///
+/// # Safety
+/// `partials` points to one value per block, which nothing writes any more.
+#[inline(always)]
+unsafe fn reduce_partials<O: Operator<T>, T: Value>(partials: *const T) -> T {
+    let mut result = O::IDENTITY;
+    let mut index = thread_idx_x();
+    while index < grid_dim_x() {
+        // Volatile: read from the memory that all blocks share, not from a cache of this multiprocessor. SAFETY: the index
+        // is below the number of blocks.
+        let partial = unsafe { partials.add(index as usize).read_volatile() };
+        result = O::combine(result, partial);
+        index += block_dim_x();
+    }
+    result
+}
+
+macro_rules! entries {
+    ($($name:ident = $operator:ident of $value:ident;)*) => {$(
+        #[doc = concat!("Writes the [`", stringify!($operator), "`] of the input to `total`.")]
+        ///
+        /// # Safety
+        /// - `input` points to `n` values that nothing writes, at a multiple of 16 bytes; `partials` to one per block, `total`
+        ///   and `counter` to one, and nothing else touches those. The counter is 0, and is 0 again at the end.
+        /// - The grid has one dimension and any number of blocks, and a block a power of two B of threads, 64 to 1024.
+        #[kernel]
+        pub unsafe fn $name(
+            input: *const $value,
+            partials: *mut $value,
+            n: usize,
+            total: *mut $value,
+            counter: *mut u32,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { single_pass::<$operator, $value>(input, partials, n, total, counter) }
+        }
+    )*};
+}
+
+entries! {
+    single_pass_sum_i32 = Sum of i32;
+    single_pass_sum_u32 = Sum of u32;
+    single_pass_sum_i64 = Sum of i64;
+    single_pass_sum_u64 = Sum of u64;
+    single_pass_sum_f32 = Sum of f32;
+    single_pass_sum_f64 = Sum of f64;
+    single_pass_product_i32 = Product of i32;
+    single_pass_product_u32 = Product of u32;
+    single_pass_product_i64 = Product of i64;
+    single_pass_product_u64 = Product of u64;
+    single_pass_product_f32 = Product of f32;
+    single_pass_product_f64 = Product of f64;
+    single_pass_min_i32 = Min of i32;
+    single_pass_min_u32 = Min of u32;
+    single_pass_min_i64 = Min of i64;
+    single_pass_min_u64 = Min of u64;
+    single_pass_min_f32 = Min of f32;
+    single_pass_min_f64 = Min of f64;
+    single_pass_max_i32 = Max of i32;
+    single_pass_max_u32 = Max of u32;
+    single_pass_max_i64 = Max of i64;
+    single_pass_max_u64 = Max of u64;
+    single_pass_max_f32 = Max of f32;
+    single_pass_max_f64 = Max of f64;
+}

@@ -1,0 +1,54 @@
+//! # Other roads 1 · Everybody adds to one word
+//!
+//! ## Before
+//! The ladder leaves partial sums, and something else has to add them up. It would be much simpler if every thread just
+//! added its element to the total.
+//!
+//! ## Idea
+//! A load, an addition and a store would not do: two threads that load the same total both store it with only their own
+//! element added. An *atomic* addition is all three in one, and the hardware lets no other in between. Each thread does
+//! one.
+//!
+//! The price is that they queue up. Atomics to different words proceed side by side, but these all go to one word.
+//!
+//! ## Picture
+//! ```text
+//! thread    0   1   2   3   4   5   …   n − 1
+//!           └───┴───┴───┴───┴───┴───────┴──▶ total, one at a time
+//! ```
+//!
+//! ## Cost
+//! n atomic additions in all; for one block, B loads and B atomics, no barrier and no shared memory.
+//!
+//! ## Observe
+//! In the PTX: a load and `atom.global.add.u32`, and hardly anything else: by far the shortest kernel of the course. In a
+//! run: B atomics per block. On a GPU it is many times slower than step 11. It would be slower still without the driver's
+//! assembler: from sm_80 on it first adds up what a warp adds to one word (`REDUX.SUM`), and lets one lane do the atomic.
+//!
+//! ## Break it
+//! Write `*total = (*total).wrapping_add(value)` for the atomic. The exhibit `lost_update` makes this mistake: `warpfold
+//! check lost_update` shows what `check` says about it.
+//!
+//! ## Source
+//! David Kirk, Izzat El Hajj, Wen-mei Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 9.
+
+use core::sync::atomic::{AtomicI32, Ordering};
+
+use crate::prelude::*;
+
+/// Adds the `n` elements of `input` to `total`, each by an atomic of its own.
+///
+/// # Safety
+/// - `input` points to `n` values that nothing writes, and `total` to one value that others change by atomics at most.
+/// - The grid has ⌈n ∕ B⌉ blocks in one dimension.
+#[kernel]
+pub unsafe fn naive_atomic(input: *const i32, total: *mut i32, n: usize) {
+    let index = block_idx_x() as usize * block_dim_x() as usize + thread_idx_x() as usize;
+    if index < n {
+        // SAFETY: the index is below n, and the total is there.
+        unsafe {
+            let value = *input.add(index);
+            AtomicI32::from_ptr(total).fetch_add(value, Ordering::Relaxed);
+        }
+    }
+}
