@@ -22,8 +22,7 @@ fn data(name: &str) -> PathBuf {
 }
 
 fn open() -> Device {
-    let device = Device::open(&DeviceChoice::Emulator).expect("the emulator is always there");
-    device
+    Device::open(&DeviceChoice::Emulator).expect("the emulator is always there")
 }
 
 fn kernels() -> &'static [Lesson] {

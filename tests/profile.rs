@@ -236,7 +236,7 @@ fn branches_are_the_gpus() {
             let efficiency = percent(&measured.profile, "assembled_branch_efficiency");
             let efficiency_on_gpu = 100.0 * (1.0 - diverging_on_gpu / on_gpu);
             assert!((efficiency - efficiency_on_gpu).abs() <= 2.0, "{id}");
-        } else {
+        } else if !measured.waits() {
             assert_eq!(diverging, 0, "{id}");
         }
     }

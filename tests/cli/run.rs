@@ -31,7 +31,7 @@ fn a_lesson_of_floats_is_verified_to_within_rounding() {
     ];
     let output = output_of(&arguments);
     assert!(
-        output.contains("Operators and types, step 3 · shuffle_sum_f32")
+        output.contains("Operators and types, step 4 · shuffle_sum_f32")
             && output.contains("n = 10,000 random f32 (39.06 KiB")
             && output.contains("rounding allowed"),
         "{output}"
