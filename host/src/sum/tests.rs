@@ -25,14 +25,12 @@ fn floats(n: usize, seed: u64) -> Vec<f32> {
 }
 
 fn emulator() -> Device {
-    let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
-    device
+    Device::open(&DeviceChoice::Emulator).expect("there is always an emulator")
 }
 
 /// The emulator, and a GPU where there is one.
 fn machines() -> Vec<Device> {
     let gpu = Device::open(&DeviceChoice::Gpu(0)).ok();
-    let gpu = gpu.map(|device| device);
     [emulator()].into_iter().chain(gpu).collect()
 }
 
