@@ -329,7 +329,7 @@ impl<T: Reducible> LoadedLesson<T> {
     }
 }
 
-/// What [`warpfold::sum`] launches for these values on the machine, ready to be counted or timed and verified as a lesson is; the
+/// What [`warpfold::sum()`] launches for these values on the machine, ready to be counted or timed and verified as a lesson is; the
 /// order of additions is that of [`Mode::Fast`].
 ///
 /// # Errors

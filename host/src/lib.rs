@@ -35,3 +35,8 @@ pub use device::{Buffer, Device, DeviceChoice, DeviceError, Slice, Stream};
 pub use kernels::Error;
 pub use sum::sum;
 pub use values::Values;
+
+/// The snippet of the repository's README.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -11,7 +11,7 @@ use warpfold::device::Buffer;
 use warpfold::sum::{self, Mode};
 use warpfold_kernels::catalogue::Operator;
 
-/// A way to call [`warpfold::sum`].
+/// A way to call [`warpfold::sum()`].
 pub struct Library<'m, T: Element> {
     name: String,
     ours: sum::Sum<'m, T>,

@@ -23,7 +23,7 @@ const LIBRARY_NAME: &str = "warpfold::sum";
 pub enum Contender {
     /// A lesson, in blocks of the size that is asked for.
     Lesson(&'static Lesson),
-    /// [`warpfold::sum`], which chooses kernel and block size by the number of elements.
+    /// [`warpfold::sum()`], which chooses kernel and block size by the number of elements.
     Library,
 }
 
