@@ -5,6 +5,7 @@ mod bench_check;
 mod build_ptx;
 mod ci;
 mod compare_codegen;
+mod cross;
 mod failure;
 mod files;
 mod peers;
@@ -39,6 +40,8 @@ enum Chore {
     BenchCheck(bench_check::Options),
     /// Draw into ARCHITECTURE.md which crates and modules use which, and fail where they do so in a circle.
     Architecture(architecture::Options),
+    /// Build the product for every system that it is for, and run it where this machine can.
+    Cross(cross::Options),
     /// Everything that has to pass before a change lands, step by step, up to the first that fails.
     Ci {
         /// Leave the tests out: whoever calls this has run them.
@@ -69,6 +72,7 @@ fn run(chore: Chore) -> Result<(), Box<dyn Failure>> {
         Chore::Results(options) => results::run(repository(), &options)?,
         Chore::BenchCheck(options) => bench_check::run(repository(), &options)?,
         Chore::Architecture(options) => architecture::run(repository(), &options)?,
+        Chore::Cross(options) => cross::run(repository(), &options)?,
         Chore::Ci { skip_tests } => ci::run(repository(), skip_tests)?,
     }
     Ok(())

@@ -92,8 +92,8 @@ impl DeviceCompiler {
         self.sysroot.join("lib/rustlib/src/rust")
     }
 
-    /// Lets a cargo command use this compiler.
-    pub(crate) fn apply(&self, cargo: &mut Command) {
+    /// *Addition to rust-cuda's API:* lets a cargo command use this compiler, with unstable options.
+    pub fn apply(&self, cargo: &mut Command) {
         // The device build uses unstable options of a compiler that may be a stable one.
         cargo.env("RUSTC", &self.rustc).env("RUSTC_BOOTSTRAP", "1");
         // Empty values also switch off wrappers that a cargo configuration file asks for.

@@ -1,0 +1,335 @@
+//! `cargo xtask cross`: builds the product for every system that it is for, and runs it where this machine can.
+//!
+//! The standard library is built from its source, which the device compiler comes with, so that no other toolchain is needed. A linker or
+//! a runner that is missing is said so, and its row counts as skipped.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use comfy_table::Table;
+use cuda_builder::{CudaBuilder, CudaBuilderError, DeviceCompiler};
+
+use crate::failure::{BAD_USE, Failure, IoError, io, lines};
+
+/// Which systems.
+#[derive(clap::Args)]
+#[command(after_help = "Example: cargo xtask cross --only aarch64-unknown-linux-gnu")]
+pub struct Options {
+    /// Only this target; may be given several times.
+    #[arg(long, value_name = "TARGET", value_parser = TARGETS.map(|target| target.triple))]
+    only: Vec<String>,
+}
+
+/// A system that the product is for.
+struct Target {
+    triple: &'static str,
+    package: &'static str,
+    /// What links programs for it here.
+    linker: Option<&'static str>,
+    /// What assembles for it the few lines of assembly that a dependency has, where that is not the linker.
+    assembler: Option<&'static str>,
+    /// What runs them here, with its first arguments; any one of them will do.
+    runners: &'static [&'static [&'static str]],
+}
+
+const CLI: &str = "warpfold-cli";
+
+const fn compiled(triple: &'static str, package: &'static str) -> Target {
+    Target {
+        triple,
+        package,
+        linker: None,
+        assembler: None,
+        runners: &[],
+    }
+}
+
+/// Programs for Apple's systems cannot be linked elsewhere.
+const fn apple(triple: &'static str) -> Target {
+    Target {
+        assembler: Some("clang"),
+        ..compiled(triple, CLI)
+    }
+}
+
+const TARGETS: [Target; 8] = [
+    Target {
+        triple: "aarch64-unknown-linux-gnu",
+        package: CLI,
+        linker: Some("aarch64-linux-gnu-gcc"),
+        assembler: None,
+        runners: &[&["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]],
+    },
+    Target {
+        triple: "i686-unknown-linux-gnu",
+        package: CLI,
+        linker: Some("i686-linux-gnu-gcc"),
+        assembler: None,
+        runners: &[&["qemu-i386", "-L", "/usr/i686-linux-gnu"]],
+    },
+    Target {
+        triple: "x86_64-pc-windows-gnu",
+        package: CLI,
+        linker: Some("x86_64-w64-mingw32-gcc"),
+        assembler: None,
+        runners: &[&["wine64"], &["wine"], &["/usr/lib/wine/wine64"]],
+    },
+    // The command line reads .npy files by a crate that needs Microsoft's own assembler.
+    compiled("x86_64-pc-windows-msvc", "warpfold-course"),
+    apple("aarch64-apple-darwin"),
+    apple("x86_64-apple-darwin"),
+    // What a browser gets: no files, no threads, no clock.
+    compiled("wasm32-unknown-unknown", "warpfold"),
+    compiled("wasm32-unknown-unknown", "warpfold-emulator"),
+];
+
+/// What is run, and whether what it prints is the same on every system.
+const RUNS: [(&[&str], bool); 3] = [
+    (&["ladder", "-n", "2^10", "--device", "emulator"], false),
+    (&["check", "unroll_warps8"], true),
+    (&["trace", "interleaved", "-n", "16", "--block", "8"], true),
+];
+
+/// Why it failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CrossError {
+    /// There is no compiler with the source of the standard library.
+    #[error(transparent)]
+    Compiler(#[from] CudaBuilderError),
+    /// A program cannot be started.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// Something does not build, or does otherwise than on this machine.
+    #[error("{}", lines(.0))]
+    Findings(Vec<String>),
+}
+
+impl Failure for CrossError {
+    fn exit_status(&self) -> u8 {
+        match self {
+            Self::Findings(_) => 1,
+            Self::Compiler(_) | Self::Io(_) => BAD_USE,
+        }
+    }
+}
+
+/// Builds and runs, and prints a table of what came of it.
+///
+/// # Errors
+/// There is no compiler, or something does not build or run.
+pub fn run(repository: &Path, options: &Options) -> Result<(), CrossError> {
+    let compiler = CudaBuilder::new(repository.join("kernels")).find_device_compiler()?;
+    let chosen = TARGETS.iter().filter(|target| {
+        options.only.is_empty() || options.only.iter().any(|triple| triple == target.triple)
+    });
+    let mut table = Table::new();
+    table.set_header(["target", "package", "compiled", "linked", "ran"]);
+    let (mut findings, mut skipped) = (Vec::new(), 0);
+    let mut expected = None;
+    for target in chosen {
+        println!("{}: {}", target.triple, target.package);
+        if let Some(assembler) = target.assembler.filter(|assembler| !is_there(assembler)) {
+            let reason = format!("skipped: no {assembler}");
+            table.add_row([target.triple, target.package, &reason, "", ""]);
+            skipped += 1;
+            continue;
+        }
+        let linker = target.linker.filter(|linker| is_there(linker));
+        let compiled = target.build(repository, &compiler, linker)?;
+        let runner = target.runners.iter().find(|runner| is_there(runner[0]));
+        let (linked, ran) = match (target.linker, linker, runner) {
+            (None, ..) => ("".to_owned(), "".to_owned()),
+            (Some(name), None, _) => (format!("skipped: no {name}"), "skipped".to_owned()),
+            (_, _, None) => (
+                word(compiled).to_owned(),
+                format!("skipped: no {}", target.runners[0][0]),
+            ),
+            (_, _, Some(_)) if !compiled => ("no".to_owned(), "no".to_owned()),
+            (_, _, Some(runner)) => {
+                if expected.is_none() {
+                    expected = Some(native(repository)?);
+                }
+                let wrong =
+                    target.wrong(repository, runner, expected.as_deref().unwrap_or_default())?;
+                let right = wrong.is_empty();
+                findings.extend(wrong);
+                ("yes".to_owned(), word(right).to_owned())
+            }
+        };
+        skipped += u32::from(linked.starts_with("skipped") || ran.starts_with("skipped"));
+        if !compiled {
+            findings.push(format!(
+                "{} does not build for {}",
+                target.package, target.triple
+            ));
+        }
+        table.add_row([target.triple, target.package, word(compiled), &linked, &ran]);
+    }
+    println!("{table}\n{skipped} rows with a part that was skipped");
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(CrossError::Findings(findings))
+    }
+}
+
+fn word(is_right: bool) -> &'static str {
+    if is_right { "yes" } else { "no" }
+}
+
+/// Whether a program of this name can be started.
+fn is_there(program: &str) -> bool {
+    Command::new(program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok()
+}
+
+impl Target {
+    fn folder(repository: &Path) -> PathBuf {
+        repository.join("target/cross")
+    }
+
+    /// Compiles the package, and links it where there is a linker.
+    fn build(
+        &self,
+        repository: &Path,
+        compiler: &DeviceCompiler,
+        linker: Option<&str>,
+    ) -> Result<bool, IoError> {
+        let mut cargo = Command::new("cargo");
+        compiler.apply(&mut cargo);
+        cargo
+            .arg(if linker.is_some() { "build" } else { "check" })
+            .args(["--quiet", "-Zbuild-std=std,panic_abort", "--target"])
+            .args([self.triple, "--package", self.package])
+            .env("CARGO_TARGET_DIR", Self::folder(repository))
+            // Nobody else has what `.cargo/config.toml` sets here.
+            .env("CUDA_LIBRARY_PATH", "")
+            .env_remove("RUSTUP_TOOLCHAIN")
+            .current_dir(repository);
+        if let Some(linker) = linker {
+            let name = self.triple.to_uppercase().replace('-', "_");
+            cargo.env(format!("CARGO_TARGET_{name}_LINKER"), linker);
+        }
+        if let Some(assembler) = self.assembler {
+            let name = self.triple.replace('-', "_");
+            // Without the folder that is asked of Apple's tools, which nothing here needs.
+            cargo
+                .env(format!("CC_{name}"), assembler)
+                .env("SDKROOT", "/");
+        }
+        let status = cargo.status().map_err(io("run cargo"))?;
+        if let (true, Some(linker), true) = (
+            status.success(),
+            linker,
+            self.triple.ends_with("windows-gnu"),
+        ) {
+            self.stand_in_for_random_numbers(repository, linker)?;
+        }
+        Ok(status.success())
+    }
+
+    /// Rust's standard library takes random numbers from a library that Windows has had since version 7, and Wine only since 9: puts one
+    /// beside the program that asks the older function.
+    fn stand_in_for_random_numbers(&self, repository: &Path, linker: &str) -> Result<(), IoError> {
+        const SOURCE: &str = "#include <windows.h>\n\
+            BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);\n\
+            __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T bytes)\n\
+            { return SystemFunction036(data, (ULONG)bytes); }\n";
+        let folder = Self::folder(repository).join(self.triple).join("debug");
+        let source = folder.join("bcryptprimitives.c");
+        fs::write(&source, SOURCE).map_err(io(format!("write {}", source.display())))?;
+        Command::new(linker)
+            .args(["-shared", "-o"])
+            .arg(folder.join("bcryptprimitives.dll"))
+            .arg(&source)
+            .arg("-ladvapi32")
+            .status()
+            .map_err(io(format!("run {linker}")))?;
+        Ok(())
+    }
+
+    /// What it does otherwise than this machine's own program.
+    fn wrong(
+        &self,
+        repository: &Path,
+        runner: &[&str],
+        expected: &[Ran],
+    ) -> Result<Vec<String>, IoError> {
+        let extension = if self.triple.contains("windows") {
+            ".exe"
+        } else {
+            ""
+        };
+        let program = Self::folder(repository)
+            .join(self.triple)
+            .join(format!("debug/warpfold{extension}"));
+        let mut wrong = Vec::new();
+        for (ran, expected) in all_runs(runner, &program)?.iter().zip(expected) {
+            if ran.status != expected.status {
+                wrong.push(format!(
+                    "`warpfold {}` for {} ends with {:?}, and here with {:?}: {}",
+                    ran.arguments, self.triple, ran.status, expected.status, ran.errors
+                ));
+            } else if ran.is_the_same_everywhere && ran.output != expected.output {
+                wrong.push(format!(
+                    "`warpfold {}` for {} prints something else than here",
+                    ran.arguments, self.triple
+                ));
+            }
+        }
+        Ok(wrong)
+    }
+}
+
+/// A run of the program.
+struct Ran {
+    arguments: String,
+    is_the_same_everywhere: bool,
+    status: Option<i32>,
+    output: Vec<u8>,
+    errors: String,
+}
+
+/// This machine's own program.
+fn native(repository: &Path) -> Result<Vec<Ran>, IoError> {
+    Command::new("cargo")
+        .args(["build", "--quiet", "--package", CLI])
+        .current_dir(repository)
+        .status()
+        .map_err(io("run cargo"))?;
+    let name = format!("target/debug/warpfold{}", std::env::consts::EXE_SUFFIX);
+    all_runs(&[], &repository.join(name))
+}
+
+fn all_runs(runner: &[&str], program: &Path) -> Result<Vec<Ran>, IoError> {
+    RUNS.iter()
+        .map(|(arguments, is_the_same_everywhere)| {
+            let mut command = match runner {
+                [] => Command::new(program),
+                [first, rest @ ..] => {
+                    let mut command = Command::new(first);
+                    command.args(rest).arg(program);
+                    command
+                }
+            };
+            let output = command
+                .args(*arguments)
+                .env("NO_COLOR", "1")
+                .env("WINEDEBUG", "-all")
+                .output()
+                .map_err(io(format!("run {}", program.display())))?;
+            Ok(Ran {
+                arguments: arguments.join(" "),
+                is_the_same_everywhere: *is_the_same_everywhere,
+                status: output.status.code(),
+                output: output.stdout,
+                errors: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+            })
+        })
+        .collect()
+}
