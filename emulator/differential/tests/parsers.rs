@@ -42,7 +42,7 @@ const fn reduction(form: &'static str) -> Limit {
     }
 }
 
-const LIMITS: [Limit; 22] = [
+const LIMITS: [Limit; 23] = [
     // An initialiser with the generic address of a variable (PTX ISA §5.4.4).
     Limit {
         file: "basics.nvcc.sm_80.ptx",
@@ -58,6 +58,11 @@ const LIMITS: [Limit; 22] = [
     Limit {
         file: "functions.rustc.sm_80.ptx",
         form: ".callprototype (.param .b64 _) _ (",
+        instead: ".callprototype _ (",
+    },
+    Limit {
+        file: "by_value.clang.sm_80.ptx",
+        form: ".callprototype (.param .b32 _) _ (",
         instead: ".callprototype _ (",
     },
     // The other parser knows no size of a cluster.
