@@ -5,6 +5,7 @@ use super::shape::{Shape, parse_shape};
 use crate::output::JsonArguments;
 use crate::size::parse_size;
 use std::path::PathBuf;
+use warpfold_course::element::ElementType;
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
