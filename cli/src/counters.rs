@@ -6,8 +6,7 @@ use serde::{Serialize, Serializer};
 use std::ops::Deref;
 use warpfold_emulator::{Counters, Measurements, Metric, Unit};
 
-/// The metrics that every run on the emulator has, in the order in which they are shown; and their names in tables, but for those that
-/// only the JSON has.
+/// The metrics that every run on the emulator shows, in their order. Each has its name in tables, unless only the JSON shows it.
 const SHOWN: [(&str, Option<&str>); 16] = [
     ("warp_instructions", Some("warp instructions")),
     ("thread_instructions", Some("thread instructions")),
@@ -30,7 +29,7 @@ const SHOWN: [(&str, Option<&str>); 16] = [
     ("barriers", Some("barriers")),
 ];
 
-/// What the emulator counted while a kernel ran. As JSON it is each metric by its name, with the unit after it where that is percent.
+/// What the emulator counted while a kernel ran. The JSON has each metric by its name; the names of percentages end in `_percent`.
 #[derive(Clone, Debug)]
 pub struct CounterFigures(Measurements);
 

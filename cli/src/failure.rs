@@ -10,7 +10,7 @@ pub enum Failure {
     Input(String),
     /// A wrong result or a fault of a kernel: status 1.
     Finding(String),
-    /// Whoever read our output has seen enough of it (`warpfold lessons | head -1`): silent success.
+    /// The reader of our output has closed it (`warpfold lessons | head -1`): silent success.
     OutputClosed,
 }
 
@@ -37,7 +37,7 @@ impl Failure {
     }
 }
 
-/// The message on one line: file names and drivers may bring line breaks of their own.
+/// The message on one line: file names and drivers' messages may contain line breaks.
 fn one_line(message: &str) -> String {
     message
         .split(|character: char| character.is_control())

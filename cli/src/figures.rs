@@ -1,4 +1,4 @@
-//! What one lesson or CPU reference came to, as tables and JSON show it.
+//! The figures of one lesson or CPU reference, as tables and JSON show them.
 
 use super::counters::CounterFigures;
 use super::show;
@@ -21,11 +21,11 @@ pub struct LessonFigures {
     pub id: &'static str,
     /// Number of blocks.
     pub grid: u32,
-    /// What it makes of the input.
+    /// Its result.
     pub result: Number,
-    /// What it should make of it.
+    /// The right result.
     pub expected: Number,
-    /// How far apart rounding may bring the two; `null` where they must be equal.
+    /// How far apart the two may be because of rounding; `null` where they must be equal.
     pub tolerance: Option<f64>,
     /// Whether the two agree.
     pub is_right: bool,
@@ -44,11 +44,11 @@ pub struct GpuFigures {
     pub elapsed_ms: f64,
     /// The shortest.
     pub fastest_ms: f64,
-    /// Bytes of the input by the median time, in 10^9 per second.
+    /// Bytes of the input divided by the median time, in 10^9 per second.
     pub gigabytes_per_second: f64,
 }
 
-/// What the emulator has to say of a kernel.
+/// What the emulator measured of a kernel.
 #[derive(Debug, Serialize)]
 pub struct EmulatorFigures {
     /// The counters.
@@ -130,11 +130,11 @@ pub fn measured_figures(
 pub struct ReferenceFigures {
     /// Its name.
     pub id: &'static str,
-    /// What it makes of the input.
+    /// Its result.
     pub sum: i32,
     /// Its time on this computer: the median of five runs.
     pub elapsed_ms: f64,
-    /// Bytes of the input by that time, in 10^9 per second.
+    /// Bytes of the input divided by that time, in 10^9 per second.
     pub gigabytes_per_second: f64,
 }
 

@@ -2,7 +2,11 @@
 
 use warpfold_kernels::catalogue::Lesson;
 
-/// The mark of an exhibit, behind its step.
+/// What stands under tables of the emulator's counters.
+pub const NO_TIMES: &str = "The emulator counts what the kernels do; it does not know how long a GPU takes. On a machine with an \
+                            NVIDIA GPU, the same command measures that.";
+
+/// The mark of an exhibit, after its step.
 pub fn mark(exhibit: Option<&str>) -> &'static str {
     if exhibit.is_some() { "*" } else { "" }
 }

@@ -1,7 +1,7 @@
 //! `warpfold host-lesson`: a lesson about the host's side of a GPU.
 
+use super::device::DeviceArguments;
 use super::failure::Failure;
-use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output, write_file};
 use super::show;
 use super::size::parse_count;
@@ -10,7 +10,6 @@ use comfy_table::CellAlignment::{Left, Right};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
-use warpfold::device::DeviceChoice;
 use warpfold_course::host_lesson::{self, Cell, HOST_LESSONS, HostLessonError, Report, Setting};
 
 /// The command's arguments.
@@ -24,9 +23,8 @@ pub struct Arguments {
     /// Number of random elements: 2^24, 16M, 1_000_000 [default: the lesson's own]
     #[arg(short, value_parser = parse_count)]
     n: Option<usize>,
-    /// Where to run: auto, gpu, gpu:1, emulator
-    #[arg(long, default_value_t)]
-    device: DeviceChoice,
+    #[command(flatten)]
+    device: DeviceArguments,
     /// How often each time is taken on a GPU; its median is shown
     #[arg(long, value_name = "R", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     repeat: u32,
@@ -36,8 +34,6 @@ pub struct Arguments {
     /// Also draw the lesson's picture as SVG to FILE
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    #[command(flatten)]
-    kernels: KernelsArguments,
     #[command(flatten)]
     json: JsonArguments,
 }
@@ -70,8 +66,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ))
     })?;
     let output = Output::new(&arguments.json)?;
-    let machine = machine::open(arguments.device, &arguments.kernels)?;
-    let is_gpu = machine.is_gpu();
+    let device = arguments.device.open()?;
+    let is_gpu = device.is_gpu();
     if arguments.svg.is_some() && !(lesson.has_picture && is_gpu) {
         return Err(Failure::Input(if lesson.has_picture {
             format!("`{}` draws what a GPU measures: leave --svg out", lesson.id)
@@ -80,17 +76,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }));
     }
     let setting = Setting {
-        machine: &machine,
+        machine: &device,
         n: arguments.n,
         repeat: arguments.repeat as usize,
         seed: arguments.seed,
     };
-    let device = machine.describe();
+    let description = device.describe();
     let n = lesson.n(&setting);
     let report = lesson.run(&setting)?;
     let not_shown = (!is_gpu).then_some(lesson.not_shown);
 
-    output.print(&device)?;
+    output.print(&description)?;
     output.print(format!(
         "n = {} random i32 ({}, seed {})",
         show::count(n as u64),
@@ -104,7 +100,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     output.print(table(&report))?;
     output.print(format!("\n{}", not_shown.unwrap_or(lesson.see)))?;
     output.write_json(&Results {
-        device: &device,
+        device: &description,
         id: lesson.id,
         n,
         seed: arguments.seed,

@@ -1,4 +1,4 @@
-//! `warpfold lessons`: the catalogue, as a reader goes through it.
+//! `warpfold lessons`: the catalogue, in reading order.
 
 use super::failure::Failure;
 use super::lookup;
@@ -18,7 +18,7 @@ use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, Part, lessons, lessons_of
     after_help = "Examples:\n  warpfold lessons\n  warpfold lessons coarse\n  warpfold run unroll8"
 )]
 pub struct Arguments {
-    /// One lesson, to be told all about it [default: the list of all]
+    /// Show all about one lesson [default: list them all]
     id: Option<String>,
     #[command(flatten)]
     json: JsonArguments,

@@ -20,10 +20,10 @@ pub fn no_lesson(id: &str, others: impl IntoIterator<Item = &'static str>) -> Fa
     Failure::Input(format!("there is no lesson `{id}`; {advice}"))
 }
 
-/// What can be set of a lesson beside its block size.
+/// What can be set for a lesson besides its block size.
 #[derive(clap::Args, Debug)]
 pub struct ParameterArguments {
-    /// Value of the lesson's parameter, as in --set stride=2, where it has one (`warpfold lessons ID` tells)
+    /// Value of the lesson's parameter, as in --set stride=2, if it has one (see `warpfold lessons ID`)
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_setting)]
     set: Option<Setting>,
 }

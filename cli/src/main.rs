@@ -1,7 +1,8 @@
-//! The binary `warpfold`: devices, lessons and reductions behind a command line.
+//! The binary `warpfold`: the course and the library on the command line.
 
 mod check;
 mod counters;
+mod device;
 mod devices;
 mod emulate;
 mod failure;
@@ -12,7 +13,6 @@ mod host_lesson;
 mod ladder;
 mod lessons;
 mod lookup;
-mod machine;
 mod output;
 mod profile;
 mod progress;
@@ -66,7 +66,7 @@ enum Command {
     HostLesson(host_lesson::Arguments),
     /// Reduce the numbers of a file: .npy, .csv or raw little-endian values
     Reduce(reduce::Arguments),
-    /// Count an image: how often each value occurs in its red, green and blue
+    /// Count how often each value of red, green and blue occurs in an image
     Histogram(histogram::Arguments),
     /// Profile lessons or any PTX: counters under the names of Nsight Compute, by kernel, block shape and line
     Profile(profile::Arguments),
@@ -78,7 +78,7 @@ enum Command {
     Ptx(ptx::Arguments),
     /// Run any PTX on the emulator
     Emulate(emulate::Arguments),
-    /// Say what kernels can run on here
+    /// List what kernels can run on here
     Devices(devices::Arguments),
 }
 
@@ -89,7 +89,7 @@ fn main() -> ExitCode {
         Err(error) => {
             return match usage_failure(&error) {
                 Some(failure) => failure.report(),
-                // Help and version go to standard output, and nobody minds if it is closed.
+                // Help and version go to standard output. It does not matter if that is closed.
                 None => error.exit(),
             };
         }

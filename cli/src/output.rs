@@ -24,7 +24,7 @@ impl Output {
     /// Output as `--json` asks for it.
     ///
     /// # Errors
-    /// The folder of the JSON file does not exist: better said before a long run than after it.
+    /// The folder of the JSON file does not exist. This is checked before a long run, not after it.
     pub fn new(arguments: &JsonArguments) -> Result<Self, Failure> {
         let json = arguments.json.clone();
         if let Some(path) = &json {
@@ -69,7 +69,7 @@ pub fn print(text: impl Display) -> Result<(), Failure> {
     })
 }
 
-/// Whether the folder of a file exists that is to be written later.
+/// Checks that the folder exists in which a file will be written later.
 pub fn check_folder(path: &Path) -> Result<(), Failure> {
     let folder = folder_of(path);
     if folder.is_dir() {
@@ -98,7 +98,7 @@ fn write_renamed(path: &Path, contents: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // The permissions of an ordinary new file; the process's mask takes its share away.
+        // The permissions of an ordinary new file; the process's umask removes some of them.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.tempfile_in(folder_of(path))?;

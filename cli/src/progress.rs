@@ -4,7 +4,7 @@ use super::failure::Failure;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::time::Duration;
 
-/// A bar of so many steps, with room for what the present one is.
+/// A bar of this many steps, with room for a description of the current one.
 pub fn bar(length: u64) -> Result<ProgressBar, Failure> {
     let style = ProgressStyle::with_template("{spinner} {bar:30} {pos}/{len} {msg}")
         .map_err(Failure::input)?;

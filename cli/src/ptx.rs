@@ -1,8 +1,8 @@
 //! `warpfold ptx`: the PTX of one lesson.
 
+use super::device::KernelsArguments;
 use super::failure::Failure;
 use super::lookup::{self, ParameterArguments};
-use super::machine::KernelsArguments;
 use super::output::print;
 use super::workload::parse_block;
 use warpfold_emulator::Module;

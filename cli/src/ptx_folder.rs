@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use warpfold::ptx::PtxSet;
 use warpfold_kernels::catalogue::{self, Module};
 
-/// Why the PTX in a folder cannot take the place of what the binary carries.
+/// Why the PTX in a folder cannot be used instead of the PTX in the binary.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PtxFolderError {
@@ -80,7 +80,7 @@ fn built_for(file_name: &str) -> Option<(Module, u32)> {
     Some((module, sm.parse().ok()?))
 }
 
-/// The kernels that the catalogue has in this module for this compute capability and the text has not.
+/// The kernels that the catalogue has in this module for this compute capability, and the text lacks.
 fn missing_entries(ptx: &str, module: Module, sm: u32) -> Vec<&'static str> {
     let found = entries(ptx);
     catalogue::entry_names(module, sm)
@@ -88,7 +88,7 @@ fn missing_entries(ptx: &str, module: Module, sm: u32) -> Vec<&'static str> {
         .collect()
 }
 
-/// The names behind `.entry`. The emulator's parser is not asked: a GPU may know PTX that it does not.
+/// The names after `.entry`. The emulator's parser is not used: a GPU may know PTX that it does not.
 fn entries(ptx: &str) -> Vec<&str> {
     let without_comments = ptx
         .lines()

@@ -5,7 +5,6 @@ use super::figures::{
     EmulatorFigures, GpuFigures, LessonFigures, ReferenceFigures, measured_figures,
 };
 use super::lookup::{self, ParameterArguments};
-use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output};
 use super::workload::{Workload, WorkloadArguments};
 use super::{footnotes, show};
@@ -32,18 +31,16 @@ use warpfold_kernels::catalogue::{self, Lesson, Reduction, Task, Variant};
 pub struct Arguments {
     /// The lesson or CPU reference, as `warpfold lessons` lists it
     id: String,
-    /// Type of the elements, to be sure of it: a lesson is built for one, which is the default
+    /// Type of the elements, refused if the lesson is built for another [default: the lesson's]
     #[arg(long = "type", value_name = "TYPE")]
     element_type: Option<ElementType>,
-    /// Operator, to be sure of it: a lesson is built for one, which is the default
+    /// Operator, refused if the lesson is built for another [default: the lesson's]
     #[arg(long = "op", value_name = "OPERATOR")]
     operator: Option<Operator>,
     #[command(flatten)]
     parameter: ParameterArguments,
     #[command(flatten)]
     workload: WorkloadArguments,
-    #[command(flatten)]
-    kernels: KernelsArguments,
     #[command(flatten)]
     json: JsonArguments,
 }
@@ -58,17 +55,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return match &lesson.task {
             Task::Reduction(reduction) => {
                 arguments.check_built_for(built_for(reduction))?;
-                let machine =
-                    machine::open(arguments.workload.measuring.device, &arguments.kernels)?;
+                let device = arguments.workload.measuring.device.open()?;
                 with_reducible!(reduction.element_type, T => {
-                    run_reduction::<T>(lesson, reduction, variant, &machine, arguments, &output)
+                    run_reduction::<T>(lesson, reduction, variant, &device, arguments, &output)
                 })
             }
             Task::Demonstration(_) => {
                 arguments.check_no_reduction()?;
-                let machine =
-                    machine::open(arguments.workload.measuring.device, &arguments.kernels)?;
-                run_demonstration(lesson, variant, &machine, arguments, &output)
+                let device = arguments.workload.measuring.device.open()?;
+                run_demonstration(lesson, variant, &device, arguments, &output)
             }
         };
     }
@@ -88,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 impl Arguments {
-    /// Whether `--op` and `--type`, where they are given, are what the lesson is built for.
+    /// Checks that `--op` and `--type`, if they are given, are what the lesson is built for.
     fn check_built_for(&self, built_for: (Operator, ElementType)) -> Result<(), Failure> {
         let (operator, element_type) = built_for;
         let asked = (
@@ -110,7 +105,7 @@ impl Arguments {
 }
 
 impl Arguments {
-    /// Whether `--op` and `--type` are left out, which a lesson has no use for that reduces nothing.
+    /// Checks that `--op` and `--type` are left out, for a lesson that is no reduction.
     fn check_no_reduction(&self) -> Result<(), Failure> {
         if self.operator.is_none() && self.element_type.is_none() {
             return Ok(());
@@ -135,14 +130,14 @@ fn run_reduction<T: Reducible>(
     lesson: &Lesson,
     reduction: &Reduction,
     variant: Variant,
-    machine: &Device,
+    device: &Device,
     arguments: &Arguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let workload = arguments.workload.of_lesson(lesson, variant, machine);
+    let workload = arguments.workload.of_lesson(lesson, variant, device);
     let values = workload.values::<T>(reduction.operator)?;
     let timing = Some(arguments.workload.measuring.timing());
-    let run = lesson::run(machine, lesson, variant, &values, timing)?;
+    let run = lesson::run(device, lesson, variant, &values, timing)?;
     let figures = LessonFigures::new(lesson, &run, size_of_val(&values[..]) as u64);
 
     print_heading(lesson, variant, &workload, output)?;
@@ -175,7 +170,7 @@ fn run_reduction<T: Reducible>(
     }
 }
 
-/// What a demonstration comes to, as JSON.
+/// The results of a demonstration, as JSON.
 #[derive(Serialize)]
 struct DemonstrationFigures {
     id: &'static str,
@@ -188,7 +183,7 @@ struct DemonstrationFigures {
     emulator: Option<EmulatorFigures>,
 }
 
-/// What a GPU has to say of a demonstration: no bandwidth, since not all of its buffers need be moved, and not once.
+/// The times of a demonstration on a GPU. There is no bandwidth, because a demonstration need not read every buffer exactly once.
 #[derive(Serialize)]
 struct TimeFigures {
     elapsed_ms: f64,
@@ -198,15 +193,14 @@ struct TimeFigures {
 fn run_demonstration(
     lesson: &'static Lesson,
     variant: Variant,
-    machine: &Device,
+    device: &Device,
     arguments: &Arguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let device = machine;
     let workload = arguments.workload.of_lesson(lesson, variant, device);
     let multiprocessors = device.multiprocessors();
     let prepared = Prepared::new(lesson, variant, workload.n, workload.seed, multiprocessors)?;
-    let run = prepared.run(machine, lesson, Some(arguments.workload.measuring.timing()))?;
+    let run = prepared.run(device, lesson, Some(arguments.workload.measuring.timing()))?;
     let (gpu, emulator) = measured_figures(&run.measured, 0);
     let gpu = gpu.map(|gpu| TimeFigures {
         elapsed_ms: gpu.elapsed_ms,
@@ -214,7 +208,7 @@ fn run_demonstration(
     });
 
     print_heading(lesson, variant, &workload, output)?;
-    // A drawing of several lines begins each of them on the left.
+    // The lines of a drawing are aligned on the left.
     let facts = &run.verdict.facts;
     let has_drawing = facts.iter().any(|(_, value)| value.contains('\n'));
     let mut table = show::table(&[
@@ -314,7 +308,7 @@ fn run_reference(
     arguments: &Arguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    if arguments.workload.measuring.device != DeviceChoice::Auto {
+    if arguments.workload.measuring.device.choice != DeviceChoice::Auto {
         return Err(Failure::Input(format!(
             "`{}` runs on this computer's processor; leave --device out",
             reference.id

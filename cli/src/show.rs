@@ -101,7 +101,7 @@ pub fn bytes(bytes: u64) -> String {
     BinaryBytes(bytes).to_string()
 }
 
-/// A time with four digits that count: `0.02104 ms`, `12.35 ms`, `1.523 s`.
+/// A time with four significant digits: `0.02104 ms`, `12.35 ms`, `1.523 s`.
 pub fn milliseconds(elapsed_ms: f64) -> String {
     if elapsed_ms < 1000.0 {
         format!("{} ms", significant(elapsed_ms))
@@ -110,7 +110,7 @@ pub fn milliseconds(elapsed_ms: f64) -> String {
     }
 }
 
-/// A number with four digits that count.
+/// A number with four significant digits.
 pub fn significant(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");

@@ -1,8 +1,8 @@
 //! `warpfold trace`: a small launch as a picture.
 
+use super::device::KernelsArguments;
 use super::failure::Failure;
 use super::lookup::{self, ParameterArguments};
-use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output, write_file};
 use super::size::parse_count;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub struct Arguments {
     /// Number of elements: 1, 2, 3 … [default: what two blocks of 8 threads or one of 64 take]
     #[arg(short, value_parser = parse_count)]
     n: Option<usize>,
-    /// Threads of a block: a power of two up to 64 [default: 8; 64 where the work of whole warps is the lesson]
+    /// Threads of a block: a power of two up to 64 [default: 8, or 64 if the lesson is about whole warps]
     #[arg(long)]
     block: Option<u32>,
     /// Also write the picture as SVG to FILE
@@ -37,11 +37,11 @@ pub struct Arguments {
     json: JsonArguments,
 }
 
-/// Threads of a block where they show everything.
+/// Threads of a block, if so few show the idea.
 const SMALL_BLOCK: u32 = 8;
-/// Threads that two small blocks have.
+/// Threads of two small blocks.
 const SMALL_GRID: u32 = 16;
-/// Columns of what is no terminal.
+/// Columns where standard output is no terminal.
 const WIDTH: u16 = 80;
 
 /// Runs the command.
@@ -59,9 +59,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ..arguments.parameter.variant(lesson, BLOCK_SIZES[0])?
     };
     let n = arguments.n.unwrap_or_else(|| usual_n(reduction, variant));
-    let machine = machine::open(DeviceChoice::Emulator, &arguments.kernels)?;
+    let device = arguments.kernels.on(DeviceChoice::Emulator)?;
     let picture = with_reducible!(reduction.element_type, T => {
-        trace::<T>(&machine, lesson, variant, n)?
+        trace::<T>(&device, lesson, variant, n)?
     });
     if let Some(path) = &arguments.svg {
         write_file(path, picture.to_svg().as_bytes())?;
@@ -72,8 +72,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     output.write_json(&picture)
 }
 
-/// The block size that shows the idea of a lesson: a small one, or one of two warps where a thread takes so many elements that
-/// the work of the last warp is what counts.
+/// The block size that shows the idea of a lesson: a small one, or two warps if each thread takes so many elements that the last
+/// warp does the interesting work.
 fn usual_block(lesson: &Lesson, reduction: &Reduction) -> u32 {
     match lesson.entries {
         Entries::AnyBlock(_)

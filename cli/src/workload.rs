@@ -1,16 +1,17 @@
 //! The options of commands that run lessons on random data.
 
+use super::device::DeviceArguments;
 use super::failure::Failure;
 use super::show;
 use super::size::parse_count;
 use serde::Serialize;
-use warpfold::device::{Device, DeviceChoice, Timing};
+use warpfold::device::{Device, Timing};
 use warpfold_course::element::ElementType;
 use warpfold_course::lesson::LessonError;
 use warpfold_course::reducible::Reducible;
 use warpfold_kernels::catalogue::{self, BLOCK_SIZES, Lesson, Variant};
 
-/// How much random data, on what, measured how.
+/// How much random data to run on, where, and how to measure it.
 #[derive(clap::Args, Debug)]
 pub struct WorkloadArguments {
     /// Number of random elements: 2^24, 16M, 1_000_000 [default: 2^24 on a GPU, 2^20 on the emulator]
@@ -20,15 +21,13 @@ pub struct WorkloadArguments {
     pub measuring: MeasuringArguments,
 }
 
-/// The same but for how much.
+/// The same without the amount of data.
 #[derive(clap::Args, Debug)]
 pub struct MeasuringArguments {
-    /// Threads of a block: 64, 128, 256, 512 or 1024
-    #[arg(long, default_value = "512", value_parser = parse_block)]
+    #[arg(long, default_value = "512", value_parser = parse_block, help = block_help())]
     pub block: u32,
-    /// Where to run: auto, gpu, gpu:1, emulator
-    #[arg(long, default_value_t)]
-    pub device: DeviceChoice,
+    #[command(flatten)]
+    pub device: DeviceArguments,
     /// Timed launches of each kernel on a GPU, whose median is shown
     #[arg(long, value_name = "R", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub repeat: u32,
@@ -63,9 +62,9 @@ pub struct Workload {
     pub block: Option<u32>,
     /// Seed of the data.
     pub seed: u64,
-    /// Timed launches of each kernel; `null` anywhere but on a GPU.
+    /// Timed launches of each kernel; `null` except on a GPU.
     pub repeat: Option<u32>,
-    /// Whether the L2 cache was overwritten before each timed launch; `null` anywhere but on a GPU.
+    /// Whether the L2 cache was overwritten before each timed launch; `null` except on a GPU.
     pub cold: Option<bool>,
 }
 
@@ -162,8 +161,13 @@ pub fn describe_timing(repeat: u32, cold: bool) -> String {
     };
     format!(
         "ms: the kernel alone between two events on the device, median of {repeat} launches ({cache}); copies and the host's last additions are not timed.\n\
-         GB/s: the bytes of the input by that time."
+         GB/s: the bytes of the input divided by that time."
     )
+}
+
+/// What the help says of a block size.
+pub fn block_help() -> String {
+    format!("Threads of a block: one of {}", block_sizes())
 }
 
 /// Reads a block size that every lesson takes.
@@ -172,7 +176,13 @@ pub fn parse_block(text: &str) -> Result<u32, String> {
         .ok()
         .filter(|block| BLOCK_SIZES.contains(block))
         .ok_or_else(|| {
-            let sizes = BLOCK_SIZES.map(|size| size.to_string()).join(", ");
-            format!("no kernel is built for that many threads; use one of {sizes}")
+            format!(
+                "no kernel is built for that many threads; use one of {}",
+                block_sizes()
+            )
         })
+}
+
+fn block_sizes() -> String {
+    BLOCK_SIZES.map(|size| size.to_string()).join(", ")
 }

@@ -8,7 +8,7 @@ use warpfold_emulator::{
     compare_orders,
 };
 
-/// How far behind the beginning of a buffer an access may miss it, in bytes: beyond, it is not about that buffer.
+/// The greatest distance from the beginning of a buffer, in bytes, at which an access still counts as one to that buffer.
 const FARTHEST: u64 = 1 << 36;
 
 /// A launch with everything it needs. Checks leave it as it was, so that they may be repeated.
@@ -38,14 +38,13 @@ impl Subject {
         }
     }
 
-    /// The same where results may differ from order to order, which is then no finding.
+    /// The same for a launch whose results may differ from order to order. Such differences are then no findings.
     #[must_use]
     pub fn with_results_in_any_order(self, any_order: bool) -> Self {
         Self { any_order, ..self }
     }
 
-    /// The launch of a case, by the kernel in this PTX. What the kernel is to write is uninitialised, as it may be with a
-    /// careful host.
+    /// The launch of a case, with the kernel in this PTX. Buffers that the kernel only writes are uninitialised.
     ///
     /// # Errors
     /// PTX that is refused or lacks the kernel.
@@ -86,7 +85,7 @@ impl Subject {
         &self.launch
     }
 
-    /// Stops every launch after so many warp instructions; 0 sets no limit.
+    /// Stops every launch after this many warp instructions; 0 sets no limit.
     pub fn limit_steps(&mut self, max_steps: u64) {
         self.launch.max_steps = max_steps;
     }
@@ -136,8 +135,8 @@ impl Subject {
         )
     }
 
-    /// The argument whose buffer a finding's memory lies in, or not so far behind that it can't have been meant, counted from 0, and
-    /// the offset in bytes.
+    /// The argument whose buffer a finding is about, counted from 0, and the offset in that buffer in bytes. The memory of the
+    /// finding lies in the buffer or not too far past its end.
     pub fn argument_of(&self, finding: &Finding) -> Option<(usize, u64)> {
         let memory = finding.memory?;
         if !matches!(memory.space, Space::Global | Space::Generic) {

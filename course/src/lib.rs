@@ -1,8 +1,8 @@
-//! The course in parallel reduction: it runs a [`lesson`] on a device, judges it by an [`oracle`] on the CPU and draws its
+//! The course in parallel reduction: it runs a [`lesson`] on a device, judges the result by an [`oracle`] on the CPU and draws its
 //! [`trace`].
 //!
-//! The kernels themselves and their catalogue are in `warpfold-kernels`, devices and launches in `warpfold`; the command line
-//! over all this is `warpfold-cli`.
+//! The kernels and their catalogue are in `warpfold-kernels`, devices and launches in `warpfold`, and the command line in
+//! `warpfold-cli`.
 //!
 //! ```
 //! use warpfold::{Device, DeviceChoice};

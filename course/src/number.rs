@@ -1,4 +1,4 @@
-//! A number with its type: what a reduction comes to.
+//! A number with its type, as results have it.
 
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -44,7 +44,7 @@ macro_rules! number {
             }
         }
 
-        /// A number; a string for what JSON has no number for: `"NaN"`, `"inf"`, `"-inf"`.
+        /// A number, or a string where JSON has no number: `"NaN"`, `"inf"`, `"-inf"`.
         impl Serialize for Number {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 if self.to_float().is_some_and(|number| !number.is_finite()) {

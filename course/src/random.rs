@@ -40,12 +40,11 @@ pub trait Random: Default + Clone + Send {
     /// 1, as fine as the type has them just below 1.
     fn draw(generator: &mut ChaCha8Rng, values: &mut [Self]);
 
-    /// Makes of what [`Self::draw`] drew a factor whose product with many others says something.
+    /// Turns what [`Self::draw`] drew into a factor whose product with many others is still meaningful.
     ///
     /// - Integers become odd: the product of 64 even ones is 0 whatever the others are.
-    /// - Floats become 1 or -1 by their sign, but for one in 64 that is away from that by up to a 64th, upwards as often as
-    ///   downwards: so the product of many stays within the type, few multiplications round, and still a factor that is left
-    ///   out shows.
+    /// - Floats become 1 or -1, by their sign. One in 64 differs from that by up to a 64th, upwards as often as downwards. So the
+    ///   product of many stays within the type, and few multiplications round, but a missing factor still shows.
     fn into_factor(self) -> Self;
 }
 
@@ -75,7 +74,7 @@ macro_rules! random {
             }
 
             fn into_factor(self) -> Self {
-                // The 128 parts of the interval: in two of them, of 64 on either side of 0, a factor is not 1.
+                // Of 64 equal parts on either side of 0, only the part next to 0 has factors other than 1.
                 let part = self.abs() * 64.0;
                 let factor = match part as u32 {
                     0 => {
@@ -94,8 +93,8 @@ for_each_element!(random);
 
 /// `n` values for this operator: [`Random::draw`], and for a product [`Random::into_factor`].
 ///
-/// Chunk `k` of 2^16 values is the ChaCha8 stream number `k` under `seed`: cores fill chunks side by side, and a longer
-/// input begins like a shorter one.
+/// Chunk `k` of 2^16 values is the ChaCha8 stream number `k` under `seed`: cores fill chunks in parallel, and a longer input begins
+/// like a shorter one.
 ///
 /// # Errors
 /// There is not enough memory for them.

@@ -1,4 +1,4 @@
-//! The types that lessons reduce: what running one needs to know of its type.
+//! The types that lessons reduce, and what running a lesson needs to know of them.
 
 use crate::number::Number;
 use crate::oracle::{
@@ -12,13 +12,13 @@ use warpfold::sum::Summable;
 use warpfold_kernels::catalogue::{ElementType, Operator};
 use warpfold_kernels::for_each_element;
 
-/// A type that kernels leave results in.
+/// A type of results that kernels leave.
 pub trait Partial: Pod + Into<Number> + PartialEq + fmt::Debug {
-    /// What such a result holds before a launch: nothing that a kernel is likely to leave there.
+    /// The value before a launch: one that a kernel is unlikely to leave there.
     const NO_PARTIAL: Self;
 }
 
-/// A type that there are lessons for.
+/// A type that lessons reduce.
 pub trait Reducible: Summable<Total: Partial> + Partial + Random {
     /// Its name in the catalogue.
     const ELEMENT_TYPE: ElementType;
@@ -26,10 +26,11 @@ pub trait Reducible: Summable<Total: Partial> + Partial + Random {
     /// The judge of results of this type.
     type Oracle: Oracle<Self> + Send;
 
-    /// Puts the partials of all blocks together. Of none: the sum 0, the product 1, the greatest value for the least, or an
-    /// infinity, and the other way round.
+    /// Combines the partials of all blocks. Without partials the sum is 0 and the product 1; the minimum is the greatest value of
+    /// the type or infinity, and the maximum the least value or −infinity.
     ///
-    /// Floats are put together with more digits and range than they have, so that their number adds no rounding but the last.
+    /// Floats are combined with more digits and range than their type has, so that only the last step rounds, however many there
+    /// are.
     fn finish(operator: Operator, partials: &[Self]) -> Self;
 
     /// `n` random values, as `warpfold run` reduces them by this operator.
@@ -69,14 +70,14 @@ macro_rules! reducible {
 for_each_element!(reducible);
 
 fn finish_integers<T: Integer>(operator: Operator, partials: &[T]) -> T {
-    // Exact is as good as wrapping: there is nothing else to be lost.
+    // The exact result, wrapped once at the end, is the same as one that wraps at each step.
     IntegerOracle::new(operator, partials).wrapped
 }
 
 fn finish_floats<T: Float>(operator: Operator, partials: &[T]) -> T {
     let in_f64 = partials.iter().map(|partial| partial.to_f64());
     match operator {
-        // The sum of nothing is 0.0; the compensated one begins with −0.0.
+        // The sum of no values is 0.0; the compensated sum begins with −0.0.
         Operator::Sum if partials.is_empty() => T::from_f64(0.0),
         Operator::Sum => T::from_f64(Compensated::of(in_f64).total()),
         Operator::Product => {

@@ -29,7 +29,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         .ok_or_else(too_large)
 }
 
-/// A size as a number of elements or threads of this machine's word.
+/// Reads a size that fits this computer's word: a number of elements or threads.
 ///
 /// # Errors
 /// As [`parse_size`].
@@ -38,11 +38,12 @@ pub fn parse_count(text: &str) -> Result<usize, String> {
         .map_err(|_| format!("'{text}' is too large for this machine"))
 }
 
-/// Reads several sizes of at least 1, and gives each once, from small to large: sizes with commas between them, and ranges. `2^10..2^28` doubles
-/// from the first size up to the last, which is one of them if the doubling comes to it; `2^10..2^28*4` takes four times as many each time.
+/// Reads several sizes of at least 1: sizes and ranges with commas between them. Gives each size once, from small to large. The
+/// range `2^10..2^28` doubles from its first size up to its last, which is included if doubling reaches it; `2^10..2^28*4`
+/// multiplies by four.
 ///
 /// # Errors
-/// One sentence on what cannot be read, on a size of 0, or on a range that holds nothing.
+/// One sentence on what cannot be read, on a size of 0, or on an empty range.
 pub fn parse_sizes(text: &str) -> Result<Vec<usize>, String> {
     let mut sizes = Vec::new();
     for part in text.split(',') {
@@ -81,7 +82,7 @@ fn range(text: &str, first: usize, last: usize, factor: usize) -> Result<Vec<usi
     Ok(std::iter::successors(Some(first), next).collect())
 }
 
-/// A size as short as it can be written: a power of two from `2^10` on as such, others in full.
+/// The shortest way to write a size: powers of two from `2^10` on as powers, other sizes in full.
 pub fn short(size: usize) -> String {
     if size.is_power_of_two() && size >= 1 << 10 {
         format!("2^{}", size.trailing_zeros())
@@ -94,7 +95,8 @@ fn unreadable(text: &str) -> String {
     format!("'{text}' is not a size; write it like 2^24, 16M or 1_000_000")
 }
 
-/// Decimal digits with single underscores between them; what is too long for the type saturates, to be refused as too large.
+/// Decimal digits with single underscores between them. A number that is too long for the type saturates, and is then refused as
+/// too large.
 fn digits(text: &str) -> Option<u128> {
     let well_formed = text
         .split('_')

@@ -287,13 +287,7 @@ impl<'d, T: Summable> Sum<'d, T> {
     ) -> Result<(), Error> {
         let device = self.device;
         Slice::from(&*sum).check_device(device)?;
-        if sum.len() != 1 {
-            return Err(DeviceError::LengthMismatch {
-                length: sum.len(),
-                given: 1,
-            }
-            .into());
-        }
+        DeviceError::check_length(sum.len(), 1)?;
         self.queue(stream, values, mode)?;
         let total = match self.state.last {
             None => return Ok(sum.write(&[T::zeroed()])?),

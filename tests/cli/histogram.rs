@@ -173,12 +173,12 @@ fn bad_images_are_one_sentence_with_status_2_and_leave_no_plot() {
         (
             "empty.png",
             vec![],
-            "is no image, by its first bytes; give a PNG, JPEG or BMP file",
+            "is not an image, as its first bytes show; give a PNG, JPEG or BMP file",
         ),
         (
             "text.jpg",
             b"hello, world, this is no image".to_vec(),
-            "is no image, by its first bytes",
+            "is not an image, as its first bytes show",
         ),
         (
             "moving.png",
@@ -193,27 +193,27 @@ fn bad_images_are_one_sentence_with_status_2_and_leave_no_plot() {
         (
             "cut.png",
             photograph[..middle].to_vec(),
-            "is no PNG image that can be read: the file ends before the image does",
+            "is not a readable PNG image: the file ends before the image does",
         ),
         (
             "cut.jpg",
             cut(&jpeg),
-            "is no JPEG image that can be read: the file ends before the image does",
+            "is not a readable JPEG image: the file ends before the image does",
         ),
         (
             "cut.bmp",
             cut(&bmp),
-            "is no BMP image that can be read: the file ends before the image does",
+            "is not a readable BMP image: the file ends before the image does",
         ),
         (
             "rotten.png",
             with(&photograph, middle, &[!photograph[middle]]),
-            "is no PNG image that can be read",
+            "is not a readable PNG image",
         ),
         (
             "rotten.jpg",
             with(&jpeg, 2, &[0xff, 0xff, 0xff, 0xff, 0x12]),
-            "is no JPEG image that can be read",
+            "is not a readable JPEG image",
         ),
         (
             "flat.bmp",
@@ -238,12 +238,12 @@ fn bad_images_are_one_sentence_with_status_2_and_leave_no_plot() {
         (
             "huge.bmp",
             with(&bmp, 18, &[0x60, 0xea, 0, 0, 0x60, 0xea, 0, 0]),
-            "claims more than the 2^28 pixels",
+            "claims to have more than 2^28 pixels",
         ),
         (
             "deep.bmp",
             with(&bmp, 28, &[13]),
-            "is no BMP image that can be read",
+            "is not a readable BMP image",
         ),
     ] {
         let image = scratch.file(name, &contents);
@@ -268,7 +268,7 @@ fn a_decompression_bomb_is_refused() {
     let image = scratch.file("bomb.png", bomb);
     refuses(
         &arguments(&image),
-        "claims more than the 2^28 pixels or 2 GiB",
+        "claims to have more than 2^28 pixels or 2 GiB",
     );
 }
 

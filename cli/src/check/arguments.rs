@@ -1,9 +1,9 @@
 //! The command's arguments.
 
 use super::help;
+use crate::device::KernelsArguments;
 use crate::emulate::{PtxFileArguments, Shape, parse_shape};
 use crate::lookup::ParameterArguments;
-use crate::machine::KernelsArguments;
 use crate::output::JsonArguments;
 use crate::size::{parse_count, parse_size};
 use warpfold_emulator::{Order, Tool};
@@ -22,7 +22,7 @@ pub struct Arguments {
     /// Number of random elements that a lesson takes [default: 12345]
     #[arg(short, value_parser = parse_count, conflicts_with = "file")]
     pub(super) n: Option<usize>,
-    /// Threads of a block; several times for several [default: every size that a lesson takes]
+    /// Threads of a block; give it several times for several sizes [default: every size that a lesson takes]
     #[arg(long = "block", value_name = "BLOCK", value_parser = parse_shape)]
     pub(super) blocks: Vec<Shape>,
     /// What to check: memcheck, initcheck, racecheck, synccheck [default: all four]
@@ -34,7 +34,7 @@ pub struct Arguments {
     /// Seed of the first interleaving; without --schedules, run this one and compare it with the fixed order [default: 0]
     #[arg(long, value_name = "S")]
     pub(super) seed: Option<u64>,
-    /// Stop a launch with an error after so many warp instructions [default: no limit]
+    /// Stop a launch with an error after N warp instructions [default: no limit]
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true, value_parser = parse_size)]
     pub(super) max_steps: u64,
     /// How many findings of each tool to print for a launch; the JSON has them all
@@ -69,6 +69,6 @@ fn parse_tool(text: &str) -> Result<Tool, String> {
     let tool = Tool::WATCHING.into_iter().find(|tool| tool.name() == text);
     tool.ok_or_else(|| {
         let names = Tool::WATCHING.map(Tool::name).join(", ");
-        format!("there is no such tool; there are {names}")
+        format!("there is no such tool; use one of {names}")
     })
 }

@@ -1,4 +1,4 @@
-//! What `--help` says behind the options.
+//! What `--help` says after the options.
 
 use std::fmt::Write;
 use warpfold_exhibits::catalogue::EXHIBITS;
@@ -28,7 +28,7 @@ Tools:
              order; a fence that is missing between a relaxed read and a barrier; an atomic of
              .cluster scope beside one of .gpu scope in another cluster; which of .acquire and
              .release an atomic is: it counts as both
-  synccheck  barriers and shuffles that not the right threads come to, or come to apart
+  synccheck  barriers and shuffles that the wrong threads reach, or that threads reach separately
 
 A finding shows the threads, the lines of the PTX and, where the PTX tells, of the source:
 `a.rs:7 → b.rs:3` is line 3 of something that was inlined at line 7 or soon after.
@@ -38,12 +38,12 @@ order, the same every time. The random elements of lessons come from seed 42 wha
 
 Exhibits: wrong kernels, one mistake each (kernels/exhibits), which can stand in place of a lesson:";
 
-/// Behind the options of `-h`.
+/// Shown after the options of `-h`.
 pub fn short() -> String {
-    format!("{EXAMPLES}\n\n--help says more of the tools and lists the exhibits.")
+    format!("{EXAMPLES}\n\n--help explains the tools and lists the exhibits.")
 }
 
-/// Behind the options of `--help`.
+/// Shown after the options of `--help`.
 pub fn long() -> String {
     let mut text = format!("{TOOLS}\n");
     for exhibit in EXHIBITS {

@@ -20,7 +20,7 @@ const USUAL_N: usize = 12_345;
 /// Seed of the elements.
 const DATA_SEED: u64 = 42;
 
-/// One launch after the other, each made when it is its turn.
+/// The launches, each of which is prepared when its turn comes.
 type Launches = Box<dyn Iterator<Item = Result<Subject, Failure>>>;
 
 /// What the command was asked to check.
@@ -158,7 +158,7 @@ fn one(prepared: Prepared) -> Launches {
     Box::new(std::iter::once(Ok(prepared.into_subject())))
 }
 
-/// As many elements as are usual, or as the lesson takes.
+/// The usual number of elements, or as many as the lesson takes.
 fn usual_n(lesson: &Lesson, variant: Variant) -> usize {
     let reduction = lesson.reduction();
     let most = reduction.and_then(|reduction| reduction.most_elements(variant));
@@ -166,9 +166,7 @@ fn usual_n(lesson: &Lesson, variant: Variant) -> usize {
 }
 
 fn nothing_to_launch() -> Failure {
-    Failure::input(
-        "no elements take no launch, so that there is nothing to check; use -n 1 or more",
-    )
+    Failure::input("without elements there is no launch to check; use -n 1 or more")
 }
 
 impl From<LaunchError> for Failure {

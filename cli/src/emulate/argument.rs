@@ -21,11 +21,11 @@ pub enum Argument {
 /// What a buffer holds before the launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Contents {
-    /// So many elements that are not written, for `warpfold check`; the emulator has zeros there.
+    /// This many uninitialised elements, for `warpfold check`; the emulator has zeros there.
     Uninitialised(usize),
-    /// So many zeros.
+    /// This many zeros.
     Zeros(usize),
-    /// 0, 1, 2, …: so many, wrapping where the type ends.
+    /// This many numbers 0, 1, 2, …, which wrap around where the type ends.
     Iota(usize),
     /// Seeded random values.
     Random {

@@ -11,7 +11,7 @@ use warpfold_course::element::ElementType;
 #[derive(clap::Args, Debug)]
 #[command(after_long_help = EXAMPLES.replace("{types}", ElementType::NAMES))]
 pub struct Arguments {
-    /// The PTX text, whoever compiled it
+    /// The PTX file, from any compiler
     pub(super) file: PathBuf,
     /// Name of the .entry to run
     #[arg(long, value_name = "NAME")]
@@ -37,7 +37,7 @@ pub struct Arguments {
     /// After the run, write argument I (counted from 0), which is a buffer, to FILE as raw little-endian bytes
     #[arg(long = "out", value_name = "I=FILE", value_parser = parse_out)]
     pub(super) outs: Vec<(usize, PathBuf)>,
-    /// Stop with an error after so many warp instructions [default: no limit]
+    /// Stop with an error after N warp instructions [default: no limit]
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true, value_parser = parse_size)]
     pub(super) max_steps: u64,
     #[command(flatten)]
@@ -49,7 +49,7 @@ Arguments:
   i32:7  u64:10  f32:1.5         a scalar: {types}
   bytes:0a0b0c0d                 a struct, byte for byte, in hexadecimal
   buf:i32:zeros:64               a buffer of 64 zeros
-  buf:i32:uninit:64              a buffer of 64 elements that are not written (`warpfold check` minds)
+  buf:i32:uninit:64              a buffer of 64 uninitialised elements (`warpfold check` reports their use)
   buf:i32:iota:1024              a buffer of 0, 1, 2, … 1023
   buf:i32:random:1024:7:-50:50   1024 random values under seed 7, from -50 to 50
   buf:i32:file:data.bin          a buffer holding the file's raw little-endian bytes

@@ -58,7 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     report.print(&output)
 }
 
-/// `--sum` and `--out` must name buffers; better said before the run than after it.
+/// `--sum` and `--out` must name buffers. This is checked before the run, not after it.
 fn check_indices(arguments: &Arguments) -> Result<(), Failure> {
     let sums = arguments.sums.iter().map(|&index| ("--sum", index));
     let outs = arguments.outs.iter().map(|&(index, _)| ("--out", index));

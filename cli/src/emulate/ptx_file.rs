@@ -11,7 +11,7 @@ use warpfold_emulator::Launch;
 /// What to launch; the block comes from an option that the command shares with lessons.
 #[derive(clap::Args, Debug)]
 pub struct PtxFileArguments {
-    /// A PTX file, whoever compiled it, instead of a lesson
+    /// A PTX file, from any compiler, instead of a lesson
     #[arg(long = "ptx", value_name = "FILE", requires_all = ["kernel", "grid", "blocks"])]
     file: Option<PathBuf>,
     /// With --ptx: name of the .entry to run

@@ -36,7 +36,7 @@ struct Sum {
     sum: Total,
 }
 
-/// A total that no addition has wrapped.
+/// A total in which nothing wraps around.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 enum Total {
@@ -64,7 +64,7 @@ pub fn show_printed(printed: &Printed, output: &Output) -> Result<(), Failure> {
         output.print("")?;
     }
     if printed.is_cut() {
-        output.print("(more was printed than the mebibyte that is kept)\n")?;
+        output.print("(more was printed, but only one mebibyte of it is kept)\n")?;
     }
     Ok(())
 }

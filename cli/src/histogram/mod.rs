@@ -3,14 +3,14 @@
 mod report;
 mod table;
 
+use super::device::DeviceArguments;
 use super::failure::Failure;
-use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output, check_folder, write_file};
 use super::progress;
-use super::workload::parse_block;
+use super::workload::{block_help, parse_block};
 use report::Report;
 use std::path::{Path, PathBuf};
-use warpfold::device::{DeviceChoice, Timing};
+use warpfold::device::Timing;
 use warpfold_course::histogram::{self, Histogram, Plot, PlotFormat};
 use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 
@@ -23,17 +23,13 @@ pub struct Arguments {
     /// Also draw the histogram to FILE, which ends in .png or .svg
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// The kernel: counting in global memory, in shared memory, or both after each other
+    /// The kernel: counting in global memory, in shared memory, or both in turn
     #[arg(long, value_enum, default_value_t = Kernels::Both)]
     kernel: Kernels,
-    /// Threads of a block: 64, 128, 256, 512 or 1024
-    #[arg(long, default_value_t = 512, value_parser = parse_block)]
+    #[arg(long, default_value_t = 512, value_parser = parse_block, help = block_help())]
     block: u32,
-    /// Where to run: auto, gpu, gpu:1, emulator
-    #[arg(long, default_value_t)]
-    device: DeviceChoice,
     #[command(flatten)]
-    kernels: KernelsArguments,
+    device: DeviceArguments,
     #[command(flatten)]
     json: JsonArguments,
 }
@@ -82,7 +78,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map(|plot| check_plot(plot, path))
         .transpose()?;
     let image = histogram::read(path).map_err(Failure::input)?;
-    let machine = machine::open(arguments.device, &arguments.kernels)?;
+    let device = arguments.device.open()?;
     let expected = Histogram::of(&image);
     let lessons = arguments.kernel.chosen();
     let mut runs = Vec::new();
@@ -90,15 +86,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for lesson in lessons {
         progress.set_message(lesson.id);
         let variant = lesson.usual(arguments.block);
-        let run = histogram::launch(&machine, lesson, variant, &image, &TIMING)?;
+        let run = histogram::launch(&device, lesson, variant, &image, &TIMING)?;
         runs.push((lesson.id, run));
         progress.inc(1);
     }
     progress.finish_and_clear();
-    let report = Report::new(path, &image, arguments.block, &machine, &expected, &runs);
+    let report = Report::new(path, &image, arguments.block, &device, &expected, &runs);
     output.print(table::describe(&report))?;
     output.print(table::kernels(&report))?;
-    // What the device counted, so that nothing is shown that a kernel did not give.
+    // The device's own counts, so that nothing is shown that no kernel has counted.
     let (_, counted) = &runs[0];
     output.print(table::bars(&counted.histogram))?;
     output.write_json(&report)?;
@@ -114,7 +110,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The format of the plot. What is wrong with its name is better said before a long run than after it.
+/// The format of the plot. Its name is checked before a long run, not after it.
 fn check_plot<'a>(plot: &'a Path, image: &Path) -> Result<(&'a Path, PlotFormat), Failure> {
     let format = PlotFormat::of(plot).map_err(Failure::input)?;
     check_folder(plot)?;

@@ -1,4 +1,4 @@
-//! What the command has found, as JSON shows it.
+//! The results of the command, as JSON shows them.
 
 use crate::failure::Failure;
 use crate::figures::{EmulatorFigures, GpuFigures, measured_figures};

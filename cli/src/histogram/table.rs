@@ -1,12 +1,12 @@
 //! The results as text.
 
 use super::report::Report;
-use crate::show;
+use crate::{footnotes, show};
 use comfy_table::Cell;
 use comfy_table::CellAlignment::{Left, Right};
 use warpfold_course::histogram::{CHANNELS, Histogram};
 
-/// Rows of the bars: each for so many values of a byte.
+/// Values of a byte that share a row of the bars.
 const VALUES_PER_ROW: usize = 16;
 
 /// The device and the image.
@@ -82,7 +82,8 @@ pub fn kernels(report: &Report) -> String {
     }
     let mut text = show::fitted_text(&mut table, &[columns.len() - 2, 3]);
     if !on_gpu {
-        text += "\nThe emulator counts what the kernels do; it has no GPU's times to give.";
+        text += "\n";
+        text += footnotes::NO_TIMES;
     }
     text + "\n"
 }

@@ -14,7 +14,7 @@ use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 /// The CPU references that a climb starts from.
 const STARTING_POINTS: [&str; 2] = ["cpu_sequential", "cpu_parallel"];
 
-/// All that a climb found out.
+/// The results of a climb.
 #[derive(Debug, Serialize)]
 pub struct Climb {
     /// What was run on what.
@@ -26,7 +26,7 @@ pub struct Climb {
     pub cpu_references: Vec<ReferenceFigures>,
     /// The steps in order.
     pub steps: Vec<Step>,
-    /// Steps that the machine is too old for, or that come after a fault which its device does not survive; a sentence each.
+    /// Steps that the device is too old for, or that come after a fault that it does not survive; a sentence each.
     pub left_out: Vec<String>,
 }
 
@@ -36,7 +36,7 @@ pub struct Step {
     /// The lesson.
     #[serde(skip)]
     pub lesson: &'static Lesson,
-    /// What it came to; `null` where the kernel faulted.
+    /// Its figures; `null` if the kernel faulted.
     pub figures: Option<LessonFigures>,
     /// The fault of the kernel, in one sentence.
     pub fault: Option<String>,
@@ -72,9 +72,9 @@ impl Step {
     }
 }
 
-/// Runs every step of the ladder. A wrong step is a row like every other; what stops the climb is a device that cannot go on.
+/// Runs every step of the ladder. A wrong step is a row like any other. The climb stops only if the device cannot go on.
 pub fn climb(
-    machine: &Device,
+    device: &Device,
     workload: Workload,
     mut values: Vec<i32>,
     block: u32,
@@ -82,7 +82,7 @@ pub fn climb(
 ) -> Result<Climb, Failure> {
     let (ladder, too_new): (Vec<&Lesson>, Vec<&Lesson>) = lessons_of(Part::Ladder)
         .iter()
-        .partition(|lesson| lesson::runs(lesson, machine));
+        .partition(|lesson| lesson::runs(lesson, device));
     let too_new = too_new.iter().map(|lesson| {
         format!(
             "`{}` is left out: it needs sm_{}",
@@ -105,14 +105,14 @@ pub fn climb(
     let mut ladder = ladder.into_iter();
     while let Some(lesson) = ladder.next() {
         progress.set_message(lesson.id);
-        let run = lesson::run(machine, lesson, lesson.usual(block), &values, Some(timing));
+        let run = lesson::run(device, lesson, lesson.usual(block), &values, Some(timing));
         let (figures, fault) = match run {
             Ok(run) => (Some(LessonFigures::new(lesson, &run, bytes)), None),
             Err(LessonError::Device(error)) if error.is_fault() => {
                 if error.ends_device() {
                     left_out.extend(ladder.by_ref().map(|later| {
                         format!(
-                            "`{}` is left out: the device does no more after the fault of `{}`",
+                            "`{}` is left out: the device does not work after the fault of `{}`",
                             later.id, lesson.id
                         )
                     }));
@@ -139,7 +139,7 @@ pub fn climb(
     progress.finish_and_clear();
     Ok(Climb {
         workload,
-        on_gpu: machine.is_gpu(),
+        on_gpu: device.is_gpu(),
         cpu_references,
         steps,
         left_out,

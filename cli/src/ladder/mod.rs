@@ -5,7 +5,6 @@ mod table;
 
 use super::failure::Failure;
 use super::footnotes;
-use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output};
 use super::workload::WorkloadArguments;
 use climb::{Climb, climb};
@@ -21,8 +20,6 @@ pub struct Arguments {
     #[command(flatten)]
     workload: WorkloadArguments,
     #[command(flatten)]
-    kernels: KernelsArguments,
-    #[command(flatten)]
     json: JsonArguments,
 }
 
@@ -34,15 +31,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ));
     }
     let output = Output::new(&arguments.json)?;
-    let machine = machine::open(arguments.workload.measuring.device, &arguments.kernels)?;
+    let device = arguments.workload.measuring.device.open()?;
     // What every step of the ladder adds up.
-    let workload = arguments.workload.on(&machine, Some(ElementType::I32));
+    let workload = arguments.workload.on(&device, Some(ElementType::I32));
     let values = workload.values(Operator::Sum)?;
     output.print(&workload.device)?;
     output.print(workload.describe())?;
     output.print("")?;
     let climb = climb(
-        &machine,
+        &device,
         workload,
         values,
         arguments.workload.measuring.block,
@@ -86,8 +83,9 @@ fn print(climb: &Climb, output: &Output) -> Result<(), Failure> {
     }
     output.print(match climb.workload.describe_timing() {
         Some(timing) => timing,
-        None => "The emulator counts what the kernels do (of their branches, those that a GPU's assembler is expected to leave); it has \
-                 no GPU's times to give. On a machine with an NVIDIA GPU the same command times them."
-            .to_owned(),
+        None => format!(
+            "Branches: those that a GPU's assembler is expected to leave. {}",
+            footnotes::NO_TIMES
+        ),
     })
 }

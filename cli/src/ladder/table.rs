@@ -1,4 +1,4 @@
-//! The ladder as a table: times on a GPU, counters on the emulator, never the one dressed up as the other.
+//! The ladder as a table: times on a GPU, counters on the emulator.
 
 use super::climb::{Climb, Step};
 use crate::figures::ReferenceFigures;
@@ -37,7 +37,7 @@ const EMULATOR_COLUMNS: [(&str, CellAlignment); 12] = [
     ("instructions", Left),
 ];
 
-/// Columns that narrow terminals do without, the first to go first: the bar, the comparison with the CPU, the grid.
+/// Columns that are hidden on narrow terminals, one after the other: the bar, the comparison with the CPU, the grid.
 const GPU_EXPENDABLE: [usize; 3] = [9, 7, 2];
 
 /// The same on the emulator: the comparison with the step before, the bar, the times, the grid, the sectors, the branches.

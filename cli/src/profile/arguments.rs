@@ -1,9 +1,9 @@
 //! The command's arguments.
 
 use super::help;
+use crate::device::KernelsArguments;
 use crate::emulate::{PtxFileArguments, Shape, parse_shape};
 use crate::lookup::ParameterArguments;
-use crate::machine::KernelsArguments;
 use crate::output::JsonArguments;
 use crate::size::parse_count;
 use crate::suggest::did_you_mean;
@@ -34,10 +34,10 @@ pub struct Arguments {
     /// Seed of the random elements
     #[arg(long, default_value_t = 42, conflicts_with = "file")]
     pub(super) seed: u64,
-    /// Multiprocessors of the emulated device, as 132 for an H200: how large a lesson makes a grid that fills the device
+    /// Multiprocessors of the emulated device (an H200 has 132), which decide how large a grid that fills the device is
     #[arg(long, value_name = "COUNT", default_value_t = USUAL_MULTIPROCESSORS, value_parser = parse_multiprocessors, conflicts_with = "file")]
     pub(super) multiprocessors: NonZeroU32,
-    /// Also show the hottest lines, beside the PTX and, where it tells, the source line
+    /// Also show the hottest lines, with the PTX and, if it is known, the source line
     #[arg(long, value_name = "WHAT")]
     pub(super) by: Option<By>,
     /// With --by: how many lines to show

@@ -1,4 +1,4 @@
-//! What `--help` says of the metrics.
+//! What `--help` says about the metrics.
 
 use std::fmt::Write;
 use warpfold_emulator::METRICS;
@@ -11,12 +11,12 @@ Examples:
   warpfold profile --ptx sum.ptx --kernel block_sum --grid 4 --block 256 \\
       --arg buf:i32:iota:1024 --arg buf:i32:zeros:4 --arg u64:1024";
 
-/// Behind the options of `-h`.
+/// Shown after the options of `-h`.
 pub fn short() -> String {
     format!("{EXAMPLES}\n\n--help lists the metrics.")
 }
 
-/// Behind the options of `--help`.
+/// Shown after the options of `--help`.
 pub fn long() -> String {
     let mut text =
         "Metrics (name, what it says; below, the metric of Nsight Compute that counts the same on a GPU):\n".to_owned();

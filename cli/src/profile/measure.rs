@@ -33,7 +33,7 @@ pub struct Profiled {
     pub grid: Shape,
     /// Threads of a block.
     pub block: Shape,
-    /// Whether it did what it should; `None` where nobody knows what that is.
+    /// Whether its result was right; `None` where that is not known.
     pub is_right: Option<bool>,
     /// The whole launch.
     pub total: Measurements,
@@ -48,7 +48,7 @@ pub struct Profiled {
 pub struct Workload {
     /// Their number.
     pub n: usize,
-    /// Their type, if that is the lesson's to say.
+    /// Their type, if the lesson does not make its own elements.
     pub element_type: Option<ElementType>,
     /// The seed that they come from.
     pub seed: u64,
@@ -73,10 +73,10 @@ pub fn profiles(arguments: &Arguments) -> Result<Vec<Profiled>, Failure> {
         .map(|id| lookup::lesson(id))
         .collect::<Result<Vec<_>, _>>()?;
     let emulator = Emulator::of_multiprocessors(arguments.multiprocessors);
-    let machine = Device::from(emulator).with_ptx(arguments.kernels.read()?);
+    let device = Device::from(emulator).with_ptx(arguments.kernels.read()?);
     let mut profiles = Vec::new();
     for lesson in lessons {
-        let program = program(&machine, lesson)?;
+        let program = program(&device, lesson)?;
         for &block in &blocks {
             let variants: Vec<Variant> = if arguments.parameter.is_given() {
                 vec![arguments.parameter.variant(lesson, block)?]
@@ -84,22 +84,22 @@ pub fn profiles(arguments: &Arguments) -> Result<Vec<Profiled>, Failure> {
                 lesson.variants_of(block).collect()
             };
             for variant in variants {
-                profiles.push(of_lesson(&machine, &program, lesson, variant, arguments)?);
+                profiles.push(of_lesson(&device, &program, lesson, variant, arguments)?);
             }
         }
     }
     Ok(profiles)
 }
 
-/// The kernels of the lesson's module once more, for their text.
-fn program(machine: &Device, lesson: &Lesson) -> Result<Program, Failure> {
-    let text = machine.ptx(lesson.part.module()).map_err(Failure::input)?;
+/// The lesson's module, parsed again for its text.
+fn program(device: &Device, lesson: &Lesson) -> Result<Program, Failure> {
+    let text = device.ptx(lesson.part.module()).map_err(Failure::input)?;
     let module = Module::parse(&text).map_err(Failure::input)?;
     Program::load(module, &mut Memory::new()).map_err(Failure::input)
 }
 
 fn of_lesson(
-    machine: &Device,
+    device: &Device,
     program: &Program,
     lesson: &'static Lesson,
     variant: Variant,
@@ -110,7 +110,7 @@ fn of_lesson(
     let n = arguments
         .n
         .unwrap_or_else(|| most.map_or(USUAL_N, |most| USUAL_N.min(most as usize)));
-    let multiprocessors = machine.multiprocessors();
+    let multiprocessors = device.multiprocessors();
     let prepared = Prepared::new(lesson, variant, n, arguments.seed, multiprocessors)?;
     let case = prepared.case.as_ref().ok_or_else(|| {
         Failure::Input(format!(
@@ -120,7 +120,7 @@ fn of_lesson(
     })?;
     let mut profile = Profile::default();
     let start = Instant::now();
-    let verdict = prepared.observe(machine, lesson, &mut profile)?;
+    let verdict = prepared.observe(device, lesson, &mut profile)?;
     let profiled_in_ms = start.elapsed().as_secs_f64() * 1e3;
     let name = lesson.parameter.map(|parameter| parameter.name);
     Ok(Profiled {

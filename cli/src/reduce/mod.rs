@@ -3,9 +3,9 @@
 pub mod input;
 pub mod reducer;
 
+use super::device::DeviceArguments;
 use super::failure::Failure;
 use super::figures::{EmulatorFigures, GpuFigures, measured_figures};
-use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output};
 use super::show;
 use super::size::parse_count;
@@ -14,7 +14,7 @@ use crate::reduce::reducer::{Options, ReduceError, Reduction, kernel_for};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::path::PathBuf;
-use warpfold::device::{DeviceChoice, Timing};
+use warpfold::device::Timing;
 use warpfold_course::element::ElementType;
 use warpfold_course::number::Number;
 use warpfold_course::operator::Operator;
@@ -50,11 +50,8 @@ pub struct Arguments {
     /// eighth of a GPU's memory, at most 256 MiB; 64 MiB on the emulator]
     #[arg(long, value_name = "N", value_parser = parse_chunk)]
     chunk: Option<usize>,
-    /// Where to run: auto, gpu, gpu:1, emulator
-    #[arg(long, default_value_t)]
-    device: DeviceChoice,
     #[command(flatten)]
-    kernels: KernelsArguments,
+    device: DeviceArguments,
     #[command(flatten)]
     json: JsonArguments,
 }
@@ -65,8 +62,8 @@ Examples:
   warpfold reduce flow.csv --column volume --op mean --device emulator
   warpfold reduce raw.bin --type f64 --op max --chunk 2^26 --json -
 
-Integers wrap around, and the true sum is shown where they do. The mean of integers is their true sum by their number, in f64.
-Of floats, one NaN makes a NaN of every result, and -0.0 is less than 0.0.";
+Integers wrap around, and the true sum is shown where they do. The mean of integers is their true sum divided by their number, in f64.
+With floats, one NaN makes every result NaN, and -0.0 is less than 0.0.";
 
 /// Launches of the kernel that a GPU times.
 const TIMING: Timing = Timing {
@@ -114,9 +111,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     )
     .map_err(Failure::input)?;
     let element_type = source.element_type();
-    // Before a device is opened: what no kernel is for needs none.
+    // Checked before a device is opened.
     kernel_for(arguments.operator, element_type).map_err(|error| arguments.failure(error))?;
-    let machine = machine::open(arguments.device, &arguments.kernels)?;
+    let device = arguments.device.open()?;
     let options = Options {
         operator: arguments.operator,
         chunk: arguments.chunk,
@@ -124,7 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let header = source.header().map(str::to_owned);
     let progress = progress_bar(source.bytes())?;
-    let reduction = reducer::reduce(&machine, &mut source, &options, |bytes| {
+    let reduction = reducer::reduce(&device, &mut source, &options, |bytes| {
         progress.set_position(bytes);
     });
     progress.finish_and_clear();
@@ -139,7 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         element_type,
         n: reduction.n,
         bytes: reduction.n * element_type.bytes() as u64,
-        device: machine.describe(),
+        device: device.describe(),
         result: reduction.result,
         exact_sum,
         sum_in_f64,
@@ -186,7 +183,7 @@ fn parse_chunk(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A bar over the bytes of the file, on a terminal; a pipe has no length to fill it.
+/// A bar over the bytes of the file, on a terminal. A pipe has no length, and so no bar.
 fn progress_bar(bytes: Option<u64>) -> Result<ProgressBar, Failure> {
     let template = match bytes {
         Some(_) => {
@@ -249,11 +246,11 @@ fn print(report: &Report, reduction: &Reduction, output: &Output) -> Result<(), 
     Ok(())
 }
 
-/// What to know of a result that its type has no room for.
+/// A warning about a result that its type cannot hold.
 fn warning(report: &Report, reduction: &Reduction) -> Option<String> {
     let (operator, element_type) = (report.operator, report.element_type);
     let bits = 8 * element_type.bytes();
-    // That of the kernel, whatever is made of it.
+    // The kernel's operator: for a mean, the sum.
     let kernels = if operator == "product" {
         "product"
     } else {
@@ -261,7 +258,7 @@ fn warning(report: &Report, reduction: &Reduction) -> Option<String> {
     };
     if reduction.has_vanished() {
         return Some(format!(
-            "underflow: no value is 0, but a product on the way is below all that {element_type} holds; the true one is {}",
+            "underflow: no value is 0, but an intermediate product is too small for {element_type}; the true product is {}",
             true_result(reduction.truth)
         ));
     }
@@ -270,11 +267,11 @@ fn warning(report: &Report, reduction: &Reduction) -> Option<String> {
     }
     Some(match reduction.truth {
         Truth::Integer(_) | Truth::LargeInteger(_) => format!(
-            "overflow: the true {operator} is {}, which {element_type} cannot hold; the result is what is left of it modulo 2^{bits}",
+            "overflow: the true {operator} is {}, which {element_type} cannot hold; the result is its value modulo 2^{bits}",
             true_result(reduction.truth)
         ),
         Truth::Float { .. } => format!(
-            "overflow: all values are finite, but a {kernels} on the way is beyond {element_type}; in f64 the {kernels} is {}",
+            "overflow: all values are finite, but an intermediate {kernels} is too large for {element_type}; in f64 the {kernels} is {}",
             true_result(reduction.truth)
         ),
     })

@@ -22,7 +22,7 @@ const BLOCK: u32 = 512;
 /// How to reduce.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How values are put together.
+    /// How values are combined.
     pub operator: Operator,
     /// The most values that are on the device at once; by default what [`usual_chunk_bytes`] has room for.
     pub chunk: Option<usize>,
@@ -52,12 +52,11 @@ pub struct Reduction {
 }
 
 impl Reduction {
-    /// Whether the type was too small: a result of integers has wrapped, or one of floats is infinite or NaN although no value
-    /// is.
+    /// Whether the type was too small: an integer result has wrapped, or a float result is infinite or NaN although no value is.
     pub fn has_overflowed(&self) -> bool {
         match self.truth {
             Truth::LargeInteger(_) => true,
-            // The mean of integers is no integer; it comes from the true sum.
+            // The mean of integers is a float, made from the true sum.
             Truth::Integer(exact) => {
                 let result = self.result.to_integer();
                 result.is_some_and(|result| result != exact)
@@ -69,7 +68,7 @@ impl Reduction {
         }
     }
 
-    /// Whether a product of floats is 0 although no value is: it is below all that the type holds.
+    /// Whether a product of floats is 0 although no value is 0: it is too small for the type.
     pub fn has_vanished(&self) -> bool {
         let is_zero = self.result.to_float() == Some(0.0);
         is_zero && matches!(self.truth, Truth::Float { value, .. } if !value.is_zero())
@@ -99,10 +98,10 @@ pub enum ReduceError {
     /// The values cannot be read.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The kernel does not take so many values.
+    /// The kernel does not take this many values.
     #[error(transparent)]
     Lesson(LessonError),
-    /// The device has not the memory, refuses the launch, or the kernel faults.
+    /// The device has too little memory or refuses the launch, or the kernel faults.
     #[error(transparent)]
     Device(DeviceError),
 }
@@ -132,8 +131,8 @@ pub fn kernel_for(
         })
 }
 
-/// How much of the data is on a device at once unless told otherwise: an eighth of a GPU's memory, but no more than keeps
-/// it busy; on the emulator, whose memory is this computer's, less.
+/// How much of the data is on a device at once by default: an eighth of a GPU's memory, but no more than keeps it busy; less on the
+/// emulator, which uses this computer's memory.
 pub fn usual_chunk_bytes(device: &Device) -> u64 {
     match device.gpu_information() {
         Some(gpu) => (gpu.memory_bytes / 8).min(1 << 28),
@@ -141,21 +140,21 @@ pub fn usual_chunk_bytes(device: &Device) -> u64 {
     }
 }
 
-/// Reduces the values of a file on a device, chunk by chunk, and verifies the result on the CPU. While one chunk is reduced,
-/// the next one is read. `progress` is told how many bytes of the file have been dealt with.
+/// Reduces the values of a file on a device, chunk by chunk, and verifies the result on the CPU. While one chunk is reduced, the
+/// next one is read. `progress` is told how many bytes of the file have been read and reduced.
 ///
-/// The results of the chunks are put together on the host as the partials of blocks are: integers wrap, floats have more
-/// digits and range until the end. A mean is the sum by the number of values: of integers the true sum, of which the device
-/// has given the lower bits and the CPU all, in f64; of floats the device's, in their type.
+/// The host combines the results of the chunks as it combines the partials of blocks: integers wrap, floats have more digits and
+/// range until the end. A mean is a sum divided by the number of values. For integers this is the true sum from the CPU, in f64,
+/// because the device has only its lower bits; for floats it is the device's sum, in their type.
 ///
-/// On a GPU the first chunk is reduced again and again, and timed, if it comes out right. The sum of nothing is 0 and the
-/// product 1, for which nothing is launched.
+/// On a GPU the first chunk is reduced repeatedly and timed, if its result is right. The sum of no values is 0 and their product 1;
+/// nothing is launched for these.
 ///
 /// # Errors
-/// An operator and a type that no kernel is for; no values, where that has no result; values that cannot be read; a device
-/// without the memory; a kernel that faults. A wrong result is no error: it is in the reduction.
+/// There is no kernel for the operator and the type; there are no values, and no result for that; the values cannot be read; the
+/// device has too little memory; the kernel faults. A wrong result is not an error: the reduction says so.
 pub fn reduce(
-    machine: &Device,
+    device: &Device,
     source: &mut Source,
     options: &Options,
     progress: impl FnMut(u64),
@@ -167,14 +166,14 @@ pub fn reduce(
     let lesson = kernel_for(options.operator, source.element_type())?;
     let reduction = lesson.reduction().ok_or(unsupported)?;
     with_reducible!(reduction.element_type, T => {
-        Chunks::<T>::new(lesson, reduction.operator).reduce(machine, source, options, progress)
+        Chunks::<T>::new(lesson, reduction.operator).reduce(device, source, options, progress)
     })
 }
 
-/// What has come of the chunks so far.
+/// The results of the chunks so far.
 struct Chunks<T: Reducible> {
     lesson: &'static Lesson,
-    /// That of the kernel: for a mean, the sum.
+    /// The kernel's operator: for a mean, the sum.
     operator: catalogue::Operator,
     n: u64,
     results: Vec<T>,
@@ -203,12 +202,12 @@ impl<T: Reducible + FileNumber> Chunks<T> {
 
     fn reduce(
         mut self,
-        machine: &Device,
+        device: &Device,
         source: &mut Source,
         options: &Options,
         mut progress: impl FnMut(u64),
     ) -> Result<Reduction, ReduceError> {
-        let usual = usual_chunk_bytes(machine) as usize / size_of::<T>();
+        let usual = usual_chunk_bytes(device) as usize / size_of::<T>();
         let most = options.chunk.unwrap_or(usual).max(1);
         let start = Instant::now();
         // One chunk is reduced, one waits, and one is being read.
@@ -218,14 +217,14 @@ impl<T: Reducible + FileNumber> Chunks<T> {
                 loop {
                     let chunk = source.read::<T>(most);
                     let is_last = !matches!(&chunk, Ok(values) if values.len() == most);
-                    // Nobody receives any more once a chunk could not be reduced.
+                    // The receiver is gone once a chunk could not be reduced.
                     if sender.send((chunk, source.bytes_read())).is_err() || is_last {
                         break;
                     }
                 }
             });
             for (values, bytes_read) in receiver {
-                self.take(machine, &values?, options.timing)?;
+                self.take(device, &values?, options.timing)?;
                 progress(bytes_read);
             }
             Ok::<(), ReduceError>(())
@@ -234,14 +233,14 @@ impl<T: Reducible + FileNumber> Chunks<T> {
     }
 
     /// Reduces one more chunk.
-    fn take(&mut self, machine: &Device, values: &[T], timing: Timing) -> Result<(), ReduceError> {
+    fn take(&mut self, device: &Device, values: &[T], timing: Timing) -> Result<(), ReduceError> {
         if values.is_empty() {
             return Ok(());
         }
         let is_first = self.n == 0;
         let variant = self.lesson.usual(BLOCK);
         let run = lesson::run(
-            machine,
+            device,
             self.lesson,
             variant,
             values,
@@ -283,7 +282,7 @@ impl<T: Reducible + FileNumber> Chunks<T> {
         }
         let result = T::finish(self.operator, &self.results);
         let truth = self.oracle.truth();
-        // One rounding more: that of putting the chunks together.
+        // One rounding more, for combining the chunks.
         let is_right = self.are_right && self.oracle.accepts(result, self.roundings + 1);
         let result = match operator {
             Operator::Mean => mean(result.into(), truth, self.n),

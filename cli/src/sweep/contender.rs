@@ -1,4 +1,4 @@
-//! Who is measured.
+//! The contenders: what is measured.
 
 use crate::failure::Failure;
 use crate::figures::LessonFigures;
@@ -27,22 +27,22 @@ pub enum Contender {
     Library,
 }
 
-/// Who is measured on what.
+/// The contenders, and what they are measured on.
 #[derive(Debug)]
 pub struct Field {
-    /// How all of them put values together.
+    /// How all of them combine values.
     pub operator: Operator,
     /// The same, for random values.
     pub of_kernels: catalogue::Operator,
-    /// What they put together.
+    /// The type of the values.
     pub element_type: catalogue::ElementType,
     /// The contenders, each once.
     pub contenders: Vec<Contender>,
 }
 
 impl Field {
-    /// Those that are asked for; or else the ladder, or, for another operator or type, the lessons about operators and types, and
-    /// behind them the library, if it is a sum.
+    /// The contenders that are asked for. Without any: the ladder or, for another operator or type, the lessons about operators and
+    /// types; after them, for a sum, the library.
     ///
     /// # Errors
     /// There is no such lesson; it is built for something else; or there is none for the operator and the type.
@@ -160,7 +160,7 @@ impl Contender {
     /// As [`lesson::run`].
     pub fn run<T: Reducible>(
         &self,
-        machine: &Device,
+        device: &Device,
         measuring: &MeasuringArguments,
         values: &[T],
     ) -> Result<LessonFigures, LessonError> {
@@ -169,9 +169,9 @@ impl Contender {
         let run: LessonRun<T> = match self {
             Self::Lesson(lesson) => {
                 let variant = lesson.usual(measuring.block);
-                lesson::run(machine, lesson, variant, values, Some(timing))?
+                lesson::run(device, lesson, variant, values, Some(timing))?
             }
-            Self::Library => lesson::of_sum(machine, values)?.run(Some(timing))?,
+            Self::Library => lesson::of_sum(device, values)?.run(Some(timing))?,
         };
         Ok(match self {
             Self::Lesson(lesson) => LessonFigures::new(lesson, &run, bytes),

@@ -31,7 +31,7 @@ struct Record<'a> {
     global_sectors: Option<u64>,
 }
 
-/// A line for each contender and size, below one of names.
+/// A header, and a line for each contender and size.
 pub fn csv(sweep: &Sweep) -> Result<Vec<u8>, Failure> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in &sweep.measured.rows {
@@ -67,7 +67,8 @@ fn record<'a>(sweep: &'a Sweep, row: &'a Row) -> Record<'a> {
     }
 }
 
-/// A line for each contender: its bandwidth on a GPU, its instructions for each element on the emulator. What is wrong is not drawn.
+/// A line for each contender: its bandwidth on a GPU, its instructions for each element on the emulator. Wrong results are not
+/// drawn.
 pub fn svg(sweep: &Sweep) -> Result<String, Failure> {
     let what = format!("{} of {}", sweep.operator, sweep.element_type);
     let mut subtitle = vec![sweep.device.clone(), what];

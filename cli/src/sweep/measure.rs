@@ -11,7 +11,7 @@ use warpfold_course::reducible::Reducible;
 use warpfold_course::reducible::with_reducible;
 use warpfold_course::size::short;
 
-/// What to measure, beside who.
+/// What to measure, besides the contenders.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
     pub sizes: &'a [usize],
@@ -22,12 +22,12 @@ pub struct Plan<'a> {
 ///
 /// # Errors
 /// Standard error cannot show the progress.
-pub fn measure(machine: &Device, field: &Field, plan: &Plan<'_>) -> Result<Measured, Failure> {
-    with_reducible!(field.element_type, T => measure_type::<T>(machine, field, plan))
+pub fn measure(device: &Device, field: &Field, plan: &Plan<'_>) -> Result<Measured, Failure> {
+    with_reducible!(field.element_type, T => measure_type::<T>(device, field, plan))
 }
 
 fn measure_type<T: Reducible>(
-    machine: &Device,
+    device: &Device,
     field: &Field,
     plan: &Plan<'_>,
 ) -> Result<Measured, Failure> {
@@ -36,7 +36,7 @@ fn measure_type<T: Reducible>(
     let progress = progress::bar((plan.sizes.len() * contenders.len()) as u64)?;
     'sizes: for &n in plan.sizes {
         progress.set_message(format!("{} random values", short(n)));
-        let values = match no_room::<T>(machine, n) {
+        let values = match no_room::<T>(device, n) {
             Some(reason) => {
                 measured.leave_out(None, n, None, reason);
                 None
@@ -55,7 +55,7 @@ fn measure_type<T: Reducible>(
         };
         for contender in contenders {
             progress.set_message(format!("{} at {}", contender.id(), short(n)));
-            let run = contender.run(machine, plan.measuring, &values);
+            let run = contender.run(device, plan.measuring, &values);
             let noted = measured.note(contender, n, plan.measuring.block, run);
             if noted.is_break() {
                 break 'sizes;
@@ -67,7 +67,8 @@ fn measure_type<T: Reducible>(
     Ok(measured)
 }
 
-/// Why a GPU cannot hold so many elements: better known before they are made, which takes longer than any kernel.
+/// Why a GPU cannot hold this many elements. This is checked before they are made, because making them takes longer than any
+/// kernel.
 fn no_room<T>(device: &Device, n: usize) -> Option<String> {
     let gpu = device.gpu_information()?;
     let bytes = (n as u64).saturating_mul(size_of::<T>() as u64);

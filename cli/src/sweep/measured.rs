@@ -9,7 +9,7 @@ use warpfold::device::DeviceError;
 use warpfold_course::lesson::LessonError;
 use warpfold_course::size::short;
 
-/// All of it.
+/// The measurements, and what is missing among them.
 #[derive(Debug, Default, Serialize)]
 pub struct Measured {
     /// The measurements, size by size.
@@ -29,7 +29,7 @@ pub struct Row {
     pub n: usize,
     /// Threads of a block; `null` where the library chooses.
     pub block: Option<u32>,
-    /// What it came to; `null` where the kernel faulted.
+    /// Its figures; `null` if the kernel faulted.
     pub figures: Option<LessonFigures>,
     /// The fault of the kernel, in one sentence.
     pub fault: Option<String>,
@@ -43,16 +43,16 @@ impl Row {
     }
 }
 
-/// Sizes that a contender does not take, or the machine not with it.
+/// Sizes that a contender, or the device, does not take.
 #[derive(Debug, Serialize)]
 pub struct LeftOut {
-    /// Its name; `null` for everybody.
+    /// The contender's name; `null` for all contenders.
     pub id: Option<&'static str>,
     /// The sizes.
     pub sizes: Vec<usize>,
     /// Why, in one sentence about the first of them.
     pub reason: String,
-    /// What reasons for other sizes have in common with it.
+    /// What the reasons for other sizes have in common with this one.
     #[serde(skip)]
     kind: Option<Discriminant<LessonError>>,
 }
@@ -60,9 +60,7 @@ pub struct LeftOut {
 impl LeftOut {
     /// One sentence.
     pub fn describe(&self) -> String {
-        let who = self
-            .id
-            .map_or("everybody".to_owned(), |id| format!("`{id}`"));
+        let who = self.id.map_or("all".to_owned(), |id| format!("`{id}`"));
         let sizes: Vec<String> = self.sizes.iter().map(|&n| short(n)).collect();
         format!(
             "left out: {who} at {}, because {}",
@@ -72,7 +70,7 @@ impl LeftOut {
     }
 }
 
-/// Behind what nothing was measured, because the device did no more.
+/// The measurement after which the device stopped working.
 #[derive(Debug, Serialize)]
 pub struct Stop {
     /// The contender's name.
@@ -87,7 +85,7 @@ impl Stop {
     /// One sentence.
     pub fn describe(&self) -> String {
         format!(
-            "not measured: whatever comes behind `{}` at {}, where the device came to its end",
+            "not measured: everything after `{}` at {}, where the device stopped working",
             self.id,
             short(self.n)
         )
@@ -95,8 +93,8 @@ impl Stop {
 }
 
 impl Measured {
-    /// Notes what a run has come to, and breaks where the device does no more. A wrong result is a row like every other, and who is
-    /// left out is named.
+    /// Notes the outcome of a run, and breaks if the device has stopped working. A wrong result is a row like any other, and a
+    /// contender that is left out is named.
     pub fn note(
         &mut self,
         contender: &Contender,
@@ -139,12 +137,12 @@ impl Measured {
         }
     }
 
-    /// Leaves somebody out, or everybody, for an error.
+    /// Leaves out a contender, or all, because of an error.
     pub fn leave_out_for(&mut self, id: Option<&'static str>, n: usize, error: &LessonError) {
         self.leave_out(id, n, Some(discriminant(error)), error.to_string());
     }
 
-    /// Leaves somebody out, or everybody. The sizes of one kind of reason are put together.
+    /// Leaves out a contender, or all. Sizes with the same kind of reason are listed together.
     pub fn leave_out(
         &mut self,
         id: Option<&'static str>,
@@ -165,7 +163,7 @@ impl Measured {
     }
 }
 
-/// Whether an error says what a kernel or a machine does not do, and not that something went wrong.
+/// Whether an error says that a kernel or a device does not take the input, and not that something went wrong.
 fn is_a_limit(error: &LessonError) -> bool {
     match error {
         LessonError::Device(error) => matches!(

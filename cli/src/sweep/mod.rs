@@ -11,7 +11,6 @@ mod tests;
 
 use super::failure::Failure;
 use super::footnotes;
-use super::machine::{self, KernelsArguments};
 use super::output::{JsonArguments, Output, check_folder, write_file};
 use super::size::parse_sizes;
 use super::workload::{MeasuringArguments, describe_timing};
@@ -34,10 +33,10 @@ Examples:
   warpfold sweep shuffle vectorized sum --sizes 1M,10_000_000
   warpfold sweep --op max --type f32 --json -
 
-Sizes are a list; a range A..B doubles from A up to B, and A..B*4 takes four times as many each time. A size that a kernel does not take \
-or that does not fit the device's memory is left out, and said so.";
+Sizes are a list; a range A..B doubles from A up to B, and A..B*4 multiplies by four. A size that a kernel does not take \
+or that does not fit the device's memory is left out, and the output says so.";
 
-/// What is swept unless told otherwise.
+/// The sizes that are swept by default.
 const GPU_SIZES: &str = "2^10..2^28";
 const EMULATOR_SIZES: &str = "2^10..2^20";
 
@@ -66,8 +65,6 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(flatten)]
-    kernels: KernelsArguments,
-    #[command(flatten)]
     json: JsonArguments,
 }
 
@@ -88,8 +85,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         check_folder(path)?;
     }
     let field = Field::new(&arguments.ids, arguments.operator, arguments.element_type)?;
-    let machine = machine::open(arguments.measuring.device, &arguments.kernels)?;
-    let usual = if machine.is_gpu() {
+    let device = arguments.measuring.device.open()?;
+    let usual = if device.is_gpu() {
         GPU_SIZES
     } else {
         EMULATOR_SIZES
@@ -102,11 +99,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         sizes: &sizes,
         measuring: &arguments.measuring,
     };
-    // First what a device may not tell any more when a kernel has faulted.
-    let mut sweep = sweep(arguments, &machine, &field, sizes.clone())?;
-    sweep.measured = measure(&machine, &field, &plan)?;
+    // Before the measurements, because a device may not answer after a kernel has faulted.
+    let mut sweep = sweep(arguments, &device, &field, sizes.clone())?;
+    sweep.measured = measure(&device, &field, &plan)?;
     check_some(&sweep.measured)?;
-    output.print(machine.describe())?;
+    output.print(device.describe())?;
     output.print(describe(&field, &plan))?;
     output.print("")?;
     print(&sweep, &output)?;
@@ -153,11 +150,10 @@ fn describe(field: &Field, plan: &Plan<'_>) -> String {
 /// What is known before anything is measured.
 fn sweep(
     arguments: &Arguments,
-    machine: &Device,
+    device: &Device,
     field: &Field,
     sizes: Vec<usize>,
 ) -> Result<Sweep, Failure> {
-    let device = machine;
     let gpu = device.gpu_information().cloned();
     let driver = match gpu {
         Some(_) => warpfold::device::list()?.driver,
@@ -166,7 +162,7 @@ fn sweep(
     let modules = field.contenders.iter().filter_map(Contender::lesson);
     let module = modules.map(|lesson| lesson.part.module()).next();
     let module = module.unwrap_or(Module::Kernels);
-    let ptx = machine.ptx(module).map_err(Failure::input)?;
+    let ptx = device.ptx(module).map_err(Failure::input)?;
     Ok(Sweep {
         device: device.describe(),
         on_gpu: device.is_gpu(),
@@ -175,7 +171,7 @@ fn sweep(
         gpu,
         driver,
         ptx_compiler: Header::parse(&ptx).map(|header| header.compiler),
-        ptx_sm: machine.sm_of(module),
+        ptx_sm: device.sm_of(module),
         operator: field.operator.name(),
         element_type: field.element_type.into(),
         block: arguments.measuring.block,
@@ -214,7 +210,7 @@ fn print(sweep: &Sweep, output: &Output) -> Result<(), Failure> {
     }
     output.print(match (sweep.repeat, sweep.cold) {
         (Some(repeat), Some(cold)) => format!(
-            "{}\nA kernel that works in place gets its input afresh before each launch{}, outside the timed region.\nOf few elements the time is mostly that of the launch.",
+            "{}\nA kernel that works in place gets fresh input before each launch{}, outside the timed region.\nWith few elements, most of the time is that of the launch.",
             describe_timing(repeat, cold),
             if cold {
                 " and before the cache is overwritten"
@@ -222,9 +218,7 @@ fn print(sweep: &Sweep, output: &Output) -> Result<(), Failure> {
                 ", which warms the cache as well"
             }
         ),
-        _ => "The emulator counts what the kernels do; it has no GPU's times to give. On a machine with an NVIDIA GPU the same \
-              command times them."
-            .to_owned(),
+        _ => footnotes::NO_TIMES.to_owned(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! What a sweep finds out.
+//! The results of a sweep.
 
 use super::contender::Contender;
 use super::measured::{Measured, Row};
@@ -6,7 +6,7 @@ use serde::Serialize;
 use warpfold::device::GpuInformation;
 use warpfold_course::element::ElementType;
 
-/// All that a sweep found out.
+/// The results of a sweep.
 #[derive(Debug, Serialize)]
 pub struct Sweep {
     /// The device in words.
@@ -21,7 +21,7 @@ pub struct Sweep {
     pub(super) ptx_compiler: Option<String>,
     /// What the PTX is built for: 90 for sm_90.
     pub(super) ptx_sm: u32,
-    /// How values are put together.
+    /// How values are combined.
     pub(super) operator: &'static str,
     /// Type of the elements.
     pub(super) element_type: ElementType,
@@ -42,7 +42,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// Everybody that has a row, in order.
+    /// The contenders that have a row, in order.
     pub(super) fn ids(&self) -> impl Iterator<Item = &'static str> {
         let ids = self.contenders.iter().map(Contender::id);
         ids.filter(|&id| self.measured.rows.iter().any(|row| row.id == id))

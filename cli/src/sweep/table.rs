@@ -10,7 +10,7 @@ use warpfold_course::size::short;
 /// What is shown of a measurement.
 type Figure = fn(&LessonFigures) -> Option<String>;
 
-/// The tables that the device has something to show in: times on a GPU, counters on the emulator.
+/// The tables for the device: times on a GPU, counters on the emulator.
 pub fn text(sweep: &Sweep) -> String {
     const OF_GPU: [(&str, Figure); 2] = [
         ("GB/s", |figures| {
@@ -62,8 +62,8 @@ fn cell(row: &Row, figure: Figure) -> String {
     }
 }
 
-/// Columns of sizes that narrow terminals do without, the first to go first: every second one, then every second one of those that are left,
-/// and the last never.
+/// Columns of sizes that are hidden on narrow terminals, one after the other: every second one, then every second one of the rest,
+/// but never the last.
 fn expendable(sizes: usize) -> Vec<usize> {
     let mut left: Vec<usize> = (1..=sizes).collect();
     let mut order = Vec::new();

@@ -1,18 +1,18 @@
-//! What the lesson `atomics` is given and must leave: tables of words, computed by loops.
+//! The input of the lesson `atomics` and the results that it must leave: tables of words, computed by loops.
 
 use crate::random;
 use std::collections::TryReserveError;
 use warpfold_kernels::cooperation::c07_atomics::{LIMIT, NEW, TAKES, UPDATES, WORDS};
 
-/// Bits that every value has, so that `and` leaves some; in either half.
+/// Bits that every value has, in both halves, so that `and` leaves some set.
 const ALWAYS: u64 = 0x0000_0010_0000_0010;
-/// Bits that no value has, so that `or` leaves some out.
+/// Bits that no value has, so that `or` leaves some clear.
 const NEVER: u64 = 0x0400_0000_0400_0000;
 
 /// A table: a word for each operation, in the order in which the kernel has them.
 pub(super) type Table = [u64; WORDS];
 
-/// `n` values, of which every operation makes something.
+/// `n` values on which every operation has an effect.
 pub(super) fn values(n: usize, seed: u64) -> Result<Vec<u64>, TryReserveError> {
     let halves = random::i32_values(2 * n, seed)?;
     let value = |pair: &[i32]| {
@@ -31,7 +31,7 @@ pub(super) fn initial() -> Table {
     table
 }
 
-/// The table that operations with `values`, in any order, leave of an initial one.
+/// The table that the operations with `values`, in any order, make of an initial one.
 pub(super) fn expected(values: &[u64]) -> Table {
     let mut table = initial();
     if values.is_empty() {
@@ -45,7 +45,7 @@ pub(super) fn expected(values: &[u64]) -> Table {
         });
         *word = update.store(left);
     }
-    // Whoever comes first finds the 0 and leaves what all the others find.
+    // The first thread finds 0, and leaves the value that all others find.
     for take in taken.chunks_mut(2) {
         take.copy_from_slice(&[u64::from(NEW), 1]);
     }
@@ -99,7 +99,7 @@ impl Scopes {
     }
 }
 
-/// The name of what stands in a word of a table.
+/// What a word of a table holds, in words.
 fn name(word: usize) -> String {
     match word.checked_sub(UPDATES.len()) {
         None => format!("`{}`", UPDATES[word]),
@@ -116,7 +116,7 @@ fn updates() -> impl Iterator<Item = Update> {
     UPDATES.iter().filter_map(|name| Update::named(name))
 }
 
-/// An operation on words of a type, with values as wide as it takes for no step to overflow.
+/// An operation on words of a type, computed with values so wide that no step overflows.
 struct Update {
     element_type: &'static str,
     initial: i128,

@@ -10,7 +10,7 @@ use warpfold::device::{DeviceError, Shape};
 use warpfold_kernels::catalogue::{Cooperation, Lesson, Question, Variant};
 use warpfold_kernels::cooperation::c04_active_mask::{DID_NOT_ASK, FOUND_ITSELF};
 
-/// What an answer is that no kernel has written.
+/// The value of an answer that no kernel has written.
 const UNWRITTEN: u32 = 0xdead_beef;
 
 /// The most blocks of `critical_section`: 32 threads of each stand in one line.
@@ -135,7 +135,7 @@ impl Launch {
 
     /// Half of the blocks publish values that the other half receives.
     fn fence_publish(self, values: Vec<i32>) -> Prepared {
-        // What is in X before; no value may be the same.
+        // What X holds before the launch; no value is the same.
         let old = i32::MIN;
         let values: Vec<i32> = values.into_iter().map(|value| value.max(old + 1)).collect();
         let arguments = vec![
@@ -226,7 +226,7 @@ impl Launch {
     }
 }
 
-/// What there is to see of the answers.
+/// What the answers show.
 fn question_facts(question: Question, answers: &[u32]) -> Vec<(&'static str, String)> {
     let count = |is_so: fn(u32) -> bool| answers.iter().filter(|&&answer| is_so(answer)).count();
     match question {

@@ -67,8 +67,8 @@ fn of_random_image(
     })
 }
 
-/// The width of an image of `n` pixels that is as square as can be: the largest divisor of `n` up to its root. A prime makes an
-/// image of one column, whose rows are nearly all padding.
+/// The width of an image of `n` pixels that is as square as possible: the largest divisor of `n` up to its root. A prime number of
+/// pixels makes an image of one column, whose rows are nearly all padding.
 fn width(n: usize) -> usize {
     (1..=n.isqrt())
         .rev()

@@ -1,14 +1,14 @@
-//! What demonstrations have in common: how many blocks they take, and where what they leave first goes wrong.
+//! What demonstrations have in common: the number of blocks, and the first place where a result is wrong.
 
 use crate::lesson::{self, LessonError};
 use std::fmt::Debug;
 use warpfold::device::Shape;
 use warpfold_kernels::catalogue::{Lesson, Variant};
 
-/// A row of blocks with a thread for each of `threads`, of which there is one at least.
+/// A row of blocks that together have `threads` threads or more. `threads` is at least 1.
 ///
 /// # Errors
-/// They are more than a grid holds; `n` is the number of elements to say so of.
+/// They are more than a grid holds. The error names `n`, the number of elements.
 pub(super) fn row_of_threads(
     lesson: &Lesson,
     variant: Variant,
@@ -33,7 +33,7 @@ pub(super) fn extent(
     lesson::extent(lesson, variant, threads.div_ceil(of as usize) as u64, n)
 }
 
-/// About the first of `found` that differs from its like in `expected`, if any does; `name` is the buffer's.
+/// A sentence about the first element of `found` that differs from the one in `expected`, if any does; `name` is the buffer's name.
 pub(super) fn first_difference<T: PartialEq + Debug>(
     name: &str,
     found: &[T],

@@ -8,7 +8,7 @@ use crate::random;
 use warpfold::device::Shape;
 use warpfold_kernels::catalogue::{Lesson, Memory, Variant};
 
-/// What an element holds that no kernel has written.
+/// The value of an element that no kernel has written.
 const UNWRITTEN: i32 = i32::MIN;
 
 /// The width of the blocks of `matrix_add`: a warp.
@@ -80,7 +80,7 @@ fn copy(
     })
 }
 
-/// Each block's tile reversed, the last one's as many elements as it has.
+/// Each block's tile reversed. The last tile may be shorter.
 fn reverse(
     lesson: &'static Lesson,
     variant: Variant,
@@ -115,8 +115,7 @@ fn reverse(
     })
 }
 
-/// The sum of two matrices that are as square as n allows: as many columns as n has an integer square root, and one more
-/// row, a shorter one, for what is left.
+/// The sum of two matrices that are as square as n allows: ⌊√n⌋ columns, and a shorter last row where n is no multiple of that.
 fn matrix_add(
     lesson: &'static Lesson,
     variant: Variant,

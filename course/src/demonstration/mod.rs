@@ -1,4 +1,4 @@
-//! Lessons that reduce nothing: what each is launched on, and what has to come of it.
+//! Lessons that are no reductions: the input of each, and the judge of its results.
 
 use crate::lesson::LessonError;
 use crate::prepared::Prepared;

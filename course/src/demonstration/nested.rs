@@ -8,7 +8,7 @@ use warpfold_kernels::catalogue::{Lesson, Nested, Variant};
 
 /// The parent of a block of the host's grid.
 const HOST: u32 = u32::MAX;
-/// A tree is drawn up to so many blocks.
+/// The most blocks of a tree that are drawn.
 const MOST_DRAWN: usize = 64;
 
 /// Sets up a demonstration.
@@ -72,7 +72,7 @@ fn tree(lesson: &'static Lesson, variant: Variant, n: usize) -> Result<Prepared,
     })
 }
 
-/// What the records are full of before the launch.
+/// What each record holds before the launch.
 const UNWRITTEN: u32 = 0xdead_beef;
 
 /// The records of a tree's blocks: number, number of the parent, depth.

@@ -1,4 +1,4 @@
-//! What threads ask of their block or their warp, and the answers by loops.
+//! The questions that threads ask about their block or their warp, and the answers, computed by loops.
 
 use crate::random;
 use std::collections::TryReserveError;

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 const MOST_PIXELS: u64 = 1 << 28;
 /// The most bytes that a decoder may ask for.
 const MOST_BYTES: u64 = 8 * MOST_PIXELS;
-/// As many bytes as tell any format, and the size of an image in PNG and BMP.
+/// Enough bytes to tell any format, and the size of an image in PNG and BMP.
 const FIRST_BYTES: u64 = 26;
 /// What is wrong with a file that was cut short.
 const ENDS_EARLY: &str = "the file ends before the image does";
 
-/// Pixels of three bytes, red, green and blue, in rows from the top. Each row is filled up to a multiple of four bytes,
-/// as in a BMP file.
+/// Pixels of three bytes, red, green and blue, in rows from the top. Each row is padded to a multiple of four bytes, as in a BMP
+/// file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     width: u32,
@@ -28,10 +28,10 @@ pub struct Image {
 }
 
 impl Image {
-    /// An image of `width` × `height` pixels of three bytes each, given row by row without anything between.
+    /// An image of `width` × `height` pixels of three bytes each, given row by row without padding.
     ///
     /// # Errors
-    /// An image without pixels, with 2^32 of them or more, with another number of bytes, or too large for the memory.
+    /// An image without pixels or with 2^32 of them or more; the wrong number of bytes; too little memory.
     pub fn from_rgb(width: u32, height: u32, rgb: &[u8]) -> Result<Self, ImageError> {
         let pixels = u64::from(width) * u64::from(height);
         if pixels == 0 {
@@ -81,12 +81,12 @@ impl Image {
         self.width as usize * self.height as usize
     }
 
-    /// Bytes from the beginning of a row to that of the next.
+    /// Bytes from the beginning of a row to the beginning of the next.
     pub fn pitch(&self) -> usize {
         self.row_bytes().next_multiple_of(4)
     }
 
-    /// All bytes of all rows, with those that fill them up.
+    /// All bytes of all rows, padding included.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -105,11 +105,11 @@ impl Image {
 
 /// Reads a PNG, JPEG or BMP file; its contents say which it is.
 ///
-/// Whatever it holds becomes three bytes a pixel: a grey value counts in all three channels, a palette is looked up,
-/// transparency is dropped, and 16 bits become 8 by rounding to the nearest of the 256 levels.
+/// Every pixel becomes three bytes: a grey value counts in all three channels, a palette is looked up, transparency is dropped, and
+/// 16 bits become 8 by rounding to the nearest of the 256 levels.
 ///
 /// # Errors
-/// A file that cannot be read, is no such image, is broken off or too large; in one sentence.
+/// A file that cannot be read, is no such image, was cut short or is too large; in one sentence.
 pub fn read(path: &Path) -> Result<Image, ImageError> {
     let image = decode(path)?.into_rgb8();
     Image::from_rgb(image.width(), image.height(), &image)
@@ -145,7 +145,7 @@ fn decode(path: &Path) -> Result<DynamicImage, ImageError> {
     DynamicImage::from_decoder(decoder).map_err(broken)
 }
 
-/// The format that the first bytes of a file tell; leaves the file at its beginning.
+/// The format, by the first bytes of a file. The file is left at its beginning.
 fn format(path: &Path, file: &mut BufReader<File>) -> Result<ImageFormat, ImageError> {
     let unreadable = |source| ImageError::Unreadable {
         path: path.into(),
@@ -177,8 +177,8 @@ fn format(path: &Path, file: &mut BufReader<File>) -> Result<ImageFormat, ImageE
     }
 }
 
-/// Width and height where they stand in the first bytes, as in PNG (RFC 2083, 4.1.1) and in BMP with its usual header of 40
-/// bytes or a longer one, which may have a negative height. The decoders refuse a size of 0 in words that say something else.
+/// Width and height where they stand in the first bytes, as in PNG (RFC 2083, 4.1.1) and in BMP with its usual header of 40 bytes
+/// or a longer one, which may have a negative height. The decoders refuse a size of 0 too, but their messages say something else.
 fn claimed_size(format: ImageFormat, first: &[u8]) -> Option<(u32, u32)> {
     let word = |at: usize| first.get(at..at + 4)?.try_into().ok();
     match format {
@@ -200,7 +200,7 @@ fn describe(path: &Path, format: ImageFormat, error: &DecoderError) -> ImageErro
             ENDS_EARLY.to_owned()
         }
         DecoderError::IoError(inner) => inner.to_string(),
-        // The sentence names the format already, which the error itself begins with again.
+        // The decoder's message begins with the format, which our sentence names already.
         DecoderError::Decoding(inner) => inner
             .source()
             .map_or_else(|| inner.to_string(), ToString::to_string),
@@ -243,7 +243,7 @@ pub enum ImageError {
         source: std::io::Error,
     },
     /// The file does not begin like any image.
-    #[error("{0} is no image, by its first bytes; give a PNG, JPEG or BMP file")]
+    #[error("{0} is not an image, as its first bytes show; give a PNG, JPEG or BMP file")]
     NoImage(PathBuf),
     /// An image of a format that is not read.
     #[error("{path} is a {format} image, which is not read here; convert it to PNG, JPEG or BMP")]
@@ -254,7 +254,7 @@ pub enum ImageError {
         format: &'static str,
     },
     /// The file does not hold what its first bytes promise.
-    #[error("{path} is no {format} image that can be read: {reason}")]
+    #[error("{path} is not a readable {format} image: {reason}")]
     Broken {
         /// The file.
         path: PathBuf,
@@ -275,7 +275,7 @@ pub enum ImageError {
     },
     /// The file claims to be larger than anything that is read.
     #[error(
-        "{0} claims more than the 2^28 pixels or 2 GiB that are read of an image; make it smaller"
+        "{0} claims to have more than 2^28 pixels or 2 GiB, the most that is read; make it smaller"
     )]
     TooLarge(PathBuf),
     /// There is nothing to count.

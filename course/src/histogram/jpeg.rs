@@ -1,5 +1,5 @@
-//! Whether a JPEG file was cut short. The decoder paints what is missing grey and says nothing, as viewers of photographs
-//! like it; a histogram of that would be wrong.
+//! Whether a JPEG file was cut short. The decoder paints what is missing grey and reports no error. That suits viewers of
+//! photographs, but a histogram would be wrong.
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
@@ -10,7 +10,7 @@ const RESTARTS: std::ops::RangeInclusive<u8> = 0xd0..=0xd7;
 /// In the coded data, a 0xff that is no marker.
 const STUFFED: u8 = 0x00;
 
-/// Whether the end marker comes behind whole segments and coded data. What follows it is nobody's business.
+/// Whether the end marker follows whole segments and coded data. Bytes after it do not matter.
 pub(super) fn is_complete(file: &mut impl BufRead) -> io::Result<bool> {
     match find_end(file) {
         Ok(()) => Ok(true),
@@ -23,7 +23,7 @@ fn find_end(file: &mut impl BufRead) -> io::Result<()> {
     loop {
         match next_marker(file)? {
             END_OF_IMAGE => return Ok(()),
-            // Nothing but themselves; and between segments there is nothing else to pass over.
+            // These markers have no segment.
             START_OF_IMAGE | STUFFED => {}
             marker if RESTARTS.contains(&marker) => {}
             _ => skip_segment(file)?,
@@ -31,7 +31,7 @@ fn find_end(file: &mut impl BufRead) -> io::Result<()> {
     }
 }
 
-/// Passes over coded data, if any, up to a marker, and gives its second byte. It may have any number of 0xff before it.
+/// Skips coded data, if there is any, up to a marker, and gives the marker's second byte. Any number of 0xff may stand before it.
 fn next_marker(file: &mut impl BufRead) -> io::Result<u8> {
     while byte(file)? != 0xff {}
     loop {
@@ -42,7 +42,7 @@ fn next_marker(file: &mut impl BufRead) -> io::Result<u8> {
     }
 }
 
-/// Passes over a segment, whose length stands at its beginning and counts its own two bytes.
+/// Skips a segment. It begins with its length, which includes the two bytes of the length itself.
 fn skip_segment(file: &mut impl BufRead) -> io::Result<()> {
     let length = u16::from_be_bytes([byte(file)?, byte(file)?]);
     let rest = u64::from(length.saturating_sub(2));

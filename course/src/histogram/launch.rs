@@ -10,18 +10,18 @@ use warpfold_kernels::catalogue::{Demonstration, Lesson, Task, Variant};
 /// Where the bins are among the arguments.
 const BINS_ARGUMENT: usize = 4;
 
-/// What came of one kernel on one image.
+/// The result of one kernel on one image.
 #[derive(Clone, Debug)]
 pub struct HistogramRun {
     /// Blocks of the launch.
     pub blocks: u32,
     /// What the kernel counted.
     pub histogram: Histogram,
-    /// What was measured on the way.
+    /// What was measured.
     pub measured: Measured,
 }
 
-/// The launch by which a lesson counts an image: a thread for each pixel, or for so many as the lesson's parameter says.
+/// The launch with which a lesson counts an image: a thread for each pixel, or for as many pixels as the lesson's parameter says.
 ///
 /// # Errors
 /// A variant that the lesson does not take, or a lesson that counts no images.
@@ -64,26 +64,27 @@ pub fn counted(outputs: &Outputs<'_>) -> Result<Histogram, DeviceError> {
     Ok(histogram)
 }
 
-/// Counts an image by a lesson: once on the emulator, which counts what it takes, and again and again on a GPU, which times it.
+/// Counts an image with the kernel of a lesson: once on the emulator, which counts instructions and accesses, and repeatedly on a
+/// GPU, which times the kernel.
 ///
 /// # Errors
-/// As [`case()`]; a device without the memory; a kernel that faults. Wrong counts are no error: compare them with
+/// As [`case()`]; a device with too little memory; a kernel that faults. Wrong counts are no error: compare them with
 /// [`Histogram::of`].
 pub fn launch(
-    machine: &Device,
+    device: &Device,
     lesson: &Lesson,
     variant: Variant,
     image: &Image,
     timing: &Timing,
 ) -> Result<HistogramRun, LessonError> {
     let case = case(lesson, variant, image)?;
-    lesson::check_device(lesson, machine)?;
-    let kernel = machine.kernel(lesson.part.module(), case.entry)?;
+    lesson::check_device(lesson, device)?;
+    let kernel = device.kernel(lesson.part.module(), case.entry)?;
     // SAFETY: the kernels of this part read the rows of an image, which the case has at this pitch, and count in 768 bins;
     // they begin with 0, and an image has fewer than 2^32 pixels; the grid has a thread for each or a loop that comes to it.
-    let mut loaded = unsafe { case.load(machine, kernel)? };
+    let mut loaded = unsafe { case.load(device, kernel)? };
     let mut measured = loaded.first()?;
-    if machine.is_gpu() {
+    if device.is_gpu() {
         measured = Measured::Times(loaded.time(timing)?);
     }
     Ok(HistogramRun {

@@ -19,7 +19,7 @@ const SIZE: (u32, u32) = (1000, 600);
 const PNG_SCALE: u32 = 2;
 /// The most letters of a title, which is one line.
 const MOST_LETTERS: usize = 80;
-/// The colours of the channels: those of Paul Tol's bright scheme, which the colour-blind can tell apart as well.
+/// The colours of the channels: those of Paul Tol's bright scheme, which colour-blind people can tell apart as well.
 const COLOURS: [RGBColor; 3] = [
     RGBColor(238, 102, 119),
     RGBColor(34, 136, 51),
@@ -117,7 +117,7 @@ impl Plot<'_> {
         let text = |size: u32| font(size * scale).into_text_style(area);
         let statistics = self.histogram.statistics();
         let highest = self.histogram.channels.as_flattened().iter().max();
-        // A little room above the highest; and an axis even where nothing is counted.
+        // A little room above the highest bin, and an axis even if nothing was counted.
         let top = f64::from(*highest.unwrap_or(&0)).max(1.0) * 1.05;
 
         area.fill(&WHITE)?;

@@ -2,9 +2,9 @@
 
 /// A sum that keeps what each addition rounds away, and adds it at the end.
 ///
-/// After T. Ogita, S. Rump and S. Oishi, *Accurate Sum and Dot Product* (2005), `Sum2`, with D. Knuth's exact sum of two.
-/// Values beyond 2^512 are added up apart and on a smaller scale, so that a sum on the way never overflows; infinities and
-/// NaN are added up apart too, because they have no rounding to keep.
+/// After T. Ogita, S. Rump and S. Oishi, *Accurate Sum and Dot Product* (2005), `Sum2`, with D. Knuth's exact sum of two. Values
+/// beyond 2^512 are added up separately and on a smaller scale, so that no intermediate sum overflows. Infinities and NaN are added
+/// up separately too, because they have no rounding error to keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Compensated {
     ordinary: Rounded,
@@ -21,7 +21,7 @@ struct Rounded {
     error: f64,
 }
 
-/// −0.0, to which adding −0.0 leaves it.
+/// The sum of no terms: −0.0, because −0.0 + −0.0 is −0.0.
 const NOTHING: Rounded = Rounded {
     sum: -0.0,
     error: 0.0,
@@ -41,7 +41,7 @@ impl Rounded {
     }
 
     fn total(self) -> f64 {
-        // Adding a 0.0 would take the sign of −0.0.
+        // Adding 0.0 would turn −0.0 into 0.0.
         if self.error == 0.0 {
             self.sum
         } else {
@@ -97,7 +97,7 @@ impl Compensated {
         self.not_finite.is_none()
     }
 
-    /// The sum, rounded once; −0.0 for nothing, and for nothing but −0.0.
+    /// The sum, rounded once. It is −0.0 for no terms, and for terms that are all −0.0.
     pub(crate) fn total(&self) -> f64 {
         let (ordinary, large) = (self.ordinary.total(), self.large.total());
         if let Some(sum) = self.not_finite {
@@ -105,7 +105,7 @@ impl Compensated {
         } else if large == 0.0 {
             ordinary
         } else {
-            // On the smaller scale until the end: the ordinary part may bring a sum beyond f64 back into it.
+            // On the smaller scale until the end: the ordinary part may bring a sum that is too large for f64 back into its range.
             (large + ordinary / Self::SCALE) * Self::SCALE
         }
     }

@@ -4,8 +4,8 @@ use super::{Float, chunk_by_chunk};
 use crate::number::Number;
 use warpfold_kernels::catalogue::Operator;
 
-/// The least or the greatest of floats as IEEE 754-2019 has it in `minimum` and `maximum`: NaN if one of them is NaN, and
-/// −0.0 is less than 0.0. Nothing rounds, so that a kernel's result must be the same to the last bit.
+/// The least or the greatest of floats, as IEEE 754-2019 defines `minimum` and `maximum`: NaN if one of them is NaN, and −0.0 is
+/// less than 0.0. Nothing rounds, so a kernel's result must be the same to the last bit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExtremeOracle<T> {
     is_least: bool,
@@ -14,7 +14,7 @@ pub struct ExtremeOracle<T> {
 }
 
 impl<T: Float> ExtremeOracle<T> {
-    /// Of these values; the greatest, where the operator is not [`Operator::Min`].
+    /// Of these values: the least for [`Operator::Min`], otherwise the greatest.
     pub fn new(operator: Operator, values: &[T]) -> Self {
         let is_least = operator == Operator::Min;
         let nothing = || Self {
@@ -41,13 +41,13 @@ impl<T: Float> ExtremeOracle<T> {
         } else {
             order.is_gt()
         };
-        // The total order has each NaN beyond one of the infinities, which depends on its sign.
+        // In the total order each NaN lies beyond an infinity; its sign decides which one.
         if value.is_nan() || goes_further {
             self.value = value;
         }
     }
 
-    /// Takes in those of another.
+    /// Takes in the values of another.
     pub fn append(&mut self, further: &Self) {
         self.take(further.value);
     }
@@ -57,7 +57,7 @@ impl<T: Float> ExtremeOracle<T> {
         self.value.into()
     }
 
-    /// Whether it is the same to the last bit; one NaN is as good as another.
+    /// Whether it is the same to the last bit. All NaNs count as the same.
     pub fn accepts(&self, result: T) -> bool {
         result.total_cmp(&self.value).is_eq() || result.is_nan() && self.value.is_nan()
     }

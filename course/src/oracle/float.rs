@@ -8,20 +8,20 @@ use warpfold_kernels::for_each_element;
 
 /// A type of floats.
 pub trait Float: Copy + fmt::Debug + Send + Sync + Neg<Output = Self> + Into<Number> {
-    /// What an operation rounds by at most, of its result.
+    /// The greatest rounding error of an operation, relative to its result.
     const UNIT_ROUNDOFF: f64;
     /// The greatest finite value.
     const MAX: Self;
     /// The least normal value above 0.
     const MIN_POSITIVE: Self;
-    /// Beyond all of them.
+    /// Positive infinity.
     const INFINITY: Self;
 
     /// The same number.
     fn to_f64(self) -> f64;
-    /// The nearest to that number.
+    /// The value of this type that is nearest to the number.
     fn from_f64(number: f64) -> Self;
-    /// Whether it is no number.
+    /// Whether it is NaN.
     fn is_nan(self) -> bool;
     /// IEEE 754's total order.
     fn total_cmp(&self, other: &Self) -> Ordering;

@@ -1,4 +1,4 @@
-//! The judge of floats: of each operator its own.
+//! The judges of floats, one for each operator.
 
 use super::{ExtremeOracle, Float, Oracle, ProductOracle, SumOracle, Truth};
 use crate::number::Number;

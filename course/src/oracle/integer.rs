@@ -8,7 +8,7 @@ use warpfold_kernels::for_each_element;
 
 /// A type of integers.
 pub trait Integer: Copy + fmt::Debug + PartialEq + Send + Sync + Into<Number> + Into<i128> {
-    /// What of the number the type can hold: the number modulo 2^32 or 2^64.
+    /// The number as the type holds it: modulo 2^32 or 2^64.
     fn wrapped(number: i128) -> Self;
     /// The least value.
     const MIN: Self;
@@ -33,14 +33,13 @@ macro_rules! integers {
 
 for_each_element!(integers);
 
-/// The result without any wrapping. A kernel's must be what is left of it in the type, which is arithmetic modulo a power of
-/// two.
+/// The result without any wrapping. A kernel's result must be equal to it modulo a power of two: 2^32 or 2^64.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IntegerOracle<T> {
     operator: Operator,
     /// The true result; `None` for a product beyond 128 bits.
     pub exact: Option<i128>,
-    /// What is left of it in the type.
+    /// The true result, wrapped to the type.
     pub wrapped: T,
     /// The true result of a product, rounded; 1 for the other operators.
     pub product: Scaled,
@@ -103,7 +102,7 @@ impl<T: Integer> Oracle<T> for IntegerOracle<T> {
     fn append(&mut self, further: &Self) {
         let (left, right) = (self.exact, further.exact);
         self.exact = match self.operator {
-            // A zero makes a zero of what is beyond 128 bits.
+            // A zero makes the product zero, also where the product was beyond 128 bits.
             Operator::Product if left == Some(0) || right == Some(0) => Some(0),
             _ => left
                 .zip(right)

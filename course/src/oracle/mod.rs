@@ -1,4 +1,4 @@
-//! The CPU's word on a reduction: the references of the course, and the oracles that judge every kernel.
+//! What the CPU knows about a reduction: the references of the course, and the oracles that judge every kernel.
 
 mod compensated;
 mod extreme;
@@ -44,15 +44,15 @@ pub trait Oracle<T>: Clone + fmt::Debug {
     /// The result without the bounds of the type.
     fn truth(&self) -> Truth;
 
-    /// How far from it a kernel's result may be, where each value goes through at most so many roundings; `None` where
-    /// the result must be exact.
+    /// How far from it a kernel's result may be, if each value goes through at most this many roundings; `None` if the result must
+    /// be exact.
     fn tolerance(&self, roundings: u32) -> Option<f64>;
 
-    /// Whether a kernel's result is right, where each value goes through at most so many roundings.
+    /// Whether a kernel's result is right, if each value goes through at most this many roundings.
     fn accepts(&self, result: T, roundings: u32) -> bool;
 }
 
-/// Takes in the values chunk by chunk on all cores, and puts the chunks together always in the same order.
+/// Takes in the values chunk by chunk on all cores, and combines the chunks in the same order each time.
 fn chunk_by_chunk<T: Sync, Of: Send>(
     values: &[T],
     nothing: impl Fn() -> Of,

@@ -6,21 +6,21 @@ use std::marker::PhantomData;
 
 /// The product of floats with more digits and a wider range than they have.
 ///
-/// A multiplication rounds by at most u of its result (2^-24 for `f32`, 2^-53 for `f64`), and each such error stays in the
-/// product as a factor, in whatever order it was made. Only multiplications of two numbers that are no powers of two round,
-/// and of those there are fewer than factors that are none: m of these make a product that is off by at most γ = m·u/(1 −
-/// m·u) of itself. (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 3.1.)
+/// A multiplication rounds by at most u of its result (2^-24 for `f32`, 2^-53 for `f64`), and each such error stays in the product
+/// as a factor, in whatever order it was made. Multiplying by a power of two does not round, so only the other factors count. With
+/// m of these the product is off by at most γ = m·u/(1 − m·u) of itself. (Higham, *Accuracy and Stability of Numerical Algorithms*,
+/// 2002, section 3.1.)
 ///
-/// That holds as long as each product on the way is a normal number. Where one can be beyond the type, or below its normal
-/// numbers, nothing holds but the sign.
+/// That holds as long as each intermediate product is a normal number. If one may be beyond the type, or below its normal numbers,
+/// only the sign is certain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProductOracle<T> {
     product: Scaled,
-    /// How many of the values are neither 0 nor, but for the sign, a power of two.
+    /// How many of the values are neither 0 nor a power of two, whatever their sign.
     rounding: u64,
-    /// The sum of log₂|x| of the values above 1 in magnitude: no product on the way is larger.
+    /// The sum of log₂|x| of the values above 1 in magnitude: no intermediate product is larger.
     upwards: f64,
-    /// The sum of −log₂|x| of those below 1, 0 left out: none is smaller.
+    /// The sum of −log₂|x| of the values below 1 in magnitude, without zeros: no intermediate product is smaller.
     downwards: f64,
     has_zero: bool,
     has_infinity: bool,
@@ -66,7 +66,7 @@ impl<T: Float> ProductOracle<T> {
         self.downwards += (-log2).max(0.0);
     }
 
-    /// Takes in those of another.
+    /// Takes in the values of another.
     pub fn append(&mut self, further: &Self) {
         self.product = self.product.times(further.product);
         self.rounding += further.rounding;
@@ -85,14 +85,14 @@ impl<T: Float> ProductOracle<T> {
         }
     }
 
-    /// The product in f64, which may be too narrow for it: infinite, NaN or 0 where the values make it so.
+    /// The product in f64: infinite or 0 where f64 is too narrow for it, and infinite, NaN or 0 where the values make it so.
     pub fn expected(&self) -> Number {
         Number::F64(self.product.to_f64())
     }
 
-    /// How far from it a product may be; infinite where nothing is known of it.
+    /// How far from it a kernel's product may be; infinite where nothing is known of that.
     pub fn tolerance(&self) -> f64 {
-        // One more for the last rounding of all, on the host.
+        // One more for the final rounding on the host.
         let error = (self.rounding + 1) as f64 * T::UNIT_ROUNDOFF;
         if error >= 0.5 || self.may_leave_range() {
             return f64::INFINITY;
@@ -101,16 +101,16 @@ impl<T: Float> ProductOracle<T> {
         if magnitude == 0.0 || !magnitude.is_finite() {
             return 0.0;
         }
-        // A hundredth more for the oracle's own roundings.
+        // One per cent more for the oracle's own roundings.
         1.01 * error / (1.0 - error) * magnitude
     }
 
-    /// Whether a product on the way may be beyond the type. Half a bit of slack for roundings.
+    /// Whether an intermediate product may be beyond the type, with half a bit of slack for roundings.
     fn may_overflow(&self) -> bool {
         self.upwards + 0.5 >= T::MAX.to_f64().log2()
     }
 
-    /// Whether a product on the way may be below the type's normal numbers, and so be 0.
+    /// Whether an intermediate product may be below the type's normal numbers, and so become 0.
     fn may_underflow(&self) -> bool {
         self.downwards + 0.5 >= -T::MIN_POSITIVE.to_f64().log2()
     }
@@ -119,14 +119,15 @@ impl<T: Float> ProductOracle<T> {
         self.may_overflow() || self.may_underflow()
     }
 
-    /// NaN and the sign must be right, and so must infinities and zeros among the values; the rest to within the tolerance.
+    /// NaN and the sign must be right. Infinities and zeros among the values must show. Everything else must be within the
+    /// tolerance.
     pub fn accepts(&self, result: T) -> bool {
         let (expected, result) = (self.product.to_f64(), result.to_f64());
         if expected.is_nan() {
             return result.is_nan();
         }
         if result.is_nan() {
-            // An infinity and a zero met on the way.
+            // An infinity and a zero were multiplied.
             let infinity = self.has_infinity || self.may_overflow();
             return infinity && (self.has_zero || self.may_underflow());
         }
@@ -137,7 +138,7 @@ impl<T: Float> ProductOracle<T> {
             return result == expected;
         }
         let tolerance = self.tolerance();
-        // An infinite tolerance takes all, infinities included, whose difference would be NaN.
+        // An infinite tolerance accepts everything, also infinities, whose difference would be NaN.
         tolerance.is_infinite() || (result - expected).abs() <= tolerance
     }
 }

@@ -66,8 +66,8 @@ pub fn cpu_recursive_neighbored(values: &mut [i32]) -> i32 {
     add_neighbours(values, 1)
 }
 
-/// The wrapping sum by folding, in place: the upper half is added onto the lower half until one element
-/// is left. Of an odd length the lower half is the longer one, and its last element waits for the next fold.
+/// The wrapping sum by folding, in place: the upper half is added onto the lower half until one element is left. If the length is
+/// odd, the lower half is the longer one, and its last element waits for the next fold.
 pub fn cpu_recursive_interleaved(values: &mut [i32]) -> i32 {
     if values.len() <= 1 {
         return values.first().copied().unwrap_or(0);

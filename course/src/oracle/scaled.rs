@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// A number m·2^e with about 100 bits in m and 64 in e: products of any number of finite f64 values have room in it.
+/// A number m·2^e with about 100 bits in m and 64 in e: the product of any number of finite f64 values fits.
 ///
-/// The mantissa is the unevaluated sum of two f64 values, of which the second is what the first rounds away (T. Dekker, *A
+/// The mantissa is the unevaluated sum of two f64 values, of which the second holds what the first rounds away (T. Dekker, *A
 /// Floating-Point Technique for Extending the Available Precision*, 1971).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scaled {
@@ -15,14 +15,14 @@ pub struct Scaled {
 }
 
 impl Scaled {
-    /// The product of nothing.
+    /// The product of no factors: 1.
     pub const ONE: Self = Self {
         high: 1.0,
         low: 0.0,
         exponent: 0,
     };
 
-    /// That number.
+    /// A number in this form.
     pub fn new(number: f64) -> Self {
         Self {
             high: number,
@@ -80,7 +80,7 @@ impl Scaled {
         .normalised()
     }
 
-    /// As an f64: infinite or 0 where it is beyond or below that.
+    /// As an f64: infinite where it is too large, and 0 where it is too small.
     pub fn to_f64(self) -> f64 {
         if self.exponent > 1100 {
             return self.high * f64::INFINITY;
@@ -88,8 +88,7 @@ impl Scaled {
         if self.exponent < -1200 {
             return self.high * 0.0;
         }
-        // The first step is exact, and so only the second rounds.
-        // Adding a 0.0 would take the sign of −0.0.
+        // The first step is exact, and so only the second rounds. Adding 0.0 would turn −0.0 into 0.0.
         let mantissa = if self.low == 0.0 {
             self.high
         } else {
@@ -104,7 +103,7 @@ impl Scaled {
         self.high == 0.0
     }
 
-    /// Whether it is a power of two, but for the sign.
+    /// Whether its magnitude is a power of two.
     pub fn is_power_of_two(self) -> bool {
         self.high.abs() == 1.0 && self.low == 0.0
     }

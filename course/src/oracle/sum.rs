@@ -4,12 +4,12 @@ use super::{Compensated, Float, Truth, chunk_by_chunk};
 use crate::number::Number;
 use std::marker::PhantomData;
 
-/// The sum of floats with about twice the digits of f64, and how large they are, which is what rounding errors are
-/// proportional to.
+/// The sum of floats with about twice the digits of f64, and the sum of their magnitudes, to which rounding errors are
+/// proportional.
 ///
-/// An addition rounds by at most u of its result: 2^-24 for `f32`, 2^-53 for `f64`. Where each value goes through at most r
-/// of them, the sum is off by at most r·u times the sum of the absolute values; r is n + 1 at worst. (Higham, *The Accuracy
-/// of Floating Point Summation*, 1993.)
+/// An addition rounds by at most u of its result: 2^-24 for `f32`, 2^-53 for `f64`. If each value goes through at most r of them,
+/// the sum is off by at most r·u times the sum of the absolute values; r is n + 1 at worst. (Higham, *The Accuracy of Floating
+/// Point Summation*, 1993.)
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SumOracle<T> {
     sum: Compensated,
@@ -43,15 +43,15 @@ impl<T: Float> SumOracle<T> {
         chunk_by_chunk(values, nothing, of_chunk, Self::append)
     }
 
-    /// Takes in those of another.
+    /// Takes in the values of another.
     pub fn append(&mut self, further: &Self) {
         self.sum.append(&further.sum);
         self.magnitude += further.magnitude;
         self.is_empty &= further.is_empty;
     }
 
-    /// The sum: infinite or NaN where infinities and NaN among the values make it so; 0.0 for nothing, and −0.0 for nothing
-    /// but −0.0.
+    /// The sum. It is infinite or NaN where infinities and NaN among the values make it so, 0.0 for no values, and −0.0 for values
+    /// that are all −0.0.
     pub fn sum(&self) -> f64 {
         if self.is_empty { 0.0 } else { self.sum.total() }
     }
@@ -66,15 +66,15 @@ impl<T: Float> SumOracle<T> {
         Truth::of_float(self.sum(), self.sum.are_finite())
     }
 
-    /// How far from it a sum of so many roundings may be.
+    /// How far from it a kernel's sum may be, if each value goes through this many roundings.
     pub fn tolerance(&self, roundings: u32) -> f64 {
-        // A hundredth more for what the bound leaves out: products of roundings, and those of the magnitude itself.
+        // One per cent more for what the bound leaves out: products of rounding errors, and those of the magnitude itself.
         1.01 * f64::from(roundings) * T::UNIT_ROUNDOFF * self.magnitude
     }
 
-    /// Infinities and NaN among the values must show in the sum. Finite values may only come to an infinity (and, where
-    /// it meets its opposite, to NaN) if they are so large that a sum on the way can be beyond the type; where their sum is,
-    /// it depends on the order to which infinity they come.
+    /// Infinities and NaN among the values must show in the sum. Finite values may give an infinity, or NaN where it meets its
+    /// opposite, only if they are so large that an intermediate sum can be beyond the type. Which infinity that is depends on the
+    /// order of additions.
     pub fn accepts(&self, result: T, roundings: u32) -> bool {
         let (expected, result) = (self.sum(), result.to_f64());
         let bound = self.tolerance(roundings);

@@ -66,7 +66,7 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// `elements` are not exactly as many as the buffer has, or the copy fails.
     pub fn write(&mut self, elements: &[T]) -> Result<(), DeviceError> {
-        self.check_length(elements.len())?;
+        DeviceError::check_length(self.length, elements.len())?;
         let bytes = bytemuck::cast_slice(elements);
         match &mut self.memory {
             Memory::Gpu(allocation) => allocation.write(bytes),
@@ -89,7 +89,7 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// `elements` are not exactly as many as the buffer has, or the copy fails.
     pub fn read_into(&self, elements: &mut [T]) -> Result<(), DeviceError> {
-        self.check_length(elements.len())?;
+        DeviceError::check_length(self.length, elements.len())?;
         let bytes = bytemuck::cast_slice_mut(elements);
         match &self.memory {
             Memory::Gpu(allocation) => allocation.read(bytes),
@@ -105,22 +105,11 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// The buffers differ in length or device, or the copy fails.
     pub fn copy_from(&mut self, source: &Self) -> Result<(), DeviceError> {
-        self.check_length(source.length)?;
+        DeviceError::check_length(self.length, source.length)?;
         match (&mut self.memory, &source.memory) {
             (Memory::Gpu(target), Memory::Gpu(source)) => target.copy_from(source),
             (Memory::Emulator(target), Memory::Emulator(source)) => target.copy_from(source),
             _ => Err(DeviceError::OtherDevice),
-        }
-    }
-
-    fn check_length(&self, given: usize) -> Result<(), DeviceError> {
-        if given == self.length {
-            Ok(())
-        } else {
-            Err(DeviceError::LengthMismatch {
-                length: self.length,
-                given,
-            })
         }
     }
 }

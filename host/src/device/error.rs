@@ -205,6 +205,15 @@ fn named(code: u32) -> &'static str {
 }
 
 impl DeviceError {
+    /// Checks that as many elements are given as there are.
+    pub(crate) fn check_length(length: usize, given: usize) -> Result<(), Self> {
+        if length == given {
+            Ok(())
+        } else {
+            Err(Self::LengthMismatch { length, given })
+        }
+    }
+
     /// The same in fewer words where there is no GPU, for a line that says more than this.
     pub(super) fn summary(&self) -> String {
         match self {

@@ -89,7 +89,7 @@ impl<T: Pod> HostBuffer<T> {
     /// # Errors
     /// `elements` are not exactly as many as the buffer has, or a kernel that was queued has faulted.
     pub fn write(&mut self, elements: &[T]) -> Result<(), DeviceError> {
-        self.check_length(elements.len())?;
+        DeviceError::check_length(self.length, elements.len())?;
         let bytes = bytemuck::cast_slice(elements);
         match &mut self.memory {
             Memory::Gpu(allocation) => allocation.write(bytes),
@@ -112,22 +112,11 @@ impl<T: Pod> HostBuffer<T> {
     /// # Errors
     /// `elements` are not exactly as many as the buffer has, or a kernel that was queued has faulted.
     pub fn read_into(&self, elements: &mut [T]) -> Result<(), DeviceError> {
-        self.check_length(elements.len())?;
+        DeviceError::check_length(self.length, elements.len())?;
         let bytes = bytemuck::cast_slice_mut(elements);
         match &self.memory {
             Memory::Gpu(allocation) => allocation.read(bytes),
             Memory::Emulator(allocation) => allocation.read(bytes),
-        }
-    }
-
-    fn check_length(&self, given: usize) -> Result<(), DeviceError> {
-        if given == self.length {
-            Ok(())
-        } else {
-            Err(DeviceError::LengthMismatch {
-                length: self.length,
-                given,
-            })
         }
     }
 }

@@ -46,7 +46,7 @@ impl Stream {
         from: &HostBuffer<T>,
         to: &mut Buffer<T>,
     ) -> Result<(), DeviceError> {
-        check_lengths(to.len(), from.len())?;
+        DeviceError::check_length(to.len(), from.len())?;
         match (&self.0, &from.memory, &mut to.memory) {
             (StreamOn::Gpu(stream), host_buffer::Memory::Gpu(from), buffer::Memory::Gpu(to)) => {
                 stream.upload(from, to)
@@ -69,7 +69,7 @@ impl Stream {
         from: &Buffer<T>,
         to: &mut HostBuffer<T>,
     ) -> Result<(), DeviceError> {
-        check_lengths(to.len(), from.len())?;
+        DeviceError::check_length(to.len(), from.len())?;
         match (&self.0, &from.memory, &mut to.memory) {
             (StreamOn::Gpu(stream), buffer::Memory::Gpu(from), host_buffer::Memory::Gpu(to)) => {
                 stream.download(from, to)
@@ -88,7 +88,7 @@ impl Stream {
     /// # Errors
     /// The two differ in length or device, or the copy cannot be queued.
     pub fn copy<T: Pod>(&self, from: &Buffer<T>, to: &mut Buffer<T>) -> Result<(), DeviceError> {
-        check_lengths(to.len(), from.len())?;
+        DeviceError::check_length(to.len(), from.len())?;
         match (&self.0, &from.memory, &mut to.memory) {
             (StreamOn::Gpu(stream), buffer::Memory::Gpu(from), buffer::Memory::Gpu(to)) => {
                 stream.copy(from, to)
@@ -285,14 +285,6 @@ impl Event {
             (EventOn::Emulator, EventOn::Emulator) => Err(DeviceError::NoTimes),
             _ => Err(DeviceError::OtherDevice),
         }
-    }
-}
-
-fn check_lengths(length: usize, given: usize) -> Result<(), DeviceError> {
-    if length == given {
-        Ok(())
-    } else {
-        Err(DeviceError::LengthMismatch { length, given })
     }
 }
 

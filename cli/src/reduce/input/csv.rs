@@ -17,13 +17,13 @@ pub(super) struct CsvReader {
     index: usize,
     /// The column's cell in the first row, where that is a header.
     header: Option<String>,
-    /// The row that is next to be taken, if there is one.
+    /// The next row, if there is one.
     row: Option<ByteRecord>,
 }
 
 impl CsvReader {
-    /// Without an element type, the column is i32 where all of its values are integers and else f32; to see that, it is read
-    /// once more before.
+    /// Without an element type, the column is i32 if all of its values are integers, and f32 otherwise. To find that out, it is
+    /// read once more beforehand.
     pub(super) fn open(
         path: &Path,
         element_type: Option<ElementType>,
@@ -86,7 +86,7 @@ impl CsvReader {
         self.header.as_deref()
     }
 
-    /// How much has been read of the file.
+    /// How much of the file has been read.
     pub(super) fn bytes_read(&self) -> u64 {
         self.reader.position().byte()
     }
@@ -149,7 +149,7 @@ impl CsvReader {
     }
 }
 
-/// The number that stands in a cell; `None` too where it is beyond the type, which Rust would read as an infinity.
+/// The number in a cell; `None` also if it is beyond the type, which Rust would read as an infinity.
 fn parse_cell<T: FileNumber>(text: &str) -> Option<T> {
     let number: T = text.parse().ok()?;
     let has_digits = text.contains(|character: char| character.is_ascii_digit());

@@ -15,7 +15,7 @@ pub enum InputError {
         /// What the operating system says.
         source: std::io::Error,
     },
-    /// An extension that says nothing.
+    /// An extension that does not tell the format.
     #[error(
         "cannot tell what {0} holds; name it .npy or .csv, or give the --type of its raw values"
     )]
@@ -58,7 +58,7 @@ pub enum InputError {
         /// What is broken.
         reason: String,
     },
-    /// A `.npy` array of something else than numbers we know.
+    /// A `.npy` array of a type that is not read.
     #[error(
         "{path} holds values of NumPy type {descriptor}, which are not read; save one of {names} with array.astype(…), or one field of a \
          structured array",

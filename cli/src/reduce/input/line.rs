@@ -7,8 +7,8 @@ use std::path::Path;
 
 /// The number of the line, from 1, that the record at this position begins on.
 ///
-/// The position's own line is that of the place where the record before ended: of the line feed behind a carriage return and
-/// of blank lines the csv reader learns only afterwards. So the lines are counted anew, which is time enough for an error.
+/// The csv reader's own line number is that of the place where the record before ended: the reader has not yet passed a line feed
+/// after a carriage return, or blank lines. So the lines are counted again, which is fast enough for an error.
 pub(super) fn line_of(path: &Path, record: &Position) -> u64 {
     count_lines(path, record.byte()).unwrap_or(record.line())
 }

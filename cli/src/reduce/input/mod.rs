@@ -41,7 +41,7 @@ impl Source {
     /// - `.bin`, and any other file with an `element_type`: its little-endian values, end to end.
     ///
     /// # Errors
-    /// One sentence: a file that cannot be read, or what in its beginning is wrong.
+    /// One sentence: the file cannot be read, or its beginning is wrong.
     pub fn open(
         path: &Path,
         element_type: Option<ElementType>,
@@ -97,7 +97,7 @@ impl Source {
         self.bytes
     }
 
-    /// How much of the file has been read, but for a few bytes of a header.
+    /// How much of the file has been read, except for a few bytes of a header.
     pub fn bytes_read(&self) -> u64 {
         match &self.reader {
             Reader::Raw(reader) => reader.bytes_read(),

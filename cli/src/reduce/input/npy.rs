@@ -31,7 +31,7 @@ pub(super) fn open(path: &Path, asked: Option<ElementType>) -> Result<RawReader,
     check_header_size(&beginning).map_err(broken)?;
     let mut behind_header = beginning.as_slice();
     let header = NpyHeader::from_reader(&mut behind_header).map_err(|error| {
-        // Further lines draw a picture of the place, which does not survive in one sentence.
+        // Further lines draw a picture of the place, which does not fit in one sentence.
         broken(
             error
                 .to_string()
@@ -63,7 +63,7 @@ pub(super) fn open(path: &Path, asked: Option<ElementType>) -> Result<RawReader,
         .try_fold(1, |values: u64, &extent| values.checked_mul(extent));
     let promised_bytes =
         promised.and_then(|values| values.checked_mul(element_type.bytes() as u64));
-    // What a pipe holds shows only at its end.
+    // The length of a pipe is known only at its end.
     let data_bytes = metadata
         .is_file()
         .then(|| metadata.len().saturating_sub(header_bytes as u64));

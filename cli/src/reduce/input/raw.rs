@@ -24,14 +24,14 @@ impl RawReader {
         let unreadable = |source| InputError::unreadable(path, source);
         let file = File::open(path).map_err(unreadable)?;
         let metadata = file.metadata().map_err(unreadable)?;
-        // A pipe shows its length only at its end.
+        // The length of a pipe is known only at its end.
         if metadata.is_file() && !metadata.len().is_multiple_of(element_type.bytes() as u64) {
             return Err(partial_value(path, metadata.len(), element_type));
         }
         Ok(Self::new(path, Box::new(file), element_type, false, None))
     }
 
-    /// What is left of a file that was opened by another reader.
+    /// The rest of a file that another reader has opened.
     pub(super) fn new(
         path: &Path,
         data: Box<dyn Read + Send>,
@@ -53,14 +53,14 @@ impl RawReader {
         self.element_type
     }
 
-    /// How much has been read of the file, without a header.
+    /// How much of the file has been read, without a header.
     pub(super) fn bytes_read(&self) -> u64 {
         self.bytes_read
     }
 
     /// The next numbers: as many as asked for, or all that are left.
     pub(super) fn read<T: FileNumber>(&mut self, most: usize) -> Result<Vec<T>, InputError> {
-        // Not all room at once: the file may be much shorter than what is asked for.
+        // Memory is not reserved all at once: the file may be much shorter than what is asked for.
         const STEP_BYTES: usize = 1 << 24;
         let step = STEP_BYTES / size_of::<T>();
         let left = self.left().unwrap_or(u64::MAX);

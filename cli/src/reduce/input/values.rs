@@ -11,7 +11,7 @@ pub trait FileNumber: bytemuck::Pod + std::str::FromStr + Send {
     /// Whether it is an infinity.
     fn is_infinite(self) -> bool;
 
-    /// The number whose bytes are these from the other end.
+    /// The number with its bytes in reverse order.
     fn with_bytes_reversed(self) -> Self;
 
     /// The values with their type in a variant.
@@ -31,7 +31,7 @@ macro_rules! file_numbers {
             const ELEMENT_TYPE: ElementType = ElementType::$variant;
 
             fn is_infinite(self) -> bool {
-                // No integer is so large.
+                // No integer is infinite.
                 (self as f64).is_infinite()
             }
 

@@ -1,4 +1,4 @@
-//! A device with the kernels: what most commands start with.
+//! The options for the device and the kernels, which most commands have.
 
 use super::failure::Failure;
 use crate::ptx_folder;
@@ -9,23 +9,39 @@ use warpfold_course::lesson::LessonError;
 use warpfold_ptx::header::Header;
 use warpfold_ptx::sources::hash_sources;
 
-/// Opens the device that was asked for, with the kernels that were asked for.
-pub fn open(choice: DeviceChoice, kernels: &KernelsArguments) -> Result<Device, Failure> {
-    let ptx = kernels.read()?;
-    Ok(Device::open(&choice)?.with_ptx(ptx))
+/// Where a command runs the kernels.
+#[derive(clap::Args, Debug)]
+pub struct DeviceArguments {
+    /// Where to run: auto, gpu, gpu:1, emulator
+    #[arg(long = "device", value_name = "DEVICE", default_value_t)]
+    pub choice: DeviceChoice,
+    #[command(flatten)]
+    kernels: KernelsArguments,
 }
 
-/// Which PTX of the kernels a command takes; every command that loads them has this option.
+impl DeviceArguments {
+    /// Opens the device, with the kernels.
+    pub fn open(&self) -> Result<Device, Failure> {
+        self.kernels.on(self.choice)
+    }
+}
+
+/// Which PTX of the kernels a command takes. Every command that loads kernels has this option.
 #[derive(clap::Args, Debug)]
 pub struct KernelsArguments {
-    /// Folder with PTX of the kernels that was built elsewhere (kernels.sm_80.ptx and the like), in place of what this program
-    /// carries
+    /// Folder with PTX of the kernels to use instead of the PTX in this program (kernels.sm_80.ptx and the like)
     #[arg(long, value_name = "DIR")]
     ptx_dir: Option<PathBuf>,
 }
 
 impl KernelsArguments {
-    /// The PTX, with a warning on standard error if it is not that of the sources.
+    /// Opens a device with these kernels.
+    pub fn on(&self, choice: DeviceChoice) -> Result<Device, Failure> {
+        let ptx = self.read()?;
+        Ok(Device::open(&choice)?.with_ptx(ptx))
+    }
+
+    /// The PTX. Warns on standard error if the sources have changed since it was built.
     pub fn read(&self) -> Result<PtxSet, Failure> {
         let (ptx, command) = match &self.ptx_dir {
             None => (
