@@ -4,7 +4,7 @@ use std::sync::Arc;
 use warpfold_emulator::{
     DeviceProperties, Kernel, Launch, Memory, Module, Observer, Program, launch,
 };
-use warpfold_kernels::catalogue::{Finish, Lesson};
+use warpfold_kernels::catalogue::{Finish, Lesson, Role};
 
 /// Threads of a block.
 pub const BLOCK: u32 = 512;
@@ -49,21 +49,21 @@ impl Step {
             .collect();
         let input = buffer(&bytes);
         let partials = buffer(&vec![0; 4 * grid as usize]);
-        let mut arguments = vec![input, partials, n];
-        let mut sums = (partials, grid as usize);
-        match reduction.finish {
-            Finish::OneLaunch => {
-                let (total, counter) = (buffer(&[0; 4]), buffer(&[0; 8]));
-                arguments.extend([total, counter]);
-                sums = (total, 1);
-            }
-            // The total stands where others have their partials.
-            Finish::TotalInTurns => {
-                arguments.push(buffer(&[0; 4]));
-                sums = (partials, 1);
-            }
-            _ => {}
-        }
+        let total = buffer(&[0; 4]);
+        let roles = reduction.finish.roles().iter();
+        let arguments = roles.map(|role| match role {
+            Role::Input => input,
+            Role::Partials => partials,
+            Role::Count => n,
+            Role::Total => total,
+            Role::NextTotal | Role::Counter | Role::Status => buffer(&[0; 8]),
+            Role::Tile => BLOCK.into(),
+        });
+        let arguments: Vec<u64> = arguments.collect();
+        let sums = match reduction.finish {
+            Finish::PartialPerBlock => (partials, grid as usize),
+            _ => (total, 1),
+        };
         Self {
             kernel: program
                 .kernel(entry)

@@ -9,11 +9,12 @@ use cust::device::DeviceAttribute;
 use cust::error::CudaResult;
 use cust::memory::AsyncCopyDestination;
 use cust::prelude::*;
+use std::ffi::c_void;
 use std::time::Duration;
 use warpfold::ptx::PtxSet;
 use warpfold_course::oracle::cpu_sequential;
 use warpfold_course::random;
-use warpfold_kernels::catalogue::{self, Finish, Lesson, Part, Reduction, lessons_of};
+use warpfold_kernels::catalogue::{self, Finish, Lesson, Part, Reduction, Role, lessons_of};
 
 /// Launches that are queued one after the other: each has two events.
 const MOST_QUEUED: u64 = 1000;
@@ -162,34 +163,32 @@ impl<'m> Step<'m> {
 
     /// Queues a launch.
     fn launch(&self, stream: &Stream) -> CudaResult<()> {
-        let Self {
-            kernel,
-            blocks,
-            shared_bytes,
-            n,
-            ..
-        } = self;
-        let (input, partials) = (self.input.as_device_ptr(), self.partials.as_device_ptr());
-        let (total, next) = (self.total.as_device_ptr(), self.next_total.as_device_ptr());
-        let counter = self.counter.as_device_ptr();
+        let pointer = |buffer: &DeviceBuffer<i32>| buffer.as_device_ptr().as_raw();
+        let roles = self.reduction.finish.roles().iter();
+        let values = roles.map(|role| match role {
+            Role::Input => pointer(&self.input),
+            Role::Partials => pointer(&self.partials),
+            Role::Count => self.n as u64,
+            Role::Total => pointer(&self.total),
+            Role::NextTotal => pointer(&self.next_total),
+            Role::Counter => self.counter.as_device_ptr().as_raw(),
+            Role::Tile | Role::Status => unreachable!("no step of the ladder launches grids"),
+        });
+        let mut values: Vec<u64> = values.collect();
+        let arguments: Vec<*mut c_void> = values
+            .iter_mut()
+            .map(|value| (&raw mut *value).cast())
+            .collect();
         // SAFETY: the catalogue says which arguments a kernel takes, and in which geometry it keeps to these buffers, which are alive until
         // the stream has been waited for.
         unsafe {
-            match self.reduction.finish {
-                Finish::PartialPerBlock => {
-                    launch!(kernel<<<*blocks, BLOCK, *shared_bytes, stream>>>(input, partials, *n))
-                }
-                Finish::Total => {
-                    launch!(kernel<<<*blocks, BLOCK, *shared_bytes, stream>>>(input, total, *n))
-                }
-                Finish::TotalInTurns => {
-                    launch!(kernel<<<*blocks, BLOCK, *shared_bytes, stream>>>(input, total, *n, next))
-                }
-                Finish::OneLaunch => {
-                    launch!(kernel<<<*blocks, BLOCK, *shared_bytes, stream>>>(input, partials, *n, total, counter))
-                }
-                Finish::Nested { .. } => unreachable!("no step of the ladder launches grids"),
-            }
+            stream.launch(
+                &self.kernel,
+                self.blocks,
+                BLOCK,
+                self.shared_bytes,
+                &arguments,
+            )
         }
     }
 
