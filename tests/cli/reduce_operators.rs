@@ -1,6 +1,7 @@
 //! `warpfold reduce`: every operator and type, in pieces, and what a type has no room for.
 
 use super::*;
+use warpfold_kernels::for_each_element;
 
 /// A file of raw little-endian values.
 fn raw<const BYTES: usize>(scratch: &Scratch, values: &[[u8; BYTES]]) -> String {
@@ -35,34 +36,16 @@ fn every_operator_reduces_every_type_at_once_and_in_pieces() {
         ("mean", 6),
     ];
     let values = [5_u8, 6, 7];
-    let of_type = |element_type| match element_type {
-        "i32" => raw(
-            &scratch,
-            &values.map(|value| i32::from(value).to_le_bytes()),
-        ),
-        "u32" => raw(
-            &scratch,
-            &values.map(|value| u32::from(value).to_le_bytes()),
-        ),
-        "i64" => raw(
-            &scratch,
-            &values.map(|value| i64::from(value).to_le_bytes()),
-        ),
-        "u64" => raw(
-            &scratch,
-            &values.map(|value| u64::from(value).to_le_bytes()),
-        ),
-        "f32" => raw(
-            &scratch,
-            &values.map(|value| f32::from(value).to_le_bytes()),
-        ),
-        _ => raw(
-            &scratch,
-            &values.map(|value| f64::from(value).to_le_bytes()),
-        ),
-    };
-    for element_type in ["i32", "u32", "i64", "u64", "f32", "f64"] {
-        let file = of_type(element_type);
+    macro_rules! files {
+        ($($variant:ident $value:ident $kind:ident $bits:tt;)*) => {
+            [$({
+                let bytes = values.map(|value| $value::from(value).to_le_bytes()).concat();
+                let file = concat!(stringify!($value), ".bin");
+                (stringify!($value), scratch.file(file, &bytes))
+            }),*]
+        };
+    }
+    for (element_type, file) in for_each_element!(files) {
         for (operator, expected) in expected {
             for (chunks, more) in [(1, &[][..]), (2, &["--chunk", "2"])] {
                 let json = reduced(&file, element_type, operator, more);

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
 use warpfold_course::reducible::Reducible;
 use warpfold_kernels::catalogue::Operator;
+use warpfold_kernels::for_each_element;
 
 /// A type whose lessons are tested.
 pub trait Tested: Reducible {
@@ -90,5 +91,10 @@ macro_rules! floats {
     )*};
 }
 
-integers! { i32 u32 i64 u64 }
-floats! { f32 f64 }
+macro_rules! tested {
+    ($($variant:ident $value:ident $kind:ident $bits:tt;)*) => { $(tested!(@$kind $value);)* };
+    (@integer $integer:ident) => { integers! { $integer } };
+    (@float $float:ident) => { floats! { $float } };
+}
+
+for_each_element!(tested);
