@@ -1,99 +1,132 @@
-//! The emulator's counters, as tables and JSON show them.
+//! The emulator's counters, as tables and JSON show them. Their names and what they are counted from are in the emulator's
+//! [`METRICS`](warpfold_emulator::METRICS).
 
 use super::show;
-use serde::Serialize;
-use warpfold_emulator::Counters;
+use serde::{Serialize, Serializer};
+use std::ops::Deref;
+use warpfold_emulator::{Counters, Measurements, Metric, Unit};
 
-/// What the emulator counted while a kernel ran.
-#[derive(Clone, Debug, Serialize)]
-pub struct CounterFigures {
-    /// Instructions that warps executed, whatever number of their threads took part.
-    pub warp_instructions: u64,
-    /// Instructions that threads executed.
-    pub thread_instructions: u64,
-    /// Conditional branches of the PTX that warps executed.
-    pub branches: u64,
-    /// Branches whose warp went both ways.
-    pub divergent_branches: u64,
-    /// Share of the branches that did not diverge; 100 where there is none.
-    pub branch_efficiency_percent: f64,
-    /// The branches that a GPU's assembler is expected to leave.
-    pub assembled_branches: u64,
-    /// Those of them whose warp went both ways.
-    pub assembled_divergent_branches: u64,
-    /// Share of them that did not diverge, as a GPU's profiler would show it; 100 where there is none.
-    pub assembled_branch_efficiency_percent: f64,
-    /// Bytes that threads read from global memory.
-    pub global_load_bytes: u64,
-    /// Bytes that threads wrote to global memory.
-    pub global_store_bytes: u64,
-    /// 32-byte sectors of global memory that warps asked for.
-    pub global_sectors: u64,
-    /// The sectors that it would have taken had the bytes of each request lain side by side.
-    pub global_sectors_ideal: u64,
-    /// Bytes of a sector that the request asked for, of 32; `null` where there was none.
-    pub global_useful_bytes_per_sector: Option<f64>,
-    /// Turns in which shared memory served its warps.
-    pub shared_wavefronts: u64,
-    /// The turns that it would have taken without bank conflicts.
-    pub shared_wavefronts_ideal: u64,
-    /// Barriers that warps arrived at.
-    pub barriers: u64,
-}
+/// The metrics that every run on the emulator has, in the order in which they are shown; and their names in tables, but for those that
+/// only the JSON has.
+const SHOWN: [(&str, Option<&str>); 16] = [
+    ("warp_instructions", Some("warp instructions")),
+    ("thread_instructions", Some("thread instructions")),
+    ("branches", Some("branches")),
+    ("divergent_branches", Some("divergent branches")),
+    ("branch_efficiency", Some("branch efficiency")),
+    ("assembled_branches", None),
+    ("assembled_divergent_branches", None),
+    (
+        "assembled_branch_efficiency",
+        Some("branch efficiency, assembled"),
+    ),
+    ("global_load_bytes", Some("global bytes loaded")),
+    ("global_store_bytes", Some("global bytes stored")),
+    ("global_sectors", Some("global sectors")),
+    ("global_sectors_ideal", Some("global sectors, ideal")),
+    ("global_useful_bytes_per_sector", None),
+    ("shared_wavefronts", Some("shared wavefronts")),
+    ("shared_wavefronts_ideal", Some("shared wavefronts, ideal")),
+    ("barriers", Some("barriers")),
+];
+
+/// What the emulator counted while a kernel ran. As JSON it is each metric by its name, with the unit after it where that is percent.
+#[derive(Clone, Debug)]
+pub struct CounterFigures(Measurements);
 
 impl CounterFigures {
     /// The figures of one launch.
     pub fn new(counters: &Counters) -> Self {
-        let (global, shared) = (counters.global(), counters.shared());
-        Self {
-            warp_instructions: counters.inst_executed,
-            thread_instructions: counters.thread_inst_executed,
-            branches: counters.branches,
-            divergent_branches: counters.divergent_branches,
-            branch_efficiency_percent: 100.0 * counters.branch_efficiency(),
-            assembled_branches: counters.assembled_branches,
-            assembled_divergent_branches: counters.assembled_divergent_branches,
-            assembled_branch_efficiency_percent: 100.0 * counters.assembled_branch_efficiency(),
-            global_load_bytes: counters.global_loads.bytes,
-            global_store_bytes: counters.global_stores.bytes,
-            global_sectors: global.sectors,
-            global_sectors_ideal: global.ideal_sectors,
-            global_useful_bytes_per_sector: (global.sectors != 0)
-                .then(|| global.useful_bytes as f64 / global.sectors as f64),
-            shared_wavefronts: shared.wavefronts,
-            shared_wavefronts_ideal: shared.ideal_wavefronts,
-            barriers: counters.barriers,
-        }
+        Self(Measurements {
+            counters: *counters,
+            ..Measurements::default()
+        })
+    }
+
+    /// The value of a metric.
+    pub fn value(&self, name: &str) -> Option<f64> {
+        named(name).value(&self.0)
     }
 
     /// Name and value of each figure, for a table.
-    pub fn rows(&self) -> [(&'static str, String); 13] {
-        [
-            ("warp instructions", show::count(self.warp_instructions)),
-            ("thread instructions", show::count(self.thread_instructions)),
-            ("branches", show::count(self.branches)),
-            ("divergent branches", show::count(self.divergent_branches)),
-            (
-                "branch efficiency",
-                show::percent(self.branch_efficiency_percent),
-            ),
-            (
-                "branch efficiency, assembled",
-                show::percent(self.assembled_branch_efficiency_percent),
-            ),
-            ("global bytes loaded", show::count(self.global_load_bytes)),
-            ("global bytes stored", show::count(self.global_store_bytes)),
-            ("global sectors", show::count(self.global_sectors)),
-            (
-                "global sectors, ideal",
-                show::count(self.global_sectors_ideal),
-            ),
-            ("shared wavefronts", show::count(self.shared_wavefronts)),
-            (
-                "shared wavefronts, ideal",
-                show::count(self.shared_wavefronts_ideal),
-            ),
-            ("barriers", show::count(self.barriers)),
-        ]
+    pub fn rows(&self) -> impl Iterator<Item = (&'static str, String)> {
+        SHOWN
+            .iter()
+            .filter_map(|&(name, title)| Some((title?, text(named(name), &self.0))))
+    }
+}
+
+impl Deref for CounterFigures {
+    type Target = Counters;
+
+    fn deref(&self) -> &Counters {
+        &self.0.counters
+    }
+}
+
+impl Serialize for CounterFigures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(SHOWN.iter().map(|&(name, _)| {
+            let metric = named(name);
+            let unit = match metric.unit {
+                Unit::Percent => "_percent",
+                Unit::Count | Unit::Ratio => "",
+            };
+            (format!("{name}{unit}"), Figure::new(metric, &self.0))
+        }))
+    }
+}
+
+/// A metric's value as JSON has it: counts as whole numbers, and `null` where there is none.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Figure {
+    /// A number of whole things.
+    Count(u64),
+    /// Anything else, if it has a value.
+    Other(Option<f64>),
+}
+
+impl Figure {
+    /// The value of a metric.
+    pub fn new(metric: &Metric, measured: &Measurements) -> Self {
+        match (metric.value(measured), metric.unit) {
+            (Some(count), Unit::Count) => Self::Count(count as u64),
+            (value, _) => Self::Other(value),
+        }
+    }
+}
+
+/// A metric's value as tables have it.
+pub fn text(metric: &Metric, measured: &Measurements) -> String {
+    match (metric.value(measured), metric.unit) {
+        (None, _) => "–".to_owned(),
+        (Some(count), Unit::Count) => show::count(count as u64),
+        (Some(ratio), Unit::Ratio) => format!("{ratio:.2}"),
+        (Some(percent), Unit::Percent) => show::percent(percent),
+    }
+}
+
+fn named(name: &str) -> &'static Metric {
+    Metric::find(name).expect("the name of a metric, which a test reads")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_figure_is_a_metric_that_follows_from_the_counters() {
+        let figures = CounterFigures::new(&Counters {
+            inst_executed: 12_345,
+            ..Counters::default()
+        });
+        let json = serde_json::to_value(&figures).unwrap();
+        assert_eq!(json.as_object().unwrap().len(), SHOWN.len());
+        assert_eq!(json["warp_instructions"], 12_345);
+        assert_eq!(json["branch_efficiency_percent"], 100.0);
+        assert!(json["global_useful_bytes_per_sector"].is_null());
+        let first = figures.rows().next();
+        assert_eq!(first, Some(("warp instructions", "12,345".to_owned())));
     }
 }

@@ -516,10 +516,22 @@ fn blocks(
         });
     }
     let blocks = reduction.blocks(n as u64, variant, multiprocessors);
+    extent(lesson, variant, blocks, n)
+}
+
+/// That many blocks of a launch over `n` elements, as the extent of a grid.
+///
+/// # Errors
+/// A grid has not so many.
+pub(crate) fn extent(
+    lesson: &Lesson,
+    variant: Variant,
+    blocks: u64,
+    n: usize,
+) -> Result<u32, LessonError> {
     u32::try_from(blocks)
         .ok()
-        // A grid's first extent is a signed number.
-        .filter(|&blocks| i32::try_from(blocks).is_ok())
+        .filter(|&blocks| blocks <= Shape::MAX_BLOCKS)
         .ok_or(LessonError::TooManyElements {
             lesson: lesson.id,
             block: variant.block,

@@ -6,38 +6,49 @@ use std::str::FromStr;
 use warpfold_kernels::catalogue::{self, Lesson, Part, Reduction, lessons_of};
 use warpfold_kernels::for_each_operator;
 
-/// How values are put together into one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operator {
-    /// Addition.
-    Sum,
-    /// Multiplication.
-    Product,
-    /// The least; of floats NaN if one is NaN, and −0.0 is less than 0.0.
-    Min,
-    /// The greatest; of floats NaN if one is NaN, and 0.0 is greater than −0.0.
-    Max,
-    /// The sum by the number of values: no kernel's work, but the host's after a sum.
-    Mean,
+macro_rules! operator {
+    ($($operator:ident $name:ident;)*) => {
+        /// How values are combined into one.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Operator {
+            $(
+                #[doc = concat!("As [`", stringify!($operator), "`](warpfold_kernels::operators::o01_operators::", stringify!($operator), ").")]
+                $operator,
+            )*
+            /// The sum divided by the number of values. The kernel makes the sum; the host divides.
+            Mean,
+        }
+
+        impl Operator {
+            /// All operators.
+            pub const ALL: &[Self] = &[$(Self::$operator,)* Self::Mean];
+
+            /// Their names, as lists in messages show them.
+            pub const NAMES: &str = concat!($(stringify!($name), " ",)* "mean");
+
+            /// Its name on the command line: `sum`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$operator => stringify!($name),)*
+                    Self::Mean => "mean",
+                }
+            }
+        }
+
+        impl From<catalogue::Operator> for Operator {
+            fn from(operator: catalogue::Operator) -> Self {
+                match operator {
+                    $(catalogue::Operator::$operator => Self::$operator,)*
+                }
+            }
+        }
+    };
 }
 
+for_each_operator!(operator);
+
 impl Operator {
-    /// Every operator.
-    pub const ALL: [Self; 5] = [Self::Sum, Self::Product, Self::Min, Self::Max, Self::Mean];
-
-    /// Its name on the command line: `sum`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::Product => "product",
-            Self::Min => "min",
-            Self::Max => "max",
-            Self::Mean => "mean",
-        }
-    }
-
-    /// The lesson that reduces values of this type by it, or, for a mean, adds them up: where there are several, the last that
-    /// the course comes to.
+    /// The last lesson of the course that reduces values of this type by this operator; for a mean, the one that adds them up.
     pub fn kernel_for(self, element_type: ElementType) -> Option<&'static Lesson> {
         let of_kernel = match self {
             Self::Mean => Self::Sum,
@@ -56,20 +67,6 @@ pub fn built_for(reduction: &Reduction) -> (Operator, ElementType) {
     (reduction.operator.into(), reduction.element_type.into())
 }
 
-macro_rules! from_catalogue {
-    ($($operator:ident $name:ident;)*) => {
-        impl From<catalogue::Operator> for Operator {
-            fn from(operator: catalogue::Operator) -> Self {
-                match operator {
-                    $(catalogue::Operator::$operator => Self::$operator,)*
-                }
-            }
-        }
-    };
-}
-
-for_each_operator!(from_catalogue);
-
 impl fmt::Display for Operator {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())
@@ -78,16 +75,16 @@ impl fmt::Display for Operator {
 
 /// A name that is no operator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is not an operator; it is one of sum product min max mean")]
+#[error("'{0}' is not an operator; use one of {names}", names = Operator::NAMES)]
 pub struct UnknownOperator(String);
 
 impl FromStr for Operator {
     type Err = UnknownOperator;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|operator| operator.name() == name)
+        let found = Self::ALL.iter().find(|operator| operator.name() == name);
+        found
+            .copied()
             .ok_or_else(|| UnknownOperator(name.to_owned()))
     }
 }
@@ -98,9 +95,12 @@ mod tests {
 
     #[test]
     fn names_read_back() {
-        for operator in Operator::ALL {
+        for &operator in Operator::ALL {
             assert_eq!(operator.name().parse(), Ok(operator));
         }
-        assert!("median".parse::<Operator>().is_err());
+        assert_eq!(
+            "median".parse::<Operator>().unwrap_err().to_string(),
+            "'median' is not an operator; use one of sum product min max mean"
+        );
     }
 }

@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::collections::TryReserveError;
 use warpfold_kernels::catalogue::Operator;
+use warpfold_kernels::for_each_element;
 
 /// Values drawn from one stream of the generator; longer inputs take several streams.
 const STREAM_ELEMENTS: usize = 1 << 16;
@@ -48,8 +49,9 @@ pub trait Random: Default + Clone + Send {
     fn into_factor(self) -> Self;
 }
 
-macro_rules! random_integers {
-    ($($integer:ident)*) => {$(
+macro_rules! random {
+    ($($variant:ident $value:ident $kind:ident $bits:tt;)*) => { $(random!(@$kind $bits $value);)* };
+    (@integer $bits:tt $integer:ident) => {
         impl Random for $integer {
             fn draw(generator: &mut ChaCha8Rng, values: &mut [Self]) {
                 generator.fill(values);
@@ -59,18 +61,15 @@ macro_rules! random_integers {
                 self | 1
             }
         }
-    )*};
-}
-
-random_integers! { i32 u32 i64 u64 }
-
-/// A float with d digits is k·2^(1 - d) - 1, where k is the upper d bits of the next word of the generator.
-macro_rules! random_floats {
-    ($($float:ident: $next:ident >> $unused:literal;)*) => {$(
+    };
+    (@float 32 $float:ident) => { random!(@float $float: next_u32, 32); };
+    (@float 64 $float:ident) => { random!(@float $float: next_u64, 64); };
+    // A float with d digits is k·2^(1 - d) - 1, where k is the upper d bits of the next word of the generator.
+    (@float $float:ident: $next:ident, $bits:literal) => {
         impl Random for $float {
             fn draw(generator: &mut ChaCha8Rng, values: &mut [Self]) {
                 for value in values {
-                    let upper_bits = generator.$next() >> $unused;
+                    let upper_bits = generator.$next() >> ($bits - Self::MANTISSA_DIGITS);
                     *value = upper_bits as Self * Self::EPSILON - 1.0;
                 }
             }
@@ -88,13 +87,10 @@ macro_rules! random_floats {
                 factor.copysign(self)
             }
         }
-    )*};
+    };
 }
 
-random_floats! {
-    f32: next_u32 >> 8;
-    f64: next_u64 >> 11;
-}
+for_each_element!(random);
 
 /// `n` values for this operator: [`Random::draw`], and for a product [`Random::into_factor`].
 ///

@@ -10,6 +10,7 @@ use std::fmt;
 use warpfold::device::Pod;
 use warpfold::sum::Summable;
 use warpfold_kernels::catalogue::{ElementType, Operator};
+use warpfold_kernels::for_each_element;
 
 /// A type that kernels leave results in.
 pub trait Partial: Pod + Into<Number> + PartialEq + fmt::Debug {
@@ -41,31 +42,31 @@ pub trait Reducible: Summable<Total: Partial> + Partial + Random {
 }
 
 macro_rules! reducible {
-    ($($value:ident of $element_type:ident: $finish:ident, $oracle:ident, $no_partial:expr;)*) => {
-        $(impl Partial for $value {
+    ($($variant:ident $value:ident $kind:ident $bits:tt;)*) => { $(reducible!(@$kind $variant $value);)* };
+    (@integer $variant:ident $value:ident) => {
+        reducible!(@impl $variant $value: finish_integers, IntegerOracle, 0x5eed_bad0_5eed_bad0_u64 as $value);
+    };
+    (@float $variant:ident $value:ident) => {
+        reducible!(@impl $variant $value: finish_floats, FloatOracle, $value::MAX / 1e5);
+    };
+    (@impl $variant:ident $value:ident: $finish:ident, $oracle:ident, $no_partial:expr) => {
+        impl Partial for $value {
             const NO_PARTIAL: Self = $no_partial;
         }
 
         impl Reducible for $value {
-            const ELEMENT_TYPE: ElementType = ElementType::$element_type;
+            const ELEMENT_TYPE: ElementType = ElementType::$variant;
 
             type Oracle = $oracle<Self>;
 
             fn finish(operator: Operator, partials: &[Self]) -> Self {
                 $finish(operator, partials)
             }
-        })*
+        }
     };
 }
 
-reducible! {
-    i32 of I32: finish_integers, IntegerOracle, 0x5eed_bad0;
-    u32 of U32: finish_integers, IntegerOracle, 0x5eed_bad0;
-    i64 of I64: finish_integers, IntegerOracle, 0x5eed_bad0_5eed_bad0;
-    u64 of U64: finish_integers, IntegerOracle, 0x5eed_bad0_5eed_bad0;
-    f32 of F32: finish_floats, FloatOracle, 1.0e33;
-    f64 of F64: finish_floats, FloatOracle, 1.0e303;
-}
+for_each_element!(reducible);
 
 fn finish_integers<T: Integer>(operator: Operator, partials: &[T]) -> T {
     // Exact is as good as wrapping: there is nothing else to be lost.

@@ -3,13 +3,7 @@
 use crate::device::DeviceProperties;
 use crate::error::LaunchError;
 use crate::kernel::Kernel;
-
-/// The most threads of a block, on every GPU so far.
-const MAX_BLOCK_THREADS: u64 = 1024;
-/// The most blocks along x, and along y and z.
-const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
-/// The most threads of a block along each axis.
-const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
+use crate::limits::{MAX_BLOCK_THREADS, check_extents, check_threads};
 
 /// The shape of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,34 +68,17 @@ impl Default for Launch {
 pub(crate) fn check_shape(kernel: &Kernel, launch: &Launch) -> Result<(), LaunchError> {
     let invalid = |message: String| Err(LaunchError::Invalid(message));
     let name = &kernel.name;
-    for (axis, label) in ["x", "y", "z"].iter().enumerate() {
-        let (grid, block) = (launch.grid[axis], launch.block[axis]);
-        if grid == 0 || grid > MAX_GRID[axis] {
-            return invalid(format!(
-                "kernel `{name}`: {grid} blocks along {label}, where 1 to {} are allowed",
-                MAX_GRID[axis]
-            ));
-        }
-        if block == 0 || block > MAX_BLOCK[axis] {
-            return invalid(format!(
-                "kernel `{name}`: {block} threads along {label}, where 1 to {} are allowed",
-                MAX_BLOCK[axis]
-            ));
-        }
-    }
     let threads = launch
         .block
         .iter()
         .map(|&extent| u64::from(extent))
         .product::<u64>();
-    let most = kernel
-        .max_threads
-        .unwrap_or(MAX_BLOCK_THREADS)
-        .min(MAX_BLOCK_THREADS);
-    if threads > most {
-        return invalid(format!(
-            "kernel `{name}`: {threads} threads in a block, where at most {most} are allowed"
-        ));
+    let extents = check_extents(launch.grid, launch.block).and_then(|()| {
+        let most = kernel.max_threads.unwrap_or(MAX_BLOCK_THREADS);
+        check_threads(threads, most)
+    });
+    if let Err(reason) = extents {
+        return invalid(format!("kernel `{name}`: {reason}"));
     }
     if let Some(required) = kernel
         .required_block

@@ -14,6 +14,7 @@ mod heap;
 mod kernel;
 mod launch;
 mod lexer;
+pub mod limits;
 mod lower;
 mod memory;
 mod module;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use warpfold_emulator::{Launch, METRICS, Measurements, Memory, Module, Profile, Program, launch};
+use warpfold_emulator::{Launch, Measurements, Memory, Metric, Module, Profile, Program, launch};
 
 const FIGURES: &str = include_str!("data/ncu.h200.csv");
 const MEMORY_PTX: &str = include_str!("data/memory.nvcc.sm_80.ptx");
@@ -52,7 +52,7 @@ impl Row {
 
     /// A metric under the name it has here; a sum of two where the table says so.
     fn figure(&self, name: &str) -> f64 {
-        let metric = METRICS.iter().find(|metric| metric.name == name);
+        let metric = Metric::find(name);
         let ncu = metric
             .and_then(|metric| metric.ncu)
             .unwrap_or_else(|| panic!("{name} has a name in Nsight Compute"));
@@ -63,7 +63,7 @@ impl Row {
     #[track_caller]
     fn check(&self, measured: &Measurements, times: f64, names: &[&str]) {
         for name in names {
-            let metric = METRICS.iter().find(|metric| metric.name == *name);
+            let metric = Metric::find(name);
             let counted = metric.and_then(|metric| metric.value(measured));
             assert_eq!(
                 counted.map(|counted| counted * times),

@@ -28,8 +28,9 @@ use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt::Debug;
-use warpfold_kernels::catalogue::Finish;
 use warpfold_kernels::catalogue::flagship::{Addend, MODULE, Order, SumLaunch, choose};
+use warpfold_kernels::catalogue::{Finish, Role};
+use warpfold_kernels::for_each_element;
 
 /// What rounds a total on the device.
 const ROUND: &str = include_str!("sum/round.ptx");
@@ -75,7 +76,12 @@ mod sealed {
 }
 
 macro_rules! summable {
-    ($($value:ty => $addend:ident, $total:ty, $identity:expr;)*) => { $(
+    ($($variant:ident $value:ident $kind:ident $bits:tt;)*) => { $(summable!(@$kind $bits $value);)* };
+    (@integer 32 $value:ident) => { summable!(@impl $value: I32, $value, 0); };
+    (@integer 64 $value:ident) => { summable!(@impl $value: I64, $value, 0); };
+    (@float 32 $value:ident) => { summable!(@impl $value: F32, f64, -0.0); };
+    (@float 64 $value:ident) => { summable!(@impl $value: F64, f64, -0.0); };
+    (@impl $value:ident: $addend:ident, $total:ident, $identity:expr) => {
         impl sealed::Sealed for $value {}
 
         impl Summable for $value {
@@ -87,17 +93,10 @@ macro_rules! summable {
                 total as Self
             }
         }
-    )* };
+    };
 }
 
-summable! {
-    i32 => I32, i32, 0;
-    u32 => I32, u32, 0;
-    i64 => I64, i64, 0;
-    u64 => I64, u64, 0;
-    f32 => F32, f64, -0.0;
-    f64 => F64, f64, -0.0;
-}
+for_each_element!(summable);
 
 /// Adds up values on a device, again and again: it keeps the kernels and the few words of memory that they need. For one sum
 /// after another, each of which is waited for, [`sum()`] is shorter and as fast.
@@ -169,6 +168,15 @@ impl<T: Summable> Turns<T> {
     fn last(&self) -> &Buffer<T::Total> {
         &self.totals[1 - self.turn]
     }
+
+    /// What the next launch gets for a parameter.
+    fn argument(&self, role: Role) -> Option<Argument> {
+        match role {
+            Role::Total => Some(self.totals[self.turn].argument()),
+            Role::NextTotal => Some(self.totals[1 - self.turn].argument()),
+            _ => None,
+        }
+    }
 }
 
 impl<T: Pod> OneLaunch<T> {
@@ -178,6 +186,16 @@ impl<T: Pod> OneLaunch<T> {
             total: device.allocate(1)?,
             ticket: device.upload(&[0])?,
         })
+    }
+
+    /// What a launch gets for a parameter.
+    fn argument(&self, role: Role) -> Option<Argument> {
+        match role {
+            Role::Partials => Some(self.partials.argument()),
+            Role::Total => Some(self.total.argument()),
+            Role::Counter => Some(self.ticket.argument()),
+            _ => None,
+        }
     }
 }
 
@@ -337,30 +355,28 @@ impl<'d, T: Summable> Sum<'d, T> {
             let kernel = device.kernel(MODULE, launch.entry)?;
             self.state.kernels.insert(launch.entry, kernel);
         }
-        let (input, n) = (values.argument(), values.len().into());
-        let arguments = match launch.finish {
-            Finish::TotalInTurns => {
-                let Turns { totals, turn } = &mut self.state.in_any_order;
-                let [total, next] = [&totals[*turn], &totals[1 - *turn]].map(Buffer::argument);
-                *turn = 1 - *turn;
-                self.state.last = Some(Mode::Fast);
-                vec![input, total, n, next]
-            }
-            Finish::OneLaunch => {
-                if self.state.in_fixed_order.partials.len() < launch.partials {
-                    self.state.in_fixed_order.partials = device.allocate(launch.partials)?;
-                }
-                self.state.last = Some(Mode::Deterministic);
-                let OneLaunch {
-                    partials,
-                    total,
-                    ticket,
-                } = &self.state.in_fixed_order;
-                let [partials, total] = [partials, total].map(Buffer::argument);
-                vec![input, partials, n, total, ticket.argument()]
-            }
-            other => unreachable!("no kernel of the flagship finishes by {other:?}"),
+        if self.state.in_fixed_order.partials.len() < launch.partials {
+            self.state.in_fixed_order.partials = device.allocate(launch.partials)?;
+        }
+        let argument = |role| match (role, launch.finish) {
+            (Role::Input, _) => Some(values.argument()),
+            (Role::Count, _) => Some(values.len().into()),
+            (_, Finish::TotalInTurns) => self.state.in_any_order.argument(role),
+            (_, Finish::OneLaunch) => self.state.in_fixed_order.argument(role),
+            _ => None,
         };
+        let roles = launch.finish.roles().iter();
+        let arguments = roles
+            .map(|&role| argument(role))
+            .collect::<Option<Vec<_>>>();
+        let arguments = arguments.expect("the flagship's kernels take what is kept for them");
+        self.state.last = Some(match launch.finish {
+            Finish::TotalInTurns => {
+                self.state.in_any_order.turn ^= 1;
+                Mode::Fast
+            }
+            _ => Mode::Deterministic,
+        });
         let shape = Shape::linear(launch.blocks, launch.block);
         let started = queue(&self.state.kernels[launch.entry], &shape, &arguments);
         if let Err(error) = started {

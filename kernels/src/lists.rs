@@ -1,8 +1,9 @@
-//! The types and the operators that the generic bodies of the course are built for. Each is listed here and nowhere else. A macro that
-//! gets the list writes what is needed for each row.
+//! The types, the operators and the block sizes that the generic bodies of the course are built for. Each is listed here and nowhere
+//! else. A macro that gets the list writes what is needed for each row.
 //!
-//! To add a type or an operator, add its row here and its entries at the end of each page of `operators/`. The entries are listed
-//! by name because a macro cannot build an identifier from parts. The compiler and the tests then name what else is missing.
+//! To add a type or an operator, add its row here. An operator also needs what it does, in
+//! [`o01_operators`](crate::operators::o01_operators). Everything else follows from the rows: the entries of `operators/`, the catalogue,
+//! and what hosts know of types and operators.
 
 /// Calls a macro with a row for each element type: its variant in `catalogue::ElementType`, the type itself, `integer` or `float`, and
 /// its number of bits. Tokens after the macro's name and a comma are passed to it before the rows. A macro that is named by a path is
@@ -31,6 +32,29 @@ macro_rules! for_each_element {
     };
 }
 
+/// As [`for_each_element!`], with the integers before them that are too small to be reduced, but that buffers and arguments may hold.
+///
+/// ```
+/// macro_rules! names {
+///     ($($variant:ident $value:ident $kind:ident $bits:tt;)*) => { [$(stringify!($value)),*] };
+/// }
+/// assert_eq!(warpfold_kernels::for_each_scalar!(names)[..5], ["i8", "u8", "i16", "u16", "i32"]);
+/// ```
+#[macro_export]
+macro_rules! for_each_scalar {
+    ($callback:ident $($first:tt)*) => {
+        $crate::for_each_scalar! { [$callback] $($first)* }
+    };
+    ([$($callback:tt)+] $(, $($first:tt)*)?) => {
+        $crate::for_each_element! { [$($callback)+], $($($first)*)?
+            I8 i8 integer 8;
+            U8 u8 integer 8;
+            I16 i16 integer 16;
+            U16 u16 integer 16;
+        }
+    };
+}
+
 /// Calls a macro with a row for each operator: its variant in `catalogue::Operator`, which is also the name of its type in
 /// `operators`, and its name in ids. Further tokens and a macro named by a path are passed as to [`for_each_element!`].
 ///
@@ -54,3 +78,34 @@ macro_rules! for_each_operator {
         }
     };
 }
+
+/// Calls a macro once for each operator and element type, with the operator's type, its name in ids, and the element type:
+/// `Sum sum i32`.
+#[allow(
+    unused_macros,
+    reason = "the modules of a GPU that have no generic bodies have no use for it"
+)]
+macro_rules! for_each_instance {
+    ($callback:ident) => {
+        $crate::for_each_operator! { [$crate::lists::for_each_instance], @operators $callback }
+    };
+    (@operators $callback:ident $($operator:ident $name:ident;)*) => { $(
+        $crate::for_each_element! { [$crate::lists::for_each_instance], @elements $callback $operator $name }
+    )* };
+    (@elements $callback:ident $operator:ident $name:ident $($variant:ident $value:ident $kind:ident $bits:tt;)*) => { $(
+        $callback! { $operator $name $value }
+    )* };
+}
+
+/// Calls a macro with every block size that the kernels are built for. Further tokens are passed as to [`for_each_element!`].
+macro_rules! for_each_block_size {
+    ($callback:ident $(, $($first:tt)*)?) => {
+        $callback! { $($($first)*)? 64 128 256 512 1024 }
+    };
+}
+
+#[allow(
+    unused_imports,
+    reason = "the modules of a GPU that have no generic bodies have no use for them"
+)]
+pub(crate) use {for_each_block_size, for_each_instance};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use warpfold::Device;
 use warpfold::device::DeviceChoice;
 use warpfold_emulator::{
-    Finding, Kernel, Launch, METRICS, Measurements, Memory, Module, Profile, Program, Tool, check,
+    Finding, Kernel, Launch, Measurements, Memory, Metric, Module, Profile, Program, Tool, check,
     launch,
 };
 use warpfold_kernels::catalogue;
@@ -126,7 +126,7 @@ fn bytes(argument: &Argument, memory: &mut Memory) -> Vec<u8> {
 /// A metric of a profile.
 #[track_caller]
 pub fn metric(measured: &Measurements, name: &str) -> f64 {
-    let metric = METRICS.iter().find(|metric| metric.name == name);
+    let metric = Metric::find(name);
     let metric = metric.unwrap_or_else(|| panic!("there is a metric `{name}`"));
     metric
         .value(measured)

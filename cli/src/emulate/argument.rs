@@ -1,9 +1,11 @@
 //! Kernel arguments as people write them: `i32:7`, `bytes:0a0b`, `buf:i32:iota:1024`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use warpfold_course::element::ElementType;
 use warpfold_course::random;
 use warpfold_course::size::parse_count;
+use warpfold_kernels::for_each_scalar;
 
 /// One argument of `--arg`, read but not yet on the device.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +62,10 @@ pub fn parse_argument(text: &str) -> Result<Argument, String> {
         "buf" => parse_buffer(rest),
         _ => {
             let element_type: ElementType = kind.parse().map_err(|_| {
-                format!("'{kind}' is not a kind of argument; it is an element type (i8 u8 i16 u16 i32 u32 i64 u64 f32 f64), bytes or buf")
+                format!(
+                    "'{kind}' is not a kind of argument; use an element type ({}), bytes or buf",
+                    ElementType::NAMES
+                )
             })?;
             Ok(Argument::Scalar(
                 element_type,
@@ -126,28 +131,34 @@ fn reserve(n: usize, element_type: ElementType) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Appends `integer` (wrapped to the type's width), or `float` for a float type.
-fn push_number(bytes: &mut Vec<u8>, element_type: ElementType, integer: i128, float: f64) {
-    match element_type {
-        ElementType::F32 => bytes.extend_from_slice(&(float as f32).to_le_bytes()),
-        ElementType::F64 => bytes.extend_from_slice(&float.to_le_bytes()),
-        _ => bytes.extend_from_slice(&integer.to_le_bytes()[..element_type.bytes()]),
-    }
+macro_rules! scalars {
+    ($($variant:ident $value:ident $kind:ident $bits:tt;)*) => {
+        /// Appends `integer` (wrapped to the type's width), or `float` for a float type.
+        fn push_number(bytes: &mut Vec<u8>, element_type: ElementType, integer: i128, float: f64) {
+            match element_type {
+                $(ElementType::$variant => {
+                    bytes.extend_from_slice(&scalars!(@pick $kind integer float as $value).to_le_bytes());
+                })*
+            }
+        }
+
+        /// The bytes of a value of this type.
+        fn parse_scalar(element_type: ElementType, text: &str) -> Result<Vec<u8>, String> {
+            match element_type {
+                $(ElementType::$variant => {
+                    let value = scalars!(@parse $kind $value element_type text)?;
+                    Ok((value as $value).to_le_bytes().to_vec())
+                })*
+            }
+        }
+    };
+    (@pick integer $integer:ident $float:ident as $value:ident) => { ($integer as $value) };
+    (@pick float $integer:ident $float:ident as $value:ident) => { ($float as $value) };
+    (@parse integer $value:ident $element_type:ident $text:ident) => { parse_integer($element_type, $text) };
+    (@parse float $value:ident $element_type:ident $text:ident) => { parse_float::<$value>($element_type, $text) };
 }
 
-fn parse_scalar(element_type: ElementType, text: &str) -> Result<Vec<u8>, String> {
-    match element_type {
-        ElementType::F32 => match text.parse::<f32>() {
-            Ok(value) => Ok(value.to_le_bytes().to_vec()),
-            Err(_) => Err(format!("'{text}' is not a value of type f32")),
-        },
-        ElementType::F64 => Ok(parse_float(text)?.to_le_bytes().to_vec()),
-        _ => {
-            let value = parse_integer(element_type, text)?;
-            Ok(value.to_le_bytes()[..element_type.bytes()].to_vec())
-        }
-    }
-}
+for_each_scalar!(scalars);
 
 fn parse_integer(element_type: ElementType, text: &str) -> Result<i128, String> {
     let (low, high) = element_type
@@ -165,9 +176,9 @@ fn parse_integer(element_type: ElementType, text: &str) -> Result<i128, String> 
     }
 }
 
-fn parse_float(text: &str) -> Result<f64, String> {
+fn parse_float<T: FromStr>(element_type: ElementType, text: &str) -> Result<T, String> {
     text.parse()
-        .map_err(|_| format!("'{text}' is not a value of type f64"))
+        .map_err(|_| format!("'{text}' is not a value of type {element_type}"))
 }
 
 fn parse_hex(text: &str) -> Result<Vec<u8>, String> {
@@ -221,7 +232,10 @@ fn parse_random(element_type: ElementType, text: &str) -> Option<Result<Contents
             }
             Range::Integers(low, high)
         } else {
-            let (from, to) = (parse_float(low)?, parse_float(high)?);
+            let (from, to): (f64, f64) = (
+                parse_float(element_type, low)?,
+                parse_float(element_type, high)?,
+            );
             if !(to - from).is_finite() {
                 return Err(format!("the range from {low} to {high} is not finite"));
             }

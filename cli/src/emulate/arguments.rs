@@ -5,10 +5,11 @@ use super::shape::{Shape, parse_shape};
 use crate::output::JsonArguments;
 use crate::size::parse_size;
 use std::path::PathBuf;
+use warpfold_course::element::ElementType;
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES.replace("{types}", ElementType::NAMES))]
 pub struct Arguments {
     /// The PTX text, whoever compiled it
     pub(super) file: PathBuf,
@@ -45,7 +46,7 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Arguments:
-  i32:7  u64:10  f32:1.5         a scalar: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64
+  i32:7  u64:10  f32:1.5         a scalar: {types}
   bytes:0a0b0c0d                 a struct, byte for byte, in hexadecimal
   buf:i32:zeros:64               a buffer of 64 zeros
   buf:i32:uninit:64              a buffer of 64 elements that are not written (`warpfold check` minds)

@@ -10,6 +10,7 @@ use comfy_table::CellAlignment::{Left, Right};
 use serde::Serialize;
 use std::fmt;
 use warpfold_course::element::ElementType;
+use warpfold_course::number::Number;
 use warpfold_emulator::{Counters, Printed};
 
 /// The results of one launch.
@@ -126,35 +127,16 @@ impl Report {
 
 /// The sum of a buffer's elements.
 fn total(element_type: ElementType, bytes: &[u8]) -> Total {
-    fn integers<const WIDTH: usize>(bytes: &[u8], read: fn([u8; WIDTH]) -> i128) -> Total {
-        Total::Integer(
-            bytes
-                .as_chunks()
-                .0
-                .iter()
-                .map(|&element| read(element))
-                .sum(),
-        )
-    }
-    fn floats<const WIDTH: usize>(bytes: &[u8], read: fn([u8; WIDTH]) -> f64) -> Total {
-        let (elements, _) = bytes.as_chunks();
-        Total::Float(
-            elements
-                .iter()
-                .fold(0.0, |sum, &element| sum + read(element)),
-        )
-    }
-    match element_type {
-        ElementType::I8 => integers(bytes, |element| i8::from_le_bytes(element).into()),
-        ElementType::U8 => integers(bytes, |element| u8::from_le_bytes(element).into()),
-        ElementType::I16 => integers(bytes, |element| i16::from_le_bytes(element).into()),
-        ElementType::U16 => integers(bytes, |element| u16::from_le_bytes(element).into()),
-        ElementType::I32 => integers(bytes, |element| i32::from_le_bytes(element).into()),
-        ElementType::U32 => integers(bytes, |element| u32::from_le_bytes(element).into()),
-        ElementType::I64 => integers(bytes, |element| i64::from_le_bytes(element).into()),
-        ElementType::U64 => integers(bytes, |element| u64::from_le_bytes(element).into()),
-        ElementType::F32 => floats(bytes, |element| f32::from_le_bytes(element).into()),
-        ElementType::F64 => floats(bytes, f64::from_le_bytes),
+    let numbers = bytes
+        .chunks_exact(element_type.bytes())
+        .filter_map(|element| element_type.number(element));
+    match element_type.integer_range() {
+        Some(_) => Total::Integer(numbers.filter_map(Number::to_integer).sum()),
+        None => Total::Float(
+            numbers
+                .filter_map(Number::to_float)
+                .fold(0.0, |sum, number| sum + number),
+        ),
     }
 }
 

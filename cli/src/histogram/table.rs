@@ -70,8 +70,8 @@ pub fn kernels(report: &Report) -> String {
         }
         if let (Some(emulator), Some(atomics)) = (&kernel.emulator, &kernel.atomics) {
             row.extend([
-                Cell::new(show::count(emulator.counters.warp_instructions)),
-                Cell::new(show::count(emulator.counters.global_sectors)),
+                Cell::new(show::count(emulator.counters.inst_executed)),
+                Cell::new(show::count(emulator.counters.global().sectors)),
                 Cell::new(show::count(atomics.global_passes)),
                 Cell::new(show::count(atomics.shared_wavefronts)),
                 Cell::new(show::milliseconds(emulator.emulated_in_ms)),

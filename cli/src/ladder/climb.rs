@@ -59,7 +59,7 @@ impl Step {
         let figures = self.figures.as_ref()?;
         match (&figures.gpu, &figures.emulator) {
             (Some(gpu), _) => Some(gpu.elapsed_ms),
-            (_, Some(emulator)) => Some(emulator.counters.warp_instructions as f64),
+            (_, Some(emulator)) => Some(emulator.counters.inst_executed as f64),
             (None, None) => None,
         }
     }

@@ -135,23 +135,23 @@ fn emulator_row(step: &Step, most_instructions: f64) -> Vec<Cell> {
     if let Some(emulator) = emulator {
         let counters = &emulator.counters;
         row.extend([
-            Cell::new(show::count(counters.warp_instructions)),
+            Cell::new(show::count(counters.inst_executed)),
             Cell::new(show::bytes(
-                counters.global_load_bytes + counters.global_store_bytes,
+                counters.global_loads.bytes + counters.global_stores.bytes,
             )),
             Cell::new(
                 counters
-                    .global_useful_bytes_per_sector
+                    .value("global_useful_bytes_per_sector")
                     .map_or_else(String::new, |bytes| format!("{bytes:.1}")),
             ),
-            Cell::new(show::percent(counters.assembled_branch_efficiency_percent)),
+            Cell::new(show::percent(
+                100.0 * counters.assembled_branch_efficiency(),
+            )),
             ratio(step.step_speed_up),
             ratio(step.cumulative_speed_up),
             Cell::new(show::milliseconds(emulator.emulated_in_ms)),
             verdict(step),
-            Cell::new(show::bar(
-                counters.warp_instructions as f64 / most_instructions,
-            )),
+            Cell::new(show::bar(counters.inst_executed as f64 / most_instructions)),
         ]);
     } else {
         row.resize_with(10, || Cell::new(""));

@@ -69,11 +69,8 @@ fn parse_multiprocessors(text: &str) -> Result<NonZeroU32, String> {
 }
 
 fn parse_metric(name: &str) -> Result<&'static Metric, String> {
-    METRICS
-        .iter()
-        .find(|metric| metric.name == name)
-        .ok_or_else(|| {
-            let known = METRICS.iter().map(|metric| metric.name);
-            format!("there is no metric `{name}`{}", did_you_mean(name, known))
-        })
+    Metric::find(name).ok_or_else(|| {
+        let known = METRICS.iter().map(|metric| metric.name);
+        format!("there is no metric `{name}`{}", did_you_mean(name, known))
+    })
 }

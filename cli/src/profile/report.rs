@@ -1,6 +1,7 @@
 //! A profile as JSON.
 
 use super::measure::Profiled;
+use crate::counters::Figure;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use warpfold_course::element::ElementType;
 use warpfold_emulator::{METRICS, Measurements, Unit};
@@ -54,13 +55,7 @@ impl Serialize for Values {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(METRICS.len()))?;
         for metric in METRICS {
-            let value = metric.value(&self.0);
-            match metric.unit {
-                Unit::Count => {
-                    map.serialize_entry(metric.name, &value.map(|count| count as u64))?
-                }
-                Unit::Ratio | Unit::Percent => map.serialize_entry(metric.name, &value)?,
-            }
+            map.serialize_entry(metric.name, &Figure::new(metric, &self.0))?;
         }
         map.end()
     }

@@ -1,12 +1,13 @@
 //! A profile as text.
 
 use super::measure::Profiled;
+use crate::counters::text as value;
 use crate::show;
 use comfy_table::CellAlignment::{self, Left, Right};
 use std::collections::BTreeSet;
-use warpfold_emulator::{METRICS, Measurements, Metric, Unit};
+use warpfold_emulator::{METRICS, Measurements, Metric};
 
-/// What is shown of each line, where any line has some of it.
+/// The metrics that are shown of each line, where any line has some of it, and their headings.
 const LINE_METRICS: [(&str, &str); 9] = [
     ("warp_instructions", "warp\ninstructions"),
     ("active_lanes", "active\nlanes"),
@@ -50,8 +51,9 @@ pub fn lines(profile: &Profiled, sort: &Metric, top: usize) -> String {
 
     let mut shown: Vec<(&Metric, &str)> = LINE_METRICS
         .iter()
-        .filter_map(|&(name, title)| {
-            Some((METRICS.iter().find(|metric| metric.name == name)?, title))
+        .map(|&(name, title)| {
+            let metric = Metric::find(name).expect("each is the name of a metric");
+            (metric, title)
         })
         .filter(|(metric, _)| {
             hottest
@@ -138,14 +140,5 @@ fn cell(metric: &Metric, measured: &Measurements) -> String {
     match metric.value(measured) {
         None | Some(0.0) => String::new(),
         Some(_) => value(metric, measured),
-    }
-}
-
-fn value(metric: &Metric, measured: &Measurements) -> String {
-    match (metric.value(measured), metric.unit) {
-        (None, _) => "–".to_owned(),
-        (Some(count), Unit::Count) => show::count(count as u64),
-        (Some(ratio), Unit::Ratio) => format!("{ratio:.2}"),
-        (Some(percent), Unit::Percent) => show::percent(percent),
     }
 }

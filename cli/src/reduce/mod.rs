@@ -19,6 +19,7 @@ use warpfold_course::element::ElementType;
 use warpfold_course::number::Number;
 use warpfold_course::operator::Operator;
 use warpfold_course::oracle::Truth;
+use warpfold_kernels::catalogue::ElementType as FileType;
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -26,11 +27,21 @@ use warpfold_course::oracle::Truth;
 pub struct Arguments {
     /// The numbers: .npy (any shape), .csv, or raw little-endian values (.bin, or anything with --type)
     file: PathBuf,
-    /// sum, product, min, max or mean
-    #[arg(long = "op", value_name = "OPERATOR", default_value_t = Operator::Sum)]
+    #[arg(
+        long = "op",
+        value_name = "OPERATOR",
+        default_value_t = Operator::Sum,
+        help = format!("How the values are combined: {}", Operator::NAMES)
+    )]
     operator: Operator,
-    /// Type of the values: i32 u32 i64 u64 f32 f64 [default: the file's own; in a .csv i32, or f32 where not all are integers]
-    #[arg(long = "type", value_name = "TYPE")]
+    #[arg(
+        long = "type",
+        value_name = "TYPE",
+        help = format!(
+            "Type of the values: {} [default: the file's own; in a .csv i32, or f32 where not all are integers]",
+            FileType::NAMES
+        )
+    )]
     element_type: Option<ElementType>,
     /// Column of a .csv file: its name in the first row, or its number from 0
     #[arg(long)]

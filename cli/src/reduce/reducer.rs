@@ -329,8 +329,8 @@ mod tests {
 
     #[test]
     fn there_is_a_kernel_for_every_operator_and_every_type_of_files() {
-        for operator in Operator::ALL {
-            for element_type in ElementType::ALL {
+        for &operator in Operator::ALL {
+            for &element_type in ElementType::ALL {
                 let kernel = kernel_for(operator, element_type);
                 assert_eq!(
                     kernel.is_ok(),

@@ -60,10 +60,10 @@ fn record<'a>(sweep: &'a Sweep, row: &'a Row) -> Record<'a> {
         median_ms: gpu.map(|gpu| gpu.elapsed_ms),
         fastest_ms: gpu.map(|gpu| gpu.fastest_ms),
         gigabytes_per_second: gpu.map(|gpu| gpu.gigabytes_per_second),
-        warp_instructions: counters.map(|counters| counters.warp_instructions),
-        global_load_bytes: counters.map(|counters| counters.global_load_bytes),
-        global_store_bytes: counters.map(|counters| counters.global_store_bytes),
-        global_sectors: counters.map(|counters| counters.global_sectors),
+        warp_instructions: counters.map(|counters| counters.inst_executed),
+        global_load_bytes: counters.map(|counters| counters.global_loads.bytes),
+        global_store_bytes: counters.map(|counters| counters.global_stores.bytes),
+        global_sectors: counters.map(|counters| counters.global().sectors),
     }
 }
 
@@ -128,7 +128,7 @@ fn points(sweep: &Sweep, id: &str) -> Vec<(usize, f64)> {
         let figures = row.figures.as_ref()?;
         let value = match (&figures.gpu, &figures.emulator) {
             (Some(gpu), _) => gpu.gigabytes_per_second,
-            (None, Some(emulator)) => emulator.counters.warp_instructions as f64 / row.n as f64,
+            (None, Some(emulator)) => emulator.counters.inst_executed as f64 / row.n as f64,
             (None, None) => return None,
         };
         Some((row.n, value))

@@ -24,11 +24,11 @@ pub fn text(sweep: &Sweep) -> String {
     const OF_EMULATOR: [(&str, Figure); 2] = [
         ("warp instructions", |figures| {
             let counters = &figures.emulator.as_ref()?.counters;
-            Some(show::count(counters.warp_instructions))
+            Some(show::count(counters.inst_executed))
         }),
         ("32-byte sectors of global memory", |figures| {
             let counters = &figures.emulator.as_ref()?.counters;
-            Some(show::count(counters.global_sectors))
+            Some(show::count(counters.global().sectors))
         }),
     ];
     let tables = if sweep.on_gpu { OF_GPU } else { OF_EMULATOR };

@@ -1,6 +1,6 @@
 //! What demonstrations have in common: how many blocks they take, and where what they leave first goes wrong.
 
-use crate::lesson::LessonError;
+use crate::lesson::{self, LessonError};
 use std::fmt::Debug;
 use warpfold::device::Shape;
 use warpfold_kernels::catalogue::{Lesson, Variant};
@@ -30,14 +30,7 @@ pub(super) fn extent(
     of: u32,
     n: usize,
 ) -> Result<u32, LessonError> {
-    // A grid's first extent is a signed number.
-    i32::try_from(threads.div_ceil(of as usize))
-        .map(i32::cast_unsigned)
-        .map_err(|_| LessonError::TooManyElements {
-            lesson: lesson.id,
-            block: variant.block,
-            n,
-        })
+    lesson::extent(lesson, variant, threads.div_ceil(of as usize) as u64, n)
 }
 
 /// About the first of `found` that differs from its like in `expected`, if any does; `name` is the buffer's.

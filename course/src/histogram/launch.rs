@@ -39,11 +39,7 @@ pub fn case<'a>(
     }
     let pixels_per_block = u64::from(variant.parameter.unwrap_or(1)) * u64::from(variant.block);
     let blocks = (image.pixels() as u64).div_ceil(pixels_per_block);
-    let blocks = u32::try_from(blocks).map_err(|_| LessonError::TooManyElements {
-        lesson: lesson.id,
-        block: variant.block,
-        n: image.pixels(),
-    })?;
+    let blocks = lesson::extent(lesson, variant, blocks, image.pixels())?;
     Ok(Case {
         entry,
         shape: Shape::linear(blocks, variant.block),

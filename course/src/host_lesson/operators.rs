@@ -1,4 +1,4 @@
-//! **Operators**: five operators over six types, by one generic body.
+//! **Operators**: every operator over every type, by one generic body.
 //!
 //! Before: the ladder adds up `i32` values; whoever needs the greatest `f64` would have to write it anew.
 //!
@@ -17,7 +17,7 @@ use warpfold_kernels::catalogue::{ElementType, Lesson, Reduction};
 pub(super) const LESSON: HostLesson = HostLesson {
     id: "operators",
     alias: None,
-    title: "five operators, six types, one body",
+    title: "every operator and every type by one body",
     change: "what a reduction does with its values costs nothing beside reading them: only the bytes of the type count",
     needs: &["shuffle_sum_i32"],
     file: "course/src/host_lesson/operators.rs",
@@ -32,16 +32,6 @@ pub(super) const LESSON: HostLesson = HostLesson {
 /// Threads of a block.
 const BLOCK: u32 = 512;
 
-/// The types in the order of the table.
-const TYPES: [ElementType; 6] = [
-    ElementType::I32,
-    ElementType::U32,
-    ElementType::F32,
-    ElementType::I64,
-    ElementType::U64,
-    ElementType::F64,
-];
-
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     let mut report = Report::new(&[
         ("element_type", "type"),
@@ -54,8 +44,11 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     report.fact(format!(
         "block {BLOCK} · each type has random values of its own"
     ));
-    for element_type in TYPES {
-        for operator in Operator::ALL {
+    // The types of one size together: they take the same time.
+    let mut element_types = ElementType::ALL.to_vec();
+    element_types.sort_by_key(|element_type| element_type.bytes());
+    for element_type in element_types {
+        for &operator in Operator::ALL {
             let Some((lesson, reduction)) = operator
                 .kernel_for(element_type.into())
                 .and_then(|lesson| Some((lesson, lesson.reduction()?)))

@@ -4,6 +4,7 @@ use crate::number::Number;
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Neg;
+use warpfold_kernels::for_each_element;
 
 /// A type of floats.
 pub trait Float: Copy + fmt::Debug + Send + Sync + Neg<Output = Self> + Into<Number> {
@@ -27,9 +28,11 @@ pub trait Float: Copy + fmt::Debug + Send + Sync + Neg<Output = Self> + Into<Num
 }
 
 macro_rules! floats {
-    ($($float:ident: $unit_roundoff:expr;)*) => {$(
+    ($($variant:ident $value:ident $kind:ident $bits:tt;)*) => { $(floats!(@$kind $value);)* };
+    (@integer $integer:ident) => {};
+    (@float $float:ident) => {
         impl Float for $float {
-            const UNIT_ROUNDOFF: f64 = $unit_roundoff;
+            const UNIT_ROUNDOFF: f64 = Self::EPSILON as f64 / 2.0;
             const MAX: Self = Self::MAX;
             const MIN_POSITIVE: Self = Self::MIN_POSITIVE;
             const INFINITY: Self = Self::INFINITY;
@@ -50,10 +53,7 @@ macro_rules! floats {
                 self.total_cmp(other)
             }
         }
-    )*};
+    };
 }
 
-floats! {
-    f32: f32::EPSILON as f64 / 2.0;
-    f64: f64::EPSILON / 2.0;
-}
+for_each_element!(floats);

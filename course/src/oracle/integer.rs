@@ -4,6 +4,7 @@ use super::{Oracle, Scaled, Truth, chunk_by_chunk};
 use crate::number::Number;
 use std::fmt;
 use warpfold_kernels::catalogue::Operator;
+use warpfold_kernels::for_each_element;
 
 /// A type of integers.
 pub trait Integer: Copy + fmt::Debug + PartialEq + Send + Sync + Into<Number> + Into<i128> {
@@ -16,7 +17,9 @@ pub trait Integer: Copy + fmt::Debug + PartialEq + Send + Sync + Into<Number> + 
 }
 
 macro_rules! integers {
-    ($($integer:ident)*) => {$(
+    ($($variant:ident $value:ident $kind:ident $bits:tt;)*) => { $(integers!(@$kind $value);)* };
+    (@float $float:ident) => {};
+    (@integer $integer:ident) => {
         impl Integer for $integer {
             const MIN: Self = Self::MIN;
             const MAX: Self = Self::MAX;
@@ -25,10 +28,10 @@ macro_rules! integers {
                 number as Self
             }
         }
-    )*};
+    };
 }
 
-integers! { i32 u32 i64 u64 }
+for_each_element!(integers);
 
 /// The result without any wrapping. A kernel's must be what is left of it in the type, which is arithmetic modulo a power of
 /// two.

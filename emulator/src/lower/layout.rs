@@ -2,8 +2,6 @@
 
 /// The most parameters of a function, in bytes (PTX ISA §5.1.6.2).
 pub(super) const MAX_PARAMETER_BYTES: u64 = 32_764;
-/// The most shared memory that a kernel's own variables may take: what assemblers allow on every GPU.
-pub(super) const MAX_STATIC_SHARED_BYTES: u64 = 48 << 10;
 /// The most local memory of a thread.
 pub(crate) const MAX_LOCAL_BYTES: u64 = 512 << 10;
 /// What the local memory of a frame is a multiple of, in place and in length.

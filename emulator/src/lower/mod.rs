@@ -20,11 +20,12 @@ mod video;
 use std::collections::HashMap;
 
 use crate::code::{KernelCode, Op};
+use crate::limits::SHARED_BYTES_WITHOUT_ASKING;
 use crate::syntax::{Function, Instruction as Instr};
 use kernel::KernelLowering;
 pub(crate) use kernel::{Environment, function_address};
+use layout::Layout;
 pub(crate) use layout::MAX_LOCAL_BYTES;
-use layout::{Layout, MAX_STATIC_SHARED_BYTES};
 use lowering::Lowering;
 use refusal::Result;
 pub(crate) use refusal::{error, unsupported};
@@ -58,11 +59,11 @@ pub(crate) fn compile(
         }
     }
     let shared = kernel.shared.bytes;
-    if shared > MAX_STATIC_SHARED_BYTES {
+    if shared > u64::from(SHARED_BYTES_WITHOUT_ASKING) {
         return error(
             entry.line,
             format!(
-                "the shared variables of `{}` have {shared} bytes, where at most {MAX_STATIC_SHARED_BYTES} are allowed",
+                "the shared variables of `{}` have {shared} bytes, where at most {SHARED_BYTES_WITHOUT_ASKING} are allowed",
                 entry.name
             ),
         );

@@ -28,6 +28,11 @@ pub enum Unit {
 }
 
 impl Metric {
+    /// The metric of this name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        METRICS.iter().find(|metric| metric.name == name)
+    }
+
     /// Its value; `None` where it has none, as a ratio to nothing. Counts are exact up to 2^53.
     pub fn value(&self, measurements: &Measurements) -> Option<f64> {
         (self.value)(measurements)
@@ -188,10 +193,24 @@ pub const METRICS: &[Metric] = &[
         },
     },
     Metric {
+        name: "global_load_bytes",
+        ncu: None,
+        unit: Unit::Count,
+        explanation: "bytes that threads load from global memory",
+        value: |of| count(of.counters.global_loads.bytes),
+    },
+    Metric {
+        name: "global_store_bytes",
+        ncu: None,
+        unit: Unit::Count,
+        explanation: "bytes that threads store to global memory",
+        value: |of| count(of.counters.global_stores.bytes),
+    },
+    Metric {
         name: "global_bytes",
         ncu: None,
         unit: Unit::Count,
-        explanation: "bytes that threads load from and store to global memory",
+        explanation: "both together, and those of atomics",
         value: |of| count(of.counters.global().bytes),
     },
     Metric {

@@ -1,71 +1,46 @@
 //! Kernel arguments as the bytes that a launch passes.
 
 use super::DeviceError;
+use warpfold_kernels::for_each_scalar;
 
-/// One argument of a kernel, in the order of its parameters.
-///
-/// Scalars convert from the Rust type of the same width (`7_i32.into()`), `usize` as the 64-bit integer that it is on the device;
-/// buffers give theirs with [`Buffer::argument`](super::Buffer::argument).
-#[derive(Debug, Clone, PartialEq)]
-pub enum Argument {
-    /// `i8`
-    I8(i8),
-    /// `u8`
-    U8(u8),
-    /// `i16`
-    I16(i16),
-    /// `u16`
-    U16(u16),
-    /// `i32`
-    I32(i32),
-    /// `u32`
-    U32(u32),
-    /// `i64`
-    I64(i64),
-    /// `u64` or `usize`
-    U64(u64),
-    /// `f32`
-    F32(f32),
-    /// `f64`
-    F64(f64),
-    /// The address of a buffer on the device.
-    Address(u64),
-    /// A struct, byte for byte as it lies in memory.
-    Bytes(Vec<u8>),
-}
-
-impl Argument {
-    /// The little-endian bytes that the kernel finds in its parameter.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        match self {
-            Self::I8(value) => value.to_le_bytes().to_vec(),
-            Self::U8(value) => value.to_le_bytes().to_vec(),
-            Self::I16(value) => value.to_le_bytes().to_vec(),
-            Self::U16(value) => value.to_le_bytes().to_vec(),
-            Self::I32(value) => value.to_le_bytes().to_vec(),
-            Self::U32(value) => value.to_le_bytes().to_vec(),
-            Self::I64(value) => value.to_le_bytes().to_vec(),
-            Self::U64(value) | Self::Address(value) => value.to_le_bytes().to_vec(),
-            Self::F32(value) => value.to_le_bytes().to_vec(),
-            Self::F64(value) => value.to_le_bytes().to_vec(),
-            Self::Bytes(bytes) => bytes.clone(),
+macro_rules! argument {
+    ($($variant:ident $scalar:ident $kind:ident $bits:tt;)*) => {
+        /// One argument of a kernel, in the order of its parameters.
+        ///
+        /// Scalars convert from the Rust type of the same width (`7_i32.into()`), `usize` as the 64-bit integer that it is on the
+        /// device; buffers give theirs with [`Buffer::argument`](super::Buffer::argument).
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Argument {
+            $(
+                #[doc = concat!("`", stringify!($scalar), "`")]
+                $variant($scalar),
+            )*
+            /// The address of a buffer on the device.
+            Address(u64),
+            /// A struct, byte for byte as it lies in memory.
+            Bytes(Vec<u8>),
         }
-    }
-}
 
-macro_rules! from_scalar {
-    ($($scalar:ty => $variant:ident),* $(,)?) => { $(
-        impl From<$scalar> for Argument {
+        impl Argument {
+            /// The little-endian bytes that the kernel finds in its parameter.
+            pub fn to_bytes(&self) -> Vec<u8> {
+                match self {
+                    $(Self::$variant(value) => value.to_le_bytes().to_vec(),)*
+                    Self::Address(address) => address.to_le_bytes().to_vec(),
+                    Self::Bytes(bytes) => bytes.clone(),
+                }
+            }
+        }
+
+        $(impl From<$scalar> for Argument {
             fn from(value: $scalar) -> Self {
                 Self::$variant(value)
             }
-        }
-    )* };
+        })*
+    };
 }
 
-from_scalar! {
-    i8 => I8, u8 => U8, i16 => I16, u16 => U16, i32 => I32, u32 => U32, i64 => I64, u64 => U64, f32 => F32, f64 => F64,
-}
+for_each_scalar!(argument);
 
 impl From<usize> for Argument {
     fn from(value: usize) -> Self {

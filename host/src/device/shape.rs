@@ -2,6 +2,7 @@
 
 use super::DeviceError;
 use warpfold_emulator::Nesting;
+use warpfold_emulator::limits::{MAX_GRID, check_extents};
 
 /// How many blocks of how many threads a launch has, in x, y, z.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,9 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// The most blocks of a row.
+    pub const MAX_BLOCKS: u32 = MAX_GRID[0];
+
     /// A row of `grid` blocks of `block` threads without dynamic shared memory.
     pub fn linear(grid: u32, block: u32) -> Self {
         Self {
@@ -74,43 +78,11 @@ impl Shape {
 
     /// Checks the shape against the limits that every supported GPU and the emulator share.
     pub(super) fn check(&self, entry: &str) -> Result<(), DeviceError> {
-        check_extent(
-            entry,
-            "grid",
-            "blocks",
-            self.grid,
-            [i32::MAX as u32, 65_535, 65_535],
-        )?;
-        check_extent(entry, "block", "threads", self.block, [1024, 1024, 64])?;
-        let threads: u64 = self.block.iter().map(|&extent| u64::from(extent)).product();
-        if threads > 1024 {
-            return Err(DeviceError::InvalidLaunch {
-                entry: entry.to_owned(),
-                reason: format!("a block of {threads} threads is too large: 1024 is the most"),
-            });
-        }
-        Ok(())
+        check_extents(self.grid, self.block).map_err(|reason| DeviceError::InvalidLaunch {
+            entry: entry.to_owned(),
+            reason,
+        })
     }
-}
-
-fn check_extent(
-    entry: &str,
-    of: &str,
-    unit: &str,
-    extent: [u32; 3],
-    most: [u32; 3],
-) -> Result<(), DeviceError> {
-    for ((extent, most), axis) in extent.into_iter().zip(most).zip(["x", "y", "z"]) {
-        if extent == 0 || extent > most {
-            return Err(DeviceError::InvalidLaunch {
-                entry: entry.to_owned(),
-                reason: format!(
-                    "the {of} has {extent} {unit} in {axis}, which must be 1 to {most}"
-                ),
-            });
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -121,9 +93,7 @@ mod tests {
         let shape = Shape {
             grid,
             block,
-            dynamic_shared_bytes: 0,
-            cooperative: false,
-            pending_grids: 0,
+            ..Shape::linear(1, 1)
         };
         shape
             .check("k")
@@ -133,13 +103,11 @@ mod tests {
 
     #[test]
     fn the_largest_shapes_pass() {
-        assert!(Shape::linear(i32::MAX as u32, 1024).check("k").is_ok());
+        assert!(Shape::linear(Shape::MAX_BLOCKS, 1024).check("k").is_ok());
         let deep = Shape {
             grid: [1, 65_535, 65_535],
             block: [4, 4, 64],
-            dynamic_shared_bytes: 0,
-            cooperative: false,
-            pending_grids: 0,
+            ..Shape::linear(1, 1)
         };
         assert!(deep.check("k").is_ok());
     }
@@ -148,19 +116,19 @@ mod tests {
     fn each_bad_extent_is_named() {
         assert_eq!(
             sentence([0, 1, 1], [64, 1, 1]),
-            "kernel 'k' cannot be launched: the grid has 0 blocks in x, which must be 1 to 2147483647"
+            "kernel 'k' cannot be launched: 0 blocks along x, where 1 to 2147483647 are allowed"
         );
         assert_eq!(
             sentence([1, 1, 65_536], [64, 1, 1]),
-            "kernel 'k' cannot be launched: the grid has 65536 blocks in z, which must be 1 to 65535"
+            "kernel 'k' cannot be launched: 65536 blocks along z, where 1 to 65535 are allowed"
         );
         assert_eq!(
             sentence([1, 1, 1], [64, 0, 1]),
-            "kernel 'k' cannot be launched: the block has 0 threads in y, which must be 1 to 1024"
+            "kernel 'k' cannot be launched: 0 threads along y, where 1 to 1024 are allowed"
         );
         assert_eq!(
             sentence([1, 1, 1], [64, 32, 1]),
-            "kernel 'k' cannot be launched: a block of 2048 threads is too large: 1024 is the most"
+            "kernel 'k' cannot be launched: 2048 threads in a block, where at most 1024 are allowed"
         );
     }
 }

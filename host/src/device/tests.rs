@@ -253,11 +253,11 @@ fn bad_launches_are_refused_before_anything_runs() {
         let arguments = [data.argument(), 1_usize.into(), 5_i32.into()];
         assert_eq!(
             sentence(Shape::linear(0, 128), &arguments),
-            "kernel 'add_to_all' cannot be launched: the grid has 0 blocks in x, which must be 1 to 2147483647"
+            "kernel 'add_to_all' cannot be launched: 0 blocks along x, where 1 to 2147483647 are allowed"
         );
         assert_eq!(
             sentence(Shape::linear(1, 1025), &arguments),
-            "kernel 'add_to_all' cannot be launched: the block has 1025 threads in x, which must be 1 to 1024"
+            "kernel 'add_to_all' cannot be launched: 1025 threads along x, where 1 to 1024 are allowed"
         );
         assert_eq!(
             sentence(Shape::linear(1, 128), &arguments[..2]),

@@ -2,7 +2,7 @@
 
 use crate::lesson::{
     ElementType, Entries, Finish, Geometry, Lesson, Operator, Parameter, Part, Reduction, Task,
-    pages,
+    pages, per_block,
 };
 
 pages! { "ladder":
@@ -165,13 +165,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         title: "the block size in the type",
         change: "the block size is a const generic, and its tests vanish when the kernel is compiled",
         needs: &["complete_unroll_warps8"],
-        entries: Entries::PerBlock(&[
-            (64, "complete_unroll_64"),
-            (128, "complete_unroll_128"),
-            (256, "complete_unroll_256"),
-            (512, "complete_unroll_512"),
-            (1024, "complete_unroll_1024"),
-        ]),
+        entries: per_block!("complete_unroll"),
         exhibit: NO_WARP_BARRIER,
         ..LADDER.on(&COMPLETE_UNROLL_PAGE)
     },
@@ -180,13 +174,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         title: "the tree in shared memory",
         change: "the tree runs in shared memory, and the input is only read",
         needs: &["complete_unroll"],
-        entries: Entries::PerBlock(&[
-            (64, "complete_unroll_shared_64"),
-            (128, "complete_unroll_shared_128"),
-            (256, "complete_unroll_shared_256"),
-            (512, "complete_unroll_shared_512"),
-            (1024, "complete_unroll_shared_1024"),
-        ]),
+        entries: per_block!("complete_unroll_shared"),
         task: Task::Reduction(SUM),
         ..LADDER.on(&COMPLETE_UNROLL_SHARED_PAGE)
     },
@@ -195,13 +183,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         title: "registers talk to registers",
         change: "each warp adds up by shuffles, and only one word per warp goes through shared memory",
         needs: &["complete_unroll_shared"],
-        entries: Entries::PerBlock(&[
-            (64, "shuffle_64"),
-            (128, "shuffle_128"),
-            (256, "shuffle_256"),
-            (512, "shuffle_512"),
-            (1024, "shuffle_1024"),
-        ]),
+        entries: per_block!("shuffle"),
         task: Task::Reduction(SUM),
         ..LADDER.on(&SHUFFLE_PAGE)
     },
@@ -210,13 +192,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         title: "sixteen bytes a load",
         change: "loads of 16 bytes, and only as many blocks as run at once, each of which takes further tiles",
         needs: &["shuffle"],
-        entries: Entries::PerBlock(&[
-            (64, "vectorized_64"),
-            (128, "vectorized_128"),
-            (256, "vectorized_256"),
-            (512, "vectorized_512"),
-            (1024, "vectorized_1024"),
-        ]),
+        entries: per_block!("vectorized"),
         task: Task::Reduction(RESIDENT_SUM),
         ..LADDER.on(&VECTORIZED_PAGE)
     },
@@ -225,13 +201,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         title: "the whole sum in one launch",
         change: "the last block to finish, which a ticket identifies, adds up all partial sums, in their order",
         needs: &["vectorized"],
-        entries: Entries::PerBlock(&[
-            (64, "single_pass_64"),
-            (128, "single_pass_128"),
-            (256, "single_pass_256"),
-            (512, "single_pass_512"),
-            (1024, "single_pass_1024"),
-        ]),
+        entries: per_block!("single_pass"),
         task: Task::Reduction(Reduction {
             finish: Finish::OneLaunch,
             ..RESIDENT_SUM

@@ -13,6 +13,9 @@ macro_rules! element_type {
             /// All types.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
+            /// The names of all types, as lists in messages show them: `i32 u32 …`.
+            pub const NAMES: &str = concat!($(stringify!($value), " "),*).trim_ascii_end();
+
             /// Size of one value.
             pub const fn bytes(self) -> u32 {
                 match self {
@@ -44,6 +47,9 @@ macro_rules! operator {
         impl Operator {
             /// All operators.
             pub const ALL: &[Self] = &[$(Self::$operator),*];
+
+            /// The names of all operators, as lists in messages show them: `sum product …`.
+            pub const NAMES: &str = concat!($(stringify!($name), " "),*).trim_ascii_end();
 
             /// Its name in ids: `sum`.
             pub const fn name(self) -> &'static str {

@@ -97,7 +97,7 @@ impl Part {
             }
             Self::Histogram => "atomics that collide, and the private copy that keeps them apart",
             Self::Operators => {
-                "one generic body for sums, products, minima and maxima of six types, at no cost"
+                "one generic body for sums, products, minima and maxima of every type, at no cost"
             }
         }
     }

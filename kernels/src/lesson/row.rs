@@ -3,9 +3,14 @@
 use super::{
     Cooperation, Divergence, ElementType, Finish, Histogram, Memory, Nested, Operator, Page, Part,
 };
+use crate::lists::for_each_block_size;
+
+macro_rules! array {
+    ($($block:literal)*) => { [$($block),*] };
+}
 
 /// The block sizes every lesson takes.
-pub const BLOCK_SIZES: [u32; 5] = [64, 128, 256, 512, 1024];
+pub const BLOCK_SIZES: [u32; 5] = for_each_block_size!(array);
 
 /// One lesson: a kernel, what it teaches, and all that a host needs to launch it.
 ///
@@ -63,6 +68,18 @@ pub enum Entries {
     /// One entry per value of the lesson's parameter, from a const generic; each reads its block size at run time.
     PerParameter(&'static [(u32, &'static str)]),
 }
+
+/// One entry for each block size, with the size after the name: `shuffle_64`.
+macro_rules! per_block {
+    ($name:expr) => {
+        $crate::lists::for_each_block_size!(per_block, @of $name;)
+    };
+    (@of $name:expr; $($block:literal)*) => {
+        $crate::lesson::Entries::PerBlock(&[$(($block, concat!($name, "_", $block))),*])
+    };
+}
+
+pub(crate) use per_block;
 
 /// A number that a lesson depends on, besides the block size and the number of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

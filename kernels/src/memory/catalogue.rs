@@ -1,6 +1,8 @@
 //! How the addresses of a warp decide what an access costs.
 
-use crate::lesson::{Demonstration, Entries, Lesson, Memory, Parameter, Part, Task, pages};
+use crate::lesson::{
+    Demonstration, Entries, Lesson, Memory, Parameter, Part, Task, pages, per_block,
+};
 
 pages! { "memory":
     COPY_OFFSET_PAGE "1" "A misaligned copy" "m01_copy_offset";
@@ -72,13 +74,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         title: "a block reversed",
         change: "threads exchange elements through shared memory, whose size the kernel declares",
         needs: &["complete_unroll_shared"],
-        entries: Entries::PerBlock(&[
-            (64, "reverse_static_64"),
-            (128, "reverse_static_128"),
-            (256, "reverse_static_256"),
-            (512, "reverse_static_512"),
-            (1024, "reverse_static_1024"),
-        ]),
+        entries: per_block!("reverse_static"),
         task: demonstration(Memory::Reverse { dynamic: false }),
         ..MEMORY.on(&REVERSE_PAGE)
     },

@@ -3,6 +3,7 @@
 use crate::ladder::catalogue::{LADDER, SUM};
 use crate::lesson::{
     ElementType, Entries, Finish, Geometry, Lesson, Operator, Part, Reduction, Task, pages,
+    per_block,
 };
 use crate::{for_each_element, for_each_operator};
 
@@ -88,21 +89,8 @@ const SINGLE_PASS: Lesson = step(
 
 /// One entry, named like the lesson.
 macro_rules! any_block {
-    ($($name:expr),*) => {
-        Entries::AnyBlock(concat!($($name),*))
-    };
-}
-
-/// One entry for each block size, named like the lesson with the block size appended.
-macro_rules! per_block {
-    ($($name:expr),*) => {
-        Entries::PerBlock(&[
-            (64, concat!($($name,)* "_64")),
-            (128, concat!($($name,)* "_128")),
-            (256, concat!($($name,)* "_256")),
-            (512, concat!($($name,)* "_512")),
-            (1024, concat!($($name,)* "_1024")),
-        ])
+    ($name:expr) => {
+        Entries::AnyBlock($name)
     };
 }
 
@@ -128,7 +116,7 @@ macro_rules! of_elements {
         [$(Lesson {
             id: concat!($name, "_", stringify!($operator_name), "_", stringify!($value)),
             title: concat!($name, " for the ", stringify!($operator_name), " of ", stringify!($value)),
-            entries: $entries!($name, "_", stringify!($operator_name), "_", stringify!($value)),
+            entries: $entries!(concat!($name, "_", stringify!($operator_name), "_", stringify!($value))),
             task: Task::Reduction(Reduction {
                 operator: Operator::$operator,
                 element_type: ElementType::$element_type,

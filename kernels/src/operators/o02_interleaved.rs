@@ -31,7 +31,10 @@
 //! ## Source
 //! As for step 3: Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 3.
 
-use crate::operators::o01_operators::{Max, Min, Operator, Product, Sum, Value};
+use pastey::paste;
+
+use crate::lists::for_each_instance;
+use crate::operators::o01_operators::*;
 use crate::prelude::*;
 
 /// The body of every entry.
@@ -81,44 +84,19 @@ pub unsafe fn tree_step<O: Operator<T>, T: Value>(tile: *mut T, count: u32, stri
     sync_threads();
 }
 
-macro_rules! entries {
-    ($($name:ident = $operator:ident of $value:ident;)*) => {$(
+macro_rules! entry {
+    ($operator:ident $name:ident $value:ident) => { paste! {
         #[doc = concat!("Writes the [`", stringify!($operator), "`] of each block's B elements to `partials`; overwrites `input`.")]
         ///
         /// # Safety
         /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.
         /// - The grid has ⌈n ∕ B⌉ blocks in one dimension, and a block a power of two B of threads, 64 to 1024.
         #[kernel]
-        pub unsafe fn $name(input: *mut $value, partials: *mut $value, n: usize) {
+        pub unsafe fn [<interleaved_ $name _ $value>](input: *mut $value, partials: *mut $value, n: usize) {
             // SAFETY: the caller's promise.
             unsafe { interleaved::<$operator, $value>(input, partials, n) }
         }
-    )*};
+    }};
 }
 
-entries! {
-    interleaved_sum_i32 = Sum of i32;
-    interleaved_sum_u32 = Sum of u32;
-    interleaved_sum_i64 = Sum of i64;
-    interleaved_sum_u64 = Sum of u64;
-    interleaved_sum_f32 = Sum of f32;
-    interleaved_sum_f64 = Sum of f64;
-    interleaved_product_i32 = Product of i32;
-    interleaved_product_u32 = Product of u32;
-    interleaved_product_i64 = Product of i64;
-    interleaved_product_u64 = Product of u64;
-    interleaved_product_f32 = Product of f32;
-    interleaved_product_f64 = Product of f64;
-    interleaved_min_i32 = Min of i32;
-    interleaved_min_u32 = Min of u32;
-    interleaved_min_i64 = Min of i64;
-    interleaved_min_u64 = Min of u64;
-    interleaved_min_f32 = Min of f32;
-    interleaved_min_f64 = Min of f64;
-    interleaved_max_i32 = Max of i32;
-    interleaved_max_u32 = Max of u32;
-    interleaved_max_i64 = Max of i64;
-    interleaved_max_u64 = Max of u64;
-    interleaved_max_f32 = Max of f32;
-    interleaved_max_f64 = Max of f64;
-}
+for_each_instance!(entry);

@@ -33,7 +33,10 @@
 //! As for step 8: Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), whose last kernels are templates over the
 //! type as well.
 
-use crate::operators::o01_operators::{Max, Min, Operator, Product, Sum, Value};
+use pastey::paste;
+
+use crate::lists::{for_each_block_size, for_each_instance};
+use crate::operators::o01_operators::*;
 use crate::prelude::*;
 
 /// The body of every entry; `B` is the number of threads in a block.
@@ -164,187 +167,21 @@ unsafe fn reduce_64<O: Operator<T>, T: Value>(elements: *mut T) -> T {
 }
 
 macro_rules! entries {
-    ($($operator:ident of $value:ident { $($block:literal = $name:ident,)* })*) => {$($(
+    ($operator:ident $name:ident $value:ident) => {
+        for_each_block_size! { entries, $operator $name $value; }
+    };
+    ($operator:ident $name:ident $value:ident; $($block:literal)*) => { paste! {$(
         #[doc = concat!("Writes the [`", stringify!($operator), "`] of each block's 8·", $block, " elements to `partials`.")]
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, and `partials` to one per block that nothing else touches.
         #[doc = concat!("- The grid has ⌈n ∕ 8B⌉ blocks in one dimension, and a block B = ", $block, " threads.")]
         #[kernel]
-        pub unsafe fn $name(input: *const $value, partials: *mut $value, n: usize) {
+        pub unsafe fn [<complete_unroll_shared_ $name _ $value _ $block>](input: *const $value, partials: *mut $value, n: usize) {
             // SAFETY: the caller's promise.
             unsafe { complete_unroll_shared::<$operator, $value, $block>(input, partials, n) }
         }
-    )*)*};
+    )*}};
 }
 
-entries! {
-    Sum of i32 {
-        64 = complete_unroll_shared_sum_i32_64,
-        128 = complete_unroll_shared_sum_i32_128,
-        256 = complete_unroll_shared_sum_i32_256,
-        512 = complete_unroll_shared_sum_i32_512,
-        1024 = complete_unroll_shared_sum_i32_1024,
-    }
-    Sum of u32 {
-        64 = complete_unroll_shared_sum_u32_64,
-        128 = complete_unroll_shared_sum_u32_128,
-        256 = complete_unroll_shared_sum_u32_256,
-        512 = complete_unroll_shared_sum_u32_512,
-        1024 = complete_unroll_shared_sum_u32_1024,
-    }
-    Sum of i64 {
-        64 = complete_unroll_shared_sum_i64_64,
-        128 = complete_unroll_shared_sum_i64_128,
-        256 = complete_unroll_shared_sum_i64_256,
-        512 = complete_unroll_shared_sum_i64_512,
-        1024 = complete_unroll_shared_sum_i64_1024,
-    }
-    Sum of u64 {
-        64 = complete_unroll_shared_sum_u64_64,
-        128 = complete_unroll_shared_sum_u64_128,
-        256 = complete_unroll_shared_sum_u64_256,
-        512 = complete_unroll_shared_sum_u64_512,
-        1024 = complete_unroll_shared_sum_u64_1024,
-    }
-    Sum of f32 {
-        64 = complete_unroll_shared_sum_f32_64,
-        128 = complete_unroll_shared_sum_f32_128,
-        256 = complete_unroll_shared_sum_f32_256,
-        512 = complete_unroll_shared_sum_f32_512,
-        1024 = complete_unroll_shared_sum_f32_1024,
-    }
-    Sum of f64 {
-        64 = complete_unroll_shared_sum_f64_64,
-        128 = complete_unroll_shared_sum_f64_128,
-        256 = complete_unroll_shared_sum_f64_256,
-        512 = complete_unroll_shared_sum_f64_512,
-        1024 = complete_unroll_shared_sum_f64_1024,
-    }
-    Product of i32 {
-        64 = complete_unroll_shared_product_i32_64,
-        128 = complete_unroll_shared_product_i32_128,
-        256 = complete_unroll_shared_product_i32_256,
-        512 = complete_unroll_shared_product_i32_512,
-        1024 = complete_unroll_shared_product_i32_1024,
-    }
-    Product of u32 {
-        64 = complete_unroll_shared_product_u32_64,
-        128 = complete_unroll_shared_product_u32_128,
-        256 = complete_unroll_shared_product_u32_256,
-        512 = complete_unroll_shared_product_u32_512,
-        1024 = complete_unroll_shared_product_u32_1024,
-    }
-    Product of i64 {
-        64 = complete_unroll_shared_product_i64_64,
-        128 = complete_unroll_shared_product_i64_128,
-        256 = complete_unroll_shared_product_i64_256,
-        512 = complete_unroll_shared_product_i64_512,
-        1024 = complete_unroll_shared_product_i64_1024,
-    }
-    Product of u64 {
-        64 = complete_unroll_shared_product_u64_64,
-        128 = complete_unroll_shared_product_u64_128,
-        256 = complete_unroll_shared_product_u64_256,
-        512 = complete_unroll_shared_product_u64_512,
-        1024 = complete_unroll_shared_product_u64_1024,
-    }
-    Product of f32 {
-        64 = complete_unroll_shared_product_f32_64,
-        128 = complete_unroll_shared_product_f32_128,
-        256 = complete_unroll_shared_product_f32_256,
-        512 = complete_unroll_shared_product_f32_512,
-        1024 = complete_unroll_shared_product_f32_1024,
-    }
-    Product of f64 {
-        64 = complete_unroll_shared_product_f64_64,
-        128 = complete_unroll_shared_product_f64_128,
-        256 = complete_unroll_shared_product_f64_256,
-        512 = complete_unroll_shared_product_f64_512,
-        1024 = complete_unroll_shared_product_f64_1024,
-    }
-    Min of i32 {
-        64 = complete_unroll_shared_min_i32_64,
-        128 = complete_unroll_shared_min_i32_128,
-        256 = complete_unroll_shared_min_i32_256,
-        512 = complete_unroll_shared_min_i32_512,
-        1024 = complete_unroll_shared_min_i32_1024,
-    }
-    Min of u32 {
-        64 = complete_unroll_shared_min_u32_64,
-        128 = complete_unroll_shared_min_u32_128,
-        256 = complete_unroll_shared_min_u32_256,
-        512 = complete_unroll_shared_min_u32_512,
-        1024 = complete_unroll_shared_min_u32_1024,
-    }
-    Min of i64 {
-        64 = complete_unroll_shared_min_i64_64,
-        128 = complete_unroll_shared_min_i64_128,
-        256 = complete_unroll_shared_min_i64_256,
-        512 = complete_unroll_shared_min_i64_512,
-        1024 = complete_unroll_shared_min_i64_1024,
-    }
-    Min of u64 {
-        64 = complete_unroll_shared_min_u64_64,
-        128 = complete_unroll_shared_min_u64_128,
-        256 = complete_unroll_shared_min_u64_256,
-        512 = complete_unroll_shared_min_u64_512,
-        1024 = complete_unroll_shared_min_u64_1024,
-    }
-    Min of f32 {
-        64 = complete_unroll_shared_min_f32_64,
-        128 = complete_unroll_shared_min_f32_128,
-        256 = complete_unroll_shared_min_f32_256,
-        512 = complete_unroll_shared_min_f32_512,
-        1024 = complete_unroll_shared_min_f32_1024,
-    }
-    Min of f64 {
-        64 = complete_unroll_shared_min_f64_64,
-        128 = complete_unroll_shared_min_f64_128,
-        256 = complete_unroll_shared_min_f64_256,
-        512 = complete_unroll_shared_min_f64_512,
-        1024 = complete_unroll_shared_min_f64_1024,
-    }
-    Max of i32 {
-        64 = complete_unroll_shared_max_i32_64,
-        128 = complete_unroll_shared_max_i32_128,
-        256 = complete_unroll_shared_max_i32_256,
-        512 = complete_unroll_shared_max_i32_512,
-        1024 = complete_unroll_shared_max_i32_1024,
-    }
-    Max of u32 {
-        64 = complete_unroll_shared_max_u32_64,
-        128 = complete_unroll_shared_max_u32_128,
-        256 = complete_unroll_shared_max_u32_256,
-        512 = complete_unroll_shared_max_u32_512,
-        1024 = complete_unroll_shared_max_u32_1024,
-    }
-    Max of i64 {
-        64 = complete_unroll_shared_max_i64_64,
-        128 = complete_unroll_shared_max_i64_128,
-        256 = complete_unroll_shared_max_i64_256,
-        512 = complete_unroll_shared_max_i64_512,
-        1024 = complete_unroll_shared_max_i64_1024,
-    }
-    Max of u64 {
-        64 = complete_unroll_shared_max_u64_64,
-        128 = complete_unroll_shared_max_u64_128,
-        256 = complete_unroll_shared_max_u64_256,
-        512 = complete_unroll_shared_max_u64_512,
-        1024 = complete_unroll_shared_max_u64_1024,
-    }
-    Max of f32 {
-        64 = complete_unroll_shared_max_f32_64,
-        128 = complete_unroll_shared_max_f32_128,
-        256 = complete_unroll_shared_max_f32_256,
-        512 = complete_unroll_shared_max_f32_512,
-        1024 = complete_unroll_shared_max_f32_1024,
-    }
-    Max of f64 {
-        64 = complete_unroll_shared_max_f64_64,
-        128 = complete_unroll_shared_max_f64_128,
-        256 = complete_unroll_shared_max_f64_256,
-        512 = complete_unroll_shared_max_f64_512,
-        1024 = complete_unroll_shared_max_f64_1024,
-    }
-}
+for_each_instance!(entries);

@@ -33,7 +33,10 @@
 //! As for step 9: Justin Luitjens, *Faster Parallel Reductions on Kepler* (NVIDIA, 2014), whose shuffle of a 64-bit value
 //! is two as well.
 
-use crate::operators::o01_operators::{Max, Min, Operator, Product, Sum, Value};
+use pastey::paste;
+
+use crate::lists::for_each_instance;
+use crate::operators::o01_operators::*;
 use crate::operators::o03_complete_unroll_shared::reduce_eight;
 use crate::prelude::*;
 
@@ -113,44 +116,19 @@ pub unsafe fn reduce_warp<O: Operator<T>, T: Value>(value: T) -> T {
     result
 }
 
-macro_rules! entries {
-    ($($name:ident = $operator:ident of $value:ident;)*) => {$(
+macro_rules! entry {
+    ($operator:ident $name:ident $value:ident) => { paste! {
         #[doc = concat!("Writes the [`", stringify!($operator), "`] of each block's 8·B elements to `partials`.")]
         ///
         /// # Safety
         /// - `input` points to `n` values that nothing writes, and `partials` to one per block that nothing else touches.
         /// - The grid has ⌈n ∕ 8B⌉ blocks in one dimension, and a block a power of two B of threads, 64 to 1024.
         #[kernel]
-        pub unsafe fn $name(input: *const $value, partials: *mut $value, n: usize) {
+        pub unsafe fn [<shuffle_ $name _ $value>](input: *const $value, partials: *mut $value, n: usize) {
             // SAFETY: the caller's promise.
             unsafe { shuffle::<$operator, $value>(input, partials, n) }
         }
-    )*};
+    }};
 }
 
-entries! {
-    shuffle_sum_i32 = Sum of i32;
-    shuffle_sum_u32 = Sum of u32;
-    shuffle_sum_i64 = Sum of i64;
-    shuffle_sum_u64 = Sum of u64;
-    shuffle_sum_f32 = Sum of f32;
-    shuffle_sum_f64 = Sum of f64;
-    shuffle_product_i32 = Product of i32;
-    shuffle_product_u32 = Product of u32;
-    shuffle_product_i64 = Product of i64;
-    shuffle_product_u64 = Product of u64;
-    shuffle_product_f32 = Product of f32;
-    shuffle_product_f64 = Product of f64;
-    shuffle_min_i32 = Min of i32;
-    shuffle_min_u32 = Min of u32;
-    shuffle_min_i64 = Min of i64;
-    shuffle_min_u64 = Min of u64;
-    shuffle_min_f32 = Min of f32;
-    shuffle_min_f64 = Min of f64;
-    shuffle_max_i32 = Max of i32;
-    shuffle_max_u32 = Max of u32;
-    shuffle_max_i64 = Max of i64;
-    shuffle_max_u64 = Max of u64;
-    shuffle_max_f32 = Max of f32;
-    shuffle_max_f64 = Max of f64;
-}
+for_each_instance!(entry);

@@ -34,8 +34,11 @@
 //! As for step 10: Justin Luitjens, *CUDA Pro Tip: Increase Performance with Vectorized Memory Access* (NVIDIA, 2013); Mark
 //! Harris, *CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops* (NVIDIA, 2013).
 
+use pastey::paste;
+
 use crate::for_each_element;
-use crate::operators::o01_operators::{Max, Min, Operator, Product, Sum, Value};
+use crate::lists::for_each_instance;
+use crate::operators::o01_operators::*;
 use crate::operators::o04_shuffle::{MOST_WARPS, reduce_block};
 use crate::prelude::*;
 
@@ -162,8 +165,8 @@ unsafe fn reduce_cut_tile<O: Operator<T>, T: Vectorized>(tile: *const T, count: 
     result
 }
 
-macro_rules! entries {
-    ($($name:ident = $operator:ident of $value:ident;)*) => {$(
+macro_rules! entry {
+    ($operator:ident $name:ident $value:ident) => { paste! {
         #[doc = concat!("Writes one [`", stringify!($operator), "`] of a part of the input per block to `partials`.")]
         ///
         /// # Safety
@@ -171,36 +174,11 @@ macro_rules! entries {
         ///   that nothing else touches.
         /// - The grid has one dimension and any number of blocks, and a block a power of two B of threads, 64 to 1024.
         #[kernel]
-        pub unsafe fn $name(input: *const $value, partials: *mut $value, n: usize) {
+        pub unsafe fn [<vectorized_ $name _ $value>](input: *const $value, partials: *mut $value, n: usize) {
             // SAFETY: the caller's promise.
             unsafe { vectorized::<$operator, $value>(input, partials, n) }
         }
-    )*};
+    }};
 }
 
-entries! {
-    vectorized_sum_i32 = Sum of i32;
-    vectorized_sum_u32 = Sum of u32;
-    vectorized_sum_i64 = Sum of i64;
-    vectorized_sum_u64 = Sum of u64;
-    vectorized_sum_f32 = Sum of f32;
-    vectorized_sum_f64 = Sum of f64;
-    vectorized_product_i32 = Product of i32;
-    vectorized_product_u32 = Product of u32;
-    vectorized_product_i64 = Product of i64;
-    vectorized_product_u64 = Product of u64;
-    vectorized_product_f32 = Product of f32;
-    vectorized_product_f64 = Product of f64;
-    vectorized_min_i32 = Min of i32;
-    vectorized_min_u32 = Min of u32;
-    vectorized_min_i64 = Min of i64;
-    vectorized_min_u64 = Min of u64;
-    vectorized_min_f32 = Min of f32;
-    vectorized_min_f64 = Min of f64;
-    vectorized_max_i32 = Max of i32;
-    vectorized_max_u32 = Max of u32;
-    vectorized_max_i64 = Max of i64;
-    vectorized_max_u64 = Max of u64;
-    vectorized_max_f32 = Max of f32;
-    vectorized_max_f64 = Max of f64;
-}
+for_each_instance!(entry);

@@ -37,7 +37,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use cuda_std::thread::device_fence;
 
-use crate::operators::o01_operators::{Max, Min, Operator, Product, Sum, Value};
+use pastey::paste;
+
+use crate::lists::for_each_instance;
+use crate::operators::o01_operators::*;
 use crate::operators::o04_shuffle::{MOST_WARPS, reduce_block};
 use crate::operators::o05_vectorized::{Vectorized, reduce_tiles};
 use crate::prelude::*;
@@ -102,51 +105,28 @@ unsafe fn reduce_partials<O: Operator<T>, T: Value>(partials: *const T) -> T {
     result
 }
 
-macro_rules! entries {
-    ($($name:ident = $operator:ident of $value:ident;)*) => {$(
-        #[doc = concat!("Writes the [`", stringify!($operator), "`] of the input to `total`.")]
-        ///
-        /// # Safety
-        /// - `input` points to `n` values that nothing writes, at a multiple of 16 bytes; `partials` to one per block, `total`
-        ///   and `counter` to one, and nothing else touches those. The counter is 0, and is 0 again at the end.
-        /// - The grid has one dimension and any number of blocks, and a block a power of two B of threads, 64 to 1024.
-        #[kernel]
-        pub unsafe fn $name(
-            input: *const $value,
-            partials: *mut $value,
-            n: usize,
-            total: *mut $value,
-            counter: *mut u32,
-        ) {
-            // SAFETY: the caller's promise.
-            unsafe { single_pass::<$operator, $value>(input, partials, n, total, counter) }
+macro_rules! entry {
+    ($operator:ident $name:ident $value:ident) => {
+        paste! {
+            #[doc = concat!("Writes the [`", stringify!($operator), "`] of the input to `total`.")]
+            ///
+            /// # Safety
+            /// - `input` points to `n` values that nothing writes, at a multiple of 16 bytes; `partials` to one per block, `total`
+            ///   and `counter` to one, and nothing else touches those. The counter is 0, and is 0 again at the end.
+            /// - The grid has one dimension and any number of blocks, and a block a power of two B of threads, 64 to 1024.
+            #[kernel]
+            pub unsafe fn [<single_pass_ $name _ $value>](
+                input: *const $value,
+                partials: *mut $value,
+                n: usize,
+                total: *mut $value,
+                counter: *mut u32,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe { single_pass::<$operator, $value>(input, partials, n, total, counter) }
+            }
         }
-    )*};
+    };
 }
 
-entries! {
-    single_pass_sum_i32 = Sum of i32;
-    single_pass_sum_u32 = Sum of u32;
-    single_pass_sum_i64 = Sum of i64;
-    single_pass_sum_u64 = Sum of u64;
-    single_pass_sum_f32 = Sum of f32;
-    single_pass_sum_f64 = Sum of f64;
-    single_pass_product_i32 = Product of i32;
-    single_pass_product_u32 = Product of u32;
-    single_pass_product_i64 = Product of i64;
-    single_pass_product_u64 = Product of u64;
-    single_pass_product_f32 = Product of f32;
-    single_pass_product_f64 = Product of f64;
-    single_pass_min_i32 = Min of i32;
-    single_pass_min_u32 = Min of u32;
-    single_pass_min_i64 = Min of i64;
-    single_pass_min_u64 = Min of u64;
-    single_pass_min_f32 = Min of f32;
-    single_pass_min_f64 = Min of f64;
-    single_pass_max_i32 = Max of i32;
-    single_pass_max_u32 = Max of u32;
-    single_pass_max_i64 = Max of i64;
-    single_pass_max_u64 = Max of u64;
-    single_pass_max_f32 = Max of f32;
-    single_pass_max_f64 = Max of f64;
-}
+for_each_instance!(entry);

@@ -1,7 +1,9 @@
 //! Other roads to the same sum.
 
 use crate::ladder::catalogue::{LADDER, RESIDENT_SUM, SUM};
-use crate::lesson::{Entries, Finish, Geometry, Lesson, Parameter, Part, Reduction, Task, pages};
+use crate::lesson::{
+    Entries, Finish, Geometry, Lesson, Parameter, Part, Reduction, Task, pages, per_block,
+};
 
 pages! { "roads":
     NAIVE_ATOMIC_PAGE "1" "Everybody adds to one word" "r01_naive_atomic";
@@ -98,13 +100,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         title: "one atomic for a block",
         change: "a block adds up as in step 9 before one thread adds to the total",
         needs: &["warp_aggregated_atomic"],
-        entries: Entries::PerBlock(&[
-            (64, "block_aggregated_atomic_64"),
-            (128, "block_aggregated_atomic_128"),
-            (256, "block_aggregated_atomic_256"),
-            (512, "block_aggregated_atomic_512"),
-            (1024, "block_aggregated_atomic_1024"),
-        ]),
+        entries: per_block!("block_aggregated_atomic"),
         task: total(1, 0),
         ..ROAD.on(&BLOCK_AGGREGATED_ATOMIC_PAGE)
     },
@@ -238,13 +234,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         title: "a barrier for the whole grid",
         change: "a cooperative launch lets all blocks wait for one another, so that block 0 can finish",
         needs: &["single_pass"],
-        entries: Entries::PerBlock(&[
-            (64, "grid_sync_64"),
-            (128, "grid_sync_128"),
-            (256, "grid_sync_256"),
-            (512, "grid_sync_512"),
-            (1024, "grid_sync_1024"),
-        ]),
+        entries: per_block!("grid_sync"),
         task: Task::Reduction(Reduction {
             geometry: Geometry::Resident {
                 elements_per_thread: 16,
@@ -261,13 +251,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         title: "a warp in one instruction",
         change: "since sm_80 the sum of a warp is one instruction, instead of five shuffles and five additions",
         needs: &["shuffle"],
-        entries: Entries::PerBlock(&[
-            (64, "redux_64"),
-            (128, "redux_128"),
-            (256, "redux_256"),
-            (512, "redux_512"),
-            (1024, "redux_1024"),
-        ]),
+        entries: per_block!("redux"),
         task: partials(8),
         least_sm: 80,
         ..ROAD.on(&REDUX_PAGE)

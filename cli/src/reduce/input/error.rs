@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use warpfold_course::element::ElementType;
+use warpfold_kernels::catalogue::ElementType as FileType;
 
 /// What is wrong with an input file.
 #[derive(Debug, thiserror::Error)]
@@ -20,12 +21,10 @@ pub enum InputError {
     )]
     UnknownFormat(PathBuf),
     /// Raw values without a type.
-    #[error("{0} holds raw values; give their --type, one of i32 u32 i64 u64 f32 f64")]
+    #[error("{0} holds raw values; give their --type, one of {names}", names = FileType::NAMES)]
     NoType(PathBuf),
     /// A type that files are not read as.
-    #[error(
-        "{path} cannot be read as {element_type}; the types of files are i32 u32 i64 u64 f32 f64"
-    )]
+    #[error("{path} cannot be read as {element_type}; use one of {names}", names = FileType::NAMES)]
     UnsupportedType {
         /// The file.
         path: PathBuf,
@@ -61,7 +60,9 @@ pub enum InputError {
     },
     /// A `.npy` array of something else than numbers we know.
     #[error(
-        "{path} holds values of NumPy type {descriptor}; i32 u32 i64 u64 f32 f64 can be read, so save one of these: array.astype(…), or one field of a structured array"
+        "{path} holds values of NumPy type {descriptor}, which are not read; save one of {names} with array.astype(…), or one field of a \
+         structured array",
+        names = FileType::NAMES
     )]
     UnknownNpyType {
         /// The file.

@@ -2,6 +2,7 @@
 
 use super::InputError;
 use super::raw::RawReader;
+use super::values::is_read_from_files;
 use npyz::{DType, Endianness, NpyHeader, TypeChar};
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -110,15 +111,16 @@ fn element_type(dtype: &DType) -> Option<(ElementType, bool)> {
     let DType::Plain(plain) = dtype else {
         return None;
     };
-    let element_type = match (plain.type_char(), plain.size_field()) {
-        (TypeChar::Int, 4) => ElementType::I32,
-        (TypeChar::Uint, 4) => ElementType::U32,
-        (TypeChar::Int, 8) => ElementType::I64,
-        (TypeChar::Uint, 8) => ElementType::U64,
-        (TypeChar::Float, 4) => ElementType::F32,
-        (TypeChar::Float, 8) => ElementType::F64,
-        _ => return None,
+    let type_char = |element_type: ElementType| match element_type.integer_range() {
+        Some((0, _)) => TypeChar::Uint,
+        Some(_) => TypeChar::Int,
+        None => TypeChar::Float,
     };
+    let element_type = ElementType::ALL.iter().copied().find(|&element_type| {
+        is_read_from_files(element_type)
+            && type_char(element_type) == plain.type_char()
+            && element_type.bytes() as u64 == plain.size_field()
+    })?;
     Some((element_type, plain.endianness() == Endianness::Big))
 }
 

@@ -1,6 +1,7 @@
 //! Numbers in memory, of one of the types that files hold.
 
 use warpfold_course::element::ElementType;
+use warpfold_kernels::for_each_element;
 
 /// A type of number that files hold.
 pub trait FileNumber: bytemuck::Pod + std::str::FromStr + Send {
@@ -18,8 +19,8 @@ pub trait FileNumber: bytemuck::Pod + std::str::FromStr + Send {
     fn into_values(numbers: Vec<Self>) -> Values;
 }
 
-macro_rules! number_types {
-    ($($variant:ident => $number:ty),* $(,)?) => {
+macro_rules! file_numbers {
+    ($($variant:ident $number:ident $kind:ident $bits:tt;)*) => {
         /// The numbers of a file, in its order.
         #[cfg(test)]
         #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +60,7 @@ macro_rules! number_types {
     };
 }
 
-number_types! { I32 => i32, U32 => u32, I64 => i64, U64 => u64, F32 => f32, F64 => f64 }
+for_each_element!(file_numbers);
 
 #[cfg(test)]
 pub(super) use with_number_type;

@@ -8,6 +8,7 @@ use super::tree;
 use crate::code::{Builtin, BuiltinCall, Slice};
 use crate::error::Fault;
 use crate::launch::{Launch, check_shape};
+use crate::limits::SHARED_BYTES_WITHOUT_ASKING;
 use crate::observer::{GridLaunchEvent, GridWaitEvent, Observer};
 use crate::simt::block::Block;
 use crate::simt::grids::{Buffer, Child, Order, Stream};
@@ -24,8 +25,6 @@ const INVALID_VALUE: u32 = 1;
 const INVALID_CONFIGURATION: u32 = 9;
 const INVALID_DEVICE_FUNCTION: u32 = 98;
 
-/// The most shared memory of a block in a launch from the device; only the host may ask for more.
-const MAX_SHARED_BYTES: u64 = 48 * 1024;
 /// Distance of the addresses of parameter buffers: more than the parameters of a kernel may have.
 const BUFFER_STRIDE: u64 = 1 << 16;
 
@@ -88,7 +87,8 @@ impl<O: Observer> Block<'_, '_, O> {
             None => INVALID_DEVICE_FUNCTION,
             Some(kernel)
                 if check_shape(kernel, &launch).is_err()
-                    || kernel.code.shared_bytes(launch.dynamic_shared_bytes) > MAX_SHARED_BYTES =>
+                    || kernel.code.shared_bytes(launch.dynamic_shared_bytes)
+                        > u64::from(SHARED_BYTES_WITHOUT_ASKING) =>
             {
                 INVALID_CONFIGURATION
             }

@@ -7,9 +7,7 @@ use warpfold_driver::{
     Failure,
     sys::{self, CUfunction_attribute},
 };
-
-/// Shared memory that a block may have without asking for more beforehand.
-const SHARED_BYTES_WITHOUT_ASKING: u32 = 48 * 1024;
+use warpfold_emulator::limits::SHARED_BYTES_WITHOUT_ASKING;
 
 /// A kernel in a module that the driver has loaded.
 pub(in crate::device) struct Kernel {
