@@ -59,7 +59,9 @@ fn documented(id: &str, b: u64, parameter: u64) -> Option<Cost> {
     let tree = |loads: u64| in_shared(loads, 2 * b - 1, 2 * b - 1, log + 1);
     let shuffles = |loads: u64| in_shared(loads, warps, warps, 1);
     Some(match id {
-        "neighbored" | "neighbored_less" | "interleaved" => in_global(2 * b - 1, b, log),
+        "neighbored" | "neighbored_less" | "interleaved" | "block_reduce_1" | "block_reduce_2" => {
+            in_global(2 * b - 1, b, log)
+        }
         "unroll2" => unroll(2),
         "unroll4" => unroll(4),
         "unroll8" => unroll(8),
@@ -114,7 +116,6 @@ fn documented(id: &str, b: u64, parameter: u64) -> Option<Cost> {
             stores: 2,
             ..in_shared(16 * b + 2, 2 * warps, 2 * warps, 3)
         },
-        "block_reduce_1" | "block_reduce_2" => tree(b),
         _ => return None,
     })
 }

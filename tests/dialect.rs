@@ -152,6 +152,7 @@ fn collectives_in_inline_assembly() {
         words,
         r#"macro_rules! b { ($n:literal) => { core::arch::asm!(concat!("bar.sync ", $n, ";")) }; }"#,
     );
+    is_fine(r#"fn f() { asm!("match.all.sync.b32 {all}, {value}, {mask};"); }"#);
     is_fine(
         r#"fn f() { println!("bar.sync 0;"); asm!("rem.u32 {r}, {a}, {b};", "cvta.shared.u64 {p}, {o};"); }"#,
     );

@@ -98,6 +98,15 @@ fn a_warp_is_one_instruction_where_there_is_one() {
 }
 
 #[test]
+fn each_match_is_one_instruction() {
+    for (name, own, other) in [("match_any", "any", "all"), ("match_all", "all", "any")] {
+        let text = entry(name);
+        assert_eq!(text.matches(&format!("match.{own}.sync.b32")).count(), 1);
+        assert!(!text.contains(&format!("match.{other}")), "{text}");
+    }
+}
+
+#[test]
 fn coarse_threads_have_their_loop_written_out() {
     for k in [1, 2, 4, 8] {
         let text = entry(&format!("coarse_{k}"));

@@ -38,6 +38,42 @@ fn recursive_hello_draws_its_tree() {
     );
 }
 
+/// What `run` shows of a lesson's grids and threads: launched and working threads, child grids, generations, most pending.
+#[track_caller]
+fn counts(lesson: &str, n: &str) -> [u64; 5] {
+    let arguments = ["run", lesson, "-n", n, "--block", "64", "--device"];
+    let run = Command::new(env!("CARGO_BIN_EXE_warpfold"))
+        .args(arguments)
+        .args(["emulator", "--json", "-"])
+        .assert()
+        .success();
+    let report: serde_json::Value =
+        serde_json::from_slice(&run.get_output().stdout).expect("it is JSON");
+    let counters = &report["emulator"]["counters"];
+    [
+        "threads_launched",
+        "threads_working",
+        "child_grids",
+        "grid_generations",
+        "child_grids_pending",
+    ]
+    .map(|name| counters[name].as_u64().expect("it is counted"))
+}
+
+#[test]
+fn every_launch_is_counted() {
+    // Two tiles of 64: 64 + 32 + … + 2 threads each, of which half add.
+    let by_block = [2 * 126, 2 * 63, 2 * 5, 5, 4];
+    assert_eq!(counts("nested_nosync", "128"), by_block);
+    // The same, with all grids of one tile waiting inside one another.
+    let inside = counts("nested_sync", "128");
+    assert_eq!(inside[..4], by_block[..4]);
+    // One tile of 128: 64 + 32 + … + 1 threads, all of which add.
+    assert_eq!(counts("nested_fixed", "128"), [127, 127, 6, 6, 2]);
+    // No kernel of the ladder launches any.
+    assert_eq!(counts("neighbored", "128"), [128, 64, 0, 0, 0]);
+}
+
 /// Launches `nested_nosync` on 4096 elements in blocks of 64, with room for so many grids beyond the usual.
 fn nosync(pending_grids: u64, tile: u32, threads: u32) -> Result<(i32, u32), DeviceError> {
     let set = PtxSet::embedded();

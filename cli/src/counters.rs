@@ -4,12 +4,17 @@
 use super::show;
 use serde::{Serialize, Serializer};
 use std::ops::Deref;
-use warpfold_emulator::{Counters, Measurements, Metric, Unit};
+use warpfold_emulator::{Counters, GridCounts, Measurements, Metric, Unit};
 
 /// The metrics that every run on the emulator shows, in their order. Each has its name in tables, unless only the JSON shows it.
-const SHOWN: [(&str, Option<&str>); 16] = [
+const SHOWN: [(&str, Option<&str>); 21] = [
     ("warp_instructions", Some("warp instructions")),
     ("thread_instructions", Some("thread instructions")),
+    ("threads_launched", Some("threads launched")),
+    ("threads_working", Some("threads that accessed memory")),
+    ("child_grids", Some("grids launched by kernels")),
+    ("grid_generations", Some("their generations")),
+    ("child_grids_pending", Some("pending at one time")),
     ("branches", Some("branches")),
     ("divergent_branches", Some("divergent branches")),
     ("branch_efficiency", Some("branch efficiency")),
@@ -29,15 +34,19 @@ const SHOWN: [(&str, Option<&str>); 16] = [
     ("barriers", Some("barriers")),
 ];
 
+/// Those about grids that kernels launched, the first their number.
+const GRIDS: [&str; 3] = ["child_grids", "grid_generations", "child_grids_pending"];
+
 /// What the emulator counted while a kernel ran. The JSON has each metric by its name; the names of percentages end in `_percent`.
 #[derive(Clone, Debug)]
 pub struct CounterFigures(Measurements);
 
 impl CounterFigures {
     /// The figures of one launch.
-    pub fn new(counters: &Counters) -> Self {
+    pub fn new(counters: Counters, grids: GridCounts) -> Self {
         Self(Measurements {
-            counters: *counters,
+            counters,
+            grids: Some(grids),
             ..Measurements::default()
         })
     }
@@ -47,10 +56,12 @@ impl CounterFigures {
         named(name).value(&self.0)
     }
 
-    /// Name and value of each figure, for a table.
+    /// Name and value of each figure, for a table. Where kernels launched no grids, nothing is said of them.
     pub fn rows(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let is_nested = self.value(GRIDS[0]) > Some(0.0);
         SHOWN
             .iter()
+            .filter(move |(name, _)| is_nested || !GRIDS.contains(name))
             .filter_map(|&(name, title)| Some((title?, text(named(name), &self.0))))
     }
 }
@@ -116,10 +127,11 @@ mod tests {
 
     #[test]
     fn each_figure_is_a_metric_that_follows_from_the_counters() {
-        let figures = CounterFigures::new(&Counters {
+        let counters = Counters {
             inst_executed: 12_345,
             ..Counters::default()
-        });
+        };
+        let figures = CounterFigures::new(counters, GridCounts::default());
         let json = serde_json::to_value(&figures).unwrap();
         assert_eq!(json.as_object().unwrap().len(), SHOWN.len());
         assert_eq!(json["warp_instructions"], 12_345);

@@ -114,10 +114,11 @@ pub fn measured_figures(
         }
         Measured::Counters {
             counters,
+            grids,
             emulated_in_ms,
         } => {
             let emulator = EmulatorFigures {
-                counters: CounterFigures::new(counters),
+                counters: CounterFigures::new(*counters, *grids),
                 emulated_in_ms: *emulated_in_ms,
             };
             (None, Some(emulator))

@@ -5,6 +5,7 @@ use std::time::Instant;
 use warpfold::device::{
     Argument, Buffer, Counters, Device, DeviceError, Kernel, Observer, Pod, Shape, Times, Timing,
 };
+use warpfold_emulator::{GridCounts, Grids};
 
 /// A launch of one kernel, with the contents of its buffers.
 #[derive(Clone, Debug)]
@@ -172,6 +173,8 @@ pub enum Measured {
     Counters {
         /// The counters of the one launch.
         counters: Counters,
+        /// Its grids and threads.
+        grids: GridCounts,
         /// Host time of the launch.
         emulated_in_ms: f64,
     },
@@ -207,12 +210,14 @@ impl LoadedCase {
             unsafe { self.kernel.launch(&self.shape, &self.arguments())? };
             return Ok(Measured::Nothing);
         }
-        let mut counters = Counters::default();
+        let mut observer = (Counters::default(), Grids::default());
         let start = Instant::now();
-        self.observe(&mut counters)?;
+        self.observe(&mut observer)?;
         let emulated_in_ms = start.elapsed().as_secs_f64() * 1e3;
+        let (counters, grids) = observer;
         Ok(Measured::Counters {
             counters,
+            grids: grids.counts(),
             emulated_in_ms,
         })
     }

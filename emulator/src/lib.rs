@@ -48,8 +48,8 @@ pub use observer::{
 };
 pub use observers::{
     AtomicTargets, BarrierWait, BarrierWaits, BlockTrace, ByLine, Counters, GlobalTraffic,
-    Initcheck, LaneAccess, LaneExchange, METRICS, Measurements, Metric, Printed, Profile,
-    Racecheck, SharedTraffic, Synccheck, Trace, TraceEvent, Unit,
+    GridCounts, Grids, Initcheck, LaneAccess, LaneExchange, METRICS, Measurements, Metric, Printed,
+    Profile, Racecheck, SharedTraffic, Synccheck, Trace, TraceEvent, Unit,
 };
 pub use program::Program;
 pub use run::{launch, launch_scheduled};

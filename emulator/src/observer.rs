@@ -310,6 +310,10 @@ pub struct GridLaunchEvent {
     pub lane: u32,
     /// The number of the new grid.
     pub grid: u64,
+    /// How many grids deep it is: 1 for what the host's grid launches.
+    pub generation: u32,
+    /// How many grids launched by kernels wait or run now, this one included.
+    pub pending: u64,
 }
 
 /// A grid that a kernel launched begins. One of the forks of an observer is told, at a time when it has no block.

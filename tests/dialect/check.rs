@@ -310,7 +310,11 @@ impl Checker {
         let mut parts = operation.split('.');
         let first = parts.next().unwrap_or_default();
         let parts: Vec<&str> = parts.collect();
-        if matches!(first, "bar" | "barrier" | "activemask") || parts.contains(&"sync") {
+        // No intrinsic for it can be declared: it would return a pair.
+        let has_no_intrinsic = (first, parts.first()) == ("match", Some(&"all"));
+        let is_collective =
+            matches!(first, "bar" | "barrier" | "activemask") || parts.contains(&"sync");
+        if is_collective && !has_no_intrinsic {
             self.report(Rule::CollectiveInAssembly, at, instruction);
         } else if matches!(first, "ld" | "st")
             && parts.iter().any(|part| part.starts_with("shared"))

@@ -13,11 +13,12 @@ pub use prepared::Prepared;
 pub use ptx_file::PtxFileArguments;
 pub use shape::{Shape, parse_shape};
 
+use super::counters::CounterFigures;
 use super::failure::Failure;
 use super::output::{Output, write_file};
 use argument::Argument;
 use std::time::Instant;
-use warpfold_emulator::{Counters, Launch, Printed};
+use warpfold_emulator::{Counters, Grids, Launch, Printed};
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -37,11 +38,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         shape,
         &arguments.arguments,
     )?;
-    let mut observer = (Counters::default(), Printed::default());
+    let mut observer = ((Counters::default(), Grids::default()), Printed::default());
     let start = Instant::now();
     let launched = prepared.launch(&mut observer);
     let emulated_in_ms = start.elapsed().as_secs_f64() * 1e3;
-    let (counters, printed) = observer;
+    let ((counters, grids), printed) = observer;
+    let counters = CounterFigures::new(counters, grids.counts());
     // What threads printed before a fault may say why.
     report::show_printed(&printed, &output)?;
     launched?;

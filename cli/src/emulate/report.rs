@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::fmt;
 use warpfold_course::element::ElementType;
 use warpfold_course::number::Number;
-use warpfold_emulator::{Counters, Printed};
+use warpfold_emulator::Printed;
 
 /// The results of one launch.
 #[derive(Debug, Serialize)]
@@ -73,7 +73,7 @@ impl Report {
     /// A report without sums.
     pub fn new(
         arguments: &Arguments,
-        counters: Counters,
+        counters: CounterFigures,
         printed: &Printed,
         emulated_in_ms: f64,
     ) -> Self {
@@ -83,7 +83,7 @@ impl Report {
             grid: arguments.grid.0,
             block: arguments.block.0,
             dynamic_shared_bytes: arguments.shared,
-            counters: CounterFigures::new(&counters),
+            counters,
             printed: printed.text(),
             emulated_in_ms,
             sums: Vec::new(),

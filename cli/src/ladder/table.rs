@@ -205,7 +205,7 @@ mod tests {
     use crate::workload::Workload;
     use warpfold_course::element::ElementType;
     use warpfold_course::number::Number;
-    use warpfold_emulator::Counters;
+    use warpfold_emulator::{Counters, GridCounts};
     use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 
     /// A climb of three steps, of which the second is wrong and the third faulted.
@@ -301,7 +301,7 @@ mod tests {
             ..Counters::default()
         };
         let emulator = || EmulatorFigures {
-            counters: CounterFigures::new(&counters),
+            counters: CounterFigures::new(counters, GridCounts::default()),
             emulated_in_ms: 7.0,
         };
         let text = show::text(&table(&climb(false, || (None, Some(emulator())))));

@@ -255,14 +255,17 @@ impl<T: Reducible + FileNumber> Chunks<T> {
             (
                 Measured::Counters {
                     counters,
+                    grids,
                     emulated_in_ms,
                 },
                 Measured::Counters {
                     counters: further,
+                    grids: further_grids,
                     emulated_in_ms: further_ms,
                 },
             ) => {
                 *counters += further;
+                *grids += further_grids;
                 *emulated_in_ms += further_ms;
                 self.measured_n = self.n;
             }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use warpfold::device::DeviceError;
 use warpfold_course::lesson::LessonError;
 use warpfold_course::number::Number;
-use warpfold_emulator::Counters;
+use warpfold_emulator::{Counters, GridCounts};
 
 fn right() -> LessonFigures {
     LessonFigures {
@@ -21,10 +21,13 @@ fn right() -> LessonFigures {
         exhibit: None,
         gpu: None,
         emulator: Some(EmulatorFigures {
-            counters: CounterFigures::new(&Counters {
-                inst_executed: 12_345,
-                ..Counters::default()
-            }),
+            counters: CounterFigures::new(
+                Counters {
+                    inst_executed: 12_345,
+                    ..Counters::default()
+                },
+                GridCounts::default(),
+            ),
             emulated_in_ms: 1.0,
         }),
     }

@@ -32,12 +32,13 @@ pub(super) fn prepare(
     };
     let judge = move |outputs: &Outputs<'_>| {
         let found = outputs.read::<i32>(0)?;
-        let by_parity = (0..n).map(|index| if index % 2 == 0 { 2 } else { 1 });
+        let by_parity =
+            |even: i32, odd: i32| (0..n).map(move |index| if index % 2 == 0 { even } else { odd });
         let mistake = match which {
-            Divergence::EvenOdd => first_difference("out", &found, by_parity),
+            Divergence::EvenOdd => first_difference("out", &found, by_parity(2, 1)),
             Divergence::OddEvenAdd => {
-                let sums = before.iter().zip(by_parity).map(|(a, b)| a.wrapping_add(b));
-                first_difference("values", &found, sums)
+                let sums = before.iter().zip(by_parity(1, 2));
+                first_difference("values", &found, sums.map(|(a, b)| a.wrapping_add(b)))
             }
         };
         Ok(Verdict {

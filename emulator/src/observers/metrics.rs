@@ -75,6 +75,41 @@ pub const METRICS: &[Metric] = &[
         },
     },
     Metric {
+        name: "threads_launched",
+        ncu: Some("smsp__threads_launched.sum"),
+        unit: Unit::Count,
+        explanation: "threads of all grids, those included that kernels launched",
+        value: |of| count(of.grids?.threads),
+    },
+    Metric {
+        name: "threads_working",
+        ncu: None,
+        unit: Unit::Count,
+        explanation: "those of them that accessed global or shared memory; the others had nothing to do",
+        value: |of| count(of.grids?.working_threads),
+    },
+    Metric {
+        name: "child_grids",
+        ncu: None,
+        unit: Unit::Count,
+        explanation: "grids launched by kernels: each costs a GPU a launch, which no count of instructions shows",
+        value: |of| count(of.grids?.child_grids),
+    },
+    Metric {
+        name: "grid_generations",
+        ncu: None,
+        unit: Unit::Count,
+        explanation: "how deep those grids nest; a generation cannot begin before the one that launches it",
+        value: |of| count(of.grids?.generations.into()),
+    },
+    Metric {
+        name: "child_grids_pending",
+        ncu: None,
+        unit: Unit::Count,
+        explanation: "the most of them that waited or ran at one time; beyond the device's room for them a launch fails",
+        value: |of| count(of.grids?.pending),
+    },
+    Metric {
         name: "branches",
         ncu: None,
         unit: Unit::Count,
@@ -334,6 +369,7 @@ fn ratio(numerator: u64, denominator: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observers::GridCounts;
 
     #[test]
     fn names_are_unique() {
@@ -345,7 +381,10 @@ mod tests {
 
     #[test]
     fn nothing_has_no_ratios_and_no_divergence() {
-        let nothing = Measurements::default();
+        let nothing = Measurements {
+            grids: Some(GridCounts::default()),
+            ..Measurements::default()
+        };
         for metric in METRICS {
             let expected = match (metric.name, metric.unit) {
                 ("branch_efficiency" | "assembled_branch_efficiency", _) => Some(100.0),

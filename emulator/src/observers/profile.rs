@@ -1,14 +1,15 @@
 //! All that a profile is made of, observed in one launch.
 
-use super::{AtomicTargets, BarrierWait, BarrierWaits, ByLine, Counters};
+use super::{AtomicTargets, BarrierWait, BarrierWaits, ByLine, Counters, GridCounts, Grids};
 use crate::observer::{
-    AccessEvent, BarrierEvent, BlockEvent, BranchEvent, InstructionEvent, Observer, ReleaseEvent,
+    AccessEvent, BarrierEvent, BlockEvent, BranchEvent, GridLaunchEvent, InstructionEvent,
+    Observer, ReleaseEvent,
 };
 
-/// [`Counters`], [`BarrierWaits`] and [`AtomicTargets`] of a launch, as a whole and by PTX line.
+/// [`Counters`], [`BarrierWaits`] and [`AtomicTargets`] of a launch, as a whole and by PTX line; and its [`Grids`].
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    parts: ((ByLine, BarrierWaits), AtomicTargets),
+    parts: ((ByLine, BarrierWaits), (AtomicTargets, Grids)),
 }
 
 /// What was measured at one line, or in a whole launch: [`METRICS`](super::METRICS) are views of this.
@@ -20,22 +21,25 @@ pub struct Measurements {
     pub barrier_wait: BarrierWait,
     /// The most atomic operations on one address of global memory.
     pub atomics_on_one_address: u64,
+    /// Grids and threads; a line has none of its own.
+    pub grids: Option<GridCounts>,
 }
 
 impl Profile {
     /// The whole launch.
     pub fn total(&self) -> Measurements {
-        let ((by_line, waits), targets) = &self.parts;
+        let ((by_line, waits), (targets, grids)) = &self.parts;
         Measurements {
             counters: by_line.total(),
             barrier_wait: waits.total(),
             atomics_on_one_address: targets.most(),
+            grids: Some(grids.counts()),
         }
     }
 
     /// The PTX lines that were executed, in their order.
     pub fn lines(&self) -> Vec<(u32, Measurements)> {
-        let ((by_line, waits), targets) = &self.parts;
+        let ((by_line, waits), (targets, _)) = &self.parts;
         by_line
             .lines()
             .map(|(line, counters)| {
@@ -47,6 +51,7 @@ impl Profile {
                     } else {
                         targets.most_at(line)
                     },
+                    grids: None,
                 };
                 (line, measurements)
             })
@@ -91,5 +96,9 @@ impl Observer for Profile {
 
     fn release(&mut self, event: ReleaseEvent<'_>) {
         self.parts.release(event);
+    }
+
+    fn grid_launch(&mut self, event: GridLaunchEvent) {
+        self.parts.grid_launch(event);
     }
 }

@@ -9,8 +9,9 @@
 //! itself among them, hold its value; `match_all` tells whether all do. With the first, lanes that are about to update the
 //! same word of memory find each other, and one of them can do it for all.
 //!
-//! `match_all` has an instruction of its own (`match.all.sync`), which returns a word and a predicate. Rust cannot name
-//! such a pair, so this kernel uses `match_any`: all lanes hold the same value exactly if each finds the whole mask.
+//! The two have an instruction each. That of `match_all` returns a word and a predicate, a pair that Rust has no name for, so
+//! no intrinsic can be declared for it; inline assembly can leave the predicate out. The word says it all: the mask if all
+//! lanes hold the same value, else 0.
 //!
 //! ## Picture
 //! ```text
@@ -24,7 +25,7 @@
 //! One instruction for a warp, but a slow one: the hardware goes through the different values one by one.
 //!
 //! ## Observe
-//! In the PTX: `match.any.sync.b32`, in both kernels.
+//! In the PTX: `match.any.sync.b32` in one kernel and `match.all.sync.b32` in the other.
 //!
 //! ## Break it
 //! Compare floats instead. A match compares bits, so 0.0 does not match −0.0, and a NaN matches itself.
@@ -32,6 +33,7 @@
 //! ## Source
 //! *CUDA C++ Programming Guide*, on warp match functions: `__match_any_sync`, `__match_all_sync`.
 
+use cuda_std::gpu_only;
 use cuda_std::warp::warp_match_any;
 
 use crate::cooperation::c02_votes::lanes_below;
@@ -59,11 +61,31 @@ pub unsafe fn match_any(values: *const i32, answers: *mut u32, n: usize) {
 pub unsafe fn match_all(values: *const i32, answers: *mut u32, n: usize) {
     let index = global_index();
     if index < n {
-        let mask = lanes_below(n);
         // SAFETY: as above.
-        unsafe {
-            let equal = warp_match_any(mask, *values.add(index));
-            *answers.add(index) = if equal == mask { mask } else { 0 };
-        }
+        unsafe { *answers.add(index) = mask_if_all_match(lanes_below(n), *values.add(index)) };
     }
+}
+
+/// The mask if all its lanes hold the same value, else 0.
+///
+/// Inline assembly, which a compiler may copy into both sides of a branch that follows; the lanes of a match have to meet at
+/// one instruction. So this is for straight code: nothing may branch on the result.
+///
+/// # Safety
+/// The calling lane is in `mask`, and all lanes in `mask` make this call with the same mask.
+#[gpu_only]
+#[inline(always)]
+unsafe fn mask_if_all_match(mask: u32, value: i32) -> u32 {
+    let matched: u32;
+    // SAFETY: the caller's promise. Without `pure`: the compiler may not drop, move or share the instruction.
+    unsafe {
+        core::arch::asm!(
+            "match.all.sync.b32 {matched}, {value}, {mask};",
+            matched = out(reg32) matched,
+            value = in(reg32) value,
+            mask = in(reg32) mask,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    matched
 }

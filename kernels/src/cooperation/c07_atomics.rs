@@ -1,7 +1,7 @@
-//! # Cooperation 7 · Every atomic there is
+//! # Cooperation 7 · Atomics on integers
 //!
 //! ## Before
-//! The pages so far used two or three atomic operations of `core`. The hardware has eleven, and each comes in three scopes.
+//! The pages so far used two or three atomic operations of `core`. On integers PTX has ten, and each comes in three scopes.
 //!
 //! ## Idea
 //! An atomic operation reads a word, computes a new value from it, and writes that, and no other access comes between. Some
@@ -15,7 +15,7 @@
 //! one. The narrower scope and the two circles need inline assembly, and all others use it too, so that they stand side by
 //! side.
 //!
-//! `sub` is the only one without an instruction: it is `add` of the negative. `inc` and `dec` exist for `u32` only.
+//! CUDA C++ has an eleventh, `atomicSub`, which is `add` of the negative. `inc` and `dec` exist for `u32` only.
 //!
 //! ## Picture
 //! n threads at one word:

@@ -9,7 +9,7 @@ pages! { "cooperation":
     ACTIVE_MASK_PAGE "4" "Who is here?" "c04_active_mask";
     FENCE_PUBLISH_PAGE "5" "Publishing with fences" "c05_fence_publish";
     CRITICAL_SECTION_PAGE "6" "One at a time" "c06_critical_section";
-    ATOMICS_PAGE "7" "Every atomic there is" "c07_atomics";
+    ATOMICS_PAGE "7" "Atomics on integers" "c07_atomics";
 }
 
 const fn demonstration(cooperation: Cooperation) -> Task {

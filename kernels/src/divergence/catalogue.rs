@@ -35,7 +35,7 @@ const BLOCK_REDUCE: Lesson = Lesson {
         geometry: Geometry::Tiles {
             elements_per_thread: 1,
         },
-        shared_bytes_per_thread: 4,
+        in_place: true,
         ..SUM
     }),
     ..DIVERGENCE.on(&BLOCK_REDUCE_PAGE)
@@ -72,7 +72,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         id: "block_reduce_1",
         title: "a tree of scattered threads",
         change: "the threads at work are scattered over all warps: lanes idle at every branch",
-        needs: &["neighbored", "shared_dynamic"],
+        needs: &["neighbored"],
         entries: Entries::AnyBlock("block_reduce_1"),
         ..BLOCK_REDUCE
     },

@@ -4,22 +4,23 @@
 //! The two kernels of the page before were written so that their branch stays a branch. Most that look like them don't.
 //!
 //! ## Idea
-//! Add 2 to every even element and 1 to every odd one, in place, with the obvious `if`. Either side is an addition, and
-//! only its operand differs. The compiler turns the `if` into arithmetic, and no lane waits for another.
+//! Add 1 to every even element and 2 to every odd one, in place, with the obvious `if`. This is the example that texts give of
+//! a diverging `if`: half of the lanes take one side, half the other. But either side is an addition, and only its operand
+//! differs. The compiler turns the `if` into a selection of that operand, and no lane waits for another.
 //!
 //! ## Picture
 //! ```text
 //! index   0    1    2    3    4    5
 //! before  a    b    c    d    e    f
-//! after   a+2  b+1  c+2  d+1  e+2  f+1
+//! after   a+1  b+2  c+1  d+2  e+1  f+2
 //! ```
 //!
 //! ## Cost
 //! For each whole warp one branch, the test of n, which does not diverge; one load and one store of 4 sectors each.
 //!
 //! ## Observe
-//! `warpfold profile odd_even_add`: a branch efficiency of 100 %. `warpfold ptx odd_even_add`: one `bra`, for n, and
-//! none for the parity.
+//! `warpfold profile odd_even_add`: a branch efficiency of 100 %. `warpfold ptx odd_even_add`: one `bra`, for n, and none for
+//! the parity; in its place a `selp`, which picks the operand. MACHINE
 //!
 //! ## Break it
 //! Give one side more to do, such as a division by another element. The compiler will not compute for all lanes what half
@@ -30,7 +31,7 @@
 
 use crate::prelude::*;
 
-/// Adds 2 to the elements at even indices and 1 to those at odd ones.
+/// Adds 1 to the elements at even indices and 2 to those at odd ones.
 ///
 /// # Safety
 /// - `values` points to `n` values that nothing else touches.
@@ -43,9 +44,9 @@ pub unsafe fn odd_even_add(values: *mut i32, n: usize) {
         unsafe {
             let mine = values.add(index);
             if index.is_multiple_of(2) {
-                *mine = (*mine).wrapping_add(2);
-            } else {
                 *mine = (*mine).wrapping_add(1);
+            } else {
+                *mine = (*mine).wrapping_add(2);
             }
         }
     }

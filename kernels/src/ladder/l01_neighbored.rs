@@ -34,7 +34,8 @@
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 1; John Cheng, Max Grossman, Ty McKercher,
-//! *Professional CUDA C Programming* (2014), chapter 3, `reduceNeighbored`.
+//! *Professional CUDA C Programming* (2014), chapter 3, `reduceNeighbored`. The book's threads without an element return
+//! before the barriers at which the rest of their block waits; here all threads stay.
 
 use cuda_std::gpu_only;
 

@@ -18,13 +18,13 @@ impl Nested {
     pub const MOST_BLOCKS: u32 = 2;
 }
 
-/// A reduction of tiles by grids launched from the device.
-const fn halving(by_every_block: bool) -> Task {
+/// A reduction of tiles by grids launched from the device, the first with a thread for so many elements.
+const fn halving(elements_per_thread: u32, by_every_block: bool) -> Task {
     Task::Reduction(Reduction {
         operator: Operator::Sum,
         element_type: ElementType::I32,
         geometry: Geometry::Tiles {
-            elements_per_thread: 1,
+            elements_per_thread,
         },
         finish: Finish::Nested { by_every_block },
         in_place: true,
@@ -43,10 +43,10 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "nested_sync",
         title: "recursion, with a wait",
-        change: "each block launches a grid for the half of its tile that is left, and waits for it; no GPU can do so since CUDA 12",
+        change: "each block launches a grid for the half of its tile that is left, and waits for it; CUDA 12 removed that wait, so it runs on the emulator",
         needs: &["interleaved"],
         entries: Entries::AnyBlock("nested_sync"),
-        task: halving(true),
+        task: halving(1, true),
         emulator_only: true,
         ..NESTED.on(&NESTED_SYNC_PAGE)
     },
@@ -56,7 +56,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         change: "the launch is the parent's last act, so that nobody has to wait: the last child writes the sum",
         needs: &["nested_sync"],
         entries: Entries::AnyBlock("nested_nosync"),
-        task: halving(true),
+        task: halving(1, true),
         ..NESTED.on(&NESTED_NOSYNC_PAGE)
     },
     Lesson {
@@ -65,7 +65,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         change: "one tail launch per level for all blocks, with half the threads, instead of one launch per block",
         needs: &["nested_nosync"],
         entries: Entries::AnyBlock("nested_fixed"),
-        task: halving(false),
+        task: halving(2, false),
         ..NESTED.on(&NESTED_FIXED_PAGE)
     },
     Lesson {

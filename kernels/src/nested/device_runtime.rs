@@ -74,7 +74,7 @@ pub unsafe fn launch<P: Copy>(
 /// Waits until all grids that the block has launched, except tail launches, are complete. Afterwards this thread sees what
 /// they wrote.
 ///
-/// No GPU offers this any more: CUDA 12 removed it, and modules that call it do not load. The emulator offers it.
+/// The device runtime of CUDA 12 and later does not offer it: a GPU does not load a module that calls it. The emulator offers it.
 #[gpu_only]
 #[inline(always)]
 pub fn wait_for_launched() {

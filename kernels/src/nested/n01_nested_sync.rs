@@ -27,8 +27,9 @@
 //!
 //! ## Observe
 //! In the PTX: the kernel takes its own address (`mov.b64 …, nested_sync`), stores parameters into a buffer, and calls
-//! `cudaDeviceSynchronize`. In a run: it runs on the emulator only. Suspending blocks was so expensive that CUDA 12 removed
-//! the wait from the device; `--device gpu` says so.
+//! `cudaDeviceSynchronize`. In a run: it runs on the emulator only. Suspending blocks was expensive, and CUDA 12 took the
+//! wait out of its device runtime. For GPUs below compute capability 9.0 the older runtime can still be asked for when a program
+//! is compiled (`-DCUDA_FORCE_CDP1_IF_SUPPORTED`); from 9.0 on there is none. `--device gpu` says so.
 //!
 //! ## Break it
 //! Remove the wait. `warpfold check` finds two races: the parent reads the sum from the tile while its child may still be
@@ -36,7 +37,8 @@
 //!
 //! ## Source
 //! John Cheng, Max Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3, `gpuRecursiveReduce`, whose tiles
-//! are powers of two.
+//! are powers of two. Texts that end the recursion one level early, and take the first of two sums for the whole, lose half of a
+//! tile; here it ends at one.
 
 use crate::nested::device_runtime::{Stream, launch, report, wait_for_launched};
 use crate::prelude::*;

@@ -6,7 +6,9 @@
 //! ## Idea
 //! Launch one child grid for all blocks: as many blocks as its parent has, with half the threads. Thread 0 of block 0
 //! launches it. The child finds its tiles as its parent did, because the tile size is passed along; the number of threads
-//! tells it how many elements are left of a tile.
+//! tells it how many elements are left of a tile: two for each thread.
+//!
+//! So every thread that is launched adds. In the two kernels before, half of each grid had nothing to do.
 //!
 //! But nothing says that the other blocks of the parent are done when block 0 launches. A child may begin at once, beside
 //! its parent. Here it must not, so this is a *tail launch*: it begins when the whole grid is complete.
@@ -15,14 +17,14 @@
 //! Two tiles of 8 elements, one row per grid: threads a, b, c … of each block.
 //! ```text
 //! element    0   1   2   3   4   5   6   7 │ 8   9  10  11  12  13  14  15
-//! host       a   b   c   d   +a  +b  +c  +d│ a   b   c   d   +a  +b  +c  +d    2 blocks of 8 threads
-//! tail       a   b   +a  +b                │ a   b   +a  +b                    2 blocks of 4
-//! tail       a   +a                        │ a   +a                            2 blocks of 2
+//! host       a   b   c   d   +a  +b  +c  +d│ a   b   c   d   +a  +b  +c  +d    2 blocks of 4 threads
+//! tail       a   b   +a  +b                │ a   b   +a  +b                    2 blocks of 2
+//! tail       a   +a                        │ a   +a                            2 blocks of 1
 //! ```
 //!
 //! ## Cost
-//! log₂ B − 1 launches in all, whatever n is; for each tile B − 1 additions. No thread is launched without an element left
-//! for it, so a level costs no more than its own work and one launch.
+//! A block of B threads has a tile of 2B elements. log₂ B launches in all, whatever n is; for each tile 2B − 1 threads in
+//! log₂ B + 1 grids, and as many additions. A level costs no more than its own work and one launch.
 //!
 //! ## Observe
 //! In the PTX: the stream of the launch is 3, the tail. In a run on a GPU: many times faster than `nested_nosync`, because
@@ -33,7 +35,8 @@
 //! the parent and those of the child, in every tile.
 //!
 //! ## Source
-//! John Cheng, Max Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3, `gpuRecursiveReduce2`; tail launches: NVIDIA,
+//! John Cheng, Max Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3, `gpuRecursiveReduce2`, launched
+//! `<<<grid, block.x / 2>>>` for tiles of `block.x` elements; tail launches: NVIDIA,
 //! *CUDA C++ Programming Guide*, "CUDA Dynamic Parallelism".
 
 use crate::nested::device_runtime::{Stream, launch, report};
@@ -54,8 +57,8 @@ struct Parameters {
 ///
 /// # Safety
 /// - `input` points to `n` values and `partials` to one per block; they don't overlap, and nothing else touches them.
-/// - The grid has ⌈n ∕ `tile`⌉ blocks in one dimension, each with a thread for every element of its tile that is left: the
-///   host launches `tile` of them.
+/// - The grid has ⌈n ∕ `tile`⌉ blocks in one dimension, of a power of two of threads each: half as many as elements of a
+///   tile are left, which for the host's grid is `tile` ∕ 2.
 /// - `status` points to a word that only such kernels touch.
 #[kernel]
 pub unsafe fn nested_fixed(
@@ -67,14 +70,13 @@ pub unsafe fn nested_fixed(
 ) {
     let tid = thread_idx_x();
     let start = block_idx_x() as usize * tile as usize;
-    // What is left of a tile, and of this one, which n may have cut short.
-    let left = block_dim_x();
-    let count = (n - start).min(left as usize) as u32;
-    let half = left.div_ceil(2);
+    // Half of what is left of a tile; and what is left of this one, which n may have cut short.
+    let half = block_dim_x();
+    let count = (n - start).min(2 * half as usize) as u32;
     // SAFETY: every block has an element, so `start` is below n.
     let mine = unsafe { input.add(start) };
 
-    if tid < half && tid + half < count {
+    if tid + half < count {
         // SAFETY: both elements are in the tile, and no other thread touches them now.
         unsafe {
             let element = mine.add(tid as usize);
@@ -96,11 +98,11 @@ pub unsafe fn nested_fixed(
                 status,
             };
             let (kernel, blocks) = (nested_fixed as *const (), grid_dim_x());
-            // SAFETY: the struct has the kernel's parameters in their order. The child has this grid's blocks, with a thread for each
-            // of the `half` elements that are left of a tile, and begins when nobody else touches them.
+            // SAFETY: the struct has the kernel's parameters in their order. The child has this grid's blocks, with a thread for
+            // every two of the `half` elements that are left of a tile, and begins when nobody else touches them.
             unsafe {
                 report(
-                    launch(kernel, blocks, half, Stream::Tail, parameters),
+                    launch(kernel, blocks, half / 2, Stream::Tail, parameters),
                     status,
                 )
             };

@@ -142,7 +142,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 "launch with {address:#x}, which is no parameter buffer of this block, or one that was launched before"
             )));
         };
-        self.check_limits(&buffers[index].kernel)?;
+        let pending = self.check_limits(&buffers[index].kernel)?;
         self.check_pointers(&buffers[index])?;
         let buffer = self.launches.buffers.swap_remove(index);
         let family = self.run.family;
@@ -152,6 +152,8 @@ impl<O: Observer> Block<'_, '_, O> {
             line: site.line,
             lane: lane as u32,
             grid: number,
+            generation: self.shape.depth + 1,
+            pending,
         });
         let before = self.launches.last_in_stream;
         self.launches.children.push(Child {
@@ -181,8 +183,8 @@ impl<O: Observer> Block<'_, '_, O> {
         Ok(SUCCESS)
     }
 
-    /// Counts one more pending grid, where that and its depth are within the launch's limits.
-    fn check_limits(&self, kernel: &crate::kernel::Kernel) -> Result<(), Fault> {
+    /// Counts one more pending grid, where that and its depth are within the launch's limits. Returns how many there are then.
+    fn check_limits(&self, kernel: &crate::kernel::Kernel) -> Result<u64, Fault> {
         let family = self.run.family;
         let child = || kernel.name().to_owned();
         if self.shape.depth >= family.limits.depth {
@@ -192,13 +194,14 @@ impl<O: Observer> Block<'_, '_, O> {
             });
         }
         let limit = family.limits.pending;
-        if family.pending.fetch_add(1, Ordering::Relaxed) >= limit {
+        let pending = 1 + family.pending.fetch_add(1, Ordering::Relaxed);
+        if pending > limit {
             return Err(Fault::TooManyPending {
                 child: child(),
                 limit,
             });
         }
-        Ok(())
+        Ok(pending)
     }
 
     /// Looks for pointers among the parameters that would mean something else to the child than to this thread.

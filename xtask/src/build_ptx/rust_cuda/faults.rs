@@ -14,14 +14,9 @@ use crate::failure::io;
 use warpfold_ptx::header::Header;
 
 /// Kernels in which rust-cuda leaves a `trap` that no thread reaches. All divide by what is never 0, and rustc puts a test before
-/// the division: in three the stride, which doubles from 1; in the last the vectors of a tile and the number of blocks.
+/// the division: in two the stride, which doubles from 1; in the last the vectors of a tile and the number of blocks.
 /// LLVM 22 sees that the test is idle, libNVVM does not.
-const IDLE_TRAPS: [&str; 4] = [
-    "block_reduce_1",
-    "blocked",
-    "flagship_bulk_i32",
-    "segmented_blocked",
-];
+const IDLE_TRAPS: [&str; 3] = ["blocked", "flagship_bulk_i32", "segmented_blocked"];
 
 /// PTX of a module for one architecture, and the file that holds it.
 pub(super) struct Built<'a> {
