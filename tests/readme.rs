@@ -136,9 +136,9 @@ fn course() -> String {
             continue;
         }
         map += &format!(
-            "## {}\n\nIn this part: {}.\n\n| step | lessons | what is new |\n|---|---|---|\n",
+            "## {}\n\n{}.\n\n| step | lessons | what is new |\n|---|---|---|\n",
             part.title(),
-            part.learn()
+            sentence(part.learn())
         );
         for page in pages_of(part) {
             map += &row(page, lessons_of(part));
@@ -154,6 +154,12 @@ fn course() -> String {
         );
     }
     map
+}
+
+/// The words with a capital at their begin.
+fn sentence(words: &str) -> String {
+    let (first, rest) = words.split_at(1);
+    first.to_uppercase() + rest
 }
 
 /// A page with its lessons, or with its name if no lesson is about it.

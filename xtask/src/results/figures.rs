@@ -13,8 +13,10 @@ pub const CUB: &str = "cub::DeviceReduce::Sum";
 /// What the names of CUB's other policies begin with.
 const CUB_TUNED: &str = "CUB, tuned";
 
-/// Who is shown where there is room for few, if the record has them: what to call them, and who they are.
-pub const BEST_KNOWN: [(&str, fn(&Contender<'_>) -> bool); 4] = [
+/// What to call some contenders, and who they are.
+pub type Shown = (&'static str, fn(&Contender<'_>) -> bool);
+/// Who is shown where there is room for few, if the record has them.
+pub const BEST_KNOWN: [Shown; 4] = [
     ("CUB", |one| one.name == CUB),
     ("torch, the faster way", |one| {
         one.name.starts_with("torch.sum")

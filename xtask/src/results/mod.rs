@@ -27,8 +27,9 @@ pub struct Options {
     record: PathBuf,
 }
 
-/// The documents that show a record, and what each shows between its markers.
-const DOCUMENTS: [(&str, fn(&Record) -> String); 2] = [
+/// A document that shows a record, and what it shows between its markers.
+type Document = (&'static str, fn(&Record) -> String);
+const DOCUMENTS: [Document; 2] = [
     ("README.md", tables::summary),
     ("docs/speed.md", tables::everything),
 ];

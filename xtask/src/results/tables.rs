@@ -30,15 +30,18 @@ pub fn summary(record: &Record) -> String {
         figures::word(finds),
         head("", &sizes)
     );
-    let is_ours: fn(&Contender<'_>) -> bool = |one| one.name == figures::LIBRARY;
-    let name = format!("`{}`", figures::LIBRARY);
-    for (name, is_shown) in [(&*name, is_ours)].into_iter().chain(figures::BEST_KNOWN) {
+    let ours: figures::Shown = (figures::LIBRARY, |one| one.name == figures::LIBRARY);
+    for (name, is_shown) in [ours].into_iter().chain(figures::BEST_KNOWN) {
         let found: Vec<_> = sizes
             .iter()
             .map(|&n| part.fastest(n, finds, is_shown))
             .collect();
         if found.iter().any(Option::is_some) {
-            text += &row(name, found.into_iter().map(|one| cell(part, one)));
+            let name = match name {
+                figures::LIBRARY => format!("`{name}`"),
+                _ => name.to_owned(),
+            };
+            text += &row(&name, found.into_iter().map(|one| cell(part, one)));
         }
     }
     text
