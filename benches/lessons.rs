@@ -1,10 +1,12 @@
-//! Times of the CPU references, and of every step of the ladder on a GPU: one id per step and size.
+//! Times of the CPU references and, on a GPU, of every lesson: a group for each part of the course, an id for each lesson, size and state of
+//! the cache (`roads/grid_sync/16777216/cold`).
 //!
-//! The steps are loaded, launched and timed by `cust`, as anybody would who writes kernels with rust-cuda: see `with_cust.rs`, which also
-//! says what is in the cache. Every result is verified before it is timed. Blocks have 512 threads, and a parameter its usual value.
+//! The lessons' PTX is loaded, launched and timed by `cust`, as anybody does who writes kernels with rust-cuda: see `with_cust.rs`, which also
+//! says what is in the cache. Every result is verified before it is timed, and once more afterwards. Blocks have 512 threads, and a parameter
+//! its usual value.
 //!
 //! Sizes: `WARPFOLD_BENCH_SIZES=2^16,2^24,2^30 cargo bench --bench lessons -- ladder/shuffle`.
-//! Without a GPU the CPU references are all there is to time; the group of the GPU is skipped, with a line that says so.
+//! Without a GPU only the CPU references are timed, and a line says that the groups of the GPU are skipped.
 
 #[cfg(target_os = "linux")]
 mod with_cust;
@@ -13,7 +15,7 @@ mod with_cust;
 fn main() {
     println!(
         "Nothing is timed here: this benchmark is built with `cust`, which this repository builds without CUDA on Linux only. \
-         `warpfold ladder --device gpu` times the steps on any system."
+         `warpfold run ID --device gpu` times a lesson on any system."
     );
 }
 
@@ -30,8 +32,8 @@ fn main() {
     warpfold_plot::register_letters();
     cpu_references(&mut criterion);
     if let Err(reason) = warpfold_driver::available() {
-        eprintln!("The group of the GPU is skipped: {reason}.");
-    } else if let Err(error) = with_cust::ladder(&mut criterion, &sizes(), SEED) {
+        eprintln!("The groups of the GPU are skipped: {reason}.");
+    } else if let Err(error) = with_cust::lessons(&mut criterion, &sizes(), SEED) {
         eprintln!("The GPU cannot be used: {error}.");
         std::process::exit(2);
     }

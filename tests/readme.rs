@@ -1,4 +1,4 @@
-//! What the README shows is what the program prints.
+//! What the README and the map of the course show is what the program prints.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,17 +6,21 @@ use std::sync::Mutex;
 use warpfold_course::host_lesson::HOST_LESSONS;
 use warpfold_kernels::catalogue::{Lesson, Page, Part, lessons_of, pages_of};
 
-fn readme() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn read(document: &str) -> String {
+    std::fs::read_to_string(root().join(document)).expect("the document is there")
 }
 
 fn is_blessing() -> bool {
     std::env::var_os("WARPFOLD_BLESS").is_some()
 }
 
-/// The README before, in and behind the block of this name.
-fn parts_of_readme(name: &str) -> [String; 3] {
-    let text = std::fs::read_to_string(readme()).expect("there is a README");
+/// A document before, in and after the block of this name.
+fn parts(document: &str, name: &str) -> [String; 3] {
+    let text = read(document);
     let (begin, end) = (
         format!("<!-- {name}: begin -->\n"),
         format!("<!-- {name}: end -->"),
@@ -30,13 +34,15 @@ fn parts_of_readme(name: &str) -> [String; 3] {
     ]
 }
 
+/// Tests run side by side, and each writes a whole document.
+static DOCUMENTS: Mutex<()> = Mutex::new(());
+
 /// Puts a text in the place of a block.
-fn bless(name: &str, block: &str) {
-    /// Tests run side by side, and each writes the whole file.
-    static README: Mutex<()> = Mutex::new(());
-    let _alone = README.lock().expect("no other test has panicked");
-    let [before, _, after] = parts_of_readme(name);
-    std::fs::write(readme(), format!("{before}{block}{after}")).expect("the README can be written");
+fn bless(document: &str, name: &str, block: &str) {
+    let _alone = DOCUMENTS.lock().expect("no other test has panicked");
+    let [before, _, after] = parts(document, name);
+    let text = format!("{before}{block}{after}");
+    std::fs::write(root().join(document), text).expect("the document can be written");
 }
 
 /// The output of `cargo run --release`, on the emulator.
@@ -78,10 +84,14 @@ fn the_ladder_of_the_readme_is_the_one_that_is_printed() {
     if is_blessing() {
         let printed = ladder(&[]);
         assert!(printed.starts_with("emulator: "), "this machine has a GPU");
-        bless("ladder", &format!("```text\n{}\n```\n", printed.trim_end()));
+        bless(
+            "README.md",
+            "ladder",
+            &format!("```text\n{}\n```\n", printed.trim_end()),
+        );
         return;
     }
-    let [_, block, _] = parts_of_readme("ladder");
+    let [_, block, _] = parts("README.md", "ladder");
     let printed = ladder(&["ladder", "--device", "emulator"]);
     let shown = block
         .trim()
@@ -97,7 +107,7 @@ fn the_ladder_of_the_readme_is_the_one_that_is_printed() {
 /// With `WARPFOLD_BLESS` set, draws the picture anew instead.
 #[test]
 fn the_picture_of_the_readme_is_the_one_that_is_drawn() {
-    let shown = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/interleaved.svg");
+    let shown = root().join("docs/interleaved.svg");
     let folder = tempfile::tempdir().expect("there is room for a file");
     let drawn = folder.path().join("interleaved.svg");
     let status = Command::new(env!("CARGO_BIN_EXE_warpfold"))
@@ -126,24 +136,30 @@ fn course() -> String {
             continue;
         }
         map += &format!(
-            "**{}**: {}.\n\n| step | lessons | what is new |\n|---|---|---|\n",
+            "## {}\n\n{}.\n\n| step | lessons | what is new |\n|---|---|---|\n",
             part.title(),
-            part.learn()
+            sentence(part.learn())
         );
         for page in pages_of(part) {
             map += &row(page, lessons_of(part));
         }
         map += "\n";
     }
-    map += "**The host's side** (`warpfold host-lesson ID`): transfers, streams, graphs, clocks and caches.\n\n\
+    map += "## The host's side\n\nRun these with `warpfold host-lesson ID`: transfers, streams, graphs, clocks and caches.\n\n\
             | lesson | what is new |\n|---|---|\n";
     for lesson in HOST_LESSONS {
         map += &format!(
-            "| [`{}`]({}) | {} |\n",
+            "| [`{}`](../{}) | {} |\n",
             lesson.id, lesson.file, lesson.title
         );
     }
     map
+}
+
+/// The words with a capital at their begin.
+fn sentence(words: &str) -> String {
+    let (first, rest) = words.split_at(1);
+    first.to_uppercase() + rest
 }
 
 /// A page with its lessons, or with its name if no lesson is about it.
@@ -160,7 +176,7 @@ fn row(page: &Page, lessons_of_part: &[Lesson]) -> String {
         few => few.join(", "),
     };
     format!(
-        "| {} | [{ids}]({}) | {} |\n",
+        "| {} | [{ids}](../{}) | {} |\n",
         page.step, page.file, page.title
     )
 }
@@ -169,27 +185,99 @@ fn row(page: &Page, lessons_of_part: &[Lesson]) -> String {
 #[test]
 fn the_map_of_the_course_is_that_of_the_catalogue() {
     if is_blessing() {
-        bless("course", &course());
+        bless("docs/course.md", "course", &course());
         return;
     }
-    let [_, block, _] = parts_of_readme("course");
+    let [_, block, _] = parts("docs/course.md", "course");
     assert_eq!(
         block,
         course(),
-        "the README's map is out of date: `WARPFOLD_BLESS=1 cargo test --release --test readme` draws it anew"
+        "docs/course.md is out of date: `WARPFOLD_BLESS=1 cargo test --release --test readme` draws it anew"
     );
 }
 
+/// A block of commands of the README, with what each prints, where the block has any of it.
+fn transcript(block: &str) -> String {
+    let mut text = String::new();
+    let mut lines = block.lines().peekable();
+    while let Some(line) = lines.next() {
+        text += &format!("{line}\n");
+        let mut command = line.to_owned();
+        while let Some(begun) = command.strip_suffix('\\') {
+            let more = lines.next().expect("the command goes on");
+            text += &format!("{more}\n");
+            command = format!("{begun}{more}");
+        }
+        let shows_output = lines.next_if(|line| !line.starts_with("$ ")).is_some();
+        while lines.next_if(|line| !line.starts_with("$ ")).is_some() {}
+        let (command, _comment) = command.split_once(" # ").unwrap_or((&command, ""));
+        // The ladder has a test of its own, and the tests are under way.
+        let Some(arguments) = command.strip_prefix("$ cargo run --release -- ") else {
+            continue;
+        };
+        let output = Command::new(env!("CARGO_BIN_EXE_warpfold"))
+            .args(arguments.split_whitespace())
+            .current_dir(root())
+            .env("NO_COLOR", "1")
+            .output()
+            .expect("warpfold runs");
+        // 1 says that something was found.
+        let status = output.status.code();
+        assert!(matches!(status, Some(0 | 1)), "{command}: {output:?}");
+        if shows_output {
+            let printed = String::from_utf8(output.stdout).expect("warpfold prints text");
+            text += &format!("{}\n", printed.trim_end());
+        }
+    }
+    text
+}
+
+/// With `WARPFOLD_BLESS` set, writes what they print anew instead.
 #[test]
-fn what_the_readme_links_to_exists() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
-        let text = std::fs::read_to_string(root.join(document)).expect("the document is there");
+fn the_commands_of_the_readme_print_what_it_shows() {
+    const BEGIN: &str = "```console\n";
+    let text = read("README.md");
+    let blocks: Vec<&str> = text
+        .split(BEGIN)
+        .skip(1)
+        .map(|rest| rest.split_once("```").expect("the block ends").0)
+        .collect();
+    assert!(blocks.len() >= 3, "{blocks:?}");
+    for block in blocks {
+        let printed = transcript(block);
+        if is_blessing() {
+            let _alone = DOCUMENTS.lock().expect("no other test has panicked");
+            let [shown, printed] = [block, &printed].map(|block| format!("{BEGIN}{block}"));
+            let text = read("README.md").replacen(&shown, &printed, 1);
+            std::fs::write(root().join("README.md"), text).expect("the README can be written");
+        } else {
+            assert_eq!(
+                without_times(block),
+                without_times(&printed),
+                "the README is out of date: `WARPFOLD_BLESS=1 cargo test --release --test readme` writes it anew"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_the_documents_link_to_exists() {
+    let mut documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
+        .map(|name| root().join(name))
+        .to_vec();
+    let files = std::fs::read_dir(root().join("docs")).expect("there are documents");
+    let files = files.map(|file| file.expect("the folder can be read").path());
+    documents.extend(files.filter(|path| path.extension().is_some_and(|end| end == "md")));
+    assert!(documents.len() > 3);
+    for document in documents {
+        let text = std::fs::read_to_string(&document).expect("the document is there");
         for (at, _) in text.match_indices("](") {
             let target = text[at + 2..].split(')').next().unwrap_or_default();
+            let (path, _heading) = target.split_once('#').unwrap_or((target, ""));
             assert!(
-                target.starts_with("https://") || root.join(target).exists(),
-                "{document} links to {target}, which does not exist"
+                target.starts_with("https://") || document.with_file_name(path).exists(),
+                "{} links to {target}, which does not exist",
+                document.display()
             );
         }
     }

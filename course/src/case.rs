@@ -72,7 +72,7 @@ impl<'a> CaseArgument<'a> {
     }
 
     /// The number, if it is one.
-    pub(crate) fn number(&self) -> Option<&Argument> {
+    pub fn number(&self) -> Option<&Argument> {
         match &self.0 {
             Kind::Scalar(number) => Some(number),
             _ => None,
@@ -80,7 +80,7 @@ impl<'a> CaseArgument<'a> {
     }
 
     /// What its buffer is filled with before the first launch; `None` for a number.
-    fn contents(&self) -> Option<Cow<'_, [u8]>> {
+    pub fn contents(&self) -> Option<Cow<'_, [u8]>> {
         match &self.0 {
             Kind::Scalar(_) => None,
             Kind::Read(bytes) | Kind::Rewritten(bytes) => Some(Cow::Borrowed(&**bytes)),
@@ -90,17 +90,24 @@ impl<'a> CaseArgument<'a> {
         }
     }
 
+    /// Whether each launch has to find these contents, because the one before it has overwritten them.
+    pub fn is_rewritten(&self) -> bool {
+        matches!(self.0, Kind::Rewritten(_))
+    }
+
     fn load(&self, device: &Device) -> Result<Loaded, DeviceError> {
         if let Kind::Scalar(number) = &self.0 {
             return Ok(Loaded::Scalar(number.clone()));
         }
-        let buffer = device.upload::<u8>(&self.contents().unwrap_or_default())?;
-        let pristine = match &self.0 {
-            // Only a GPU is launched again and again.
-            Kind::Rewritten(bytes) if device.is_gpu() => Some(device.upload::<u8>(bytes)?),
-            _ => None,
-        };
-        Ok(Loaded::Buffer { buffer, pristine })
+        let contents = self.contents().unwrap_or_default();
+        let buffer = device.upload::<u8>(&contents)?;
+        // Only a GPU is launched again and again.
+        let is_needed_again = self.is_rewritten() && device.is_gpu();
+        let pristine = is_needed_again.then(|| device.upload::<u8>(&contents));
+        Ok(Loaded::Buffer {
+            buffer,
+            pristine: pristine.transpose()?,
+        })
     }
 }
 
@@ -274,7 +281,7 @@ impl LoadedCase {
 
     /// What the last launch left in the buffers.
     pub fn outputs(&self) -> Outputs<'_> {
-        Outputs(&self.arguments)
+        Outputs(Left::OnDevice(&self.arguments))
     }
 
     /// The arguments as the kernel gets them.
@@ -289,9 +296,20 @@ impl LoadedCase {
 
 /// What a launch left in its buffers.
 #[derive(Debug)]
-pub struct Outputs<'a>(&'a [Loaded]);
+pub struct Outputs<'a>(Left<'a>);
 
-impl Outputs<'_> {
+#[derive(Debug)]
+enum Left<'a> {
+    OnDevice(&'a [Loaded]),
+    Copied(&'a [Vec<u8>]),
+}
+
+impl<'a> Outputs<'a> {
+    /// Of a launch that somebody else made of a [`Case`]: the bytes of each argument's buffer, none for a number.
+    pub fn copied(buffers: &'a [Vec<u8>]) -> Self {
+        Self(Left::Copied(buffers))
+    }
+
     /// The values in the buffer of the argument of this index, counted from 0.
     ///
     /// # Errors
@@ -300,11 +318,21 @@ impl Outputs<'_> {
     /// # Panics
     /// The argument is a number.
     pub fn read<T: Pod>(&self, argument: usize) -> Result<Vec<T>, DeviceError> {
-        let Loaded::Buffer { buffer, .. } = &self.0[argument] else {
-            panic!("argument {argument} is a number")
-        };
-        let mut values = vec![T::zeroed(); buffer.len() / size_of::<T>()];
-        buffer.read_into(bytemuck::cast_slice_mut(&mut values))?;
-        Ok(values)
+        let zeros = |bytes| vec![T::zeroed(); bytes / size_of::<T>()];
+        match self.0 {
+            Left::OnDevice(arguments) => {
+                let Loaded::Buffer { buffer, .. } = &arguments[argument] else {
+                    panic!("argument {argument} is a number")
+                };
+                let mut values = zeros(buffer.len());
+                buffer.read_into(bytemuck::cast_slice_mut(&mut values))?;
+                Ok(values)
+            }
+            Left::Copied(buffers) => {
+                let mut values = zeros(buffers[argument].len());
+                bytemuck::cast_slice_mut(&mut values).copy_from_slice(&buffers[argument]);
+                Ok(values)
+            }
+        }
     }
 }

@@ -70,3 +70,37 @@ impl Prepared {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpfold::{Device, DeviceChoice};
+    use warpfold_kernels::catalogue::find;
+
+    #[test]
+    fn copies_of_the_buffers_are_judged_as_the_buffers_are() {
+        let lesson = find("shuffle").expect("there is such a lesson");
+        let device = Device::open(&DeviceChoice::Emulator).expect("it is always there");
+        let prepared = Prepared::new(lesson, lesson.usual(64), 1000, 42, device.multiprocessors())
+            .expect("a lesson of any length");
+        let launch = prepared.load(&device, lesson).expect("it fits");
+        let launch = launch.expect("there are elements");
+        launch.first().expect("the kernel is right");
+        let case = prepared.case.as_ref().expect("there are elements");
+        let arguments = case.arguments.iter().enumerate();
+        let mut copies: Vec<Vec<u8>> = arguments
+            .map(|(index, argument)| match argument.number() {
+                Some(_) => Vec::new(),
+                None => launch.outputs().read(index).expect("it can be read"),
+            })
+            .collect();
+        let judge = |copies: &[Vec<u8>]| {
+            let verdict = (prepared.judge)(&Outputs::copied(copies)).expect("nothing is read");
+            verdict.mistake
+        };
+        assert_eq!(judge(&copies), None);
+        // The partial sum of the first block.
+        copies[1][0] ^= 1;
+        assert!(judge(&copies).is_some_and(|mistake| mistake.starts_with("gives ")));
+    }
+}

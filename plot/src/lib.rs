@@ -1,5 +1,5 @@
-//! What pictures share that `plotters` draws: their letters, their heading, where names go that stand beside points, and plots of
-//! lines over numbers of elements.
+//! What pictures share: their letters, their heading, where names go that stand beside points, plots of lines over numbers of elements,
+//! and their colours, on white and on dark pages.
 //!
 //! ```
 //! use warpfold_plot::{Line, LineChart, LinePlot};
@@ -8,25 +8,26 @@
 //!     size: (800, 500),
 //!     title: "How fast each kernel reads its input",
 //!     subtitle: "a GPU",
-//!     charts: vec![LineChart {
+//!     rows: vec![vec![LineChart {
 //!         elements: "elements",
-//!         size_name: |n| n.to_string(),
 //!         quantity: "GB/s",
-//!         log_scale: false,
+//!         base: 10.0,
 //!         ceiling: Some(("data sheet: 4800 GB/s", 4800.0)),
 //!         lines: vec![Line {
 //!             name: "shuffle",
 //!             is_bold: false,
 //!             points: vec![(1 << 20, 1000.0), (1 << 24, 3600.0)],
 //!         }],
-//!     }],
+//!     }]],
 //! };
 //! assert!(plot.to_svg()?.contains("shuffle"));
 //! # Ok::<(), warpfold_plot::LinePlotError>(())
 //! ```
 
+mod colours;
 mod letters;
 mod lines;
 
+pub use colours::{BLUE, GREEN, RED, for_dark_pages};
 pub use letters::{font, heading, register_letters, spread};
 pub use lines::{Line, LineChart, LinePlot, LinePlotError};

@@ -1,12 +1,12 @@
 //! Lines over numbers of elements, each with its name at its end.
 
+use crate::colours::{BLUE, GREEN, RED, for_dark_pages};
 use crate::letters::{font, heading, spread};
 use plotters::backend::{DrawingBackend, SVGBackend};
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::coord::combinators::{IntoLogRange, LogCoord};
-use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::element::{Circle, Cross, DashedPathElement, PathElement, Rectangle, TriangleMarker};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -19,17 +19,16 @@ const BELOW: u32 = 48;
 const BESIDE: u32 = 80;
 /// The least pixels that a size at the axis takes.
 const TICK: u32 = 40;
-/// Pixels between the lines and their names, and behind the names.
+/// Pixels between the lines and their names, and after the names.
 const LEADER: u32 = 38;
-const BEHIND: u32 = 14;
+const AFTER: u32 = 14;
 /// Pixels between the lines of names.
 const LINE: i32 = 17;
-/// Dark colours, after Paul Tol's schemes, that the colour-blind can tell apart; more lines than colours differ in their dashes and marks, which
-/// a print in black and white has as well.
+/// The colours of lines. Where there are more lines than colours, dashes and marks tell them apart, as they do in a print in black and white.
 const COLOURS: [RGBColor; 6] = [
-    RGBColor(68, 119, 170),
-    RGBColor(204, 68, 85),
-    RGBColor(34, 136, 51),
+    BLUE,
+    RED,
+    GREEN,
     RGBColor(170, 51, 119),
     RGBColor(153, 102, 0),
     RGBColor(34, 34, 85),
@@ -40,7 +39,7 @@ const DASHES: [Option<(i32, i32)>; 4] = [None, Some((9, 4)), Some((3, 3)), Some(
 const MARKS: usize = 5;
 const GREY: RGBColor = RGBColor(120, 120, 120);
 
-/// A picture of charts side by side, which have one scale upwards.
+/// A picture of charts in rows. Both axes of each are logarithmic.
 #[derive(Clone, Debug)]
 pub struct LinePlot<'a> {
     /// Width and height in pixels.
@@ -49,8 +48,8 @@ pub struct LinePlot<'a> {
     pub title: &'a str,
     /// What stands below that.
     pub subtitle: &'a str,
-    /// The charts, of one quantity.
-    pub charts: Vec<LineChart<'a>>,
+    /// The charts. Those of a row show one quantity, on one scale.
+    pub rows: Vec<Vec<LineChart<'a>>>,
 }
 
 /// One chart of it.
@@ -58,12 +57,10 @@ pub struct LinePlot<'a> {
 pub struct LineChart<'a> {
     /// What stands below the numbers of elements.
     pub elements: &'a str,
-    /// What a number of elements is called there.
-    pub size_name: fn(usize) -> String,
     /// What the lines show, with its unit.
     pub quantity: &'a str,
-    /// Whether a step upwards is a factor, as to the right it always is.
-    pub log_scale: bool,
+    /// The factor between ticks of the quantity.
+    pub base: f64,
     /// What no line should be above, with its name.
     pub ceiling: Option<(&'a str, f64)>,
     /// The lines.
@@ -100,7 +97,7 @@ impl LinePlot<'_> {
         self.draw(&area)
             .map_err(|error| LinePlotError(error.to_string()))?;
         drop(area);
-        Ok(text)
+        Ok(for_dark_pages(&text))
     }
 
     fn draw<Backend: DrawingBackend>(
@@ -109,11 +106,14 @@ impl LinePlot<'_> {
     ) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>> {
         picture.fill(&WHITE)?;
         let head = heading(picture, self.title, self.subtitle)?;
-        let values = ends(self.charts.iter().flat_map(LineChart::values));
         let (_, below) = picture.split_vertically(head);
-        let areas = below.split_evenly((1, self.charts.len().max(1)));
-        for (chart, area) in self.charts.iter().zip(areas) {
-            chart.draw(&area, values, picture)?;
+        let rows = below.split_evenly((self.rows.len().max(1), 1));
+        for (charts, row) in self.rows.iter().zip(rows) {
+            let values = ends(charts.iter().flat_map(LineChart::values));
+            let areas = row.split_evenly((1, charts.len().max(1)));
+            for (chart, area) in charts.iter().zip(areas) {
+                chart.draw(&area, values, picture)?;
+            }
         }
         picture.present()
     }
@@ -135,7 +135,7 @@ impl LineChart<'_> {
         builder
             .margin(MARGIN)
             .margin_top(0)
-            .margin_right(LEADER + widest + BEHIND)
+            .margin_right(LEADER + widest + AFTER)
             .x_label_area_size(BELOW)
             .y_label_area_size(BESIDE);
         let sizes = self.sizes();
@@ -146,15 +146,9 @@ impl LineChart<'_> {
             (sizes.0 / 1.5, sizes.1 * 1.5)
         };
         let sizes = (across.0..across.1).log_scale().base(2.0);
-        if self.log_scale {
-            let values = (values.0 / 1.3..values.1 * 1.3).log_scale();
-            self.draw_lines(picture, builder.build_cartesian_2d(sizes, values)?)
-        } else {
-            self.draw_lines(
-                picture,
-                builder.build_cartesian_2d(sizes, 0.0..values.1 * 1.08)?,
-            )
-        }
+        let values = (values.0 / 1.3..values.1 * 1.3).log_scale();
+        let values = values.base(self.base);
+        self.draw_lines(picture, builder.build_cartesian_2d(sizes, values)?)
     }
 
     fn sizes(&self) -> Ends {
@@ -169,27 +163,24 @@ impl LineChart<'_> {
     }
 
     /// Draws the axes, and on the picture, whose pixels the chart counts in, all the rest.
-    fn draw_lines<Backend: DrawingBackend, Values>(
+    fn draw_lines<Backend: DrawingBackend>(
         &self,
         area: &DrawingArea<Backend, Shift>,
-        mut chart: ChartContext<'_, Backend, Cartesian2d<LogCoord<f64>, Values>>,
-    ) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>>
-    where
-        Values: Ranged<ValueType = f64> + ValueFormatter<f64>,
-    {
+        mut chart: ChartContext<'_, Backend, Cartesian2d<LogCoord<f64>, LogCoord<f64>>>,
+    ) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>> {
         let (across, down) = chart.plotting_area().get_pixel_range();
         chart
             .configure_mesh()
             .disable_x_mesh()
             .x_labels(across.len() / TICK as usize)
-            .x_label_formatter(&|n| (self.size_name)(n.round() as usize))
+            .max_light_lines(0)
+            .x_label_formatter(&|n| size_name(n.round() as usize))
             .x_desc(self.elements)
             .y_desc(self.quantity)
             .y_label_formatter(&|value| label(*value))
             .label_style(font(13))
             .axis_desc_style(font(14))
             .bold_line_style(BLACK.mix(0.08))
-            .light_line_style(WHITE)
             .draw()?;
         if let Some((name, value)) = self.ceiling {
             let (left, _) = self.sizes();
@@ -289,6 +280,18 @@ fn mark<Backend: DrawingBackend>(
     }
 }
 
+/// A number of elements at the axis: `2²⁴` where it is a power of two.
+fn size_name(n: usize) -> String {
+    const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    if !n.is_power_of_two() {
+        return n.to_string();
+    }
+    let exponent = n.trailing_zeros() as usize;
+    let tens = (exponent >= 10).then(|| RAISED[exponent / 10]);
+    let raised = tens.into_iter().chain([RAISED[exponent % 10]]);
+    format!("2{}", raised.collect::<String>())
+}
+
 /// A number at the axis, to no more digits than it needs.
 fn label(value: f64) -> String {
     let rounded = (value * 1000.0).round() / 1000.0;
@@ -299,7 +302,7 @@ fn label(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn plot(log_scale: bool) -> LinePlot<'static> {
+    fn plot() -> LinePlot<'static> {
         let line = |name, is_bold, factor: f64| Line {
             name,
             is_bold,
@@ -309,9 +312,8 @@ mod tests {
         };
         let chart = LineChart {
             elements: "elements",
-            size_name: |n| format!("2^{}", n.ilog2()),
             quantity: "GB/s",
-            log_scale,
+            base: 10.0,
             ceiling: Some(("data sheet: 4800 GB/s", 4800.0)),
             lines: vec![line("slow & steady", false, 1.0), line("fast", true, 200.0)],
         };
@@ -319,39 +321,45 @@ mod tests {
             size: (1100, 640),
             title: "a title",
             subtitle: "a machine",
-            charts: vec![chart],
+            rows: vec![vec![chart]],
         }
     }
 
     #[test]
     fn every_line_has_its_name_and_every_size_its_tick() {
-        for log_scale in [false, true] {
-            let svg = plot(log_scale).to_svg().expect("it can be drawn");
-            for text in [
-                "a title",
-                "a machine",
-                "GB/s",
-                "slow &amp; steady",
-                "fast",
-                "data sheet: 4800 GB/s",
-                "2^10",
-                "2^19",
-            ] {
-                assert!(svg.contains(text), "{text} in {svg}");
-            }
+        let svg = plot().to_svg().expect("it can be drawn");
+        for text in [
+            "a title",
+            "a machine",
+            "GB/s",
+            "slow &amp; steady",
+            "fast",
+            "data sheet: 4800 GB/s",
+            "2¹⁰",
+            "2¹⁹",
+        ] {
+            assert!(svg.contains(text), "{text} in {svg}");
         }
     }
 
     #[test]
+    fn powers_of_two_are_written_as_such() {
+        assert_eq!([1, 2, 1 << 30].map(size_name), ["2⁰", "2¹", "2³⁰"]);
+        assert_eq!(size_name(1000), "1000");
+    }
+
+    #[test]
     fn one_point_and_no_line_can_be_drawn() {
-        let mut plot = plot(false);
-        plot.charts[0].lines.truncate(1);
-        plot.charts[0].lines[0].points.truncate(1);
+        let mut plot = plot();
+        plot.rows[0][0].lines.truncate(1);
+        plot.rows[0][0].lines[0].points.truncate(1);
         assert!(plot.to_svg().is_ok());
-        plot.charts[0].lines.clear();
-        plot.charts[0].ceiling = None;
+        plot.rows[0][0].lines.clear();
+        plot.rows[0][0].ceiling = None;
         assert!(plot.to_svg().is_ok());
-        plot.charts.clear();
+        plot.rows[0].clear();
+        assert!(plot.to_svg().is_ok());
+        plot.rows.clear();
         assert!(plot.to_svg().is_ok());
     }
 
@@ -370,20 +378,23 @@ mod tests {
     }
 
     #[test]
-    fn charts_side_by_side_have_one_scale() {
-        let mut plot = plot(false);
-        let mut beside = plot.charts[0].clone();
-        plot.charts[0].lines.truncate(1);
+    fn the_charts_of_a_row_have_one_scale() {
+        let mut plot = plot();
+        let mut beside = plot.rows[0][0].clone();
+        let below = beside.clone();
+        plot.rows[0][0].lines.truncate(1);
         beside.elements = "elements of another kind";
         let alone = ceilings(&plot);
         assert_eq!(alone.len(), 1, "{alone:?}");
         beside.lines[1].points[0].1 = 9600.0;
-        plot.charts.push(beside);
+        plot.rows[0].push(beside);
         let both = ceilings(&plot);
         assert_eq!(both.len(), 1, "{both:?}");
         assert_ne!(alone, both);
+        plot.rows.push(vec![below]);
+        assert_eq!(ceilings(&plot).len(), 2);
         let svg = plot.to_svg().expect("it can be drawn");
-        assert_eq!(svg.matches("slow &amp; steady").count(), 2);
+        assert_eq!(svg.matches("slow &amp; steady").count(), 3);
         assert!(svg.contains("elements of another kind"));
     }
 

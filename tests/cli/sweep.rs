@@ -57,7 +57,7 @@ fn the_ladder_and_the_library_are_swept_and_written_alike_everywhere() {
         assert_eq!(line["median_ms"], "", "the emulator has no times");
     }
     let svg = std::fs::read_to_string(svg).expect("the picture is there");
-    for name in names.into_iter().chain(["2^10", "2^12"]) {
+    for name in names.into_iter().chain(["2¹⁰", "2¹²"]) {
         assert!(svg.contains(name), "{name}");
     }
 }

@@ -34,7 +34,7 @@ enum Chore {
     CompareCodegen(compare_codegen::Options),
     /// Time the kernels and everybody else's on this machine's GPU, interleaved on one input, and keep the record.
     Peers(peers::Options),
-    /// Write the README's tables and picture of speed from a record of `peers`.
+    /// Write the tables and the picture of speed, in README.md and docs/, from a record of `peers`.
     Results(results::Options),
     /// Count what the emulator and the kernels' PTX cost, and fail where it is over 5 % more than in benches/baseline.json.
     BenchCheck(bench_check::Options),

@@ -4,7 +4,6 @@ use super::measured::Row;
 use super::outcome::Sweep;
 use crate::failure::Failure;
 use serde::Serialize;
-use warpfold_course::size::short;
 use warpfold_plot::{Line, LineChart, LinePlot};
 
 /// Width and height of the picture.
@@ -89,13 +88,12 @@ pub fn svg(sweep: &Sweep) -> Result<String, Failure> {
         .collect();
     let chart = LineChart {
         elements: "elements",
-        size_name: short,
         quantity: if sweep.on_gpu {
             "GB/s"
         } else {
             "warp instructions for each element"
         },
-        log_scale: !sweep.on_gpu,
+        base: if sweep.on_gpu { 10.0 } else { 2.0 },
         ceiling: ceiling.as_deref().zip(peak),
         lines: names
             .iter()
@@ -114,7 +112,7 @@ pub fn svg(sweep: &Sweep) -> Result<String, Failure> {
             "What each kernel executes for an element"
         },
         subtitle: &subtitle.join(" · "),
-        charts: vec![chart],
+        rows: vec![vec![chart]],
     };
     plot.to_svg().map_err(Failure::input)
 }

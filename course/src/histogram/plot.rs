@@ -11,7 +11,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{BLACK, Color, IntoTextStyle, RGBColor, ShapeStyle, WHITE};
 use std::io::Cursor;
 use std::path::Path;
-use warpfold_plot::font;
+use warpfold_plot::{BLUE, GREEN, RED, font, for_dark_pages};
 
 /// Width and height of the picture in units of an SVG file; a PNG file has [`PNG_SCALE`] pixels for each.
 const SIZE: (u32, u32) = (1000, 600);
@@ -19,12 +19,8 @@ const SIZE: (u32, u32) = (1000, 600);
 const PNG_SCALE: u32 = 2;
 /// The most letters of a title, which is one line.
 const MOST_LETTERS: usize = 80;
-/// The colours of the channels: those of Paul Tol's bright scheme, which colour-blind people can tell apart as well.
-const COLOURS: [RGBColor; 3] = [
-    RGBColor(238, 102, 119),
-    RGBColor(34, 136, 51),
-    RGBColor(68, 119, 170),
-];
+/// The colours of the channels.
+const COLOURS: [RGBColor; 3] = [RED, GREEN, BLUE];
 
 /// A file format of plots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +89,7 @@ impl Plot<'_> {
         let backend = SVGBackend::with_string(&mut text, SIZE);
         self.draw(&backend.into_drawing_area(), 1)
             .map_err(PlotError::drawing)?;
-        Ok(text)
+        Ok(for_dark_pages(&text))
     }
 
     fn png(&self) -> Result<Vec<u8>, PlotError> {
@@ -117,7 +113,7 @@ impl Plot<'_> {
         let text = |size: u32| font(size * scale).into_text_style(area);
         let statistics = self.histogram.statistics();
         let highest = self.histogram.channels.as_flattened().iter().max();
-        // A little room above the highest bin, and an axis even if nothing was counted.
+        // A little room above the highest; and an axis even where nothing is counted.
         let top = f64::from(*highest.unwrap_or(&0)).max(1.0) * 1.05;
 
         area.fill(&WHITE)?;

@@ -1,4 +1,4 @@
-//! Times what somebody queues on a stream that is not to be had.
+//! Times what somebody queues on a stream that they do not hand out.
 
 use cudarc::driver::DriverError;
 use cudarc::driver::sys::{self, CUcontext, CUevent, CUfunction, CUmodule, CUstream};

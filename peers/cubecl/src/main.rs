@@ -123,7 +123,7 @@ fn run() -> Result<(), String> {
             env!("CUBEK")
         )],
         notes: vec![format!(
-            "CubeCL adds up a copy of the input in memory of its own, on a stream of its own that is not to be had; the events around \
+            "CubeCL adds up a copy of the input in memory of its own, on a stream of its own that it does not hand out; the events around \
                  it are on another, and {of_nothing:.4} ms apart with nothing between them"
         )],
     })?;

@@ -18,11 +18,14 @@ pub enum ResultsError {
     /// A record without anything to show.
     #[error("{0} has no measurements of warpfold::sum: make it anew with `cargo xtask peers`")]
     NothingMeasured(String),
-    /// The README has no place for the results.
+    /// A document has no place for the results.
     #[error(
-        "README.md has no lines `<!-- results: begin -->` and `<!-- results: end -->`: add them where the tables belong"
+        "{document} has no lines `<!-- results: begin -->` and `<!-- results: end -->`: add them where the tables belong"
     )]
-    NoPlace,
+    NoPlace {
+        /// The document.
+        document: &'static str,
+    },
     /// The picture cannot be drawn.
     #[error(transparent)]
     Picture(#[from] LinePlotError),

@@ -13,6 +13,18 @@ pub const CUB: &str = "cub::DeviceReduce::Sum";
 /// What the names of CUB's other policies begin with.
 const CUB_TUNED: &str = "CUB, tuned";
 
+/// What to call some contenders, and who they are.
+pub type Shown = (&'static str, fn(&Contender<'_>) -> bool);
+/// Who is shown where there is room for few, if the record has them.
+pub const BEST_KNOWN: [Shown; 4] = [
+    ("CUB", |one| one.name == CUB),
+    ("torch, the faster way", |one| {
+        one.name.starts_with("torch.sum")
+    }),
+    ("CubeCL", |one| one.maker == Maker::Rust),
+    ("Thrust", |one| one.name == "thrust::reduce"),
+];
+
 /// A contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contender<'r> {
@@ -181,6 +193,15 @@ pub fn size(n: usize) -> String {
     }
 }
 
+/// What launches find where inputs come from memory, which is what a data sheet is about; or else what this record has.
+pub fn from_memory(record: &Record) -> Finds {
+    let is_cold = |measurement: &Measurement| measurement.finds == Finds::Cold;
+    match record.measurements.iter().any(is_cold) {
+        true => Finds::Cold,
+        false => Finds::Warm,
+    }
+}
+
 /// All that launches can find.
 pub const FINDS: [Finds; 3] = [Finds::Warm, Finds::Cold, Finds::Idle];
 
@@ -193,7 +214,16 @@ pub fn word(finds: Finds) -> &'static str {
     }
 }
 
-/// Milliseconds to four digits, of which four at most stand behind the point.
+/// The same in a few words.
+pub fn found(finds: Finds) -> &'static str {
+    match finds {
+        Finds::Warm => "with a warm L2 cache",
+        Finds::Cold => "with a cold L2 cache",
+        Finds::Idle => "on an idle GPU",
+    }
+}
+
+/// Milliseconds to four digits, at most four of them after the point.
 pub fn ms(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.1}"),
@@ -243,7 +273,7 @@ pub fn provenance(record: &Record) -> Vec<String> {
         format!("{}; driver {}; {date}", record.device, record.driver),
         record.compilers.join("; "),
         format!(
-            "sums of {}; blocks of {} threads; medians of {medians}, everybody in turn on one input",
+            "sums of {}; blocks of {} threads; medians of {medians}; all take turns on the same input",
             types(record).join(" and "),
             record.block,
         ),

@@ -1,13 +1,13 @@
-//! `cargo xtask results`: what the README says of speed, from a record of `cargo xtask peers`.
+//! `cargo xtask results`: what the README and `docs/speed.md` say of speed, from a record of `cargo xtask peers`.
 
 mod error;
 mod figures;
 pub mod long;
 mod picture;
-mod readme;
 // The comparison writes what this program reads. It is shared as a file, because nothing here depends on the host.
 #[path = "../../../peers/run/record.rs"]
 pub mod record;
+mod tables;
 mod verdict;
 
 use std::fs;
@@ -27,10 +27,19 @@ pub struct Options {
     record: PathBuf,
 }
 
-/// Writes the README's block and the picture, and says what the record comes to.
+/// A document that shows a record, and what it shows between its markers.
+type Document = (&'static str, fn(&Record) -> String);
+const DOCUMENTS: [Document; 2] = [
+    ("README.md", tables::summary),
+    ("docs/speed.md", tables::everything),
+];
+/// The picture of a record.
+const PICTURE: &str = "docs/speed.svg";
+
+/// Writes the documents' blocks and the picture, and says what the record comes to.
 ///
 /// # Errors
-/// A record that cannot be read or shows nothing, a README without the block, or a file that cannot be written.
+/// A record that cannot be read or shows nothing, a document without the block, or a file that cannot be written.
 pub fn run(repository: &Path, options: &Options) -> Result<(), ResultsError> {
     let record = read(&options.record)?;
     let file = options.record.display().to_string();
@@ -38,13 +47,15 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ResultsError> {
     if !record.measurements.iter().any(is_ours) {
         return Err(ResultsError::NothingMeasured(file));
     }
-    let path = repository.join("README.md");
-    let text = fs::read_to_string(&path).map_err(io("read README.md"))?;
-    let text = readme::with_block(&text, &readme::block(&record)).ok_or(ResultsError::NoPlace)?;
-    let picture = picture::svg(&record)?;
-    write(&repository.join("docs/speed.svg"), &picture)?;
-    write(&path, &text)?;
-    println!("README.md and docs/speed.svg show {file}:");
+    for (document, block) in DOCUMENTS {
+        let path = repository.join(document);
+        let text = fs::read_to_string(&path).map_err(io(format!("read {document}")))?;
+        let text =
+            tables::with_block(&text, &block(&record)).ok_or(ResultsError::NoPlace { document })?;
+        write(&path, &text)?;
+    }
+    write(&repository.join(PICTURE), &picture::svg(&record)?)?;
+    println!("README.md, docs/speed.md and {PICTURE} show {file}:");
     for line in verdict::lines(&record)
         .into_iter()
         .chain(figures::left_out(&record))

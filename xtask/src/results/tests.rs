@@ -1,10 +1,10 @@
-//! What the README shows is what the committed record gives; and what a record gives.
+//! What the documents show is what the committed record gives; and what a record gives.
 
 use super::figures::OfType;
 use super::record::{Finds, LeftOut, Maker, Measurement, Place, Record};
 use super::*;
 
-/// The record that the README shows.
+/// The record that the documents show.
 fn committed() -> Record {
     read(&crate::repository().join("peers/results/h200.json")).expect("the record is committed")
 }
@@ -14,19 +14,21 @@ fn file(name: &str) -> String {
 }
 
 #[test]
-fn the_readme_shows_the_committed_record() {
-    let text = file("README.md");
-    assert_eq!(
-        readme::shown(&text).expect("the README has the block"),
-        readme::block(&committed()),
-        "`cargo xtask results peers/results/h200.json` writes it anew"
-    );
+fn the_documents_show_the_committed_record() {
+    for (document, block) in DOCUMENTS {
+        let text = file(document);
+        let written = tables::with_block(&text, &block(&committed())).expect("it has the block");
+        assert!(
+            text == written,
+            "{document} is out of date: `cargo xtask results peers/results/h200.json` writes it anew"
+        );
+    }
 }
 
 #[test]
 fn the_picture_is_that_of_the_committed_record() {
     assert!(
-        file("docs/speed.svg") == picture::svg(&committed()).expect("it can be drawn"),
+        file(PICTURE) == picture::svg(&committed()).expect("it can be drawn"),
         "`cargo xtask results peers/results/h200.json` draws it anew"
     );
 }
@@ -80,7 +82,7 @@ fn a_step_is_compared_with_its_counterpart_and_a_library_with_ours() {
         .map(|theirs| theirs.median_ms / part.counterpart(theirs).unwrap().median_ms)
         .collect();
     assert_eq!(ratios, [0.03 / 0.02, 0.04 / 0.01]);
-    let block = readme::block(&record);
+    let block = tables::everything(&record);
     assert!(block.contains("| `shuffle` | 0.0200 (1.500) |"), "{block}");
     assert!(
         block.contains("| thrust::reduce | 0.0400 (4.00) |"),
@@ -120,7 +122,7 @@ fn who_was_left_out_is_named_with_the_places_and_the_reason() {
         "Left out: cub at 2^24 of f32 (its sum is wrong).",
     ];
     assert_eq!(figures::left_out(&record), sentences);
-    let (block, text) = (readme::block(&record), long::text(&record));
+    let (block, text) = (tables::everything(&record), long::text(&record));
     for sentence in sentences {
         assert!(block.contains(sentence), "{block}");
         assert!(text.contains(sentence), "{text}");
@@ -138,9 +140,9 @@ fn bandwidth_counts_the_input() {
 #[test]
 fn only_what_stands_between_the_markers_is_written() {
     let text = "a\n<!-- results: begin -->\nold\n<!-- results: end -->\nb\n";
-    let written = readme::with_block(text, "new\n").expect("there are markers");
+    let written = tables::with_block(text, "new\n").expect("there are markers");
     assert_eq!(written, text.replace("old", "new"));
-    assert_eq!(readme::with_block("a\n", "new\n"), None);
+    assert_eq!(tables::with_block("a\n", "new\n"), None);
 }
 
 #[test]
@@ -163,9 +165,9 @@ fn a_table_for_the_terminal_has_a_row_for_each_contender() {
 #[test]
 fn one_row_stands_for_the_policies_of_one_library() {
     let n = 1 << 20;
-    let block = readme::block(&record(vec![
+    let block = tables::everything(&record(vec![
         measurement(Maker::Warpfold, "warpfold::sum", n, 0.004),
-        measurement(Maker::Warpfold, "warpfold::sum, 1 off", n, 0.004),
+        measurement(Maker::Warpfold, "warpfold::sum, 1 off", n, 0.0042),
         measurement(Maker::Ceiling, "empty launch", n, 0.002),
         measurement(Maker::Library, "CUB, tuned: 256 x 16", n, 0.006),
         measurement(Maker::Library, "CUB, tuned: 512 x 16", n, 0.005),
@@ -178,8 +180,32 @@ fn one_row_stands_for_the_policies_of_one_library() {
         rows,
         [
             "| `warpfold::sum` | **0.0040** |",
+            "| `warpfold::sum, 1 off` | 0.0042 (1.05) |",
+            "| empty launch | 0.0020 (0.50) |",
             "| CUB, the fastest of three policies | 0.0050 (1.25) |"
         ]
+    );
+}
+
+#[test]
+fn the_summary_has_those_who_are_best_known_at_some_sizes() {
+    let (shown, not_shown) = (1 << 20, 1 << 21);
+    let summary = tables::summary(&record(vec![
+        measurement(Maker::Library, "thrust::reduce", shown, 0.02),
+        measurement(Maker::Library, "CUB, not_guaranteed", shown, 0.004),
+        measurement(Maker::Python, "torch.sum", shown, 0.016),
+        measurement(Maker::Python, "torch.sum, dtype=int32", shown, 0.008),
+        measurement(Maker::Warpfold, "shuffle", shown, 0.004),
+        measurement(Maker::Warpfold, "warpfold::sum", shown, 0.004),
+        measurement(Maker::Warpfold, "warpfold::sum", not_shown, 0.004),
+    ]));
+    assert_eq!(
+        summary,
+        "Sums of i32 on GPU 0: a GPU, milliseconds with a warm L2 cache:\n\n\
+         |  | 2^20 |\n|---|--:|\n\
+         | `warpfold::sum` | **0.0040** |\n\
+         | torch, the faster way | 0.0080 (2.00) |\n\
+         | Thrust | 0.0200 (5.00) |\n"
     );
 }
 

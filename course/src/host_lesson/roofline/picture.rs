@@ -12,13 +12,10 @@ use plotters::element::{Circle, PathElement};
 use plotters::series::LineSeries;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{BLACK, Color, IntoTextStyle, RGBColor, WHITE};
-use warpfold_plot::{font, heading, spread};
+use warpfold_plot::{BLUE, RED, font, for_dark_pages, heading, spread};
 
 /// Width and height.
 const SIZE: (u32, u32) = (1000, 640);
-/// Colours that the colour-blind can tell apart: two of Paul Tol's bright scheme.
-const CEILING: RGBColor = RGBColor(238, 102, 119);
-const KERNEL: RGBColor = RGBColor(68, 119, 170);
 /// Lines between a point and its name.
 const LEADER: RGBColor = RGBColor(190, 190, 190);
 /// Pixels between the lines of names.
@@ -54,7 +51,7 @@ impl Picture {
         self.draw(&area)
             .map_err(|error| HostLessonError::Picture(error.to_string()))?;
         drop(area);
-        Ok(text)
+        Ok(for_dark_pages(&text))
     }
 
     fn draw<Backend: DrawingBackend>(
@@ -100,7 +97,7 @@ impl Picture {
             .light_line_style(WHITE)
             .draw()?;
         let roof = [left, right].map(|intensity| (intensity, self.ceiling * intensity));
-        chart.draw_series(LineSeries::new(roof, CEILING.stroke_width(2)))?;
+        chart.draw_series(LineSeries::new(roof, RED.stroke_width(2)))?;
 
         // The axis is too short for ticks at powers of ten; where kernels stand is what matters.
         let mut ticks: Vec<f64> = intensities().collect();
@@ -123,11 +120,11 @@ impl Picture {
         let foot = pixel(least, self.ceiling * least);
         let label = format!("the memory's best, measured: {:.0} GB/s", self.ceiling);
         let above = Pos::new(HPos::Left, VPos::Bottom);
-        let style = font(14).color(&CEILING).pos(above);
+        let style = font(14).color(&RED).pos(above);
         area.draw_text(&label, &style, (foot.0, foot.1 - 60))?;
         area.draw(&PathElement::new(
             vec![(foot.0 + 4, foot.1 - 58), (foot.0 + 4, foot.1 - 8)],
-            CEILING,
+            RED,
         ))?;
 
         let column = pixel(most * 1.35, bottom).0;
@@ -154,7 +151,7 @@ impl Picture {
                 vec![(x, y), (column - 22, height), (column - 4, height)],
                 LEADER,
             ))?;
-            area.draw(&Circle::new((x, y), 5, KERNEL.filled()))?;
+            area.draw(&Circle::new((x, y), 5, BLUE.filled()))?;
             area.draw_text(name, &beside, (column, height))?;
         }
         area.present()

@@ -9,6 +9,7 @@ use super::picture::{Boundary, Cell, Content, Picture, Work};
 use layout::Layout;
 use shapes::{Point, Sheet, Style, colours};
 use std::collections::{BTreeSet, HashMap};
+use warpfold_plot::for_dark_pages;
 
 /// Between the last cells and the line of what separates two steps.
 const ABOVE_BOUNDARY: f64 = 10.0;
@@ -18,7 +19,8 @@ const BELOW_THREADS: f64 = 26.0;
 const BETWEEN_ROWS: f64 = 8.0;
 
 impl Picture {
-    /// The picture as an SVG document: black on white, generic fonts, nothing from outside.
+    /// The picture as an SVG document: black on white or, where dark pages are preferred, the other way round; generic fonts, nothing from
+    /// outside.
     pub fn to_svg(&self) -> String {
         let geometry = Geometry::new(self);
         let mut drawing = Drawing {
@@ -39,7 +41,7 @@ impl Picture {
         drawing.legend();
         let title = format!("{}: {}", self.lesson, self.title);
         let size = (drawing.layout.width(), drawing.y);
-        drawing.sheet.into_svg(&title, size)
+        for_dark_pages(&drawing.sheet.into_svg(&title, size))
     }
 }
 

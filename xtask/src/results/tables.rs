@@ -1,4 +1,4 @@
-//! The README's block: two tables and where they come from.
+//! The tables of the README and of `docs/speed.md`, and where they come from.
 
 use super::figures::{self, Contender, OfType};
 use super::record::{Finds, Maker, Measurement, Record};
@@ -7,33 +7,59 @@ const BEGIN: &str = "<!-- results: begin -->\n";
 const END: &str = "<!-- results: end -->";
 /// Sizes from which on the bandwidth of a step means more than its launch.
 const STEPS_FROM: usize = 1 << 24;
-/// Sizes that are shown of our library and others, where they are in the record.
-const SHOWN: [usize; 8] = [
-    1 << 10,
-    1 << 16,
-    1 << 20,
-    1 << 22,
-    1 << 24,
-    1 << 26,
-    1 << 28,
-    1 << 30,
-];
+/// What the README shows, where it is in the record.
+const SHOWN_TYPE: &str = "f32";
+const SHOWN_SIZES: [usize; 5] = [1 << 10, 1 << 16, 1 << 20, 1 << 24, 1 << 28];
 
-/// What stands in the README.
-pub fn block(record: &Record) -> String {
+/// What stands in the README: one table of those that are best known.
+pub fn summary(record: &Record) -> String {
+    let finds = figures::from_memory(record);
+    let parts = OfType::all(record);
+    let shown = parts.iter().find(|part| part.element_type == SHOWN_TYPE);
+    let Some(&part) = shown.or(parts.first()) else {
+        return String::new();
+    };
+    let mut sizes = part.sizes();
+    if sizes.iter().any(|n| SHOWN_SIZES.contains(n)) {
+        sizes.retain(|n| SHOWN_SIZES.contains(n));
+    }
+    let mut text = format!(
+        "Sums of {} on {}, milliseconds with a {} L2 cache:\n\n{}",
+        part.element_type,
+        record.device,
+        figures::word(finds),
+        head("", &sizes)
+    );
+    let ours: figures::Shown = (figures::LIBRARY, |one| one.name == figures::LIBRARY);
+    for (name, is_shown) in [ours].into_iter().chain(figures::BEST_KNOWN) {
+        let found: Vec<_> = sizes
+            .iter()
+            .map(|&n| part.fastest(n, finds, is_shown))
+            .collect();
+        if found.iter().any(Option::is_some) {
+            let name = match name {
+                figures::LIBRARY => format!("`{name}`"),
+                _ => name.to_owned(),
+            };
+            text += &row(&name, found.into_iter().map(|one| cell(part, one)));
+        }
+    }
+    text
+}
+
+/// What stands in `docs/speed.md`: everybody, at every size.
+pub fn everything(record: &Record) -> String {
     let mut text = figures::provenance(record).join(";  \n");
     text += ".\n";
     for part in OfType::all(record) {
-        // What a single call takes is in the record.
-        for finds in [Finds::Warm, Finds::Cold] {
+        for finds in figures::FINDS {
             if part.has(finds) {
                 text += &format!(
-                    "\nSums of {}, milliseconds with a {} L2 cache, and in brackets the same divided by that of `{}`:\n\n",
+                    "\n### Sums of {}, {}\n\n",
                     part.element_type,
-                    figures::word(finds),
-                    figures::LIBRARY
+                    figures::found(finds)
                 );
-                text += &libraries(part, finds);
+                text += &everybody(part, finds);
             }
         }
     }
@@ -43,7 +69,11 @@ pub fn block(record: &Record) -> String {
             n >= STEPS_FROM && part.fastest(n, Finds::Warm, Contender::is_step).is_some()
         });
         if !large.is_empty() {
-            text += "\nMilliseconds of each step in Rust, warm, and in brackets the time of the same kernel in CUDA C++ by nvcc divided by it:\n\n";
+            text += &format!(
+                "\n### Steps of the ladder, Rust beside CUDA C++, {}, warm\n\n\
+                 In brackets: the time of the same kernel compiled by nvcc, divided by ours.\n\n",
+                part.element_type
+            );
             text += &steps(part, &large);
         }
     }
@@ -63,32 +93,19 @@ pub fn with_block(text: &str, block: &str) -> Option<String> {
     Some(format!("{before}{BEGIN}{block}{END}{after}"))
 }
 
-/// What stands between the markers.
-#[cfg(test)]
-pub fn shown(text: &str) -> Option<&str> {
-    let (_, rest) = text.split_once(BEGIN)?;
-    Some(rest.split_once(END)?.0)
-}
-
-/// Our library against others.
-fn libraries(part: OfType<'_>, finds: Finds) -> String {
+/// All but the steps, ours first.
+fn everybody(part: OfType<'_>, finds: Finds) -> String {
     let mut sizes = part.sizes();
-    if sizes.iter().any(|n| SHOWN.contains(n)) {
-        sizes.retain(|n| SHOWN.contains(n));
-    }
+    sizes.retain(|&n| part.ceiling_ms(n, finds).is_some());
     let mut text = head("", &sizes);
     let mut rows: Vec<(Maker, &str)> = Vec::new();
     for contender in part.contenders() {
         let row = (contender.maker, contender.family());
-        let is_shown = contender.name != figures::EMPTY
-            && !contender.is_step()
-            && !contender.is_misaligned()
-            && contender.maker != Maker::CudaCpp;
+        let is_shown = !contender.is_step() && contender.maker != Maker::CudaCpp;
         if is_shown && !rows.contains(&row) {
             rows.push(row);
         }
     }
-    // Ours first.
     rows.sort_by_key(|(maker, _)| *maker != Maker::Warpfold);
     for (maker, family) in rows {
         let cells = sizes.iter().map(|&n| {
@@ -96,6 +113,7 @@ fn libraries(part: OfType<'_>, finds: Finds) -> String {
             cell(part, part.fastest(n, finds, is_of_row))
         });
         let name = match maker {
+            Maker::Ceiling if family == figures::EMPTY => family.to_owned(),
             Maker::Ceiling => format!("`{family}`, which adds up nothing"),
             Maker::Warpfold => format!("`{family}`"),
             _ => family.to_owned(),
