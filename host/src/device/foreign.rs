@@ -2,11 +2,11 @@
 //!
 //! Such code shares the device's memory, and nothing here can check what it does with it; its callers vouch for it.
 
-use super::{Buffer, Device, DeviceError, Kind, Stream, buffer::Memory, stream::StreamOn};
+use super::backend::Backend;
+use super::buffer::{Buffer, MemoryOn};
+use super::stream::{Stream, StreamOn};
+use super::{Device, DeviceError, IPC_HANDLE_BYTES};
 use std::{ffi::c_void, fmt, marker::PhantomData, ops::Deref};
-
-/// Bytes of the handle by which another process opens a buffer: a `CUipcMemHandle`.
-pub const IPC_HANDLE_BYTES: usize = 64;
 
 impl Device {
     /// The GPU's primary context (`CUcontext`), which this value keeps. Libraries that use the CUDA runtime, `cudarc` and `cust` work in
@@ -15,9 +15,9 @@ impl Device {
     /// # Errors
     /// [`DeviceError::NoForeignCode`] on the emulator.
     pub fn raw_context(&self) -> Result<*mut c_void, DeviceError> {
-        match &self.kind {
-            Kind::Gpu(gpu) => Ok(gpu.raw_context()),
-            Kind::Emulator(_) => Err(DeviceError::NoForeignCode),
+        match &self.backend {
+            Backend::Gpu(gpu) => Ok(gpu.raw_context()),
+            Backend::Emulator(_) => Err(DeviceError::NoForeignCode),
         }
     }
 }
@@ -73,10 +73,10 @@ impl Stream {
     /// # Safety
     /// The handle is that of a stream that lives as long as the value.
     pub unsafe fn from_raw(device: &Device, handle: *mut c_void) -> Result<Self, DeviceError> {
-        match &device.kind {
+        match &device.backend {
             // SAFETY: the caller's contract is the same.
-            Kind::Gpu(gpu) => Ok(Self(StreamOn::Gpu(unsafe { gpu.stream_from_raw(handle) }?))),
-            Kind::Emulator(_) => Err(DeviceError::NoForeignCode),
+            Backend::Gpu(gpu) => Ok(Self(StreamOn::Gpu(unsafe { gpu.stream_from_raw(handle) }?))),
+            Backend::Emulator(_) => Err(DeviceError::NoForeignCode),
         }
     }
 
@@ -104,8 +104,8 @@ impl<T> Buffer<T> {
     /// [`DeviceError::NoForeignCode`] on the emulator, and the driver's refusal on systems without such handles.
     pub fn ipc_handle(&self) -> Result<[u8; IPC_HANDLE_BYTES], DeviceError> {
         match &self.memory {
-            Memory::Gpu(allocation) => allocation.ipc_handle(),
-            Memory::Emulator(_) => Err(DeviceError::NoForeignCode),
+            MemoryOn::Gpu(allocation) => allocation.ipc_handle(),
+            MemoryOn::Emulator(_) => Err(DeviceError::NoForeignCode),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Graphs: work that is described once and launched as a whole.
 
-use super::{Argument, Device, DeviceError, Kernel, Kind, Shape, Stream, emulator, gpu};
-use super::{kernel::CompiledKernel, stream::StreamOn};
+use super::backend::Backend;
+use super::kernel::{Kernel, KernelOn};
+use super::stream::{Stream, StreamOn};
+use super::{Argument, DeviceError, Shape, emulator, gpu};
 use std::fmt;
 
 /// Kernels and the order between them, which a device has not seen yet.
@@ -25,19 +27,11 @@ enum ExecutableOn {
 }
 
 impl Graph {
-    pub(super) fn new(device: &Device) -> Result<Self, DeviceError> {
-        Ok(Self(match &device.kind {
-            Kind::Gpu(gpu) => GraphOn::Gpu(gpu.graph()?),
-            Kind::Emulator(emulator) => GraphOn::Emulator(emulator.graph()),
+    pub(super) fn new(backend: &Backend) -> Result<Self, DeviceError> {
+        Ok(Self(match backend {
+            Backend::Gpu(gpu) => GraphOn::Gpu(gpu.graph()?),
+            Backend::Emulator(emulator) => GraphOn::Emulator(emulator.graph()),
         }))
-    }
-
-    pub(super) fn of_gpu(graph: gpu::Graph) -> Self {
-        Self(GraphOn::Gpu(graph))
-    }
-
-    pub(super) fn of_emulator(graph: emulator::Graph) -> Self {
-        Self(GraphOn::Emulator(graph))
     }
 
     /// Adds a launch, which starts when those of `after` have ended. Those of a graph that was captured are not known here.
@@ -51,15 +45,17 @@ impl Graph {
         arguments: &[Argument],
         after: &[Node],
     ) -> Result<Node, DeviceError> {
-        match (&mut self.0, kernel.compiled()) {
-            (GraphOn::Gpu(graph), CompiledKernel::Gpu(kernel)) => {
+        let after = after.iter().map(|node| node.0);
+        match (&mut self.0, kernel.on()) {
+            (GraphOn::Gpu(graph), KernelOn::Gpu(kernel)) => {
                 graph.add_kernel(kernel, shape, arguments, after)
             }
-            (GraphOn::Emulator(graph), CompiledKernel::Emulator(kernel)) => {
+            (GraphOn::Emulator(graph), KernelOn::Emulator(kernel)) => {
                 graph.add_kernel(kernel, shape, arguments, after)
             }
             _ => Err(DeviceError::OtherDevice),
         }
+        .map(Node)
     }
 
     /// Makes the graph ready to be launched, as often as wanted. Neither waits nor queues.
@@ -74,6 +70,30 @@ impl Graph {
     }
 }
 
+impl Stream {
+    /// Makes a graph of what `queue` queues on the stream that it is given, and runs none of it. That stream is a new one with this
+    /// one's access policy.
+    ///
+    /// # Errors
+    /// Whatever `queue` returns, and what cannot be captured: for example, waiting for the device.
+    pub fn capture(
+        &self,
+        queue: impl FnOnce(&Self) -> Result<(), DeviceError>,
+    ) -> Result<Graph, DeviceError> {
+        let recorder = Self(match &self.0 {
+            StreamOn::Gpu(stream) => StreamOn::Gpu(stream.recorder()?),
+            StreamOn::Emulator(stream) => StreamOn::Emulator(stream.recorder()),
+        });
+        let queue = || queue(&recorder);
+        Ok(Graph(match &recorder.0 {
+            StreamOn::Gpu(stream) => GraphOn::Gpu(gpu::Graph::captured(stream, queue)?),
+            StreamOn::Emulator(stream) => {
+                GraphOn::Emulator(emulator::Graph::captured(stream, queue)?)
+            }
+        }))
+    }
+}
+
 impl ExecutableGraph {
     /// Queues all of the graph on a stream, and waits for nothing.
     ///
@@ -82,8 +102,8 @@ impl ExecutableGraph {
     /// by this one.
     ///
     /// # Safety
-    /// For every launch in the graph as [`Stream::launch`]; all buffers that its operations name and all modules of its kernels are alive
-    /// until it has ended.
+    /// For every launch in the graph as [`Stream::launch`]; and all memory that its copies name is alive until it has ended. The graph
+    /// itself keeps the modules of its kernels loaded.
     pub unsafe fn launch(&self, stream: &Stream) -> Result<(), DeviceError> {
         match (&self.0, &stream.0) {
             // SAFETY: the caller's contract is the same.

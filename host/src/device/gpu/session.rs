@@ -1,6 +1,6 @@
 //! What everything made from one opened GPU shares.
 
-use super::{GpuInformation, queue::Queue};
+use super::{information::GpuInformation, queue::Queue};
 use crate::device::DeviceError;
 use std::cell::Cell;
 use std::ptr;
