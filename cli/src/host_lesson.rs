@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }));
     }
     let setting = Setting {
-        machine: &machine,
+        device: &machine,
         n: arguments.n,
         repeat: arguments.repeat as usize,
         seed: arguments.seed,

@@ -1,15 +1,15 @@
 //! How any lesson is prepared: a reduction here, a demonstration in its own file.
 
-use crate::case::{Case, Outputs};
+use crate::case::Outputs;
 use crate::demonstration;
 use crate::lesson::{self, LessonError};
 use crate::oracle::Oracle;
-use crate::prepared::{Prepared, Verdict};
+use crate::prepared::{PreparedLesson, Verdict};
 use crate::reducible::{Reducible, with_reducible};
 use warpfold_kernels::catalogue::{Lesson, Reduction, Task, Variant};
 
-impl Prepared {
-    /// A lesson over `n` random elements of this seed, for a device of so many multiprocessors.
+impl PreparedLesson {
+    /// A lesson over `n` random elements of this seed, for a device with this many multiprocessors.
     ///
     /// # Errors
     /// A variant or a number of elements that the lesson does not take; too little memory for them.
@@ -42,8 +42,11 @@ impl Prepared {
     ) -> Result<Self, LessonError> {
         let values = T::random(reduction.operator, n, seed).map_err(LessonError::host_memory(n))?;
         let oracle = T::Oracle::new(reduction.operator, &values);
-        let case = lesson::case(lesson, variant, &values, multiprocessors)?.map(Case::into_owned);
-        let blocks = case.as_ref().map_or(0, |case| case.shape.grid[0]);
+        let Some(case) = lesson::case(lesson, variant, &values, multiprocessors)? else {
+            return Ok(Self::without_launch(lesson));
+        };
+        let case = case.into_owned();
+        let blocks = case.shape.grid[0];
         let roundings = lesson::roundings::<T>(reduction, variant, n, blocks);
         let judge = move |outputs: &Outputs<'_>| {
             let (result, leftover) = lesson::result::<T>(reduction, outputs)?;
@@ -64,9 +67,8 @@ impl Prepared {
                 mistake,
             })
         };
-        Ok(Self {
-            case,
-            judge: Box::new(judge),
-        })
+        // SAFETY: every reduction of the catalogue takes the arguments that `lesson::case` makes for its finish, over its element type,
+        // and, launched with the catalogue's geometry, keeps to them; the tests hold each to it on the emulator.
+        Ok(unsafe { Self::of_case(lesson, Some(case), judge) })
     }
 }

@@ -21,11 +21,14 @@ pub struct HistogramRun {
     pub measured: Measured,
 }
 
-/// The launch by which a lesson counts an image: a thread for each pixel, or for so many as the lesson's parameter says.
+/// The launch by which a lesson counts an image: a thread for each pixel, or for as many pixels as the lesson's parameter says.
+///
+/// Launched so, the kernels of this part read the rows of an image, which the case has at this pitch, and count in 768 bins, which
+/// begin with 0. An image has fewer than 2^32 pixels, and the grid has a thread for each pixel or a loop that comes to it.
 ///
 /// # Errors
 /// A variant that the lesson does not take, or a lesson that counts no images.
-pub fn case<'a>(
+pub(crate) fn case<'a>(
     lesson: &Lesson,
     variant: Variant,
     image: &'a Image,
@@ -61,33 +64,32 @@ pub fn case<'a>(
 ///
 /// # Errors
 /// The copy from the device fails.
-pub fn counted(outputs: &Outputs<'_>) -> Result<Histogram, DeviceError> {
+pub(crate) fn counted(outputs: &Outputs<'_>) -> Result<Histogram, DeviceError> {
     let mut histogram = Histogram::empty();
     let bins = outputs.read::<u32>(BINS_ARGUMENT)?;
     histogram.channels.as_flattened_mut().copy_from_slice(&bins);
     Ok(histogram)
 }
 
-/// Counts an image by a lesson: once on the emulator, which counts what it takes, and again and again on a GPU, which times it.
+/// Counts an image by a lesson: once on the emulator, which also counts what it takes, and again and again on a GPU, which times it.
 ///
 /// # Errors
-/// As [`case()`]; a device without the memory; a kernel that faults. Wrong counts are no error: compare them with
+/// A variant that the lesson does not take, or a lesson that counts no images; a device without the memory; a kernel that faults. Wrong counts are no error: compare them with
 /// [`Histogram::of`].
 pub fn launch(
-    machine: &Device,
+    device: &Device,
     lesson: &Lesson,
     variant: Variant,
     image: &Image,
     timing: &Timing,
 ) -> Result<HistogramRun, LessonError> {
     let case = case(lesson, variant, image)?;
-    lesson::check_device(lesson, machine)?;
-    let kernel = machine.kernel(lesson.part.module(), case.entry)?;
-    // SAFETY: the kernels of this part read the rows of an image, which the case has at this pitch, and count in 768 bins;
-    // they begin with 0, and an image has fewer than 2^32 pixels; the grid has a thread for each or a loop that comes to it.
-    let mut loaded = unsafe { case.load(machine, kernel)? };
-    let mut measured = loaded.first()?;
-    if machine.is_gpu() {
+    lesson::check_device(lesson, device)?;
+    let kernel = device.kernel(lesson.part.module(), case.entry)?;
+    // SAFETY: `case` says so, and the kernel is of this device.
+    let mut loaded = unsafe { case.load(device, kernel)? };
+    let mut measured = loaded.launch()?;
+    if device.is_gpu() {
         measured = Measured::Times(loaded.time(timing)?);
     }
     Ok(HistogramRun {

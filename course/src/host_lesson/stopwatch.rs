@@ -15,13 +15,13 @@ pub(super) struct Stopwatch {
 impl Stopwatch {
     pub(super) fn new(setting: &Setting<'_>) -> Result<Self, DeviceError> {
         Ok(Self {
-            repeat: if setting.device().is_gpu() {
+            repeat: if setting.device.is_gpu() {
                 setting.repeat.max(1)
             } else {
                 0
             },
-            start: setting.device().event()?,
-            end: setting.device().event()?,
+            start: setting.device.event()?,
+            end: setting.device.event()?,
         })
     }
 

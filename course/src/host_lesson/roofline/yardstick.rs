@@ -36,7 +36,7 @@ impl Yardstick {
                 "`roofline` reads words of {WORD} elements; ask for at least as many with -n"
             )));
         }
-        let device = setting.device();
+        let device = setting.device;
         let kernel = device.load(PTX)?.kernel("read_all")?;
         let input = device.upload(values)?;
         let expected = values.iter().fold(0, |fold, value| fold ^ value);
