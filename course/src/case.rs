@@ -1,4 +1,4 @@
-//! A launch with everything it needs: what is run, timed, profiled, checked and drawn, whatever the lesson.
+//! A launch with everything it needs: what is run, timed, profiled, checked and drawn, for every lesson.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -26,7 +26,7 @@ enum Kind<'a> {
     Scalar(Argument),
     /// Bytes that the kernel only reads.
     Read(Cow<'a, [u8]>),
-    /// Bytes that the kernel changes, so that each launch needs them afresh.
+    /// Bytes that the kernel changes: each launch needs them afresh.
     Rewritten(Cow<'a, [u8]>),
     /// Room for what the kernel writes: this many bytes, which repeat the pattern before the launch.
     Written {
@@ -138,7 +138,7 @@ impl Case<'_> {
     /// Uploads the buffers.
     ///
     /// # Errors
-    /// The device has not the memory.
+    /// The device has too little memory.
     ///
     /// # Safety
     /// The kernel is of the same device. Launched in this shape with these arguments, where the buffers hold what the case gives

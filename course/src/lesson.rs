@@ -142,7 +142,7 @@ pub enum LessonError {
     /// There is no PTX for the device.
     #[error(transparent)]
     Ptx(#[from] warpfold::ptx::PtxError),
-    /// The device has not the memory, refuses the launch, or the kernel faults.
+    /// The device has too little memory, refuses the launch, or the kernel faults.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }
@@ -247,7 +247,7 @@ impl<T: Reducible> LoadedLesson<T> {
     /// Puts the values on the device, for this launch of a kernel of the module.
     ///
     /// # Errors
-    /// There is no such kernel for the device, or the device has not the memory.
+    /// There is no such kernel for the device, or the device has too little memory.
     ///
     /// # Safety
     /// As [`Case::load`].
@@ -333,7 +333,7 @@ impl<T: Reducible> LoadedLesson<T> {
 /// order of additions is that of [`Mode::Fast`].
 ///
 /// # Errors
-/// There is no PTX for the device, or it has not the memory.
+/// There is no PTX for the device, or it has too little memory.
 pub fn of_sum<T: Reducible>(device: &Device, values: &[T]) -> Result<LoadedLesson<T>, LessonError> {
     let launch = choose(T::ADDEND, Mode::Fast.into(), values.len());
     let reduction = Reduction {

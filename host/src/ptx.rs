@@ -1,4 +1,4 @@
-//! The PTX of the kernels: what this binary carries, or what a folder holds that was built elsewhere.
+//! The PTX of the kernels: what this binary carries, or texts that were built elsewhere.
 
 use crate::device::{DeviceError, newest_runnable};
 use std::borrow::Cow;
@@ -102,7 +102,7 @@ impl PtxSet {
     /// The newest text of the module that a device of this compute capability can run.
     ///
     /// # Errors
-    /// There is none of the module at all, or the device is older than every text.
+    /// There is no text of the module, or the device is older than every text.
     pub fn newest_for(&self, module: Module, sm: u32) -> Result<&str, PtxError> {
         let variants: Vec<(u32, &str)> =
             self.of(module).map(|text| (text.sm, &*text.ptx)).collect();

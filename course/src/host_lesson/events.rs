@@ -3,7 +3,7 @@
 //! Before: a launch returns at once; the kernel runs when the stream comes to it.
 //!
 //! Idea: a clock around the launch alone times the queueing. A clock around launch and wait times the kernel and the way there and back.
-//! Two events on the device time the kernel, and many launches between them what a launch costs behind another.
+//! Two events on the device time the kernel, and many launches between them what a launch costs after another.
 
 use super::stopwatch::Stopwatch;
 use super::sum::{Input, LadderKernel};

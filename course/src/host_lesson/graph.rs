@@ -27,7 +27,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
     run,
 };
 
-/// Reductions that a graph holds, one behind the other.
+/// Reductions that a graph holds, one after the other.
 const REDUCTIONS: usize = 20;
 
 /// How the work reaches the driver.
@@ -59,14 +59,14 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         ("graph, built", Form::Built),
         ("graph, captured", Form::Captured),
     ] {
-        // Each form has its own room for sums, so that it cannot pass for right by those of another.
+        // Each form has its own room for sums, and cannot pass for right by those of another.
         let reductions = (0..REDUCTIONS)
             .map(|_| Cascade::new(&kernel, values.len()))
             .collect::<Result<Vec<_>, _>>()?;
         let launches: usize = reductions.iter().map(Cascade::launches).sum();
         if report.facts.is_empty() {
             report.fact(format!(
-                "{} · {REDUCTIONS} reductions of {} launches, one behind the other",
+                "{} · {REDUCTIONS} reductions of {} launches, one after the other",
                 kernel.describe(),
                 launches / REDUCTIONS
             ));

@@ -50,7 +50,7 @@ pub struct Setting<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostLessonError {
-    /// The device has not the memory, refuses the work, or a kernel faults.
+    /// The device has too little memory, refuses the work, or a kernel faults.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// A lesson of the ladder that this one measures could not be run.
@@ -74,7 +74,7 @@ pub enum HostLessonError {
         /// The lesson's id.
         id: &'static str,
     },
-    /// The lesson does not take so many elements, or not on this device.
+    /// The lesson does not take this number of elements, or not on this device.
     #[error("{0}")]
     Unsuitable(String),
 }

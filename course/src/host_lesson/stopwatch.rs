@@ -33,8 +33,8 @@ impl Stopwatch {
         })
     }
 
-    /// The median time between an event before and one behind what `work` queues on the stream, where the device has times.
-    /// `prepare` runs before each, outside the time: where what it queues takes longer than queueing the work, the work starts right behind,
+    /// The median time between an event before and one after what `work` queues on the stream, where the device has times.
+    /// `prepare` runs before each, outside the time. If what it queues takes longer than queueing the work, the work starts right after it,
     /// and the time has no launch in it. The first of all runs is not timed.
     pub(super) fn device_ms(
         &self,

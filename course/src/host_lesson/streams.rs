@@ -137,7 +137,7 @@ impl Chunk {
         })
     }
 
-    /// Forgets the partials, so that those of one measurement cannot pass for those of the next.
+    /// Forgets the partials: those of one measurement cannot pass for those of the next.
     fn forget(&mut self) -> Result<(), DeviceError> {
         let nothing = vec![NO_PARTIAL; self.partials.len()];
         self.partials.write(&nothing)?;

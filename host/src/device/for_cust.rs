@@ -8,8 +8,8 @@ use cust::stream::Stream;
 
 /// Neither waits nor queues. The memory stays `cust`'s.
 ///
-/// What is queued to read the slice is also waited for: `DeviceBuffer::drop_async` may free the memory at any time after the borrow.
-/// [`Slice::from_cust`] makes slices of which reads are only queued.
+/// Work that is queued to read the slice is waited for, because `DeviceBuffer::drop_async` may free the memory at any time after the
+/// borrow. [`Slice::from_cust`] makes slices whose reads are only queued.
 ///
 /// That the memory is in a device's primary context, which `cust::context::Context::new` retains, is checked when that device is to
 /// read it.

@@ -6,7 +6,7 @@ use super::stream::{Stream, StreamOn};
 use super::{Argument, DeviceError, Shape, emulator, gpu};
 use std::fmt;
 
-/// Kernels and the order between them, which a device has not seen yet.
+/// Kernels and the order between them, not yet made ready for launches.
 pub struct Graph(GraphOn);
 
 enum GraphOn {
@@ -34,7 +34,7 @@ impl Graph {
         }))
     }
 
-    /// Adds a launch, which starts when those of `after` have ended. Those of a graph that was captured are not known here.
+    /// Adds a launch, which starts when those of `after` have ended. The nodes of a captured graph are not known here.
     ///
     /// # Errors
     /// A shape or arguments that do not fit the kernel or the device, a kernel of another device, or a node that this graph does not have.
@@ -58,7 +58,7 @@ impl Graph {
         .map(Node)
     }
 
-    /// Makes the graph ready to be launched, as often as wanted. Neither waits nor queues.
+    /// Makes the graph ready to be launched any number of times. Neither waits nor queues.
     ///
     /// # Errors
     /// The driver refuses it.
@@ -95,7 +95,7 @@ impl Stream {
 }
 
 impl ExecutableGraph {
-    /// Queues all of the graph on a stream, and waits for nothing.
+    /// Queues all of the graph on a stream, and does not wait.
     ///
     /// # Errors
     /// The stream is of another device, or the driver refuses. A fault of a kernel is told by the next call that waits; on the emulator,

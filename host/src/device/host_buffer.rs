@@ -7,8 +7,8 @@ use std::{fmt, marker::PhantomData};
 
 /// Elements in memory of the host that a device knows; freed when it is dropped.
 ///
-/// The host comes to the elements by copies, [`Self::write`] and [`Self::read`], which wait until the device has done everything that
-/// is queued: the two never touch the memory at the same time. On the emulator, memory is memory, of whatever kind.
+/// The host reads and writes the elements by copies, [`Self::write`] and [`Self::read`], which wait until the device has done everything
+/// that is queued: the two never touch the memory at the same time. On the emulator all kinds are the same.
 pub struct HostBuffer<T> {
     pub(super) memory: HostMemoryOn,
     kind: HostMemory,

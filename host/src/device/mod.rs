@@ -1,4 +1,4 @@
-//! Where kernels run: an NVIDIA GPU or the emulator, behind one interface.
+//! Where kernels run: an NVIDIA GPU or the emulator, with one interface for both.
 //!
 //! ```no_run
 //! use warpfold::device::{Device, DeviceChoice, DeviceError, Shape};
@@ -19,19 +19,19 @@
 //!
 //! # What waits
 //!
-//! Each function says whether it waits for the device or only queues work for it. What says neither does neither: it asks or tells the
+//! Each function says whether it waits for the device or only queues work for it. A function that says neither asks or tells the
 //! driver something, and returns. On a GPU
 //! - uploads, downloads and [`Kernel::launch`] wait until they are done, after everything that is queued on any stream;
-//! - what takes a [`Stream`] is queued there; so is [`Buffer::copy_from`], on a stream of the device's own;
-//! - dropping a [`Buffer`], a [`HostBuffer`], an [`ExecutableGraph`] or a [`PersistingL2`] waits until the device is idle; other drops do
-//!   not wait.
+//! - work that is given a [`Stream`] is queued there; [`Buffer::copy_from`] is queued on a stream of the device's own;
+//! - dropping a [`Buffer`], a [`HostBuffer`], an [`ExecutableGraph`], a [`PersistingL2`] or the last kernel of a [`Module`] waits until the
+//!   device is idle; other drops do not wait.
 //!
 //! The emulator does everything at once.
 //!
 //! # Other libraries
 //!
-//! A GPU is opened in its primary context, in which the CUDA runtime, PyTorch, `cudarc` and `cust` work as well: their memory and streams
-//! are good here ([`Slice::from_raw`], [`Stream::from_raw`]), and those made here are good there ([`Buffer::address`], [`Stream::raw`],
+//! A GPU is opened in its primary context, which the CUDA runtime, PyTorch, `cudarc` and `cust` also use. Their memory and streams can be
+//! used here ([`Slice::from_raw`], [`Stream::from_raw`]), and those made here can be used there ([`Buffer::address`], [`Stream::raw`],
 //! [`Device::raw_context`]). With the feature `cudarc` a [`Slice`] is made from a `&CudaSlice` or `&CudaView`, and a [`StreamRef`] from a
 //! `&CudaStream`; with the feature `cust` from its `DeviceBuffer` and `Stream`:
 //!

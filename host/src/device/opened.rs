@@ -29,7 +29,7 @@ impl From<Backend> for Device {
     }
 }
 
-/// An emulator that is set up otherwise than [`Device::open`] does it.
+/// An emulator with other settings than [`Device::open`] gives it.
 impl From<Emulator> for Device {
     fn from(emulator: Emulator) -> Self {
         Backend::Emulator(emulator).into()
@@ -37,11 +37,11 @@ impl From<Emulator> for Device {
 }
 
 impl Device {
-    /// Opens the device that was asked for. Waits until the driver has started, which takes a good part of a second.
+    /// Opens the device that was asked for. Waits until the driver has started, which takes up to a second.
     ///
     /// # Errors
-    /// Where a GPU was asked for and there is none, or none that the product's PTX supports: what the driver answered, and what to do.
-    /// `auto` falls back to the emulator and keeps the reason for [`Self::describe`].
+    /// A GPU was asked for, and there is none, or none that the product's PTX supports. `auto` has no errors: it falls back to the
+    /// emulator, and [`Self::describe`] tells why.
     pub fn open(choice: &DeviceChoice) -> Result<Self, DeviceError> {
         Ok(match choice {
             DeviceChoice::Emulator => Emulator::new(None).into(),
@@ -50,8 +50,8 @@ impl Device {
         })
     }
 
-    /// The first GPU, or, where there is none that the product's PTX supports, the emulator, which keeps the reason for
-    /// [`Self::describe`]. Waits as [`Self::open`] does.
+    /// The first GPU that the product's PTX supports, or the emulator if there is none; [`Self::describe`] then tells why. Waits as
+    /// [`Self::open`] does.
     pub fn best() -> Self {
         match Gpu::open_first() {
             Ok(gpu) => Backend::Gpu(gpu).into(),
@@ -67,7 +67,7 @@ impl Device {
         }
     }
 
-    /// What other modules of this crate keep with the device: one value of each type, which begins as its default.
+    /// A value that another module of this crate keeps with the device: one of each type, which begins as its default.
     pub(crate) fn attached<T: Any + Default>(&self) -> Rc<T> {
         self.attached.get()
     }
@@ -85,7 +85,7 @@ impl Device {
         }
     }
 
-    /// Whether kernels run on hardware, so that their times mean something.
+    /// Whether kernels run on hardware, where their times mean something.
     pub fn is_gpu(&self) -> bool {
         matches!(self.backend, Backend::Gpu(_))
     }
@@ -98,7 +98,7 @@ impl Device {
         }
     }
 
-    /// How many multiprocessors it has: blocks run on each of them at once.
+    /// The number of multiprocessors. Blocks run on all of them at once.
     pub fn multiprocessors(&self) -> u32 {
         match &self.backend {
             Backend::Gpu(gpu) => gpu.information().multiprocessors,
@@ -123,7 +123,7 @@ impl Device {
     /// Allocates `length` elements (0 is allowed) with unspecified contents. Queues nothing; the driver may wait for the device.
     ///
     /// # Errors
-    /// The device has not that much memory left.
+    /// The device has too little memory left.
     pub fn allocate<T: Pod>(&self, length: usize) -> Result<Buffer<T>, DeviceError> {
         Buffer::allocate(&self.backend, length)
     }
@@ -131,7 +131,7 @@ impl Device {
     /// Allocates a buffer and fills it from `elements`. Waits, as [`Buffer::write`] does.
     ///
     /// # Errors
-    /// The device has not that much memory left, or the copy fails.
+    /// The device has too little memory left, or the copy fails.
     pub fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>, DeviceError> {
         let mut buffer = self.allocate(elements.len())?;
         buffer.write(elements)?;
@@ -142,7 +142,7 @@ impl Device {
     /// the driver may wait for the device.
     ///
     /// # Errors
-    /// The host has not that much memory left of this kind.
+    /// The host has too little memory of this kind left.
     pub fn allocate_on_host<T: Pod>(
         &self,
         kind: HostMemory,

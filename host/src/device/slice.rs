@@ -1,4 +1,4 @@
-//! What a kernel gets to see of a device's memory.
+//! Parts of a device's memory that kernels read.
 
 use super::backend::Backend;
 use super::buffer::{Buffer, MemoryOn};
@@ -23,7 +23,7 @@ pub struct Slice<'a, T> {
 #[derive(Clone, Copy)]
 pub(super) enum Owner<'a> {
     Buffer(&'a MemoryOn),
-    /// Other code, which has said what device the memory is on.
+    /// Other code, which has said which device the memory is on.
     Device(&'a Device),
     /// A `cudarc::driver::CudaSlice`.
     #[cfg(feature = "cudarc")]
@@ -49,8 +49,8 @@ impl<T: Pod> Buffer<T> {
 impl<'a, T: Pod> Slice<'a, T> {
     /// Memory that other code has allocated: `length` elements from `address` on, which is a `CUdeviceptr` on a GPU.
     ///
-    /// It stays that code's, which frees it. That the address is aligned for the elements is checked here, and on a GPU also that the
-    /// driver knows it as memory of this GPU.
+    /// The other code keeps the memory and frees it. Checked here: the address is aligned for the elements and, on a GPU, the driver knows
+    /// it as memory of this GPU.
     ///
     /// ```no_run
     /// # use warpfold::device::{Device, DeviceError, Slice};
@@ -65,10 +65,10 @@ impl<'a, T: Pod> Slice<'a, T> {
     /// [`DeviceError::Misaligned`], [`DeviceError::TooLarge`], [`DeviceError::NotDeviceMemory`] or [`DeviceError::OtherDevice`].
     ///
     /// # Safety
-    /// Until everything that is given the slice, or a part or copy of it, has ended on the device, which may be after the lifetime `'a`
-    /// where it is only queued:
+    /// Until everything that is given the slice, or a part or copy of it, has ended on the device (work that is only queued may end after
+    /// the lifetime `'a`):
     /// - all `length` elements are memory that kernels in the GPU's primary context can read;
-    /// - nothing writes them, or only before or after what is given the slice in the order of its stream.
+    /// - nothing writes them, except before or after that work in the order of its stream.
     ///
     /// On the emulator every access is checked, and any call is sound.
     pub unsafe fn from_raw(

@@ -10,11 +10,11 @@ use std::fmt;
 
 /// A queue of copies and launches that a device works off in order.
 ///
-/// What is queued on different streams has no order, but for [`Self::wait_for`]; on a GPU it overlaps where the hardware has room.
+/// Work on different streams has no order, except by [`Self::wait_for`]; on a GPU it overlaps where the hardware has room.
 /// [`Kernel::launch`], [`Kernel::time`] and [`Buffer::copy_from`] go to a stream of the device's own. Uploads, downloads and the freeing
 /// of memory wait for everything that is queued on any stream. The emulator runs each operation at once.
 ///
-/// What queues here waits for nothing: it returns while the device is still at work. [`Self::synchronize`] waits.
+/// Functions that queue here do not wait: they return while the device is still at work. [`Self::synchronize`] waits.
 pub struct Stream(pub(super) StreamOn);
 
 pub(super) enum StreamOn {
@@ -22,7 +22,7 @@ pub(super) enum StreamOn {
     Emulator(emulator::Stream),
 }
 
-/// A mark in a stream: when it was reached, and a thing to wait for.
+/// A mark in a stream, which other streams and the host can wait for, and which has the time when it was reached.
 pub struct Event(pub(super) EventOn);
 
 pub(super) enum EventOn {
@@ -97,7 +97,7 @@ impl Stream {
         }
     }
 
-    /// Queues an overwrite of the L2 cache, so that what is queued next finds nothing there. The emulator has no cache, and does nothing.
+    /// Queues an overwrite of the L2 cache: what is queued next finds nothing there. The emulator has no cache, and does nothing.
     ///
     /// # Errors
     /// There is no room for twice the cache, or the driver refuses.
@@ -158,7 +158,7 @@ impl Stream {
         }
     }
 
-    /// What is queued from now on starts only when the event, as last recorded, has been reached. The host waits for nothing.
+    /// What is queued from now on starts only when the event, as last recorded, has been reached. The host does not wait.
     ///
     /// # Errors
     /// The event is of another device, or the driver refuses.
@@ -181,7 +181,8 @@ impl Stream {
         }
     }
 
-    /// Neither waits nor queues: tells the L2 cache what to do with accesses to a buffer by kernels that are launched on this stream from now on; `None` ends it.
+    /// Tells the L2 cache what to do with accesses to a buffer by kernels that are launched on this stream from now on; `None` ends that.
+    /// Neither waits nor queues.
     ///
     /// The emulator has no cache, and runs the same.
     ///

@@ -63,7 +63,7 @@ impl HostAllocation {
     pub(in crate::device) fn write(&mut self, bytes: &[u8]) -> Result<(), DeviceError> {
         self.session.wait_for_all()?;
         // SAFETY: the allocation is as long as it says and this value's own, and the GPU, which is idle, does not touch it. The bytes
-        // are not read, so that they may be as the driver left them.
+        // are not read, so it does not matter what the driver left in them.
         let memory = unsafe { slice::from_raw_parts_mut(self.host.as_ptr(), self.bytes) };
         memory.copy_from_slice(bytes);
         Ok(())

@@ -75,8 +75,8 @@ impl Kernel {
         unsafe { self.queue(shape, &mut arguments, stream) }
     }
 
-    /// Adds the kernel to a graph, after the nodes that it depends on. Neither it may be cooperative nor the sizes of its parameters
-    /// unknown.
+    /// Adds the kernel to a graph, after the nodes that it depends on. It may not be cooperative, and the sizes of its parameters must be
+    /// known.
     ///
     /// # Safety
     /// The graph is alive, the dependencies are nodes of it, and while it or what is made ready from it is alive, so is the module.
@@ -330,7 +330,7 @@ impl Kernel {
     }
 }
 
-/// A pointer to each argument, as the driver wants them.
+/// A pointer to each argument, which the driver takes.
 fn pointers(arguments: &mut [Vec<u8>]) -> Vec<*mut c_void> {
     arguments
         .iter_mut()

@@ -1,4 +1,4 @@
-//! The driver's streams and events, each with its end, and nothing of whose they are.
+//! The driver's streams and events, each destroyed with its value.
 
 use std::ptr;
 use warpfold_driver::{
@@ -31,7 +31,7 @@ impl Queue {
         })
     }
 
-    /// A stream of somebody else.
+    /// A stream that other code owns.
     ///
     /// # Safety
     /// The handle is that of a stream that outlives the value.
@@ -55,7 +55,7 @@ impl Queue {
         unsafe { sys::cuStreamSynchronize(self.handle) }
     }
 
-    /// Lets what is queued here from now on wait for what is queued there.
+    /// What is queued here from now on waits for what is queued there.
     pub(super) fn follow(&self, earlier: &Self) -> Result<(), Failure> {
         let mark = Mark::new(sys::CU_EVENT_DISABLE_TIMING)?;
         mark.record(earlier)?;
@@ -94,7 +94,7 @@ impl Mark {
         unsafe { sys::cuEventRecord(self.0, queue.handle()) }
     }
 
-    /// Lets what is queued from now on wait for it.
+    /// What is queued on the stream from now on waits for it.
     pub(super) fn hold_back(&self, queue: &Queue) -> Result<(), Failure> {
         // SAFETY: both are alive, and the driver keeps what it needs of the event. 0 is the only value that the flags have.
         unsafe { sys::cuStreamWaitEvent(queue.handle(), self.0, 0) }

@@ -20,7 +20,7 @@ use warpfold_driver::{
 pub(in crate::device) struct Stream {
     // Dropped before the session, whose context owns it.
     queue: Queue,
-    /// Whether it is not of this kind by itself: what is queued on it has to be put in that order.
+    /// Whether the driver does not keep it in this order: then each operation does.
     is_apart: bool,
     /// The capture that it has a part in, while that is under way.
     recording: RefCell<Weak<Recording>>,
@@ -258,13 +258,13 @@ impl Stream {
         }?)
     }
 
-    /// A stream of the same attributes to capture on. The default stream neither waits for it nor lets it wait, so that the copies of
-    /// other threads, which it carries, may go on meanwhile: an ordinary stream would make the driver refuse them.
+    /// A stream of the same attributes to capture on. It and the default stream do not wait for each other. So the copies of other
+    /// threads, which go to the default stream, may go on during the capture: with an ordinary stream the driver would refuse them.
     pub(in crate::device) fn recorder(&self) -> Result<Self, DeviceError> {
         self.session.activate()?;
         let recorder = Self {
             queue: Queue::new(sys::CU_STREAM_NON_BLOCKING)?,
-            // While it is captured, nothing is in that order, and nothing else is ever queued on it.
+            // Captured work has no place in that order, and nothing else is ever queued on this stream.
             is_apart: false,
             recording: RefCell::default(),
             session: self.session.clone(),
@@ -277,7 +277,7 @@ impl Stream {
     /// What is queued from now on becomes a graph instead of running. The result, while it lives, keeps the modules of its kernels.
     pub(super) fn begin_capture(&self) -> Result<Rc<Recording>, DeviceError> {
         self.session.activate()?;
-        // Other threads may do what they like meanwhile.
+        // The mode leaves other threads free to do what they like meanwhile.
         let mode = CUstreamCaptureMode::THREAD_LOCAL;
         // SAFETY: the stream is alive.
         unsafe { sys::cuStreamBeginCapture_v2(self.handle(), mode) }?;
@@ -294,7 +294,7 @@ impl Stream {
         ((!graph.is_null()).then_some(graph), ended)
     }
 
-    /// The driver also knows of captures that other code has begun, and of those that an event of another stream has drawn this one into.
+    /// The driver also knows of captures that other code has begun, and of those that this stream joined by an event.
     pub(in crate::device) fn is_capturing(&self) -> Result<bool, DeviceError> {
         self.session.activate()?;
         let mut status = CUstreamCaptureStatus::NONE;
@@ -308,8 +308,8 @@ impl Drop for Stream {
     fn drop(&mut self) {
         // Where this fails, so does the end of the stream, which then goes with its context.
         let _ = self.session.activate();
-        // What is still queued here goes on. Uploads, downloads and the freeing of memory wait for the default stream, which this lets
-        // wait for it, because the driver does not say whether it knows of the work of a stream that is gone.
+        // What is still queued here goes on. Uploads, downloads and the freeing of memory wait for the default stream. The driver does not
+        // say that the default stream waits for the work of a stream that is gone, so it is made to wait here.
         if self.queue.is_owned() && matches!(self.is_capturing(), Ok(false)) {
             let _ = Queue::DEFAULT.follow(&self.queue);
         }
