@@ -71,7 +71,8 @@ impl Stream {
     /// [`DeviceError::OtherDevice`], [`DeviceError::NoForeignCode`] on the emulator, or what the driver says.
     ///
     /// # Safety
-    /// The handle is that of a stream that lives as long as the value.
+    /// The handle is that of a stream that lives as long as the value. Where the stream takes part in a capture that other code has begun,
+    /// or that another value for the same stream has joined, whoever launches the graph keeps its kernels loaded.
     pub unsafe fn from_raw(device: &Device, handle: *mut c_void) -> Result<Self, DeviceError> {
         match &device.backend {
             // SAFETY: the caller's contract is the same.

@@ -5,7 +5,8 @@ use std::fmt;
 use std::rc::Rc;
 use warpfold_emulator::Observer;
 
-/// PTX loaded into a device; unloaded when it and every kernel taken from it are dropped.
+/// PTX loaded into a device; unloaded when it, every kernel taken from it and every graph with such a kernel are dropped. Unloading waits
+/// until the device is idle.
 pub struct Module(pub(super) ModuleOn);
 
 pub(super) enum ModuleOn {
