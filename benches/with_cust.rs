@@ -19,8 +19,7 @@ use std::ffi::c_void;
 use std::time::Duration;
 use warpfold::device::Shape;
 use warpfold::ptx::PtxSet;
-use warpfold_course::case::Outputs;
-use warpfold_course::prepared::{Judge, Prepared};
+use warpfold_course::prepared::PreparedLesson;
 use warpfold_kernels::catalogue::{self, Lesson, Part, Task, Variant, lessons_of};
 
 /// Launches that are queued one after the other: each has two events.
@@ -143,9 +142,10 @@ impl Gpu {
         variant: Variant,
         n: usize,
     ) -> Result<Loaded<'m>, Box<dyn Error>> {
-        let Prepared { case, judge } =
-            Prepared::new(lesson, variant, n, self.seed, self.multiprocessors)?;
-        let case = case.ok_or("there is nothing to launch for so few elements")?;
+        let prepared = PreparedLesson::new(lesson, variant, n, self.seed, self.multiprocessors)?;
+        let case = prepared
+            .case()
+            .ok_or("there is nothing to launch for so few elements")?;
         let arguments = case.arguments.iter().map(|argument| {
             let Some(contents) = argument.contents() else {
                 let number = argument
@@ -167,7 +167,7 @@ impl Gpu {
             kernel: module.get_function(case.entry)?,
             shape: case.shape,
             arguments: arguments.collect::<Result<_, Box<dyn Error>>>()?,
-            judge,
+            prepared,
         };
         loaded.ask_for_shared_memory()?;
         self.verify(&mut loaded)?;
@@ -184,7 +184,7 @@ impl Gpu {
             Argument::Buffer { buffer, .. } => buffer.as_host_vec(),
         });
         let copies = copies.collect::<CudaResult<Vec<_>>>()?;
-        match (loaded.judge)(&Outputs::copied(&copies))?.mistake {
+        match loaded.prepared.judge_copies(&copies)?.mistake {
             Some(mistake) => Err(mistake.into()),
             None => Ok(()),
         }
@@ -233,7 +233,7 @@ struct Loaded<'m> {
     kernel: Function<'m>,
     shape: Shape,
     arguments: Vec<Argument>,
-    judge: Judge,
+    prepared: PreparedLesson,
 }
 
 enum Argument {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use warpfold::device::Emulator;
 use warpfold::ptx::PtxSet;
 use warpfold_course::check::Subject;
-use warpfold_course::prepared::Prepared;
+use warpfold_course::prepared::PreparedLesson;
 use warpfold_emulator::{Launch, Memory, Module, Order, Program, Tool};
 use warpfold_exhibits::catalogue::EXHIBITS;
 use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, Part, Variant, flagship, lessons};
@@ -56,14 +56,17 @@ fn each_launch(lengths: &[usize], act: impl Fn(&Lesson, Subject)) {
             let most = reduction.and_then(|reduction| reduction.most_elements(variant));
             for &n in lengths {
                 let n = most.map_or(n, |most| n.min(most as usize));
-                let prepared = Prepared::new(lesson, variant, n, 7, Emulator::MULTIPROCESSORS)
-                    .unwrap_or_else(|error| panic!("{}, {variant:?}, n {n}: {error}", lesson.id));
-                let Some(case) = prepared.case else {
+                let prepared =
+                    PreparedLesson::new(lesson, variant, n, 7, Emulator::MULTIPROCESSORS)
+                        .unwrap_or_else(|error| {
+                            panic!("{}, {variant:?}, n {n}: {error}", lesson.id)
+                        });
+                let Some(case) = prepared.case() else {
                     // What moves elements by some places has nothing to do for fewer.
                     assert!(n == 1, "{}, {variant:?}, n {n}", lesson.id);
                     continue;
                 };
-                let subject = Subject::of_case(ptx, &case)
+                let subject = Subject::of_case(ptx, case)
                     .expect("the PTX is right")
                     .with_results_in_any_order(lesson.results_in_any_order());
                 act(lesson, subject);

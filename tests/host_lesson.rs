@@ -85,7 +85,7 @@ fn every_sum_is_right(lesson: &HostLesson, choice: DeviceChoice) {
     let device = Device::open(&choice).expect("the device opens");
     let machine = device;
     let setting = Setting {
-        machine: &machine,
+        device: &machine,
         n: Some(0),
         repeat: 2,
         seed: 7,

@@ -18,7 +18,7 @@ use warpfold::device::DeviceChoice;
 use warpfold::ptx::PtxSet;
 use warpfold_course::case::Measured;
 use warpfold_course::lesson::{self, LessonError};
-use warpfold_course::prepared::Prepared;
+use warpfold_course::prepared::PreparedLesson;
 use warpfold_course::random;
 use warpfold_course::reducible::with_reducible;
 use warpfold_kernels::catalogue::{
@@ -83,8 +83,8 @@ fn refusal_trial(machine: &str, choice: DeviceChoice, lesson: &'static Lesson) -
         let machine = open(choice);
         let variant = lesson.usual(BLOCK_SIZES[0]);
         let multiprocessors = machine.multiprocessors();
-        let refusal = Prepared::new(lesson, variant, 1000, 1, multiprocessors)
-            .and_then(|prepared| prepared.run(&machine, lesson, None))
+        let refusal = PreparedLesson::new(lesson, variant, 1000, 1, multiprocessors)
+            .and_then(|prepared| prepared.run(&machine, None))
             .expect_err("no GPU runs it");
         assert!(
             refusal.to_string().contains("--device emulator"),
@@ -153,14 +153,14 @@ fn demonstration_trials(
 fn check_demonstration(machine: &Device, lesson: &'static Lesson, variant: Variant, n: usize) {
     let place = format!("{}, {variant:?}, n {n}", lesson.id);
     let multiprocessors = machine.multiprocessors();
-    let run = Prepared::new(
+    let run = PreparedLesson::new(
         lesson,
         variant,
         n,
         u64::from(variant.block),
         multiprocessors,
     )
-    .and_then(|prepared| prepared.run(machine, lesson, None))
+    .and_then(|prepared| prepared.run(machine, None))
     .unwrap_or_else(|error| panic!("{place}: {error}"));
     assert_eq!(run.verdict.mistake, None, "{place}");
 }

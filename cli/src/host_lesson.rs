@@ -76,7 +76,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }));
     }
     let setting = Setting {
-        machine: &device,
+        device: &device,
         n: arguments.n,
         repeat: arguments.repeat as usize,
         seed: arguments.seed,

@@ -19,7 +19,7 @@ use warpfold_course::lesson;
 use warpfold_course::operator::Operator;
 use warpfold_course::operator::built_for;
 use warpfold_course::oracle::{CPU_REFERENCES, CpuReference, cpu_sequential};
-use warpfold_course::prepared::Prepared;
+use warpfold_course::prepared::PreparedLesson;
 use warpfold_course::reducible::{Reducible, with_reducible};
 use warpfold_kernels::catalogue::{self, Lesson, Reduction, Task, Variant};
 
@@ -199,8 +199,9 @@ fn run_demonstration(
 ) -> Result<(), Failure> {
     let workload = arguments.workload.of_lesson(lesson, variant, device);
     let multiprocessors = device.multiprocessors();
-    let prepared = Prepared::new(lesson, variant, workload.n, workload.seed, multiprocessors)?;
-    let run = prepared.run(device, lesson, Some(arguments.workload.measuring.timing()))?;
+    let prepared =
+        PreparedLesson::new(lesson, variant, workload.n, workload.seed, multiprocessors)?;
+    let run = prepared.run(device, Some(arguments.workload.measuring.timing()))?;
     let (gpu, emulator) = measured_figures(&run.measured, 0);
     let gpu = gpu.map(|gpu| TimeFigures {
         elapsed_ms: gpu.elapsed_ms,
@@ -218,7 +219,7 @@ fn run_demonstration(
     for (name, value) in &run.verdict.facts {
         table.add_row([*name, value]);
     }
-    let grid = prepared.case.as_ref().map(|case| case.shape.grid);
+    let grid = prepared.case().map(|case| case.shape.grid);
     if let Some(grid) = grid {
         let blocks = grid.iter().map(|&extent| u64::from(extent)).product();
         table.add_row(["blocks", &show::count(blocks)]);

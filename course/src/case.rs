@@ -1,4 +1,4 @@
-//! A launch with everything it needs: what is run, timed, profiled, checked and drawn, whatever the lesson.
+//! A launch with everything it needs: what is run, timed, profiled, checked and drawn, for every lesson.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -27,9 +27,9 @@ enum Kind<'a> {
     Scalar(Argument),
     /// Bytes that the kernel only reads.
     Read(Cow<'a, [u8]>),
-    /// Bytes that the kernel changes, so that each launch needs them afresh.
+    /// Bytes that the kernel changes: each launch needs them afresh.
     Rewritten(Cow<'a, [u8]>),
-    /// Room for what the kernel writes: so many bytes, which repeat the pattern before the launch.
+    /// Room for what the kernel writes: this many bytes, which repeat the pattern before the launch.
     Written {
         bytes: usize,
         pattern: Vec<u8>,
@@ -52,12 +52,13 @@ impl<'a> CaseArgument<'a> {
         Self(Kind::Rewritten(bytes_of(values.into())))
     }
 
-    /// A buffer of `length` values that the kernel writes. Sanitizers see it uninitialised; elsewhere it is full of
+    /// A buffer of `length` values that the kernel writes. Sanitizers see it uninitialised. Elsewhere it is full of
     /// `unwritten`, a value that the kernel is unlikely to leave: memory that was just freed may still hold the right
-    /// results of another kernel, and one that writes none must not pass for right.
+    /// results of another kernel, and a kernel that writes nothing must not pass for right.
     pub fn output<T: Pod>(length: usize, unwritten: T) -> Self {
         Self(Kind::Written {
-            bytes: length * size_of::<T>(),
+            // What does not fit into an address fits into no memory either.
+            bytes: length.saturating_mul(size_of::<T>()),
             pattern: bytemuck::bytes_of(&unwritten).to_vec(),
         })
     }
@@ -99,15 +100,12 @@ impl<'a> CaseArgument<'a> {
         if let Kind::Scalar(number) = &self.0 {
             return Ok(Loaded::Scalar(number.clone()));
         }
-        let contents = self.contents().unwrap_or_default();
-        let buffer = device.upload::<u8>(&contents)?;
-        // Only a GPU is launched again and again.
-        let is_needed_again = self.is_rewritten() && device.is_gpu();
-        let pristine = is_needed_again.then(|| device.upload::<u8>(&contents));
-        Ok(Loaded::Buffer {
-            buffer,
-            pristine: pristine.transpose()?,
-        })
+        let buffer = device.upload::<u8>(&self.contents().unwrap_or_default())?;
+        let pristine = match &self.0 {
+            Kind::Rewritten(bytes) => Some(device.upload::<u8>(bytes)?),
+            _ => None,
+        };
+        Ok(Loaded::Buffer { buffer, pristine })
     }
 }
 
@@ -146,13 +144,18 @@ impl Case<'_> {
     /// Uploads the buffers.
     ///
     /// # Errors
-    /// The device has not the memory.
+    /// The device has too little memory.
     ///
     /// # Safety
-    /// Launched in this shape with these arguments the kernel reads and writes only inside the case's buffers. (The
-    /// emulator checks every access, and any case is sound there.)
-    pub unsafe fn load(&self, device: &Device, kernel: Kernel) -> Result<LoadedCase, DeviceError> {
+    /// The kernel is of the same device. Launched in this shape with these arguments, where the buffers hold what the case gives
+    /// them, it reads and writes only inside these buffers. (The emulator checks every access, and any case is sound there.)
+    pub(crate) unsafe fn load(
+        &self,
+        device: &Device,
+        kernel: Kernel,
+    ) -> Result<LoadedCase, DeviceError> {
         Ok(LoadedCase {
+            was_launched: false,
             kernel,
             shape: self.shape,
             arguments: self
@@ -187,13 +190,15 @@ pub enum Measured {
     },
 }
 
-/// A case with its buffers on a device.
+/// A case with its buffers on a device. Each launch finds in them what the case gives them.
 #[derive(Debug)]
-pub struct LoadedCase {
+pub(crate) struct LoadedCase {
     kernel: Kernel,
     shape: Shape,
     arguments: Vec<Loaded>,
     is_gpu: bool,
+    /// Whether the buffers that the kernel overwrites have to be restored.
+    was_launched: bool,
 }
 
 #[derive(Debug)]
@@ -201,19 +206,20 @@ enum Loaded {
     Scalar(Argument),
     Buffer {
         buffer: Buffer<u8>,
-        /// For a buffer that the kernel overwrites: what each further launch is to find there.
+        /// For a buffer that the kernel overwrites: what each launch finds there.
         pristine: Option<Buffer<u8>>,
     },
 }
 
 impl LoadedCase {
-    /// The first launch: counted on the emulator, without times on a GPU.
+    /// A launch: counted on the emulator, without times on a GPU.
     ///
     /// # Errors
     /// A launch that the device refuses, or a fault of the kernel.
-    pub fn first(&self) -> Result<Measured, DeviceError> {
+    pub fn launch(&mut self) -> Result<Measured, DeviceError> {
         if self.is_gpu {
-            // SAFETY: the kernel keeps to the buffers, as `load` was promised, and they are alive.
+            self.restore()?;
+            // SAFETY: the kernel keeps to the buffers, as `Case::load` was promised: they are alive and hold what the case gives them.
             unsafe { self.kernel.launch(&self.shape, &self.arguments())? };
             return Ok(Measured::Nothing);
         }
@@ -232,51 +238,58 @@ impl LoadedCase {
     /// A launch on the emulator while `observer` watches.
     ///
     /// # Errors
-    /// As [`Self::first`], and a device that is a GPU.
-    pub fn observe(&self, observer: &mut impl Observer) -> Result<(), DeviceError> {
-        self.kernel
-            .observe(&self.shape, &self.arguments(), observer)
+    /// As [`Self::launch`], and a device that is a GPU.
+    pub fn observe(&mut self, observer: &mut impl Observer) -> Result<(), DeviceError> {
+        self.restore()?;
+        let arguments = self.arguments();
+        self.kernel.observe(&self.shape, &arguments, observer)
     }
 
-    /// Fills the buffers as another case of the same buffers has them.
+    /// As [`Self::observe`], where the buffers hold what another case gives them.
     ///
     /// # Errors
-    /// The buffers have other sizes, or a copy fails.
-    pub fn reload(&mut self, case: &Case<'_>) -> Result<(), DeviceError> {
+    /// As [`Self::observe`], and buffers of other sizes.
+    pub fn observe_with(
+        &mut self,
+        case: &Case<'_>,
+        observer: &mut impl Observer,
+    ) -> Result<(), DeviceError> {
+        if self.is_gpu {
+            return Err(DeviceError::NotObservable);
+        }
+        self.was_launched = true;
         for (loaded, argument) in self.arguments.iter_mut().zip(&case.arguments) {
             if let (Loaded::Buffer { buffer, .. }, Some(contents)) = (loaded, argument.contents()) {
                 buffer.write(&contents)?;
             }
         }
-        Ok(())
+        self.kernel
+            .observe(&self.shape, &self.arguments(), observer)
     }
 
-    /// Timed launches on a GPU, each on fresh contents of the buffers that the kernel overwrites.
+    /// Timed launches on a GPU.
     ///
     /// # Errors
-    /// As [`Self::first`], and a device that is none.
+    /// As [`Self::launch`], and a device that is no GPU.
     pub fn time(&mut self, timing: &Timing) -> Result<Times, DeviceError> {
         let arguments = self.arguments();
+        self.was_launched = true;
         let Self {
             kernel,
             shape,
             arguments: loaded,
             ..
         } = self;
-        let restore = || {
-            for argument in loaded.iter_mut() {
-                if let Loaded::Buffer {
-                    buffer,
-                    pristine: Some(pristine),
-                } = argument
-                {
-                    buffer.copy_from(pristine)?;
-                }
-            }
-            Ok(())
-        };
-        // SAFETY: the kernel keeps to the buffers, as `load` was promised, and they are alive.
-        unsafe { kernel.time(shape, &arguments, timing, restore) }
+        // SAFETY: as in `launch`; the buffers are restored before each launch.
+        unsafe { kernel.time(shape, &arguments, timing, || restore(loaded)) }
+    }
+
+    /// Makes the buffers ready for a launch, which follows.
+    fn restore(&mut self) -> Result<(), DeviceError> {
+        if std::mem::replace(&mut self.was_launched, true) {
+            restore(&mut self.arguments)?;
+        }
+        Ok(())
     }
 
     /// What the last launch left in the buffers.
@@ -294,9 +307,23 @@ impl LoadedCase {
     }
 }
 
+/// Fills the buffers that the kernel overwrites with what they held before.
+fn restore(arguments: &mut [Loaded]) -> Result<(), DeviceError> {
+    for argument in arguments {
+        if let Loaded::Buffer {
+            buffer,
+            pristine: Some(pristine),
+        } = argument
+        {
+            buffer.copy_from(pristine)?;
+        }
+    }
+    Ok(())
+}
+
 /// What a launch left in its buffers.
 #[derive(Debug)]
-pub struct Outputs<'a>(Left<'a>);
+pub(crate) struct Outputs<'a>(Left<'a>);
 
 #[derive(Debug)]
 enum Left<'a> {

@@ -1,4 +1,4 @@
-//! Running one lesson on a machine: launch, put the results together, compare with the CPU.
+//! Running one lesson on a device: launch, put the results together, compare with the CPU.
 
 use crate::case::{Case, CaseArgument, LoadedCase, Measured, Outputs};
 use crate::element::ElementType;
@@ -142,7 +142,7 @@ pub enum LessonError {
     /// There is no PTX for the device.
     #[error(transparent)]
     Ptx(#[from] warpfold::ptx::PtxError),
-    /// The device has not the memory, refuses the launch, or the kernel faults.
+    /// The device has too little memory, refuses the launch, or the kernel faults.
     #[error(transparent)]
     Device(#[from] DeviceError),
 }
@@ -177,13 +177,13 @@ fn list(values: &[u32]) -> String {
 /// A variant, a type or a number of elements that the lesson does not take; a device without the memory; a kernel that
 /// faults. A wrong result is no error: it is in the run.
 pub fn run<T: Reducible>(
-    machine: &Device,
+    device: &Device,
     lesson: &Lesson,
     variant: Variant,
     values: &[T],
     timing: Option<Timing>,
 ) -> Result<LessonRun<T>, LessonError> {
-    LoadedLesson::new(machine, lesson, variant, values)?.run(timing)
+    LoadedLesson::new(device, lesson, variant, values)?.run(timing)
 }
 
 /// Reduces `values` by a lesson on the emulator while `observer` watches, and verifies the result. For no values nothing is
@@ -192,14 +192,14 @@ pub fn run<T: Reducible>(
 /// # Errors
 /// As [`run`], and a device that is a GPU.
 pub fn observe<T: Reducible>(
-    machine: &Device,
+    device: &Device,
     lesson: &Lesson,
     variant: Variant,
     values: &[T],
     observer: &mut impl Observer,
 ) -> Result<LessonRun<T>, LessonError> {
-    let mut loaded = LoadedLesson::new(machine, lesson, variant, values)?;
-    if let Some(launch) = &loaded.launch {
+    let mut loaded = LoadedLesson::new(device, lesson, variant, values)?;
+    if let Some(launch) = &mut loaded.launch {
         launch.observe(observer)?;
         loaded.take()?;
     }
@@ -217,24 +217,24 @@ pub struct LoadedLesson<T: Reducible> {
 }
 
 impl<T: Reducible> LoadedLesson<T> {
-    /// Puts the values on the machine's device, for this lesson.
+    /// Puts the values on the device, for this lesson.
     ///
     /// # Errors
     /// A variant, a type or a number of elements that the lesson does not take; a device without the memory.
     pub fn new(
-        machine: &Device,
+        device: &Device,
         lesson: &Lesson,
         variant: Variant,
         values: &[T],
     ) -> Result<Self, LessonError> {
         let reduction = reduction_of::<T>(lesson)?;
-        check_device(lesson, machine)?;
-        let case = case(lesson, variant, values, machine.multiprocessors())?;
+        check_device(lesson, device)?;
+        let case = case(lesson, variant, values, device.multiprocessors())?;
         // SAFETY: every reduction of the catalogue takes the arguments that `case` makes for its finish, over its element type, which
         // is `T`, and, launched with the catalogue's geometry, keeps to them; the tests hold each to it on the emulator.
         unsafe {
             Self::of_case(
-                machine,
+                device,
                 lesson.part.module(),
                 reduction,
                 variant,
@@ -244,15 +244,15 @@ impl<T: Reducible> LoadedLesson<T> {
         }
     }
 
-    /// Puts the values on the machine's device, for this launch of a kernel of the module.
+    /// Puts the values on the device, for this launch of a kernel of the module.
     ///
     /// # Errors
-    /// There is no such kernel for the device, or the device has not the memory.
+    /// There is no such kernel for the device, or the device has too little memory.
     ///
     /// # Safety
     /// As [`Case::load`].
     pub(crate) unsafe fn of_case(
-        machine: &Device,
+        device: &Device,
         module: Module,
         reduction: &Reduction,
         variant: Variant,
@@ -263,14 +263,14 @@ impl<T: Reducible> LoadedLesson<T> {
         let launch = match case {
             None => None,
             Some(case) => {
-                let kernel = machine.kernel(module, case.entry)?;
+                let kernel = device.kernel(module, case.entry)?;
                 // SAFETY: as the caller promises.
-                Some(unsafe { case.load(machine, kernel)? })
+                Some(unsafe { case.load(device, kernel)? })
             }
         };
         Ok(Self {
             launch,
-            is_gpu: machine.is_gpu(),
+            is_gpu: device.is_gpu(),
             run: LessonRun {
                 blocks,
                 result: T::finish(reduction.operator, &[]),
@@ -296,13 +296,13 @@ impl<T: Reducible> LoadedLesson<T> {
         Ok(self.run)
     }
 
-    /// The first launch: counted on the emulator, without times on a GPU.
+    /// One launch: counted on the emulator, without times on a GPU.
     ///
     /// # Errors
     /// A launch that the device refuses, or a fault of the kernel.
     pub fn launch(&mut self) -> Result<&LessonRun<T>, LessonError> {
-        if let Some(launch) = &self.launch {
-            self.run.measured = launch.first()?;
+        if let Some(launch) = &mut self.launch {
+            self.run.measured = launch.launch()?;
             self.take()?;
         }
         Ok(&self.run)
@@ -329,15 +329,12 @@ impl<T: Reducible> LoadedLesson<T> {
     }
 }
 
-/// What [`warpfold::sum()`] launches for these values on the machine, ready to be counted or timed and verified as a lesson is; the
+/// What [`warpfold::sum()`] launches for these values on the device, ready to be counted or timed and verified as a lesson is; the
 /// order of additions is that of [`Mode::Fast`].
 ///
 /// # Errors
-/// There is no PTX for the device, or it has not the memory.
-pub fn of_sum<T: Reducible>(
-    machine: &Device,
-    values: &[T],
-) -> Result<LoadedLesson<T>, LessonError> {
+/// There is no PTX for the device, or it has too little memory.
+pub fn of_sum<T: Reducible>(device: &Device, values: &[T]) -> Result<LoadedLesson<T>, LessonError> {
     let launch = choose(T::ADDEND, Mode::Fast.into(), values.len());
     let reduction = Reduction {
         operator: Operator::Sum,
@@ -360,10 +357,10 @@ pub fn of_sum<T: Reducible>(
         arguments: arguments(&reduction, variant, values, launch.blocks),
     });
     // SAFETY: as in `Sum`: the launches of `Mode::Fast` take `TotalInTurns`, whose arguments these are.
-    unsafe { LoadedLesson::of_case(machine, MODULE, &reduction, variant, case, values) }
+    unsafe { LoadedLesson::of_case(device, MODULE, &reduction, variant, case, values) }
 }
 
-/// The launch by which a lesson reduces `values` on a device of so many multiprocessors; `None` for no values.
+/// The launch by which a lesson reduces `values` on a device with this many multiprocessors; `None` for no values.
 ///
 /// # Errors
 /// A variant, a type or a number of elements that the lesson does not take.
@@ -402,7 +399,7 @@ pub(crate) fn case_of_entry<'a, T: Reducible>(
     }))
 }
 
-/// What a launch of so many blocks takes that reduces the values.
+/// The arguments of a launch of this many blocks that reduces the values.
 pub(crate) fn arguments<'a, T: Reducible>(
     reduction: &Reduction,
     variant: Variant,
@@ -473,14 +470,14 @@ pub fn runs(lesson: &Lesson, device: &Device) -> bool {
 }
 
 /// Whether the device is new enough for the lesson.
-pub(crate) fn check_device(lesson: &Lesson, machine: &Device) -> Result<(), LessonError> {
-    if runs(lesson, machine) {
+pub(crate) fn check_device(lesson: &Lesson, device: &Device) -> Result<(), LessonError> {
+    if runs(lesson, device) {
         return Ok(());
     }
     Err(LessonError::TooOld {
         lesson: lesson.id,
         least_sm: lesson.least_sm,
-        sm: machine.sm_of(lesson.part.module()),
+        sm: device.sm_of(lesson.part.module()),
     })
 }
 

@@ -1,15 +1,15 @@
 //! How any lesson is prepared: a reduction here, a demonstration in its own file.
 
-use crate::case::{Case, Outputs};
+use crate::case::Outputs;
 use crate::demonstration;
 use crate::lesson::{self, LessonError};
 use crate::oracle::Oracle;
-use crate::prepared::{Prepared, Verdict};
+use crate::prepared::{PreparedLesson, Verdict};
 use crate::reducible::{Reducible, with_reducible};
 use warpfold_kernels::catalogue::{Lesson, Reduction, Task, Variant};
 
-impl Prepared {
-    /// A lesson over `n` random elements of this seed, for a device of so many multiprocessors.
+impl PreparedLesson {
+    /// A lesson over `n` random elements of this seed, for a device with this many multiprocessors.
     ///
     /// # Errors
     /// A variant or a number of elements that the lesson does not take; too little memory for them.
@@ -42,8 +42,11 @@ impl Prepared {
     ) -> Result<Self, LessonError> {
         let values = T::random(reduction.operator, n, seed).map_err(LessonError::host_memory(n))?;
         let oracle = T::Oracle::new(reduction.operator, &values);
-        let case = lesson::case(lesson, variant, &values, multiprocessors)?.map(Case::into_owned);
-        let blocks = case.as_ref().map_or(0, |case| case.shape.grid[0]);
+        let Some(case) = lesson::case(lesson, variant, &values, multiprocessors)? else {
+            return Ok(Self::without_launch(lesson));
+        };
+        let case = case.into_owned();
+        let blocks = case.shape.grid[0];
         let roundings = lesson::roundings::<T>(reduction, variant, n, blocks);
         let judge = move |outputs: &Outputs<'_>| {
             let (result, leftover) = lesson::result::<T>(reduction, outputs)?;
@@ -64,10 +67,9 @@ impl Prepared {
                 mistake,
             })
         };
-        Ok(Self {
-            case,
-            judge: Box::new(judge),
-        })
+        // SAFETY: every reduction of the catalogue takes the arguments that `lesson::case` makes for its finish, over its element type,
+        // and, launched with the catalogue's geometry, keeps to them; the tests hold each to it on the emulator.
+        Ok(unsafe { Self::of_case(lesson, Some(case), judge) })
     }
 }
 
@@ -81,12 +83,13 @@ mod tests {
     fn copies_of_the_buffers_are_judged_as_the_buffers_are() {
         let lesson = find("shuffle").expect("there is such a lesson");
         let device = Device::open(&DeviceChoice::Emulator).expect("it is always there");
-        let prepared = Prepared::new(lesson, lesson.usual(64), 1000, 42, device.multiprocessors())
+        let variant = lesson.usual(64);
+        let prepared = PreparedLesson::new(lesson, variant, 1000, 42, device.multiprocessors())
             .expect("a lesson of any length");
-        let launch = prepared.load(&device, lesson).expect("it fits");
-        let launch = launch.expect("there are elements");
-        launch.first().expect("the kernel is right");
-        let case = prepared.case.as_ref().expect("there are elements");
+        let launch = prepared.load(&device).expect("it fits");
+        let mut launch = launch.expect("there are elements");
+        launch.launch().expect("the kernel is right");
+        let case = prepared.case().expect("there are elements");
         let arguments = case.arguments.iter().enumerate();
         let mut copies: Vec<Vec<u8>> = arguments
             .map(|(index, argument)| match argument.number() {
@@ -95,7 +98,7 @@ mod tests {
             })
             .collect();
         let judge = |copies: &[Vec<u8>]| {
-            let verdict = (prepared.judge)(&Outputs::copied(copies)).expect("nothing is read");
+            let verdict = prepared.judge_copies(copies).expect("nothing is read");
             verdict.mistake
         };
         assert_eq!(judge(&copies), None);

@@ -23,6 +23,6 @@ pub(crate) fn library() -> Result<&'static Library, &'static LibraryNotFound> {
 /// # Safety
 /// `Function` is an `extern "system"` function pointer with the signature that the driver gives to `name`.
 pub(crate) unsafe fn function<Function: Copy>(name: &str) -> Option<Function> {
-    // SAFETY: the signature is the caller's promise; the library stays loaded, so that the pointer stays valid.
+    // SAFETY: the signature is the caller's promise. The library stays loaded, and so the pointer stays valid.
     unsafe { loader::function(library().ok()?, name) }
 }

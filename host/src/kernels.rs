@@ -1,11 +1,11 @@
-//! The library's kernels on a device: which PTX it runs, and its modules, each loaded when it is first needed.
+//! The library's kernels on a device: the PTX that it runs, in modules that are loaded when they are first needed.
 
 use crate::device::{Device, DeviceError, Emulator, Kernel, Module};
 use crate::ptx::{PtxError, PtxSet};
 use std::cell::OnceCell;
 use warpfold_kernels::catalogue;
 
-/// Why a device has not a kernel, or did not do what was asked of it.
+/// Why there is no kernel for a device, or why the device failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// There is no PTX of the module for the device.
@@ -39,13 +39,13 @@ impl From<PtxSet> for Kernels {
 }
 
 impl Device {
-    /// The same device with other PTX of the kernels than what this library carries.
+    /// The same device with other PTX for the kernels than this library carries.
     pub fn with_ptx(self, ptx: PtxSet) -> Self {
         self.attach(Kernels::from(ptx));
         self
     }
 
-    /// The emulator with the same PTX: what a GPU cannot tell of its kernels, it can.
+    /// The emulator with the same PTX, to observe what a GPU does not show.
     pub fn on_emulator(&self) -> Self {
         Self::from(Emulator::new(None)).with_ptx(self.ptx_set())
     }
@@ -53,7 +53,7 @@ impl Device {
     /// The PTX of a module for the newest architecture that the device can run.
     ///
     /// # Errors
-    /// There is none, or the device is older than each.
+    /// There is none, or the device is older than every text.
     pub fn ptx(&self, module: catalogue::Module) -> Result<String, PtxError> {
         let kernels = self.attached::<Kernels>();
         kernels.ptx.newest_for(module, self.sm()).map(str::to_owned)
@@ -63,7 +63,7 @@ impl Device {
         self.attached::<Kernels>().ptx.clone()
     }
 
-    /// The compute capability that a module's kernels here are built for: that of the device, or that of older PTX for it.
+    /// The compute capability that a module's kernels are built for on this device: its own, or that of older PTX.
     pub fn sm_of(&self, module: catalogue::Module) -> u32 {
         let kernels = self.attached::<Kernels>();
         let built = kernels.ptx.architectures(module);
@@ -71,8 +71,7 @@ impl Device {
         runnable.max().unwrap_or_else(|| self.sm())
     }
 
-    /// The kernel of that entry in a module of the library, which is loaded if it has not been: then this waits for the driver's
-    /// compiler.
+    /// A kernel of the library, by its module and entry. The first kernel of a module loads it, and so waits for the driver's compiler.
     ///
     /// # Errors
     /// There is no PTX of the module for the device, the device refuses it, or it has no such entry.

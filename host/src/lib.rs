@@ -17,13 +17,13 @@
 //! - [`sum()`] waits for its result; [`sum::Sum`] also queues it on a stream and leaves it on the device.
 //! - [`ptx`]: the kernels, which are written in Rust and kept as PTX.
 //!
-//! To build a program with this crate takes no CUDA toolkit, no variable and no driver. The driver's library is looked for when the first
-//! device is opened: `libcuda.so.1` on Linux, `nvcuda.dll` on Windows; elsewhere there is the emulator.
+//! A program that uses this crate builds without a CUDA toolkit, environment variables or a driver. The driver's library is looked for
+//! when the first device is opened: `libcuda.so.1` on Linux, `nvcuda.dll` on Windows. Elsewhere there is only the emulator.
 //!
 //! # Features
 //! - `cudarc`: takes memory and streams of the crate `cudarc` as they are.
-//! - `cust`: takes memory and streams of the crate `cust` as they are; to build that takes a CUDA toolkit.
-//! - `serde`: what describes a device can be serialised.
+//! - `cust`: takes memory and streams of the crate `cust` as they are; `cust` needs a CUDA toolkit to build.
+//! - `serde`: the descriptions of devices can be serialised.
 
 pub mod device;
 mod kernels;

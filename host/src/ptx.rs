@@ -1,15 +1,15 @@
-//! The PTX of the kernels: what this binary carries, or what a folder holds that was built elsewhere.
+//! The PTX of the kernels: what this binary carries, or texts that were built elsewhere.
 
 use crate::device::{DeviceError, newest_runnable};
 use std::borrow::Cow;
-use warpfold_kernels::catalogue::Module;
+use warpfold_kernels::catalogue;
 use warpfold_ptx::Texts;
 
-fn embedded(module: Module) -> &'static Texts {
+fn embedded(module: catalogue::Module) -> &'static Texts {
     match module {
-        Module::Kernels => &warpfold_ptx::KERNELS,
-        Module::Nested => &warpfold_ptx::NESTED,
-        Module::Operators => &warpfold_ptx::OPERATORS,
+        catalogue::Module::Kernels => &warpfold_ptx::KERNELS,
+        catalogue::Module::Nested => &warpfold_ptx::NESTED,
+        catalogue::Module::Operators => &warpfold_ptx::OPERATORS,
     }
 }
 
@@ -22,7 +22,7 @@ pub struct PtxSet {
 /// One module for one architecture.
 #[derive(Clone, Debug)]
 struct Text {
-    module: Module,
+    module: catalogue::Module,
     sm: u32,
     ptx: Cow<'static, str>,
 }
@@ -52,7 +52,10 @@ impl PtxSet {
             })
         };
         Self {
-            texts: Module::ALL.into_iter().flat_map(texts_of).collect(),
+            texts: catalogue::Module::ALL
+                .into_iter()
+                .flat_map(texts_of)
+                .collect(),
         }
     }
 
@@ -61,7 +64,9 @@ impl PtxSet {
     /// # Safety
     /// The entries that the catalogue names do in these texts what they do in the embedded ones: they take the same arguments and
     /// keep to the same memory. Safe functions launch them.
-    pub unsafe fn from_texts(texts: impl IntoIterator<Item = (Module, u32, String)>) -> Self {
+    pub unsafe fn from_texts(
+        texts: impl IntoIterator<Item = (catalogue::Module, u32, String)>,
+    ) -> Self {
         let text = |(module, sm, ptx)| Text {
             module,
             sm,
@@ -84,17 +89,17 @@ impl PtxSet {
         self
     }
 
-    fn of(&self, module: Module) -> impl Iterator<Item = &Text> {
+    fn of(&self, module: catalogue::Module) -> impl Iterator<Item = &Text> {
         self.texts.iter().filter(move |text| text.module == module)
     }
 
     /// The compute capabilities there is a text of the module for, oldest first.
-    pub fn architectures(&self, module: Module) -> impl Iterator<Item = u32> {
+    pub fn architectures(&self, module: catalogue::Module) -> impl Iterator<Item = u32> {
         self.of(module).map(|text| text.sm)
     }
 
     /// The text of the module for exactly this compute capability.
-    pub fn built_for(&self, module: Module, sm: u32) -> Option<&str> {
+    pub fn built_for(&self, module: catalogue::Module, sm: u32) -> Option<&str> {
         let text = self.of(module).find(|text| text.sm == sm)?;
         Some(&text.ptx)
     }
@@ -102,8 +107,8 @@ impl PtxSet {
     /// The newest text of the module that a device of this compute capability can run.
     ///
     /// # Errors
-    /// There is none of the module at all, or the device is older than every text.
-    pub fn newest_for(&self, module: Module, sm: u32) -> Result<&str, PtxError> {
+    /// There is no text of the module, or the device is older than every text.
+    pub fn newest_for(&self, module: catalogue::Module, sm: u32) -> Result<&str, PtxError> {
         let variants: Vec<(u32, &str)> =
             self.of(module).map(|text| (text.sm, &*text.ptx)).collect();
         if variants.is_empty() {

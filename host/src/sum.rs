@@ -13,10 +13,10 @@
 //! ```
 //!
 //! [`Sum::of`] waits for the sum; [`Sum::queue`] and [`Sum::queue_into`] only queue it, and the second leaves it on the device.
-//! All take memory of the device by whoever has allocated it ([`Slice`]).
+//! All take any memory of the device, whether this crate or other code has allocated it ([`Slice`]).
 //!
-//! One launch makes a sum, whatever the length and wherever the values begin. Which kernel, in how many blocks, is
-//! looked up in [`warpfold_kernels::catalogue::flagship`].
+//! One launch makes a sum, for any length and any first address. Which kernel makes it, in how many blocks, is looked up
+//! in [`warpfold_kernels::catalogue::flagship`].
 
 #[cfg(test)]
 mod tests;
@@ -35,11 +35,11 @@ use warpfold_kernels::for_each_element;
 /// What rounds a total on the device.
 const ROUND: &str = include_str!("sum/round.ptx");
 
-/// In which order floats are added, and so what their sum promises. It makes no difference to integers, whose sums wrap around
-/// and are the same in any order.
+/// The order in which floats are added, which decides what their sum promises. Sums of integers wrap around and are the same in any
+/// order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// The order that is fastest, which is any: the last bits of the sum may change from one sum to the next.
+    /// Any order, which is fastest: the last bits of the sum may change from one sum to the next.
     #[default]
     Fast,
     /// An order that follows from the number of values alone: the same values give the same bits on every GPU and on the
@@ -112,7 +112,7 @@ struct State<T: Summable> {
     kernels: HashMap<&'static str, Kernel>,
     in_any_order: Turns<T>,
     in_fixed_order: OneLaunch<T>,
-    /// Which of the two has the last sum; none where it was one of nothing.
+    /// Which of the two has the last sum; `None` if it was the sum of no values.
     last: Option<Mode>,
     /// Rounds a total to the type of the sum, from the first time on that this is done on the device.
     round: Option<Kernel>,
@@ -203,7 +203,7 @@ impl<'d, T: Summable> Sum<'d, T> {
     /// Prepares for sums on this device. Waits until the few words that it uploads are there.
     ///
     /// # Errors
-    /// The device has not the memory, which is a few words.
+    /// The device has no room for these few words.
     pub fn new(device: &'d Device) -> Result<Self, Error> {
         Ok(Self {
             device,
@@ -211,12 +211,12 @@ impl<'d, T: Summable> Sum<'d, T> {
         })
     }
 
-    /// The sum of a buffer, of a part of one, or of other memory of the device; waits for it. Of integers it is modulo 2^32 or 2^64, of floats rounded at each addition. The sum
-    /// of nothing is 0.
+    /// The sum of a buffer, of a part of one, or of other memory of the device; waits for it. A sum of integers is modulo 2^32 or 2^64; a
+    /// sum of floats is rounded at each addition. The sum of no values is 0.
     ///
     /// # Errors
-    /// The values are in the memory of another device; there is no PTX for the device, it has not the memory for the partial sums of
-    /// [`Mode::Deterministic`], or it fails.
+    /// The values are in the memory of another device; there is no PTX for the device; it has no room for the partial sums of
+    /// [`Mode::Deterministic`]; or it fails.
     pub fn of<'a>(&mut self, values: impl Into<Slice<'a, T>>, mode: Mode) -> Result<T, Error> {
         let values = values.into();
         values.check_device(self.device)?;
@@ -227,7 +227,8 @@ impl<'d, T: Summable> Sum<'d, T> {
         self.launch(values, &choose(T::ADDEND, mode.into(), values.len()))
     }
 
-    /// Queues the sum on a stream, and waits for nothing. [`Self::result`] gives it when the stream has come so far, and until the next sum is made.
+    /// Queues the sum on a stream and does not wait, except for memory of `cust`. [`Self::result`] waits for the sum and gives it, until the
+    /// next sum is queued.
     ///
     /// Sums of one `Sum` follow one another: queue them on one stream, or wait for the last before the next.
     ///
@@ -277,7 +278,7 @@ impl<'d, T: Summable> Sum<'d, T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::queue`]; the buffer is of another device or has not one element.
+    /// As [`Self::queue`]; the buffer is of another device, or its length is not 1.
     pub fn queue_into<'a>(
         &mut self,
         stream: &Stream,
@@ -336,8 +337,8 @@ impl<'d, T: Summable> Sum<'d, T> {
         self.result()
     }
 
-    /// Starts a launch of the flagship, on values that are in the machine's memory, by `queue`, which may rely on this: the kernel takes
-    /// these arguments in this shape; it reads the values, which the slice keeps alive, and writes to what the launch's finish names, which is large enough and nobody else's.
+    /// Starts a launch of the flagship by `queue`, on values in the device's memory. `queue` may rely on this: the kernel takes these
+    /// arguments in this shape; it reads the values, and writes only to the buffers of this `Sum`, which are large enough.
     fn start(
         &mut self,
         values: Slice<'_, T>,
@@ -385,11 +386,10 @@ impl<'d, T: Summable> Sum<'d, T> {
     }
 }
 
-/// The sum of values on the host or on the device, for which it waits: of integers modulo 2^32 or 2^64, of floats in whatever order
-/// is fastest ([`Mode::Fast`]). The sum of nothing is 0.
+/// The sum of values on the host or on the device; waits for it. A sum of integers is modulo 2^32 or 2^64; floats are added in the
+/// fastest order ([`Mode::Fast`]). The sum of no values is 0.
 ///
-/// Values on the host are uploaded, which takes longer than any sum; where there is more than one to be made of the same values,
-/// keep them on the device.
+/// Values on the host are uploaded, which takes longer than the sum. To reduce the same values several times, keep them on the device.
 ///
 /// ```
 /// use warpfold::{Device, sum};
@@ -400,7 +400,7 @@ impl<'d, T: Summable> Sum<'d, T> {
 /// ```
 ///
 /// # Errors
-/// As [`Sum::of`], and the device has not the memory for the values.
+/// As [`Sum::of`], and the device has no room for the values.
 pub fn sum<'a, T: Summable>(device: &Device, values: impl Into<Values<'a, T>>) -> Result<T, Error> {
     sum_with(device, values, Mode::Fast)
 }

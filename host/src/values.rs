@@ -1,4 +1,4 @@
-//! Values to be reduced, wherever they lie.
+//! Values to be reduced, on the host or on a device.
 
 use crate::device::{Buffer, Pod, Slice};
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use warpfold::device::Emulator;
 use warpfold_course::check::Subject;
 use warpfold_course::element::ElementType;
-use warpfold_course::prepared::Prepared as PreparedLesson;
+use warpfold_course::prepared::PreparedLesson;
 use warpfold_emulator::{Launch, LaunchError};
 use warpfold_exhibits::catalogue::{self as exhibits, EXHIBITS, Exhibit};
 use warpfold_kernels::catalogue::{self, BLOCK_SIZES, Lesson, Variant};
@@ -80,8 +80,8 @@ impl Subjects {
             let n = n_asked.unwrap_or_else(|| usual_n(lesson, variant));
             let multiprocessors = Emulator::MULTIPROCESSORS;
             let prepared = PreparedLesson::new(lesson, variant, n, DATA_SEED, multiprocessors)?;
-            let case = prepared.case.ok_or_else(nothing_to_launch)?;
-            Ok(Subject::of_case(&text, &case)?
+            let case = prepared.case().ok_or_else(nothing_to_launch)?;
+            Ok(Subject::of_case(&text, case)?
                 .with_results_in_any_order(lesson.results_in_any_order()))
         });
         let n = n_asked.unwrap_or(USUAL_N);

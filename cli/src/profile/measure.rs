@@ -11,7 +11,7 @@ use std::time::Instant;
 use warpfold::Device;
 use warpfold::device::Emulator;
 use warpfold_course::element::ElementType;
-use warpfold_course::prepared::Prepared;
+use warpfold_course::prepared::PreparedLesson;
 use warpfold_emulator::{Kernel, Measurements, Memory, Module, Profile, Program};
 use warpfold_kernels::catalogue::{Lesson, Variant};
 
@@ -111,8 +111,8 @@ fn of_lesson(
         .n
         .unwrap_or_else(|| most.map_or(USUAL_N, |most| USUAL_N.min(most as usize)));
     let multiprocessors = device.multiprocessors();
-    let prepared = Prepared::new(lesson, variant, n, arguments.seed, multiprocessors)?;
-    let case = prepared.case.as_ref().ok_or_else(|| {
+    let prepared = PreparedLesson::new(lesson, variant, n, arguments.seed, multiprocessors)?;
+    let case = prepared.case().ok_or_else(|| {
         Failure::Input(format!(
             "nothing to profile: `{}` launches nothing for {n} elements",
             lesson.id
@@ -120,7 +120,7 @@ fn of_lesson(
     })?;
     let mut profile = Profile::default();
     let start = Instant::now();
-    let verdict = prepared.observe(device, lesson, &mut profile)?;
+    let verdict = prepared.observe(device, &mut profile)?;
     let profiled_in_ms = start.elapsed().as_secs_f64() * 1e3;
     let name = lesson.parameter.map(|parameter| parameter.name);
     Ok(Profiled {

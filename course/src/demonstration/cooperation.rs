@@ -4,7 +4,7 @@ use super::launch::{first_difference, row_of_threads};
 use super::{atomics, questions};
 use crate::case::{Case, CaseArgument, Outputs};
 use crate::lesson::{self, LessonError};
-use crate::prepared::{Prepared, Verdict};
+use crate::prepared::{PreparedLesson, Verdict};
 use crate::random;
 use warpfold::device::{DeviceError, Shape};
 use warpfold_kernels::catalogue::{Cooperation, Lesson, Question, Variant};
@@ -23,10 +23,11 @@ pub(super) fn prepare(
     variant: Variant,
     n: usize,
     seed: u64,
-) -> Result<Prepared, LessonError> {
+) -> Result<PreparedLesson, LessonError> {
     let host_memory = || LessonError::host_memory(n);
     let block = variant.block as usize;
     let launch = Launch {
+        lesson,
         entry: lesson::entry(lesson, variant)?,
         shape: row_of_threads(lesson, variant, n, n)?,
         n,
@@ -60,6 +61,7 @@ pub(super) fn prepare(
 
 /// A launch over `n` elements.
 struct Launch {
+    lesson: &'static Lesson,
     entry: &'static str,
     shape: Shape,
     n: usize,
@@ -71,41 +73,45 @@ impl Launch {
     }
 
     /// The launch with these arguments and, last, n.
-    fn prepared(
+    ///
+    /// # Safety
+    /// They are the arguments of the lesson's kernel, whose buffers are as large as the launch takes.
+    unsafe fn prepared(
         self,
         mut arguments: Vec<CaseArgument<'static>>,
         judge: impl Fn(&Outputs<'_>) -> Result<Verdict, DeviceError> + 'static,
-    ) -> Prepared {
+    ) -> PreparedLesson {
         arguments.push(CaseArgument::scalar(self.n));
         let case = Case {
             entry: self.entry,
             shape: self.shape,
             arguments,
         };
-        Prepared {
-            case: (self.n > 0).then_some(case),
-            judge: Box::new(judge),
-        }
+        let case = (self.n > 0).then_some(case);
+        // SAFETY: the caller's contract is the same.
+        unsafe { PreparedLesson::of_case(self.lesson, case, judge) }
     }
 
     /// Each thread gets an answer about its block or its warp.
-    fn question(self, question: Question, values: Vec<i32>, block: usize) -> Prepared {
+    fn question(self, question: Question, values: Vec<i32>, block: usize) -> PreparedLesson {
         let expected = questions::answers(question, &values, block);
         let arguments = vec![
             CaseArgument::input(values),
             CaseArgument::output(self.n, UNWRITTEN),
         ];
-        self.prepared(arguments, move |outputs| {
+        let judge = move |outputs: &Outputs<'_>| {
             let found = outputs.read::<u32>(1)?;
             Ok(Verdict {
                 facts: question_facts(question, &found),
                 mistake: first_difference("answers", &found, expected.iter().copied()),
             })
-        })
+        };
+        // SAFETY: these kernels take n values and n answers, with a thread for each in whole blocks.
+        unsafe { self.prepared(arguments, judge) }
     }
 
     /// The lanes with positive elements ask who is there.
-    fn active_mask(self, values: Vec<i32>) -> Prepared {
+    fn active_mask(self, values: Vec<i32>) -> PreparedLesson {
         let asks = |value: &i32| {
             if *value > 0 {
                 FOUND_ITSELF
@@ -118,7 +124,7 @@ impl Launch {
             CaseArgument::input(values),
             CaseArgument::output(self.n, UNWRITTEN),
         ];
-        self.prepared(arguments, move |outputs| {
+        let judge = move |outputs: &Outputs<'_>| {
             let found = outputs.read::<u32>(1)?;
             let count = |answer| found.iter().filter(|&&found| found == answer).count();
             let found_itself = count(FOUND_ITSELF);
@@ -130,11 +136,13 @@ impl Launch {
                 ],
                 mistake: first_difference("answers", &found, expected.iter().copied()),
             })
-        })
+        };
+        // SAFETY: the kernel takes n values and n answers, with a thread for each in whole blocks.
+        unsafe { self.prepared(arguments, judge) }
     }
 
     /// Half of the blocks publish values that the other half receives.
-    fn fence_publish(self, values: Vec<i32>) -> Prepared {
+    fn fence_publish(self, values: Vec<i32>) -> PreparedLesson {
         // What X holds before the launch; no value is the same.
         let old = i32::MIN;
         let values: Vec<i32> = values.into_iter().map(|value| value.max(old + 1)).collect();
@@ -145,7 +153,7 @@ impl Launch {
             CaseArgument::rewritten(vec![0_u32]),
             CaseArgument::output(self.n, old + 1),
         ];
-        self.prepared(arguments, move |outputs| {
+        let judge = move |outputs: &Outputs<'_>| {
             let seen = outputs.read::<i32>(4)?;
             let stale = seen.iter().filter(|&&value| value == old).count();
             let fresh = seen.iter().zip(&values).filter(|(a, b)| a == b).count();
@@ -156,11 +164,14 @@ impl Launch {
                 ],
                 mistake: first_difference("seen", &seen, values.iter().copied()),
             })
-        })
+        };
+        // SAFETY: the kernel takes four buffers of n values and one ticket. What Y and the tickets hold is 0, and half of the blocks have a
+        // thread for each value.
+        unsafe { self.prepared(arguments, judge) }
     }
 
     /// Threads add their shares to two words under one lock.
-    fn critical_section(self, values: Vec<i32>) -> Prepared {
+    fn critical_section(self, values: Vec<i32>) -> PreparedLesson {
         let sum = values
             .iter()
             .fold(0_i32, |sum, &value| sum.wrapping_add(value));
@@ -172,7 +183,7 @@ impl Launch {
             CaseArgument::rewritten(vec![0_i32]),
             CaseArgument::rewritten(vec![0_u32]),
         ];
-        self.prepared(arguments, move |outputs| {
+        let judge = move |outputs: &Outputs<'_>| {
             let found = outputs.read::<i32>(2)?[0];
             let entered = outputs.read::<u32>(3)?[0];
             let lock = outputs.read::<u32>(1)?[0];
@@ -193,11 +204,13 @@ impl Launch {
                 ],
                 mistake,
             })
-        })
+        };
+        // SAFETY: the kernel takes n values and, of one word each, the lock, which is open, the total and the number of entries.
+        unsafe { self.prepared(arguments, judge) }
     }
 
     /// Every atomic operation, on tables of words: one for each block, one for the device, one for the system.
-    fn atomics(self, values: Vec<u64>, block: usize) -> Prepared {
+    fn atomics(self, values: Vec<u64>, block: usize) -> PreparedLesson {
         let of_all = atomics::expected(&values);
         let of_blocks: Vec<_> = values.chunks(block).map(atomics::expected).collect();
         let tables = |count| CaseArgument::rewritten(atomics::initial().repeat(count));
@@ -212,7 +225,7 @@ impl Launch {
             device: of_all.to_vec(),
             system: of_all.to_vec(),
         };
-        self.prepared(arguments, move |outputs| {
+        let judge = move |outputs: &Outputs<'_>| {
             let found = atomics::Scopes {
                 blocks: outputs.read(1)?,
                 device: outputs.read(2)?,
@@ -222,7 +235,9 @@ impl Launch {
                 facts: found.facts(&expected),
                 mistake: found.mistake(&expected),
             })
-        })
+        };
+        // SAFETY: the kernel takes n values, a table for each block, and one each for the device and for the system.
+        unsafe { self.prepared(arguments, judge) }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::launch::{first_difference, row_of_threads};
 use crate::case::{Case, CaseArgument, Outputs};
 use crate::lesson::{self, LessonError};
-use crate::prepared::{Prepared, Verdict};
+use crate::prepared::{PreparedLesson, Verdict};
 use crate::random;
 use warpfold_kernels::catalogue::{Divergence, Lesson, Variant};
 
@@ -14,7 +14,7 @@ pub(super) fn prepare(
     variant: Variant,
     n: usize,
     seed: u64,
-) -> Result<Prepared, LessonError> {
+) -> Result<PreparedLesson, LessonError> {
     let before = match which {
         Divergence::EvenOdd => Vec::new(),
         Divergence::OddEvenAdd => {
@@ -49,8 +49,7 @@ pub(super) fn prepare(
             mistake,
         })
     };
-    Ok(Prepared {
-        case: (n > 0).then_some(case),
-        judge: Box::new(judge),
-    })
+    let case = (n > 0).then_some(case);
+    // SAFETY: these kernels take n values and n, with a thread for each value in whole blocks, which are multiples of 64 threads.
+    Ok(unsafe { PreparedLesson::of_case(lesson, case, judge) })
 }

@@ -2,7 +2,7 @@
 
 use crate::histogram::{self, Histogram, Image, ImageError};
 use crate::lesson::LessonError;
-use crate::prepared::{Prepared, Verdict};
+use crate::prepared::{PreparedLesson, Verdict};
 use crate::random;
 use warpfold_kernels::catalogue::{self, Lesson, Variant};
 
@@ -13,7 +13,7 @@ pub(super) fn prepare(
     variant: Variant,
     n: usize,
     seed: u64,
-) -> Result<Prepared, LessonError> {
+) -> Result<PreparedLesson, LessonError> {
     match which {
         catalogue::Histogram::Image => of_random_image(lesson, variant, n, seed),
     }
@@ -24,12 +24,9 @@ fn of_random_image(
     variant: Variant,
     n: usize,
     seed: u64,
-) -> Result<Prepared, LessonError> {
+) -> Result<PreparedLesson, LessonError> {
     if n == 0 {
-        return Ok(Prepared {
-            case: None,
-            judge: Box::new(|_| Ok(Verdict::default())),
-        });
+        return Ok(PreparedLesson::without_launch(lesson));
     }
     let too_many = || LessonError::TooManyElements {
         lesson: lesson.id,
@@ -61,10 +58,8 @@ fn of_random_image(
             mistake: counted.first_difference(&expected),
         })
     };
-    Ok(Prepared {
-        case: Some(case),
-        judge: Box::new(judge),
-    })
+    // SAFETY: `histogram::case` says so.
+    Ok(unsafe { PreparedLesson::of_case(lesson, Some(case), judge) })
 }
 
 /// The width of an image of `n` pixels that is as square as possible: the largest divisor of `n` up to its root. A prime number of

@@ -3,7 +3,7 @@
 use super::launch::{extent, first_difference, row_of_threads};
 use crate::case::{Case, CaseArgument, Outputs};
 use crate::lesson::{self, LessonError};
-use crate::prepared::{Prepared, Verdict};
+use crate::prepared::{PreparedLesson, Verdict};
 use crate::random;
 use warpfold::device::Shape;
 use warpfold_kernels::catalogue::{Lesson, Memory, Variant};
@@ -21,7 +21,7 @@ pub(super) fn prepare(
     variant: Variant,
     n: usize,
     seed: u64,
-) -> Result<Prepared, LessonError> {
+) -> Result<PreparedLesson, LessonError> {
     let values = random::i32_values(n, seed).map_err(LessonError::host_memory(n))?;
     let parameter = variant.parameter.unwrap_or_default();
     match which {
@@ -49,7 +49,7 @@ fn copy(
     values: Vec<i32>,
     first: u32,
     stride: u32,
-) -> Result<Prepared, LessonError> {
+) -> Result<PreparedLesson, LessonError> {
     let n = values.len();
     let (first, stride) = (first as usize, stride as usize);
     let copied = n.saturating_sub(first).div_ceil(stride);
@@ -74,10 +74,9 @@ fn copy(
             mistake: first_difference("output", &found, expected),
         })
     };
-    Ok(Prepared {
-        case: (copied > 0).then_some(case),
-        judge: Box::new(judge),
-    })
+    let case = (copied > 0).then_some(case);
+    // SAFETY: these kernels take input and output of n values, n, and the lesson's parameter, with a thread for each value to copy.
+    Ok(unsafe { PreparedLesson::of_case(lesson, case, judge) })
 }
 
 /// Each block's tile reversed. The last tile may be shorter.
@@ -87,7 +86,7 @@ fn reverse(
     values: Vec<i32>,
     dynamic_shared_bytes: u32,
     more_arguments: Vec<CaseArgument<'static>>,
-) -> Result<Prepared, LessonError> {
+) -> Result<PreparedLesson, LessonError> {
     let n = values.len();
     let mut arguments = vec![
         CaseArgument::rewritten(values.clone()),
@@ -109,10 +108,10 @@ fn reverse(
             mistake: first_difference("values", &found, reversed),
         })
     };
-    Ok(Prepared {
-        case: (n > 0).then_some(case),
-        judge: Box::new(judge),
-    })
+    let case = (n > 0).then_some(case);
+    // SAFETY: these kernels take n values, n, and what the lesson adds to them, with a thread for each value in whole blocks; the array of
+    // a dynamic size has a value for each thread, and the stride is one of the catalogue's, 1 to 32.
+    Ok(unsafe { PreparedLesson::of_case(lesson, case, judge) })
 }
 
 /// The sum of two matrices that are as square as n allows: ⌊√n⌋ columns, and a shorter last row where n is no multiple of that.
@@ -121,7 +120,7 @@ fn matrix_add(
     variant: Variant,
     left: Vec<i32>,
     right: Vec<i32>,
-) -> Result<Prepared, LessonError> {
+) -> Result<PreparedLesson, LessonError> {
     let n = left.len();
     let columns = n.isqrt();
     let rows = if n == 0 { 0 } else { n.div_ceil(columns) };
@@ -157,8 +156,7 @@ fn matrix_add(
             mistake: first_difference("sum", &found, sums),
         })
     };
-    Ok(Prepared {
-        case: (n > 0).then_some(case),
-        judge: Box::new(judge),
-    })
+    let case = (n > 0).then_some(case);
+    // SAFETY: the kernel takes two inputs and the sum, each of n values, the columns and n, and the grid covers all columns and rows.
+    Ok(unsafe { PreparedLesson::of_case(lesson, case, judge) })
 }

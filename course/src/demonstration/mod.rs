@@ -1,7 +1,7 @@
 //! Lessons that are no reductions: the input of each, and the judge of its results.
 
 use crate::lesson::LessonError;
-use crate::prepared::Prepared;
+use crate::prepared::PreparedLesson;
 use warpfold_kernels::catalogue::{Demonstration, Lesson, Variant};
 
 mod atomics;
@@ -20,7 +20,7 @@ pub(crate) fn prepare(
     variant: Variant,
     n: usize,
     seed: u64,
-) -> Result<Prepared, LessonError> {
+) -> Result<PreparedLesson, LessonError> {
     match demonstration {
         Demonstration::Nested(which) => nested::prepare(which, lesson, variant, n, seed),
         Demonstration::Divergence(which) => divergence::prepare(which, lesson, variant, n, seed),

@@ -2,7 +2,7 @@
 
 use crate::case::{Case, CaseArgument, Outputs};
 use crate::lesson::{self, LessonError};
-use crate::prepared::{Prepared, Verdict};
+use crate::prepared::{PreparedLesson, Verdict};
 use warpfold::device::{DeviceError, Shape};
 use warpfold_kernels::catalogue::{Lesson, Nested, Variant};
 
@@ -18,7 +18,7 @@ pub(super) fn prepare(
     variant: Variant,
     n: usize,
     _seed: u64,
-) -> Result<Prepared, LessonError> {
+) -> Result<PreparedLesson, LessonError> {
     match which {
         Nested::Tree => tree(lesson, variant, n),
     }
@@ -26,7 +26,11 @@ pub(super) fn prepare(
 
 /// Grids of one block, or two from two elements on, as deep as the variant says. The kernel takes
 /// `(records, counter, parent, depth, deepest, status)`.
-fn tree(lesson: &'static Lesson, variant: Variant, n: usize) -> Result<Prepared, LessonError> {
+fn tree(
+    lesson: &'static Lesson,
+    variant: Variant,
+    n: usize,
+) -> Result<PreparedLesson, LessonError> {
     let deepest = variant.parameter.unwrap_or(0);
     let blocks = u32::try_from(n).map_or(Nested::MOST_BLOCKS, |n| n.min(Nested::MOST_BLOCKS));
     let total: u64 = (0..=deepest)
@@ -66,10 +70,9 @@ fn tree(lesson: &'static Lesson, variant: Variant, n: usize) -> Result<Prepared,
             ],
         })
     };
-    Ok(Prepared {
-        case: (blocks != 0).then_some(case),
-        judge: Box::new(judge),
-    })
+    let case = (blocks != 0).then_some(case);
+    // SAFETY: the kernel takes these arguments: there are three words for each block of the tree, and the counter begins with 0.
+    Ok(unsafe { PreparedLesson::of_case(lesson, case, judge) })
 }
 
 /// What each record holds before the launch.

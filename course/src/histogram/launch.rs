@@ -23,9 +23,12 @@ pub struct HistogramRun {
 
 /// The launch with which a lesson counts an image: a thread for each pixel, or for as many pixels as the lesson's parameter says.
 ///
+/// The case gives the rows of the image at their pitch and 768 bins that begin with 0. An image has fewer than 2^32 pixels, and the grid
+/// has a thread for each pixel or a loop that comes to it. So launched, the kernels of this part stay within these buffers.
+///
 /// # Errors
 /// A variant that the lesson does not take, or a lesson that counts no images.
-pub fn case<'a>(
+pub(crate) fn case<'a>(
     lesson: &Lesson,
     variant: Variant,
     image: &'a Image,
@@ -57,7 +60,7 @@ pub fn case<'a>(
 ///
 /// # Errors
 /// The copy from the device fails.
-pub fn counted(outputs: &Outputs<'_>) -> Result<Histogram, DeviceError> {
+pub(crate) fn counted(outputs: &Outputs<'_>) -> Result<Histogram, DeviceError> {
     let mut histogram = Histogram::empty();
     let bins = outputs.read::<u32>(BINS_ARGUMENT)?;
     histogram.channels.as_flattened_mut().copy_from_slice(&bins);
@@ -80,10 +83,9 @@ pub fn launch(
     let case = case(lesson, variant, image)?;
     lesson::check_device(lesson, device)?;
     let kernel = device.kernel(lesson.part.module(), case.entry)?;
-    // SAFETY: the kernels of this part read the rows of an image, which the case has at this pitch, and count in 768 bins;
-    // they begin with 0, and an image has fewer than 2^32 pixels; the grid has a thread for each or a loop that comes to it.
+    // SAFETY: `case` says so, and the kernel is of this device.
     let mut loaded = unsafe { case.load(device, kernel)? };
-    let mut measured = loaded.first()?;
+    let mut measured = loaded.launch()?;
     if device.is_gpu() {
         measured = Measured::Times(loaded.time(timing)?);
     }

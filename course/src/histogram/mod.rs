@@ -8,7 +8,8 @@ mod launch;
 mod plot;
 
 pub use image::{Image, ImageError, read};
-pub use launch::{HistogramRun, case, counted, launch};
+pub use launch::{HistogramRun, launch};
+pub(crate) use launch::{case, counted};
 pub use plot::{Plot, PlotError, PlotFormat};
 
 use rayon::prelude::*;

@@ -113,7 +113,7 @@ impl Plot<'_> {
         let text = |size: u32| font(size * scale).into_text_style(area);
         let statistics = self.histogram.statistics();
         let highest = self.histogram.channels.as_flattened().iter().max();
-        // A little room above the highest; and an axis even where nothing is counted.
+        // A little room above the highest bin, and an axis even if nothing was counted.
         let top = f64::from(*highest.unwrap_or(&0)).max(1.0) * 1.05;
 
         area.fill(&WHITE)?;

@@ -3,10 +3,10 @@
 //! Before: a launch returns at once; the kernel runs when the stream comes to it.
 //!
 //! Idea: a clock around the launch alone times the queueing. A clock around launch and wait times the kernel and the way there and back.
-//! Two events on the device time the kernel, and many launches between them what a launch costs behind another.
+//! Two events on the device time the kernel, and many launches between them what a launch costs after another.
 
 use super::stopwatch::Stopwatch;
-use super::sum::{Input, SumKernel};
+use super::sum::{Input, LadderKernel};
 use super::{Cell, HostLesson, HostLessonError, Report, Setting};
 use crate::oracle::{cpu_parallel, cpu_sequential};
 
@@ -53,10 +53,10 @@ const ROWS: [(Clock, &str, usize); 6] = [
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     let values = setting.values()?;
     let expected = cpu_parallel(&values);
-    let kernel = SumKernel::fast(setting)?;
-    let stream = setting.device().stream()?;
+    let kernel = LadderKernel::fast(setting)?;
+    let stream = setting.device.stream()?;
     let stopwatch = Stopwatch::new(setting)?;
-    let buffer = setting.device().upload(&values)?;
+    let buffer = setting.device.upload(&values)?;
     let mut report = Report::new(&[
         ("clock", "clock"),
         ("launches", "launches"),
@@ -65,7 +65,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     ]);
     report.fact(kernel.describe());
     for (clock, words, launches) in ROWS {
-        let partials = kernel.partials(setting.device(), values.len())?;
+        let partials = kernel.partials(values.len())?;
         let launch = || {
             (0..launches).try_for_each(|_| kernel.queue(&stream, &Input::of(&buffer), &partials))
         };

@@ -6,7 +6,7 @@
 //! stream as if it ran. The driver then queues all of it with one call.
 
 use super::stopwatch::Stopwatch;
-use super::sum::{Cascade, Input, SumKernel};
+use super::sum::{Cascade, Input, LadderKernel};
 use super::{Cell, HostLesson, HostLessonError, Report, Setting};
 use crate::oracle::cpu_parallel;
 use warpfold::device::Stream;
@@ -27,7 +27,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
     run,
 };
 
-/// Reductions that a graph holds, one behind the other.
+/// Reductions that a graph holds, one after the other.
 const REDUCTIONS: usize = 20;
 
 /// How the work reaches the driver.
@@ -41,10 +41,10 @@ enum Form {
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     let values = setting.values()?;
     let expected = cpu_parallel(&values);
-    let kernel = SumKernel::fast(setting)?;
-    let stream = setting.device().stream()?;
+    let kernel = LadderKernel::fast(setting)?;
+    let stream = setting.device.stream()?;
     let stopwatch = Stopwatch::new(setting)?;
-    let buffer = setting.device().upload(&values)?;
+    let buffer = setting.device.upload(&values)?;
     let input = Input::of(&buffer);
     let mut report = Report::new(&[
         ("form", "form"),
@@ -59,14 +59,14 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         ("graph, built", Form::Built),
         ("graph, captured", Form::Captured),
     ] {
-        // Each form has its own room for sums, so that it cannot pass for right by those of another.
+        // Each form has its own room for sums, and cannot pass for right by those of another.
         let reductions = (0..REDUCTIONS)
-            .map(|_| Cascade::new(setting.device(), &kernel, values.len()))
+            .map(|_| Cascade::new(&kernel, values.len()))
             .collect::<Result<Vec<_>, _>>()?;
         let launches: usize = reductions.iter().map(Cascade::launches).sum();
         if report.facts.is_empty() {
             report.fact(format!(
-                "{} · {REDUCTIONS} reductions of {} launches, one behind the other",
+                "{} · {REDUCTIONS} reductions of {} launches, one after the other",
                 kernel.describe(),
                 launches / REDUCTIONS
             ));
@@ -79,7 +79,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         let (graph, ready_in_ms) = match form {
             Form::Launches => (None, None),
             Form::Built => stopwatch.once_ms(|| {
-                let mut graph = setting.device().graph()?;
+                let mut graph = setting.device.graph()?;
                 let mut last = None;
                 for reduction in &reductions {
                     last = reduction.add_to(&mut graph, &kernel, &input, last)?;

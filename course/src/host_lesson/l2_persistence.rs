@@ -6,7 +6,7 @@
 //! themselves; streaming ones are the first to go.
 
 use super::stopwatch::{Stopwatch, gigabytes_per_second, speed_up};
-use super::sum::{Input, SumKernel};
+use super::sum::{Input, LadderKernel};
 use super::{Cell, HostLesson, HostLessonError, Report, Setting};
 use crate::oracle::{cpu_parallel, cpu_sequential};
 use warpfold::device::{AccessPolicy, AccessProperty};
@@ -38,7 +38,7 @@ const FLOOD: usize = 4;
 const READS_BEFORE: usize = 8;
 
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
-    let device = setting.device();
+    let device = setting.device;
     let cache = device.l2_cache()?;
     let n = setting.elements();
     let bytes = n * size_of::<i32>();
@@ -53,12 +53,12 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     }
     let values = setting.values()?;
     let expected = cpu_parallel(&values);
-    let kernel = SumKernel::fast(setting)?;
+    let kernel = LadderKernel::fast(setting)?;
     let stream = device.stream()?;
     let stopwatch = Stopwatch::new(setting)?;
     let window = device.upload(&values)?;
     let flood = device.upload(&vec![1; (FLOOD * cache.bytes / size_of::<i32>()).max(n)])?;
-    let flood_partials = kernel.partials(device, flood.len())?;
+    let flood_partials = kernel.partials(flood.len())?;
     let set_aside = device.persist_l2(cache.most_persisting_bytes)?;
 
     let mut report = Report::new(&[
@@ -85,7 +85,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         ("persisting", AccessProperty::Persisting, true),
         ("normal, undisturbed", AccessProperty::Normal, false),
     ] {
-        let partials = kernel.partials(device, n)?;
+        let partials = kernel.partials(n)?;
         let policy = AccessPolicy {
             property,
             fraction: 1.0,

@@ -36,8 +36,8 @@ pub struct HostLesson {
 /// On what a lesson runs, and how much.
 #[derive(Debug)]
 pub struct Setting<'a> {
-    /// The device, with the kernels.
-    pub machine: &'a Device,
+    /// The device.
+    pub device: &'a Device,
     /// Number of elements, where it was asked for.
     pub n: Option<usize>,
     /// How often each time is taken; its median is told.
@@ -50,7 +50,7 @@ pub struct Setting<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostLessonError {
-    /// The device has not the memory, refuses the work, or a kernel faults.
+    /// The device has too little memory, refuses the work, or a kernel faults.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// A lesson of the ladder that this one measures could not be run.
@@ -74,7 +74,7 @@ pub enum HostLessonError {
         /// The lesson's id.
         id: &'static str,
     },
-    /// The lesson does not take so many elements, or not on this device.
+    /// The lesson does not take this number of elements, or not on this device.
     #[error("{0}")]
     Unsuitable(String),
 }
@@ -104,8 +104,8 @@ impl HostLesson {
     /// The number of elements that the lesson takes in this setting.
     pub fn n(&self, setting: &Setting<'_>) -> usize {
         setting.n.unwrap_or_else(|| {
-            if setting.device().is_gpu() {
-                (self.usual_n)(setting.device())
+            if setting.device.is_gpu() {
+                (self.usual_n)(setting.device)
             } else {
                 Self::EMULATED_N
             }
@@ -130,11 +130,6 @@ impl HostLesson {
 }
 
 impl Setting<'_> {
-    /// The device.
-    pub(super) fn device(&self) -> &Device {
-        self.machine
-    }
-
     /// The number of elements, which [`HostLesson::run`] has settled.
     pub(super) fn elements(&self) -> usize {
         self.n.unwrap_or(0)

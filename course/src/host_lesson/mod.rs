@@ -7,7 +7,6 @@ mod events;
 mod graph;
 mod l2_persistence;
 mod lesson;
-mod one_pass;
 mod operators;
 mod report;
 mod roofline;

@@ -78,7 +78,7 @@ fn row<T: Reducible>(
         cold: false,
     };
     let run = lesson::run(
-        setting.machine,
+        setting.device,
         lesson,
         lesson.usual(BLOCK),
         &values,

@@ -15,13 +15,13 @@ pub(super) struct Stopwatch {
 impl Stopwatch {
     pub(super) fn new(setting: &Setting<'_>) -> Result<Self, DeviceError> {
         Ok(Self {
-            repeat: if setting.device().is_gpu() {
+            repeat: if setting.device.is_gpu() {
                 setting.repeat.max(1)
             } else {
                 0
             },
-            start: setting.device().event()?,
-            end: setting.device().event()?,
+            start: setting.device.event()?,
+            end: setting.device.event()?,
         })
     }
 
@@ -33,8 +33,8 @@ impl Stopwatch {
         })
     }
 
-    /// The median time between an event before and one behind what `work` queues on the stream, where the device has times.
-    /// `prepare` runs before each, outside the time: where what it queues takes longer than queueing the work, the work starts right behind,
+    /// The median time between an event before and one after what `work` queues on the stream, where the device has times.
+    /// `prepare` runs before each, outside the time. If what it queues takes longer than queueing the work, the work starts right after it,
     /// and the time has no launch in it. The first of all runs is not timed.
     pub(super) fn device_ms(
         &self,

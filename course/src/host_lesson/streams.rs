@@ -8,7 +8,7 @@
 //! The kernel is step 1, the slowest of the ladder, which leaves most to hide. It works in place, on a chunk that every round copies anew.
 
 use super::stopwatch::{Stopwatch, speed_up};
-use super::sum::{Input, NO_PARTIAL, SumKernel};
+use super::sum::{Input, LadderKernel, NO_PARTIAL};
 use super::{Cell, HostLesson, HostLessonError, Report, Setting};
 use crate::oracle::{cpu_parallel, cpu_sequential};
 use warpfold::device::{Buffer, DeviceError, HostBuffer, HostMemory, Stream};
@@ -54,7 +54,7 @@ struct Work {
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     let values = setting.values()?;
     let expected = cpu_parallel(&values);
-    let kernel = SumKernel::slow(setting)?;
+    let kernel = LadderKernel::slow(setting)?;
     let stopwatch = Stopwatch::new(setting)?;
     let mut chunks = values
         .chunks(values.len().div_ceil(CHUNKS))
@@ -90,7 +90,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         .chain(both)
     {
         let streams = (0..work.streams)
-            .map(|_| setting.device().stream())
+            .map(|_| setting.device.stream())
             .collect::<Result<Vec<_>, _>>()?;
         chunks.iter_mut().try_for_each(Chunk::forget)?;
         let elapsed_ms = stopwatch.host_ms(
@@ -120,11 +120,15 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
 }
 
 impl Chunk {
-    fn new(setting: &Setting<'_>, kernel: &SumKernel, values: &[i32]) -> Result<Self, DeviceError> {
-        let device = setting.device();
+    fn new(
+        setting: &Setting<'_>,
+        kernel: &LadderKernel<'_>,
+        values: &[i32],
+    ) -> Result<Self, DeviceError> {
+        let device = setting.device;
         let mut host = device.allocate_on_host(HostMemory::PageLocked, values.len())?;
         host.write(values)?;
-        let partials = kernel.partials(device, values.len())?;
+        let partials = kernel.partials(values.len())?;
         Ok(Self {
             host,
             buffer: device.allocate(values.len())?,
@@ -133,7 +137,7 @@ impl Chunk {
         })
     }
 
-    /// Forgets the partials, so that those of one measurement cannot pass for those of the next.
+    /// Forgets the partials: those of one measurement cannot pass for those of the next.
     fn forget(&mut self) -> Result<(), DeviceError> {
         let nothing = vec![NO_PARTIAL; self.partials.len()];
         self.partials.write(&nothing)?;
@@ -142,7 +146,7 @@ impl Chunk {
 
     fn queue(
         &mut self,
-        kernel: &SumKernel,
+        kernel: &LadderKernel<'_>,
         stream: &Stream,
         work: Work,
     ) -> Result<(), DeviceError> {

@@ -3,7 +3,6 @@
 use super::{HostLessonError, Setting};
 use crate::lesson;
 use crate::oracle::cpu_sequential;
-use std::marker::PhantomData;
 use warpfold::device::{
     Argument, Buffer, Device, DeviceError, Graph, HostBuffer, Kernel, Node, Shape, Stream,
 };
@@ -12,11 +11,12 @@ use warpfold_kernels::catalogue::{self, ElementType, Finish, Lesson};
 /// Threads of a block: the size that the ladder is taught with.
 const BLOCK: u32 = 512;
 
-/// A lesson of the ladder that leaves one partial per block.
-pub(super) struct SumKernel {
+/// A lesson of the ladder, on a device.
+pub(super) struct LadderKernel<'a> {
+    device: &'a Device,
     lesson: &'static Lesson,
     kernel: Kernel,
-    /// How many blocks, and so how many partials, there are for so many elements.
+    /// How many blocks, and so how many partials, there are for a number of elements.
     blocks: Box<dyn Fn(usize) -> usize>,
 }
 
@@ -25,7 +25,13 @@ pub(super) struct SumKernel {
 pub(super) struct Input<'a> {
     address: Argument,
     n: usize,
-    elements: PhantomData<&'a [i32]>,
+    memory: Memory<'a>,
+}
+
+#[derive(Clone)]
+enum Memory<'a> {
+    OnDevice(&'a Buffer<i32>),
+    OnHost(&'a HostBuffer<i32>),
 }
 
 impl<'a> Input<'a> {
@@ -33,7 +39,7 @@ impl<'a> Input<'a> {
         Self {
             address: buffer.argument(),
             n: buffer.len(),
-            elements: PhantomData,
+            memory: Memory::OnDevice(buffer),
         }
     }
 
@@ -43,42 +49,47 @@ impl<'a> Input<'a> {
         Ok(Self {
             address: buffer.argument()?,
             n: buffer.len(),
-            elements: PhantomData,
+            memory: Memory::OnHost(buffer),
         })
+    }
+
+    fn is_of(&self, device: &Device) -> bool {
+        match self.memory {
+            Memory::OnDevice(buffer) => buffer.is_of(device),
+            Memory::OnHost(buffer) => buffer.is_of(device),
+        }
     }
 }
 
-impl SumKernel {
+impl<'a> LadderKernel<'a> {
     /// Step 9, the fastest of those that every device runs and that leave their input as it is.
-    pub(super) fn fast(setting: &Setting<'_>) -> Result<Self, HostLessonError> {
+    pub(super) fn fast(setting: &Setting<'a>) -> Result<Self, HostLessonError> {
         Self::of(setting, "shuffle", Finish::PartialPerBlock)
     }
 
     /// Step 1, the slowest.
-    pub(super) fn slow(setting: &Setting<'_>) -> Result<Self, HostLessonError> {
+    pub(super) fn slow(setting: &Setting<'a>) -> Result<Self, HostLessonError> {
         Self::of(setting, "neighbored", Finish::PartialPerBlock)
     }
 
-    /// Step 11, which needs more than the other two: see [`OnePass`](super::one_pass::OnePass).
-    pub(super) fn in_one_launch(setting: &Setting<'_>) -> Result<Self, HostLessonError> {
-        Self::of(setting, "single_pass", Finish::OneLaunch)
-    }
-
-    /// The kernel of a sum of `i32` values that finishes so.
-    fn of(setting: &Setting<'_>, id: &str, finish: Finish) -> Result<Self, HostLessonError> {
+    /// The kernel of a sum of `i32` values that leaves its input as it is and finishes like this.
+    fn of(setting: &Setting<'a>, id: &str, finish: Finish) -> Result<Self, HostLessonError> {
         let missing = || HostLessonError::Unsuitable(format!("there is no kernel `{id}` here"));
         let lesson = catalogue::find(id).ok_or_else(missing)?;
         let reduction = *lesson
             .reduction()
             .filter(|reduction| reduction.element_type == ElementType::I32)
-            .filter(|reduction| reduction.finish == finish)
+            .filter(|reduction| reduction.finish == finish && !reduction.in_place)
+            .filter(|reduction| reduction.shared_bytes_per_thread == 0 && !lesson.cooperative)
             .ok_or_else(missing)?;
         let variant = lesson.usual(BLOCK);
         let entry = lesson::entry(lesson, variant)?;
-        let multiprocessors = setting.device().multiprocessors();
+        let device = setting.device;
+        let multiprocessors = device.multiprocessors();
         Ok(Self {
+            device,
             lesson,
-            kernel: setting.machine.kernel(lesson.part.module(), entry)?,
+            kernel: device.kernel(lesson.part.module(), entry)?,
             blocks: Box::new(move |n| {
                 reduction.blocks(n as u64, variant, multiprocessors) as usize
             }),
@@ -96,29 +107,29 @@ impl SumKernel {
     }
 
     /// Room for the partials of `n` elements, filled with what no lesson leaves there.
-    pub(super) fn partials(&self, device: &Device, n: usize) -> Result<Buffer<i32>, DeviceError> {
-        device.upload(&vec![NO_PARTIAL; self.blocks(n)])
+    pub(super) fn partials(&self, n: usize) -> Result<Buffer<i32>, DeviceError> {
+        self.device.upload(&vec![NO_PARTIAL; self.blocks(n)])
     }
 
     /// Queues the kernel over all of `input`.
     ///
     /// # Errors
-    /// There are more or fewer partials than blocks, or the launch is refused.
+    /// There are more or fewer partials than blocks, memory is of another device, or the launch is refused.
     pub(super) fn queue(
         &self,
         stream: &Stream,
         input: &Input<'_>,
         partials: &Buffer<i32>,
     ) -> Result<(), DeviceError> {
-        // SAFETY: a lesson that leaves its partials takes nothing else.
+        // SAFETY: `fast` and `slow` leave their partials, and take nothing else. [`OnePass`] keeps its kernel to itself.
         unsafe { self.queue_with(stream, input, partials, &[]) }
     }
 
-    /// As [`Self::queue`], with more arguments behind (input, partials, n).
+    /// As [`Self::queue`], with more arguments after (input, partials, n).
     ///
     /// # Safety
-    /// They are those that the lesson takes there.
-    pub(super) unsafe fn queue_with(
+    /// They are those that the lesson takes there, on the kernel's device.
+    unsafe fn queue_with(
         &self,
         stream: &Stream,
         input: &Input<'_>,
@@ -127,9 +138,9 @@ impl SumKernel {
     ) -> Result<(), DeviceError> {
         let (shape, arguments) = self.launch(input, partials)?;
         let arguments = [&arguments[..], more].concat();
-        // SAFETY: the lesson takes (input, partials, n) and what the caller vouches for; launched with the catalogue's geometry, it keeps
-        // to n elements and one partial per block, of which there are as many as that; memory is freed when the device has done what
-        // is queued.
+        // SAFETY: the lesson takes (input, partials, n) and what the caller vouches for. Launched with the catalogue's geometry, it keeps
+        // to n elements and one partial per block, which `launch` has checked. All memory is the kernel's device's, and is freed when
+        // the device has done what is queued.
         unsafe { stream.launch(&self.kernel, &shape, &arguments) }
     }
 
@@ -153,6 +164,9 @@ impl SumKernel {
         input: &Input<'_>,
         partials: &Buffer<i32>,
     ) -> Result<(Shape, [Argument; 3]), DeviceError> {
+        if !input.is_of(self.device) || !partials.is_of(self.device) {
+            return Err(DeviceError::OtherDevice);
+        }
         let blocks = self.blocks(input.n);
         if blocks != partials.len() {
             return Err(DeviceError::LengthMismatch {
@@ -177,12 +191,12 @@ pub(super) struct Cascade {
 
 impl Cascade {
     /// Room for every level over `n` elements, which are at least 1.
-    pub(super) fn new(device: &Device, kernel: &SumKernel, n: usize) -> Result<Self, DeviceError> {
-        let mut levels = vec![kernel.partials(device, n)?];
+    pub(super) fn new(kernel: &LadderKernel<'_>, n: usize) -> Result<Self, DeviceError> {
+        let mut levels = vec![kernel.partials(n)?];
         while let Some(last) = levels.last()
             && last.len() > 1
         {
-            levels.push(kernel.partials(device, last.len())?);
+            levels.push(kernel.partials(last.len())?);
         }
         Ok(Self { levels })
     }
@@ -195,7 +209,7 @@ impl Cascade {
     /// Queues all launches.
     pub(super) fn queue(
         &self,
-        kernel: &SumKernel,
+        kernel: &LadderKernel<'_>,
         stream: &Stream,
         input: &Input<'_>,
     ) -> Result<(), DeviceError> {
@@ -206,7 +220,7 @@ impl Cascade {
     pub(super) fn queue_first(
         &self,
         launches: usize,
-        kernel: &SumKernel,
+        kernel: &LadderKernel<'_>,
         stream: &Stream,
         input: &Input<'_>,
     ) -> Result<(), DeviceError> {
@@ -218,11 +232,11 @@ impl Cascade {
         Ok(())
     }
 
-    /// Adds all launches to a graph, the first behind the nodes of `after`, and returns the last.
+    /// Adds all launches to a graph, the first after the node `after`, and returns the last.
     pub(super) fn add_to(
         &self,
         graph: &mut Graph,
-        kernel: &SumKernel,
+        kernel: &LadderKernel<'_>,
         input: &Input<'_>,
         after: Option<Node>,
     ) -> Result<Option<Node>, DeviceError> {
@@ -243,5 +257,74 @@ impl Cascade {
     /// Downloads the total.
     pub(super) fn read(&self) -> Result<i32, DeviceError> {
         Ok(cpu_sequential(&self.after(self.launches()).read()?))
+    }
+}
+
+/// Step 11: the sum in one launch. The last block to finish adds up the partials of all.
+pub(super) struct OnePass<'a> {
+    kernel: LadderKernel<'a>,
+    partials: Buffer<i32>,
+    total: Buffer<i32>,
+    /// How many blocks have finished: 0 before and after a launch.
+    counter: Buffer<u64>,
+}
+
+impl<'a> OnePass<'a> {
+    /// Room for sums of `n` elements, which are at least 1.
+    pub(super) fn new(setting: &Setting<'a>, n: usize) -> Result<Self, HostLessonError> {
+        let kernel = LadderKernel::of(setting, "single_pass", Finish::OneLaunch)?;
+        Ok(Self {
+            partials: kernel.partials(n)?,
+            total: setting.device.upload(&[NO_PARTIAL])?,
+            counter: setting.device.upload(&[0])?,
+            kernel,
+        })
+    }
+
+    /// What it is, for a line on what was run.
+    pub(super) fn describe(&self) -> String {
+        self.kernel.describe()
+    }
+
+    /// Queues the launch.
+    ///
+    /// # Errors
+    /// The input has another number of elements than there is room for, or is of another device, or the launch is refused.
+    pub(super) fn queue(&self, stream: &Stream, input: &Input<'_>) -> Result<(), DeviceError> {
+        let more = [self.total.argument(), self.counter.argument()];
+        // SAFETY: a lesson that finishes in one launch takes the total and the counter after the others: an `i32` and a `u64`.
+        unsafe { self.kernel.queue_with(stream, input, &self.partials, &more) }
+    }
+
+    /// Where the total is, in a buffer of one element.
+    pub(super) fn total(&self) -> &Buffer<i32> {
+        &self.total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpfold::DeviceChoice;
+
+    #[test]
+    fn memory_of_another_device_is_refused() {
+        let [device, other] =
+            [(); 2].map(|()| Device::open(&DeviceChoice::Emulator).expect("it always opens"));
+        let setting = Setting {
+            device: &device,
+            n: None,
+            repeat: 1,
+            seed: 1,
+        };
+        let kernel = LadderKernel::fast(&setting).expect("it is there");
+        let stream = device.stream().expect("a stream");
+        let [here, there] = [&device, &other].map(|device| device.upload(&[1; 1000]).unwrap());
+        let partials = kernel.partials(1000).expect("it fits");
+        let queue = |input, partials| kernel.queue(&stream, &Input::of(input), partials);
+        assert_eq!(queue(&here, &partials), Ok(()));
+        assert_eq!(queue(&there, &partials), Err(DeviceError::OtherDevice));
+        let partials = other.upload(&vec![0; partials.len()]).expect("it fits");
+        assert_eq!(queue(&here, &partials), Err(DeviceError::OtherDevice));
     }
 }

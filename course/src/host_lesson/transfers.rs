@@ -6,7 +6,7 @@
 //! copy by the driver, mapped memory none at all, and unified memory moves page by page when it is touched.
 
 use super::stopwatch::{Stopwatch, gigabytes_per_second, speed_up};
-use super::sum::{Input, SumKernel};
+use super::sum::{Input, LadderKernel};
 use super::{Cell, HostLesson, HostLessonError, Report, Setting};
 use crate::oracle::{cpu_parallel, cpu_sequential};
 use std::cell::RefCell;
@@ -80,7 +80,7 @@ const WAYS: [Way; 6] = [
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     let values = setting.values()?;
     let (bytes, expected) = (size_of_val(&values[..]), cpu_parallel(&values));
-    let kernel = SumKernel::fast(setting)?;
+    let kernel = LadderKernel::fast(setting)?;
     let mut report = Report::new(&[
         ("memory", "host memory"),
         ("how", "how the data comes"),
@@ -123,14 +123,14 @@ struct Figures {
 
 fn measure(
     setting: &Setting<'_>,
-    kernel: &SumKernel,
+    kernel: &LadderKernel<'_>,
     values: &[i32],
     way: &Way,
 ) -> Result<Figures, HostLessonError> {
-    let (device, n) = (setting.device(), values.len());
+    let (device, n) = (setting.device, values.len());
     let stream = device.stream()?;
     let stopwatch = Stopwatch::new(setting)?;
-    let partials = kernel.partials(device, n)?;
+    let partials = kernel.partials(n)?;
     let host = RefCell::new(Source::allocate(device, way.kind, n)?);
     let host_write_ms = stopwatch.host_ms(|| Ok(()), || host.borrow_mut().write(values))?;
 

@@ -5,9 +5,8 @@
 //! Idea: the host can add them, after they have crossed the bus; a second launch of the same kernel can, and only one value crosses it; or
 //! the last block to finish does it in the same launch.
 
-use super::one_pass::OnePass;
 use super::stopwatch::{Stopwatch, speed_up};
-use super::sum::{Cascade, Input, SumKernel};
+use super::sum::{Cascade, Input, LadderKernel, OnePass};
 use super::{Cell, HostLesson, HostLessonError, Report, Setting};
 use crate::oracle::{cpu_parallel, cpu_sequential};
 use warpfold::device::{Buffer, DeviceError, HostMemory};
@@ -40,7 +39,7 @@ struct Way<'a> {
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     let values = setting.values()?;
     let (n, expected) = (values.len(), cpu_parallel(&values));
-    let device = setting.device();
+    let device = setting.device;
     let stream = device.stream()?;
     let stopwatch = Stopwatch::new(setting)?;
     let buffer = device.upload(&values)?;
@@ -54,9 +53,9 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         ("right", "sum"),
     ]);
 
-    let kernel = SumKernel::fast(setting)?;
-    let for_host = Cascade::new(device, &kernel, n)?;
-    let cascade = Cascade::new(device, &kernel, n)?;
+    let kernel = LadderKernel::fast(setting)?;
+    let for_host = Cascade::new(&kernel, n)?;
+    let cascade = Cascade::new(&kernel, n)?;
     let one_pass = OnePass::new(setting, n)?;
     let launches = cascade.launches();
     let ways = [

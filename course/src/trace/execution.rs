@@ -67,15 +67,15 @@ impl From<DeviceError> for TraceError {
 ///
 /// # Errors
 /// Sizes that the lesson does not take or a picture has no room for; a lesson that is no reduction of type `T`; a kernel that
-/// faults; a machine that is a GPU, whose threads cannot be watched.
+/// faults; a device that is a GPU, whose threads cannot be watched.
 pub fn trace<T: Reducible + From<u16>>(
-    machine: &Device,
+    device: &Device,
     lesson: &Lesson,
     variant: Variant,
     n: usize,
 ) -> Result<Picture, TraceError> {
     let entry = check(lesson, variant)?;
-    let multiprocessors = machine.multiprocessors();
+    let multiprocessors = device.multiprocessors();
     let case = |values: &[T]| {
         let case = lesson::case_of_entry(lesson, entry, variant, values, multiprocessors)?;
         Ok::<_, LessonError>(case.map(Case::into_owned))
@@ -94,11 +94,11 @@ pub fn trace<T: Reducible + From<u16>>(
     }
     let mut values: Vec<T> = (1..).map(T::from).take(n).collect();
     let first = case(&values)?.ok_or(TraceError::NoElements)?;
-    let kernel = machine
+    let kernel = device
         .kernel(lesson.part.module(), entry)
         .map_err(LessonError::from)?;
-    // SAFETY: the machine's device is the emulator, or the observation is refused.
-    let mut launch = Launch(unsafe { first.load(machine, kernel)? });
+    // SAFETY: the launch is only observed, which a GPU refuses, and the emulator checks every access.
+    let mut launch = Launch(unsafe { first.load(device, kernel)? });
     let trace = launch.record(&first)?;
     let memory = launch.memory(&first, &buffers(reduction.finish));
     let mut flow = Flow::new(&trace);
@@ -164,9 +164,8 @@ struct Launch(LoadedCase);
 
 impl Launch {
     fn record(&mut self, case: &Case<'_>) -> Result<Trace, DeviceError> {
-        self.0.reload(case)?;
         let mut trace = Trace::default();
-        self.0.observe(&mut trace)?;
+        self.0.observe_with(case, &mut trace)?;
         Ok(trace)
     }
 

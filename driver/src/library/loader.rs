@@ -34,7 +34,7 @@ pub(super) unsafe fn function<Function: Copy>(library: &Library, name: &str) -> 
 fn load_first_of(candidates: &[&str]) -> Result<Library, LibraryNotFound> {
     let mut first_answer = None;
     for &candidate in candidates {
-        // SAFETY: loading runs the library's initialisers; these names are the NVIDIA driver's, whose initialisers ask nothing of us.
+        // SAFETY: loading runs the library's initialisers. These names are the NVIDIA driver's, whose initialisers have no preconditions.
         match unsafe { Library::new(candidate) } {
             Ok(library) => return Ok(library),
             Err(error) => first_answer.get_or_insert_with(|| answer(candidate, &error)),

@@ -2,7 +2,7 @@
 
 use crate::library_not_found::LibraryNotFound;
 
-/// What there is none of.
+/// The driver's library, which does not exist here.
 pub(crate) enum Library {}
 
 pub(super) fn load() -> Result<Library, LibraryNotFound> {

@@ -77,6 +77,20 @@ pub(super) fn encode(
     Ok(encoded)
 }
 
+/// As [`encode`], for safe functions, which need the sizes of the parameters: the driver reads as many bytes as the kernel takes.
+pub(super) fn encode_known(
+    entry: &str,
+    parameter_bytes: Option<&[usize]>,
+    arguments: &[Argument],
+) -> Result<Vec<Vec<u8>>, DeviceError> {
+    let parameter_bytes = parameter_bytes.ok_or_else(|| DeviceError::InvalidLaunch {
+        entry: entry.to_owned(),
+        reason: "its arguments cannot be checked here, because its PTX cannot be parsed: launch it on a stream"
+            .to_owned(),
+    })?;
+    encode(entry, parameter_bytes, arguments)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +118,19 @@ mod tests {
         assert_eq!(
             sentence(&[8, 8], &[7_u64.into(), 7_i32.into()]),
             "kernel 'k' cannot be launched: its parameter 1 (counted from 0) has 8 bytes, and the argument has 4"
+        );
+    }
+
+    #[test]
+    fn a_safe_function_takes_no_arguments_that_it_cannot_check() {
+        assert_eq!(
+            encode_known("k", Some(&[4]), &[7_i32.into()]).expect("they fit"),
+            [[7, 0, 0, 0]]
+        );
+        let error = encode_known("k", None, &[]).expect_err("nobody knows what it takes");
+        assert_eq!(
+            error.to_string(),
+            "kernel 'k' cannot be launched: its arguments cannot be checked here, because its PTX cannot be parsed: launch it on a stream"
         );
     }
 

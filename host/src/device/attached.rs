@@ -1,4 +1,4 @@
-//! What other modules keep with a device, without the device knowing of them.
+//! Values that other modules keep with a device, which does not know their types.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;

@@ -1,29 +1,41 @@
 //! Memory of a device.
 
-use super::{Argument, Device, DeviceError, Kind, emulator, gpu};
+use super::backend::Backend;
+use super::{Argument, DeviceError, emulator, gpu};
 use bytemuck::Pod;
 use std::{fmt, marker::PhantomData};
 
 /// Elements in the memory of a device; freed when it is dropped, which waits until the device is idle.
 pub struct Buffer<T> {
-    pub(super) memory: Memory,
+    pub(super) memory: MemoryOn,
     length: usize,
     element: PhantomData<T>,
 }
 
-pub(super) enum Memory {
+pub(super) enum MemoryOn {
     Gpu(gpu::Allocation),
     Emulator(emulator::Allocation),
 }
 
+impl MemoryOn {
+    /// Whether it was allocated there.
+    pub(super) fn is_of(&self, backend: &Backend) -> bool {
+        match (self, backend) {
+            (Self::Gpu(memory), Backend::Gpu(gpu)) => gpu.owns(memory),
+            (Self::Emulator(memory), Backend::Emulator(emulator)) => emulator.owns(memory),
+            _ => false,
+        }
+    }
+}
+
 impl<T: Pod> Buffer<T> {
-    pub(super) fn allocate(device: &Device, length: usize) -> Result<Self, DeviceError> {
+    pub(super) fn allocate(backend: &Backend, length: usize) -> Result<Self, DeviceError> {
         let bytes = length
             .checked_mul(size_of::<T>())
             .ok_or(DeviceError::TooLarge { length })?;
-        let memory = match &device.kind {
-            Kind::Gpu(gpu) => Memory::Gpu(gpu.allocate(bytes)?),
-            Kind::Emulator(emulator) => Memory::Emulator(emulator.allocate(bytes)?),
+        let memory = match backend {
+            Backend::Gpu(gpu) => MemoryOn::Gpu(gpu.allocate(bytes)?),
+            Backend::Emulator(emulator) => MemoryOn::Emulator(emulator.allocate(bytes)?),
         };
         Ok(Self {
             memory,
@@ -56,8 +68,8 @@ impl<T: Pod> Buffer<T> {
     /// primary context, as long as the buffer lives. 0 on a GPU if there are no elements.
     pub fn address(&self) -> u64 {
         match &self.memory {
-            Memory::Gpu(allocation) => allocation.address(),
-            Memory::Emulator(allocation) => allocation.address(),
+            MemoryOn::Gpu(allocation) => allocation.address(),
+            MemoryOn::Emulator(allocation) => allocation.address(),
         }
     }
 
@@ -69,8 +81,8 @@ impl<T: Pod> Buffer<T> {
         DeviceError::check_length(self.length, elements.len())?;
         let bytes = bytemuck::cast_slice(elements);
         match &mut self.memory {
-            Memory::Gpu(allocation) => allocation.write(bytes),
-            Memory::Emulator(allocation) => allocation.write(bytes),
+            MemoryOn::Gpu(allocation) => allocation.write(bytes),
+            MemoryOn::Emulator(allocation) => allocation.write(bytes),
         }
     }
 
@@ -92,8 +104,8 @@ impl<T: Pod> Buffer<T> {
         DeviceError::check_length(self.length, elements.len())?;
         let bytes = bytemuck::cast_slice_mut(elements);
         match &self.memory {
-            Memory::Gpu(allocation) => allocation.read(bytes),
-            Memory::Emulator(allocation) => allocation.read(bytes),
+            MemoryOn::Gpu(allocation) => allocation.read(bytes),
+            MemoryOn::Emulator(allocation) => allocation.read(bytes),
         }
     }
 
@@ -107,8 +119,8 @@ impl<T: Pod> Buffer<T> {
     pub fn copy_from(&mut self, source: &Self) -> Result<(), DeviceError> {
         DeviceError::check_length(self.length, source.length)?;
         match (&mut self.memory, &source.memory) {
-            (Memory::Gpu(target), Memory::Gpu(source)) => target.copy_from(source),
-            (Memory::Emulator(target), Memory::Emulator(source)) => target.copy_from(source),
+            (MemoryOn::Gpu(target), MemoryOn::Gpu(source)) => target.copy_from(source),
+            (MemoryOn::Emulator(target), MemoryOn::Emulator(source)) => target.copy_from(source),
             _ => Err(DeviceError::OtherDevice),
         }
     }

@@ -184,7 +184,7 @@ pub enum DeviceError {
         "the emulator has no times to give: its counters are what can be compared; use --device gpu to time"
     )]
     NoTimes,
-    /// Code that is none of warpfold's kernels was to work on the emulator's memory.
+    /// Other code than kernels was to work on the emulator's memory.
     #[error("the emulator runs kernels only, no other code: use --device gpu")]
     NoForeignCode,
     /// A GPU was asked for what only the emulator sees.

@@ -1,27 +1,17 @@
 //! Memory and streams of `cudarc`, as they are.
 
+use super::backend::Backend;
+use super::cudarc_memory::CudarcMemory;
 use super::slice::Owner;
-use super::{Device, DeviceError, Kind, Slice, StreamRef};
+use super::{Device, DeviceError, Slice, StreamRef};
 use bytemuck::Pod;
 use cudarc::driver::{CudaSlice, CudaStream, CudaView, DevicePtr, DeviceSlice};
 use std::ffi::c_void;
 
-/// Memory that `cudarc` keeps in order by its streams and events.
-///
-/// # Safety
-/// The stream that [`Self::touch`] gives is of the context that [`Self::context`] gives, and lives as long as the memory.
-pub(super) unsafe trait Memory {
-    /// The context that it was allocated in.
-    fn context(&self) -> *mut c_void;
-
-    /// Lets the memory's own stream wait for what writes it, and notes that it is read at this point of that stream, which is given.
-    fn touch(&self) -> *mut c_void;
-}
-
 macro_rules! memory {
     ($($memory:ty),*) => { $(
         // SAFETY: the memory holds its stream in an `Arc`, from which both are taken.
-        unsafe impl<T> Memory for $memory {
+        unsafe impl<T> CudarcMemory for $memory {
             fn context(&self) -> *mut c_void {
                 self.stream().context().cu_ctx().cast()
             }
@@ -56,7 +46,7 @@ impl<'a> TryFrom<(&Device, &'a CudaStream)> for StreamRef<'a> {
     type Error = DeviceError;
 
     fn try_from((device, stream): (&Device, &'a CudaStream)) -> Result<Self, DeviceError> {
-        if !matches!(&device.kind, Kind::Gpu(gpu) if gpu.has_context(stream.context().cu_ctx().cast()))
+        if !matches!(&device.backend, Backend::Gpu(gpu) if gpu.has_context(stream.context().cu_ctx().cast()))
         {
             return Err(DeviceError::OtherDevice);
         }

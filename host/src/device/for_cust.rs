@@ -6,24 +6,37 @@ use bytemuck::Pod;
 use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
 use cust::stream::Stream;
 
-/// Neither waits nor queues. The memory stays `cust`'s, whose copies and frees wait for what reads the slice.
+/// Neither waits nor queues. The memory stays `cust`'s.
+///
+/// Work that is queued to read the slice is waited for, because `DeviceBuffer::drop_async` may free the memory at any time after the
+/// borrow. [`Slice::from_cust`] makes slices whose reads are only queued.
 ///
 /// That the memory is in a device's primary context, which `cust::context::Context::new` retains, is checked when that device is to
 /// read it.
 impl<'a, T: Pod + DeviceCopy> From<&'a DeviceBuffer<T>> for Slice<'a, T> {
     fn from(buffer: &'a DeviceBuffer<T>) -> Self {
-        Self::new(Owner::Cust, buffer.as_device_ptr().as_raw(), buffer.len())
+        Self::new(
+            Owner::CustBuffer,
+            buffer.as_device_ptr().as_raw(),
+            buffer.len(),
+        )
     }
 }
 
 impl<'a, T: Pod + DeviceCopy> Slice<'a, T> {
-    /// As the conversion from a [`DeviceBuffer`], of a part of one. `Slice::from(&buffer).slice(range)` makes one without `unsafe`.
+    /// A [`DeviceBuffer`] or a part of one, which [`Sum::queue`](crate::sum::Sum::queue) does not wait for.
+    /// `Slice::from(&buffer).slice(range)` makes one without `unsafe`.
     ///
     /// # Safety
-    /// `cust`'s slices do not borrow their buffer: it lives until everything that is given the slice, or a part or copy of it, has ended
-    /// on the device.
+    /// The buffer lives, and nothing writes it, until everything that is given the slice, or a part or copy of it, has ended on the
+    /// device. The lifetime `'a` does not ensure it: work may still be queued when it ends, and `cust`'s slices do not borrow their
+    /// buffer.
     pub unsafe fn from_cust(slice: &'a DeviceSlice<T>) -> Self {
-        Self::new(Owner::Cust, slice.as_device_ptr().as_raw(), slice.len())
+        Self::new(
+            Owner::CustSlice,
+            slice.as_device_ptr().as_raw(),
+            slice.len(),
+        )
     }
 }
 

@@ -1,23 +1,23 @@
-//! What lets other code work on a GPU beside the kernels here: a library in this process, or another process.
+//! How other code works on the same GPU: a library in this process, or another process.
 //!
-//! Such code shares the device's memory, and nothing here can check what it does with it; its callers vouch for it.
+//! Such code shares the device's memory. Nothing here can check what it does there; its callers vouch for it.
 
-use super::{Buffer, Device, DeviceError, Kind, Stream, buffer::Memory, stream::StreamOn};
+use super::backend::Backend;
+use super::buffer::{Buffer, MemoryOn};
+use super::stream::{Stream, StreamOn};
+use super::{Device, DeviceError, IPC_HANDLE_BYTES};
 use std::{ffi::c_void, fmt, marker::PhantomData, ops::Deref};
-
-/// Bytes of the handle by which another process opens a buffer: a `CUipcMemHandle`.
-pub const IPC_HANDLE_BYTES: usize = 64;
 
 impl Device {
     /// The GPU's primary context (`CUcontext`), which this value keeps. Libraries that use the CUDA runtime, `cudarc` and `cust` work in
-    /// the same one, so that pointers and streams of one are good in the others.
+    /// the same one, so pointers and streams of each can be used in the others.
     ///
     /// # Errors
     /// [`DeviceError::NoForeignCode`] on the emulator.
     pub fn raw_context(&self) -> Result<*mut c_void, DeviceError> {
-        match &self.kind {
-            Kind::Gpu(gpu) => Ok(gpu.raw_context()),
-            Kind::Emulator(_) => Err(DeviceError::NoForeignCode),
+        match &self.backend {
+            Backend::Gpu(gpu) => Ok(gpu.raw_context()),
+            Backend::Emulator(_) => Err(DeviceError::NoForeignCode),
         }
     }
 }
@@ -29,7 +29,7 @@ pub struct StreamRef<'a> {
 }
 
 impl StreamRef<'_> {
-    /// As [`Stream::from_raw`], of which a lifetime keeps part of the promise.
+    /// As [`Stream::from_raw`], with a lifetime that keeps part of the promise.
     ///
     /// # Errors
     /// As there.
@@ -60,27 +60,28 @@ impl fmt::Debug for StreamRef<'_> {
 }
 
 impl Stream {
-    /// A stream of other code, by the driver's handle (`CUstream`, or `cudaStream_t`); null is the default stream. It stays that code's,
-    /// which destroys it. Neither waits nor queues.
+    /// A stream of other code, by the driver's handle (`CUstream`, or `cudaStream_t`); null is the default stream. The other code keeps the
+    /// stream and destroys it. Neither waits nor queues.
     ///
-    /// What is queued on it comes after the uploads made before and before the downloads made later, as on a stream of the device's own,
-    /// even if it is one that the driver calls non-blocking (but not while that one is being captured). That the stream is in the GPU's
-    /// primary context is checked here.
+    /// Work that is queued on it comes after earlier uploads and before later downloads, as on a stream of the device's own. This holds
+    /// for streams that the driver calls non-blocking too, but not while they are captured. That the stream is in the GPU's primary
+    /// context is checked here.
     ///
     /// # Errors
     /// [`DeviceError::OtherDevice`], [`DeviceError::NoForeignCode`] on the emulator, or what the driver says.
     ///
     /// # Safety
-    /// The handle is that of a stream that lives as long as the value.
+    /// The handle is that of a stream that lives as long as the value. Where the stream takes part in a capture that other code has begun,
+    /// or that another value for the same stream has joined, whoever launches the graph keeps its kernels loaded.
     pub unsafe fn from_raw(device: &Device, handle: *mut c_void) -> Result<Self, DeviceError> {
-        match &device.kind {
+        match &device.backend {
             // SAFETY: the caller's contract is the same.
-            Kind::Gpu(gpu) => Ok(Self(StreamOn::Gpu(unsafe { gpu.stream_from_raw(handle) }?))),
-            Kind::Emulator(_) => Err(DeviceError::NoForeignCode),
+            Backend::Gpu(gpu) => Ok(Self(StreamOn::Gpu(unsafe { gpu.stream_from_raw(handle) }?))),
+            Backend::Emulator(_) => Err(DeviceError::NoForeignCode),
         }
     }
 
-    /// The driver's handle (`CUstream`, or `cudaStream_t`), by which a library queues its work on this stream. It is good while this
+    /// The driver's handle (`CUstream`, or `cudaStream_t`), by which a library queues its work on this stream. It is valid while this
     /// stream lives.
     ///
     /// A library that uses the CUDA runtime finds the buffers of this device under the addresses that kernels get
@@ -97,15 +98,15 @@ impl Stream {
 }
 
 impl<T> Buffer<T> {
-    /// By which another process opens this buffer (`cuIpcOpenMemHandle`). It is good while this buffer lives; the memory behind it may
-    /// begin before the buffer, with what else the driver has put there, where the buffer is smaller than 2 MiB.
+    /// The handle by which another process opens this buffer (`cuIpcOpenMemHandle`). It is valid while this buffer lives. What it opens
+    /// may begin before the buffer: the driver puts buffers smaller than 2 MiB side by side.
     ///
     /// # Errors
     /// [`DeviceError::NoForeignCode`] on the emulator, and the driver's refusal on systems without such handles.
     pub fn ipc_handle(&self) -> Result<[u8; IPC_HANDLE_BYTES], DeviceError> {
         match &self.memory {
-            Memory::Gpu(allocation) => allocation.ipc_handle(),
-            Memory::Emulator(_) => Err(DeviceError::NoForeignCode),
+            MemoryOn::Gpu(allocation) => allocation.ipc_handle(),
+            MemoryOn::Emulator(_) => Err(DeviceError::NoForeignCode),
         }
     }
 }

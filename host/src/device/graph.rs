@@ -1,10 +1,12 @@
 //! Graphs: work that is described once and launched as a whole.
 
-use super::{Argument, Device, DeviceError, Kernel, Kind, Shape, Stream, emulator, gpu};
-use super::{kernel::CompiledKernel, stream::StreamOn};
+use super::backend::Backend;
+use super::kernel::{Kernel, KernelOn};
+use super::stream::{Stream, StreamOn};
+use super::{Argument, DeviceError, Shape, emulator, gpu};
 use std::fmt;
 
-/// Kernels and the order between them, which a device has not seen yet.
+/// Kernels and the order between them, not yet made ready for launches.
 pub struct Graph(GraphOn);
 
 enum GraphOn {
@@ -25,22 +27,14 @@ enum ExecutableOn {
 }
 
 impl Graph {
-    pub(super) fn new(device: &Device) -> Result<Self, DeviceError> {
-        Ok(Self(match &device.kind {
-            Kind::Gpu(gpu) => GraphOn::Gpu(gpu.graph()?),
-            Kind::Emulator(emulator) => GraphOn::Emulator(emulator.graph()),
+    pub(super) fn new(backend: &Backend) -> Result<Self, DeviceError> {
+        Ok(Self(match backend {
+            Backend::Gpu(gpu) => GraphOn::Gpu(gpu.graph()?),
+            Backend::Emulator(emulator) => GraphOn::Emulator(emulator.graph()),
         }))
     }
 
-    pub(super) fn of_gpu(graph: gpu::Graph) -> Self {
-        Self(GraphOn::Gpu(graph))
-    }
-
-    pub(super) fn of_emulator(graph: emulator::Graph) -> Self {
-        Self(GraphOn::Emulator(graph))
-    }
-
-    /// Adds a launch, which starts when those of `after` have ended. Those of a graph that was captured are not known here.
+    /// Adds a launch, which starts when those of `after` have ended. The nodes of a captured graph are not known here.
     ///
     /// # Errors
     /// A shape or arguments that do not fit the kernel or the device, a kernel of another device, or a node that this graph does not have.
@@ -51,18 +45,20 @@ impl Graph {
         arguments: &[Argument],
         after: &[Node],
     ) -> Result<Node, DeviceError> {
-        match (&mut self.0, kernel.compiled()) {
-            (GraphOn::Gpu(graph), CompiledKernel::Gpu(kernel)) => {
+        let after = after.iter().map(|node| node.0);
+        match (&mut self.0, kernel.on()) {
+            (GraphOn::Gpu(graph), KernelOn::Gpu(kernel)) => {
                 graph.add_kernel(kernel, shape, arguments, after)
             }
-            (GraphOn::Emulator(graph), CompiledKernel::Emulator(kernel)) => {
+            (GraphOn::Emulator(graph), KernelOn::Emulator(kernel)) => {
                 graph.add_kernel(kernel, shape, arguments, after)
             }
             _ => Err(DeviceError::OtherDevice),
         }
+        .map(Node)
     }
 
-    /// Makes the graph ready to be launched, as often as wanted. Neither waits nor queues.
+    /// Makes the graph ready to be launched any number of times. Neither waits nor queues.
     ///
     /// # Errors
     /// The driver refuses it.
@@ -74,16 +70,40 @@ impl Graph {
     }
 }
 
+impl Stream {
+    /// Makes a graph of what `queue` queues on the stream that it is given, and runs none of it. That stream is a new one with this
+    /// one's access policy.
+    ///
+    /// # Errors
+    /// Whatever `queue` returns, and what cannot be captured: for example, waiting for the device.
+    pub fn capture(
+        &self,
+        queue: impl FnOnce(&Self) -> Result<(), DeviceError>,
+    ) -> Result<Graph, DeviceError> {
+        let recorder = Self(match &self.0 {
+            StreamOn::Gpu(stream) => StreamOn::Gpu(stream.recorder()?),
+            StreamOn::Emulator(stream) => StreamOn::Emulator(stream.recorder()),
+        });
+        let queue = || queue(&recorder);
+        Ok(Graph(match &recorder.0 {
+            StreamOn::Gpu(stream) => GraphOn::Gpu(gpu::Graph::captured(stream, queue)?),
+            StreamOn::Emulator(stream) => {
+                GraphOn::Emulator(emulator::Graph::captured(stream, queue)?)
+            }
+        }))
+    }
+}
+
 impl ExecutableGraph {
-    /// Queues all of the graph on a stream, and waits for nothing.
+    /// Queues all of the graph on a stream, and does not wait.
     ///
     /// # Errors
     /// The stream is of another device, or the driver refuses. A fault of a kernel is told by the next call that waits; on the emulator,
     /// by this one.
     ///
     /// # Safety
-    /// For every launch in the graph as [`Stream::launch`]; all buffers that its operations name and all modules of its kernels are alive
-    /// until it has ended.
+    /// For every launch in the graph as [`Stream::launch`]; and all memory that its copies name is alive until it has ended. The graph
+    /// itself keeps the modules of its kernels loaded.
     pub unsafe fn launch(&self, stream: &Stream) -> Result<(), DeviceError> {
         match (&self.0, &stream.0) {
             // SAFETY: the caller's contract is the same.

@@ -1,51 +1,49 @@
 //! Memory of the host that a device knows.
 
-use super::{Argument, Device, DeviceError, Kind, emulator, gpu};
+use super::backend::Backend;
+use super::{Argument, DeviceError, HostMemory, emulator, gpu};
 use bytemuck::Pod;
 use std::{fmt, marker::PhantomData};
 
-/// What kind of memory a [`HostBuffer`] is. Ordinary memory, a `Vec`, is pageable: the system may move it to disk, so that the driver
-/// has to copy it once more before a device can fetch it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HostMemory {
-    /// Page-locked: it stays where it is, so that the device copies it by itself, while the host goes on.
-    PageLocked,
-    /// Page-locked, and written past the caches of the host, whose reads of it are slow.
-    WriteCombined,
-    /// Page-locked, and in the address space of the device: kernels read it across the bus, and nothing is copied (zero-copy).
-    Mapped,
-    /// Unified: one address for host and device; the driver moves its pages to whoever touches them.
-    Managed,
-}
-
 /// Elements in memory of the host that a device knows; freed when it is dropped.
 ///
-/// The host comes to the elements by copies, [`Self::write`] and [`Self::read`], which wait until the device has done everything that
-/// is queued: the two never touch the memory at the same time. On the emulator, memory is memory, of whatever kind.
+/// The host reads and writes the elements by copies, [`Self::write`] and [`Self::read`], which wait until the device has done everything
+/// that is queued: the two never touch the memory at the same time. On the emulator all kinds are the same.
 pub struct HostBuffer<T> {
-    pub(super) memory: Memory,
+    pub(super) memory: HostMemoryOn,
     kind: HostMemory,
     length: usize,
     element: PhantomData<T>,
 }
 
-pub(super) enum Memory {
+pub(super) enum HostMemoryOn {
     Gpu(gpu::HostAllocation),
     Emulator(emulator::Allocation),
 }
 
+impl HostMemoryOn {
+    /// Whether it was allocated there.
+    pub(super) fn is_of(&self, backend: &Backend) -> bool {
+        match (self, backend) {
+            (Self::Gpu(memory), Backend::Gpu(gpu)) => gpu.owns_on_host(memory),
+            (Self::Emulator(memory), Backend::Emulator(emulator)) => emulator.owns(memory),
+            _ => false,
+        }
+    }
+}
+
 impl<T: Pod> HostBuffer<T> {
     pub(super) fn allocate(
-        device: &Device,
+        backend: &Backend,
         kind: HostMemory,
         length: usize,
     ) -> Result<Self, DeviceError> {
         let bytes = length
             .checked_mul(size_of::<T>())
             .ok_or(DeviceError::TooLarge { length })?;
-        let memory = match &device.kind {
-            Kind::Gpu(gpu) => Memory::Gpu(gpu.allocate_on_host(kind, bytes)?),
-            Kind::Emulator(emulator) => Memory::Emulator(emulator.allocate(bytes)?),
+        let memory = match backend {
+            Backend::Gpu(gpu) => HostMemoryOn::Gpu(gpu.allocate_on_host(kind, bytes)?),
+            Backend::Emulator(emulator) => HostMemoryOn::Emulator(emulator.allocate(bytes)?),
         };
         Ok(Self {
             memory,
@@ -77,8 +75,8 @@ impl<T: Pod> HostBuffer<T> {
     pub fn argument(&self) -> Result<Argument, DeviceError> {
         match self.kind {
             HostMemory::Mapped | HostMemory::Managed => Ok(Argument::Address(match &self.memory {
-                Memory::Gpu(allocation) => allocation.address(),
-                Memory::Emulator(allocation) => allocation.address(),
+                HostMemoryOn::Gpu(allocation) => allocation.address(),
+                HostMemoryOn::Emulator(allocation) => allocation.address(),
             })),
             HostMemory::PageLocked | HostMemory::WriteCombined => Err(DeviceError::NotMapped),
         }
@@ -92,8 +90,8 @@ impl<T: Pod> HostBuffer<T> {
         DeviceError::check_length(self.length, elements.len())?;
         let bytes = bytemuck::cast_slice(elements);
         match &mut self.memory {
-            Memory::Gpu(allocation) => allocation.write(bytes),
-            Memory::Emulator(allocation) => allocation.write(bytes),
+            HostMemoryOn::Gpu(allocation) => allocation.write(bytes),
+            HostMemoryOn::Emulator(allocation) => allocation.write(bytes),
         }
     }
 
@@ -115,8 +113,8 @@ impl<T: Pod> HostBuffer<T> {
         DeviceError::check_length(self.length, elements.len())?;
         let bytes = bytemuck::cast_slice_mut(elements);
         match &self.memory {
-            Memory::Gpu(allocation) => allocation.read(bytes),
-            Memory::Emulator(allocation) => allocation.read(bytes),
+            HostMemoryOn::Gpu(allocation) => allocation.read(bytes),
+            HostMemoryOn::Emulator(allocation) => allocation.read(bytes),
         }
     }
 }

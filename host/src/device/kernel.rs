@@ -1,13 +1,16 @@
 //! Loaded modules and the kernels in them.
 
-use super::{Argument, DeviceError, Observer, Shape, Times, Timing, emulator, gpu};
+use super::{Argument, DeviceError, Shape, Times, Timing, emulator, gpu};
 use std::fmt;
+use std::rc::Rc;
+use warpfold_emulator::Observer;
 
-/// PTX loaded into a device; unloaded when it and every kernel taken from it are dropped.
-pub struct Module(pub(super) LoadedModule);
+/// PTX loaded into a device; unloaded when it, every kernel taken from it and every graph with such a kernel are dropped. Unloading waits
+/// until the device is idle.
+pub struct Module(pub(super) ModuleOn);
 
-pub(super) enum LoadedModule {
-    Gpu(gpu::Module),
+pub(super) enum ModuleOn {
+    Gpu(Rc<gpu::Module>),
     Emulator(Box<emulator::Module>),
 }
 
@@ -17,13 +20,13 @@ impl Module {
     /// # Errors
     /// The module has no such entry, or the device cannot run it.
     pub fn kernel(&self, entry: &str) -> Result<Kernel, DeviceError> {
-        let compiled = match &self.0 {
-            LoadedModule::Gpu(module) => CompiledKernel::Gpu(module.kernel(entry)?),
-            LoadedModule::Emulator(module) => CompiledKernel::Emulator(module.kernel(entry)?),
+        let on = match &self.0 {
+            ModuleOn::Gpu(module) => KernelOn::Gpu(gpu::Kernel::of(module, entry)?),
+            ModuleOn::Emulator(module) => KernelOn::Emulator(module.kernel(entry)?),
         };
         Ok(Kernel {
             entry: entry.to_owned(),
-            compiled,
+            on,
         })
     }
 }
@@ -31,10 +34,10 @@ impl Module {
 /// One kernel, ready to launch.
 pub struct Kernel {
     entry: String,
-    compiled: CompiledKernel,
+    on: KernelOn,
 }
 
-pub(super) enum CompiledKernel {
+pub(super) enum KernelOn {
     Gpu(gpu::Kernel),
     Emulator(emulator::Kernel),
 }
@@ -45,8 +48,8 @@ impl Kernel {
         &self.entry
     }
 
-    pub(super) fn compiled(&self) -> &CompiledKernel {
-        &self.compiled
+    pub(super) fn on(&self) -> &KernelOn {
+        &self.on
     }
 
     /// Queues the kernel on the device's own stream and waits for its end.
@@ -61,10 +64,10 @@ impl Kernel {
     /// their element types may hold. The number and sizes of the arguments are checked here (on a GPU where the emulator's parser knows all of the PTX).
     /// On the emulator every access is checked, and any call is sound.
     pub unsafe fn launch(&self, shape: &Shape, arguments: &[Argument]) -> Result<(), DeviceError> {
-        match &self.compiled {
+        match &self.on {
             // SAFETY: the caller's contract is the same.
-            CompiledKernel::Gpu(kernel) => unsafe { kernel.launch(shape, arguments) },
-            CompiledKernel::Emulator(kernel) => {
+            KernelOn::Gpu(kernel) => unsafe { kernel.launch(shape, arguments) },
+            KernelOn::Emulator(kernel) => {
                 kernel.observe(shape, arguments, &mut warpfold_emulator::Nothing)
             }
         }
@@ -87,12 +90,10 @@ impl Kernel {
         timing: &Timing,
         prepare: impl FnMut() -> Result<(), DeviceError>,
     ) -> Result<Times, DeviceError> {
-        match &self.compiled {
+        match &self.on {
             // SAFETY: the caller's contract is the same.
-            CompiledKernel::Gpu(kernel) => unsafe {
-                kernel.time(shape, arguments, timing, prepare)
-            },
-            CompiledKernel::Emulator(_) => Err(DeviceError::NoTimes),
+            KernelOn::Gpu(kernel) => unsafe { kernel.time(shape, arguments, timing, prepare) },
+            KernelOn::Emulator(_) => Err(DeviceError::NoTimes),
         }
     }
 
@@ -106,9 +107,9 @@ impl Kernel {
         arguments: &[Argument],
         observer: &mut impl Observer,
     ) -> Result<(), DeviceError> {
-        match &self.compiled {
-            CompiledKernel::Gpu(_) => Err(DeviceError::NotObservable),
-            CompiledKernel::Emulator(kernel) => kernel.observe(shape, arguments, observer),
+        match &self.on {
+            KernelOn::Gpu(_) => Err(DeviceError::NotObservable),
+            KernelOn::Emulator(kernel) => kernel.observe(shape, arguments, observer),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which PTX a device gets, and what it takes to run it.
+//! Which PTX a device gets, and which driver it needs.
 
 use super::DeviceError;
 use warpfold_driver::Version;
@@ -56,7 +56,7 @@ fn version(ptx: &str) -> Option<(u32, u32)> {
 }
 
 /// The first CUDA with this version of the PTX language, by the table of releases in NVIDIA's manual of it; `None` where the version is
-/// later than that table, so that the driver has the last word.
+/// later than that table: then the driver decides.
 fn oldest_driver((major, minor): (u32, u32)) -> Option<Version> {
     let (major, minor) = match (major, minor) {
         (..6, _) => (8, 0),

@@ -15,8 +15,7 @@ pub struct Shape {
     pub dynamic_shared_bytes: u32,
     /// Whether all blocks have to run at once, because they wait for one another.
     pub cooperative: bool,
-    /// The most grids launched by kernels that wait or run at a time, for which the device has to have room; there is room for 2048
-    /// in any case.
+    /// The most grids launched by kernels that wait or run at a time. The device makes room for them; there is always room for 2048.
     pub pending_grids: u64,
 }
 
@@ -53,7 +52,7 @@ impl Shape {
         }
     }
 
-    /// The same with room for so many grids launched by kernels.
+    /// The same with room for this many grids launched by kernels.
     #[must_use]
     pub fn with_pending_grids(self, pending_grids: u64) -> Self {
         Self {

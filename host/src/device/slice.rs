@@ -1,6 +1,10 @@
-//! What a kernel gets to see of a device's memory.
+//! Parts of a device's memory that kernels read.
 
-use super::{Argument, Buffer, Device, DeviceError, Kind, Stream, buffer::Memory};
+use super::backend::Backend;
+use super::buffer::{Buffer, MemoryOn};
+#[cfg(feature = "cudarc")]
+use super::stream::StreamOn;
+use super::{Argument, Device, DeviceError, Stream};
 use bytemuck::Pod;
 use std::ops::{Bound, Range, RangeBounds};
 use std::{fmt, marker::PhantomData};
@@ -18,15 +22,18 @@ pub struct Slice<'a, T> {
 /// Whose memory it is.
 #[derive(Clone, Copy)]
 pub(super) enum Owner<'a> {
-    Buffer(&'a Memory),
-    /// Other code, which has said what device the memory is on.
+    Buffer(&'a MemoryOn),
+    /// Other code, which has said which device the memory is on.
     Device(&'a Device),
     /// A `cudarc::driver::CudaSlice`.
     #[cfg(feature = "cudarc")]
-    Cudarc(&'a dyn super::for_cudarc::Memory),
-    /// A `cust::memory::DeviceBuffer`.
+    Cudarc(&'a dyn super::cudarc_memory::CudarcMemory),
+    /// A `cust::memory::DeviceBuffer`, which safe code may free on any stream as soon as it is no longer borrowed.
     #[cfg(feature = "cust")]
-    Cust,
+    CustBuffer,
+    /// Memory of `cust` that somebody has promised to keep.
+    #[cfg(feature = "cust")]
+    CustSlice,
 }
 
 impl<T: Pod> Buffer<T> {
@@ -42,8 +49,8 @@ impl<T: Pod> Buffer<T> {
 impl<'a, T: Pod> Slice<'a, T> {
     /// Memory that other code has allocated: `length` elements from `address` on, which is a `CUdeviceptr` on a GPU.
     ///
-    /// It stays that code's, which frees it. That the address is aligned for the elements is checked here, and on a GPU also that the
-    /// driver knows it as memory of this GPU.
+    /// The other code keeps the memory and frees it. Checked here: the address is aligned for the elements and, on a GPU, the driver knows
+    /// it as memory of this GPU.
     ///
     /// ```no_run
     /// # use warpfold::device::{Device, DeviceError, Slice};
@@ -58,10 +65,10 @@ impl<'a, T: Pod> Slice<'a, T> {
     /// [`DeviceError::Misaligned`], [`DeviceError::TooLarge`], [`DeviceError::NotDeviceMemory`] or [`DeviceError::OtherDevice`].
     ///
     /// # Safety
-    /// Until everything that is given the slice, or a part or copy of it, has ended on the device, which may be after the lifetime `'a`
-    /// where it is only queued:
+    /// Until everything that is given the slice, or a part or copy of it, has ended on the device (work that is only queued may end after
+    /// the lifetime `'a`):
     /// - all `length` elements are memory that kernels in the GPU's primary context can read;
-    /// - nothing writes them, or only before or after what is given the slice in the order of its stream.
+    /// - nothing writes them, except before or after that work in the order of its stream.
     ///
     /// On the emulator every access is checked, and any call is sound.
     pub unsafe fn from_raw(
@@ -77,7 +84,7 @@ impl<'a, T: Pod> Slice<'a, T> {
         if !address.is_multiple_of(alignment) {
             return Err(DeviceError::Misaligned { address, alignment });
         }
-        if let Kind::Gpu(gpu) = &device.kind
+        if let Backend::Gpu(gpu) = &device.backend
             && length > 0
         {
             gpu.check_address(address)?;
@@ -129,17 +136,18 @@ impl<'a, T: Pod> Slice<'a, T> {
 
     /// [`DeviceError::OtherDevice`] if the elements are in the memory of another device.
     pub(crate) fn check_device(&self, device: &Device) -> Result<(), DeviceError> {
-        let is_there = match (self.owner, &device.kind) {
-            (Owner::Buffer(Memory::Gpu(memory)), Kind::Gpu(gpu)) => memory.is_of(gpu),
-            (Owner::Buffer(Memory::Emulator(memory)), Kind::Emulator(emulator)) => {
-                memory.is_of(emulator)
-            }
-            (Owner::Device(owner), _) => owner.is_same(device),
+        let is_there = match self.owner {
+            Owner::Buffer(memory) => memory.is_of(&device.backend),
+            Owner::Device(owner) => owner.backend.is_same(&device.backend),
             #[cfg(feature = "cudarc")]
-            (Owner::Cudarc(memory), Kind::Gpu(gpu)) => gpu.has_context(memory.context()),
+            Owner::Cudarc(memory) => {
+                matches!(&device.backend, Backend::Gpu(gpu) if gpu.has_context(memory.context()))
+            }
             #[cfg(feature = "cust")]
-            (Owner::Cust, Kind::Gpu(gpu)) => self.is_empty() || gpu.has_allocated(self.address)?,
-            _ => false,
+            Owner::CustBuffer | Owner::CustSlice => match &device.backend {
+                Backend::Gpu(gpu) => self.is_empty() || gpu.has_allocated(self.address)?,
+                Backend::Emulator(_) => false,
+            },
         };
         if is_there {
             Ok(())
@@ -148,8 +156,9 @@ impl<'a, T: Pod> Slice<'a, T> {
         }
     }
 
-    /// Runs `queue`, which queues a kernel that reads the slice on this stream, or on the device's own. What the owner of the memory has
-    /// queued before comes before that kernel, and what it queues later, such as the memory's end, comes after it.
+    /// Runs `queue`, which queues a kernel on this stream, or on the device's own; the kernel reads the slice. What the owner of the
+    /// memory queued before comes before the kernel, and what it queues later, such as the freeing of the memory, comes after it. Where
+    /// only waiting can ensure that, this waits for the stream.
     pub(crate) fn read_by<E: From<DeviceError>>(
         &self,
         device: &Device,
@@ -157,11 +166,21 @@ impl<'a, T: Pod> Slice<'a, T> {
         queue: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         #[cfg(feature = "cudarc")]
-        if let (Owner::Cudarc(memory), Kind::Gpu(gpu)) = (self.owner, &device.kind) {
+        if let (Owner::Cudarc(memory), Backend::Gpu(gpu)) = (self.owner, &device.backend) {
+            let stream = match stream.map(|stream| &stream.0) {
+                None => None,
+                Some(StreamOn::Gpu(stream)) => Some(stream),
+                Some(StreamOn::Emulator(_)) => return Err(DeviceError::OtherDevice.into()),
+            };
             return gpu.read_by(memory, stream, queue);
         }
+        let queued = queue();
+        #[cfg(feature = "cust")]
+        if let (Owner::CustBuffer, Some(stream)) = (self.owner, stream) {
+            stream.synchronize()?;
+        }
         let _ = (device, stream);
-        queue()
+        queued
     }
 }
 

@@ -1,19 +1,20 @@
 //! Streams and events: work that is queued while the host goes on.
 
-use super::{
-    AccessPolicy, Argument, Buffer, Device, DeviceError, Graph, HostBuffer, Kernel, Kind, Shape,
-    buffer, emulator, gpu, host_buffer,
-};
+use super::backend::Backend;
+use super::buffer::{Buffer, MemoryOn};
+use super::host_buffer::{HostBuffer, HostMemoryOn};
+use super::kernel::{Kernel, KernelOn};
+use super::{AccessPolicy, Argument, DeviceError, Shape, emulator, gpu};
 use bytemuck::Pod;
 use std::fmt;
 
 /// A queue of copies and launches that a device works off in order.
 ///
-/// What is queued on different streams has no order, but for [`Self::wait_for`]; on a GPU it overlaps where the hardware has room.
+/// Work on different streams has no order, except by [`Self::wait_for`]; on a GPU it overlaps where the hardware has room.
 /// [`Kernel::launch`], [`Kernel::time`] and [`Buffer::copy_from`] go to a stream of the device's own. Uploads, downloads and the freeing
 /// of memory wait for everything that is queued on any stream. The emulator runs each operation at once.
 ///
-/// What queues here waits for nothing: it returns while the device is still at work. [`Self::synchronize`] waits.
+/// Functions that queue here do not wait: they return while the device is still at work. [`Self::synchronize`] waits.
 pub struct Stream(pub(super) StreamOn);
 
 pub(super) enum StreamOn {
@@ -21,7 +22,7 @@ pub(super) enum StreamOn {
     Emulator(emulator::Stream),
 }
 
-/// A mark in a stream: when it was reached, and a thing to wait for.
+/// A mark in a stream, which other streams and the host can wait for, and which has the time when it was reached.
 pub struct Event(pub(super) EventOn);
 
 pub(super) enum EventOn {
@@ -30,10 +31,10 @@ pub(super) enum EventOn {
 }
 
 impl Stream {
-    pub(super) fn new(device: &Device) -> Result<Self, DeviceError> {
-        Ok(Self(match &device.kind {
-            Kind::Gpu(gpu) => StreamOn::Gpu(gpu.stream()?),
-            Kind::Emulator(emulator) => StreamOn::Emulator(emulator.stream()),
+    pub(super) fn new(backend: &Backend) -> Result<Self, DeviceError> {
+        Ok(Self(match backend {
+            Backend::Gpu(gpu) => StreamOn::Gpu(gpu.stream()?),
+            Backend::Emulator(emulator) => StreamOn::Emulator(emulator.stream()),
         }))
     }
 
@@ -48,14 +49,12 @@ impl Stream {
     ) -> Result<(), DeviceError> {
         DeviceError::check_length(to.len(), from.len())?;
         match (&self.0, &from.memory, &mut to.memory) {
-            (StreamOn::Gpu(stream), host_buffer::Memory::Gpu(from), buffer::Memory::Gpu(to)) => {
+            (StreamOn::Gpu(stream), HostMemoryOn::Gpu(from), MemoryOn::Gpu(to)) => {
                 stream.upload(from, to)
             }
-            (
-                StreamOn::Emulator(stream),
-                host_buffer::Memory::Emulator(from),
-                buffer::Memory::Emulator(to),
-            ) => stream.copy(from, to),
+            (StreamOn::Emulator(stream), HostMemoryOn::Emulator(from), MemoryOn::Emulator(to)) => {
+                stream.copy(from, to)
+            }
             _ => Err(DeviceError::OtherDevice),
         }
     }
@@ -71,14 +70,12 @@ impl Stream {
     ) -> Result<(), DeviceError> {
         DeviceError::check_length(to.len(), from.len())?;
         match (&self.0, &from.memory, &mut to.memory) {
-            (StreamOn::Gpu(stream), buffer::Memory::Gpu(from), host_buffer::Memory::Gpu(to)) => {
+            (StreamOn::Gpu(stream), MemoryOn::Gpu(from), HostMemoryOn::Gpu(to)) => {
                 stream.download(from, to)
             }
-            (
-                StreamOn::Emulator(stream),
-                buffer::Memory::Emulator(from),
-                host_buffer::Memory::Emulator(to),
-            ) => stream.copy(from, to),
+            (StreamOn::Emulator(stream), MemoryOn::Emulator(from), HostMemoryOn::Emulator(to)) => {
+                stream.copy(from, to)
+            }
             _ => Err(DeviceError::OtherDevice),
         }
     }
@@ -90,19 +87,17 @@ impl Stream {
     pub fn copy<T: Pod>(&self, from: &Buffer<T>, to: &mut Buffer<T>) -> Result<(), DeviceError> {
         DeviceError::check_length(to.len(), from.len())?;
         match (&self.0, &from.memory, &mut to.memory) {
-            (StreamOn::Gpu(stream), buffer::Memory::Gpu(from), buffer::Memory::Gpu(to)) => {
+            (StreamOn::Gpu(stream), MemoryOn::Gpu(from), MemoryOn::Gpu(to)) => {
                 stream.copy(from, to)
             }
-            (
-                StreamOn::Emulator(stream),
-                buffer::Memory::Emulator(from),
-                buffer::Memory::Emulator(to),
-            ) => stream.copy(from, to),
+            (StreamOn::Emulator(stream), MemoryOn::Emulator(from), MemoryOn::Emulator(to)) => {
+                stream.copy(from, to)
+            }
             _ => Err(DeviceError::OtherDevice),
         }
     }
 
-    /// Queues an overwrite of the L2 cache, so that what is queued next finds nothing there. The emulator has no cache, and does nothing.
+    /// Queues an overwrite of the L2 cache: what is queued next finds nothing there. The emulator has no cache, and does nothing.
     ///
     /// # Errors
     /// There is no room for twice the cache, or the driver refuses.
@@ -119,8 +114,8 @@ impl Stream {
     /// The memory is of another device or not managed, or the driver refuses.
     pub fn prefetch<T: Pod>(&self, memory: &HostBuffer<T>) -> Result<(), DeviceError> {
         match (&self.0, &memory.memory) {
-            (StreamOn::Gpu(stream), host_buffer::Memory::Gpu(memory)) => stream.prefetch(memory),
-            (StreamOn::Emulator(_), host_buffer::Memory::Emulator(_)) => Ok(()),
+            (StreamOn::Gpu(stream), HostMemoryOn::Gpu(memory)) => stream.prefetch(memory),
+            (StreamOn::Emulator(_), HostMemoryOn::Emulator(_)) => Ok(()),
             _ => Err(DeviceError::OtherDevice),
         }
     }
@@ -139,12 +134,12 @@ impl Stream {
         shape: &Shape,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
-        match (&self.0, kernel.compiled()) {
+        match (&self.0, kernel.on()) {
             // SAFETY: the caller's contract is the same.
-            (StreamOn::Gpu(stream), super::kernel::CompiledKernel::Gpu(kernel)) => unsafe {
+            (StreamOn::Gpu(stream), KernelOn::Gpu(kernel)) => unsafe {
                 stream.launch(kernel, shape, arguments)
             },
-            (StreamOn::Emulator(stream), super::kernel::CompiledKernel::Emulator(kernel)) => {
+            (StreamOn::Emulator(stream), KernelOn::Emulator(kernel)) => {
                 stream.launch(kernel, shape, arguments)
             }
             _ => Err(DeviceError::OtherDevice),
@@ -163,7 +158,7 @@ impl Stream {
         }
     }
 
-    /// What is queued from now on starts only when the event, as last recorded, has been reached. The host waits for nothing.
+    /// What is queued from now on starts only when the event, as last recorded, has been reached. The host does not wait.
     ///
     /// # Errors
     /// The event is of another device, or the driver refuses.
@@ -186,7 +181,8 @@ impl Stream {
         }
     }
 
-    /// Neither waits nor queues: tells the L2 cache what to do with accesses to a buffer by kernels that are launched on this stream from now on; `None` ends it.
+    /// Tells the L2 cache what to do with accesses to a buffer by kernels that are launched on this stream from now on; `None` ends that.
+    /// Neither waits nor queues.
     ///
     /// The emulator has no cache, and runs the same.
     ///
@@ -203,32 +199,11 @@ impl Stream {
             };
         };
         match (&self.0, &buffer.memory) {
-            (StreamOn::Gpu(stream), buffer::Memory::Gpu(memory)) => {
+            (StreamOn::Gpu(stream), MemoryOn::Gpu(memory)) => {
                 stream.set_access_policy(memory, buffer.bytes(), policy)
             }
-            (StreamOn::Emulator(_), buffer::Memory::Emulator(_)) => Ok(()),
+            (StreamOn::Emulator(_), MemoryOn::Emulator(_)) => Ok(()),
             _ => Err(DeviceError::OtherDevice),
-        }
-    }
-
-    /// Makes a graph of what `queue` queues on the stream that it is given, of which nothing runs yet. That stream is one of its own,
-    /// with this one's access policy.
-    ///
-    /// # Errors
-    /// Whatever `queue` returns, and what cannot be captured: for example, waiting for the device.
-    pub fn capture(
-        &self,
-        queue: impl FnOnce(&Self) -> Result<(), DeviceError>,
-    ) -> Result<Graph, DeviceError> {
-        let recorder = Self(match &self.0 {
-            StreamOn::Gpu(stream) => StreamOn::Gpu(stream.recorder()?),
-            StreamOn::Emulator(stream) => StreamOn::Emulator(stream.recorder()),
-        });
-        match &recorder.0 {
-            StreamOn::Gpu(stream) => stream.capture(|| queue(&recorder)).map(Graph::of_gpu),
-            StreamOn::Emulator(stream) => {
-                stream.capture(|| queue(&recorder)).map(Graph::of_emulator)
-            }
         }
     }
 
@@ -243,24 +218,13 @@ impl Stream {
             StreamOn::Emulator(stream) => Ok(stream.is_capturing()),
         }
     }
-
-    /// [`DeviceError::OtherDevice`] if another device has made this stream.
-    pub(crate) fn check_device(&self, device: &Device) -> Result<(), DeviceError> {
-        match (&self.0, &device.kind) {
-            (StreamOn::Gpu(stream), Kind::Gpu(gpu)) if stream.is_of(gpu) => Ok(()),
-            (StreamOn::Emulator(stream), Kind::Emulator(emulator)) if stream.is_of(emulator) => {
-                Ok(())
-            }
-            _ => Err(DeviceError::OtherDevice),
-        }
-    }
 }
 
 impl Event {
-    pub(super) fn new(device: &Device) -> Result<Self, DeviceError> {
-        Ok(Self(match &device.kind {
-            Kind::Gpu(gpu) => EventOn::Gpu(gpu.event()?),
-            Kind::Emulator(_) => EventOn::Emulator,
+    pub(super) fn new(backend: &Backend) -> Result<Self, DeviceError> {
+        Ok(Self(match backend {
+            Backend::Gpu(gpu) => EventOn::Gpu(gpu.event()?),
+            Backend::Emulator(_) => EventOn::Emulator,
         }))
     }
 

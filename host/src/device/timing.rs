@@ -5,7 +5,7 @@
 pub struct Timing {
     /// Timed launches; at least 1 is made.
     pub repeat: usize,
-    /// Overwrite the L2 cache before each launch, outside the timed region, so that the kernel reads from memory.
+    /// Overwrite the L2 cache before each launch, outside the timed region: the kernel then reads from memory.
     pub cold: bool,
 }
 

@@ -29,7 +29,7 @@ fn emulator() -> Device {
 }
 
 /// The emulator, and a GPU where there is one.
-fn machines() -> Vec<Device> {
+fn devices() -> Vec<Device> {
     let gpu = Device::open(&DeviceChoice::Gpu(0)).ok();
     [emulator()].into_iter().chain(gpu).collect()
 }
@@ -53,11 +53,11 @@ fn launches(addend: Addend, n: usize) -> impl Iterator<Item = SumLaunch> {
 /// Every launch gives the sum of the values, which begin at several places in a line of the cache.
 #[track_caller]
 fn sums_are<T: Summable + PartialEq + std::fmt::Debug>(values: &[T], sum: impl Fn(&[T]) -> T) {
-    let machine = emulator();
-    let mut sums = Sum::new(&machine).expect("a few words");
+    let device = emulator();
+    let mut sums = Sum::new(&device).expect("a few words");
     for n in LENGTHS {
         for skip in [0, 1, 2, 3, 7, 31] {
-            let buffer = machine.upload(&values[..skip + n]).expect("it fits");
+            let buffer = device.upload(&values[..skip + n]).expect("it fits");
             let expected = sum(&values[skip..][..n]);
             for launch in launches(T::ADDEND, n) {
                 let result = sums.launch(buffer.slice(skip..), &launch);
@@ -108,26 +108,26 @@ fn floats_that_do_not_round() {
 
 #[test]
 fn the_sum_of_nothing_is_0_and_of_zeros_keeps_their_sign() {
-    let machine = emulator();
+    let device = emulator();
     for mode in [Mode::Fast, Mode::Deterministic] {
-        assert_eq!(sum_with::<u64>(&machine, &[], mode), Ok(0));
-        let nothing = sum_with::<f32>(&machine, &[], mode).expect("no launch");
+        assert_eq!(sum_with::<u64>(&device, &[], mode), Ok(0));
+        let nothing = sum_with::<f32>(&device, &[], mode).expect("no launch");
         assert_eq!(nothing.to_bits(), 0);
-        let zeros = sum_with(&machine, &[-0.0_f32; 100], mode).expect("a launch");
+        let zeros = sum_with(&device, &[-0.0_f32; 100], mode).expect("a launch");
         assert_eq!(zeros.to_bits(), (-0.0_f32).to_bits());
     }
 }
 
 #[test]
 fn what_is_no_number_comes_through() {
-    let machine = emulator();
+    let device = emulator();
     for mode in [Mode::Fast, Mode::Deterministic] {
         for place in [0, 57, 4_999] {
             let mut values = vec![1.0_f64; 5_000];
             values[place] = f64::INFINITY;
-            assert_eq!(sum_with(&machine, &values, mode), Ok(f64::INFINITY));
+            assert_eq!(sum_with(&device, &values, mode), Ok(f64::INFINITY));
             values[4_321] = f64::NEG_INFINITY;
-            assert!(sum_with(&machine, &values, mode).is_ok_and(f64::is_nan));
+            assert!(sum_with(&device, &values, mode).is_ok_and(f64::is_nan));
         }
     }
 }
@@ -135,10 +135,10 @@ fn what_is_no_number_comes_through() {
 /// Numbers that small that they are subnormal count, too, where several blocks add up.
 #[test]
 fn subnormal_numbers_are_not_lost() {
-    let machine = emulator();
+    let device = emulator();
     let least = f32::from_bits(1);
     for mode in [Mode::Fast, Mode::Deterministic] {
-        let total = sum_with(&machine, &vec![least; 100_000], mode).expect("it runs");
+        let total = sum_with(&device, &vec![least; 100_000], mode).expect("it runs");
         assert_eq!(total, f32::from_bits(100_000), "{mode:?}");
     }
 }
@@ -146,21 +146,20 @@ fn subnormal_numbers_are_not_lost() {
 /// One behind the other on a stream, in both modes: the totals of both take their turns, and nothing sums to 0.
 #[test]
 fn the_last_sum_that_was_queued_is_the_result() {
-    let machine = emulator();
-    let stream = machine.stream().expect("a stream");
-    sums_follow_one_another(&machine, &stream);
+    let device = emulator();
+    let stream = device.stream().expect("a stream");
+    sums_follow_one_another(&device, &stream);
 }
 
 #[test]
 fn a_sum_stays_on_the_device() {
-    fn stays<T: Summable + PartialEq>(machine: &Device, values: &[T], sum: T) {
-        let device = machine;
+    fn stays<T: Summable + PartialEq>(device: &Device, values: &[T], sum: T) {
         let stream = device.stream().expect("there are streams");
         // None of the sums is equal to the last of its values.
         let last = &values[values.len() - 1..];
         let mut on_device = device.upload(last).expect("it fits");
         let values = device.upload(values).expect("it fits");
-        let mut sums = Sum::new(machine).expect("a few words");
+        let mut sums = Sum::new(device).expect("a few words");
         for mode in [Mode::Fast, Mode::Deterministic, Mode::Fast] {
             sums.queue_into(&stream, &values, mode, &mut on_device)
                 .expect("one device");
@@ -180,13 +179,13 @@ fn a_sum_stays_on_the_device() {
             .into())
         );
     }
-    for machine in machines() {
-        stays(&machine, &[1_i32, -5, 1000], 996);
-        stays(&machine, &[u64::MAX, 3], 2);
-        stays(&machine, &[1e300_f64, 0.5e300], 1.5e300);
+    for device in devices() {
+        stays(&device, &[1_i32, -5, 1000], 996);
+        stays(&device, &[u64::MAX, 3], 2);
+        stays(&device, &[1e300_f64, 0.5e300], 1.5e300);
         // Rounded to even once, at the end: 16777217 is between two floats.
-        stays(&machine, &[16_777_216.0_f32, 1.0], 16_777_216.0);
-        stays(&machine, &[0.1_f32; 10], 1.0);
+        stays(&device, &[16_777_216.0_f32, 1.0], 16_777_216.0);
+        stays(&device, &[0.1_f32; 10], 1.0);
     }
 }
 
@@ -196,17 +195,16 @@ fn sums_follow_one_another_on_a_gpu() {
         println!("skipped: there is no GPU");
         return;
     };
-    let machine = device;
-    let stream = machine.stream().expect("a stream");
-    sums_follow_one_another(&machine, &stream);
+    let stream = device.stream().expect("a stream");
+    sums_follow_one_another(&device, &stream);
 }
 
 #[track_caller]
-fn sums_follow_one_another(machine: &Device, stream: &Stream) {
-    let mut sums = Sum::new(machine).expect("a few words");
+fn sums_follow_one_another(device: &Device, stream: &Stream) {
+    let mut sums = Sum::new(device).expect("a few words");
     for n in [1_u32, 2_000, 30_000, 3, 0, 100_000] {
         let values = vec![1.0_f64; n as usize];
-        let buffer = machine.upload(&values).expect("it fits");
+        let buffer = device.upload(&values).expect("it fits");
         for queued in [1, 2, 3] {
             for mode in [Mode::Fast, Mode::Deterministic] {
                 for _ in 0..queued {
@@ -222,10 +220,10 @@ fn sums_follow_one_another(machine: &Device, stream: &Stream) {
 /// A launch of the graph would find in the total what the launch before has left there.
 #[test]
 fn a_sum_is_not_captured_into_a_graph() {
-    for machine in machines() {
-        let stream = machine.stream().expect("a stream");
-        let mut sums = Sum::new(&machine).expect("a few words");
-        let buffer = machine.upload(&[1_i32; 5000]).expect("it fits");
+    for device in devices() {
+        let stream = device.stream().expect("a stream");
+        let mut sums = Sum::new(&device).expect("a few words");
+        let buffer = device.upload(&[1_i32; 5000]).expect("it fits");
         for mode in [Mode::Fast, Mode::Deterministic] {
             assert_eq!(sums.of(buffer.slice(..7), mode), Ok(7));
             assert_eq!(stream.is_capturing(), Ok(false));
@@ -249,12 +247,12 @@ fn a_sum_is_not_captured_into_a_graph() {
 
 #[test]
 fn what_is_of_another_device_is_refused_and_spoils_no_sum() {
-    for (machine, other) in machines().iter().zip(machines()) {
-        let mut sums = Sum::new(machine).expect("a few words");
+    for (device, other) in devices().iter().zip(devices()) {
+        let mut sums = Sum::new(device).expect("a few words");
         let values = [1_i64; 5000];
-        let here = machine.upload(&values).expect("it fits");
+        let here = device.upload(&values).expect("it fits");
         let there = other.upload(&values).expect("it fits");
-        let stream = machine.stream().expect("a stream");
+        let stream = device.stream().expect("a stream");
         let stream_there = other.stream().expect("a stream");
         let refused = Err(DeviceError::OtherDevice.into());
         for mode in [Mode::Fast, Mode::Deterministic] {
@@ -273,9 +271,9 @@ fn what_is_of_another_device_is_refused_and_spoils_no_sum() {
 /// Where a launch fails, the next sum is right all the same.
 #[test]
 fn a_launch_that_is_refused_spoils_no_sum() {
-    let machine = emulator();
-    let mut sums = Sum::new(&machine).expect("a few words");
-    let buffer = machine.upload(&[1_i32; 5000]).expect("it fits");
+    let device = emulator();
+    let mut sums = Sum::new(&device).expect("a few words");
+    let buffer = device.upload(&[1_i32; 5000]).expect("it fits");
     for mode in [Mode::Fast, Mode::Deterministic] {
         assert_eq!(sums.of(&buffer, mode), Ok(5000));
         let usual = choose(Addend::I32, mode.into(), 5000);
@@ -348,12 +346,12 @@ fn model(values: &[f32]) -> f32 {
 /// From any address, in any grid, on any GPU's PTX: the bits that the model gives.
 #[test]
 fn the_deterministic_order_is_that_of_its_model() {
-    let machine = emulator();
-    let mut sums = Sum::new(&machine).expect("a few words");
+    let device = emulator();
+    let mut sums = Sum::new(&device).expect("a few words");
     let values = floats(131_100, 4);
     for n in LENGTHS {
         for skip in [0, 1, 2, 3, 5] {
-            let buffer = machine.upload(&values[..skip + n]).expect("it fits");
+            let buffer = device.upload(&values[..skip + n]).expect("it fits");
             let expected = model(&values[skip..][..n]);
             let usual = choose(Addend::F32, Order::Fixed, n);
             for blocks in [1, 2, 3, usual.blocks] {
@@ -369,9 +367,9 @@ fn the_deterministic_order_is_that_of_its_model() {
 /// More tiles than virtual blocks.
 #[test]
 fn the_deterministic_order_of_many_values_is_that_of_its_model() {
-    let machine = emulator();
+    let device = emulator();
     let values = floats(528 * 4096 + 100_001, 5);
-    let result = sum_with(&machine, &values, Mode::Deterministic).expect("it runs");
+    let result = sum_with(&device, &values, Mode::Deterministic).expect("it runs");
     assert_eq!(result.to_bits(), model(&values).to_bits());
 }
 
@@ -382,11 +380,11 @@ fn a_choice_for_an_older_gpu_gives_the_same_bits() {
     for sm in [70, 80] {
         let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
         let ptx = PtxSet::embedded().only(sm);
-        let machine = device.with_ptx(ptx);
-        let result = sum_with(&machine, &values, Mode::Deterministic).expect("it runs");
+        let device = device.with_ptx(ptx);
+        let result = sum_with(&device, &values, Mode::Deterministic).expect("it runs");
         assert_eq!(result.to_bits(), expected.to_bits(), "sm_{sm}");
         let fast = sum_with(
-            &machine,
+            &device,
             &values.iter().map(|_| 1_i32).collect::<Vec<_>>(),
             Mode::Fast,
         );

@@ -19,7 +19,7 @@ pub struct Circle {
 
 impl Circle {
     /// The modules, by name.
-    pub fn modules(&self) -> impl Iterator<Item = &str> {
+    fn modules(&self) -> impl Iterator<Item = &str> {
         self.edges.iter().map(|(from, _, _)| from.as_str())
     }
 }

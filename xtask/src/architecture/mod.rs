@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use circles::{Circle, circles};
+use circles::circles;
 pub use error::ArchitectureError;
 use modules::Modules;
 use workspace::Workspace;
@@ -35,33 +35,13 @@ pub struct Options {
     check: bool,
 }
 
-/// A circle that is known and on its way out.
-struct Allowed {
-    package: &'static str,
-    /// The module that all of it is in.
-    below: &'static str,
-    /// Since when.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for readers and the tests"))]
-    since: &'static str,
-}
-
-/// None but these may be in the sources, and these must be.
-const ALLOWED: &[Allowed] = &[
-    // A device, what it allocates and its streams are made by one another: `Gpu` ↔ `memory`, `Emulator` ↔ `stream`, and the like.
-    Allowed {
-        package: "warpfold",
-        below: "device",
-        since: "2026-11-22",
-    },
-];
-
 /// Reads the sources and draws them.
 ///
 /// # Errors
 /// There is a circle, the picture is another than it should be, or something cannot be read or written.
 pub fn run(repository: &Path, options: &Options) -> Result<(), ArchitectureError> {
     let workspace = Workspace::of(repository)?;
-    let complaints = complaints(&workspace, repository, ALLOWED)?;
+    let complaints = complaints(&workspace, repository)?;
     if !complaints.is_empty() {
         return Err(ArchitectureError::Circles(complaints));
     }
@@ -87,43 +67,19 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ArchitectureError
     Ok(())
 }
 
-/// A sentence for each circle that is not allowed, and for each allowance that nothing needs.
-fn complaints(
-    workspace: &Workspace,
-    repository: &Path,
-    allowed: &[Allowed],
-) -> Result<Vec<String>, ArchitectureError> {
+/// A sentence for each circle.
+fn complaints(workspace: &Workspace, repository: &Path) -> Result<Vec<String>, ArchitectureError> {
     let mut complaints = Vec::new();
-    let mut needed = vec![false; allowed.len()];
     for package in &workspace.packages {
         for target in &package.targets {
             let modules = Modules::read(&target.src_path, repository)?;
-            for circle in circles(&modules) {
-                let allowance = allowed.iter().position(|allowed| {
-                    allowed.package == package.name && is_below(&circle, allowed.below)
-                });
-                match allowance {
-                    Some(allowance) => needed[allowance] = true,
-                    None => complaints.push(format!(
-                        "modules of {} depend on one another in a circle: {circle}",
-                        target.name
-                    )),
-                }
-            }
+            complaints.extend(circles(&modules).iter().map(|circle| {
+                format!(
+                    "modules of {} depend on one another in a circle: {circle}",
+                    target.name
+                )
+            }));
         }
     }
-    for (allowed, _) in allowed.iter().zip(&needed).filter(|(_, needed)| !**needed) {
-        complaints.push(format!(
-            "{} has no circle below `{}` any more: take it out of ALLOWED in xtask/src/architecture/mod.rs",
-            allowed.package, allowed.below
-        ));
-    }
     Ok(complaints)
-}
-
-fn is_below(circle: &Circle, module: &str) -> bool {
-    let below = format!("{module}::");
-    circle
-        .modules()
-        .all(|name| name == module || name.starts_with(&below))
 }

@@ -46,11 +46,11 @@ const COUNTED_N: usize = 1 << 17;
 fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     let values = setting.values()?;
     let additions = values.len() as f64 - 1.0;
-    let timing = setting.device().is_gpu().then_some(Timing {
+    let timing = setting.device.is_gpu().then_some(Timing {
         repeat: setting.repeat,
         cold: false,
     });
-    let emulator = setting.machine.on_emulator();
+    let emulator = setting.device.on_emulator();
     let counted = &values[..values.len().min(COUNTED_N)];
 
     let mut report = Report::new(&[
@@ -78,7 +78,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         gigabytes_per_second: gigabytes_per_second(yardstick.bytes, yardstick.elapsed_ms),
         is_right: yardstick.is_right,
     }];
-    let sm = setting.device().sm();
+    let sm = setting.device.sm();
     let runnable = |lesson: &&Lesson| lesson.least_sm <= sm;
     for lesson in lessons_of(Part::Ladder).iter().filter(runnable) {
         let variant = lesson.usual(BLOCK);
@@ -86,7 +86,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         let observed = lesson::observe(&emulator, lesson, variant, counted, &mut traffic)?;
         let bytes_per_element = traffic.bytes() as f64 / counted.len() as f64;
         let run = timing
-            .map(|timing| lesson::run(setting.machine, lesson, variant, &values, Some(timing)))
+            .map(|timing| lesson::run(setting.device, lesson, variant, &values, Some(timing)))
             .transpose()?;
         let elapsed_ms = run.as_ref().and_then(|run| match &run.measured {
             Measured::Times(times) => Some(times.median_ms()),
@@ -139,7 +139,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     }
     if let Some(ceiling) = ceiling {
         let picture = Picture {
-            device: setting.device().describe(),
+            device: setting.device.describe(),
             n: values.len(),
             ceiling,
             points,

@@ -65,11 +65,10 @@ mod tests {
     /// Bytes that a lesson moves for 2^14 elements.
     fn bytes_of(id: &str) -> u64 {
         let device = Device::open(&DeviceChoice::Emulator).expect("the emulator always opens");
-        let machine = device;
         let lesson = catalogue::find(id).expect("it is in the catalogue");
         let values = random::i32_values(1 << 14, 1).expect("they fit");
         let mut traffic = Traffic::default();
-        lesson::observe(&machine, lesson, lesson.usual(512), &values, &mut traffic)
+        lesson::observe(&device, lesson, lesson.usual(512), &values, &mut traffic)
             .expect("the lesson runs");
         traffic.bytes()
     }

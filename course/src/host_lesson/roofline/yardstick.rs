@@ -36,7 +36,7 @@ impl Yardstick {
                 "`roofline` reads words of {WORD} elements; ask for at least as many with -n"
             )));
         }
-        let device = setting.device();
+        let device = setting.device;
         let kernel = device.load(PTX)?.kernel("read_all")?;
         let input = device.upload(values)?;
         let expected = values.iter().fold(0, |fold, value| fold ^ value);
@@ -59,7 +59,8 @@ impl Yardstick {
             let folds = device.upload(&unwritten)?;
             let n = values.len() / WORD;
             let arguments = [input.argument(), folds.argument(), n.into()];
-            // SAFETY: the kernel reads n words of the input and writes a word for each warp of the grid, of which there are so many.
+            // SAFETY: the kernel reads n words of the input, which has them, and writes a word for each warp of the grid, for which `folds` has
+            // room.
             unsafe { kernel.launch(&shape, &arguments)? };
             let fold = folds.read()?.into_iter().fold(0, |fold, word| fold ^ word);
             yardstick.is_right &= fold == expected.cast_unsigned();

@@ -1,8 +1,9 @@
 //! Streams and graphs of the emulator: every operation runs at once, unless it is captured.
 
-use super::{Allocation, Emulator, Kernel, SharedMemory};
-use crate::device::{Argument, DeviceError, Node, Shape};
-use std::{cell::RefCell, rc::Rc};
+use super::kernel::Kernel;
+use super::memory::{Allocation, SharedMemory};
+use crate::device::{Argument, DeviceError, Shape};
+use std::cell::RefCell;
 
 /// What can be queued.
 enum Operation {
@@ -19,6 +20,22 @@ enum Operation {
 }
 
 impl Operation {
+    /// A launch that has been checked.
+    fn launch(
+        memory: &SharedMemory,
+        kernel: &Kernel,
+        shape: &Shape,
+        arguments: &[Argument],
+    ) -> Result<Self, DeviceError> {
+        memory.check(&kernel.memory)?;
+        kernel.check(shape, arguments)?;
+        Ok(Self::Launch {
+            kernel: kernel.clone(),
+            shape: *shape,
+            arguments: arguments.to_vec(),
+        })
+    }
+
     fn run(&self, memory: &SharedMemory) -> Result<(), DeviceError> {
         match self {
             Self::Launch {
@@ -26,14 +43,16 @@ impl Operation {
                 shape,
                 arguments,
             } => kernel.observe(shape, arguments, &mut warpfold_emulator::Nothing),
-            Self::Copy { from, to, bytes } => Ok(memory.borrow_mut().copy(*from, *to, *bytes)?),
+            Self::Copy { from, to, bytes } => {
+                Ok(memory.with_mut(|memory| memory.copy(*from, *to, *bytes))?)
+            }
         }
     }
 }
 
-/// A stream, which is never behind.
+/// A stream, on which nothing ever waits.
 pub(in crate::device) struct Stream {
-    memory: SharedMemory,
+    pub(super) memory: SharedMemory,
     /// What is captured, while a capture is under way.
     captured: RefCell<Option<Vec<Operation>>>,
 }
@@ -51,22 +70,18 @@ impl Stream {
         Self::new(self.memory.clone())
     }
 
-    pub(in crate::device) fn is_of(&self, emulator: &Emulator) -> bool {
-        Rc::ptr_eq(&self.memory, &emulator.memory)
-    }
-
     /// A copy between memories of one size.
     pub(in crate::device) fn copy(
         &self,
         from: &Allocation,
         to: &mut Allocation,
     ) -> Result<(), DeviceError> {
-        self.check_memory(&from.memory)?;
-        self.check_memory(&to.memory)?;
+        self.memory.check(&from.memory)?;
+        self.memory.check(&to.memory)?;
         self.queue(Operation::Copy {
-            from: from.address,
-            to: to.address,
-            bytes: to.bytes,
+            from: from.address(),
+            to: to.address(),
+            bytes: to.bytes(),
         })
     }
 
@@ -76,27 +91,7 @@ impl Stream {
         shape: &Shape,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
-        self.check_memory(&kernel.memory)?;
-        kernel.check(shape, arguments)?;
-        self.queue(Operation::Launch {
-            kernel: kernel.clone(),
-            shape: *shape,
-            arguments: arguments.to_vec(),
-        })
-    }
-
-    pub(in crate::device) fn capture(
-        &self,
-        queue: impl FnOnce() -> Result<(), DeviceError>,
-    ) -> Result<Graph, DeviceError> {
-        let before = self.captured.replace(Some(Vec::new()));
-        let queued = queue();
-        let operations = self.captured.replace(before).unwrap_or_default();
-        queued?;
-        Ok(Graph {
-            memory: self.memory.clone(),
-            operations,
-        })
+        self.queue(Operation::launch(&self.memory, kernel, shape, arguments)?)
     }
 
     pub(in crate::device) fn is_capturing(&self) -> bool {
@@ -110,17 +105,9 @@ impl Stream {
         }
         operation.run(&self.memory)
     }
-
-    fn check_memory(&self, other: &SharedMemory) -> Result<(), DeviceError> {
-        if Rc::ptr_eq(&self.memory, other) {
-            Ok(())
-        } else {
-            Err(DeviceError::OtherDevice)
-        }
-    }
 }
 
-/// Operations in an order that keeps every dependency: that in which they were added, since a node depends on earlier ones only.
+/// Operations in the order in which they were added, which keeps every dependency: a node depends on earlier ones only.
 pub(in crate::device) struct Graph {
     memory: SharedMemory,
     operations: Vec<Operation>,
@@ -134,30 +121,39 @@ impl Graph {
         }
     }
 
+    /// What `queue` queues on the stream, which runs none of it.
+    pub(in crate::device) fn captured(
+        stream: &Stream,
+        queue: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<Self, DeviceError> {
+        let before = stream.captured.replace(Some(Vec::new()));
+        let queued = queue();
+        let operations = stream.captured.replace(before).unwrap_or_default();
+        queued?;
+        Ok(Self {
+            memory: stream.memory.clone(),
+            operations,
+        })
+    }
+
+    /// Adds a launch after nodes, which are given by their numbers, and returns its own number.
     pub(in crate::device) fn add_kernel(
         &mut self,
         kernel: &Kernel,
         shape: &Shape,
         arguments: &[Argument],
-        after: &[Node],
-    ) -> Result<Node, DeviceError> {
-        if !Rc::ptr_eq(&self.memory, &kernel.memory) {
-            return Err(DeviceError::OtherDevice);
-        }
-        if after.iter().any(|node| node.0 >= self.operations.len()) {
+        after: impl IntoIterator<Item = usize>,
+    ) -> Result<usize, DeviceError> {
+        let launch = Operation::launch(&self.memory, kernel, shape, arguments)?;
+        if after.into_iter().any(|node| node >= self.operations.len()) {
             return Err(DeviceError::NoNode);
         }
-        kernel.check(shape, arguments)?;
-        self.operations.push(Operation::Launch {
-            kernel: kernel.clone(),
-            shape: *shape,
-            arguments: arguments.to_vec(),
-        });
-        Ok(Node(self.operations.len() - 1))
+        self.operations.push(launch);
+        Ok(self.operations.len() - 1)
     }
 
     pub(in crate::device) fn launch(&self, stream: &Stream) -> Result<(), DeviceError> {
-        stream.check_memory(&self.memory)?;
+        stream.memory.check(&self.memory)?;
         self.operations
             .iter()
             .try_for_each(|operation| operation.run(&self.memory))

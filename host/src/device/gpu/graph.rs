@@ -1,20 +1,23 @@
 //! Graphs of a GPU.
 
-use super::{Kernel, session::Session, stream::Stream};
-use crate::device::{Argument, DeviceError, Node, Shape};
+use super::{launch::Kernel, module::Module, session::Session, stream::Stream};
+use crate::device::{Argument, DeviceError, Shape};
 use std::{ptr, rc::Rc};
-use warpfold_driver::sys;
+use warpfold_driver::{Failure, sys};
 
 /// A graph and the nodes that were added to it.
 pub(in crate::device) struct Graph {
     handle: sys::CUgraph,
     nodes: Vec<sys::CUgraphNode>,
+    /// Those of its kernels, which the driver does not keep loaded.
+    modules: Vec<Rc<Module>>,
     session: Rc<Session>,
 }
 
 /// A graph, made ready.
 pub(in crate::device) struct ExecutableGraph {
     handle: sys::CUgraphExec,
+    modules: Vec<Rc<Module>>,
     session: Rc<Session>,
 }
 
@@ -24,42 +27,61 @@ impl Graph {
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` may be written; 0 is the only value that the flags have.
         unsafe { sys::cuGraphCreate(&raw mut handle, 0) }?;
-        Ok(Self::captured(handle, session))
-    }
-
-    /// A graph that the driver has made, and that is this value's from now on.
-    pub(super) fn captured(handle: sys::CUgraph, session: &Rc<Session>) -> Self {
-        Self {
+        Ok(Self {
             handle,
             nodes: Vec::new(),
+            modules: Vec::new(),
             session: session.clone(),
-        }
+        })
     }
 
+    /// What `queue` queues on the stream, which runs none of it.
+    pub(in crate::device) fn captured(
+        stream: &Stream,
+        queue: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<Self, DeviceError> {
+        let recording = stream.begin_capture()?;
+        let queued = queue();
+        let (handle, ended) = stream.end_capture();
+        let graph = handle.map(|handle| Self {
+            handle,
+            nodes: Vec::new(),
+            modules: recording.take(),
+            session: stream.session().clone(),
+        });
+        queued?;
+        ended?;
+        graph.ok_or_else(|| Failure::new("cuStreamEndCapture", Failure::UNKNOWN).into())
+    }
+
+    /// Adds a launch after nodes, which are given by their numbers, and returns its own number.
     pub(in crate::device) fn add_kernel(
         &mut self,
         kernel: &Kernel,
         shape: &Shape,
         arguments: &[Argument],
-        after: &[Node],
-    ) -> Result<Node, DeviceError> {
+        after: impl IntoIterator<Item = usize>,
+    ) -> Result<usize, DeviceError> {
         if !Rc::ptr_eq(&self.session, kernel.session()) {
             return Err(DeviceError::OtherDevice);
         }
         self.session.activate()?;
         let dependencies = after
-            .iter()
-            .map(|node| self.nodes.get(node.0).copied().ok_or(DeviceError::NoNode))
+            .into_iter()
+            .map(|node| self.nodes.get(node).copied().ok_or(DeviceError::NoNode))
             .collect::<Result<Vec<_>, _>>()?;
-        let node = kernel.add_to(self.handle, shape, arguments, &dependencies)?;
+        // SAFETY: the graph is alive, and the dependencies are nodes of it.
+        let node = unsafe { kernel.add_to(self.handle, shape, arguments, &dependencies) }?;
         self.nodes.push(node);
-        Ok(Node(self.nodes.len() - 1))
+        self.modules.push(kernel.module().clone());
+        Ok(self.nodes.len() - 1)
     }
 
-    pub(in crate::device) fn instantiate(self) -> Result<ExecutableGraph, DeviceError> {
+    pub(in crate::device) fn instantiate(mut self) -> Result<ExecutableGraph, DeviceError> {
         self.session.activate()?;
         let mut handle = ptr::null_mut();
-        // SAFETY: `handle` may be written and the graph is alive; who wants neither the bad node nor the log passes null.
+        // SAFETY: `handle` may be written, and the graph and the modules of its kernels are alive; a caller that wants neither the bad
+        // node nor the log passes null.
         unsafe {
             sys::cuGraphInstantiate_v2(
                 &raw mut handle,
@@ -71,6 +93,7 @@ impl Graph {
         }?;
         Ok(ExecutableGraph {
             handle,
+            modules: std::mem::take(&mut self.modules),
             session: self.session.clone(),
         })
     }
@@ -81,6 +104,7 @@ impl ExecutableGraph {
     /// As for [`crate::device::ExecutableGraph::launch`].
     pub(in crate::device) unsafe fn launch(&self, stream: &Stream) -> Result<(), DeviceError> {
         stream.activate_with(&self.session)?;
+        self.modules.iter().for_each(|module| stream.keep(module));
         // SAFETY: both are alive; that the operations are sound is the caller's promise.
         stream.in_order(|queue| Ok(unsafe { sys::cuGraphLaunch(self.handle, queue.handle()) }?))
     }
@@ -89,16 +113,17 @@ impl ExecutableGraph {
 impl Drop for Graph {
     fn drop(&mut self) {
         let _ = self.session.activate();
-        // SAFETY: the handle comes from the driver and is destroyed once; what was made ready from it does not need it.
+        // SAFETY: the handle comes from the driver and is destroyed once; a graph that was made ready from it does not need it.
         let _ = unsafe { sys::cuGraphDestroy(self.handle) };
     }
 }
 
 impl Drop for ExecutableGraph {
     fn drop(&mut self) {
-        // It may not be destroyed while it runs.
-        let _ = self.session.wait_for_all();
-        // SAFETY: the handle comes from the driver and is destroyed once.
-        let _ = unsafe { sys::cuGraphExecDestroy(self.handle) };
+        // It is not destroyed while it may run: where that cannot be waited for, it goes with its context.
+        if self.session.wait_for_all().is_ok() {
+            // SAFETY: the handle comes from the driver and is destroyed once.
+            let _ = unsafe { sys::cuGraphExecDestroy(self.handle) };
+        }
     }
 }

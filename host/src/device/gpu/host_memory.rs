@@ -12,7 +12,7 @@ pub(in crate::device) struct HostAllocation {
     device: u64,
     bytes: usize,
     managed: bool,
-    pub(super) session: Rc<Session>,
+    session: Rc<Session>,
 }
 
 impl HostAllocation {
@@ -47,6 +47,10 @@ impl HostAllocation {
         self.bytes
     }
 
+    pub(super) fn session(&self) -> &Rc<Session> {
+        &self.session
+    }
+
     pub(super) fn as_ptr(&self) -> *const c_void {
         self.host.as_ptr().cast()
     }
@@ -59,7 +63,7 @@ impl HostAllocation {
     pub(in crate::device) fn write(&mut self, bytes: &[u8]) -> Result<(), DeviceError> {
         self.session.wait_for_all()?;
         // SAFETY: the allocation is as long as it says and this value's own, and the GPU, which is idle, does not touch it. The bytes
-        // are not read, so that they may be as the driver left them.
+        // are not read, so it does not matter what the driver left in them.
         let memory = unsafe { slice::from_raw_parts_mut(self.host.as_ptr(), self.bytes) };
         memory.copy_from_slice(bytes);
         Ok(())
@@ -78,9 +82,12 @@ impl HostAllocation {
 
 impl Drop for HostAllocation {
     fn drop(&mut self) {
-        // The GPU may still be reading or writing. After a kernel fault this fails, and nothing runs any more.
-        let _ = self.session.wait_for_all();
-        // SAFETY: the memory comes from the function that belongs to each of these two, and is freed once.
+        // The GPU may still be reading or writing. Where that cannot be waited for, for example after a kernel fault, the memory goes with
+        // its context.
+        if self.session.wait_for_all().is_err() {
+            return;
+        }
+        // SAFETY: the memory comes from the function that belongs to each of these two, is freed once, and nothing touches it any more.
         let _ = unsafe {
             if self.managed {
                 sys::cuMemFree_v2(self.host.as_ptr() as u64)

@@ -16,7 +16,7 @@ pub struct GpuInformation {
     pub sm: u32,
     /// Streaming multiprocessors.
     pub multiprocessors: u32,
-    /// Memory in all, free or not.
+    /// All of its memory, free or not.
     pub memory_bytes: u64,
     /// The most that its memory can transfer: clock × bus width × 2. `None` where the driver does not tell the clock.
     pub memory_bytes_per_second: Option<u64>,

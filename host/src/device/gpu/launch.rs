@@ -1,7 +1,12 @@
 //! Launching and timing kernels on a GPU.
 
-use super::{event::Mark, module::LoadedModule, queue::Queue, session::Session};
-use crate::device::{Argument, DeviceError, Shape, Times, Timing, argument::encode};
+use super::{
+    module::Module,
+    queue::{Mark, Queue},
+    session::Session,
+};
+use crate::device::argument::{encode, encode_known};
+use crate::device::{Argument, DeviceError, Shape, Times, Timing};
 use std::{ffi::c_void, ptr, rc::Rc};
 use warpfold_driver::{
     Failure,
@@ -13,31 +18,26 @@ use warpfold_emulator::limits::SHARED_BYTES_WITHOUT_ASKING;
 pub(in crate::device) struct Kernel {
     entry: String,
     function: sys::CUfunction,
-    /// Sizes of the parameters, where the PTX could be parsed.
+    /// Sizes of the parameters; `None` where the PTX could not be parsed.
     parameter_bytes: Option<Vec<usize>>,
     static_shared_bytes: u32,
     /// What its registers allow.
     most_threads_per_block: u32,
-    module: Rc<LoadedModule>,
+    module: Rc<Module>,
 }
 
 impl Kernel {
-    pub(super) fn new(
-        entry: &str,
-        function: sys::CUfunction,
-        parameter_bytes: Option<Vec<usize>>,
-        module: Rc<LoadedModule>,
-    ) -> Result<Self, DeviceError> {
+    /// The kernel of this entry in a module.
+    pub(in crate::device) fn of(module: &Rc<Module>, entry: &str) -> Result<Self, DeviceError> {
+        let function = module.function(entry)?;
+        let attribute = |which| attribute(function, which);
         Ok(Self {
             entry: entry.to_owned(),
             function,
-            parameter_bytes,
-            static_shared_bytes: attribute(function, CUfunction_attribute::SHARED_SIZE_BYTES)?,
-            most_threads_per_block: attribute(
-                function,
-                CUfunction_attribute::MAX_THREADS_PER_BLOCK,
-            )?,
-            module,
+            parameter_bytes: module.parameter_bytes(entry)?,
+            static_shared_bytes: attribute(CUfunction_attribute::SHARED_SIZE_BYTES)?,
+            most_threads_per_block: attribute(CUfunction_attribute::MAX_THREADS_PER_BLOCK)?,
+            module: module.clone(),
         })
     }
 
@@ -50,12 +50,11 @@ impl Kernel {
         shape: &Shape,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
-        self.module.session.activate()?;
-        let mut prepared = self.prepare(shape, arguments)?;
+        let session = self.session();
+        session.activate()?;
+        let mut arguments = self.check(shape, arguments)?;
         // SAFETY: the caller's contract is the same.
-        unsafe {
-            self.queue(shape, &mut prepared, &self.module.session.stream)?;
-        }
+        unsafe { self.queue(shape, &mut arguments, &session.stream) }?;
         self.wait()
     }
 
@@ -69,13 +68,17 @@ impl Kernel {
         shape: &Shape,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
-        let mut prepared = self.prepare(shape, arguments)?;
+        let mut arguments = self.check(shape, arguments)?;
         // SAFETY: the caller's contract is the same.
-        unsafe { self.queue(shape, &mut prepared, stream) }
+        unsafe { self.queue(shape, &mut arguments, stream) }
     }
 
-    /// Adds the kernel, which may not be cooperative, to a graph behind the nodes that it depends on.
-    pub(super) fn add_to(
+    /// Adds the kernel to a graph, after the nodes that it depends on. It may not be cooperative, and the sizes of its parameters must be
+    /// known.
+    ///
+    /// # Safety
+    /// The graph is alive, the dependencies are nodes of it, and while it or what is made ready from it is alive, so is the module.
+    pub(super) unsafe fn add_to(
         &self,
         graph: sys::CUgraph,
         shape: &Shape,
@@ -89,8 +92,9 @@ impl Kernel {
                     .to_owned(),
             });
         }
-        let mut prepared = self.prepare(shape, arguments)?;
-        let mut pointers = pointers(&mut prepared);
+        self.check_shape(shape)?;
+        let mut arguments = encode_known(&self.entry, self.parameter_bytes.as_deref(), arguments)?;
+        let mut pointers = pointers(&mut arguments);
         let parameters = sys::CUDA_KERNEL_NODE_PARAMS {
             func: self.function,
             gridDimX: shape.grid[0],
@@ -104,8 +108,8 @@ impl Kernel {
             extra: ptr::null_mut(),
         };
         let mut node = ptr::null_mut();
-        // SAFETY: `node` may be written, the function belongs to a loaded module, the dependencies are nodes of the same graph, and
-        // the driver copies the arguments' bytes before it returns.
+        // SAFETY: `node` may be written, the function belongs to a loaded module, and there is a pointer to as many bytes as each of its
+        // parameters has, which the driver copies before it returns. The graph and its nodes are the caller's promise.
         unsafe {
             sys::cuGraphAddKernelNode(
                 &raw mut node,
@@ -119,7 +123,11 @@ impl Kernel {
     }
 
     pub(super) fn session(&self) -> &Rc<Session> {
-        &self.module.session
+        self.module.session()
+    }
+
+    pub(super) fn module(&self) -> &Rc<Module> {
+        &self.module
     }
 
     /// Times the kernel launch by launch.
@@ -133,29 +141,30 @@ impl Kernel {
         timing: &Timing,
         mut prepare: impl FnMut() -> Result<(), DeviceError>,
     ) -> Result<Times, DeviceError> {
-        let session = &self.module.session;
+        let session = self.session();
         session.activate()?;
-        let mut prepared = self.prepare(shape, arguments)?;
+        let mut arguments = self.check(shape, arguments)?;
         let events = (0..timing.repeat.max(1))
             .map(|_| Ok((Mark::timed()?, Mark::timed()?)))
             .collect::<Result<Vec<_>, DeviceError>>()?;
+        // What the caller does there may make another GPU current.
+        let mut prepare = || prepare().and_then(|()| session.activate());
 
         prepare()?;
         // SAFETY: the caller's contract is the same.
-        unsafe { self.queue(shape, &mut prepared, &session.stream)? };
+        unsafe { self.queue(shape, &mut arguments, &session.stream) }?;
         self.wait()?;
 
         // Nothing waits for the GPU between preparing and launching: where the preparation takes longer than queueing the launch,
-        // the kernel starts right behind the first event, and the time has no launch latency in it.
+        // the kernel starts right after the first event, and the time has no launch latency in it.
         for (start, end) in &events {
             prepare()?;
-            session.activate()?;
             if timing.cold {
                 session.flush_cache(&session.stream)?;
             }
             start.record(&session.stream)?;
             // SAFETY: the caller's contract is the same.
-            unsafe { self.queue(shape, &mut prepared, &session.stream)? };
+            unsafe { self.queue(shape, &mut arguments, &session.stream) }?;
             end.record(&session.stream)?;
         }
         self.wait()?;
@@ -167,8 +176,17 @@ impl Kernel {
         Ok(Times { elapsed_ms })
     }
 
-    /// Checks a launch, and encodes its arguments.
-    fn prepare(&self, shape: &Shape, arguments: &[Argument]) -> Result<Vec<Vec<u8>>, DeviceError> {
+    /// Checks a launch, and encodes its arguments. Where the sizes of the parameters are unknown, the caller has promised them.
+    fn check(&self, shape: &Shape, arguments: &[Argument]) -> Result<Vec<Vec<u8>>, DeviceError> {
+        self.check_shape(shape)?;
+        match &self.parameter_bytes {
+            Some(parameter_bytes) => encode(&self.entry, parameter_bytes, arguments),
+            None => Ok(arguments.iter().map(Argument::to_bytes).collect()),
+        }
+    }
+
+    /// Checks that the device can launch the kernel in this shape, and makes the room that it takes.
+    fn check_shape(&self, shape: &Shape) -> Result<(), DeviceError> {
         shape.check(&self.entry)?;
         let invalid = |reason| DeviceError::InvalidLaunch {
             entry: self.entry.clone(),
@@ -196,20 +214,16 @@ impl Kernel {
             self.check_resident(shape, threads)?;
         }
         if shape.pending_grids > 0 {
-            let session = &self.module.session;
-            session
+            self.session()
                 .make_room_for_grids(shape.pending_grids)
                 .map_err(|reason| {
                     invalid(format!("{reason}: use larger blocks or fewer elements"))
                 })?;
         }
-        match &self.parameter_bytes {
-            Some(parameter_bytes) => encode(&self.entry, parameter_bytes, arguments),
-            None => Ok(arguments.iter().map(Argument::to_bytes).collect()),
-        }
+        Ok(())
     }
 
-    /// Checks that all blocks of a cooperative launch run at once: what waits for a block that does not run waits for ever.
+    /// Checks that all blocks of a cooperative launch run at once: a block that waits for one that does not run would wait for ever.
     fn check_resident(&self, shape: &Shape, threads: u32) -> Result<(), DeviceError> {
         let mut on_each = 0;
         // SAFETY: the function belongs to a loaded module, and `on_each` may be written.
@@ -221,7 +235,7 @@ impl Kernel {
                 shape.dynamic_shared_bytes as usize,
             )
         }?;
-        let multiprocessors = self.module.session.information.multiprocessors;
+        let multiprocessors = self.session().information.multiprocessors;
         let resident = u64::from(on_each.unsigned_abs()) * u64::from(multiprocessors);
         let blocks = shape.blocks();
         if blocks > resident {
@@ -247,7 +261,7 @@ impl Kernel {
         }
     }
 
-    /// Queues a launch that [`Self::prepare`] has checked.
+    /// Queues a launch that [`Self::check`] has checked.
     ///
     /// # Safety
     /// As for [`crate::device::Kernel::launch`].
@@ -296,8 +310,7 @@ impl Kernel {
 
     /// Waits for the end of what is queued.
     fn wait(&self) -> Result<(), DeviceError> {
-        self.module
-            .session
+        self.session()
             .stream
             .synchronize()
             .map_err(|error| self.blame(error.into()))
@@ -315,7 +328,7 @@ impl Kernel {
     }
 }
 
-/// A pointer to each argument, as the driver wants them.
+/// A pointer to each argument, which the driver takes.
 fn pointers(arguments: &mut [Vec<u8>]) -> Vec<*mut c_void> {
     arguments
         .iter_mut()

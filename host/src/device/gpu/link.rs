@@ -1,14 +1,14 @@
 //! PTX whose kernels launch grids, linked with the device runtime by the driver.
 
-use super::device_runtime;
-use super::module::{LOG_BYTES, refusal};
+use super::{compiler_log::CompilerLog, device_runtime};
 use crate::device::DeviceError;
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, CString};
 use std::{ptr, slice};
-use warpfold_driver::sys::{self, CUjit_option, CUjitInputType};
-use warpfold_emulator::Module as PtxModule;
+use warpfold_driver::Failure;
+use warpfold_driver::sys::{self, CUjitInputType};
+use warpfold_emulator::Module as PtxText;
 
-/// The wait for grids, which devices have had up to CUDA 11.
+/// The wait for grids, which devices could do up to CUDA 11.
 const WAIT: &str = "cudaDeviceSynchronize";
 
 /// Whether a module calls the device runtime.
@@ -17,7 +17,7 @@ pub(super) fn is_needed(ptx: &str) -> bool {
 }
 
 /// The module without the entries that wait on the device, and their names: with them no driver would take it.
-pub(super) fn without_waits(ptx: &str, module: &PtxModule) -> (String, Vec<String>) {
+pub(super) fn without_waits(ptx: &str, module: &PtxText) -> (String, Vec<String>) {
     let mut kept = ptx.to_owned();
     let mut waiting = Vec::new();
     for entry in module.entries() {
@@ -39,36 +39,22 @@ pub(super) fn link(ptx: &CStr) -> Result<Vec<u8>, DeviceError> {
             position: error.nul_position(),
         }
     })?;
-    let mut log = vec![0_u8; LOG_BYTES];
-    let mut options = [
-        CUjit_option::ERROR_LOG_BUFFER,
-        CUjit_option::ERROR_LOG_BUFFER_SIZE_BYTES,
-    ];
-    let mut values = [
-        log.as_mut_ptr().cast::<c_void>(),
-        ptr::without_provenance_mut(LOG_BYTES),
-    ];
+    let mut log = CompilerLog::new();
+    let (count, options, values) = log.options();
     let mut state = ptr::null_mut();
-    // SAFETY: the two options have a value each, and `log` has as many bytes as they say and outlives the linker.
-    unsafe {
-        sys::cuLinkCreate_v2(
-            options.len() as u32,
-            options.as_mut_ptr(),
-            values.as_mut_ptr(),
-            &raw mut state,
-        )
-    }?;
+    // SAFETY: `state` may be written, and the log outlives the linker, which is dropped below before the log is read.
+    unsafe { sys::cuLinkCreate_v2(count, options, values, &raw mut state) }?;
     let linker = Linker(state);
     let linked = linker.link(ptx, &library);
     drop(linker);
-    linked.map_err(|failure| refusal(failure, &log))
+    linked.map_err(|failure| log.refusal(failure))
 }
 
 /// The driver's linker at work.
 struct Linker(sys::CUlinkState);
 
 impl Linker {
-    fn link(&self, ptx: &CStr, library: &CStr) -> Result<Vec<u8>, warpfold_driver::Failure> {
+    fn link(&self, ptx: &CStr, library: &CStr) -> Result<Vec<u8>, Failure> {
         let (mut image, mut bytes) = (ptr::null_mut(), 0);
         // SAFETY: the linker is alive, both texts end with a zero byte, which the length of PTX includes, and the driver writes to
         // neither; without options there are no values either.
@@ -93,7 +79,7 @@ impl Linker {
             )?;
             sys::cuLinkComplete(self.0, &raw mut image, &raw mut bytes)?;
         }
-        // SAFETY: the linker has so many bytes of machine code there, as long as it lives.
+        // SAFETY: the linker has this many bytes of machine code there while it lives.
         Ok(unsafe { slice::from_raw_parts(image.cast::<u8>(), bytes) }.to_vec())
     }
 }
@@ -126,10 +112,10 @@ ret;
 ret;
 }
 ";
-        let module = PtxModule::parse(ptx).unwrap();
+        let module = PtxText::parse(ptx).unwrap();
         let (kept, waiting) = without_waits(ptx, &module);
         assert_eq!(waiting, ["waits"]);
-        let module = PtxModule::parse(&kept).unwrap();
+        let module = PtxText::parse(&kept).unwrap();
         assert_eq!(module.entries().collect::<Vec<_>>(), ["goes_on"]);
     }
 }

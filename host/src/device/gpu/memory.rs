@@ -1,12 +1,15 @@
 //! A GPU's memory.
 
-use super::{Gpu, queue::Queue, session::Session};
-use crate::device::{DeviceError, IPC_HANDLE_BYTES};
+use super::{queue::Queue, session::Session};
+use crate::device::DeviceError;
 use std::rc::Rc;
 use warpfold_driver::{
     Failure,
     sys::{self, CUdeviceptr},
 };
+
+/// Bytes of the handle by which another process opens a buffer: a `CUipcMemHandle`.
+pub const IPC_HANDLE_BYTES: usize = 64;
 
 /// Part of a GPU's memory; freed when it is dropped.
 pub(in crate::device) struct Allocation {
@@ -48,10 +51,6 @@ impl Allocation {
 
     pub(super) fn session(&self) -> &Rc<Session> {
         &self.session
-    }
-
-    pub(in crate::device) fn is_of(&self, gpu: &Gpu) -> bool {
-        Rc::ptr_eq(&self.session, &gpu.session)
     }
 
     /// By which another process opens the memory.

@@ -1,5 +1,6 @@
 //! NVIDIA GPUs, through their driver.
 
+mod compiler_log;
 mod device_runtime;
 mod event;
 mod graph;
@@ -11,6 +12,7 @@ mod link;
 mod memory;
 mod module;
 mod queue;
+mod recording;
 mod session;
 mod stream;
 
@@ -21,10 +23,13 @@ pub use information::GpuInformation;
 pub(super) use l2_cache::SetAside;
 pub(super) use launch::Kernel;
 pub(super) use memory::Allocation;
+pub use memory::IPC_HANDLE_BYTES;
 pub(super) use module::Module;
 pub(super) use stream::Stream;
 
-use super::{DeviceError, HostMemory, L2Cache};
+#[cfg(feature = "cudarc")]
+use crate::device::cudarc_memory::CudarcMemory;
+use crate::device::{DeviceError, HostMemory, L2Cache};
 #[cfg(feature = "cudarc")]
 use queue::Queue;
 use session::Session;
@@ -75,6 +80,21 @@ impl Gpu {
         Rc::ptr_eq(&self.session, &other.session)
     }
 
+    /// Whether it has allocated this.
+    pub(super) fn owns(&self, allocation: &Allocation) -> bool {
+        Rc::ptr_eq(&self.session, allocation.session())
+    }
+
+    /// Whether it has allocated this.
+    pub(super) fn owns_on_host(&self, allocation: &HostAllocation) -> bool {
+        Rc::ptr_eq(&self.session, allocation.session())
+    }
+
+    /// Whether it has made this stream.
+    pub(super) fn has_made(&self, stream: &Stream) -> bool {
+        Rc::ptr_eq(&self.session, stream.session())
+    }
+
     pub(super) fn raw_context(&self) -> *mut c_void {
         self.session.context().cast()
     }
@@ -122,22 +142,16 @@ impl Gpu {
         Ok(self.raw_context() == context)
     }
 
-    /// Runs `queue`, which queues on this stream, or on the session's own, what reads the memory: after what `cudarc` has queued for the
-    /// memory, and before what it will queue.
+    /// Runs `queue`, which queues work that reads the memory on this stream, or on the session's own: after what `cudarc` has queued for
+    /// the memory, and before what it will queue.
     #[cfg(feature = "cudarc")]
     pub(super) fn read_by<E: From<DeviceError>>(
         &self,
-        memory: &dyn super::for_cudarc::Memory,
-        stream: Option<&super::Stream>,
+        memory: &dyn CudarcMemory,
+        stream: Option<&Stream>,
         queue: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
-        let own = match stream.map(|stream| &stream.0) {
-            None => &self.session.stream,
-            Some(super::stream::StreamOn::Gpu(stream)) => stream.queue(),
-            Some(super::stream::StreamOn::Emulator(_)) => {
-                return Err(DeviceError::OtherDevice.into());
-            }
-        };
+        let own = stream.map_or(&self.session.stream, Stream::queue);
         let wait = |one: &Queue, other: &Queue| -> Result<(), DeviceError> {
             self.session.activate()?;
             if one.handle() != other.handle() {
@@ -148,14 +162,16 @@ impl Gpu {
         // SAFETY: the memory, which is borrowed, keeps its stream.
         let others = unsafe { Queue::borrowed(memory.touch().cast()) };
         wait(own, &others)?;
-        queue()?;
-        wait(&others, own)?;
+        let queued = queue();
+        // Also after a failure, which may come after something has been queued.
+        let waited = wait(&others, own);
         memory.touch();
-        Ok(())
+        queued?;
+        Ok(waited?)
     }
 
     /// # Safety
-    /// As for [`super::Stream::from_raw`].
+    /// As for [`crate::device::Stream::from_raw`].
     pub(super) unsafe fn stream_from_raw(
         &self,
         handle: *mut c_void,
@@ -196,12 +212,12 @@ impl Gpu {
         SetAside::new(&self.session, bytes)
     }
 
-    pub(super) fn load(&self, ptx: &str) -> Result<Module, DeviceError> {
+    pub(super) fn load(&self, ptx: &str) -> Result<Rc<Module>, DeviceError> {
         Module::load(&self.session, ptx)
     }
 }
 
-/// All GPUs, as the driver counts them. The driver has been found [`warpfold_driver::available`] before.
+/// All GPUs, as the driver counts them. [`warpfold_driver::available`] has started the driver.
 pub(super) fn all() -> Result<Vec<GpuInformation>, DeviceError> {
     (0..count()?)
         .map(|index| GpuInformation::of(index, device(index)?))

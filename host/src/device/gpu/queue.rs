@@ -1,10 +1,9 @@
-//! The driver's streams.
+//! The driver's streams and events, each destroyed with its value.
 
-use super::event::Mark;
 use std::ptr;
 use warpfold_driver::{
     Failure,
-    sys::{self, CUstream},
+    sys::{self, CUevent, CUstream},
 };
 
 /// A stream of the driver, which lives as long as this value.
@@ -32,7 +31,7 @@ impl Queue {
         })
     }
 
-    /// A stream of somebody else.
+    /// A stream that other code owns.
     ///
     /// # Safety
     /// The handle is that of a stream that outlives the value.
@@ -47,12 +46,16 @@ impl Queue {
         self.handle
     }
 
+    pub(super) fn is_owned(&self) -> bool {
+        self.owned
+    }
+
     pub(super) fn synchronize(&self) -> Result<(), Failure> {
         // SAFETY: the stream is alive.
         unsafe { sys::cuStreamSynchronize(self.handle) }
     }
 
-    /// Lets what is queued here from now on wait for what is queued there.
+    /// What is queued here from now on waits for what is queued there.
     pub(super) fn follow(&self, earlier: &Self) -> Result<(), Failure> {
         let mark = Mark::new(sys::CU_EVENT_DISABLE_TIMING)?;
         mark.record(earlier)?;
@@ -67,5 +70,54 @@ impl Drop for Queue {
             // goes with its context.
             let _ = unsafe { sys::cuStreamDestroy_v2(self.handle) };
         }
+    }
+}
+
+/// An event of the current context.
+pub(super) struct Mark(CUevent);
+
+impl Mark {
+    pub(super) fn new(flags: u32) -> Result<Self, Failure> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: `handle` may be written.
+        unsafe { sys::cuEventCreate(&raw mut handle, flags) }?;
+        Ok(Self(handle))
+    }
+
+    /// One that takes times.
+    pub(super) fn timed() -> Result<Self, Failure> {
+        Self::new(0)
+    }
+
+    pub(super) fn record(&self, queue: &Queue) -> Result<(), Failure> {
+        // SAFETY: both are alive.
+        unsafe { sys::cuEventRecord(self.0, queue.handle()) }
+    }
+
+    /// What is queued on the stream from now on waits for it.
+    pub(super) fn hold_back(&self, queue: &Queue) -> Result<(), Failure> {
+        // SAFETY: both are alive, and the driver keeps what it needs of the event. 0 is the only value that the flags have.
+        unsafe { sys::cuStreamWaitEvent(queue.handle(), self.0, 0) }
+    }
+
+    /// Waits until it has been reached.
+    pub(super) fn synchronize(&self) -> Result<(), Failure> {
+        // SAFETY: the event is alive.
+        unsafe { sys::cuEventSynchronize(self.0) }
+    }
+
+    pub(super) fn elapsed_ms_since(&self, start: &Self) -> Result<f64, Failure> {
+        let mut elapsed_ms = 0.0;
+        // SAFETY: both events are alive, and the time may be written; the driver checks that both have been reached.
+        unsafe { sys::cuEventElapsedTime(&raw mut elapsed_ms, start.0, self.0) }?;
+        Ok(f64::from(elapsed_ms))
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        // SAFETY: the handle comes from the driver, which keeps what a stream that waits for the event still needs of it. Where this
+        // fails, the event goes with its context.
+        let _ = unsafe { sys::cuEventDestroy_v2(self.0) };
     }
 }

@@ -1,6 +1,6 @@
 //! What everything made from one opened GPU shares.
 
-use super::{GpuInformation, queue::Queue};
+use super::{information::GpuInformation, queue::Queue};
 use crate::device::DeviceError;
 use std::cell::Cell;
 use std::ptr;
@@ -63,9 +63,9 @@ impl Session {
         Ok(unsafe { sys::cuStreamSynchronize(ptr::null_mut()) }?)
     }
 
-    /// Makes room for so many grids launched by kernels, where there is not enough. It stays for the session.
+    /// Makes room for this many grids launched by kernels, if there is too little. The room stays until the session ends.
     ///
-    /// Answers what is wrong where the GPU has no such room.
+    /// The error says how much room the GPU has.
     pub(super) fn make_room_for_grids(&self, grids: u64) -> Result<(), String> {
         const LIMIT: CUlimit = CUlimit::DEV_RUNTIME_PENDING_LAUNCH_COUNT;
         let room = || {
@@ -89,7 +89,7 @@ impl Session {
         }
     }
 
-    /// Queues an overwrite of twice the L2 cache, so that it holds nothing of use to the next kernel on this stream.
+    /// Queues a write of twice the L2 cache's size, after which it holds nothing of use to the next kernel on this stream.
     pub(super) fn flush_cache(&self, stream: &Queue) -> Result<(), DeviceError> {
         let bytes = 2 * self.information.l2_bytes as usize;
         let buffer = match self.cache_flush.get() {

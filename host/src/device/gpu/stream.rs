@@ -1,15 +1,18 @@
 //! Streams of a GPU.
 
 use super::{
-    Allocation, Event, Gpu, Graph, HostAllocation, Kernel, queue::Queue, session::Session,
+    event::Event, host_memory::HostAllocation, launch::Kernel, memory::Allocation, module::Module,
+    queue::Queue, recording::Recording, session::Session,
 };
 use crate::device::{AccessPolicy, AccessProperty, Argument, DeviceError, Shape};
-use std::{ptr, rc::Rc};
+use std::cell::RefCell;
+use std::ptr;
+use std::rc::{Rc, Weak};
 use warpfold_driver::{
     Failure,
     sys::{
-        self, CUaccessPolicyWindow, CUaccessProperty, CUstream, CUstreamAttrID, CUstreamAttrValue,
-        CUstreamCaptureMode, CUstreamCaptureStatus,
+        self, CUaccessPolicyWindow, CUaccessProperty, CUgraph, CUstream, CUstreamAttrID,
+        CUstreamAttrValue, CUstreamCaptureMode, CUstreamCaptureStatus,
     },
 };
 
@@ -17,8 +20,10 @@ use warpfold_driver::{
 pub(in crate::device) struct Stream {
     // Dropped before the session, whose context owns it.
     queue: Queue,
-    /// Whether it is not of this kind by itself: what is queued on it has to be put in that order.
+    /// Whether the driver does not keep it in this order: then each operation does.
     is_apart: bool,
+    /// The capture that it has a part in, while that is under way.
+    recording: RefCell<Weak<Recording>>,
     session: Rc<Session>,
 }
 
@@ -28,6 +33,7 @@ impl Stream {
         Ok(Self {
             queue: Queue::new(sys::CU_STREAM_DEFAULT)?,
             is_apart: false,
+            recording: RefCell::default(),
             session: session.clone(),
         })
     }
@@ -55,6 +61,7 @@ impl Stream {
             // SAFETY: the caller's contract is the same.
             queue: unsafe { Queue::borrowed(handle) },
             is_apart: flags & sys::CU_STREAM_NON_BLOCKING != 0,
+            recording: RefCell::default(),
             session: session.clone(),
         })
     }
@@ -73,19 +80,27 @@ impl Stream {
         if apart {
             self.queue.follow(&Queue::DEFAULT)?;
         }
-        work(&self.queue)?;
+        let queued = work(&self.queue);
         if apart {
+            // Also after a failure, which may come after something has been queued.
             Queue::DEFAULT.follow(&self.queue)?;
         }
-        Ok(())
+        queued
     }
 
     pub(in crate::device) fn handle(&self) -> CUstream {
         self.queue.handle()
     }
 
-    pub(in crate::device) fn is_of(&self, gpu: &Gpu) -> bool {
-        Rc::ptr_eq(&self.session, &gpu.session)
+    pub(super) fn session(&self) -> &Rc<Session> {
+        &self.session
+    }
+
+    /// Keeps the module loaded for the graph that is being captured here, if one is.
+    pub(super) fn keep(&self, module: &Rc<Module>) {
+        if let Some(recording) = self.recording.borrow().upgrade() {
+            recording.keep(module);
+        }
     }
 
     /// Makes the stream's GPU current, if it is also that of the other session.
@@ -102,7 +117,7 @@ impl Stream {
         from: &HostAllocation,
         to: &mut Allocation,
     ) -> Result<(), DeviceError> {
-        self.activate_with(&from.session)?;
+        self.activate_with(from.session())?;
         self.activate_with(to.session())?;
         self.in_order(|queue| {
             // SAFETY: both are as long as the target and are freed, and the host's side written, only when the GPU is idle.
@@ -118,7 +133,7 @@ impl Stream {
         from: &Allocation,
         to: &mut HostAllocation,
     ) -> Result<(), DeviceError> {
-        self.activate_with(&to.session)?;
+        self.activate_with(to.session())?;
         self.activate_with(from.session())?;
         self.in_order(|queue| {
             // SAFETY: both are as long as the source and are freed, and the host's side read or written, only when the GPU is idle.
@@ -150,7 +165,7 @@ impl Stream {
     }
 
     pub(in crate::device) fn prefetch(&self, memory: &HostAllocation) -> Result<(), DeviceError> {
-        self.activate_with(&memory.session)?;
+        self.activate_with(memory.session())?;
         let device = self.session.device();
         self.in_order(|queue| {
             // SAFETY: the driver checks that the address is that of managed memory, whose contents do not change.
@@ -169,18 +184,27 @@ impl Stream {
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
         self.activate_with(kernel.session())?;
+        self.keep(kernel.module());
         // SAFETY: the caller's contract is the same.
         self.in_order(|queue| unsafe { kernel.launch_on(queue, shape, arguments) })
     }
 
     pub(in crate::device) fn record(&self, event: &Event) -> Result<(), DeviceError> {
-        self.activate_with(&event.session)?;
-        Ok(event.mark().record(&self.queue)?)
+        self.activate_with(event.session())?;
+        event.mark().record(&self.queue)?;
+        event.recording.replace(self.recording.borrow().clone());
+        Ok(())
     }
 
     pub(in crate::device) fn wait_for(&self, event: &Event) -> Result<(), DeviceError> {
-        self.activate_with(&event.session)?;
-        Ok(event.mark().hold_back(&self.queue)?)
+        self.activate_with(event.session())?;
+        event.mark().hold_back(&self.queue)?;
+        // A stream that waits for an event of a capture has a part in it from then on.
+        let recording = event.recording.borrow();
+        if recording.strong_count() > 0 {
+            self.recording.replace(recording.clone());
+        }
+        Ok(())
     }
 
     pub(in crate::device) fn synchronize(&self) -> Result<(), DeviceError> {
@@ -234,14 +258,15 @@ impl Stream {
         }?)
     }
 
-    /// A stream of the same attributes to capture on. The default stream neither waits for it nor lets it wait, so that the copies of
-    /// other threads, which it carries, may go on meanwhile: an ordinary stream would make the driver refuse them.
+    /// A stream of the same attributes to capture on. It and the default stream do not wait for each other. So the copies of other
+    /// threads, which go to the default stream, may go on during the capture: with an ordinary stream the driver would refuse them.
     pub(in crate::device) fn recorder(&self) -> Result<Self, DeviceError> {
         self.session.activate()?;
         let recorder = Self {
             queue: Queue::new(sys::CU_STREAM_NON_BLOCKING)?,
-            // While it is captured, nothing is in that order, and nothing else is ever queued on it.
+            // Captured work has no place in that order, and nothing else is ever queued on this stream.
             is_apart: false,
+            recording: RefCell::default(),
             session: self.session.clone(),
         };
         // SAFETY: both streams are alive.
@@ -249,27 +274,27 @@ impl Stream {
         Ok(recorder)
     }
 
-    pub(in crate::device) fn capture(
-        &self,
-        queue: impl FnOnce() -> Result<(), DeviceError>,
-    ) -> Result<Graph, DeviceError> {
+    /// What is queued from now on becomes a graph instead of running. The result, while it lives, keeps the modules of its kernels.
+    pub(super) fn begin_capture(&self) -> Result<Rc<Recording>, DeviceError> {
         self.session.activate()?;
-        // Other threads may do what they like meanwhile.
+        // The mode leaves other threads free to do what they like meanwhile.
         let mode = CUstreamCaptureMode::THREAD_LOCAL;
         // SAFETY: the stream is alive.
         unsafe { sys::cuStreamBeginCapture_v2(self.handle(), mode) }?;
-        let queued = queue();
-        let mut graph = ptr::null_mut();
-        // SAFETY: the stream is capturing, and `graph` may be written.
-        let ended = unsafe { sys::cuStreamEndCapture(self.handle(), &raw mut graph) };
-        // A capture that went wrong leaves no graph.
-        let graph = (!graph.is_null()).then(|| Graph::captured(graph, &self.session));
-        queued?;
-        ended?;
-        graph.ok_or_else(|| Failure::new("cuStreamEndCapture", Failure::UNKNOWN).into())
+        let recording = Rc::new(Recording::default());
+        self.recording.replace(Rc::downgrade(&recording));
+        Ok(recording)
     }
 
-    /// The driver also knows of captures that other code has begun, and of those that an event of another stream has drawn this one into.
+    /// The graph, which is the caller's, and what the driver says. A capture that went wrong leaves no graph.
+    pub(super) fn end_capture(&self) -> (Option<CUgraph>, Result<(), Failure>) {
+        let mut graph = ptr::null_mut();
+        // SAFETY: the stream is alive, and `graph` may be written; the driver checks that the stream is capturing.
+        let ended = unsafe { sys::cuStreamEndCapture(self.handle(), &raw mut graph) };
+        ((!graph.is_null()).then_some(graph), ended)
+    }
+
+    /// The driver also knows of captures that other code has begun, and of those that this stream joined by an event.
     pub(in crate::device) fn is_capturing(&self) -> Result<bool, DeviceError> {
         self.session.activate()?;
         let mut status = CUstreamCaptureStatus::NONE;
@@ -283,5 +308,10 @@ impl Drop for Stream {
     fn drop(&mut self) {
         // Where this fails, so does the end of the stream, which then goes with its context.
         let _ = self.session.activate();
+        // What is still queued here goes on. Uploads, downloads and the freeing of memory wait for the default stream. The driver does not
+        // say that the default stream waits for the work of a stream that is gone, so it is made to wait here.
+        if self.queue.is_owned() && matches!(self.is_capturing(), Ok(false)) {
+            let _ = Queue::DEFAULT.follow(&self.queue);
+        }
     }
 }

@@ -11,12 +11,11 @@ fn memory_by_its_address_is_read_as_a_buffer_is() {
         let buffer = device
             .upload(&(1..=100).collect::<Vec<i32>>())
             .expect("it fits");
-        let machine = device;
         // SAFETY: the buffer has these elements, and outlives all sums.
-        let values = unsafe { Slice::from_raw(&machine, buffer.address(), 100) }
+        let values = unsafe { Slice::from_raw(&device, buffer.address(), 100) }
             .expect("the device knows the address");
         assert_eq!(values.address(), buffer.address());
-        let mut sums = Sum::new(&machine).expect("a few words");
+        let mut sums = Sum::new(&device).expect("a few words");
         assert_eq!(sums.of(values, Mode::Fast), Ok(5050));
         assert_eq!(sums.of(values.slice(90..), Mode::Fast), Ok(955));
         assert_eq!(sums.of(values.slice(90..).slice(..=0), Mode::Fast), Ok(91));
@@ -102,7 +101,7 @@ mod with_cudarc {
 
     const N: usize = 1 << 22;
 
-    fn cudarc_and_machine() -> Option<(Arc<CudaContext>, Device)> {
+    fn cudarc_and_device() -> Option<(Arc<CudaContext>, Device)> {
         let device = gpu()?;
         let context = CudaContext::new(0).expect("there is a GPU");
         assert_eq!(device.raw_context(), Ok(context.cu_ctx().cast()));
@@ -111,10 +110,10 @@ mod with_cudarc {
 
     #[test]
     fn memory_of_cudarc_is_summed_where_it_lies() {
-        let Some((context, machine)) = cudarc_and_machine() else {
+        let Some((context, device)) = cudarc_and_device() else {
             return;
         };
-        let mut sums = Sum::<i32>::new(&machine).expect("a few words");
+        let mut sums = Sum::<i32>::new(&device).expect("a few words");
         // The first is non-blocking, the second is not.
         for stream in [
             context.new_stream().expect("there are streams"),
@@ -134,19 +133,19 @@ mod with_cudarc {
 
     #[test]
     fn sums_on_streams_of_cudarc_keep_its_order() {
-        let Some((context, machine)) = cudarc_and_machine() else {
+        let Some((context, device)) = cudarc_and_device() else {
             return;
         };
         let streams = [(); 2].map(|()| context.new_stream().expect("there are streams"));
         let [writing, adding] = &streams;
-        let mut sums = Sum::<i32>::new(&machine).expect("a few words");
+        let mut sums = Sum::<i32>::new(&device).expect("a few words");
         for (round, (queued_on, host)) in [(writing, 1), (adding, 2), (writing, 3), (adding, 4)]
             .into_iter()
             .cycle()
             .take(40)
             .enumerate()
         {
-            let stream = StreamRef::try_from((&machine, &**queued_on)).expect("it is of this GPU");
+            let stream = StreamRef::try_from((&device, &**queued_on)).expect("it is of this GPU");
             let values = writing.clone_htod(&vec![host; N]).expect("it fits");
             sums.queue(&stream, &values, Mode::Fast)
                 .expect("one device");
@@ -160,15 +159,14 @@ mod with_cudarc {
 
     #[test]
     fn a_sum_is_left_on_a_stream_of_cudarc() {
-        let Some((context, machine)) = cudarc_and_machine() else {
+        let Some((context, device)) = cudarc_and_device() else {
             return;
         };
-        let device = &machine;
         let cuda_stream = context.new_stream().expect("there are streams");
-        let stream = StreamRef::try_from((device, &*cuda_stream)).expect("it is of this GPU");
+        let stream = StreamRef::try_from((&device, &*cuda_stream)).expect("it is of this GPU");
         let values = cuda_stream.clone_htod(&vec![0.5_f32; N]).expect("it fits");
         let mut sum = device.allocate(1).expect("it fits");
-        let mut sums = Sum::new(&machine).expect("a few words");
+        let mut sums = Sum::new(&device).expect("a few words");
         for mode in [Mode::Fast, Mode::Deterministic] {
             sums.queue_into(&stream, &values, mode, &mut sum)
                 .expect("one device");
@@ -178,7 +176,7 @@ mod with_cudarc {
 
     #[test]
     fn memory_of_cudarc_is_not_the_emulator_s() {
-        let Some((context, gpu)) = cudarc_and_machine() else {
+        let Some((context, gpu)) = cudarc_and_device() else {
             return;
         };
         let emulator = gpu.on_emulator();
@@ -206,9 +204,8 @@ mod with_cust {
         let Some(device) = gpu() else { return };
         let context = cust::quick_init().expect("there is a GPU");
         assert_eq!(device.raw_context(), Ok(context.as_raw().cast()));
-        let machine = device;
         let values = DeviceBuffer::from_slice(&[2_i64; 100_000]).expect("it fits");
-        let mut sums = Sum::new(&machine).expect("a few words");
+        let mut sums = Sum::new(&device).expect("a few words");
         assert_eq!(sums.of(&values, Mode::Fast), Ok(200_000));
         let part = Slice::from(&values).slice(1..11);
         assert_eq!(sums.of(part, Mode::Deterministic), Ok(20));
@@ -218,13 +215,13 @@ mod with_cust {
         assert_eq!(sums.of(part, Mode::Fast), Ok(10));
 
         let cust_stream = CustStream::new(StreamFlags::DEFAULT, None).expect("there are streams");
-        let stream = StreamRef::try_from((&machine, &cust_stream)).expect("it is of this GPU");
+        let stream = StreamRef::try_from((&device, &cust_stream)).expect("it is of this GPU");
         sums.queue(&stream, &values, Mode::Fast)
             .expect("one device");
         cust_stream.synchronize().expect("nothing faults");
         assert_eq!(sums.result(), Ok(200_000));
 
-        let emulator = machine.on_emulator();
+        let emulator = device.on_emulator();
         let mut sums = Sum::new(&emulator).expect("a few words");
         assert_eq!(
             sums.of(&values, Mode::Fast),

@@ -2,6 +2,7 @@
 
 use super::{devices, gpu, kernel};
 use crate::device::*;
+use crate::sum::{Mode, Sum};
 
 const KINDS: [HostMemory; 4] = [
     HostMemory::PageLocked,
@@ -344,5 +345,89 @@ fn other_code_works_on_a_gpu_only() {
             assert_eq!(stream.raw(), Err(DeviceError::NoForeignCode));
             assert_eq!(buffer.ipc_handle(), Err(DeviceError::NoForeignCode));
         }
+    }
+}
+
+#[test]
+fn what_a_stream_has_queued_is_waited_for_after_its_end() {
+    for device in devices() {
+        let kernel = kernel(&device, "add_to_all");
+        let n = if device.is_gpu() { 1 << 22 } else { 1000 };
+        let buffer = device.upload(&vec![0_i32; n]).expect("it fits");
+        let mut host = device
+            .allocate_on_host(HostMemory::PageLocked, n)
+            .expect("it fits");
+        for round in 1..=20 {
+            let stream = device.stream().expect("there are streams");
+            for _ in 0..10 {
+                add(&stream, &kernel, buffer.argument(), n, 1);
+            }
+            stream.download(&buffer, &mut host).expect("one length");
+            drop(stream);
+            let host = host.read().expect("it is there");
+            assert!(host.iter().all(|&x| x == 10 * round), "round {round}");
+        }
+    }
+}
+
+#[test]
+fn a_graph_keeps_its_kernels_loaded() {
+    for device in devices() {
+        let n = 1000;
+        let buffer = device.upload(&vec![0_i32; n]).expect("it fits");
+        let stream = device.stream().expect("there are streams");
+        let built = {
+            let kernel = kernel(&device, "add_to_all");
+            let mut graph = device.graph().expect("there are graphs");
+            let arguments = addition(buffer.argument(), n, 1);
+            graph
+                .add_kernel(&kernel, &Shape::linear(16, 64), &arguments, &[])
+                .expect("they fit");
+            graph
+        };
+        let captured = {
+            let kernel = kernel(&device, "add_to_all");
+            let other = device.stream().expect("there are streams");
+            let [forked, joined] = [(); 2].map(|()| device.event().expect("there are events"));
+            stream.capture(|stream| {
+                add(stream, &kernel, buffer.argument(), n, 10);
+                // Another stream has a part in the capture, with a module of its own.
+                if device.is_gpu() {
+                    let kernel = super::kernel(&device, "add_to_all");
+                    stream.record(&forked)?;
+                    other.wait_for(&forked)?;
+                    add(&other, &kernel, buffer.argument(), n, 100);
+                    other.record(&joined)?;
+                    stream.wait_for(&joined)?;
+                }
+                Ok(())
+            })
+        }
+        .expect("launches can be captured");
+        for graph in [built, captured] {
+            let graph = graph.instantiate().expect("its kernels are loaded");
+            // SAFETY: the kernels add to n integers, which the buffer has, and reading it waits for them.
+            unsafe { graph.launch(&stream) }.expect("one device");
+        }
+        let sum = if device.is_gpu() { 111 } else { 11 };
+        assert_eq!(buffer.read().expect("it is there"), vec![sum; n]);
+    }
+}
+
+#[test]
+fn a_sum_is_made_although_its_kernels_are_gone() {
+    for device in devices() {
+        let n = if device.is_gpu() { 1 << 24 } else { 1000 };
+        let values = device.upload(&vec![0.5_f32; n]).expect("it fits");
+        let mut sum = device.allocate(1).expect("it fits");
+        let stream = device.stream().expect("there are streams");
+        for _ in 0..20 {
+            stream.overwrite_l2().expect("there is room");
+        }
+        Sum::new(&device)
+            .and_then(|mut sums| sums.queue_into(&stream, &values, Mode::Fast, &mut sum))
+            .expect("one device");
+        drop(device);
+        assert_eq!(sum.read().expect("it is there"), [n as f32 / 2.0]);
     }
 }

@@ -1,0 +1,15 @@
+//! What a slice needs to know of memory of `cudarc`.
+
+use std::ffi::c_void;
+
+/// Memory that `cudarc` keeps in order by its streams and events.
+///
+/// # Safety
+/// The stream that [`Self::touch`] gives is of the context that [`Self::context`] gives, and lives as long as the memory.
+pub(super) unsafe trait CudarcMemory {
+    /// The context that it was allocated in.
+    fn context(&self) -> *mut c_void;
+
+    /// Lets the memory's own stream wait for what writes it, and notes that it is read at this point of that stream, which is given.
+    fn touch(&self) -> *mut c_void;
+}

@@ -1,0 +1,22 @@
+//! What a capture keeps for its graph.
+
+use super::module::Module;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The modules whose kernels a capture has recorded. Its graph keeps them loaded: the driver does not.
+#[derive(Default)]
+pub(super) struct Recording(RefCell<Vec<Rc<Module>>>);
+
+impl Recording {
+    pub(super) fn keep(&self, module: &Rc<Module>) {
+        let mut modules = self.0.borrow_mut();
+        if !modules.iter().any(|kept| Rc::ptr_eq(kept, module)) {
+            modules.push(module.clone());
+        }
+    }
+
+    pub(super) fn take(&self) -> Vec<Rc<Module>> {
+        self.0.take()
+    }
+}
