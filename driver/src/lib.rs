@@ -38,3 +38,8 @@ pub use availability::{Unavailable, available};
 pub use failure::Failure;
 pub use library_not_found::LibraryNotFound;
 pub use version::{OLDEST_VERSION, Version};
+
+/// The snippet of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

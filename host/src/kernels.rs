@@ -1,8 +1,10 @@
-//! The library's kernels on a device: the PTX that it runs, in modules that are loaded when they are first needed.
+//! The library's kernels on a device: which PTX it runs. Each kernel is loaded when it is first needed, and nothing else with it, so
+//! that the driver's compiler has little to do.
 
 use crate::device::{Device, DeviceError, Emulator, Kernel, Module};
-use crate::ptx::{PtxError, PtxSet};
-use std::cell::OnceCell;
+use crate::ptx::{PtxError, PtxSet, stays_together};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use warpfold_kernels::catalogue;
 
 /// Why there is no kernel for a device, or why the device failed.
@@ -20,7 +22,8 @@ pub enum Error {
 #[derive(Debug)]
 struct Kernels {
     ptx: PtxSet,
-    loaded: [OnceCell<Module>; catalogue::Module::ALL.len()],
+    /// What is loaded: a kernel of a module by its entry, or all of a module whose kernels launch one another.
+    loaded: RefCell<HashMap<(catalogue::Module, Option<String>), Module>>,
 }
 
 impl Default for Kernels {
@@ -71,20 +74,19 @@ impl Device {
         runnable.max().unwrap_or_else(|| self.sm())
     }
 
-    /// A kernel of the library, by its module and entry. The first kernel of a module loads it, and so waits for the driver's compiler.
+    /// A kernel of the library, by its module and entry. The first time, it is loaded, which waits for the driver's compiler.
     ///
     /// # Errors
     /// There is no PTX of the module for the device, the device refuses it, or it has no such entry.
     pub fn kernel(&self, module: catalogue::Module, entry: &str) -> Result<Kernel, Error> {
         let kernels = self.attached::<Kernels>();
-        let cell = &kernels.loaded[module as usize];
-        let loaded = match cell.get() {
-            Some(loaded) => loaded,
-            None => {
-                let loaded = self.load(kernels.ptx.newest_for(module, self.sm())?)?;
-                cell.get_or_init(|| loaded)
-            }
-        };
-        Ok(loaded.kernel(entry)?)
+        let key = (module, (!stays_together(module)).then(|| entry.to_owned()));
+        if let Some(loaded) = kernels.loaded.borrow().get(&key) {
+            return Ok(loaded.kernel(entry)?);
+        }
+        let loaded = self.load(&kernels.ptx.newest_with(module, entry, self.sm())?)?;
+        let kernel = loaded.kernel(entry)?;
+        kernels.loaded.borrow_mut().insert(key, loaded);
+        Ok(kernel)
     }
 }

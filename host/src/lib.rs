@@ -36,7 +36,7 @@ pub use kernels::Error;
 pub use sum::sum;
 pub use values::Values;
 
-/// The snippet of the repository's README.
+/// The snippet of the README.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -116,4 +116,135 @@ impl PtxSet {
         }
         newest_runnable(sm, &variants).map_err(PtxError::TooOld)
     }
+
+    /// As [`Self::newest_for`], with no other entry than this one, since a driver compiles all that a text has before the first can be
+    /// launched. Each line keeps its number. Of a module whose kernels launch one another it is the whole text, as where there is no such
+    /// entry.
+    ///
+    /// # Errors
+    /// As [`Self::newest_for`].
+    pub fn newest_with(
+        &self,
+        module: catalogue::Module,
+        entry: &str,
+        sm: u32,
+    ) -> Result<Cow<'_, str>, PtxError> {
+        let text = self.newest_for(module, sm)?;
+        let alone = if stays_together(module) {
+            None
+        } else {
+            alone(text, entry)
+        };
+        Ok(alone.map_or(Cow::Borrowed(text), Cow::Owned))
+    }
+}
+
+/// Whether the kernels of a module launch one another, and so have to be loaded together.
+pub(crate) fn stays_together(module: catalogue::Module) -> bool {
+    module == catalogue::Module::Nested
+}
+
+/// The text without the lines of other entries, or `None` where there is none of this name or a body does not end.
+fn alone(ptx: &str, entry: &str) -> Option<String> {
+    let mut kept = String::with_capacity(ptx.len() / 8);
+    let (mut is_there, mut is_other, mut depth) = (false, false, 0_usize);
+    for line in ptx.split_inclusive('\n') {
+        // Neither strings nor comments have a say; no compiler writes anything after them.
+        let code = line.split('"').next().unwrap_or_default();
+        let code = code.split('/').next().unwrap_or_default();
+        if depth == 0
+            && let Some(name) = entry_named_in(code)
+        {
+            is_other = name != entry;
+            is_there |= !is_other;
+        }
+        kept.push_str(if is_other { "\n" } else { line });
+        let ends = code.matches('}').count();
+        depth = (depth + code.matches('{').count()).checked_sub(ends)?;
+        // An entry ends with the bracket that closes its body; its parameters, before that, have none.
+        is_other &= depth > 0 || ends == 0;
+    }
+    (is_there && depth == 0).then_some(kept)
+}
+
+/// `name` in `.visible .entry name(`.
+fn entry_named_in(code: &str) -> Option<&str> {
+    let (_, declared) = code.split_once(".entry")?;
+    declared
+        .split(['(', ' ', '\t', '\n'])
+        .find(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpfold_kernels::catalogue::{Module, entry_names};
+
+    #[test]
+    fn each_entry_is_the_same_alone_and_all_others_are_gone() {
+        let ptx = PtxSet::embedded();
+        for module in [Module::Kernels, Module::Operators] {
+            for &(sm, text) in embedded(module) {
+                let lines = text.lines().count();
+                for entry in entry_names(module, sm) {
+                    let alone = ptx.newest_with(module, entry, sm).unwrap();
+                    let start = text.find(&format!(".visible .entry {entry}(")).unwrap();
+                    let length = text[start..].find("\n}\n").unwrap();
+                    assert!(alone.contains(&text[start..start + length]), "{entry}");
+                    assert_eq!(alone.matches(".entry").count(), 1, "{entry}");
+                    assert_eq!(alone.lines().count(), lines, "{entry}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn kernels_that_launch_one_another_stay_together() {
+        let ptx = PtxSet::embedded();
+        let whole = ptx.newest_for(Module::Nested, 90).unwrap();
+        for entry in entry_names(Module::Nested, 90) {
+            assert_eq!(ptx.newest_with(Module::Nested, entry, 90).unwrap(), whole);
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_no_entry_stays() {
+        const TEXT: &str = "\
+.version 7.0
+.target sm_80
+.global .align 4 .b8 table[4] = {1, 2, 3, 4};
+.visible .entry a(
+    .param .u64 p
+)
+.maxntid 64
+{
+    { // } of a comment
+    .pragma \"}\";
+    }
+    ret;
+}
+.func f() { ret; }
+.visible .entry b() { ret; }
+.func g() { ret; }
+";
+        let only = |entry| alone(TEXT, entry).expect("it is there");
+        let lines = |from: &str, to: &str| {
+            let (from, to) = (TEXT.find(from).unwrap(), TEXT.find(to).unwrap());
+            &TEXT[from..to]
+        };
+        let blank = |text: &str| "\n".repeat(text.lines().count());
+        let (a, b) = (
+            lines(".visible .entry a", ".func f"),
+            lines(".visible .entry b", ".func g"),
+        );
+        assert_eq!(only("a"), TEXT.replace(b, &blank(b)));
+        assert_eq!(only("b"), TEXT.replace(a, &blank(a)));
+    }
+
+    #[test]
+    fn text_that_cannot_be_followed_stays_whole() {
+        for text in ["", ".entry b() {}", ".entry a() {", "} .entry a() {}"] {
+            assert_eq!(alone(text, "a"), None, "{text}");
+        }
+    }
 }

@@ -44,6 +44,10 @@
 //!   that type; otherwise they are launched as the ladder's are.
 //!
 //! The catalogue (`catalogue`, on the host) describes all lessons as data.
+//!
+//! # Features
+//! `kernels`, `nested` and `operators`, all on by default: which kernels a device build compiles, one PTX module for each. A host has
+//! all of them, whatever is on.
 
 #![no_std]
 #![allow(

@@ -8,8 +8,10 @@ mod compare_codegen;
 mod cross;
 mod failure;
 mod files;
+mod package;
 mod peers;
 mod results;
+mod wheel;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -42,6 +44,10 @@ enum Chore {
     Architecture(architecture::Options),
     /// Build the product for every system that it is for, and run it where this machine can.
     Cross(cross::Options),
+    /// Pack every crate of the product as a registry would get it, and build each from that alone.
+    Package,
+    /// Build the command line as a Python wheel, and try it in a fresh environment.
+    Wheel(wheel::Options),
     /// Everything that has to pass before a change lands, step by step, up to the first that fails.
     Ci {
         /// Leave the tests out: whoever calls this has run them.
@@ -73,6 +79,8 @@ fn run(chore: Chore) -> Result<(), Box<dyn Failure>> {
         Chore::BenchCheck(options) => bench_check::run(repository(), &options)?,
         Chore::Architecture(options) => architecture::run(repository(), &options)?,
         Chore::Cross(options) => cross::run(repository(), &options)?,
+        Chore::Package => package::run(repository())?,
+        Chore::Wheel(options) => wheel::run(repository(), &options)?,
         Chore::Ci { skip_tests } => ci::run(repository(), skip_tests)?,
     }
     Ok(())

@@ -87,6 +87,19 @@ fn counting_instructions_wants_valgrind() {
 }
 
 #[test]
+fn a_wheel_wants_maturin() {
+    Command::cargo_bin("xtask")
+        .unwrap()
+        .arg("wheel")
+        .env("PATH", "/nowhere")
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(predicate::str::contains("pip install maturin"))
+        .stderr(predicate::function(|text: &str| text.lines().count() == 1));
+}
+
+#[test]
 fn results_want_a_record() {
     refuses(&["results", "/nowhere.json"], "cannot read /nowhere.json");
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -1,7 +1,7 @@
 //! A crate elsewhere that depends on the library builds: with nothing of CUDA, and beside a `cudarc` of its own, whose version of CUDA
 //! and whose way to load it are that crate's affair.
 //!
-//! It is checked, not linked: with `dynamic-linking` it would need a driver to link.
+//! Beside a `cudarc` it is checked, not linked: with `dynamic-linking` it would need a driver to link.
 
 use std::env;
 use std::fs;
@@ -98,4 +98,18 @@ fn it_needs_nothing_of_cuda() {
         assert_eq!(found, None);
     }
     dependent.cargo(&["check"]);
+}
+
+#[test]
+fn the_readmes_lines_print_the_sum_and_its_other_snippets_compile() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let text = fs::read_to_string(&readme).unwrap();
+    let (_, first_snippet) = text.split_once("```rust\n").unwrap();
+    let (program, _) = first_snippet.split_once("```").unwrap();
+    let library = format!("#[cfg(doctest)]\n#[doc = include_str!({readme:?})]\nstruct Readme;\n");
+    let dependent = Dependent::new("warpfold = { path = \"HOST\" }\n", &library);
+    fs::write(dependent.folder.path().join("src/main.rs"), program).unwrap();
+    let printed = dependent.cargo(&["run"]);
+    assert!(printed.starts_with("500500 on "), "{printed}");
+    dependent.cargo(&["test", "--doc"]);
 }
