@@ -1,10 +1,11 @@
 //! A launch with everything it needs: what is run, timed, profiled, checked and drawn, whatever the lesson.
 
 use std::borrow::Cow;
-use std::time::Instant;
 use warpfold::device::{
-    Argument, Buffer, Counters, Device, DeviceError, Kernel, Observer, Pod, Shape, Times, Timing,
+    Argument, Buffer, Compiled, Counters, Device, DeviceError, Kernel, Pod, Shape, Times, Timing,
+    Watch,
 };
+use warpfold_emulator::HostInstant;
 
 /// A launch of one kernel, with the contents of its buffers.
 #[derive(Clone, Debug)]
@@ -208,8 +209,8 @@ impl LoadedCase {
             return Ok(Measured::Nothing);
         }
         let mut counters = Counters::default();
-        let start = Instant::now();
-        self.observe(&mut counters)?;
+        let start = HostInstant::now();
+        self.observe(counters.compiled())?;
         let emulated_in_ms = start.elapsed().as_secs_f64() * 1e3;
         Ok(Measured::Counters {
             counters,
@@ -221,7 +222,7 @@ impl LoadedCase {
     ///
     /// # Errors
     /// As [`Self::first`], and a device that is a GPU.
-    pub fn observe(&self, observer: &mut impl Observer) -> Result<(), DeviceError> {
+    pub fn observe(&self, observer: &mut dyn Watch) -> Result<(), DeviceError> {
         self.kernel
             .observe(&self.shape, &self.arguments(), observer)
     }

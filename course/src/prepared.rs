@@ -3,7 +3,7 @@
 use crate::case::{Case, LoadedCase, Measured, Outputs};
 use crate::lesson::{self, LessonError};
 use warpfold::Device;
-use warpfold::device::{DeviceError, Observer, Timing};
+use warpfold::device::{DeviceError, Timing, Watch};
 use warpfold_kernels::catalogue::Lesson;
 
 /// A lesson with its input.
@@ -70,7 +70,7 @@ impl Prepared {
         &self,
         machine: &Device,
         lesson: &Lesson,
-        observer: &mut impl Observer,
+        observer: &mut dyn Watch,
     ) -> Result<Verdict, LessonError> {
         match self.load(machine, lesson)? {
             None => Ok(Verdict::default()),

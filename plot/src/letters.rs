@@ -27,6 +27,15 @@ pub fn font(size: u32) -> FontDesc<'static> {
     FontDesc::from((FAMILY, f64::from(size)))
 }
 
+/// A number with a comma before each three digits.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let first = (digits.len() + 2) % 3 + 1;
+    let (first, rest) = digits.split_at(first);
+    let groups = rest.as_bytes().chunks(3).map(String::from_utf8_lossy);
+    groups.fold(first.to_owned(), |text, group| text + "," + &group)
+}
+
 /// Writes a title and a line below it in the middle of the top of a picture, and answers how many pixels they take there.
 ///
 /// # Errors
@@ -64,6 +73,15 @@ pub fn spread(heights: &[i32], line: i32, lowest: i32) -> Vec<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digits_stand_in_threes() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1000), "1,000");
+        assert_eq!(grouped(12_345), "12,345");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+    }
 
     #[test]
     fn names_keep_their_distance() {

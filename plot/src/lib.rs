@@ -28,5 +28,5 @@
 mod letters;
 mod lines;
 
-pub use letters::{font, heading, register_letters, spread};
+pub use letters::{font, grouped, heading, register_letters, spread};
 pub use lines::{Line, LineChart, LinePlot, LinePlotError};

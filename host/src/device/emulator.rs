@@ -4,7 +4,7 @@ mod stream;
 
 pub(super) use stream::{Graph, Stream};
 
-use super::{Argument, DeviceError, Observer, Shape, argument::encode};
+use super::{Argument, DeviceError, Shape, Watch, argument::encode};
 use std::{cell::RefCell, fmt, num::NonZeroU32, rc::Rc, sync::Arc, thread};
 use warpfold_emulator::{DeviceProperties, Launch, Memory, Program};
 
@@ -192,7 +192,7 @@ impl Kernel {
         &self,
         shape: &Shape,
         arguments: &[Argument],
-        observer: &mut impl Observer,
+        observer: &mut dyn Watch,
     ) -> Result<(), DeviceError> {
         let entry = self.compiled.name();
         shape.check(entry)?;
@@ -208,12 +208,6 @@ impl Kernel {
             multiprocessors: self.multiprocessors,
         };
         let memory = self.memory.borrow();
-        Ok(warpfold_emulator::launch(
-            &self.compiled,
-            &memory,
-            &launch,
-            &arguments,
-            observer,
-        )?)
+        Ok(observer.launch(&self.compiled, &memory, &launch, &arguments)?)
     }
 }

@@ -1,7 +1,8 @@
 //! Loaded modules and the kernels in them.
 
-use super::{Argument, DeviceError, Observer, Shape, Times, Timing, emulator, gpu};
+use super::{Argument, DeviceError, Shape, Times, Timing, Watch, emulator, gpu};
 use std::fmt;
+use warpfold_emulator::{Compiled, Nothing};
 
 /// PTX loaded into a device; unloaded when it and every kernel taken from it are dropped.
 pub struct Module(pub(super) LoadedModule);
@@ -65,7 +66,7 @@ impl Kernel {
             // SAFETY: the caller's contract is the same.
             CompiledKernel::Gpu(kernel) => unsafe { kernel.launch(shape, arguments) },
             CompiledKernel::Emulator(kernel) => {
-                kernel.observe(shape, arguments, &mut warpfold_emulator::Nothing)
+                kernel.observe(shape, arguments, Nothing.compiled())
             }
         }
     }
@@ -104,7 +105,7 @@ impl Kernel {
         &self,
         shape: &Shape,
         arguments: &[Argument],
-        observer: &mut impl Observer,
+        observer: &mut dyn Watch,
     ) -> Result<(), DeviceError> {
         match &self.compiled {
             CompiledKernel::Gpu(_) => Err(DeviceError::NotObservable),

@@ -3,6 +3,7 @@
 use super::{Allocation, Emulator, Kernel, SharedMemory};
 use crate::device::{Argument, DeviceError, Node, Shape};
 use std::{cell::RefCell, rc::Rc};
+use warpfold_emulator::{Compiled, Nothing};
 
 /// What can be queued.
 enum Operation {
@@ -25,7 +26,7 @@ impl Operation {
                 kernel,
                 shape,
                 arguments,
-            } => kernel.observe(shape, arguments, &mut warpfold_emulator::Nothing),
+            } => kernel.observe(shape, arguments, Nothing.compiled()),
             Self::Copy { from, to, bytes } => Ok(memory.borrow_mut().copy(*from, *to, *bytes)?),
         }
     }
