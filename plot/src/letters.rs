@@ -4,12 +4,11 @@ use plotters::backend::DrawingBackend;
 use plotters::coord::Shift;
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{
-    BLACK, Color, FontDesc, FontFamily, FontStyle, IntoTextStyle, register_font,
-};
+use plotters::style::{BLACK, Color, FontDesc, FontFamily, IntoTextStyle};
 
 /// The letters of a PNG file, and how wide they are in an SVG file, for which what shows it takes its own sans serif. See
 /// `plot/fonts/README.md`.
+#[cfg(not(target_arch = "wasm32"))]
 static FONT: &[u8] = include_bytes!("../fonts/DejaVuSans.subset.ttf");
 /// The family whose letters these are here.
 const FAMILY: FontFamily<'static> = FontFamily::SansSerif;
@@ -17,8 +16,13 @@ const FAMILY: FontFamily<'static> = FontFamily::SansSerif;
 /// Makes these letters known to whatever draws by `plotters` in this process, which asks the machine for none: criterion's reports
 /// would not be drawn without.
 pub fn register_letters() {
-    // Whether it is known already cannot be asked; it is a table of pointers into the bytes.
-    let _ = register_font(FAMILY.as_str(), FontStyle::Normal, FONT);
+    // In a browser `plotters` asks that for its letters.
+    #[cfg(not(target_arch = "wasm32"))]
+    {
+        use plotters::style::{FontStyle, register_font};
+        // Whether it is known already cannot be asked; it is a table of pointers into the bytes.
+        let _ = register_font(FAMILY.as_str(), FontStyle::Normal, FONT);
+    }
 }
 
 /// Letters of this size.
