@@ -1,11 +1,11 @@
 //! A launch with everything it needs: what is run, timed, profiled, checked and drawn, for every lesson.
 
 use std::borrow::Cow;
-use std::time::Instant;
 use warpfold::device::{
-    Argument, Buffer, Counters, Device, DeviceError, Kernel, Observer, Pod, Shape, Times, Timing,
+    Argument, Buffer, Compiled, Counters, Device, DeviceError, Kernel, Pod, Shape, Times, Timing,
+    Watch,
 };
-use warpfold_emulator::{GridCounts, Grids};
+use warpfold_emulator::{GridCounts, Grids, HostInstant};
 
 /// A launch of one kernel, with the contents of its buffers.
 #[derive(Clone, Debug)]
@@ -102,7 +102,8 @@ impl<'a> CaseArgument<'a> {
         }
         let buffer = device.upload::<u8>(&self.contents().unwrap_or_default())?;
         let pristine = match &self.0 {
-            Kind::Rewritten(bytes) => Some(device.upload::<u8>(bytes)?),
+            // The emulator, where a second launch can break nothing, saves the memory.
+            Kind::Rewritten(bytes) if device.is_gpu() => Some(device.upload::<u8>(bytes)?),
             _ => None,
         };
         Ok(Loaded::Buffer { buffer, pristine })
@@ -190,7 +191,7 @@ pub enum Measured {
     },
 }
 
-/// A case with its buffers on a device. Each launch finds in them what the case gives them.
+/// A case with its buffers on a device. Each launch finds in them what the case gives them; on the emulator, only the first.
 #[derive(Debug)]
 pub(crate) struct LoadedCase {
     kernel: Kernel,
@@ -206,7 +207,7 @@ enum Loaded {
     Scalar(Argument),
     Buffer {
         buffer: Buffer<u8>,
-        /// For a buffer that the kernel overwrites: what each launch finds there.
+        /// For a buffer that the kernel overwrites, on a GPU: what each launch finds there.
         pristine: Option<Buffer<u8>>,
     },
 }
@@ -224,8 +225,8 @@ impl LoadedCase {
             return Ok(Measured::Nothing);
         }
         let mut observer = (Counters::default(), Grids::default());
-        let start = Instant::now();
-        self.observe(&mut observer)?;
+        let start = HostInstant::now();
+        self.observe(observer.compiled())?;
         let emulated_in_ms = start.elapsed().as_secs_f64() * 1e3;
         let (counters, grids) = observer;
         Ok(Measured::Counters {
@@ -239,7 +240,7 @@ impl LoadedCase {
     ///
     /// # Errors
     /// As [`Self::launch`], and a device that is a GPU.
-    pub fn observe(&mut self, observer: &mut impl Observer) -> Result<(), DeviceError> {
+    pub fn observe(&mut self, observer: &mut dyn Watch) -> Result<(), DeviceError> {
         self.restore()?;
         let arguments = self.arguments();
         self.kernel.observe(&self.shape, &arguments, observer)
@@ -252,7 +253,7 @@ impl LoadedCase {
     pub fn observe_with(
         &mut self,
         case: &Case<'_>,
-        observer: &mut impl Observer,
+        observer: &mut dyn Watch,
     ) -> Result<(), DeviceError> {
         if self.is_gpu {
             return Err(DeviceError::NotObservable);

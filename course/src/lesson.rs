@@ -6,7 +6,7 @@ use crate::number::Number;
 use crate::oracle::Oracle;
 use crate::reducible::{Partial, Reducible};
 use std::collections::TryReserveError;
-use warpfold::device::{DeviceError, Observer, Shape, Timing};
+use warpfold::device::{DeviceError, Shape, Timing, Watch};
 use warpfold::sum::Mode;
 use warpfold::{Device, Error};
 use warpfold_kernels::catalogue::flagship::{MODULE, choose};
@@ -196,7 +196,7 @@ pub fn observe<T: Reducible>(
     lesson: &Lesson,
     variant: Variant,
     values: &[T],
-    observer: &mut impl Observer,
+    observer: &mut dyn Watch,
 ) -> Result<LessonRun<T>, LessonError> {
     let mut loaded = LoadedLesson::new(device, lesson, variant, values)?;
     if let Some(launch) = &mut loaded.launch {

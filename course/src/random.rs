@@ -1,7 +1,7 @@
 //! Seeded random input: the same seed gives the same values on every machine and any number of cores.
 
+use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use std::collections::TryReserveError;
 use warpfold_kernels::catalogue::Operator;

@@ -52,5 +52,5 @@ pub use observers::{
     Profile, Racecheck, SharedTraffic, Synccheck, Trace, TraceEvent, Unit,
 };
 pub use program::Program;
-pub use run::{launch, launch_scheduled};
+pub use run::{Compiled, Watch, launch, launch_scheduled};
 pub use types::Space;

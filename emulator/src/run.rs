@@ -7,7 +7,8 @@ use crate::error::LaunchError;
 use crate::kernel::Kernel;
 use crate::launch::{Launch, check_shape};
 use crate::memory::Memory;
-use crate::observer::Observer;
+use crate::observer::{Nothing, Observer};
+use crate::observers::{Counters, Grids, Printed, Profile, Trace};
 use crate::region::Region;
 use crate::simt;
 
@@ -138,3 +139,75 @@ fn parameter_words(kernel: &Kernel, arguments: &[Vec<u8>]) -> Result<Vec<AtomicU
     });
     Ok(words.collect())
 }
+
+/// An [`Observer`] whose type is not known any more: what launches with it need not be compiled for each.
+pub trait Watch {
+    /// As [`launch`], while this watches.
+    ///
+    /// # Errors
+    /// As [`launch`].
+    fn launch(
+        &mut self,
+        kernel: &Kernel,
+        memory: &Memory,
+        launch: &Launch,
+        arguments: &[Vec<u8>],
+    ) -> Result<(), LaunchError>;
+
+    /// As [`launch_scheduled`], while this watches.
+    ///
+    /// # Errors
+    /// As [`launch`].
+    fn launch_scheduled(
+        &mut self,
+        kernel: &Kernel,
+        memory: &Memory,
+        launch: &Launch,
+        arguments: &[Vec<u8>],
+        seed: u64,
+    ) -> Result<(), LaunchError>;
+}
+
+impl<O: Observer> Watch for O {
+    fn launch(
+        &mut self,
+        kernel: &Kernel,
+        memory: &Memory,
+        shape: &Launch,
+        arguments: &[Vec<u8>],
+    ) -> Result<(), LaunchError> {
+        launch(kernel, memory, shape, arguments, self)
+    }
+
+    fn launch_scheduled(
+        &mut self,
+        kernel: &Kernel,
+        memory: &Memory,
+        shape: &Launch,
+        arguments: &[Vec<u8>],
+        seed: u64,
+    ) -> Result<(), LaunchError> {
+        launch_scheduled(kernel, memory, shape, arguments, seed, self)
+    }
+}
+
+/// Observers that this crate has compiled the execution for. Without a call of [`compiled`](Self::compiled), each crate that launches
+/// with one compiles it anew, which takes seconds.
+pub trait Compiled {
+    /// The observer, to launch with.
+    fn compiled(&mut self) -> &mut dyn Watch;
+}
+
+macro_rules! compiled {
+    ($($observer:ty),*) => {$(
+        impl Compiled for $observer {
+            // Inlined into another crate, this would be compiled there after all.
+            #[inline(never)]
+            fn compiled(&mut self) -> &mut dyn Watch {
+                self
+            }
+        }
+    )*};
+}
+
+compiled! { Nothing, Counters, (Counters, Grids), ((Counters, Grids), Printed), Profile, Trace }

@@ -7,7 +7,9 @@ mod common;
 mod functions;
 
 use common::{Machine, block};
-use warpfold_emulator::{Fault, Launch, LaunchError, Nothing, Observer, PrintEvent, launch};
+use warpfold_emulator::{
+    Compiled, Fault, Launch, LaunchError, Nothing, Observer, PrintEvent, launch,
+};
 
 const BASICS: &str = include_str!("data/basics.nvcc.sm_80.ptx");
 const HEAP: &str = include_str!("data/heap.nvcc.sm_90.ptx");
@@ -97,7 +99,9 @@ fn run(machine: &mut Machine, recorded: &Recorded<'_>, threads: usize) -> Vec<Ve
         .program
         .kernel(recorded.entry)
         .unwrap_or_else(|error| panic!("{error}"));
-    launch(&kernel, &machine.memory, &shape, &arguments, &mut Nothing)
+    Nothing
+        .compiled()
+        .launch(&kernel, &machine.memory, &shape, &arguments)
         .unwrap_or_else(|error| panic!("{}: {error}", recorded.entry));
     buffers
         .into_iter()
@@ -227,13 +231,9 @@ fn assertions() {
             out.address.to_le_bytes().to_vec(),
             limit.to_le_bytes().to_vec(),
         ];
-        launch(
-            &kernel,
-            &machine.memory,
-            &block(64),
-            &arguments,
-            &mut Nothing,
-        )
+        Nothing
+            .compiled()
+            .launch(&kernel, &machine.memory, &block(64), &arguments)
     };
     run(64).unwrap();
     let Err(LaunchError::Trap(trap)) = run(40) else {
@@ -317,7 +317,9 @@ fn lists_on_the_heap() {
             threads,
             ..common::shape(4, 64)
         };
-        launch(&kernel, &machine.memory, &shape, &arguments, &mut Nothing)
+        Nothing
+            .compiled()
+            .launch(&kernel, &machine.memory, &shape, &arguments)
             .unwrap_or_else(|error| panic!("{error}"));
         let sums: Vec<u32> = machine.read(out);
         for (i, &sum) in sums.iter().enumerate() {
@@ -343,7 +345,9 @@ fn the_heap_outlives_a_launch() {
     let run = |entry: &str, arguments: &[Vec<u8>]| {
         let kernel = machine.program.kernel(entry).unwrap();
         let shape = common::shape(3, 32);
-        launch(&kernel, &machine.memory, &shape, arguments, &mut Nothing)
+        Nothing
+            .compiled()
+            .launch(&kernel, &machine.memory, &shape, arguments)
     };
     run("keep", &[rows_argument.clone(), length.clone()]).unwrap();
     let take = [rows_argument, length, out_argument];

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use warpfold_emulator::{Launch, Measurements, Memory, Metric, Module, Profile, Program, launch};
+use warpfold_emulator::{Compiled, Launch, Measurements, Memory, Metric, Module, Profile, Program};
 
 const FIGURES: &str = include_str!("data/ncu.h200.csv");
 const MEMORY_PTX: &str = include_str!("data/memory.nvcc.sm_80.ptx");
@@ -110,7 +110,10 @@ fn profile(ptx: &str, kernel: &str, grid: u32, block: u32, arguments: &[Argument
     };
     let kernel = program.kernel(kernel).unwrap();
     let mut profile = Profile::default();
-    launch(&kernel, &memory, &shape, &arguments, &mut profile).unwrap();
+    profile
+        .compiled()
+        .launch(&kernel, &memory, &shape, &arguments)
+        .unwrap();
     profile.total()
 }
 

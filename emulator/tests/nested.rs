@@ -4,8 +4,8 @@ mod common;
 
 use common::{Buffer, HEADER, Machine, shape};
 use warpfold_emulator::{
-    Counters, Fault, Finding, Launch, LaunchError, Nesting, Nothing, Space, Tool, Trace, check,
-    launch_scheduled,
+    Compiled, Counters, Fault, Finding, Launch, LaunchError, Nesting, Nothing, Space, Tool, Trace,
+    Watch, check,
 };
 
 const NVCC: &str = include_str!("data/nested.nvcc.sm_90.ptx");
@@ -33,13 +33,9 @@ impl Run {
     fn launch(&self, entry: &str, shape: &Launch, rest: &[u32]) -> Result<Vec<u32>, LaunchError> {
         let kernel = self.machine.program.kernel(entry)?;
         let arguments = arguments(self.buffer, rest);
-        warpfold_emulator::launch(
-            &kernel,
-            &self.machine.memory,
-            shape,
-            &arguments,
-            &mut Nothing,
-        )?;
+        Nothing
+            .compiled()
+            .launch(&kernel, &self.machine.memory, shape, &arguments)?;
         Ok(self.machine.read(self.buffer))
     }
 
@@ -82,15 +78,10 @@ fn a_schedule_runs_children_at_any_time_that_streams_allow() {
         let kernel = run.machine.program.kernel("_Z7streamsPj").expect("there");
         let arguments = arguments(run.buffer, &[]);
         let memory = &run.machine.memory;
-        launch_scheduled(
-            &kernel,
-            memory,
-            &shape(1, 32),
-            &arguments,
-            seed,
-            &mut Nothing,
-        )
-        .expect("no trap");
+        Nothing
+            .compiled()
+            .launch_scheduled(&kernel, memory, &shape(1, 32), &arguments, seed)
+            .expect("no trap");
         let log: Vec<u32> = run.machine.read(run.buffer);
         assert_eq!(log[0], 8);
         let position = |who| {
@@ -133,7 +124,9 @@ fn what_no_device_takes_leaves_an_error_with_the_thread() {
         let mut arguments = arguments(run.buffer, &[blocks, threads, shared]);
         arguments.push(stream.to_le_bytes().to_vec());
         let memory = &run.machine.memory;
-        warpfold_emulator::launch(&kernel, memory, &shape(1, 1), &arguments, &mut Nothing)
+        Nothing
+            .compiled()
+            .launch(&kernel, memory, &shape(1, 1), &arguments)
             .expect("no trap");
         let words: Vec<u32> = run.machine.read(run.buffer);
         assert_eq!(words[0], words[1], "peeking leaves the error");
@@ -197,7 +190,9 @@ fn the_limit_of_steps_is_that_of_all_grids() {
     let kernel = run.machine.program.kernel("_Z6deeperPjjj").expect("there");
     let arguments = arguments(run.buffer, &[0, 20]);
     let memory = &run.machine.memory;
-    warpfold_emulator::launch(&kernel, memory, &shape(1, 1), &arguments, &mut counters)
+    counters
+        .compiled()
+        .launch(&kernel, memory, &shape(1, 1), &arguments)
         .expect("no trap");
     let steps = counters.inst_executed;
     run.launch("_Z6deeperPjjj", &limit(steps), &[0, 20])
@@ -216,7 +211,9 @@ fn a_pointer_to_memory_of_ones_own_is_refused_at_the_launch() {
         .expect("there");
     let arguments = arguments(run.buffer, &[]);
     let memory = &run.machine.memory;
-    let error = warpfold_emulator::launch(&kernel, memory, &shape(1, 32), &arguments, &mut Nothing);
+    let error = Nothing
+        .compiled()
+        .launch(&kernel, memory, &shape(1, 32), &arguments);
     let Err(LaunchError::Trap(trap)) = error else {
         panic!("{error:?}");
     };
@@ -334,15 +331,10 @@ fn a_thread_waits_for_its_block_s_grids() {
         let kernel = run.machine.program.kernel("parent").expect("there");
         let arguments = arguments(run.buffer, &[]);
         let memory = &run.machine.memory;
-        launch_scheduled(
-            &kernel,
-            memory,
-            &shape(3, 32),
-            &arguments,
-            seed,
-            &mut Nothing,
-        )
-        .expect("no trap");
+        Nothing
+            .compiled()
+            .launch_scheduled(&kernel, memory, &shape(3, 32), &arguments, seed)
+            .expect("no trap");
         assert_eq!(run.machine.read::<u32>(run.buffer), expected, "seed {seed}");
     }
 }
@@ -376,12 +368,12 @@ fn observers_see_every_grid() {
             threads,
             ..shape(3, 32)
         };
-        warpfold_emulator::launch(
+        Watch::launch(
+            &mut observer,
             &kernel,
             &run.machine.memory,
             &shape,
             &arguments,
-            &mut observer,
         )
         .expect("no trap");
         observer

@@ -1,6 +1,6 @@
 //! What a profile counts where, on kernels written for it.
 
-use warpfold_emulator::{Launch, Measurements, Memory, Module, Profile, Program, launch};
+use warpfold_emulator::{Compiled, Launch, Measurements, Memory, Module, Profile, Program};
 
 /// Runs a kernel over blocks of 64 threads; its one parameter is a buffer of 4 KiB.
 fn profile(blocks: u32, declarations: &str, body: &str) -> Measurements {
@@ -32,7 +32,10 @@ fn profile(blocks: u32, declarations: &str, body: &str) -> Measurements {
     let mut profile = Profile::default();
     let arguments = [data.to_le_bytes().to_vec()];
     let kernel = program.kernel("kernel").unwrap();
-    launch(&kernel, &memory, &shape, &arguments, &mut profile).unwrap();
+    profile
+        .compiled()
+        .launch(&kernel, &memory, &shape, &arguments)
+        .unwrap();
     profile.total()
 }
 

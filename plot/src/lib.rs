@@ -29,5 +29,5 @@ mod letters;
 mod lines;
 
 pub use colours::{BLUE, GREEN, RED, for_dark_pages};
-pub use letters::{font, heading, register_letters, spread};
+pub use letters::{font, grouped, heading, register_letters, spread};
 pub use lines::{Line, LineChart, LinePlot, LinePlotError};

@@ -27,8 +27,6 @@ struct Target {
     package: &'static str,
     /// What links programs for it here.
     linker: Option<&'static str>,
-    /// What assembles for it the few lines of assembly that a dependency has, where that is not the linker.
-    assembler: Option<&'static str>,
     /// What runs them here, with its first arguments; any one of them will do.
     runners: &'static [&'static [&'static str]],
 }
@@ -40,48 +38,48 @@ const fn compiled(triple: &'static str, package: &'static str) -> Target {
         triple,
         package,
         linker: None,
-        assembler: None,
         runners: &[],
     }
 }
 
-/// Programs for Apple's systems cannot be linked elsewhere.
-const fn apple(triple: &'static str) -> Target {
-    Target {
-        assembler: Some("clang"),
-        ..compiled(triple, CLI)
-    }
-}
-
-const TARGETS: [Target; 8] = [
+const TARGETS: [Target; 9] = [
     Target {
         triple: "aarch64-unknown-linux-gnu",
         package: CLI,
         linker: Some("aarch64-linux-gnu-gcc"),
-        assembler: None,
         runners: &[&["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]],
     },
     Target {
         triple: "i686-unknown-linux-gnu",
         package: CLI,
         linker: Some("i686-linux-gnu-gcc"),
-        assembler: None,
         runners: &[&["qemu-i386", "-L", "/usr/i686-linux-gnu"]],
     },
     Target {
         triple: "x86_64-pc-windows-gnu",
         package: CLI,
         linker: Some("x86_64-w64-mingw32-gcc"),
-        assembler: None,
         runners: &[&["wine64"], &["wine"], &["/usr/lib/wine/wine64"]],
     },
-    // The command line reads .npy files by a crate that needs Microsoft's own assembler.
-    compiled("x86_64-pc-windows-msvc", "warpfold-course"),
-    apple("aarch64-apple-darwin"),
-    apple("x86_64-apple-darwin"),
+    // Only Microsoft and Apple have what links programs for their systems.
+    compiled("x86_64-pc-windows-msvc", CLI),
+    compiled("aarch64-apple-darwin", CLI),
+    compiled("x86_64-apple-darwin", CLI),
     // What a browser gets: no files, no threads, no clock.
+    compiled("wasm32-unknown-unknown", "warpfold-course"),
     compiled("wasm32-unknown-unknown", "warpfold"),
     compiled("wasm32-unknown-unknown", "warpfold-emulator"),
+];
+
+/// Tests of the emulator that run on each system that programs run for here: arithmetic, memory, control, clusters, and what is told of
+/// mistakes.
+const TESTS: [&str; 3] = ["arithmetic", "execution", "text"];
+
+/// Little is run here, and much is compiled.
+const QUICKLY: [&str; 3] = [
+    "profile.dev.debug=false",
+    "profile.dev.package.warpfold-emulator.opt-level=1",
+    "profile.dev.package.warpfold-course.opt-level=0",
 ];
 
 /// What is run, and whether what it prints is the same on every system.
@@ -124,29 +122,35 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), CrossError> {
         options.only.is_empty() || options.only.iter().any(|triple| triple == target.triple)
     });
     let mut table = Table::new();
-    table.set_header(["target", "package", "compiled", "linked", "ran"]);
+    table.set_header([
+        "target",
+        "package",
+        "compiled",
+        "linked",
+        "ran",
+        "tests passed",
+    ]);
     let (mut findings, mut skipped) = (Vec::new(), 0);
     let mut expected = None;
     for target in chosen {
         println!("{}: {}", target.triple, target.package);
-        if let Some(assembler) = target.assembler.filter(|assembler| !is_there(assembler)) {
-            let reason = format!("skipped: no {assembler}");
-            table.add_row([target.triple, target.package, &reason, "", ""]);
-            skipped += 1;
-            continue;
-        }
         let linker = target.linker.filter(|linker| is_there(linker));
         let compiled = target.build(repository, &compiler, linker)?;
         let runner = target.runners.iter().find(|runner| is_there(runner[0]));
-        let (linked, ran) = match (target.linker, linker, runner) {
-            (None, ..) => ("".to_owned(), "".to_owned()),
-            (Some(name), None, _) => (format!("skipped: no {name}"), "skipped".to_owned()),
+        let (linked, ran, passed) = match (target.linker, linker, runner) {
+            (None, ..) => ("".to_owned(), "".to_owned(), "".to_owned()),
+            (Some(name), None, _) => (
+                format!("skipped: no {name}"),
+                "skipped".to_owned(),
+                "skipped".to_owned(),
+            ),
             (_, _, None) => (
                 word(compiled).to_owned(),
                 format!("skipped: no {}", target.runners[0][0]),
+                "skipped".to_owned(),
             ),
-            (_, _, Some(_)) if !compiled => ("no".to_owned(), "no".to_owned()),
-            (_, _, Some(runner)) => {
+            (_, _, Some(_)) if !compiled => ("no".to_owned(), "no".to_owned(), "no".to_owned()),
+            (_, Some(linker), Some(runner)) => {
                 if expected.is_none() {
                     expected = Some(native(repository)?);
                 }
@@ -154,7 +158,18 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), CrossError> {
                     target.wrong(repository, runner, expected.as_deref().unwrap_or_default())?;
                 let right = wrong.is_empty();
                 findings.extend(wrong);
-                ("yes".to_owned(), word(right).to_owned())
+                let passed = target.test(repository, &compiler, linker, runner)?;
+                if !passed {
+                    findings.push(format!(
+                        "tests of the emulator fail for {}; its output is above",
+                        target.triple
+                    ));
+                }
+                (
+                    "yes".to_owned(),
+                    word(right).to_owned(),
+                    word(passed).to_owned(),
+                )
             }
         };
         skipped += u32::from(linked.starts_with("skipped") || ran.starts_with("skipped"));
@@ -164,7 +179,14 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), CrossError> {
                 target.package, target.triple
             ));
         }
-        table.add_row([target.triple, target.package, word(compiled), &linked, &ran]);
+        table.add_row([
+            target.triple,
+            target.package,
+            word(compiled),
+            &linked,
+            &ran,
+            &passed,
+        ]);
     }
     println!("{table}\n{skipped} rows with a part that was skipped");
     if findings.is_empty() {
@@ -200,28 +222,9 @@ impl Target {
         compiler: &DeviceCompiler,
         linker: Option<&str>,
     ) -> Result<bool, IoError> {
-        let mut cargo = Command::new("cargo");
-        compiler.apply(&mut cargo);
-        cargo
-            .arg(if linker.is_some() { "build" } else { "check" })
-            .args(["--quiet", "-Zbuild-std=std,panic_abort", "--target"])
-            .args([self.triple, "--package", self.package])
-            .env("CARGO_TARGET_DIR", Self::folder(repository))
-            // Nobody else has what `.cargo/config.toml` sets here.
-            .env("CUDA_LIBRARY_PATH", "")
-            .env_remove("RUSTUP_TOOLCHAIN")
-            .current_dir(repository);
-        if let Some(linker) = linker {
-            let name = self.triple.to_uppercase().replace('-', "_");
-            cargo.env(format!("CARGO_TARGET_{name}_LINKER"), linker);
-        }
-        if let Some(assembler) = self.assembler {
-            let name = self.triple.replace('-', "_");
-            // Without the folder that is asked of Apple's tools, which nothing here needs.
-            cargo
-                .env(format!("CC_{name}"), assembler)
-                .env("SDKROOT", "/");
-        }
+        let action = if linker.is_some() { "build" } else { "check" };
+        let mut cargo = self.cargo(repository, compiler, linker, action);
+        cargo.args(["--package", self.package]);
         let status = cargo.status().map_err(io("run cargo"))?;
         if let (true, Some(linker), true) = (
             status.success(),
@@ -231,6 +234,61 @@ impl Target {
             self.stand_in_for_random_numbers(repository, linker)?;
         }
         Ok(status.success())
+    }
+
+    /// Whether tests pass there.
+    fn test(
+        &self,
+        repository: &Path,
+        compiler: &DeviceCompiler,
+        linker: &str,
+        runner: &[&str],
+    ) -> Result<bool, IoError> {
+        let mut cargo = self.cargo(repository, compiler, Some(linker), "test");
+        cargo.args(["--package", "warpfold-emulator"]);
+        for test in TESTS {
+            cargo.args(["--test", test]);
+        }
+        let folder = Self::folder(repository).join(self.triple).join("debug");
+        let status = cargo
+            .env(self.variable("RUNNER"), runner.join(" "))
+            .env("WINEDEBUG", "-all")
+            // Where the library is that stands in for one of Windows.
+            .env("WINEPATH", folder)
+            .status()
+            .map_err(io("run cargo"))?;
+        Ok(status.success())
+    }
+
+    /// cargo for this system, with a standard library of its own.
+    fn cargo(
+        &self,
+        repository: &Path,
+        compiler: &DeviceCompiler,
+        linker: Option<&str>,
+        action: &str,
+    ) -> Command {
+        let mut cargo = Command::new("cargo");
+        compiler.apply(&mut cargo);
+        cargo
+            .args([action, "--quiet", "-Zbuild-std=std,panic_abort"])
+            .args(["--target", self.triple])
+            .args(QUICKLY.iter().flat_map(|setting| ["--config", setting]))
+            .env("CARGO_TARGET_DIR", Self::folder(repository))
+            // Nobody else has what `.cargo/config.toml` sets here.
+            .env("CUDA_LIBRARY_PATH", "")
+            .env_remove("RUSTUP_TOOLCHAIN")
+            .current_dir(repository);
+        if let Some(linker) = linker {
+            cargo.env(self.variable("LINKER"), linker);
+        }
+        cargo
+    }
+
+    /// The variable by which cargo is told this of the system.
+    fn variable(&self, what: &str) -> String {
+        let name = self.triple.to_uppercase().replace('-', "_");
+        format!("CARGO_TARGET_{name}_{what}")
     }
 
     /// Rust's standard library takes random numbers from a library that Windows has had since version 7, and Wine only since 9: puts one

@@ -54,7 +54,7 @@ Arguments:
   buf:i32:random:1024:7:-50:50   1024 random values under seed 7, from -50 to 50
   buf:i32:file:data.bin          a buffer holding the file's raw little-endian bytes
 
-Random values come from ChaCha8 (rand_chacha) under the seed, one 64-bit word z each:
+Random values come from ChaCha8 (rand's ChaCha8Rng) under the seed, one 64-bit word z each:
 integers LO + z mod (HI - LO + 1), both ends included;
 floats LO + (z >> 11) / 2^53 · (HI - LO), HI excluded.
 

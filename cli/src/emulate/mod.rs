@@ -18,7 +18,7 @@ use super::failure::Failure;
 use super::output::{Output, write_file};
 use argument::Argument;
 use std::time::Instant;
-use warpfold_emulator::{Counters, Grids, Launch, Printed};
+use warpfold_emulator::{Compiled, Counters, Grids, Launch, Printed};
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -40,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     )?;
     let mut observer = ((Counters::default(), Grids::default()), Printed::default());
     let start = Instant::now();
-    let launched = prepared.launch(&mut observer);
+    let launched = prepared.launch(observer.compiled());
     let emulated_in_ms = start.elapsed().as_secs_f64() * 1e3;
     let ((counters, grids), printed) = observer;
     let counters = CounterFigures::new(counters, grids.counts());

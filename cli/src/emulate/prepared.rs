@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use warpfold_course::check::Subject;
 use warpfold_course::element::ElementType;
-use warpfold_emulator::{Kernel, Launch, LaunchError, Memory, Module, Observer, Program, launch};
+use warpfold_emulator::{Kernel, Launch, LaunchError, Memory, Module, Program, Watch};
 
 /// A launch that has yet to happen.
 pub struct Prepared {
@@ -86,20 +86,15 @@ impl Prepared {
     }
 
     /// Runs the kernel to its end while `observer` watches.
-    pub fn launch(&self, observer: &mut impl Observer) -> Result<(), Failure> {
+    pub fn launch(&self, observer: &mut dyn Watch) -> Result<(), Failure> {
         let parameters: Vec<Vec<u8>> = self
             .placed
             .iter()
             .map(|argument| argument.parameter.clone())
             .collect();
-        launch(
-            &self.kernel,
-            &self.memory,
-            &self.shape,
-            &parameters,
-            observer,
-        )
-        .map_err(|error| failure(&self.file, &error))
+        observer
+            .launch(&self.kernel, &self.memory, &self.shape, &parameters)
+            .map_err(|error| failure(&self.file, &error))
     }
 
     /// The launch, for sanitizers.

@@ -9,9 +9,13 @@ use super::output::{JsonArguments, Output, check_folder, write_file};
 use super::progress;
 use super::workload::{block_help, parse_block};
 use report::Report;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use warpfold::device::Timing;
-use warpfold_course::histogram::{self, Histogram, Plot, PlotFormat};
+use warpfold_course::histogram::{
+    self, Histogram, Image, ImageError, MOST_IMAGE_BYTES, Plot, PlotFormat,
+};
 use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 
 /// The command's arguments.
@@ -77,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .as_deref()
         .map(|plot| check_plot(plot, path))
         .transpose()?;
-    let image = histogram::read(path).map_err(Failure::input)?;
+    let image = read(path)?;
     let device = arguments.device.open()?;
     let expected = Histogram::of(&image);
     let lessons = arguments.kernel.chosen();
@@ -108,6 +112,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         write_file(path, &bytes)?;
     }
     Ok(())
+}
+
+/// The image in a file.
+fn read(path: &Path) -> Result<Image, Failure> {
+    let unreadable = |error| Failure::Input(format!("cannot read {}: {error}", path.display()));
+    let file = File::open(path).map_err(unreadable)?;
+    let mut contents = Vec::new();
+    file.take(MOST_IMAGE_BYTES + 1)
+        .read_to_end(&mut contents)
+        .map_err(unreadable)?;
+    if contents.len() as u64 > MOST_IMAGE_BYTES {
+        return Err(Failure::input(ImageError::TooLarge(path.into())));
+    }
+    histogram::decode(path, &contents).map_err(Failure::input)
 }
 
 /// The format of the plot. Its name is checked before a long run, not after it.

@@ -12,7 +12,7 @@ use warpfold::Device;
 use warpfold::device::Emulator;
 use warpfold_course::element::ElementType;
 use warpfold_course::prepared::PreparedLesson;
-use warpfold_emulator::{Kernel, Measurements, Memory, Module, Profile, Program};
+use warpfold_emulator::{Compiled, Kernel, Measurements, Memory, Module, Profile, Program};
 use warpfold_kernels::catalogue::{Lesson, Variant};
 
 /// Threads of a block unless told otherwise.
@@ -120,7 +120,7 @@ fn of_lesson(
     })?;
     let mut profile = Profile::default();
     let start = Instant::now();
-    let verdict = prepared.observe(device, &mut profile)?;
+    let verdict = prepared.observe(device, profile.compiled())?;
     let profiled_in_ms = start.elapsed().as_secs_f64() * 1e3;
     let name = lesson.parameter.map(|parameter| parameter.name);
     Ok(Profiled {
@@ -157,7 +157,7 @@ fn of_file(arguments: &Arguments) -> Result<Option<Profiled>, Failure> {
     };
     let mut profile = Profile::default();
     let start = Instant::now();
-    prepared.launch(&mut profile)?;
+    prepared.launch(profile.compiled())?;
     let profiled_in_ms = start.elapsed().as_secs_f64() * 1e3;
     Ok(Some(Profiled {
         kernel: Arc::clone(prepared.kernel()),

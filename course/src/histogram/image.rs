@@ -1,22 +1,6 @@
-//! Images: reading them from files, and how they lie in memory.
+//! How images lie in memory.
 
-use super::jpeg;
-use image::error::{ImageError as DecoderError, UnsupportedErrorKind};
-use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
-use std::error::Error;
-use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read, Seek};
-use std::path::{Path, PathBuf};
-
-/// The most pixels of a file. A few bytes can claim to be an image that fills any memory; this many take 2 GiB in the
-/// widest form that a file has, four channels of 16 bits.
-const MOST_PIXELS: u64 = 1 << 28;
-/// The most bytes that a decoder may ask for.
-const MOST_BYTES: u64 = 8 * MOST_PIXELS;
-/// Enough bytes to tell any format, and the size of an image in PNG and BMP.
-const FIRST_BYTES: u64 = 26;
-/// What is wrong with a file that was cut short.
-const ENDS_EARLY: &str = "the file ends before the image does";
+use std::path::PathBuf;
 
 /// Pixels of three bytes, red, green and blue, in rows from the top. Each row is padded to a multiple of four bytes, as in a BMP
 /// file.
@@ -103,145 +87,9 @@ impl Image {
     }
 }
 
-/// Reads a PNG, JPEG or BMP file; its contents say which it is.
-///
-/// Every pixel becomes three bytes: a grey value counts in all three channels, a palette is looked up, transparency is dropped, and
-/// 16 bits become 8 by rounding to the nearest of the 256 levels.
-///
-/// # Errors
-/// A file that cannot be read, is no such image, was cut short or is too large; in one sentence.
-pub fn read(path: &Path) -> Result<Image, ImageError> {
-    let image = decode(path)?.into_rgb8();
-    Image::from_rgb(image.width(), image.height(), &image)
-}
-
-fn decode(path: &Path) -> Result<DynamicImage, ImageError> {
-    let unreadable = |source| ImageError::Unreadable {
-        path: path.into(),
-        source,
-    };
-    let mut file = BufReader::new(File::open(path).map_err(unreadable)?);
-    let format = format(path, &mut file)?;
-    if format == ImageFormat::Jpeg && !jpeg::is_complete(&mut file).map_err(unreadable)? {
-        return Err(ImageError::Broken {
-            path: path.into(),
-            format: name(format),
-            reason: ENDS_EARLY.to_owned(),
-        });
-    }
-    file.rewind().map_err(unreadable)?;
-    let mut reader = ImageReader::with_format(file, format);
-    let mut limits = Limits::default();
-    limits.max_alloc = Some(MOST_BYTES);
-    reader.limits(limits);
-    let broken = |error| describe(path, format, &error);
-    let decoder = reader.into_decoder().map_err(broken)?;
-    let (width, height) = decoder.dimensions();
-    let pixels = u64::from(width) * u64::from(height);
-    // Before anything is allocated for them.
-    if pixels > MOST_PIXELS || decoder.total_bytes() > MOST_BYTES {
-        return Err(ImageError::TooLarge(path.into()));
-    }
-    DynamicImage::from_decoder(decoder).map_err(broken)
-}
-
-/// The format, by the first bytes of a file. The file is left at its beginning.
-fn format(path: &Path, file: &mut BufReader<File>) -> Result<ImageFormat, ImageError> {
-    let unreadable = |source| ImageError::Unreadable {
-        path: path.into(),
-        source,
-    };
-    let mut first = Vec::new();
-    file.by_ref()
-        .take(FIRST_BYTES)
-        .read_to_end(&mut first)
-        .map_err(unreadable)?;
-    file.rewind().map_err(unreadable)?;
-    let format = image::guess_format(&first).map_err(|_| ImageError::NoImage(path.into()))?;
-    if !matches!(
-        format,
-        ImageFormat::Png | ImageFormat::Jpeg | ImageFormat::Bmp
-    ) {
-        return Err(ImageError::OtherFormat {
-            path: path.into(),
-            format: name(format),
-        });
-    }
-    match claimed_size(format, &first) {
-        Some((width, height)) if width == 0 || height == 0 => Err(ImageError::ZeroSize {
-            path: path.into(),
-            width,
-            height,
-        }),
-        _ => Ok(format),
-    }
-}
-
-/// Width and height where they stand in the first bytes, as in PNG (RFC 2083, 4.1.1) and in BMP with its usual header of 40 bytes
-/// or a longer one, which may have a negative height. The decoders refuse a size of 0 too, but their messages say something else.
-fn claimed_size(format: ImageFormat, first: &[u8]) -> Option<(u32, u32)> {
-    let word = |at: usize| first.get(at..at + 4)?.try_into().ok();
-    match format {
-        ImageFormat::Png => Some((u32::from_be_bytes(word(16)?), u32::from_be_bytes(word(20)?))),
-        ImageFormat::Bmp if u32::from_le_bytes(word(14)?) >= 40 => Some((
-            u32::from_le_bytes(word(18)?),
-            i32::from_le_bytes(word(22)?).unsigned_abs(),
-        )),
-        _ => None,
-    }
-}
-
-/// What a decoder found wrong.
-fn describe(path: &Path, format: ImageFormat, error: &DecoderError) -> ImageError {
-    let path = path.into();
-    let reason = match error {
-        DecoderError::Limits(_) => return ImageError::TooLarge(path),
-        DecoderError::IoError(inner) if inner.kind() == ErrorKind::UnexpectedEof => {
-            ENDS_EARLY.to_owned()
-        }
-        DecoderError::IoError(inner) => inner.to_string(),
-        // The decoder's message begins with the format, which our sentence names already.
-        DecoderError::Decoding(inner) => inner
-            .source()
-            .map_or_else(|| inner.to_string(), ToString::to_string),
-        DecoderError::Unsupported(inner) => match inner.kind() {
-            UnsupportedErrorKind::GenericFeature(feature) => feature.clone(),
-            _ => inner.to_string(),
-        },
-        other => other.to_string(),
-    };
-    ImageError::Broken {
-        path,
-        format: name(format),
-        reason,
-    }
-}
-
-/// What people call a format.
-fn name(format: ImageFormat) -> &'static str {
-    match format {
-        ImageFormat::Png => "PNG",
-        ImageFormat::Jpeg => "JPEG",
-        ImageFormat::Bmp => "BMP",
-        ImageFormat::Gif => "GIF",
-        ImageFormat::WebP => "WebP",
-        ImageFormat::Tiff => "TIFF",
-        ImageFormat::Avif => "AVIF",
-        other => other.extensions_str().first().copied().unwrap_or("other"),
-    }
-}
-
 /// What is wrong with an image.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// The file cannot be opened or read.
-    #[error("cannot read {path}: {source}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system says.
-        source: std::io::Error,
-    },
     /// The file does not begin like any image.
     #[error("{0} is not an image, as its first bytes show; give a PNG, JPEG or BMP file")]
     NoImage(PathBuf),
@@ -259,7 +107,7 @@ pub enum ImageError {
         /// The file.
         path: PathBuf,
         /// Its format.
-        format: &'static str,
+        format: String,
         /// What the decoder says.
         reason: String,
     },

@@ -1,8 +1,6 @@
 //! Whether a JPEG file was cut short. The decoder paints what is missing grey and reports no error. That suits viewers of
 //! photographs, but a histogram would be wrong.
 
-use std::io::{self, BufRead, ErrorKind, Read};
-
 /// The second bytes of the markers that matter here; the first is 0xff (ITU-T T.81, table B.1).
 const END_OF_IMAGE: u8 = 0xd9;
 const START_OF_IMAGE: u8 = 0xd8;
@@ -11,53 +9,35 @@ const RESTARTS: std::ops::RangeInclusive<u8> = 0xd0..=0xd7;
 const STUFFED: u8 = 0x00;
 
 /// Whether the end marker follows whole segments and coded data. Bytes after it do not matter.
-pub(super) fn is_complete(file: &mut impl BufRead) -> io::Result<bool> {
-    match find_end(file) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
-        Err(error) => Err(error),
-    }
+pub(super) fn is_complete(contents: &[u8]) -> bool {
+    find_end(contents).is_some()
 }
 
-fn find_end(file: &mut impl BufRead) -> io::Result<()> {
+fn find_end(mut rest: &[u8]) -> Option<()> {
     loop {
-        match next_marker(file)? {
-            END_OF_IMAGE => return Ok(()),
+        let marker;
+        (marker, rest) = next_marker(rest)?;
+        match marker {
+            END_OF_IMAGE => return Some(()),
             // These markers have no segment.
             START_OF_IMAGE | STUFFED => {}
             marker if RESTARTS.contains(&marker) => {}
-            _ => skip_segment(file)?,
+            _ => rest = after_segment(rest)?,
         }
     }
 }
 
 /// Skips coded data, if there is any, up to a marker, and gives the marker's second byte. Any number of 0xff may stand before it.
-fn next_marker(file: &mut impl BufRead) -> io::Result<u8> {
-    while byte(file)? != 0xff {}
-    loop {
-        match byte(file)? {
-            0xff => {}
-            marker => return Ok(marker),
-        }
-    }
+fn next_marker(bytes: &[u8]) -> Option<(u8, &[u8])> {
+    let start = bytes.iter().position(|&byte| byte == 0xff)?;
+    let second = start + bytes[start..].iter().position(|&byte| byte != 0xff)?;
+    Some((bytes[second], &bytes[second + 1..]))
 }
 
 /// Skips a segment. It begins with its length, which includes the two bytes of the length itself.
-fn skip_segment(file: &mut impl BufRead) -> io::Result<()> {
-    let length = u16::from_be_bytes([byte(file)?, byte(file)?]);
-    let rest = u64::from(length.saturating_sub(2));
-    let skipped = io::copy(&mut file.take(rest), &mut io::sink())?;
-    if skipped == rest {
-        Ok(())
-    } else {
-        Err(ErrorKind::UnexpectedEof.into())
-    }
-}
-
-fn byte(file: &mut impl BufRead) -> io::Result<u8> {
-    let mut byte = [0];
-    file.read_exact(&mut byte)?;
-    Ok(byte[0])
+fn after_segment(bytes: &[u8]) -> Option<&[u8]> {
+    let length = u16::from_be_bytes(*bytes.first_chunk()?);
+    bytes.get(usize::from(length).max(2)..)
 }
 
 #[cfg(test)]
@@ -69,15 +49,15 @@ mod tests {
 
     #[test]
     fn the_end_marker_is_the_end() {
-        assert!(is_complete(&mut &*WHOLE).unwrap());
+        assert!(is_complete(WHOLE));
         let trailed = [WHOLE, b"more"].concat();
-        assert!(is_complete(&mut &*trailed).unwrap());
+        assert!(is_complete(&trailed));
     }
 
     #[test]
     fn every_shorter_file_is_cut() {
         for length in 0..WHOLE.len() {
-            assert!(!is_complete(&mut &WHOLE[..length]).unwrap(), "{length}");
+            assert!(!is_complete(&WHOLE[..length]), "{length}");
         }
     }
 }

@@ -1,13 +1,15 @@
 //! The histogram of an image: how often each value of a byte occurs in its red, its green and its blue.
 //!
-//! An [`Image`] is read from a file; [`launch`](fn@launch) counts it by a kernel of the course on a device, [`Histogram::of`] on the CPU.
+//! An [`Image`] is [`decode`]d from the contents of a file; [`launch`](fn@launch) counts it by a kernel of the course on a device, [`Histogram::of`] on the CPU.
 
+mod decode;
 mod image;
 mod jpeg;
 mod launch;
 mod plot;
 
-pub use image::{Image, ImageError, read};
+pub use decode::{MOST_IMAGE_BYTES, decode};
+pub use image::{Image, ImageError};
 pub use launch::{HistogramRun, launch};
 pub(crate) use launch::{case, counted};
 pub use plot::{Plot, PlotError, PlotFormat};

@@ -1,7 +1,6 @@
 //! A histogram as a picture.
 
 use super::{CHANNELS, Counts, Histogram};
-use image::{ImageFormat, RgbImage};
 use plotters::backend::{BitMapBackend, DrawingBackend, SVGBackend};
 use plotters::chart::{ChartBuilder, SeriesLabelPosition};
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
@@ -9,9 +8,8 @@ use plotters::element::Rectangle;
 use plotters::series::{AreaSeries, LineSeries};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{BLACK, Color, IntoTextStyle, RGBColor, ShapeStyle, WHITE};
-use std::io::Cursor;
 use std::path::Path;
-use warpfold_plot::{BLUE, GREEN, RED, font, for_dark_pages};
+use warpfold_plot::{BLUE, GREEN, RED, font, for_dark_pages, grouped};
 
 /// Width and height of the picture in units of an SVG file; a PNG file has [`PNG_SCALE`] pixels for each.
 const SIZE: (u32, u32) = (1000, 600);
@@ -94,15 +92,19 @@ impl Plot<'_> {
 
     fn png(&self) -> Result<Vec<u8>, PlotError> {
         let (width, height) = (PNG_SCALE * SIZE.0, PNG_SCALE * SIZE.1);
-        let mut picture = RgbImage::new(width, height);
+        let mut picture = vec![0; (width * height * 3) as usize];
         let backend = BitMapBackend::with_buffer(&mut picture, (width, height));
         self.draw(&backend.into_drawing_area(), PNG_SCALE)
             .map_err(PlotError::drawing)?;
-        let mut bytes = Cursor::new(Vec::new());
-        picture
-            .write_to(&mut bytes, ImageFormat::Png)
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, width, height);
+        encoder.set_color(png::ColorType::Rgb);
+        let mut writer = encoder.write_header().map_err(PlotError::drawing)?;
+        writer
+            .write_image_data(&picture)
+            .and_then(|()| writer.finish())
             .map_err(PlotError::drawing)?;
-        Ok(bytes.into_inner())
+        Ok(bytes)
     }
 
     fn draw<Backend: DrawingBackend>(
@@ -139,7 +141,7 @@ impl Plot<'_> {
             .set_all_tick_mark_size(5 * scale)
             .x_labels(9)
             .x_label_formatter(&|value| format!("{value:.0}"))
-            .y_label_formatter(&|pixels| indicatif::HumanCount(*pixels as u64).to_string())
+            .y_label_formatter(&|pixels| grouped(*pixels as u64))
             .x_desc("value")
             .y_desc("pixels")
             .label_style(text(15))

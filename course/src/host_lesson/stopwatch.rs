@@ -1,8 +1,8 @@
 //! Times of repeated work: by the device's clock and by the host's.
 
 use super::Setting;
-use std::time::Instant;
 use warpfold::device::{DeviceError, Event, Stream, Times};
+use warpfold_emulator::HostInstant;
 
 /// Takes times on a GPU. On the emulator the work is done once, untimed.
 pub(super) struct Stopwatch {
@@ -65,7 +65,7 @@ impl Stopwatch {
         self.median(
             || {
                 prepare()?;
-                let start = Instant::now();
+                let start = HostInstant::now();
                 work()?;
                 Ok(start.elapsed().as_secs_f64() * 1e3)
             },
@@ -78,7 +78,7 @@ impl Stopwatch {
         &self,
         work: impl FnOnce() -> Result<T, DeviceError>,
     ) -> Result<(T, Option<f64>), DeviceError> {
-        let start = Instant::now();
+        let start = HostInstant::now();
         let result = work()?;
         let elapsed_ms = start.elapsed().as_secs_f64() * 1e3;
         Ok((result, (self.repeat > 0).then_some(elapsed_ms)))

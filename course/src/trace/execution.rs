@@ -11,7 +11,7 @@ use crate::reducible::{Partial, Reducible};
 use std::ops::Range;
 use warpfold::Device;
 use warpfold::device::{Argument, DeviceError};
-use warpfold_emulator::{Space, Trace, TraceEvent};
+use warpfold_emulator::{Compiled, Space, Trace, TraceEvent};
 use warpfold_kernels::catalogue::{Entries, Finish, Lesson, Role, Variant};
 
 /// The most threads, of all blocks together, that a picture has room for.
@@ -165,7 +165,7 @@ struct Launch(LoadedCase);
 impl Launch {
     fn record(&mut self, case: &Case<'_>) -> Result<Trace, DeviceError> {
         let mut trace = Trace::default();
-        self.0.observe_with(case, &mut trace)?;
+        self.0.observe_with(case, trace.compiled())?;
         Ok(trace)
     }
 

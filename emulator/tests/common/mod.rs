@@ -4,7 +4,7 @@
 
 use bytemuck::Pod;
 use warpfold_emulator::{
-    Counters, Launch, LaunchError, Memory, Module, Nothing, Observer, Program, Trap, launch,
+    Compiled, Counters, Launch, LaunchError, Memory, Module, Nothing, Program, Trap, Watch,
 };
 
 /// What stands before the functions of a module.
@@ -80,14 +80,14 @@ impl Machine {
         entry: &str,
         shape: &Launch,
         arguments: &[u64],
-        observer: &mut impl Observer,
+        observer: &mut dyn Watch,
     ) -> Result<(), LaunchError> {
         let arguments: Vec<Vec<u8>> = arguments
             .iter()
             .map(|argument| argument.to_le_bytes().to_vec())
             .collect();
         let kernel = self.program.kernel(entry)?;
-        launch(&kernel, &self.memory, shape, &arguments, observer)
+        observer.launch(&kernel, &self.memory, shape, &arguments)
     }
 
     pub fn launch(
@@ -96,7 +96,7 @@ impl Machine {
         shape: &Launch,
         arguments: &[u64],
     ) -> Result<(), LaunchError> {
-        self.launch_observed(entry, shape, arguments, &mut Nothing)
+        self.launch_observed(entry, shape, arguments, Nothing.compiled())
     }
 }
 
@@ -199,7 +199,7 @@ pub fn refused(ptx: &str, entry: &str) -> Option<String> {
 pub fn counters(machine: &Machine, entry: &str, shape: &Launch, arguments: &[u64]) -> Counters {
     let mut counters = Counters::default();
     machine
-        .launch_observed(entry, shape, arguments, &mut counters)
+        .launch_observed(entry, shape, arguments, counters.compiled())
         .unwrap_or_else(|error| panic!("{error}"));
     counters
 }

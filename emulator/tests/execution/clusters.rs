@@ -2,8 +2,7 @@
 
 use crate::common::{HEADER, Machine, shape};
 use warpfold_emulator::{
-    Fault, Finding, Launch, LaunchError, Nothing, Order, Tool, check, compare_orders,
-    launch_scheduled,
+    Compiled, Fault, Finding, Launch, LaunchError, Nothing, Order, Tool, check, compare_orders,
 };
 
 const HOPPER: &str = include_str!("../data/hopper.nvcc.sm_90.ptx");
@@ -87,15 +86,10 @@ fn they_do_so_under_every_schedule() {
             .memory
             .write(out.address, &[0; 20 * 64 * 4])
             .unwrap();
-        launch_scheduled(
-            &kernel,
-            &machine.memory,
-            &shape(20, 64),
-            &arguments,
-            seed,
-            &mut Nothing,
-        )
-        .unwrap_or_else(|error| panic!("{error}"));
+        Nothing
+            .compiled()
+            .launch_scheduled(&kernel, &machine.memory, &shape(20, 64), &arguments, seed)
+            .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(
             machine.read::<u32>(out),
             exchanged(20, 4, 64),

@@ -2,10 +2,10 @@
 //!
 //! A form's operands come from the number of its row: new forms go to the end of the table, or all are to be measured again.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
+use rand::rngs::ChaCha8Rng;
+use rand::{Rng, SeedableRng};
 use sha2::{Digest, Sha256};
-use warpfold_emulator::{Launch, Memory, Module, Nothing, Program, launch};
+use warpfold_emulator::{Compiled, Launch, Memory, Module, Nothing, Program};
 
 const TABLE: &str = include_str!("../data/arithmetic.h200.tsv");
 
@@ -118,7 +118,10 @@ pub fn emulate(forms: &[Form]) -> Vec<Vec<u8>> {
         memory.write(operands, &form.operands()).unwrap();
         memory.write(results, &bytes).unwrap();
         let kernel = program.kernel(&form.entry()).unwrap();
-        launch(&kernel, &memory, &shape, &arguments, &mut Nothing).unwrap();
+        Nothing
+            .compiled()
+            .launch(&kernel, &memory, &shape, &arguments)
+            .unwrap();
         memory.read(results, &mut bytes).unwrap();
         bytes
     };

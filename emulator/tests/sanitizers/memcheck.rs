@@ -1,19 +1,16 @@
 //! What memcheck reports: addresses by their kind.
 
 use crate::{Bench, bench, shape};
-use warpfold_emulator::{Fault, LaunchError, Module, Nothing, Program, Tool, launch};
+use warpfold_emulator::{Compiled, Fault, LaunchError, Module, Nothing, Program, Tool};
 
 /// The fault of one thread that runs this.
 fn fault(body: &str, prepare: impl FnOnce(&mut Bench)) -> Fault {
     let mut bench = bench(body);
     prepare(&mut bench);
-    match launch(
-        &bench.kernel,
-        &bench.memory,
-        &shape(1, 1),
-        &bench.arguments,
-        &mut Nothing,
-    ) {
+    match Nothing
+        .compiled()
+        .launch(&bench.kernel, &bench.memory, &shape(1, 1), &bench.arguments)
+    {
         Err(LaunchError::Trap(trap)) => trap.fault,
         other => panic!("{body}: {other:?}"),
     }

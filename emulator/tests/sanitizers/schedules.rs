@@ -2,7 +2,7 @@
 
 use crate::{Bench, DATA_BYTES, bench, shape};
 use warpfold_emulator::{
-    Fault, Launch, LaunchError, Nothing, Order, Tool, compare_orders, launch, launch_scheduled,
+    Compiled, Fault, Launch, LaunchError, Nothing, Order, Tool, compare_orders,
 };
 
 /// Threads append their numbers in the order in which they come.
@@ -19,10 +19,10 @@ fn left_by(body: &str, order: Order, shape: Launch) -> Vec<u8> {
         arguments,
     } = &bench;
     match order {
-        Order::Fixed => launch(kernel, memory, &shape, arguments, &mut Nothing),
-        Order::Seed(seed) => {
-            launch_scheduled(kernel, memory, &shape, arguments, seed, &mut Nothing)
-        }
+        Order::Fixed => Nothing.compiled().launch(kernel, memory, &shape, arguments),
+        Order::Seed(seed) => Nothing
+            .compiled()
+            .launch_scheduled(kernel, memory, &shape, arguments, seed),
     }
     .expect("it runs");
     let data = u64::from_le_bytes(arguments[0][..].try_into().expect("an address"));

@@ -1,9 +1,9 @@
 //! Loaded modules and the kernels in them.
 
-use super::{Argument, DeviceError, Shape, Times, Timing, emulator, gpu};
+use super::{Argument, DeviceError, Shape, Times, Timing, Watch, emulator, gpu};
 use std::fmt;
 use std::rc::Rc;
-use warpfold_emulator::Observer;
+use warpfold_emulator::{Compiled, Nothing};
 
 /// PTX loaded into a device; unloaded when it, every kernel taken from it and every graph with such a kernel are dropped. Unloading waits
 /// until the device is idle.
@@ -67,9 +67,7 @@ impl Kernel {
         match &self.on {
             // SAFETY: the caller's contract is the same.
             KernelOn::Gpu(kernel) => unsafe { kernel.launch(shape, arguments) },
-            KernelOn::Emulator(kernel) => {
-                kernel.observe(shape, arguments, &mut warpfold_emulator::Nothing)
-            }
+            KernelOn::Emulator(kernel) => kernel.observe(shape, arguments, Nothing.compiled()),
         }
     }
 
@@ -105,7 +103,7 @@ impl Kernel {
         &self,
         shape: &Shape,
         arguments: &[Argument],
-        observer: &mut impl Observer,
+        observer: &mut dyn Watch,
     ) -> Result<(), DeviceError> {
         match &self.on {
             KernelOn::Gpu(_) => Err(DeviceError::NotObservable),

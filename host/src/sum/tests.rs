@@ -4,8 +4,8 @@
 use super::{Mode, Sum, Summable, sum_with};
 use crate::device::{Device, DeviceChoice, DeviceError, Stream};
 use crate::ptx::PtxSet;
+use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
 use warpfold_kernels::catalogue::flagship::{Addend, CHOICES, Order, SumKernel, SumLaunch, choose};
 
 const LENGTHS: [usize; 16] = [

@@ -4,6 +4,7 @@ mod csv;
 mod error;
 mod line;
 mod npy;
+mod npy_header;
 mod raw;
 mod values;
 

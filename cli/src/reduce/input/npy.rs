@@ -1,18 +1,13 @@
 //! NumPy's `.npy` arrays, flattened.
 
 use super::InputError;
+use super::npy_header::{MOST_HEADER_BYTES, NpyHeader, unquoted};
 use super::raw::RawReader;
 use super::values::is_read_from_files;
-use npyz::{DType, Endianness, NpyHeader, TypeChar};
 use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::Path;
 use warpfold_course::element::ElementType;
-
-// NumPy itself refuses longer headers.
-const MOST_HEADER_BYTES: usize = 10_000;
-/// The magic string, the version and the length of the header, in the longest form.
-const PREAMBLE_BYTES: usize = 12;
 
 /// Reads the header; the values follow in the order they are stored in.
 pub(super) fn open(path: &Path, asked: Option<ElementType>) -> Result<RawReader, InputError> {
@@ -25,27 +20,14 @@ pub(super) fn open(path: &Path, asked: Option<ElementType>) -> Result<RawReader,
     let metadata = file.metadata().map_err(unreadable)?;
     let mut beginning = Vec::new();
     (&mut file)
-        .take((PREAMBLE_BYTES + MOST_HEADER_BYTES) as u64)
+        .take(MOST_HEADER_BYTES as u64)
         .read_to_end(&mut beginning)
         .map_err(unreadable)?;
-    check_header_size(&beginning).map_err(broken)?;
-    let mut behind_header = beginning.as_slice();
-    let header = NpyHeader::from_reader(&mut behind_header).map_err(|error| {
-        // Further lines draw a picture of the place, which does not fit in one sentence.
-        broken(
-            error
-                .to_string()
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .to_owned(),
-        )
-    })?;
-    let header_bytes = beginning.len() - behind_header.len();
+    let header = NpyHeader::parse(&beginning).map_err(broken)?;
     let (element_type, is_big_endian) =
-        element_type(&header.dtype()).ok_or_else(|| InputError::UnknownNpyType {
+        element_type(&header.descriptor).ok_or_else(|| InputError::UnknownNpyType {
             path: path.into(),
-            descriptor: header.dtype().descr(),
+            descriptor: header.descriptor.clone(),
         })?;
     if let Some(asked) = asked
         && asked != element_type
@@ -58,7 +40,7 @@ pub(super) fn open(path: &Path, asked: Option<ElementType>) -> Result<RawReader,
     }
     // Before anything is read: a header may promise more than there is, or than there can be.
     let promised = header
-        .shape()
+        .shape
         .iter()
         .try_fold(1, |values: u64, &extent| values.checked_mul(extent));
     let promised_bytes =
@@ -66,16 +48,16 @@ pub(super) fn open(path: &Path, asked: Option<ElementType>) -> Result<RawReader,
     // The length of a pipe is known only at its end.
     let data_bytes = metadata
         .is_file()
-        .then(|| metadata.len().saturating_sub(header_bytes as u64));
+        .then(|| metadata.len().saturating_sub(header.bytes as u64));
     if promised_bytes.is_none() || data_bytes.is_some() && data_bytes != promised_bytes {
         return Err(broken(format!(
             "its shape {:?} of {element_type} does not match the {} bytes that follow the header",
-            header.shape(),
-            data_bytes.unwrap_or(behind_header.len() as u64)
+            header.shape,
+            data_bytes.unwrap_or((beginning.len() - header.bytes) as u64)
         )));
     }
     let mut data = Cursor::new(beginning);
-    data.set_position(header_bytes as u64);
+    data.set_position(header.bytes as u64);
     let data = Box::new(data.chain(file));
     Ok(RawReader::new(
         path,
@@ -86,42 +68,24 @@ pub(super) fn open(path: &Path, asked: Option<ElementType>) -> Result<RawReader,
     ))
 }
 
-/// Refuses headers that no NumPy writes, before the parser recurses into them.
-fn check_header_size(bytes: &[u8]) -> Result<(), String> {
-    const MOST_BRACKETS: usize = 100;
-    let length = match bytes {
-        [_, _, _, _, _, _, 1, _, low, high, ..] => u16::from_le_bytes([*low, *high]).into(),
-        [_, _, _, _, _, _, 2..=9, _, a, b, c, d, ..] => {
-            u32::from_le_bytes([*a, *b, *c, *d]) as usize
-        }
-        _ => 0,
-    };
-    let header = &bytes[..bytes.len().min(length.saturating_add(PREAMBLE_BYTES))];
-    let brackets = header.iter().filter(|byte| b"([{".contains(byte)).count();
-    if length > MOST_HEADER_BYTES || brackets > MOST_BRACKETS {
-        return Err(format!(
-            "its header of {length} bytes is longer or deeper than any that NumPy reads"
-        ));
-    }
-    Ok(())
-}
-
 /// The element type of a plain array of numbers, and whether its bytes are big-endian.
-fn element_type(dtype: &DType) -> Option<(ElementType, bool)> {
-    let DType::Plain(plain) = dtype else {
-        return None;
+fn element_type(descriptor: &str) -> Option<(ElementType, bool)> {
+    let name = unquoted(descriptor)?;
+    let is_big_endian = name.starts_with('>');
+    let name = name.strip_prefix(['<', '>'])?;
+    let npy_name = |element_type: ElementType| {
+        let kind = match element_type.integer_range() {
+            Some((0, _)) => 'u',
+            Some(_) => 'i',
+            None => 'f',
+        };
+        format!("{kind}{}", element_type.bytes())
     };
-    let type_char = |element_type: ElementType| match element_type.integer_range() {
-        Some((0, _)) => TypeChar::Uint,
-        Some(_) => TypeChar::Int,
-        None => TypeChar::Float,
-    };
-    let element_type = ElementType::ALL.iter().copied().find(|&element_type| {
-        is_read_from_files(element_type)
-            && type_char(element_type) == plain.type_char()
-            && element_type.bytes() as u64 == plain.size_field()
-    })?;
-    Some((element_type, plain.endianness() == Endianness::Big))
+    let element_type = ElementType::ALL
+        .iter()
+        .copied()
+        .find(|&element_type| is_read_from_files(element_type) && npy_name(element_type) == name)?;
+    Some((element_type, is_big_endian))
 }
 
 #[cfg(test)]
@@ -174,15 +138,15 @@ mod tests {
     #[test]
     fn broken_files_are_refused_with_the_reason() {
         for (contents, reason) in [
-            (vec![], "magic not found"),
-            (b"not an array".to_vec(), "magic not found"),
-            (b"\x93NUMPY\x01\x00".to_vec(), "fill whole buffer"),
+            (vec![], "does not begin with the bytes"),
+            (b"not an array".to_vec(), "does not begin with the bytes"),
+            (b"\x93NUMPY\x01\x00".to_vec(), "ends before its header"),
             (
                 b"\x93NUMPY\x01\x00\xff\x00{'descr'".to_vec(),
-                "fill whole buffer",
+                "ends before its header",
             ),
-            (npy("(1, 2)", &[]), "dict"),
-            (npy("{'descr': '<i4'}", &[]), "missing key"),
+            (npy("(1, 2)", &[]), "no Python dictionary"),
+            (npy("{'descr': '<i4'}", &[]), "has no 'fortran_order'"),
             (npy(FOUR_I32, &[0; 15]), "does not match the 15 bytes"),
             (npy(FOUR_I32, &[0; 17]), "does not match the 17 bytes"),
             (
@@ -206,10 +170,10 @@ mod tests {
                 ),
                 "does not match",
             ),
-            (npy(&"(".repeat(9000), &[]), "deeper than any"),
+            (npy(&"(".repeat(9000), &[]), "no Python dictionary"),
             (
                 b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(),
-                "longer or deeper",
+                "longer than any",
             ),
         ] {
             let message = read_npy(&contents, None).unwrap_err();
@@ -219,7 +183,7 @@ mod tests {
 
     #[test]
     fn other_types_are_named() {
-        for descriptor in ["<f2", "|b1", "|S3", "<c8", "|O"] {
+        for descriptor in ["<f2", "|b1", "|S3", "<c8", "|O", "i4"] {
             let header =
                 format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': (0,), }}");
             let message = read_npy(&npy(&header, &[]), None).unwrap_err();
@@ -228,6 +192,13 @@ mod tests {
                 "{message}"
             );
         }
+        let structure =
+            "{'descr': [('a, b', '<i4'), ('c', '<f4')], 'fortran_order': False, 'shape': (0,), }";
+        let message = read_npy(&npy(structure, &[]), None).unwrap_err();
+        assert!(
+            message.contains("NumPy type [('a, b', '<i4'), ('c', '<f4')]"),
+            "{message}"
+        );
         let message = read_npy(&npy(FOUR_I32, &[0; 16]), Some(ElementType::F32)).unwrap_err();
         assert!(message.contains("holds i32 values, not f32"), "{message}");
     }

@@ -2,7 +2,6 @@
 
 use super::HostLessonError;
 
-use indicatif::HumanCount;
 use plotters::backend::{DrawingBackend, SVGBackend};
 use plotters::chart::ChartBuilder;
 use plotters::coord::Shift;
@@ -12,7 +11,7 @@ use plotters::element::{Circle, PathElement};
 use plotters::series::LineSeries;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{BLACK, Color, IntoTextStyle, RGBColor, WHITE};
-use warpfold_plot::{BLUE, RED, font, for_dark_pages, heading, spread};
+use warpfold_plot::{BLUE, RED, font, for_dark_pages, grouped, heading, spread};
 
 /// Width and height.
 const SIZE: (u32, u32) = (1000, 640);
@@ -74,7 +73,7 @@ impl Picture {
         let (bottom, top) = (slowest / 1.5, self.ceiling * right * 1.15);
 
         area.fill(&WHITE)?;
-        let subtitle = format!("{} · sum of {} i32", self.device, HumanCount(self.n as u64));
+        let subtitle = format!("{} · sum of {} i32", self.device, grouped(self.n as u64));
         let head = heading(area, "The ladder under the memory's ceiling", &subtitle)?;
 
         let mut chart = ChartBuilder::on(area)

@@ -3,7 +3,7 @@
 use super::memory::SharedMemory;
 use crate::device::{Argument, DeviceError, Shape, argument::encode};
 use std::sync::Arc;
-use warpfold_emulator::{Launch, Observer, Program};
+use warpfold_emulator::{Launch, Program, Watch};
 
 /// PTX that the emulator has parsed.
 pub(in crate::device) struct Module {
@@ -71,7 +71,7 @@ impl Kernel {
         &self,
         shape: &Shape,
         arguments: &[Argument],
-        observer: &mut impl Observer,
+        observer: &mut dyn Watch,
     ) -> Result<(), DeviceError> {
         let arguments = self.check(shape, arguments)?;
         let launch = Launch {
@@ -85,8 +85,8 @@ impl Kernel {
             multiprocessors: self.multiprocessors,
         };
         let compiled = &self.compiled;
-        Ok(self.memory.with(|memory| {
-            warpfold_emulator::launch(compiled, memory, &launch, &arguments, observer)
-        })?)
+        Ok(self
+            .memory
+            .with(|memory| observer.launch(compiled, memory, &launch, &arguments))?)
     }
 }

@@ -4,6 +4,7 @@ use super::kernel::Kernel;
 use super::memory::{Allocation, SharedMemory};
 use crate::device::{Argument, DeviceError, Shape};
 use std::cell::RefCell;
+use warpfold_emulator::{Compiled, Nothing};
 
 /// What can be queued.
 enum Operation {
@@ -42,7 +43,7 @@ impl Operation {
                 kernel,
                 shape,
                 arguments,
-            } => kernel.observe(shape, arguments, &mut warpfold_emulator::Nothing),
+            } => kernel.observe(shape, arguments, Nothing.compiled()),
             Self::Copy { from, to, bytes } => {
                 Ok(memory.with_mut(|memory| memory.copy(*from, *to, *bytes))?)
             }
