@@ -121,7 +121,7 @@ fn a_question_is_one_instruction() {
         ("vote_any", "vote.sync.any.pred"),
         ("ballot", "vote.sync.ballot.b32"),
         ("match_any", "match.any.sync.b32"),
-        ("match_all", "match.any.sync.b32"),
+        ("match_all", "match.all.sync.b32"),
         ("active_mask", "activemask.b32"),
     ] {
         assert_eq!(

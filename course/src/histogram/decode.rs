@@ -242,11 +242,15 @@ fn bmp(contents: &[u8]) -> Result<Pixels, Mistake> {
         BmpDecoderErrors::Generic(reason) => Mistake::Broken(reason),
         other => Mistake::broken(format!("{other:?}").trim_end()),
     };
+    let has_all_rows = has_all_rows(contents);
     let contents = with_room_for_masks(contents);
     let mut decoder = BmpDecoder::new_with_options(ZCursor::new(&contents), options());
     decoder.decode_headers().map_err(mistake)?;
     let (width, height) = decoder.dimensions().unwrap_or_default();
     check_size(width as u64, height as u64, decoder.output_buf_size())?;
+    if has_all_rows == Some(false) {
+        return Err(Mistake::broken(ENDS_EARLY));
+    }
     let samples = decoder.decode().map_err(mistake)?;
     Ok(Pixels {
         width: width as u32,
@@ -259,21 +263,28 @@ fn bmp(contents: &[u8]) -> Result<Pixels, Mistake> {
     })
 }
 
+/// Whether the rows of a bitmap that is not compressed are all there, to the last byte of padding; `None` if its header is of another
+/// kind or too short to tell.
+fn has_all_rows(contents: &[u8]) -> Option<bool> {
+    let number = |at: usize, bytes: usize| {
+        let bytes = contents.get(at..at + bytes)?.iter().rev();
+        Some(bytes.fold(0, |number, &byte| number << 8 | u64::from(byte)))
+    };
+    let (first, header, compression) = (number(10, 4)?, number(14, 4)?, number(30, 4)?);
+    if header < 40 || !matches!(compression, 0 | 3) {
+        return None;
+    }
+    let (width, bits) = (number(18, 4)?, number(28, 2)?);
+    let height = u64::from((number(22, 4)? as i32).unsigned_abs());
+    let row_bytes = (width * bits).div_ceil(32) * 4;
+    Some(contents.len() as u64 >= first.checked_add(row_bytes.checked_mul(height)?)?)
+}
+
 /// The decoder reads three masks after every header of 40 bytes, used or not, and a whole file of one or two pixels ends before.
 fn with_room_for_masks(contents: &[u8]) -> Cow<'_, [u8]> {
     const END_OF_MASKS: usize = 14 + 40 + 12;
-    let is_whole = || {
-        let number = |at: usize, bytes: usize| {
-            let bytes = contents.get(at..at + bytes)?.iter().rev();
-            Some(bytes.fold(0, |number, &byte| number << 8 | u64::from(byte)))
-        };
-        let (first, width, bits) = (number(10, 4)?, number(18, 4)?, number(28, 2)?);
-        let height = u64::from((number(22, 4)? as i32).unsigned_abs());
-        let row_bytes = (width * bits).div_ceil(32) * 4;
-        Some(contents.len() as u64 >= first + row_bytes.checked_mul(height)?)
-    };
     let mut contents = Cow::Borrowed(contents);
-    if contents.len() < END_OF_MASKS && is_whole() == Some(true) {
+    if contents.len() < END_OF_MASKS && has_all_rows(&contents) == Some(true) {
         contents.to_mut().resize(END_OF_MASKS, 0);
     }
     contents

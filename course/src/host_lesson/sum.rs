@@ -16,6 +16,8 @@ pub(super) struct LadderKernel<'a> {
     device: &'a Device,
     lesson: &'static Lesson,
     kernel: Kernel,
+    /// Whether it overwrites its input.
+    in_place: bool,
     /// How many blocks, and so how many partials, there are for a number of elements.
     blocks: Box<dyn Fn(usize) -> usize>,
 }
@@ -67,19 +69,19 @@ impl<'a> LadderKernel<'a> {
         Self::of(setting, "shuffle", Finish::PartialPerBlock)
     }
 
-    /// Step 1, the slowest.
+    /// Step 1, the slowest, which overwrites its input.
     pub(super) fn slow(setting: &Setting<'a>) -> Result<Self, HostLessonError> {
         Self::of(setting, "neighbored", Finish::PartialPerBlock)
     }
 
-    /// The kernel of a sum of `i32` values that leaves its input as it is and finishes like this.
+    /// The kernel of a sum of `i32` values that finishes like this.
     fn of(setting: &Setting<'a>, id: &str, finish: Finish) -> Result<Self, HostLessonError> {
         let missing = || HostLessonError::Unsuitable(format!("there is no kernel `{id}` here"));
         let lesson = catalogue::find(id).ok_or_else(missing)?;
         let reduction = *lesson
             .reduction()
             .filter(|reduction| reduction.element_type == ElementType::I32)
-            .filter(|reduction| reduction.finish == finish && !reduction.in_place)
+            .filter(|reduction| reduction.finish == finish)
             .filter(|reduction| reduction.shared_bytes_per_thread == 0 && !lesson.cooperative)
             .ok_or_else(missing)?;
         let variant = lesson.usual(BLOCK);
@@ -90,6 +92,7 @@ impl<'a> LadderKernel<'a> {
             device,
             lesson,
             kernel: device.kernel(lesson.part.module(), entry)?,
+            in_place: reduction.in_place,
             blocks: Box::new(move |n| {
                 reduction.blocks(n as u64, variant, multiprocessors) as usize
             }),
@@ -115,6 +118,9 @@ impl<'a> LadderKernel<'a> {
     ///
     /// # Errors
     /// There are more or fewer partials than blocks, memory is of another device, or the launch is refused.
+    ///
+    /// # Panics
+    /// The kernel overwrites its input, which is in the host's memory.
     pub(super) fn queue(
         &self,
         stream: &Stream,
@@ -167,6 +173,12 @@ impl<'a> LadderKernel<'a> {
         if !input.is_of(self.device) || !partials.is_of(self.device) {
             return Err(DeviceError::OtherDevice);
         }
+        // The host may read its memory at any time.
+        assert!(
+            !self.in_place || matches!(input.memory, Memory::OnDevice(_)),
+            "`{}` would overwrite the host's memory",
+            self.lesson.id
+        );
         let blocks = self.blocks(input.n);
         if blocks != partials.len() {
             return Err(DeviceError::LengthMismatch {
