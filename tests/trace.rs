@@ -4,7 +4,7 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
-use warpfold_kernels::catalogue::{Finish, Lesson, Part, lessons_of};
+use warpfold_kernels::catalogue::{Entries, Finish, Lesson, Part, lessons, lessons_of};
 
 fn warpfold(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpfold"));
@@ -90,6 +90,69 @@ fn launches_that_finish_on_their_own_as_text() {
         insta::assert_snapshot!(lesson, picture(&[lesson]));
     }
     insta::assert_snapshot!("grid_sync", picture(&["grid_sync"]));
+}
+
+/// By default the blocks that a lesson's kernels take, and by those the CPU's result.
+#[test]
+fn every_reduction_is_right_at_its_usual_size_and_at_the_least_block() {
+    for lesson in lessons().filter(|lesson| lesson.reduction().is_some()) {
+        let is_right = |arguments: &[&str]| {
+            let json: Value = serde_json::from_str(&picture(arguments)).expect("JSON");
+            assert!(
+                json["mistake"].is_null(),
+                "{arguments:?}: {}",
+                json["mistake"]
+            );
+        };
+        is_right(&[lesson.id, "--json", "-"]);
+        if !matches!(lesson.entries, Entries::PerBlock(_)) {
+            let least = lesson.least_block.max(2).to_string();
+            is_right(&[lesson.id, "--block", &least, "--json", "-"]);
+        }
+    }
+}
+
+/// Step 3 with a subtraction in the place of its addition.
+#[test]
+fn a_wrong_result_is_drawn_and_exits_with_1() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../kernels/ptx/kernels.sm_70.ptx"
+    );
+    let text = std::fs::read_to_string(file).expect("the PTX is committed");
+    let entry = text.find("entry interleaved(").expect("step 3");
+    let addition = entry + text[entry..].find("add.s32").expect("it adds");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let wrong = [
+        &text[..addition],
+        "sub.s32",
+        &text[addition + "add.s32".len()..],
+    ]
+    .concat();
+    std::fs::write(folder.path().join("kernels.sm_70.ptx"), wrong).expect("written");
+    let path = folder.path().to_str().expect("the path is text");
+    warpfold(&["interleaved", "-n", "8", "--ptx-dir", path])
+        .assert()
+        .code(1)
+        .stdout(contains("step 1"))
+        .stderr(contains("`interleaved` gives").and(contains("which should be 36")));
+}
+
+#[test]
+fn a_step_without_a_barrier_is_one_where_racecheck_finds_a_race() {
+    for (lesson, expected) in [
+        ("unroll_warps8", true),
+        ("complete_unroll", true),
+        ("unroll_warps8_sync", false),
+        ("flagship_bulk", false),
+        ("warp_shuffle_down", false),
+    ] {
+        assert_eq!(
+            picture(&[lesson]).contains("without a barrier"),
+            expected,
+            "{lesson}"
+        );
+    }
 }
 
 #[test]
@@ -270,6 +333,8 @@ fn what_cannot_be_drawn_is_refused_with_the_limit() {
         (&["interleaved", "-n", "2^60"], "use -n 64 or fewer"),
         (&["shuffle", "-n", "513"], "use -n 512 or fewer"),
         (&["shuffle", "--block", "8"], "use --block 64"),
+        (&["warp_shuffle_xor", "--block", "8"], "use --block 32"),
+        (&["flagship_bulk", "--block", "16"], "use --block 32"),
         (&["interleaved", "--block", "12"], "not of 12"),
         (&["interleaved", "--block", "128"], "not of 128"),
         (&["interleaved", "--block", "0"], "not of 0"),

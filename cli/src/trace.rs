@@ -69,7 +69,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Only a terminal has a width.
     let width = comfy_table::Table::new().width().unwrap_or(WIDTH);
     output.print(picture.to_text(width.into()))?;
-    output.write_json(&picture)
+    output.write_json(&picture)?;
+    match &picture.mistake {
+        Some(mistake) => Err(Failure::finding(format!("`{}` {mistake}", lesson.id))),
+        None => Ok(()),
+    }
 }
 
 /// The block size that shows the idea of a lesson: a small one, or one of two warps where a thread takes so many elements that
@@ -79,7 +83,7 @@ fn usual_block(lesson: &Lesson, reduction: &Reduction) -> u32 {
         Entries::AnyBlock(_)
             if reduction.elements_per_thread(lesson.usual(SMALL_BLOCK)) < SMALL_BLOCK.into() =>
         {
-            SMALL_BLOCK
+            SMALL_BLOCK.max(lesson.least_block)
         }
         _ => BLOCK_SIZES[0],
     }

@@ -7,12 +7,14 @@ use super::usage;
 use crate::case::{Case, LoadedCase};
 use crate::lesson::{self, LessonError};
 use crate::number::Number;
+use crate::oracle::Oracle;
 use crate::reducible::{Partial, Reducible};
+use std::collections::HashSet;
 use std::ops::Range;
 use warpfold::Device;
 use warpfold::device::{Argument, DeviceError};
-use warpfold_emulator::{Space, Trace, TraceEvent};
-use warpfold_kernels::catalogue::{Entries, Finish, Lesson, Role, Variant};
+use warpfold_emulator::{Racecheck, Space, Trace, TraceEvent};
+use warpfold_kernels::catalogue::{Entries, Finish, Lesson, Operator, Role, Variant};
 
 /// The most threads, of all blocks together, that a picture has room for.
 const MOST_THREADS: u64 = 64;
@@ -35,6 +37,16 @@ pub enum TraceError {
         /// The block size asked for.
         block: u32,
         /// The smallest size that it is built for.
+        least: u32,
+    },
+    /// Lanes that the kernel relies on would be missing.
+    #[error(
+        "`{lesson}` needs blocks of {least} threads or more, because the lanes of whole warps exchange values; use --block {least}"
+    )]
+    TooFewThreads {
+        /// The lesson's id.
+        lesson: &'static str,
+        /// The fewest threads that it takes.
         least: u32,
     },
     /// More threads than can be drawn side by side.
@@ -62,8 +74,9 @@ impl From<DeviceError> for TraceError {
 
 /// Runs a lesson over the elements 1, 2, 3 … `n` on the emulator and takes its picture.
 ///
-/// An entry that reads its block size at run time takes any power of two from 2 to 64, and so smaller blocks than the catalogue
-/// offers.
+/// An entry that reads its block size at run time takes any power of two from the lesson's least to 64, and so smaller blocks than
+/// the catalogue offers. What the kernel leaves is compared with what the CPU makes of the same values: a mistake is no error, it is in
+/// the picture.
 ///
 /// # Errors
 /// Sizes that the lesson does not take or a picture has no room for; a lesson that is no reduction of type `T`; a kernel that
@@ -92,26 +105,33 @@ pub fn trace<T: Reducible + From<u16>>(
             most,
         });
     }
-    let mut values: Vec<T> = (1..).map(T::from).take(n).collect();
+    let values: Vec<T> = (1..).map(T::from).take(n).collect();
     let first = case(&values)?.ok_or(TraceError::NoElements)?;
     let kernel = machine
         .kernel(lesson.part.module(), entry)
         .map_err(LessonError::from)?;
     // SAFETY: the machine's device is the emulator, or the observation is refused.
     let mut launch = Launch(unsafe { first.load(machine, kernel)? });
-    let trace = launch.record(&first)?;
+    let (trace, races) = launch.record_with_races(&first)?;
+    let mistake = mistake::<T>(lesson, variant, &values, &launch, first.shape.grid[0])?;
     let memory = launch.memory(&first, &buffers(reduction.finish));
+    // Of all ones, a 3 changes every sum, product and maximum that it is in, without an overflow, and a 0 every minimum.
+    let other = T::from(if reduction.operator == Operator::Min {
+        0
+    } else {
+        3
+    });
+    let mut ones = vec![T::from(1_u16); n];
     let mut flow = Flow::new(&trace);
+    if let Some(alike) = case(&ones)? {
+        flow.begin(launch.record(&alike)?);
+    }
     for element in 0..n {
-        let own = values[element];
-        // A maximum shows the one, a minimum the other, and a sum both.
-        for other in [u16::MAX, 0] {
-            values[element] = other.into();
-            if let Some(changed) = case(&values)? {
-                flow.compare(element, launch.record(&changed)?);
-            }
+        ones[element] = other;
+        if let Some(changed) = case(&ones)? {
+            flow.compare(element, launch.record(&changed)?);
         }
-        values[element] = own;
+        ones[element] = T::from(1_u16);
     }
     let holds_totals = reduction.finish == Finish::TotalInTurns;
     let number = |cell: Option<Cell>, bits: u64| match cell {
@@ -122,7 +142,7 @@ pub fn trace<T: Reducible + From<u16>>(
     let mut blocks: Vec<Block> = events_of(&trace, flow, &memory, size_of::<T>() as u64, number)
         .iter()
         .map(|events| Block {
-            steps: steps::of_block(events),
+            steps: steps::of_block(events, &races),
         })
         .collect();
     steps::align(&mut blocks);
@@ -133,6 +153,7 @@ pub fn trace<T: Reducible + From<u16>>(
         n,
         block: variant.block,
         input: values.into_iter().map(Into::into).collect(),
+        mistake,
         blocks,
     })
 }
@@ -144,6 +165,10 @@ fn check(lesson: &Lesson, variant: Variant) -> Result<&'static str, TraceError> 
         return Err(TraceError::BlockSize(block));
     }
     match (lesson.entries.find(variant), lesson.entries) {
+        (Some(_), _) if block < lesson.least_block => Err(TraceError::TooFewThreads {
+            lesson: lesson.id,
+            least: lesson.least_block,
+        }),
         (Some(entry), _) => Ok(entry),
         (None, Entries::PerBlock(sizes)) => Err(TraceError::NotBuilt {
             lesson: lesson.id,
@@ -159,6 +184,27 @@ fn check(lesson: &Lesson, variant: Variant) -> Result<&'static str, TraceError> 
     }
 }
 
+/// What is wrong with what the launch has left, in words that follow the name of the lesson; `None` where it is right.
+fn mistake<T: Reducible>(
+    lesson: &Lesson,
+    variant: Variant,
+    values: &[T],
+    launch: &Launch,
+    blocks: u32,
+) -> Result<Option<String>, LessonError> {
+    let Some(reduction) = lesson.reduction() else {
+        return Ok(None);
+    };
+    let (result, leftover) = lesson::result::<T>(reduction, &launch.0.outputs())?;
+    let oracle = T::Oracle::new(reduction.operator, values);
+    let roundings = lesson::roundings::<T>(reduction, variant, values.len(), blocks);
+    if oracle.accepts(result, roundings) {
+        return Ok(leftover);
+    }
+    let (result, expected) = (result.into(), oracle.expected());
+    Ok(Some(format!("gives {result}, which should be {expected}")))
+}
+
 /// A launch, to be made again and again.
 struct Launch(LoadedCase);
 
@@ -168,6 +214,14 @@ impl Launch {
         let mut trace = Trace::default();
         self.0.observe(&mut trace)?;
         Ok(trace)
+    }
+
+    /// As [`Self::record`], and the PTX lines of accesses that nothing orders.
+    fn record_with_races(&mut self, case: &Case<'_>) -> Result<(Trace, Races), DeviceError> {
+        self.0.reload(case)?;
+        let mut observer = (Trace::default(), Racecheck::new());
+        self.0.observe(&mut observer)?;
+        Ok((observer.0, observer.1.lines().into_iter().collect()))
     }
 
     fn memory(&self, case: &Case<'_>, buffers: &[Option<CellOf>]) -> GlobalMemory {
@@ -185,6 +239,9 @@ impl Launch {
         )
     }
 }
+
+/// Pairs of lines: the earlier access and the later one.
+type Races = HashSet<[u32; 2]>;
 
 /// The cell of a buffer at an index.
 type CellOf = fn(usize) -> Cell;
@@ -239,11 +296,12 @@ fn events_of(
     let mut event_of = |event: &TraceEvent| match event {
         TraceEvent::Access {
             warp,
+            line,
             kind,
             space,
             bytes,
             lanes,
-            ..
+            is_copy,
         } => {
             let mut moves = Vec::new();
             for access in lanes {
@@ -259,7 +317,9 @@ fn events_of(
             }
             Event::Access {
                 warp: *warp,
+                line: *line,
                 kind: *kind,
+                is_copy: *is_copy,
                 moves,
             }
         }
@@ -273,6 +333,15 @@ fn events_of(
         TraceEvent::WarpBarrier { warp, .. } => Event::WarpBarrier { warp: *warp },
         TraceEvent::BlockBarrier { arrived } => Event::BlockBarrier {
             warps: arrived.iter().map(|&(warp, _)| warp).collect(),
+        },
+        TraceEvent::GridLaunch { warp, lane, grid } => Event::GridLaunch {
+            warp: *warp,
+            lane: *lane,
+            grid: *grid,
+        },
+        TraceEvent::GridWait { warp, grids, .. } => Event::GridWait {
+            warp: *warp,
+            grids: grids.clone(),
         },
     };
     trace

@@ -24,6 +24,14 @@ impl Flow {
         }
     }
 
+    /// Takes the trace of another input as the one to compare with.
+    pub fn begin(&mut self, mut other: Trace) {
+        self.values = take_values(&mut other);
+        if other != self.skeleton {
+            self.elements = None;
+        }
+    }
+
     /// Compares with the trace of an input that differs in one element. Elements must come in ascending order.
     pub fn compare(&mut self, element: usize, mut other: Trace) {
         let values = take_values(&mut other);
@@ -59,7 +67,10 @@ fn take_values(trace: &mut Trace) -> Vec<u64> {
                 let brought = lanes.iter_mut().map(|exchange| &mut exchange.value);
                 values.extend(brought.map(|value| u64::from(std::mem::take(value))));
             }
-            TraceEvent::WarpBarrier { .. } | TraceEvent::BlockBarrier { .. } => {}
+            TraceEvent::WarpBarrier { .. }
+            | TraceEvent::BlockBarrier { .. }
+            | TraceEvent::GridLaunch { .. }
+            | TraceEvent::GridWait { .. } => {}
         }
     }
     values

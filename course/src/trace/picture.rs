@@ -16,6 +16,8 @@ pub struct Picture {
     pub block: u32,
     /// The input before the launch.
     pub input: Vec<Number>,
+    /// What is wrong with what the launch has left, in words that follow the name of the lesson: `gives 0, which should be 136`.
+    pub mistake: Option<String>,
     /// The blocks in order. All have the same number of steps, some of which may be empty.
     pub blocks: Vec<Block>,
 }
@@ -49,11 +51,13 @@ pub enum Boundary {
     OwnThread,
     /// An exchange of registers, which waits for the lanes that take part.
     Exchange,
+    /// The arrival of what asynchronous copies bring, for which threads wait at an mbarrier.
+    Copy,
     /// A warp barrier.
     WarpBarrier,
     /// A block-wide barrier.
     BlockBarrier,
-    /// A lane reads what another lane of its warp has written, and nothing orders the two.
+    /// A lane reads what another lane of its warp has written, and nothing orders the two: racecheck finds a race.
     Unordered,
 }
 

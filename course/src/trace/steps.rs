@@ -12,7 +12,9 @@ pub(super) enum Event {
     /// Lanes of a warp access memory: lane, cell, and what was moved.
     Access {
         warp: u32,
+        line: u32,
         kind: AccessKind,
+        is_copy: bool,
         moves: Vec<(u32, Cell, Content)>,
     },
     /// Lanes of a warp exchange registers: lane, the mask of the lanes that its result comes from, and what it brings.
@@ -24,11 +26,22 @@ pub(super) enum Event {
     WarpBarrier { warp: u32 },
     /// These warps meet.
     BlockBarrier { warps: Vec<u32> },
+    /// A lane launches a grid.
+    GridLaunch { warp: u32, lane: u32, grid: u64 },
+    /// A warp has waited for these grids.
+    GridWait { warp: u32, grids: Vec<u64> },
 }
 
-/// The steps of a block.
-pub(super) fn of_block(events: &[Event]) -> Vec<Step> {
-    let (step_of, boundaries) = Clocks::default().divide(events);
+/// The steps of a block; `races` are pairs of lines whose accesses nothing orders, the earlier first.
+pub(super) fn of_block(events: &[Event], races: &HashSet<[u32; 2]>) -> Vec<Step> {
+    let clocks = Clocks {
+        races,
+        warps: BTreeMap::new(),
+        writers: HashMap::new(),
+        step_of: Vec::new(),
+        boundaries: BTreeMap::new(),
+    };
+    let (step_of, boundaries) = clocks.divide(events);
     let count = step_of.iter().max().map_or(0, |last| last + 1);
     let mut steps: Vec<Step> = (0..count)
         .map(|step| Step {
@@ -85,10 +98,10 @@ pub(super) fn align(blocks: &mut [Block]) {
 }
 
 /// Where each warp stands while events are dealt out to steps.
-#[derive(Default)]
-struct Clocks {
+struct Clocks<'r> {
+    races: &'r HashSet<[u32; 2]>,
     warps: BTreeMap<u32, Clock>,
-    /// Who has last written each cell, and after how many barriers of its warp.
+    /// Who has last written each cell.
     writers: HashMap<Cell, Writer>,
     step_of: Vec<usize>,
     boundaries: BTreeMap<usize, Boundary>,
@@ -98,37 +111,43 @@ struct Clocks {
 struct Writer {
     warp: u32,
     lane: u32,
-    barriers: u32,
+    line: u32,
+    is_copy: bool,
+    step: usize,
 }
 
 #[derive(Default)]
 struct Clock {
     step: usize,
-    /// The events of the step behind its last store.
-    behind_store: Vec<usize>,
-    has_barrier_behind_store: bool,
+    /// The events of the step after its last store.
+    after_store: Vec<usize>,
+    has_barrier_after_store: bool,
     /// What the warp has written in this step.
     written: HashSet<Cell>,
-    /// Barriers that the warp has met at.
-    barriers: u32,
 }
 
 impl Clock {
     fn begin(&mut self, step: usize) {
         self.step = step;
-        self.behind_store.clear();
-        self.has_barrier_behind_store = false;
+        self.after_store.clear();
+        self.has_barrier_after_store = false;
         self.written.clear();
     }
 }
 
-impl Clocks {
+impl Clocks<'_> {
     /// The step of each event, and what lies before each step.
     fn divide(mut self, events: &[Event]) -> (Vec<usize>, BTreeMap<usize, Boundary>) {
         for (number, event) in events.iter().enumerate() {
             let step = match event {
-                Event::Access { warp, kind, moves } => {
-                    self.access(number, *warp, *kind, moves);
+                Event::Access {
+                    warp,
+                    line,
+                    kind,
+                    is_copy,
+                    moves,
+                } => {
+                    self.access(number, (*warp, *line, *kind, *is_copy), moves);
                     self.clock(*warp).step
                 }
                 Event::Exchange { warp, .. } => {
@@ -139,21 +158,21 @@ impl Clocks {
                 }
                 Event::WarpBarrier { warp } => {
                     let clock = self.clock(*warp);
-                    clock.has_barrier_behind_store = true;
-                    clock.barriers += 1;
+                    clock.has_barrier_after_store = true;
                     clock.step
                 }
                 Event::BlockBarrier { warps } => {
                     let steps = warps.iter().map(|&warp| self.clock(warp).step).max();
                     let step = steps.unwrap_or_default() + 1;
                     for &warp in warps {
-                        let clock = self.clock(warp);
-                        clock.begin(step);
-                        clock.barriers += 1;
+                        self.clock(warp).begin(step);
                     }
                     self.bound(step, Boundary::BlockBarrier);
                     // The barrier itself is part of no step; it counts where it cannot make one.
                     step - 1
+                }
+                Event::GridLaunch { warp, .. } | Event::GridWait { warp, .. } => {
+                    self.clock(*warp).step
                 }
             };
             self.step_of.push(step);
@@ -164,53 +183,66 @@ impl Clocks {
     fn access(
         &mut self,
         number: usize,
-        warp: u32,
-        kind: AccessKind,
+        (warp, line, kind, is_copy): (u32, u32, AccessKind, bool),
         moves: &[(u32, Cell, Content)],
     ) {
         let clock = self.warps.entry(warp).or_default();
-        let reads = kind != AccessKind::Store;
-        if reads
-            && moves
+        if kind != AccessKind::Store {
+            let writers = || {
+                moves
+                    .iter()
+                    .filter_map(|(_, cell, _)| self.writers.get(cell))
+            };
+            let copied = writers().filter(|writer| writer.is_copy);
+            let copied = copied.map(|writer| writer.step + 1).max();
+            if let Some(step) = copied.filter(|&step| step > clock.step) {
+                clock.begin(step);
+                raise(&mut self.boundaries, step, Boundary::Copy);
+            } else if moves
                 .iter()
                 .any(|(_, cell, _)| clock.written.contains(cell))
-        {
-            // It needs what this step has written. Everything behind the writing goes along.
-            let boundary = if clock.has_barrier_behind_store {
-                Boundary::WarpBarrier
-            } else {
-                Boundary::OwnThread
-            };
-            let step = clock.step + 1;
-            for &event in &clock.behind_store {
-                self.step_of[event] = step;
+            {
+                // It needs what this step has written. Everything after the writing goes along.
+                let boundary = if clock.has_barrier_after_store {
+                    Boundary::WarpBarrier
+                } else {
+                    Boundary::OwnThread
+                };
+                let step = clock.step + 1;
+                for &event in &clock.after_store {
+                    self.step_of[event] = step;
+                }
+                clock.begin(step);
+                raise(&mut self.boundaries, step, boundary);
             }
-            clock.begin(step);
-            raise(&mut self.boundaries, step, boundary);
         }
         if kind == AccessKind::Load {
-            let is_unordered = |(lane, cell, _): &(u32, Cell, Content)| {
+            let races = |(lane, cell, _): &(u32, Cell, Content)| {
                 self.writers.get(cell).is_some_and(|writer| {
-                    writer.warp == warp && writer.lane != *lane && writer.barriers == clock.barriers
+                    writer.warp == warp
+                        && writer.lane != *lane
+                        && self.races.contains(&[writer.line, line])
                 })
             };
-            if moves.iter().any(is_unordered) {
+            if moves.iter().any(races) {
                 raise(&mut self.boundaries, clock.step, Boundary::Unordered);
             }
-            clock.behind_store.push(number);
+            clock.after_store.push(number);
             return;
         }
-        clock.behind_store.clear();
-        clock.has_barrier_behind_store = false;
+        clock.after_store.clear();
+        clock.has_barrier_after_store = false;
         for &(lane, cell, _) in moves {
             clock.written.insert(cell);
-            let barriers = clock.barriers;
+            let step = clock.step;
             self.writers.insert(
                 cell,
                 Writer {
                     warp,
                     lane,
-                    barriers,
+                    line,
+                    is_copy,
+                    step,
                 },
             );
         }
@@ -246,7 +278,9 @@ struct Draft {
 
 fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, registers: &mut Vec<Write>) {
     match event {
-        Event::Access { warp, kind, moves } => {
+        Event::Access {
+            warp, kind, moves, ..
+        } => {
             for (lane, cell, content) in moves {
                 let draft = drafts.entry(warp * LANES + lane).or_default();
                 match kind {
@@ -284,7 +318,10 @@ fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, registers: &mut Vec
                 }
             }
         }
-        Event::WarpBarrier { .. } | Event::BlockBarrier { .. } => {}
+        Event::WarpBarrier { .. }
+        | Event::BlockBarrier { .. }
+        | Event::GridLaunch { .. }
+        | Event::GridWait { .. } => {}
     }
 }
 
@@ -343,6 +380,9 @@ mod tests {
     use crate::trace::usage::mark_used;
     use AccessKind::{Load, Store};
 
+    /// The PTX line of all accesses.
+    const LINE: u32 = 7;
+
     fn content(elements: &[usize]) -> Content {
         Content {
             value: Number::I32(elements.len() as i32),
@@ -359,7 +399,9 @@ mod tests {
             .collect();
         Event::Access {
             warp: 0,
+            line: LINE,
             kind,
+            is_copy: false,
             moves,
         }
     }
@@ -367,7 +409,9 @@ mod tests {
     fn store_partial(elements: &[usize]) -> Event {
         Event::Access {
             warp: 0,
+            line: LINE,
             kind: Store,
+            is_copy: false,
             moves: vec![(0, Cell::Partials(0), content(elements))],
         }
     }
@@ -391,9 +435,9 @@ mod tests {
     }
 
     /// The steps of a block that is alone, with what is used of them.
-    fn marked(events: &[Event]) -> Vec<Step> {
+    fn marked(events: &[Event], races: &[[u32; 2]]) -> Vec<Step> {
         let mut blocks = [Block {
-            steps: of_block(events),
+            steps: of_block(events, &races.iter().copied().collect()),
         }];
         mark_used(&mut blocks);
         let [block] = blocks;
@@ -406,15 +450,21 @@ mod tests {
 
     #[test]
     fn a_step_ends_where_a_warp_reads_what_it_has_written() {
-        for (between, expected) in [
-            (None, Boundary::Unordered),
-            (Some(Event::WarpBarrier { warp: 0 }), Boundary::WarpBarrier),
+        for (between, races, expected) in [
+            (None, &[[LINE, LINE]][..], Boundary::Unordered),
+            (None, &[], Boundary::OwnThread),
+            (
+                Some(Event::WarpBarrier { warp: 0 }),
+                &[],
+                Boundary::WarpBarrier,
+            ),
             (
                 Some(Event::BlockBarrier { warps: vec![0] }),
+                &[],
                 Boundary::BlockBarrier,
             ),
         ] {
-            let steps = marked(&tree(between));
+            let steps = marked(&tree(between), races);
             let [start, second, last] = boundaries(&steps)[..] else {
                 panic!("three steps, not {}", steps.len());
             };
@@ -430,7 +480,7 @@ mod tests {
 
     #[test]
     fn work_that_reaches_no_partial_result_is_in_vain() {
-        let steps = marked(&tree(Some(Event::WarpBarrier { warp: 0 })));
+        let steps = marked(&tree(Some(Event::WarpBarrier { warp: 0 })), &[]);
         let used: Vec<Vec<bool>> = steps
             .iter()
             .map(|step| step.work.iter().map(|work| work.is_used).collect())
@@ -440,13 +490,16 @@ mod tests {
 
     #[test]
     fn what_has_not_been_read_comes_from_a_register() {
-        let steps = marked(&[
-            access(Load, &[(0, 0)], &[&[0]]),
-            access(Store, &[(0, 0), (1, 1)], &[&[0], &[1]]),
-            Event::WarpBarrier { warp: 0 },
-            access(Load, &[(0, 1)], &[&[1]]),
-            store_partial(&[0, 1]),
-        ]);
+        let steps = marked(
+            &[
+                access(Load, &[(0, 0)], &[&[0]]),
+                access(Store, &[(0, 0), (1, 1)], &[&[0], &[1]]),
+                Event::WarpBarrier { warp: 0 },
+                access(Load, &[(0, 1)], &[&[1]]),
+                store_partial(&[0, 1]),
+            ],
+            &[],
+        );
         let last = &steps[1].work[0];
         assert_eq!(last.reads, [Cell::Input(1)]);
         assert!(last.from_register);
@@ -455,11 +508,14 @@ mod tests {
     #[test]
     fn an_exchange_is_a_step_of_its_own() {
         let lanes = vec![(0, 1 << 1, content(&[0])), (1, 1 << 1, content(&[1]))];
-        let steps = marked(&[
-            access(Load, &[(0, 0), (1, 1)], &[&[0], &[1]]),
-            Event::Exchange { warp: 0, lanes },
-            store_partial(&[0, 1]),
-        ]);
+        let steps = marked(
+            &[
+                access(Load, &[(0, 0), (1, 1)], &[&[0], &[1]]),
+                Event::Exchange { warp: 0, lanes },
+                store_partial(&[0, 1]),
+            ],
+            &[],
+        );
         assert_eq!(boundaries(&steps), [Boundary::Start, Boundary::Exchange]);
         let loaded = &steps[0].work[1].writes[0];
         assert_eq!(loaded.cell, Cell::Register(1));
@@ -475,7 +531,7 @@ mod tests {
         let busy = || access(Store, &[(0, 0)], &[&[0]]);
         let mut blocks =
             [vec![busy(), barrier(), barrier(), busy()], vec![busy()]].map(|events| Block {
-                steps: of_block(&events),
+                steps: of_block(&events, &HashSet::new()),
             });
         align(&mut blocks);
         assert_eq!(

@@ -160,6 +160,7 @@ impl Sheet {
     pub fn boundary(&mut self, x: f64, (first, last): Point, y: f64, boundary: Boundary) {
         let (name, colour, width, dashes) = match boundary {
             Boundary::BlockBarrier => ("barrier", colours::NOTE, 2.5, ""),
+            Boundary::Copy => ("copies arrive", colours::NOTE, 2.0, "2 4"),
             Boundary::WarpBarrier => ("warp barrier", colours::NOTE, 2.0, "8 5"),
             Boundary::Unordered => ("no barrier!", colours::ALARM, 1.5, "1 5"),
             Boundary::Start | Boundary::OwnThread | Boundary::Exchange => return,

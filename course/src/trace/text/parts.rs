@@ -14,6 +14,7 @@ pub(super) fn heading(step: usize, summary: &Summary, threads: usize, end: usize
     }
     let boundary = match summary.boundary {
         Boundary::Start | Boundary::OwnThread | Boundary::Exchange => "",
+        Boundary::Copy => " · after asynchronous copies",
         Boundary::WarpBarrier => " · after a warp barrier",
         Boundary::BlockBarrier => " · after a barrier",
         Boundary::Unordered => " · without a barrier",
