@@ -5,13 +5,15 @@ use super::{Picture, TraceError, trace};
 use rayon::prelude::*;
 use warpfold::Device;
 use warpfold::device::DeviceChoice;
-use warpfold_kernels::catalogue::{Entries, Lesson, lessons};
+use warpfold_kernels::catalogue::{Entries, Lesson, Part, lessons};
 
 /// A page, in pixels and in characters.
-const PAGE: (f64, f64) = (1200.0, 1650.0);
+const PAGE: (f64, f64) = (1200.0, 1600.0);
 const WIDTH: usize = 120;
-/// The most elements that are followed here, to be done soon.
-const MOST: u64 = 600;
+/// The most elements that are followed here, to be done soon; fewer for the many operators and types, whose pictures differ in their
+/// numbers alone.
+const MOST: u64 = 300;
+const MOST_OF_OPERATORS: u64 = 40;
 
 type Corners = ((f64, f64), (f64, f64));
 
@@ -23,13 +25,18 @@ fn sizes(lesson: &Lesson) -> [(u32, usize); 5] {
     } else {
         64
     };
+    let limit = if lesson.part == Part::Operators {
+        MOST_OF_OPERATORS
+    } else {
+        MOST
+    };
     let elements = |block: u32, halves: u64| {
         let variant = lesson.usual(block);
         let reduction = lesson.reduction();
         let each = reduction.map_or(1, |reduction| reduction.elements_per_thread(variant));
         let most = reduction.and_then(|reduction| reduction.most_elements(variant));
         let n = (each * u64::from(block) * halves).div_ceil(2);
-        n.min(most.unwrap_or(MOST)).min(MOST) as usize
+        n.min(most.unwrap_or(limit)).min(limit) as usize
     };
     [
         (small, 1),
@@ -44,7 +51,7 @@ fn sizes(lesson: &Lesson) -> [(u32, usize); 5] {
 fn faults(picture: &Picture) -> Vec<String> {
     let mut faults = Vec::new();
     let sheet = picture.to_sheet();
-    let (width, height) = sheet.size();
+    let (width, height) = (sheet.width(), sheet.height());
     if width > PAGE.0 || height > PAGE.1 {
         faults.push(format!("{width} × {height} is more than a page"));
     }

@@ -4,6 +4,7 @@ use super::contents::Contents;
 use super::model::{
     Band, CellMark, Chip, Diagram, Group, Move, Room, Row, Scene, Source, Style, Thread,
 };
+use super::runs::fold_runs;
 use super::strips::strip;
 use super::tree::{generations, sizes};
 use crate::trace::elements;
@@ -78,6 +79,7 @@ pub(in crate::trace) fn diagram(picture: &Picture, room: &impl Room) -> Diagram 
     let scenes = (0..picture.steps())
         .map(|step| builder.scene(step))
         .collect();
+    let scenes = fold_runs(scenes, &builder.groups);
     let notes = builder.notes(cut);
     Diagram {
         lesson: picture.lesson,
@@ -307,7 +309,9 @@ impl<'p> Builder<'p> {
                     }
                     *of_thread.entry(memory).or_default() += 1;
                     let entry = most.entry(memory).or_insert((0, true));
-                    entry.1 &= self.column(group, cell).is_some() && has_lines(work);
+                    // What is read in vain may be out of view.
+                    entry.1 &=
+                        (self.column(group, cell).is_some() || !work.is_used) && has_lines(work);
                 }
                 for (memory, count) in of_thread {
                     let entry = most.entry(memory).or_insert((0, true));
@@ -343,7 +347,7 @@ impl<'p> Builder<'p> {
             Some(memory) => Source::Row(self.row(step, memory, None)),
         };
         let mut scene = Scene {
-            number: step + 1,
+            name: (step + 1).to_string(),
             generation: self.generation(step),
             boundary: self.boundary(step),
             distance: self.distance(step),
@@ -434,9 +438,8 @@ impl<'p> Builder<'p> {
         let working = work().count();
         let in_vain = work().filter(|work| !work.is_used).count();
         let percent = |part: usize, of: usize| 100 * part / of.max(1);
-        let verb = if working == 1 { "works" } else { "work" };
         let mut lines = vec![format!(
-            "{working} of {threads} threads {verb} ({} %)",
+            "{working} of {threads} threads ({} %)",
             percent(working, threads as usize)
         )];
         let warps: usize = blocks()
@@ -452,7 +455,7 @@ impl<'p> Builder<'p> {
                 })
                 .sum();
             lines.push(format!(
-                "{active} of {warps} warps active ({} %)",
+                "{active} of {warps} warps ({} %)",
                 percent(active, warps)
             ));
         }
@@ -650,11 +653,9 @@ impl<'p> Builder<'p> {
                 }
             }
             for (memory, cells) in by_memory {
-                let width = if work.is_copy {
-                    cells.len()
-                } else {
-                    work.width
-                };
+                // An exchange of many registers is one instruction.
+                let is_one = work.is_copy || memory == Memory::Registers;
+                let width = if is_one { cells.len() } else { work.width };
                 let loads = loads.entry(memory).or_default();
                 for (number, load) in cells.chunks(width.max(1)).enumerate() {
                     if loads.len() <= number {

@@ -6,6 +6,7 @@
 mod build;
 mod contents;
 mod model;
+mod runs;
 mod strips;
 mod tree;
 

@@ -66,7 +66,12 @@ pub(in crate::trace) struct GridMark {
 /// A step.
 #[derive(Default)]
 pub(in crate::trace) struct Scene {
-    pub number: usize,
+    /// `3`, or of several that are folded `8 to 11`.
+    pub name: String,
+    /// Whether it stands for several.
+    pub is_folded: bool,
+    /// Whether those are not drawn because a page has no room for them.
+    pub is_cut: bool,
     /// Whether it is the first of its generation, and which that is.
     pub generation: Option<String>,
     pub boundary: Boundary,

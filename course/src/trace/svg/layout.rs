@@ -9,6 +9,8 @@ pub(super) const MARGIN: f64 = 16.0;
 pub(super) const START: f64 = 272.0;
 /// The widest sheet.
 pub(super) const MOST_WIDTH: f64 = 1200.0;
+/// The highest sheet.
+pub(super) const MOST_HEIGHT: f64 = 1600.0;
 /// Between groups.
 pub(super) const GROUP_GAP: f64 = 24.0;
 /// The least width of a column whose cells show their values and elements, and of others the least and the most.

@@ -9,10 +9,10 @@ mod shapes;
 mod sheet;
 mod tree;
 
-use super::diagram::diagram;
+use super::diagram::{Diagram, diagram};
 use super::picture::Picture;
 use drawing::Drawing;
-use layout::{Layout, SvgRoom};
+use layout::{Layout, MOST_HEIGHT, SvgRoom};
 #[cfg(test)]
 pub(super) use sheet::Covered;
 use sheet::Sheet;
@@ -24,22 +24,32 @@ impl Picture {
             .into_svg(&format!("{}: {}", self.lesson, self.title))
     }
 
+    /// The sheet; where it would be more than a page, without some steps.
     pub(super) fn to_sheet(&self) -> Sheet {
-        let diagram = diagram(self, &SvgRoom);
-        let mut drawing = Drawing {
-            layout: Layout::new(&diagram),
-            sheet: Sheet::default(),
-            y: 0.0,
-            above: None,
-        };
-        drawing.head(&diagram);
-        drawing.tree(&diagram.generations);
-        drawing.groups(&diagram);
-        for scene in &diagram.scenes {
-            drawing.scene(&diagram, scene);
+        let mut diagram = diagram(self, &SvgRoom);
+        loop {
+            let sheet = draw(&diagram);
+            if sheet.height() <= MOST_HEIGHT || !diagram.shorten() {
+                return sheet;
+            }
         }
-        drawing.legend(&diagram);
-        drawing.sheet.finish(drawing.y);
-        drawing.sheet
     }
+}
+
+fn draw(diagram: &Diagram) -> Sheet {
+    let mut drawing = Drawing {
+        layout: Layout::new(diagram),
+        sheet: Sheet::default(),
+        y: 0.0,
+        above: None,
+    };
+    drawing.head(diagram);
+    drawing.tree(&diagram.generations);
+    drawing.groups(diagram);
+    for scene in &diagram.scenes {
+        drawing.scene(diagram, scene);
+    }
+    drawing.legend(diagram);
+    drawing.sheet.finish(drawing.y);
+    drawing.sheet
 }

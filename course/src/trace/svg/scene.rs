@@ -123,7 +123,8 @@ impl Drawing {
 
     /// The number of a step, how far its threads read, and how many work.
     fn summary(&mut self, scene: &Scene, top: f64) {
-        let name = format!("Step {}", scene.number);
+        let step = if scene.is_folded { "Steps" } else { "Step" };
+        let name = format!("{step} {}", scene.name);
         let width = self.sheet.bold((MARGIN, top + 13.0), 13, &name);
         if let Some(distance) = &scene.distance {
             let x = MARGIN + width + 8.0;

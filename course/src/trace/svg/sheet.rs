@@ -21,7 +21,7 @@ pub(in crate::trace) struct Sheet {
 
 /// Something on the sheet, and where: tests ask whether anything is in the way of anything.
 #[derive(Clone, Debug)]
-#[cfg_attr(not(test), expect(dead_code, reason = "only tests ask"))]
+#[expect(dead_code, reason = "only tests ask, and print the words")]
 pub(in crate::trace) enum Covered {
     /// A cell, a thread, a band: the upper left corner, and the size.
     Shape(Point, Point),
@@ -32,10 +32,15 @@ pub(in crate::trace) enum Covered {
 }
 
 impl Sheet {
-    /// Width and height.
+    /// Width.
     #[cfg(test)]
-    pub fn size(&self) -> Point {
-        (self.width, self.height)
+    pub fn width(&self) -> f64 {
+        self.width
+    }
+
+    /// Height.
+    pub fn height(&self) -> f64 {
+        self.height
     }
 
     /// Ends the sheet below `y`.
@@ -192,6 +197,7 @@ impl Sheet {
             Style::InVain => (colours::VAIN, colours::PALE_INK, colours::NOTE),
             Style::Idle => (colours::GROUND, colours::PALE, colours::PALE_INK),
         };
+        self.widen(x + radius);
         self.cover(Covered::Shape(
             (x - radius, y - radius),
             (2.0 * radius, 2.0 * radius),

@@ -18,7 +18,8 @@ impl Picture {
         let width = width.min(MOST_WIDTH);
         let diagram = diagram(self, &columns::TextRoom(width));
         let columns = Columns::new(&diagram, width);
-        let mut lines = vec![format!("{} · {}", diagram.lesson, diagram.title)];
+        let title = [diagram.lesson.to_owned(), diagram.title.to_owned()];
+        let mut lines = wrap(&title, " · ", width);
         lines.extend(wrap(&diagram.subtitle, " · ", width));
         lines.push(String::new());
         lines.extend(tree(&diagram.generations, width));

@@ -33,7 +33,11 @@ pub(super) fn lines(diagram: &Diagram, columns: &Columns, scene: &Scene) -> Vec<
 
 /// The rule above a step.
 fn heading(columns: &Columns, scene: &Scene) -> Vec<String> {
-    let mut heading = format!("── step {}", scene.number);
+    let mut heading = if scene.is_folded {
+        format!("── steps {}", scene.name)
+    } else {
+        format!("── step {}", scene.name)
+    };
     let boundary = match scene.boundary {
         Boundary::Start | Boundary::OwnThread | Boundary::Exchange | Boundary::Launch => None,
         Boundary::GridWait => Some("after the grids it launched"),
@@ -57,7 +61,7 @@ fn heading(columns: &Columns, scene: &Scene) -> Vec<String> {
     let end = columns.end.max(columns.width.min(80));
     // Two spaces, and the end of the rule.
     let both = length(&heading) + length(&summary) + 5;
-    if both <= columns.width {
+    if both + 2 <= columns.width {
         let rule = "─".repeat(end.saturating_sub(both).max(2));
         let summary = if summary.is_empty() {
             "──".to_owned()
