@@ -4,7 +4,7 @@ use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::Value;
-use warpfold_kernels::catalogue::{Entries, Finish, Lesson, Part, lessons, lessons_of};
+use warpfold_kernels::catalogue::{Finish, Lesson, Part, lessons_of};
 
 fn warpfold(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpfold"));
@@ -92,23 +92,24 @@ fn launches_that_finish_on_their_own_as_text() {
     insta::assert_snapshot!("grid_sync", picture(&["grid_sync"]));
 }
 
-/// By default the blocks that a lesson's kernels take, and by those the CPU's result.
+/// By default the blocks that a kernel takes whose lanes exchange values, and so the CPU's result.
 #[test]
-fn every_reduction_is_right_at_its_usual_size_and_at_the_least_block() {
-    for lesson in lessons().filter(|lesson| lesson.reduction().is_some()) {
-        let is_right = |arguments: &[&str]| {
-            let json: Value = serde_json::from_str(&picture(arguments)).expect("JSON");
-            assert!(
-                json["mistake"].is_null(),
-                "{arguments:?}: {}",
-                json["mistake"]
-            );
-        };
-        is_right(&[lesson.id, "--json", "-"]);
-        if !matches!(lesson.entries, Entries::PerBlock(_)) {
-            let least = lesson.least_block.max(2).to_string();
-            is_right(&[lesson.id, "--block", &least, "--json", "-"]);
-        }
+fn kernels_of_whole_warps_are_drawn_with_whole_warps() {
+    for lesson in [
+        "warp_shuffle_xor",
+        "warp_shuffle_down",
+        "warp_aggregated_atomic",
+        "shuffle_sum_i32",
+        "vectorized_sum_i32",
+        "single_pass_sum_i32",
+        "flagship_bulk",
+    ] {
+        let json: Value = serde_json::from_str(&picture(&[lesson, "--json", "-"])).expect("JSON");
+        assert!(json["mistake"].is_null(), "{lesson}: {}", json["mistake"]);
+        warpfold(&[lesson, "--block", "8"])
+            .assert()
+            .code(2)
+            .stderr(contains("needs blocks of 32 threads or more"));
     }
 }
 
@@ -381,7 +382,7 @@ fn grids_that_kernels_launch_are_a_tree() {
     for words in [
         "generation 2",
         "grid 6: 2 blocks of 64 threads",
-        "by thread 0 of block 1",
+        "by thread 0 of block 1, grid 2",
     ] {
         assert!(document.contains(words), "{words}");
     }

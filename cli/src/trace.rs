@@ -71,7 +71,7 @@ fn usual_block(lesson: &Lesson) -> u32 {
     let small = SMALL_BLOCK.max(lesson.least_block);
     match (lesson.reduction(), lesson.entries) {
         (Some(reduction), Entries::AnyBlock(_) | Entries::PerParameter(_))
-            if reduction.elements_per_thread(lesson.usual(small)) <= SMALL_BLOCK.into() =>
+            if reduction.elements_per_thread(lesson.usual(small)) < SMALL_BLOCK.into() =>
         {
             small
         }

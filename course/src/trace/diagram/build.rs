@@ -143,6 +143,9 @@ fn label(content: &Content) -> String {
     elements::label(content.elements.as_deref().unwrap_or_default())
 }
 
+/// What lanes of a warp access by one instruction.
+type Load<'w> = Vec<(&'w Work, Vec<Cell>)>;
+
 struct Builder<'p> {
     picture: &'p Picture,
     cast: Cast<'p>,
@@ -195,7 +198,14 @@ impl<'p> Builder<'p> {
             };
             if finisher == Some(unit.place) && is_first_of_block {
                 debug_assert!(is_shown(unit.place));
-                note = "the last to finish".to_owned();
+                let has_barrier =
+                    (0..picture.steps()).any(|step| self.boundary(step) == Boundary::GridBarrier);
+                note = if has_barrier {
+                    "finishes for all"
+                } else {
+                    "the last to finish"
+                }
+                .to_owned();
             }
             self.groups.push(Group {
                 name,
@@ -437,9 +447,12 @@ impl<'p> Builder<'p> {
         let threads: u32 = blocks().map(|block| block.threads).sum();
         let working = work().count();
         let in_vain = work().filter(|work| !work.is_used).count();
-        let percent = |part: usize, of: usize| 100 * part / of.max(1);
+        let percent = |part: usize, of: usize| match 100 * part / of.max(1) {
+            0 if part > 0 => "under 1 %".to_owned(),
+            percent => format!("{percent} %"),
+        };
         let mut lines = vec![format!(
-            "{working} of {threads} threads ({} %)",
+            "{working} of {threads} threads ({})",
             percent(working, threads as usize)
         )];
         let warps: usize = blocks()
@@ -455,7 +468,7 @@ impl<'p> Builder<'p> {
                 })
                 .sum();
             lines.push(format!(
-                "{active} of {warps} warps ({} %)",
+                "{active} of {warps} warps ({})",
                 percent(active, warps)
             ));
         }
@@ -640,7 +653,7 @@ impl<'p> Builder<'p> {
     /// What a warp reads that no lines lead from.
     fn read_bands(&self, scene: &mut Scene, group: usize, step: usize, from: Option<Memory>) {
         let unit = self.units[group];
-        let mut loads: BTreeMap<Memory, Vec<Vec<(&Work, Vec<Cell>)>>> = BTreeMap::new();
+        let mut loads: BTreeMap<Memory, Vec<Load<'_>>> = BTreeMap::new();
         for work in self.cast.work(unit, step) {
             let updates = |cell: &Cell| {
                 let is_written = work.writes.iter().any(|write| write.cell == *cell);
@@ -810,7 +823,7 @@ impl<'p> Builder<'p> {
                 }
                 continue;
             }
-            let load: Vec<(&Work, Vec<Cell>)> = writes
+            let load: Load<'_> = writes
                 .iter()
                 .map(|(work, write)| (*work, vec![write.cell]))
                 .collect();

@@ -121,7 +121,7 @@ fn end_of_run(
         .max_by_key(|(_, earlier)| earlier.len());
     let Some((names, earlier)) = like else {
         if let ([first, .., last], true) = (&run[..], run.len() >= LEAST) {
-            known.push((format!("{} to {}", first.name, last.name), exchanges));
+            known.push((format!("steps {} to {}", first.name, last.name), exchanges));
         }
         return run;
     };

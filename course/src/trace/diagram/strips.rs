@@ -34,10 +34,11 @@ pub(super) fn strip(access: &Access) -> Strip {
         }
         let most = banks.iter().map(BTreeMap::len).max().unwrap_or_default();
         let used = banks.iter().filter(|bank| !bank.is_empty()).count();
+        let plural = if used == 1 { "" } else { "s" };
         let cost = match most {
-            0 | 1 => format!("{used} banks, one word of each, served at once"),
+            0 | 1 => format!("{used} bank{plural}, one word of each, served at once"),
             _ => format!(
-                "{used} banks, up to {most} words of each, served one after the other: {most} wavefronts"
+                "{used} bank{plural}, up to {most} words of each, served one after the other: {most} wavefronts"
             ),
         };
         return Strip {

@@ -33,7 +33,10 @@ pub(super) fn generations(picture: &Picture) -> Vec<Generation> {
 fn mark(grid: &Grid, above: &[u64]) -> GridMark {
     let launcher = match grid.launched_by {
         None => "by the host".to_owned(),
-        Some(by) => format!("by thread {} of block {}", by.thread, by.block),
+        Some(by) => format!(
+            "by thread {} of block {}, grid {}",
+            by.thread, by.block, by.grid
+        ),
     };
     let parent = grid.launched_by.map(|by| by.grid);
     GridMark {

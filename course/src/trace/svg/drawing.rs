@@ -23,7 +23,7 @@ impl Drawing {
         self.sheet
             .text((beside, 34.0), TITLE_SIZE, colours::NOTE, diagram.title);
         self.y = 54.0;
-        let most = self.layout.end().max(720.0).min(MOST_WIDTH - MARGIN) - MARGIN;
+        let most = self.layout.end().clamp(720.0, MOST_WIDTH - MARGIN) - MARGIN;
         let mut line = String::new();
         for part in &diagram.subtitle {
             let longer = if line.is_empty() {

@@ -61,14 +61,9 @@ fn heading(columns: &Columns, scene: &Scene) -> Vec<String> {
     let end = columns.end.max(columns.width.min(80));
     // Two spaces, and the end of the rule.
     let both = length(&heading) + length(&summary) + 5;
-    if both + 2 <= columns.width {
+    if !summary.is_empty() && both + 2 <= columns.width {
         let rule = "─".repeat(end.saturating_sub(both).max(2));
-        let summary = if summary.is_empty() {
-            "──".to_owned()
-        } else {
-            format!("{summary} ──")
-        };
-        return vec![format!("{heading} {rule} {summary}")];
+        return vec![format!("{heading} {rule} {summary} ──")];
     }
     let rule = "─".repeat(end.saturating_sub(length(&heading) + 1).max(2));
     let mut lines = vec![format!("{heading} {rule}")];
