@@ -92,6 +92,71 @@ fn launches_that_finish_on_their_own_as_text() {
     insta::assert_snapshot!("grid_sync", picture(&["grid_sync"]));
 }
 
+/// By default the blocks that a kernel takes whose lanes exchange values, and so the CPU's result.
+#[test]
+fn kernels_of_whole_warps_are_drawn_with_whole_warps() {
+    for lesson in [
+        "warp_shuffle_xor",
+        "warp_shuffle_down",
+        "warp_aggregated_atomic",
+        "shuffle_sum_i32",
+        "vectorized_sum_i32",
+        "single_pass_sum_i32",
+        "flagship_bulk",
+    ] {
+        let json: Value = serde_json::from_str(&picture(&[lesson, "--json", "-"])).expect("JSON");
+        assert!(json["mistake"].is_null(), "{lesson}: {}", json["mistake"]);
+        warpfold(&[lesson, "--block", "8"])
+            .assert()
+            .code(2)
+            .stderr(contains("needs blocks of 32 threads or more"));
+    }
+}
+
+/// Step 3 with a subtraction in the place of its addition.
+#[test]
+fn a_wrong_result_is_drawn_and_exits_with_1() {
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../kernels/ptx/kernels.sm_70.ptx"
+    );
+    let text = std::fs::read_to_string(file).expect("the PTX is committed");
+    let entry = text.find("entry interleaved(").expect("step 3");
+    let end = entry + text[entry..].find("\n}").expect("it ends");
+    let addition = entry + text[entry..end].rfind("add.s32").expect("it adds");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let wrong = [
+        &text[..addition],
+        "sub.s32",
+        &text[addition + "add.s32".len()..],
+    ]
+    .concat();
+    std::fs::write(folder.path().join("kernels.sm_70.ptx"), wrong).expect("written");
+    let path = folder.path().to_str().expect("the path is text");
+    warpfold(&["interleaved", "-n", "8", "--ptx-dir", path])
+        .assert()
+        .code(1)
+        .stdout(contains("step 1"))
+        .stderr(contains("`interleaved` gives").and(contains("which should be 36")));
+}
+
+#[test]
+fn a_step_without_a_barrier_is_one_where_racecheck_finds_a_race() {
+    for (lesson, expected) in [
+        ("unroll_warps8", true),
+        ("complete_unroll", true),
+        ("unroll_warps8_sync", false),
+        ("flagship_bulk", false),
+        ("warp_shuffle_down", false),
+    ] {
+        assert_eq!(
+            picture(&[lesson]).contains("without a barrier"),
+            expected,
+            "{lesson}"
+        );
+    }
+}
+
 #[test]
 fn every_launch_that_leaves_a_total_ends_its_picture_with_the_right_one() {
     let leaves_total = |lesson: &&Lesson| {
@@ -135,26 +200,6 @@ fn every_launch_that_leaves_a_total_ends_its_picture_with_the_right_one() {
     assert!(seen > 5, "{seen}");
 }
 
-/// What a register held before is no longer to be seen: no grey line may come from there.
-#[test]
-fn lines_of_work_in_vain_come_from_the_step_before() {
-    for lesson in ["single_pass", "grid_sync"] {
-        let mut lines = 0;
-        for (name, attributes) in elements(&svg(&[lesson])) {
-            let length = |name: &str| -> f64 { attributes[name].parse().expect("a number") };
-            // The rows of the input are above.
-            if name == "line" && *attributes["stroke"] == *"#c9c9c9" && length("y1") > 350.0 {
-                lines += 1;
-                assert!(
-                    length("y2") - length("y1") < 150.0,
-                    "{lesson}: {attributes:?}"
-                );
-            }
-        }
-        assert!(lines > 100, "{lesson}: {lines}");
-    }
-}
-
 /// Whatever a step leaves behind, its picture has all elements, and work of every block.
 #[test]
 fn every_step_of_the_ladder_has_a_picture() {
@@ -190,8 +235,11 @@ fn every_step_that_leaves_partials_ends_its_picture_with_the_right_ones() {
         let blocks = json["blocks"].as_array().expect("there are blocks");
         let partials = blocks.iter().map(|block| {
             let last = block["steps"].as_array().and_then(|steps| steps.last());
-            let write = &last.expect("there are steps")["work"][0]["writes"][0];
-            assert!(write["cell"]["partials"].is_u64(), "{}: {write}", lesson.id);
+            let work = last.expect("there are steps")["work"].as_array();
+            let writes = work.expect("threads work").iter();
+            let mut writes = writes.flat_map(|work| work["writes"].as_array().expect("writes"));
+            let write = writes.find(|write| write["cell"]["partials"].is_u64());
+            let write = write.unwrap_or_else(|| panic!("{} leaves no partial", lesson.id));
             let elements = write["content"]["elements"].as_array();
             assert_eq!(
                 elements.map(Vec::len),
@@ -212,50 +260,131 @@ fn an_svg_shows_every_thread_in_every_step() {
     let count = |name: &str| elements.iter().filter(|(other, _)| other == name).count();
     assert_eq!(count("circle"), 4 * 16 + 2, "four steps, and the legend");
     assert_eq!(count("polygon"), 8 + 4 + 2 + 2, "an arrow for each write");
-    // The background, the cells before the launch and behind three steps, the partial results, and the legend.
+    // The ground, the cells before the launch and after three steps, the partial results, and the legend.
     assert_eq!(count("rect"), 1 + 4 * 16 + 2 + 1);
     for text in [
         "interleaved",
         "0,2…6",
-        "partials[1]",
-        "8 of 16 threads work",
+        "partials[1] = 100",
+        "8 of 16 threads (50 %)",
     ] {
         assert!(document.lines().any(|line| line == text), "{text}");
     }
 }
 
 #[test]
-fn an_svg_needs_nothing_from_outside_and_keeps_to_its_edges() {
-    for lesson in ["unroll_warps8_sync", "complete_unroll_shared", "shuffle"] {
-        let document = svg(&[lesson]);
-        let elements = elements(&document);
-        let length = |attributes: &svg::node::Attributes, name: &str| -> f64 {
-            let text = attributes.get(name).map_or("0", |value| value);
-            text.parse().expect("lengths are numbers")
-        };
-        let (name, sheet) = &elements[0];
-        assert_eq!(name, "svg");
-        let (width, height) = (length(sheet, "width"), length(sheet, "height"));
-        for (name, attributes) in &elements[1..] {
+fn an_svg_needs_nothing_from_outside_and_has_a_ground_of_its_own() {
+    for lesson in ["unroll_warps8_sync", "bank_stride", "single_pass"] {
+        let elements = elements(&svg(&[lesson]));
+        for (name, attributes) in &elements {
             for key in attributes.keys() {
                 assert!(!key.contains("href") && key != "style", "{name} {key}");
             }
-            for (key, most) in [
-                ("x", width),
-                ("x1", width),
-                ("x2", width),
-                ("cx", width),
-                ("y", height),
-                ("y1", height),
-                ("y2", height),
-                ("cy", height),
-            ] {
-                assert!(
-                    (0.0..=most).contains(&length(attributes, key)),
-                    "{name} {key}"
-                );
-            }
         }
+        let of_sheet = |key: &str| elements[0].1[key].clone();
+        let ground = elements.iter().find(|(name, _)| name == "rect");
+        let (_, ground) = ground.expect("there is a ground");
+        assert_eq!(
+            (&ground["width"], &ground["height"]),
+            (&of_sheet("width"), &of_sheet("height")),
+            "{lesson}"
+        );
+    }
+}
+
+/// What one block does alone is drawn beside what all do, and who does the same is counted.
+#[test]
+fn blocks_that_differ_are_drawn_and_others_are_folded() {
+    for (lesson, expected) in [
+        (
+            "single_pass",
+            &[
+                "and 1 block like this",
+                "the last to finish",
+                "total = 4720128",
+            ][..],
+        ),
+        (
+            "grid_sync",
+            &["the grid's barrier", "partials[2]", "total = 4720128"],
+        ),
+        ("flagship", &["total = 8390656", "next total = 0"]),
+        (
+            "vectorized",
+            &["global[0…127], 4 a lane", "and 1 block like this"],
+        ),
+    ] {
+        let (text, document) = (picture(&[lesson]), svg(&[lesson]));
+        for words in expected {
+            assert!(text.contains(words), "{lesson}: {words}\n{text}");
+            assert!(document.contains(words), "{lesson}: {words}");
+        }
+    }
+    let many = picture(&["interleaved", "-n", "256", "--block", "8"]);
+    assert!(many.contains("and 31 blocks like this"), "{many}");
+}
+
+/// Active warps in each step of the tree.
+#[test]
+fn each_step_says_how_many_warps_are_active() {
+    let text = picture(&["interleaved", "-n", "256", "--block", "256"]);
+    for line in [
+        "4 of 8 warps (50 %)",
+        "2 of 8 warps (25 %)",
+        "1 of 8 warps (12 %)",
+        "128 of 256 threads (50 %)",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    let text = picture(&["neighbored", "-n", "256", "--block", "256"]);
+    assert!(
+        text.contains("64 of 256 threads (25 %), 8 of 8 warps (100 %)"),
+        "{text}"
+    );
+}
+
+/// Sectors of global memory, and banks of shared memory.
+#[test]
+fn memory_lessons_show_sectors_and_banks() {
+    for (arguments, expected) in [
+        (
+            &["copy_offset"][..],
+            "5 sectors of 32 bytes, 80 % of them wanted",
+        ),
+        (
+            &["copy_offset", "--set", "offset=8"],
+            "4 sectors of 32 bytes, 100 % of them wanted",
+        ),
+        (
+            &["copy_stride", "--set", "stride=8", "-n", "1024"],
+            "32 sectors of 32 bytes, 12 % of them wanted",
+        ),
+        (&["bank_stride"], "2 wavefronts"),
+        (&["bank_stride", "--set", "stride=32"], "32 wavefronts"),
+        (&["reverse_static"], "32 banks, one word of each"),
+    ] {
+        let words: String = picture(arguments)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(words.contains(expected), "{arguments:?}: {words}");
+        assert!(svg(arguments).contains("sector"), "{arguments:?}");
+    }
+}
+
+/// Parents above children, each where its blocks' elements are.
+#[test]
+fn grids_that_kernels_launch_are_a_tree() {
+    for lesson in ["nested_sync", "nested_nosync", "nested_fixed"] {
+        insta::assert_snapshot!(lesson, picture(&[lesson]));
+    }
+    let document = svg(&["recursive_hello"]);
+    for words in [
+        "generation 2",
+        "grid 6: 2 blocks of 64 threads",
+        "by thread 0 of block 1, grid 2",
+    ] {
+        assert!(document.contains(words), "{words}");
     }
 }
 
@@ -263,15 +392,16 @@ fn an_svg_needs_nothing_from_outside_and_keeps_to_its_edges() {
 fn what_cannot_be_drawn_is_refused_with_the_limit() {
     for (arguments, culprit) in [
         (&["interleaved", "-n", "0"][..], "use -n 1 or more"),
-        (
-            &["interleaved", "-n", "1000", "--block", "8"],
-            "use -n 64 or fewer",
-        ),
-        (&["interleaved", "-n", "2^60"], "use -n 64 or fewer"),
-        (&["shuffle", "-n", "513"], "use -n 512 or fewer"),
+        (&["interleaved", "-n", "4097"], "use -n 4096 or fewer"),
+        (&["interleaved", "-n", "2^60"], "use -n 4096 or fewer"),
+        (&["blocked", "-n", "17"], "use -n 16 or fewer"),
+        (&["copy_offset", "--block", "32"], "use one of 64"),
+        (&["histogram_global"], "has no picture"),
         (&["shuffle", "--block", "8"], "use --block 64"),
+        (&["warp_shuffle_xor", "--block", "8"], "use --block 32"),
+        (&["flagship_bulk", "--block", "16"], "use --block 32"),
         (&["interleaved", "--block", "12"], "not of 12"),
-        (&["interleaved", "--block", "128"], "not of 128"),
+        (&["interleaved", "--block", "2048"], "not of 2048"),
         (&["interleaved", "--block", "0"], "not of 0"),
         (&["interleavd"], "did you mean `interleaved`?"),
         (

@@ -7,10 +7,8 @@ use super::output::{JsonArguments, Output, write_file};
 use super::size::parse_count;
 use std::path::PathBuf;
 use warpfold::device::DeviceChoice;
-use warpfold_course::lesson::LessonError;
-use warpfold_course::reducible::with_reducible;
-use warpfold_course::trace::{TraceError, trace};
-use warpfold_kernels::catalogue::{BLOCK_SIZES, Entries, Lesson, Reduction, Variant};
+use warpfold_course::trace::{MOST_ELEMENTS, TraceError, trace};
+use warpfold_kernels::catalogue::{BLOCK_SIZES, Entries, Finish, Lesson, Variant};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -20,10 +18,10 @@ use warpfold_kernels::catalogue::{BLOCK_SIZES, Entries, Lesson, Reduction, Varia
 pub struct Arguments {
     /// The lesson, as `warpfold lessons` lists it
     id: String,
-    /// Number of elements: 1, 2, 3 … [default: what two blocks of 8 threads or one of 64 take]
+    /// Number of elements: 1, 2, 3 … [default: what two blocks take, or three that finish together]
     #[arg(short, value_parser = parse_count)]
     n: Option<usize>,
-    /// Threads of a block: a power of two up to 64 [default: 8, or 64 if the lesson is about whole warps]
+    /// Threads of a block: a power of two up to 1024 [default: 8 or 32; 64 where the work of several warps is the lesson]
     #[arg(long)]
     block: Option<u32>,
     /// Also write the picture as SVG to FILE
@@ -39,8 +37,6 @@ pub struct Arguments {
 
 /// Threads of a block, if so few show the idea.
 const SMALL_BLOCK: u32 = 8;
-/// Threads of two small blocks.
-const SMALL_GRID: u32 = 16;
 /// Columns where standard output is no terminal.
 const WIDTH: u16 = 80;
 
@@ -48,50 +44,53 @@ const WIDTH: u16 = 80;
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let lesson = lookup::lesson(&arguments.id)?;
     let output = Output::new(&arguments.json)?;
-    let reduction = lesson
-        .reduction()
-        .ok_or(LessonError::NoReduction { lesson: lesson.id })?;
-    let block = arguments
-        .block
-        .unwrap_or_else(|| usual_block(lesson, reduction));
+    let block = arguments.block.unwrap_or_else(|| usual_block(lesson));
     let variant = Variant {
         block,
         ..arguments.parameter.variant(lesson, BLOCK_SIZES[0])?
     };
-    let n = arguments.n.unwrap_or_else(|| usual_n(reduction, variant));
+    let n = arguments.n.unwrap_or_else(|| usual_n(lesson, variant));
     let device = arguments.kernels.on(DeviceChoice::Emulator)?;
-    let picture = with_reducible!(reduction.element_type, T => {
-        trace::<T>(&device, lesson, variant, n)?
-    });
+    let picture = trace(&device, lesson, variant, n)?;
     if let Some(path) = &arguments.svg {
         write_file(path, picture.to_svg().as_bytes())?;
     }
     // Only a terminal has a width.
     let width = comfy_table::Table::new().width().unwrap_or(WIDTH);
     output.print(picture.to_text(width.into()))?;
-    output.write_json(&picture)
+    output.write_json(&picture)?;
+    match &picture.mistake {
+        Some(mistake) => Err(Failure::finding(format!("`{}` {mistake}", lesson.id))),
+        None => Ok(()),
+    }
 }
 
 /// The block size that shows the idea of a lesson: a small one, or two warps if each thread takes so many elements that the last
 /// warp does the interesting work.
-fn usual_block(lesson: &Lesson, reduction: &Reduction) -> u32 {
-    match lesson.entries {
-        Entries::AnyBlock(_)
-            if reduction.elements_per_thread(lesson.usual(SMALL_BLOCK)) < SMALL_BLOCK.into() =>
+fn usual_block(lesson: &Lesson) -> u32 {
+    let small = SMALL_BLOCK.max(lesson.least_block);
+    match (lesson.reduction(), lesson.entries) {
+        (Some(reduction), Entries::AnyBlock(_) | Entries::PerParameter(_))
+            if reduction.elements_per_thread(lesson.usual(small)) < SMALL_BLOCK.into() =>
         {
-            SMALL_BLOCK
+            small
         }
         _ => BLOCK_SIZES[0],
     }
 }
 
-/// As many elements as a few blocks take.
-fn usual_n(reduction: &Reduction, variant: Variant) -> usize {
-    let elements =
-        reduction.elements_per_thread(variant) * u64::from(variant.block.max(SMALL_GRID));
-    reduction
-        .most_elements(variant)
-        .map_or(elements, |most| most.min(elements)) as usize
+/// As many elements as show who works with whom: those of two blocks, or of three where the blocks of a launch finish together.
+fn usual_n(lesson: &Lesson, variant: Variant) -> usize {
+    let Some(reduction) = lesson.reduction() else {
+        return 2 * variant.block as usize;
+    };
+    let tile = reduction.elements_per_thread(variant) * u64::from(variant.block);
+    let blocks = match reduction.finish {
+        Finish::OneLaunch | Finish::TotalInTurns => 3,
+        Finish::PartialPerBlock | Finish::Total | Finish::Nested { .. } => 2,
+    };
+    let most = reduction.most_elements(variant).unwrap_or(u64::MAX);
+    (blocks * tile).min(most).min(MOST_ELEMENTS as u64) as usize
 }
 
 impl From<TraceError> for Failure {

@@ -106,7 +106,12 @@ impl PreparedLesson {
     /// # Panics
     /// There are fewer buffers than arguments, or of other lengths.
     pub fn judge_copies(&self, buffers: &[Vec<u8>]) -> Result<Verdict, DeviceError> {
-        (self.judge)(&Outputs::copied(buffers))
+        self.judge(&Outputs::copied(buffers))
+    }
+
+    /// Judges what a launch of the case has left in its buffers.
+    pub(crate) fn judge(&self, outputs: &Outputs<'_>) -> Result<Verdict, DeviceError> {
+        (self.judge)(outputs)
     }
 
     /// Launches and judges; on a GPU a right kernel is launched again and timed, where `timing` asks for it.
@@ -121,11 +126,11 @@ impl PreparedLesson {
             });
         };
         let mut measured = launch.launch()?;
-        let mut verdict = (self.judge)(&launch.outputs())?;
+        let mut verdict = self.judge(&launch.outputs())?;
         if let (Some(timing), true, None) = (timing, device.is_gpu(), &verdict.mistake) {
             measured = Measured::Times(launch.time(&timing)?);
             // The last of the timed launches must be right as well.
-            verdict = (self.judge)(&launch.outputs())?;
+            verdict = self.judge(&launch.outputs())?;
         }
         Ok(PreparedRun { verdict, measured })
     }
@@ -143,7 +148,7 @@ impl PreparedLesson {
             None => Ok(Verdict::default()),
             Some(mut launch) => {
                 launch.observe(observer)?;
-                Ok((self.judge)(&launch.outputs())?)
+                Ok(self.judge(&launch.outputs())?)
             }
         }
     }
@@ -200,7 +205,9 @@ mod tests {
                 loaded
                     .launch()
                     .unwrap_or_else(|error| panic!("{id}, launch {launch}: {error}"));
-                let verdict = (prepared.judge)(&loaded.outputs()).expect("the device goes on");
+                let verdict = prepared
+                    .judge(&loaded.outputs())
+                    .expect("the device goes on");
                 assert_eq!(verdict.mistake, None, "{id}, launch {launch}");
             }
         }

@@ -20,6 +20,9 @@ const MOST_LETTERS: usize = 80;
 /// The colours of the channels.
 const COLOURS: [RGBColor; 3] = [RED, GREEN, BLUE];
 
+/// The colour of what is the same in all channels.
+const GREY: RGBColor = RGBColor(96, 96, 96);
+
 /// A file format of plots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlotFormat {
@@ -147,16 +150,26 @@ impl Plot<'_> {
             .label_style(text(15))
             .axis_desc_style(text(17))
             .draw()?;
+        let curves = self.curves();
         // All areas before the first line, so that none covers a line.
-        for (counts, colour) in self.histogram.channels.iter().zip(COLOURS) {
-            chart.draw_series(AreaSeries::new(steps(counts), 0.0, colour.mix(0.28)))?;
+        for curve in &curves {
+            chart.draw_series(AreaSeries::new(
+                steps(curve.counts),
+                0.0,
+                curve.colour.mix(0.28),
+            ))?;
         }
-        for (channel, counts) in self.histogram.channels.iter().enumerate() {
-            let colour = COLOURS[channel];
+        for Curve {
+            name,
+            channel,
+            counts,
+            colour,
+        } in curves
+        {
             let line = ShapeStyle::from(&colour).stroke_width(2 * scale);
             let label = statistics.map_or_else(
-                || CHANNELS[channel].to_owned(),
-                |of| format!("{}, mean {:.1}", CHANNELS[channel], of[channel].mean),
+                || name.to_owned(),
+                |of| format!("{name}, mean {:.1}", of[channel].mean),
             );
             chart
                 .draw_series(LineSeries::new(steps(counts), line))?
@@ -176,6 +189,37 @@ impl Plot<'_> {
             .draw()?;
         area.present()
     }
+
+    /// A curve for each channel; of a grey image, whose channels are equal, one.
+    fn curves(&self) -> Vec<Curve<'_>> {
+        let channels = &self.histogram.channels;
+        if channels.iter().all(|counts| *counts == channels[0]) {
+            return vec![Curve {
+                name: "grey",
+                channel: 0,
+                counts: &channels[0],
+                colour: GREY,
+            }];
+        }
+        let channels = channels.iter().enumerate();
+        channels
+            .map(|(channel, counts)| Curve {
+                name: CHANNELS[channel],
+                channel,
+                counts,
+                colour: COLOURS[channel],
+            })
+            .collect()
+    }
+}
+
+/// One curve of the plot.
+struct Curve<'h> {
+    name: &'static str,
+    /// Whose statistics are its own.
+    channel: usize,
+    counts: &'h Counts,
+    colour: RGBColor,
 }
 
 /// The outline of a channel's bars: bin i lies between i and i + 1.
@@ -198,4 +242,27 @@ fn shortened(title: &str) -> String {
     let half = MOST_LETTERS / 2;
     let (begin, end) = (&letters[..half], &letters[letters.len() - half + 1..]);
     begin.iter().chain(&['…']).chain(end).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grey_image_has_one_curve() {
+        let mut histogram = Histogram::empty();
+        for counts in &mut histogram.channels {
+            counts[7] = 3;
+        }
+        let names = |histogram: &Histogram| -> Vec<&str> {
+            let plot = Plot {
+                title: "",
+                histogram,
+            };
+            plot.curves().iter().map(|curve| curve.name).collect()
+        };
+        assert_eq!(names(&histogram), ["grey"]);
+        histogram.channels[2][7] = 4;
+        assert_eq!(names(&histogram), CHANNELS);
+    }
 }

@@ -1,21 +1,33 @@
 //! Running a lesson under a trace.
 
 use super::flow::Flow;
-use super::picture::{Block, Cell, Content, Picture};
-use super::steps::{self, Event};
+use super::picture::{Block, Cell, Content, Grid, Launcher, Picture};
+use super::steps::{self, Event, Events, Races};
 use super::usage;
-use crate::case::{Case, LoadedCase};
+use crate::case::{Case, CaseArgument, LoadedCase};
+use crate::demonstration;
 use crate::lesson::{self, LessonError};
 use crate::number::Number;
-use crate::reducible::{Partial, Reducible};
+use crate::oracle::Oracle;
+use crate::reducible::{Partial, Reducible, with_reducible};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use warpfold::Device;
 use warpfold::device::{Argument, DeviceError};
-use warpfold_emulator::{Compiled, Space, Trace, TraceEvent};
-use warpfold_kernels::catalogue::{Entries, Finish, Lesson, Role, Variant};
+use warpfold_emulator::{Compiled, Racecheck, Space, Trace, TraceEvent};
+use warpfold_kernels::catalogue::{
+    Cooperation, Demonstration, Entries, Finish, Lesson, Operator, Part, Reduction, Role, Task,
+    Variant,
+};
 
-/// The most threads, of all blocks together, that a picture has room for.
-const MOST_THREADS: u64 = 64;
+/// The sizes of blocks that a picture takes.
+const THREADS: std::ops::RangeInclusive<u32> = 2..=1024;
+
+/// The most elements: finding out what flows where takes a launch for each of them, or for each vector of them.
+pub const MOST_ELEMENTS: usize = 4096;
+
+/// The seed of the values that demonstrations take.
+const SEED: u64 = 42;
 
 /// Why there is no picture.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -24,8 +36,8 @@ pub enum TraceError {
     /// Nothing is launched for no elements.
     #[error("a launch over no elements has no picture; use -n 1 or more")]
     NoElements,
-    /// The tree takes a power of two, and the picture has its limit.
-    #[error("a picture takes blocks of 2, 4, 8, 16, 32 or {MOST_THREADS} threads, not of {0}")]
+    /// The tree takes a power of two.
+    #[error("a picture takes blocks of a power of two from 2 to 1024 threads, not of {0}")]
     BlockSize(u32),
     /// The lesson has no entry for such blocks.
     #[error("`{lesson}` has no entry for blocks of {block} threads; use --block {least}")]
@@ -37,17 +49,26 @@ pub enum TraceError {
         /// The smallest size that it is built for.
         least: u32,
     },
-    /// More threads than can be drawn side by side.
+    /// Lanes that the kernel relies on would be missing.
     #[error(
-        "a picture has room for {MOST_THREADS} threads, and {n} elements take more blocks of {block}; use -n {most} or fewer"
+        "`{lesson}` needs blocks of {least} threads or more, because the lanes of whole warps exchange values; use --block {least}"
     )]
-    TooManyElements {
-        /// The number of elements asked for.
-        n: usize,
-        /// Threads of a block.
-        block: u32,
-        /// The most elements that can be drawn.
-        most: u64,
+    TooFewThreads {
+        /// The lesson's id.
+        lesson: &'static str,
+        /// The fewest threads that it takes.
+        least: u32,
+    },
+    /// More elements than are followed one by one.
+    #[error(
+        "a picture follows {MOST_ELEMENTS} elements at most, not {0}; use -n {MOST_ELEMENTS} or fewer"
+    )]
+    TooManyElements(usize),
+    /// What the lesson does would fill more than a page, and looks the same all over.
+    #[error("`{lesson}` has no picture; `warpfold run {lesson}` shows what it does")]
+    NotDrawn {
+        /// The lesson's id.
+        lesson: &'static str,
     },
     /// The lesson does not take the elements, or its kernel faults.
     #[error(transparent)]
@@ -60,17 +81,50 @@ impl From<DeviceError> for TraceError {
     }
 }
 
-/// Runs a lesson over the elements 1, 2, 3 … `n` on the emulator and takes its picture.
+/// Runs a lesson on the emulator and takes its picture: a reduction over the elements 1, 2, 3 … `n`, a demonstration over `n` random
+/// ones.
 ///
-/// An entry that reads its block size at run time takes any power of two from 2 to 64, and so smaller blocks than the catalogue
-/// offers.
+/// A reduction's entry that reads its block size at run time takes any power of two from the lesson's least to 1024, and so smaller
+/// blocks than the catalogue offers. What the kernel leaves is compared with what the CPU makes of the same values: a mistake is no
+/// error, it is in the picture.
 ///
 /// # Errors
-/// Sizes that the lesson does not take or a picture has no room for; a lesson that is no reduction of type `T`; a kernel that
-/// faults; a device that is a GPU, whose threads cannot be watched.
-pub fn trace<T: Reducible + From<u16>>(
+/// Sizes that the lesson does not take or a picture has no room for; a lesson that has none; a kernel that faults; a device that is
+/// a GPU, whose threads cannot be watched.
+pub fn trace(
     device: &Device,
-    lesson: &Lesson,
+    lesson: &'static Lesson,
+    variant: Variant,
+    n: usize,
+) -> Result<Picture, TraceError> {
+    if n > MOST_ELEMENTS {
+        return Err(TraceError::TooManyElements(n));
+    }
+    match &lesson.task {
+        Task::Reduction(reduction) => with_reducible!(reduction.element_type, T => {
+            of_reduction::<T>(device, lesson, reduction, variant, n)
+        }),
+        Task::Demonstration(demonstration) if is_drawn(*demonstration) => {
+            of_demonstration(device, lesson, *demonstration, variant, n)
+        }
+        Task::Demonstration(_) => Err(TraceError::NotDrawn { lesson: lesson.id }),
+    }
+}
+
+fn is_drawn(demonstration: Demonstration) -> bool {
+    match demonstration {
+        Demonstration::Memory(_) | Demonstration::Divergence(_) | Demonstration::Nested(_) => true,
+        Demonstration::Cooperation(which) => {
+            matches!(which, Cooperation::Question(_) | Cooperation::ActiveMask)
+        }
+        Demonstration::Histogram(_) => false,
+    }
+}
+
+fn of_reduction<T: Reducible + From<u16>>(
+    device: &Device,
+    lesson: &'static Lesson,
+    reduction: &Reduction,
     variant: Variant,
     n: usize,
 ) -> Result<Picture, TraceError> {
@@ -80,38 +134,29 @@ pub fn trace<T: Reducible + From<u16>>(
         let case = lesson::case_of_entry(lesson, entry, variant, values, multiprocessors)?;
         Ok::<_, LessonError>(case.map(Case::into_owned))
     };
-    let reduction = lesson
-        .reduction()
-        .ok_or(LessonError::NoReduction { lesson: lesson.id })?;
-    // As many whole tiles as there is room for blocks.
-    let most = MOST_THREADS * reduction.elements_per_thread(variant);
-    if n as u64 > most {
-        return Err(TraceError::TooManyElements {
-            n,
-            block: variant.block,
-            most,
-        });
-    }
-    let mut values: Vec<T> = (1..).map(T::from).take(n).collect();
+    let values: Vec<T> = (1..).map(T::from).take(n).collect();
     let first = case(&values)?.ok_or(TraceError::NoElements)?;
-    let kernel = device
-        .kernel(lesson.part.module(), entry)
-        .map_err(LessonError::from)?;
-    // SAFETY: the launch is only observed, which a GPU refuses, and the emulator checks every access.
-    let mut launch = Launch(unsafe { first.load(device, kernel)? });
-    let trace = launch.record(&first)?;
-    let memory = launch.memory(&first, &buffers(reduction.finish));
+    let mut launch = Launch::new(device, lesson, &first)?;
+    let (trace, races) = launch.record_with_races(&first)?;
+    let mistake = mistake::<T>(lesson, variant, &values, &launch, first.shape.grid[0])?;
+    let memory = launch.memory(&first, buffers(reduction.finish), size_of::<T>() as u64);
+    // Of all ones, a 3 changes every sum, product and maximum that it is in, without an overflow, and a 0 every minimum.
+    let other = T::from(if reduction.operator == Operator::Min {
+        0
+    } else {
+        3
+    });
+    let mut ones = vec![T::from(1_u16); n];
     let mut flow = Flow::new(&trace);
-    for element in 0..n {
-        let own = values[element];
-        // A maximum shows the one, a minimum the other, and a sum both.
-        for other in [u16::MAX, 0] {
-            values[element] = other.into();
-            if let Some(changed) = case(&values)? {
-                flow.compare(element, launch.record(&changed)?);
-            }
+    if let Some(alike) = case(&ones)? {
+        flow.begin(launch.record(&alike)?);
+    }
+    for elements in memory.read_together(&trace, n) {
+        ones[elements.clone()].fill(other);
+        if let Some(changed) = case(&ones)? {
+            flow.compare(elements.clone(), launch.record(&changed)?);
         }
-        values[element] = own;
+        ones[elements].fill(T::from(1_u16));
     }
     let holds_totals = reduction.finish == Finish::TotalInTurns;
     let number = |cell: Option<Cell>, bits: u64| match cell {
@@ -119,13 +164,8 @@ pub fn trace<T: Reducible + From<u16>>(
         Some(Cell::Total(_) | Cell::Next(_)) if holds_totals => number::<T::Total>(bits),
         _ => number::<T>(bits),
     };
-    let mut blocks: Vec<Block> = events_of(&trace, flow, &memory, size_of::<T>() as u64, number)
-        .iter()
-        .map(|events| Block {
-            steps: steps::of_block(events),
-        })
-        .collect();
-    steps::align(&mut blocks);
+    let events = events_of(&trace, Some(flow), &memory, number);
+    let (grids, mut blocks) = place(&trace, &events, &races, lesson);
     usage::mark_used(&mut blocks);
     Ok(Picture {
         lesson: lesson.id,
@@ -133,17 +173,150 @@ pub fn trace<T: Reducible + From<u16>>(
         n,
         block: variant.block,
         input: values.into_iter().map(Into::into).collect(),
+        mistake,
+        grids,
         blocks,
     })
+}
+
+fn of_demonstration(
+    device: &Device,
+    lesson: &'static Lesson,
+    demonstration: Demonstration,
+    variant: Variant,
+    n: usize,
+) -> Result<Picture, TraceError> {
+    lesson::entry(lesson, variant)?;
+    let prepared = demonstration::prepare(demonstration, lesson, variant, n, SEED)?;
+    let first = prepared.case().ok_or(TraceError::NoElements)?;
+    let mut launch = Launch::new(device, lesson, first)?;
+    let (trace, races) = launch.record_with_races(first)?;
+    let mistake = prepared
+        .judge(&launch.0.outputs())
+        .map_err(LessonError::from)?
+        .mistake;
+    let cells = cells_of(first, n);
+    let input = first
+        .arguments
+        .iter()
+        .zip(&cells)
+        .find(|(_, cell)| cell.is_some_and(|cell| matches!(cell(0), Cell::Input(_))));
+    let input = input.and_then(|(argument, _)| argument.buffer()?.1);
+    let words = input.unwrap_or_default().chunks_exact(4);
+    let word = |bytes: &[u8]| {
+        number::<i32>(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]).into())
+    };
+    let input = words.map(word).collect();
+    let memory = launch.memory(first, cells, 4);
+    let number = |_: Option<Cell>, bits: u64| number::<i32>(bits);
+    let events = events_of(&trace, None, &memory, number);
+    let (grids, blocks) = place(&trace, &events, &races, lesson);
+    Ok(Picture {
+        lesson: lesson.id,
+        title: lesson.title,
+        n,
+        block: variant.block,
+        input,
+        mistake,
+        grids,
+        blocks,
+    })
+}
+
+/// The cells of a demonstration's buffers: the first that has values before the launch is the input, and so is, without one, the first
+/// of all.
+fn cells_of(case: &Case<'_>, n: usize) -> Vec<Option<CellOf>> {
+    let mut has_input = false;
+    let cell_of = |argument: &CaseArgument<'_>| -> Option<CellOf> {
+        let (bytes, contents) = argument.buffer()?;
+        let is_array = bytes >= 4 * n;
+        Some(match (contents, is_array) {
+            (Some(_), true) if !has_input => {
+                has_input = true;
+                Cell::Input
+            }
+            (Some(_), true) => Cell::Second,
+            (None, _) => Cell::Output,
+            (Some(_), false) if bytes == 4 => Cell::Counter,
+            (Some(_), false) => Cell::Second,
+        })
+    };
+    case.arguments.iter().map(cell_of).collect()
+}
+
+/// The grids of a launch, and its blocks with their steps, each where it belongs.
+fn place(
+    trace: &Trace,
+    events: &[Vec<Event>],
+    races: &Races,
+    lesson: &Lesson,
+) -> (Vec<Grid>, Vec<Block>) {
+    let mut grids: BTreeMap<u64, Grid> = BTreeMap::new();
+    for block in &trace.blocks {
+        let grid = grids.entry(block.grid).or_insert(Grid {
+            number: block.grid,
+            launched_by: None,
+            generation: 0,
+            blocks: 0,
+            threads: block.shape.iter().product(),
+        });
+        grid.blocks += 1;
+    }
+    let number_of = |index: usize| {
+        let of_grid =
+            |block: &&warpfold_emulator::BlockTrace| block.grid == trace.blocks[index].grid;
+        trace.blocks[..index].iter().filter(of_grid).count()
+    };
+    // A kernel launches grids of higher numbers than its own.
+    for (index, events) in events.iter().enumerate() {
+        let of_grid = trace.blocks[index].grid;
+        let generation = grids[&of_grid].generation + 1;
+        for event in events {
+            if let &Event::GridLaunch { warp, lane, grid } = event
+                && let Some(child) = grids.get_mut(&grid)
+            {
+                child.generation = generation;
+                child.launched_by = Some(Launcher {
+                    grid: of_grid,
+                    block: number_of(index),
+                    thread: warp * steps::LANES + lane,
+                });
+            }
+        }
+    }
+    let shows_accesses = lesson.part == Part::Memory;
+    let blocks: Vec<Events<'_>> = trace
+        .blocks
+        .iter()
+        .zip(events)
+        .enumerate()
+        .map(|(index, (block, events))| Events {
+            grid: block.grid,
+            number: number_of(index),
+            threads: block.shape.iter().product(),
+            events,
+        })
+        .collect();
+    let grids: Vec<Grid> = grids.into_values().collect();
+    let mut blocks = steps::of_blocks(&grids, &blocks, races, lesson.cooperative);
+    if !shows_accesses {
+        let steps = blocks.iter_mut().flat_map(|block| &mut block.steps);
+        steps.for_each(|step| step.accesses.clear());
+    }
+    (grids, blocks)
 }
 
 /// The entry for the variant.
 fn check(lesson: &Lesson, variant: Variant) -> Result<&'static str, TraceError> {
     let block = variant.block;
-    if !block.is_power_of_two() || !(2..=MOST_THREADS).contains(&u64::from(block)) {
+    if !block.is_power_of_two() || !THREADS.contains(&block) {
         return Err(TraceError::BlockSize(block));
     }
     match (lesson.entries.find(variant), lesson.entries) {
+        (Some(_), _) if block < lesson.least_block => Err(TraceError::TooFewThreads {
+            lesson: lesson.id,
+            least: lesson.least_block,
+        }),
         (Some(entry), _) => Ok(entry),
         (None, Entries::PerBlock(sizes)) => Err(TraceError::NotBuilt {
             lesson: lesson.id,
@@ -159,29 +332,64 @@ fn check(lesson: &Lesson, variant: Variant) -> Result<&'static str, TraceError> 
     }
 }
 
+/// What is wrong with what the launch has left, in words that follow the name of the lesson; `None` where it is right.
+fn mistake<T: Reducible>(
+    lesson: &Lesson,
+    variant: Variant,
+    values: &[T],
+    launch: &Launch,
+    blocks: u32,
+) -> Result<Option<String>, LessonError> {
+    let Some(reduction) = lesson.reduction() else {
+        return Ok(None);
+    };
+    let (result, leftover) = lesson::result::<T>(reduction, &launch.0.outputs())?;
+    let oracle = T::Oracle::new(reduction.operator, values);
+    let roundings = lesson::roundings::<T>(reduction, variant, values.len(), blocks);
+    if oracle.accepts(result, roundings) {
+        return Ok(leftover);
+    }
+    let (result, expected) = (result.into(), oracle.expected());
+    Ok(Some(format!("gives {result}, which should be {expected}")))
+}
+
 /// A launch, to be made again and again.
 struct Launch(LoadedCase);
 
 impl Launch {
+    fn new(device: &Device, lesson: &Lesson, case: &Case<'_>) -> Result<Self, LessonError> {
+        lesson::check_device(lesson, device)?;
+        let kernel = device.kernel(lesson.part.module(), case.entry)?;
+        // SAFETY: the launch is only observed, which a GPU refuses, and the emulator checks every access.
+        Ok(Self(unsafe { case.load(device, kernel)? }))
+    }
+
     fn record(&mut self, case: &Case<'_>) -> Result<Trace, DeviceError> {
         let mut trace = Trace::default();
         self.0.observe_with(case, trace.compiled())?;
         Ok(trace)
     }
 
-    fn memory(&self, case: &Case<'_>, buffers: &[Option<CellOf>]) -> GlobalMemory {
+    /// As [`Self::record`], and the PTX lines of accesses that nothing orders.
+    fn record_with_races(&mut self, case: &Case<'_>) -> Result<(Trace, Races), DeviceError> {
+        let mut observer = (Trace::default(), Racecheck::new());
+        self.0.observe_with(case, &mut observer)?;
+        Ok((observer.0, observer.1.lines().into_iter().collect()))
+    }
+
+    fn memory(&self, case: &Case<'_>, cells: Vec<Option<CellOf>>, cell_bytes: u64) -> GlobalMemory {
         let arguments = self.0.arguments();
         let addresses = |index: usize| match (&arguments[index], case.arguments[index].buffer()) {
             (Argument::Address(first), Some((bytes, _))) => Some(*first..first + bytes as u64),
             _ => None,
         };
-        GlobalMemory(
-            buffers
-                .iter()
-                .enumerate()
-                .filter_map(|(index, cell_of)| Some((addresses(index)?, (*cell_of)?)))
+        let buffers = cells.into_iter().enumerate();
+        GlobalMemory {
+            buffers: buffers
+                .filter_map(|(index, cell_of)| Some((addresses(index)?, cell_of?)))
                 .collect(),
-        )
+            cell_bytes,
+        }
     }
 }
 
@@ -205,32 +413,63 @@ fn buffers(finish: Finish) -> Vec<Option<CellOf>> {
 }
 
 /// Where the buffers lie.
-struct GlobalMemory(Vec<(Range<u64>, CellOf)>);
+struct GlobalMemory {
+    buffers: Vec<(Range<u64>, CellOf)>,
+    cell_bytes: u64,
+}
 
 impl GlobalMemory {
-    /// The cell at an address; `None` for what a picture does not show.
-    fn cell(&self, space: Space, address: u64, cell_bytes: u64) -> Option<Cell> {
+    /// The cell at an address, and where that is in its buffer or in shared memory, in bytes; `None` for what a picture does not show.
+    fn cell(&self, space: Space, address: u64) -> Option<(Cell, u64)> {
         match space {
             Space::Global => {
-                let mut buffers = self.0.iter();
+                let mut buffers = self.buffers.iter();
                 let (addresses, cell_of) = buffers.find(|(range, _)| range.contains(&address))?;
-                Some(cell_of(((address - addresses.start) / cell_bytes) as usize))
+                let offset = address - addresses.start;
+                Some((cell_of((offset / self.cell_bytes) as usize), offset))
             }
-            Space::Shared => Some(Cell::Shared((address / cell_bytes) as usize)),
+            Space::Shared => Some((Cell::Shared((address / self.cell_bytes) as usize), address)),
             _ => None,
         }
+    }
+
+    /// The elements of the input in groups whose members are always read together, by one lane as one vector.
+    fn read_together(&self, trace: &Trace, n: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let mut together = n;
+        for event in trace.blocks.iter().flat_map(|block| &block.events) {
+            let TraceEvent::Access {
+                space,
+                lanes,
+                is_copy: false,
+                ..
+            } = event
+            else {
+                continue;
+            };
+            for access in lanes {
+                if let Some((Cell::Input(first), _)) = self.cell(*space, access.address) {
+                    let length = access.values.len().max(1);
+                    let is_whole = first.is_multiple_of(length) && length.is_power_of_two();
+                    together = together.min(if is_whole { length } else { 1 });
+                }
+            }
+        }
+        // Without any read of the kernel's own nothing is known.
+        let together = if together > 4 { 1 } else { together.max(1) };
+        (0..n)
+            .step_by(together)
+            .map(move |first| first..(first + together).min(n))
     }
 }
 
 /// The events of each block in terms of cells and what they hold.
 fn events_of(
     trace: &Trace,
-    flow: Flow,
+    flow: Option<Flow>,
     memory: &GlobalMemory,
-    cell_bytes: u64,
     number: impl Fn(Option<Cell>, u64) -> Number,
 ) -> Vec<Vec<Event>> {
-    let mut elements = flow.into_elements();
+    let mut elements = flow.into_iter().flat_map(Flow::into_elements);
     let mut content = |cell: Option<Cell>, bits: u64| Content {
         value: number(cell, bits),
         elements: elements.next(),
@@ -238,28 +477,39 @@ fn events_of(
     let mut event_of = |event: &TraceEvent| match event {
         TraceEvent::Access {
             warp,
+            line,
             kind,
             space,
             bytes,
             lanes,
-            ..
+            is_copy,
         } => {
-            let mut moves = Vec::new();
+            let (mut moves, mut offsets) = (Vec::new(), Vec::new());
+            let mut width = 1;
             for access in lanes {
-                let element_bytes = u64::from(*bytes) / access.values.len().max(1) as u64;
+                width = access.values.len().max(1);
+                let element_bytes = u64::from(*bytes) / width as u64;
                 for (index, &bits) in access.values.iter().enumerate() {
                     let address = access.address + index as u64 * element_bytes;
-                    let cell = memory.cell(*space, address, cell_bytes);
-                    let content = content(cell, bits);
-                    if let Some(cell) = cell {
+                    let cell = memory.cell(*space, address);
+                    let content = content(cell.map(|(cell, _)| cell), bits);
+                    if let Some((cell, offset)) = cell {
                         moves.push((access.lane, cell, content));
+                        if index == 0 {
+                            offsets.push((access.lane, offset));
+                        }
                     }
                 }
             }
             Event::Access {
                 warp: *warp,
+                line: *line,
                 kind: *kind,
+                bytes: *bytes,
+                width,
+                is_copy: *is_copy,
                 moves,
+                offsets,
             }
         }
         TraceEvent::Exchange { warp, lanes, .. } => Event::Exchange {
@@ -272,6 +522,15 @@ fn events_of(
         TraceEvent::WarpBarrier { warp, .. } => Event::WarpBarrier { warp: *warp },
         TraceEvent::BlockBarrier { arrived } => Event::BlockBarrier {
             warps: arrived.iter().map(|&(warp, _)| warp).collect(),
+        },
+        TraceEvent::GridLaunch { warp, lane, grid } => Event::GridLaunch {
+            warp: *warp,
+            lane: *lane,
+            grid: *grid,
+        },
+        TraceEvent::GridWait { warp, grids, .. } => Event::GridWait {
+            warp: *warp,
+            grids: grids.clone(),
         },
     };
     trace

@@ -1,5 +1,6 @@
 //! Which elements of the input flow into which values of a trace.
 
+use std::ops::Range;
 use warpfold_emulator::{Trace, TraceEvent};
 
 /// The elements that each value of a trace is made of, by comparison with traces of other inputs.
@@ -24,8 +25,17 @@ impl Flow {
         }
     }
 
-    /// Compares with the trace of an input that differs in one element. Elements must come in ascending order.
-    pub fn compare(&mut self, element: usize, mut other: Trace) {
+    /// Takes the trace of another input as the one to compare with.
+    pub fn begin(&mut self, mut other: Trace) {
+        self.values = take_values(&mut other);
+        if other != self.skeleton {
+            self.elements = None;
+        }
+    }
+
+    /// Compares with the trace of an input that differs in these elements, which always flow together. They must come in ascending
+    /// order.
+    pub fn compare(&mut self, changed: Range<usize>, mut other: Trace) {
         let values = take_values(&mut other);
         if other != self.skeleton {
             self.elements = None;
@@ -34,8 +44,8 @@ impl Flow {
             return;
         };
         for ((elements, own), other) in elements.iter_mut().zip(&self.values).zip(&values) {
-            if own != other && elements.last() != Some(&element) {
-                elements.push(element);
+            if own != other {
+                elements.extend(changed.clone());
             }
         }
     }
@@ -59,7 +69,10 @@ fn take_values(trace: &mut Trace) -> Vec<u64> {
                 let brought = lanes.iter_mut().map(|exchange| &mut exchange.value);
                 values.extend(brought.map(|value| u64::from(std::mem::take(value))));
             }
-            TraceEvent::WarpBarrier { .. } | TraceEvent::BlockBarrier { .. } => {}
+            TraceEvent::WarpBarrier { .. }
+            | TraceEvent::BlockBarrier { .. }
+            | TraceEvent::GridLaunch { .. }
+            | TraceEvent::GridWait { .. } => {}
         }
     }
     values

@@ -5,15 +5,21 @@
 //! written. Which elements of the input have flowed into a cell is found by running the lesson again with one element
 //! changed at a time, and by looking which values differ.
 
+mod diagram;
 mod elements;
 mod execution;
 mod flow;
-mod geometry;
+mod fold;
+mod memory;
 mod picture;
 mod steps;
 mod svg;
+#[cfg(test)]
+mod tests;
 mod text;
 mod usage;
 
-pub use execution::{TraceError, trace};
-pub use picture::{Block, Boundary, Cell, Content, Picture, Step, Work, Write};
+pub use execution::{MOST_ELEMENTS, TraceError, trace};
+pub use picture::{
+    Access, Block, Boundary, Cell, Content, Grid, Launcher, Picture, Step, Work, Write,
+};

@@ -16,13 +16,51 @@ pub struct Picture {
     pub block: u32,
     /// The input before the launch.
     pub input: Vec<Number>,
-    /// The blocks in order. All have the same number of steps, some of which may be empty.
+    /// What is wrong with what the launch has left, in words that follow the name of the lesson: `gives 0, which should be 136`.
+    pub mistake: Option<String>,
+    /// The grids: the host's, and those that kernels have launched.
+    pub grids: Vec<Grid>,
+    /// The blocks, grid by grid, in order. All have the same number of steps, some of which may be empty.
     pub blocks: Vec<Block>,
+}
+
+/// A grid.
+#[derive(Clone, Debug, Serialize)]
+pub struct Grid {
+    /// 0 for the host's, then 1, 2 … in the order in which kernels launch theirs.
+    pub number: u64,
+    /// Who has launched it; `None` for the host.
+    pub launched_by: Option<Launcher>,
+    /// 0 for the host's, 1 for those that it launches, and so on.
+    pub generation: u32,
+    /// Its blocks.
+    pub blocks: u32,
+    /// Threads of each.
+    pub threads: u32,
+}
+
+/// The thread that has launched a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Launcher {
+    /// Its grid.
+    pub grid: u64,
+    /// The number of its block in that.
+    pub block: usize,
+    /// Its number in the block.
+    pub thread: u32,
 }
 
 /// One block of a launch.
 #[derive(Clone, Debug, Serialize)]
 pub struct Block {
+    /// The number of its grid.
+    pub grid: u64,
+    /// Its own number in that.
+    pub number: usize,
+    /// The block of the host's grid that it descends from, or would if each block of its grid descended from one.
+    pub place: usize,
+    /// Its threads.
+    pub threads: u32,
     /// Its steps.
     pub steps: Vec<Step>,
 }
@@ -36,6 +74,24 @@ pub struct Step {
     pub work: Vec<Work>,
     /// What threads hold in the registers that they exchange in this step, as far as they do.
     pub registers: Vec<Write>,
+    /// How its warps access memory, in lessons that are about that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accesses: Vec<Access>,
+}
+
+/// What one memory instruction of a warp accesses.
+#[derive(Clone, Debug, Serialize)]
+pub struct Access {
+    /// The warp's number in its block.
+    pub warp: u32,
+    /// Whether it writes.
+    pub is_write: bool,
+    /// The first cell that it accesses.
+    pub first: Cell,
+    /// Bytes for each lane.
+    pub bytes: u32,
+    /// The lanes, and where they access the buffer or the block's shared memory, in bytes from its beginning.
+    pub offsets: Vec<(u32, u64)>,
 }
 
 /// What separates a step from the one before. Where several do, the last of this list counts.
@@ -47,13 +103,21 @@ pub enum Boundary {
     Start,
     /// Each thread reads only what it has written itself.
     OwnThread,
+    /// The launch of the grid.
+    Launch,
+    /// The end of grids that the block has launched.
+    GridWait,
     /// An exchange of registers, which waits for the lanes that take part.
     Exchange,
+    /// The arrival of what asynchronous copies bring, for which threads wait at an mbarrier.
+    Copy,
     /// A warp barrier.
     WarpBarrier,
     /// A block-wide barrier.
     BlockBarrier,
-    /// A lane reads what another lane of its warp has written, and nothing orders the two.
+    /// A barrier of the whole grid.
+    GridBarrier,
+    /// A lane reads what another lane of its warp has written, and nothing orders the two: racecheck finds a race.
     Unordered,
 }
 
@@ -64,6 +128,13 @@ pub struct Work {
     pub thread: u32,
     /// What it reads, in the order in which it does; of registers those of other threads.
     pub reads: Vec<Cell>,
+    /// How many cells one of its loads brings: more than 1 for a vector.
+    pub width: usize,
+    /// Whether asynchronous copies read and write for it.
+    pub is_copy: bool,
+    /// The grids that it launches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub launches: Vec<u64>,
     /// Whether what it writes is also made of something that it has kept in a register.
     pub from_register: bool,
     /// What it writes.
@@ -91,6 +162,10 @@ pub enum Cell {
     Shared(usize),
     /// The register of this thread that others read.
     Register(u32),
+    /// A word of a second buffer, in global memory.
+    Second(usize),
+    /// A word of the buffer that a demonstration writes, in global memory.
+    Output(usize),
     /// A partial result, in global memory.
     Partials(usize),
     /// The result of the whole launch, in global memory.
@@ -110,6 +185,8 @@ impl Cell {
             Self::Register(thread) => thread as usize,
             Self::Input(index)
             | Self::Shared(index)
+            | Self::Second(index)
+            | Self::Output(index)
             | Self::Partials(index)
             | Self::Total(index)
             | Self::Next(index)
@@ -135,28 +212,6 @@ impl Picture {
         self.blocks.first().map_or(0, |block| block.steps.len())
     }
 
-    /// The work of all blocks in a step: block and work.
-    pub(super) fn work(&self, step: usize) -> impl Iterator<Item = (usize, &Work)> {
-        self.blocks
-            .iter()
-            .enumerate()
-            .flat_map(move |(number, block)| {
-                block.steps[step]
-                    .work
-                    .iter()
-                    .map(move |work| (number, work))
-            })
-    }
-
-    /// What lies before a step, in all blocks together.
-    pub(super) fn boundary(&self, step: usize) -> Boundary {
-        self.blocks
-            .iter()
-            .map(|block| block.steps[step].boundary)
-            .max()
-            .unwrap_or_default()
-    }
-
     /// What an element of the input is before the launch.
     pub(super) fn first_content(&self, index: usize) -> Content {
         Content {
@@ -173,13 +228,8 @@ impl Picture {
             work.chain(&step.registers)
         });
         let written = writes.filter_map(|write| write.content.clone());
-        (0..self.n)
+        (0..self.input.len())
             .map(|index| self.first_content(index))
             .chain(written)
-    }
-
-    /// The number of threads of all blocks.
-    pub(super) fn threads(&self) -> usize {
-        self.blocks.len() * self.block as usize
     }
 }

@@ -1,19 +1,29 @@
-//! From the events of a block to steps: what belongs together, and who works.
+//! From the events of blocks to steps: what belongs together, and who works.
 
-use super::picture::{Block, Boundary, Cell, Content, Step, Work, Write};
+use super::picture::{Access, Block, Boundary, Cell, Content, Grid, Step, Work, Write};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use warpfold_emulator::AccessKind;
 
 /// Lanes of a warp.
-const LANES: u32 = 32;
+pub(super) const LANES: u32 = 32;
 
 /// An event of a block, in terms of cells.
 pub(super) enum Event {
-    /// Lanes of a warp access memory: lane, cell, and what was moved.
+    /// Lanes of a warp access memory.
     Access {
         warp: u32,
+        /// Of the PTX.
+        line: u32,
         kind: AccessKind,
+        /// For each lane.
+        bytes: u32,
+        /// How many cells that is.
+        width: usize,
+        is_copy: bool,
+        /// Lane, cell, and what was moved.
         moves: Vec<(u32, Cell, Content)>,
+        /// Where each lane's first cell is in its buffer, in bytes.
+        offsets: Vec<(u32, u64)>,
     },
     /// Lanes of a warp exchange registers: lane, the mask of the lanes that its result comes from, and what it brings.
     Exchange {
@@ -24,11 +34,111 @@ pub(super) enum Event {
     WarpBarrier { warp: u32 },
     /// These warps meet.
     BlockBarrier { warps: Vec<u32> },
+    /// A lane launches a grid.
+    GridLaunch { warp: u32, lane: u32, grid: u64 },
+    /// A warp has waited for these grids.
+    GridWait { warp: u32, grids: Vec<u64> },
 }
 
-/// The steps of a block.
-pub(super) fn of_block(events: &[Event]) -> Vec<Step> {
-    let (step_of, boundaries) = Clocks::default().divide(events);
+/// What one block of a launch did.
+pub(super) struct Events<'e> {
+    /// The number of its grid.
+    pub grid: u64,
+    /// Its own in that.
+    pub number: usize,
+    pub threads: u32,
+    pub events: &'e [Event],
+}
+
+/// Pairs of PTX lines whose accesses nothing orders, the earlier first.
+pub(super) type Races = HashSet<[u32; 2]>;
+
+/// The blocks with their steps, of which all have the same: those in which some thread of some block works.
+pub(super) fn of_blocks(
+    grids: &[Grid],
+    blocks: &[Events<'_>],
+    races: &Races,
+    is_cooperative: bool,
+) -> Vec<Block> {
+    let mut timeline = Timeline {
+        blocks,
+        races,
+        is_cooperative,
+        steps: blocks.iter().map(|_| Vec::new()).collect(),
+    };
+    timeline.lay(0, 0);
+    let count_of_host = blocks.iter().filter(|block| block.grid == 0).count();
+    let mut placed: Vec<Block> = Vec::new();
+    for (block, steps) in blocks.iter().zip(timeline.steps) {
+        let grid = grids.iter().find(|grid| grid.number == block.grid);
+        let of_parent = grid.and_then(|grid| grid.launched_by).and_then(|parent| {
+            let is_parent =
+                |other: &&Block| other.grid == parent.grid && other.number == parent.block;
+            placed.iter().find(is_parent).map(|parent| parent.place)
+        });
+        let place = of_parent.unwrap_or_default() + block.number;
+        placed.push(Block {
+            grid: block.grid,
+            number: block.number,
+            place: place.min(count_of_host.saturating_sub(1)),
+            threads: block.threads,
+            steps,
+        });
+    }
+    align(&mut placed);
+    placed
+}
+
+/// When each block of each grid does what.
+struct Timeline<'e> {
+    blocks: &'e [Events<'e>],
+    races: &'e Races,
+    is_cooperative: bool,
+    /// By block.
+    steps: Vec<Vec<Step>>,
+}
+
+impl Timeline<'_> {
+    /// Lays out a grid from this step on, with all that it launches; returns the step after all of that.
+    fn lay(&mut self, grid: u64, start: usize) -> usize {
+        let mut end = start;
+        let mut open = Vec::new();
+        let blocks = self.blocks;
+        for (index, block) in blocks.iter().enumerate() {
+            if block.grid != grid {
+                continue;
+            }
+            let mut launched: BTreeMap<u64, usize> = BTreeMap::new();
+            let clocks = Clocks::new(self.races, self.is_cooperative, start);
+            // What it waits for is laid out on the way.
+            let mut finish = |grids: &[u64], launched: &mut BTreeMap<u64, usize>| {
+                let ends = grids.iter().filter_map(|grid| {
+                    let step = launched.remove(grid)?;
+                    Some(self.lay(*grid, step + 1))
+                });
+                ends.max()
+            };
+            let (step_of, mut boundaries) = clocks.divide(block.events, &mut launched, &mut finish);
+            if grid != 0 {
+                raise(&mut boundaries, start, Boundary::Launch);
+            }
+            open.extend(launched.into_keys());
+            let steps = of_events(block.events, &step_of, &boundaries);
+            end = end.max(steps.len());
+            self.steps[index] = steps;
+        }
+        // Whom nobody waits for begins when the whole grid is done: it may begin sooner.
+        let ends: Vec<usize> = open.into_iter().map(|grid| self.lay(grid, end)).collect();
+        ends.into_iter().fold(end, usize::max)
+    }
+}
+
+/// The steps of a block whose events have been dealt out.
+fn of_events(
+    events: &[Event],
+    step_of: &[usize],
+    boundaries: &BTreeMap<usize, Boundary>,
+) -> Vec<Step> {
     let count = step_of.iter().max().map_or(0, |last| last + 1);
     let mut steps: Vec<Step> = (0..count)
         .map(|step| Step {
@@ -38,8 +148,8 @@ pub(super) fn of_block(events: &[Event]) -> Vec<Step> {
         .collect();
     let mut drafts: Vec<BTreeMap<u32, Draft>> = Vec::new();
     drafts.resize_with(count, BTreeMap::new);
-    for (event, &step) in events.iter().zip(&step_of) {
-        collect(event, &mut drafts[step], &mut steps[step].registers);
+    for (event, &step) in events.iter().zip(step_of) {
+        collect(event, &mut drafts[step], &mut steps[step]);
     }
     for (step, drafts) in drafts.into_iter().enumerate() {
         // What a thread only reads stays in a register, where the next step shows it if it is exchanged there.
@@ -59,7 +169,7 @@ pub(super) fn of_block(events: &[Event]) -> Vec<Step> {
 }
 
 /// Gives all blocks the same steps: those in which some thread of some block works.
-pub(super) fn align(blocks: &mut [Block]) {
+fn align(blocks: &mut [Block]) {
     let count = blocks
         .iter()
         .map(|block| block.steps.len())
@@ -85,10 +195,15 @@ pub(super) fn align(blocks: &mut [Block]) {
 }
 
 /// Where each warp stands while events are dealt out to steps.
-#[derive(Default)]
-struct Clocks {
+struct Clocks<'r> {
+    races: &'r Races,
+    is_cooperative: bool,
+    /// The step in which the block begins.
+    start: usize,
+    /// Whether the block has looked at a counter since its last barrier.
+    has_counted: bool,
     warps: BTreeMap<u32, Clock>,
-    /// Who has last written each cell, and after how many barriers of its warp.
+    /// Who has last written each cell.
     writers: HashMap<Cell, Writer>,
     step_of: Vec<usize>,
     boundaries: BTreeMap<usize, Boundary>,
@@ -98,37 +213,66 @@ struct Clocks {
 struct Writer {
     warp: u32,
     lane: u32,
-    barriers: u32,
+    line: u32,
+    is_copy: bool,
+    step: usize,
 }
 
 #[derive(Default)]
 struct Clock {
     step: usize,
-    /// The events of the step behind its last store.
-    behind_store: Vec<usize>,
-    has_barrier_behind_store: bool,
+    /// The events of the step after its last store.
+    after_store: Vec<usize>,
+    has_barrier_after_store: bool,
     /// What the warp has written in this step.
     written: HashSet<Cell>,
-    /// Barriers that the warp has met at.
-    barriers: u32,
 }
 
 impl Clock {
     fn begin(&mut self, step: usize) {
         self.step = step;
-        self.behind_store.clear();
-        self.has_barrier_behind_store = false;
+        self.after_store.clear();
+        self.has_barrier_after_store = false;
         self.written.clear();
     }
 }
 
-impl Clocks {
-    /// The step of each event, and what lies before each step.
-    fn divide(mut self, events: &[Event]) -> (Vec<usize>, BTreeMap<usize, Boundary>) {
+impl<'r> Clocks<'r> {
+    fn new(races: &'r Races, is_cooperative: bool, start: usize) -> Self {
+        Self {
+            races,
+            is_cooperative,
+            start,
+            has_counted: false,
+            warps: BTreeMap::new(),
+            writers: HashMap::new(),
+            step_of: Vec::new(),
+            boundaries: BTreeMap::new(),
+        }
+    }
+
+    /// The step of each event, and what lies before each step. `launched` gets the step in which each grid is launched; `finish` takes
+    /// from it the grids that the block waits for, and returns the step after them.
+    fn divide(
+        mut self,
+        events: &[Event],
+        launched: &mut BTreeMap<u64, usize>,
+        finish: &mut impl FnMut(&[u64], &mut BTreeMap<u64, usize>) -> Option<usize>,
+    ) -> (Vec<usize>, BTreeMap<usize, Boundary>) {
         for (number, event) in events.iter().enumerate() {
             let step = match event {
-                Event::Access { warp, kind, moves } => {
-                    self.access(number, *warp, *kind, moves);
+                Event::Access {
+                    warp,
+                    line,
+                    kind,
+                    is_copy,
+                    moves,
+                    ..
+                } => {
+                    self.has_counted |= moves
+                        .iter()
+                        .any(|(_, cell, _)| matches!(cell, Cell::Counter(_)));
+                    self.access(number, (*warp, *line, *kind, *is_copy), moves);
                     self.clock(*warp).step
                 }
                 Event::Exchange { warp, .. } => {
@@ -139,21 +283,39 @@ impl Clocks {
                 }
                 Event::WarpBarrier { warp } => {
                     let clock = self.clock(*warp);
-                    clock.has_barrier_behind_store = true;
-                    clock.barriers += 1;
+                    clock.has_barrier_after_store = true;
                     clock.step
                 }
                 Event::BlockBarrier { warps } => {
                     let steps = warps.iter().map(|&warp| self.clock(warp).step).max();
                     let step = steps.unwrap_or_default() + 1;
                     for &warp in warps {
-                        let clock = self.clock(warp);
-                        clock.begin(step);
-                        clock.barriers += 1;
+                        self.clock(warp).begin(step);
                     }
-                    self.bound(step, Boundary::BlockBarrier);
+                    let is_of_grid = self.is_cooperative && std::mem::take(&mut self.has_counted);
+                    self.bound(
+                        step,
+                        if is_of_grid {
+                            Boundary::GridBarrier
+                        } else {
+                            Boundary::BlockBarrier
+                        },
+                    );
                     // The barrier itself is part of no step; it counts where it cannot make one.
                     step - 1
+                }
+                Event::GridLaunch { warp, grid, .. } => {
+                    let step = self.clock(*warp).step;
+                    launched.insert(*grid, step);
+                    step
+                }
+                Event::GridWait { warp, grids } => {
+                    let before = self.clock(*warp).step;
+                    if let Some(step) = finish(grids, launched) {
+                        self.clock(*warp).begin(step);
+                        self.bound(step, Boundary::GridWait);
+                    }
+                    before
                 }
             };
             self.step_of.push(step);
@@ -164,60 +326,80 @@ impl Clocks {
     fn access(
         &mut self,
         number: usize,
-        warp: u32,
-        kind: AccessKind,
+        (warp, line, kind, is_copy): (u32, u32, AccessKind, bool),
         moves: &[(u32, Cell, Content)],
     ) {
-        let clock = self.warps.entry(warp).or_default();
-        let reads = kind != AccessKind::Store;
-        if reads
-            && moves
+        let clock = self.warps.entry(warp).or_insert_with(|| Clock {
+            step: self.start,
+            ..Clock::default()
+        });
+        if kind != AccessKind::Store {
+            let writers = || {
+                moves
+                    .iter()
+                    .filter_map(|(_, cell, _)| self.writers.get(cell))
+            };
+            let copied = writers().filter(|writer| writer.is_copy);
+            let copied = copied.map(|writer| writer.step + 1).max();
+            if let Some(step) = copied.filter(|&step| step > clock.step) {
+                clock.begin(step);
+                raise(&mut self.boundaries, step, Boundary::Copy);
+            } else if moves
                 .iter()
                 .any(|(_, cell, _)| clock.written.contains(cell))
-        {
-            // It needs what this step has written. Everything behind the writing goes along.
-            let boundary = if clock.has_barrier_behind_store {
-                Boundary::WarpBarrier
-            } else {
-                Boundary::OwnThread
-            };
-            let step = clock.step + 1;
-            for &event in &clock.behind_store {
-                self.step_of[event] = step;
+            {
+                // It needs what this step has written. Everything after the writing goes along.
+                let boundary = if clock.has_barrier_after_store {
+                    Boundary::WarpBarrier
+                } else {
+                    Boundary::OwnThread
+                };
+                let step = clock.step + 1;
+                for &event in &clock.after_store {
+                    self.step_of[event] = step;
+                }
+                clock.begin(step);
+                raise(&mut self.boundaries, step, boundary);
             }
-            clock.begin(step);
-            raise(&mut self.boundaries, step, boundary);
         }
         if kind == AccessKind::Load {
-            let is_unordered = |(lane, cell, _): &(u32, Cell, Content)| {
+            let races = |(lane, cell, _): &(u32, Cell, Content)| {
                 self.writers.get(cell).is_some_and(|writer| {
-                    writer.warp == warp && writer.lane != *lane && writer.barriers == clock.barriers
+                    writer.warp == warp
+                        && writer.lane != *lane
+                        && self.races.contains(&[writer.line, line])
                 })
             };
-            if moves.iter().any(is_unordered) {
+            if moves.iter().any(races) {
                 raise(&mut self.boundaries, clock.step, Boundary::Unordered);
             }
-            clock.behind_store.push(number);
+            clock.after_store.push(number);
             return;
         }
-        clock.behind_store.clear();
-        clock.has_barrier_behind_store = false;
+        clock.after_store.clear();
+        clock.has_barrier_after_store = false;
         for &(lane, cell, _) in moves {
             clock.written.insert(cell);
-            let barriers = clock.barriers;
+            let step = clock.step;
             self.writers.insert(
                 cell,
                 Writer {
                     warp,
                     lane,
-                    barriers,
+                    line,
+                    is_copy,
+                    step,
                 },
             );
         }
     }
 
     fn clock(&mut self, warp: u32) -> &mut Clock {
-        self.warps.entry(warp).or_default()
+        let step = self.start;
+        self.warps.entry(warp).or_insert_with(|| Clock {
+            step,
+            ..Clock::default()
+        })
     }
 
     fn bound(&mut self, step: usize, boundary: Boundary) {
@@ -242,13 +424,38 @@ struct Draft {
     own_elements: BTreeSet<usize>,
     /// The cells that it has changed by atomic operations, of which a trace has only the new contents.
     updates: HashSet<Cell>,
+    width: usize,
+    is_copy: bool,
+    launches: Vec<u64>,
 }
 
-fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, registers: &mut Vec<Write>) {
+fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, step: &mut Step) {
     match event {
-        Event::Access { warp, kind, moves } => {
+        Event::Access {
+            warp,
+            kind,
+            bytes,
+            width,
+            is_copy,
+            moves,
+            offsets,
+            ..
+        } => {
+            if let Some(&(_, first, _)) = moves.first() {
+                step.accesses.push(Access {
+                    warp: *warp,
+                    is_write: *kind != AccessKind::Load,
+                    first,
+                    bytes: *bytes,
+                    offsets: offsets.clone(),
+                });
+            }
             for (lane, cell, content) in moves {
                 let draft = drafts.entry(warp * LANES + lane).or_default();
+                draft.is_copy |= is_copy;
+                if *kind == AccessKind::Load && !is_copy {
+                    draft.width = draft.width.max(*width);
+                }
                 match kind {
                     AccessKind::Load => draft.read(*cell, content),
                     AccessKind::Atomic => draft.update(*cell),
@@ -266,7 +473,7 @@ fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, registers: &mut Vec
         Event::Exchange { warp, lanes } => {
             let first = warp * LANES;
             for (lane, sources, content) in lanes {
-                registers.push(Write {
+                step.registers.push(Write {
                     cell: Cell::Register(first + lane),
                     content: Some(content.clone()),
                 });
@@ -284,7 +491,11 @@ fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, registers: &mut Vec
                 }
             }
         }
-        Event::WarpBarrier { .. } | Event::BlockBarrier { .. } => {}
+        Event::GridLaunch { warp, lane, grid } => {
+            let draft = drafts.entry(warp * LANES + lane).or_default();
+            draft.launches.push(*grid);
+        }
+        Event::WarpBarrier { .. } | Event::BlockBarrier { .. } | Event::GridWait { .. } => {}
     }
 }
 
@@ -304,7 +515,7 @@ impl Draft {
     }
 
     fn finish(mut self, thread: u32, brought: &HashMap<Cell, Option<Content>>) -> Work {
-        if self.writes.is_empty() {
+        if self.writes.is_empty() && (self.launches.is_empty() || !self.reads.is_empty()) {
             let cell = Cell::Register(thread);
             self.writes.push(Write {
                 cell,
@@ -325,6 +536,9 @@ impl Draft {
             thread,
             from_register: self.writes.iter().any(has_more),
             reads: self.reads,
+            width: self.width.max(1),
+            is_copy: self.is_copy,
+            launches: self.launches,
             writes: self.writes,
             is_used: true,
         }
@@ -343,6 +557,9 @@ mod tests {
     use crate::trace::usage::mark_used;
     use AccessKind::{Load, Store};
 
+    /// The PTX line of all accesses.
+    const LINE: u32 = 7;
+
     fn content(elements: &[usize]) -> Content {
         Content {
             value: Number::I32(elements.len() as i32),
@@ -359,16 +576,26 @@ mod tests {
             .collect();
         Event::Access {
             warp: 0,
+            line: LINE,
             kind,
+            bytes: 4,
+            width: 1,
+            is_copy: false,
             moves,
+            offsets: Vec::new(),
         }
     }
 
     fn store_partial(elements: &[usize]) -> Event {
         Event::Access {
             warp: 0,
+            line: LINE,
             kind: Store,
+            bytes: 4,
+            width: 1,
+            is_copy: false,
             moves: vec![(0, Cell::Partials(0), content(elements))],
+            offsets: Vec::new(),
         }
     }
 
@@ -390,14 +617,26 @@ mod tests {
         events
     }
 
+    /// Blocks of the host's grid.
+    fn blocks(events: &[Vec<Event>], races: &[[u32; 2]]) -> Vec<Block> {
+        let events: Vec<Events<'_>> = events
+            .iter()
+            .enumerate()
+            .map(|(number, events)| Events {
+                grid: 0,
+                number,
+                threads: 2,
+                events,
+            })
+            .collect();
+        of_blocks(&[], &events, &races.iter().copied().collect(), false)
+    }
+
     /// The steps of a block that is alone, with what is used of them.
-    fn marked(events: &[Event]) -> Vec<Step> {
-        let mut blocks = [Block {
-            steps: of_block(events),
-        }];
+    fn marked(events: Vec<Event>, races: &[[u32; 2]]) -> Vec<Step> {
+        let mut blocks = blocks(&[events], races);
         mark_used(&mut blocks);
-        let [block] = blocks;
-        block.steps
+        blocks.swap_remove(0).steps
     }
 
     fn boundaries(steps: &[Step]) -> Vec<Boundary> {
@@ -406,15 +645,21 @@ mod tests {
 
     #[test]
     fn a_step_ends_where_a_warp_reads_what_it_has_written() {
-        for (between, expected) in [
-            (None, Boundary::Unordered),
-            (Some(Event::WarpBarrier { warp: 0 }), Boundary::WarpBarrier),
+        for (between, races, expected) in [
+            (None, &[[LINE, LINE]][..], Boundary::Unordered),
+            (None, &[], Boundary::OwnThread),
+            (
+                Some(Event::WarpBarrier { warp: 0 }),
+                &[],
+                Boundary::WarpBarrier,
+            ),
             (
                 Some(Event::BlockBarrier { warps: vec![0] }),
+                &[],
                 Boundary::BlockBarrier,
             ),
         ] {
-            let steps = marked(&tree(between));
+            let steps = marked(tree(between), races);
             let [start, second, last] = boundaries(&steps)[..] else {
                 panic!("three steps, not {}", steps.len());
             };
@@ -430,7 +675,7 @@ mod tests {
 
     #[test]
     fn work_that_reaches_no_partial_result_is_in_vain() {
-        let steps = marked(&tree(Some(Event::WarpBarrier { warp: 0 })));
+        let steps = marked(tree(Some(Event::WarpBarrier { warp: 0 })), &[]);
         let used: Vec<Vec<bool>> = steps
             .iter()
             .map(|step| step.work.iter().map(|work| work.is_used).collect())
@@ -440,13 +685,16 @@ mod tests {
 
     #[test]
     fn what_has_not_been_read_comes_from_a_register() {
-        let steps = marked(&[
-            access(Load, &[(0, 0)], &[&[0]]),
-            access(Store, &[(0, 0), (1, 1)], &[&[0], &[1]]),
-            Event::WarpBarrier { warp: 0 },
-            access(Load, &[(0, 1)], &[&[1]]),
-            store_partial(&[0, 1]),
-        ]);
+        let steps = marked(
+            vec![
+                access(Load, &[(0, 0)], &[&[0]]),
+                access(Store, &[(0, 0), (1, 1)], &[&[0], &[1]]),
+                Event::WarpBarrier { warp: 0 },
+                access(Load, &[(0, 1)], &[&[1]]),
+                store_partial(&[0, 1]),
+            ],
+            &[],
+        );
         let last = &steps[1].work[0];
         assert_eq!(last.reads, [Cell::Input(1)]);
         assert!(last.from_register);
@@ -455,11 +703,14 @@ mod tests {
     #[test]
     fn an_exchange_is_a_step_of_its_own() {
         let lanes = vec![(0, 1 << 1, content(&[0])), (1, 1 << 1, content(&[1]))];
-        let steps = marked(&[
-            access(Load, &[(0, 0), (1, 1)], &[&[0], &[1]]),
-            Event::Exchange { warp: 0, lanes },
-            store_partial(&[0, 1]),
-        ]);
+        let steps = marked(
+            vec![
+                access(Load, &[(0, 0), (1, 1)], &[&[0], &[1]]),
+                Event::Exchange { warp: 0, lanes },
+                store_partial(&[0, 1]),
+            ],
+            &[],
+        );
         assert_eq!(boundaries(&steps), [Boundary::Start, Boundary::Exchange]);
         let loaded = &steps[0].work[1].writes[0];
         assert_eq!(loaded.cell, Cell::Register(1));
@@ -473,11 +724,10 @@ mod tests {
     fn blocks_get_the_same_steps_without_the_idle_ones() {
         let barrier = || Event::BlockBarrier { warps: vec![0] };
         let busy = || access(Store, &[(0, 0)], &[&[0]]);
-        let mut blocks =
-            [vec![busy(), barrier(), barrier(), busy()], vec![busy()]].map(|events| Block {
-                steps: of_block(&events),
-            });
-        align(&mut blocks);
+        let blocks = blocks(
+            &[vec![busy(), barrier(), barrier(), busy()], vec![busy()]],
+            &[],
+        );
         assert_eq!(
             boundaries(&blocks[0].steps),
             [Boundary::Start, Boundary::BlockBarrier]

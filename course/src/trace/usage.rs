@@ -52,6 +52,7 @@ impl Needed {
             let own = Cell::Register(work.thread);
             let feeds_register = !work.reads.is_empty() || work.from_register;
             work.is_used = work.is_used
+                || !work.launches.is_empty()
                 || work
                     .writes
                     .iter()

@@ -1,8 +1,8 @@
 //! Records everything that threads do to one another: accesses with their values, exchanges of registers, barriers.
 
 use crate::observer::{
-    AccessEvent, AccessKind, BlockEvent, CollectiveEvent, ExchangeEvent, Observer, ReleaseEvent,
-    ValuesEvent,
+    AccessEvent, AccessKind, BlockEvent, CollectiveEvent, ExchangeEvent, GridLaunchEvent,
+    GridWaitEvent, Observer, ReleaseEvent, ValuesEvent,
 };
 use crate::registers::each_lane;
 use crate::types::Space;
@@ -44,6 +44,8 @@ pub enum TraceEvent {
         bytes: u32,
         /// The lanes that took part, in ascending order.
         lanes: Vec<LaneAccess>,
+        /// Whether asynchronous copies made it, which these lanes had issued before.
+        is_copy: bool,
     },
     /// They got values from each other's registers: by a shuffle, or by a reduction over the warp.
     Exchange {
@@ -65,6 +67,24 @@ pub enum TraceEvent {
     BlockBarrier {
         /// Who arrived: warps with their lanes, in the order of arrival.
         arrived: Vec<(u32, u32)>,
+    },
+    /// A thread launched a grid.
+    GridLaunch {
+        /// The warp's number in its block.
+        warp: u32,
+        /// The lane.
+        lane: u32,
+        /// The number of the new grid.
+        grid: u64,
+    },
+    /// A thread waited for grids that its block had launched, and they are complete.
+    GridWait {
+        /// The warp's number in its block.
+        warp: u32,
+        /// The lane.
+        lane: u32,
+        /// The numbers of the grids.
+        grids: Vec<u64>,
     },
 }
 
@@ -140,6 +160,7 @@ impl Observer for Trace {
             space: event.space,
             bytes: event.bytes,
             lanes,
+            is_copy: event.completes_copies,
         });
     }
 
@@ -182,6 +203,22 @@ impl Observer for Trace {
     fn release(&mut self, event: ReleaseEvent<'_>) {
         self.push(TraceEvent::BlockBarrier {
             arrived: event.arrived.to_vec(),
+        });
+    }
+
+    fn grid_launch(&mut self, event: GridLaunchEvent) {
+        self.push(TraceEvent::GridLaunch {
+            warp: event.warp,
+            lane: event.lane,
+            grid: event.grid,
+        });
+    }
+
+    fn grid_wait(&mut self, event: GridWaitEvent<'_>) {
+        self.push(TraceEvent::GridWait {
+            warp: event.warp,
+            lane: event.lane,
+            grids: event.grids.to_vec(),
         });
     }
 }

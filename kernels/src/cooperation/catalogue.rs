@@ -30,6 +30,7 @@ const COOPERATION: Lesson = Lesson {
     needs: &[],
     file: "",
     entries: Entries::AnyBlock(""),
+    least_block: 1,
     parameter: None,
     task: demonstration(Cooperation::Atomics),
     cooperative: false,

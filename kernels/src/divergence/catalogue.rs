@@ -21,6 +21,7 @@ const DIVERGENCE: Lesson = Lesson {
     needs: &[],
     file: "",
     entries: Entries::AnyBlock(""),
+    least_block: 1,
     parameter: None,
     task: Task::Demonstration(Demonstration::Divergence(Divergence::EvenOdd)),
     cooperative: false,

@@ -72,6 +72,7 @@ pub(crate) const LADDER: Lesson = Lesson {
     needs: &[],
     file: "",
     entries: Entries::AnyBlock(""),
+    least_block: 1,
     parameter: None,
     task: sum_in_place(8),
     cooperative: false,
@@ -214,6 +215,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         change: "a block adds its sum to the total and waits for no answer; two totals take turns; the input may begin anywhere",
         needs: &["single_pass"],
         entries: Entries::PerParameter(&[(2, "flagship_2_i32"), (8, "flagship_8_i32")]),
+        least_block: 32,
         parameter: Some(Parameter {
             name: "loads",
             meaning: "loads of 16 bytes that a thread has in flight at once",
@@ -235,6 +237,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         change: "asynchronous bulk copies fill a ring of tiles in shared memory while the threads add up the last one",
         needs: &["flagship"],
         entries: Entries::AnyBlock("flagship_bulk_i32"),
+        least_block: 32,
         task: Task::Reduction(Reduction {
             geometry: Geometry::Resident {
                 elements_per_thread: 16,

@@ -44,6 +44,9 @@ pub struct Lesson {
     pub file: &'static str,
     /// Exported entries.
     pub entries: Entries,
+    /// The fewest threads that a block may have where the entry reads its block size at run time: 32 for a kernel whose lanes
+    /// exchange values across a whole warp. [`BLOCK_SIZES`] all have that many.
+    pub least_block: u32,
     /// What can be chosen besides the block size.
     pub parameter: Option<Parameter>,
     /// What the kernel is for.

@@ -26,6 +26,7 @@ const MEMORY: Lesson = Lesson {
     needs: &[],
     file: "",
     entries: Entries::AnyBlock(""),
+    least_block: 1,
     parameter: None,
     task: demonstration(Memory::CopyOffset),
     cooperative: false,

@@ -53,6 +53,7 @@ const SHUFFLE: Lesson = step(
     Lesson {
         change: "step 9 for every operator and type, with one entry for all block sizes; 8 bytes are shuffled by halves",
         needs: &["shuffle"],
+        least_block: 32,
         ..LADDER.on(&SHUFFLE_PAGE)
     },
     SUM,
@@ -70,6 +71,7 @@ const VECTORIZED: Lesson = step(
     Lesson {
         change: "step 10 for every operator and type: 16 bytes are four values or two",
         needs: &["vectorized"],
+        least_block: 32,
         ..LADDER.on(&VECTORIZED_PAGE)
     },
     SUM,
@@ -79,6 +81,7 @@ const SINGLE_PASS: Lesson = step(
     Lesson {
         change: "step 11 for every operator and type: one launch, and floats the same to the last bit in every run",
         needs: &["single_pass"],
+        least_block: 32,
         ..LADDER.on(&SINGLE_PASS_PAGE)
     },
     Reduction {

@@ -92,6 +92,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         change: "a warp adds up by shuffles before one lane adds to the total",
         needs: &["naive_atomic", "shuffle"],
         entries: Entries::AnyBlock("warp_aggregated_atomic"),
+        least_block: 32,
         task: total(1, 0),
         ..ROAD.on(&WARP_AGGREGATED_ATOMIC_PAGE)
     },
@@ -198,6 +199,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
             (16, "tile_partition_16"),
             (32, "tile_partition_32"),
         ]),
+        least_block: 32,
         parameter: Some(Parameter {
             name: "tile",
             meaning: "threads of a tile",
@@ -217,6 +219,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         change: "shuffles down leave the sum in one lane, so thread 0 has the sum of the block",
         needs: &["shuffle"],
         entries: Entries::AnyBlock("warp_shuffle_down"),
+        least_block: 32,
         task: partials(1),
         ..ROAD.on(&WARP_SHUFFLE_PAGE)
     },
@@ -226,6 +229,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         change: "shuffles across leave the sum in every lane, so every thread has the sum of the block",
         needs: &["warp_shuffle_down"],
         entries: Entries::AnyBlock("warp_shuffle_xor"),
+        least_block: 32,
         task: partials(1),
         ..ROAD.on(&WARP_SHUFFLE_PAGE)
     },

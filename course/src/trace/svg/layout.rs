@@ -1,146 +1,133 @@
 //! Sizes and places on the sheet, in pixels.
 
 use super::shapes::{SMALL_CHARACTER, VALUE_CHARACTER};
-use crate::trace::elements;
-use crate::trace::geometry::{Band, Geometry};
-use crate::trace::picture::{Content, Picture};
+use crate::trace::diagram::{Diagram, Room, Source};
 
 /// The free edge of the sheet.
 pub(super) const MARGIN: f64 = 16.0;
-/// Width of the labels on the left.
-const LABELS: f64 = 160.0;
-/// Between blocks.
-const BLOCK_GAP: f64 = 24.0;
-/// The least width of a cell that shows its value and its elements.
-const LEAST_FULL_CELL: f64 = 42.0;
-/// Width of a cell that only shows how many elements it is made of.
-const SMALL_CELL: f64 = 21.0;
-/// What all cells side by side may take, to show more than that.
-const MOST_FULL_WIDTH: f64 = 1300.0;
+/// Where the columns begin: on their left are what is said of a step, and the names of rows.
+pub(super) const START: f64 = 272.0;
+/// The widest sheet.
+pub(super) const MOST_WIDTH: f64 = 1200.0;
+/// The highest sheet.
+pub(super) const MOST_HEIGHT: f64 = 1600.0;
+/// Between groups.
+pub(super) const GROUP_GAP: f64 = 24.0;
+/// The least width of a column whose cells show their values and elements, and of others the least and the most.
+pub(super) const LEAST_FULL_CELL: f64 = 42.0;
+pub(super) const LEAST_CELL: f64 = 9.0;
+pub(super) const MOST_CELL: f64 = 21.0;
+/// Font sizes of notes and of the title.
+pub(super) const NOTE_SIZE: u32 = 11;
+pub(super) const TITLE_SIZE: u32 = 16;
+
+/// The room on a sheet.
+pub(super) struct SvgRoom;
+
+impl SvgRoom {
+    /// The width that so many groups leave for columns.
+    fn left(groups: usize) -> f64 {
+        MOST_WIDTH - MARGIN - START - (groups - 1) as f64 * GROUP_GAP
+    }
+
+    /// The width of a cell with numbers of this length, and sets of that.
+    fn full_cell(value: usize, elements: usize) -> f64 {
+        let value = value as f64 * VALUE_CHARACTER;
+        let elements = elements as f64 * SMALL_CHARACTER;
+        (value.max(elements) + 6.0).max(LEAST_FULL_CELL).ceil()
+    }
+}
+
+impl Room for SvgRoom {
+    fn is_enough_for_numbers(
+        &self,
+        groups: usize,
+        columns: usize,
+        value: usize,
+        elements: usize,
+    ) -> bool {
+        columns as f64 * Self::full_cell(value, elements) <= Self::left(groups)
+    }
+
+    fn is_enough(&self, groups: usize, columns: usize) -> bool {
+        columns as f64 * LEAST_CELL <= Self::left(groups)
+    }
+}
 
 /// How large things are, and where columns stand.
 pub(super) struct Layout {
     /// Width of a cell, and distance of columns.
     pub cell: f64,
-    columns: usize,
-    blocks: usize,
-    is_full: bool,
-    width: f64,
+    pub is_full: bool,
+    /// For each group its first column and how many it has.
+    pub groups: Vec<(usize, usize)>,
 }
 
 impl Layout {
-    pub fn new(picture: &Picture, geometry: &Geometry<'_>) -> Self {
-        let needed = picture
-            .contents()
-            .map(|content| {
-                let value = content.value.to_string().chars().count() as f64;
-                let elements = label(&content).chars().count() as f64;
-                (value * VALUE_CHARACTER).max(elements * SMALL_CHARACTER) + 6.0
-            })
-            .fold(LEAST_FULL_CELL, f64::max)
-            .ceil();
-        let is_full = needed * picture.threads() as f64 <= MOST_FULL_WIDTH;
-        let mut layout = Self {
-            cell: if is_full { needed } else { SMALL_CELL },
-            columns: geometry.columns,
-            blocks: picture.blocks.len(),
-            is_full,
-            width: 0.0,
-        };
-        layout.widen(layout.end());
-        layout
+    pub fn new(diagram: &Diagram) -> Self {
+        let length = |text: &str| text.chars().count();
+        let cells = diagram.scenes.iter().flat_map(|scene| {
+            let source = match &scene.source {
+                Source::Row(row) => Some(row),
+                _ => None,
+            };
+            source
+                .into_iter()
+                .chain(&scene.target)
+                .flat_map(|row| &row.cells)
+        });
+        let (value, elements) = cells.fold((0, 0), |(value, elements), cell| {
+            (
+                value.max(length(&cell.value)),
+                elements.max(length(&cell.elements)),
+            )
+        });
+        let groups: Vec<(usize, usize)> = diagram
+            .groups
+            .iter()
+            .map(|group| (group.first, group.columns))
+            .collect();
+        let columns: usize = groups.iter().map(|(_, columns)| columns).sum();
+        let small = (SvgRoom::left(groups.len().max(1)) / columns.max(1) as f64).floor();
+        Self {
+            cell: if diagram.is_full {
+                SvgRoom::full_cell(value, elements)
+            } else {
+                small.clamp(LEAST_CELL, MOST_CELL)
+            },
+            is_full: diagram.is_full,
+            groups,
+        }
     }
 
-    /// Width of the sheet.
-    pub fn width(&self) -> f64 {
-        self.width
-    }
-
-    /// Makes the sheet wide enough for something that ends here.
-    pub fn widen(&mut self, end: f64) {
-        self.width = self.width.max(end + MARGIN);
-    }
-
-    /// Where the columns of a block begin and end.
-    pub fn block(&self, block: usize) -> (f64, f64) {
-        let width = self.columns as f64 * self.cell;
-        let start = MARGIN + LABELS + block as f64 * (width + BLOCK_GAP);
-        (start, start + width)
+    /// Where a group begins and ends.
+    pub fn group(&self, group: usize) -> (f64, f64) {
+        let (first, columns) = self.groups[group];
+        let start = START + group as f64 * GROUP_GAP + first as f64 * self.cell;
+        (start, start + columns as f64 * self.cell)
     }
 
     /// Where the last column ends.
     pub fn end(&self) -> f64 {
-        self.block(self.blocks - 1).1
+        self.group(self.groups.len() - 1).1
     }
 
-    /// The middle of a column.
-    pub fn column(&self, block: usize, column: usize) -> f64 {
-        self.block(block).0 + (column as f64 + 0.5) * self.cell
+    /// The middle of a column, or of a place between two.
+    pub fn x(&self, at: f64) -> f64 {
+        let group = self
+            .groups
+            .partition_point(|&(first, _)| first as f64 <= at)
+            - 1;
+        START + group as f64 * GROUP_GAP + (at + 0.5) * self.cell
     }
 
     /// The radius of a thread.
     pub fn radius(&self) -> f64 {
-        (self.cell / 2.0 - 1.5).min(11.0)
+        (self.cell / 2.0 - 1.0).min(if self.is_full { 11.0 } else { 7.0 })
     }
 
-    /// Whether cells show their value and their elements, or only how many elements there are.
-    pub fn is_full(&self) -> bool {
-        self.is_full
-    }
-
-    /// Room for the lines from cells to threads: the more columns, the flatter they would get.
-    pub fn reach(&self) -> f64 {
-        if self.is_full { 38.0 } else { 50.0 }
-    }
-
-    /// Height of a cell of the input: all of it has to fit above the first step.
-    pub fn input_height(&self) -> f64 {
+    /// Height of a cell.
+    pub fn cell_height(&self) -> f64 {
         if self.is_full { 34.0 } else { 12.0 }
     }
-
-    /// Between two rows of the input.
-    pub fn between_input_rows(&self) -> f64 {
-        if self.is_full { 8.0 } else { 4.0 }
-    }
-
-    /// Height of any other cell.
-    pub fn cell_height(&self, band: Band) -> f64 {
-        if self.is_full || band.is_named() {
-            34.0
-        } else {
-            SMALL_CELL
-        }
-    }
-
-    /// A cell is as wide as its column; only those of named buffers, which stand alone, may be wider.
-    pub fn cell_width(&self, band: Band, labels: &[String]) -> f64 {
-        let longest = labels.iter().map(|label| label.chars().count()).max();
-        if band.is_named() {
-            (longest.unwrap_or_default() as f64 * VALUE_CHARACTER + 10.0).max(self.cell)
-        } else {
-            self.cell
-        }
-    }
-
-    /// What stands in a cell, line by line.
-    pub fn labels(&self, band: Band, content: &Content) -> Vec<String> {
-        if self.is_full || band.is_named() {
-            return vec![content.value.to_string(), label(content)];
-        }
-        let count = content.elements.as_ref().map(Vec::len);
-        count.map(|count| count.to_string()).into_iter().collect()
-    }
-
-    /// What the numbers in cells are.
-    pub fn explanation(&self) -> &'static str {
-        if self.is_full {
-            "In a cell: its value, and below it the elements of the input that it is made of."
-        } else {
-            "In a cell: how many elements of the input it is made of."
-        }
-    }
-}
-
-fn label(content: &Content) -> String {
-    elements::label(content.elements.as_deref().unwrap_or_default())
 }

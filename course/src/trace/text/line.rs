@@ -31,16 +31,48 @@ impl Line {
         is_free
     }
 
-    /// What is on it.
-    pub fn get(&self, column: usize) -> Option<char> {
-        self.cells.get(column).copied()
-    }
-
     /// Sets one character, whatever is around it.
     pub fn set(&mut self, column: usize, character: char) {
         self.cells.resize(self.cells.len().max(column + 1), ' ');
         self.cells[column] = character;
     }
+}
+
+/// Puts texts at their columns, further left where they would not end before `width`, on as many lines as they need not to touch; no line
+/// where there are none.
+pub(super) fn pack(
+    label: &str,
+    texts: impl IntoIterator<Item = (usize, String)>,
+    width: usize,
+) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for (column, text) in texts {
+        let room = width.saturating_sub(text.chars().count());
+        let column = column.min(room).max(label.chars().count() + 1);
+        if lines.iter_mut().any(|line| line.put(column, &text)) {
+            continue;
+        }
+        let mut line = Line::labelled(if lines.is_empty() { label } else { "" });
+        line.put(column, &text);
+        lines.push(line);
+    }
+    lines
+}
+
+/// Parts on as many lines as they need.
+pub(super) fn wrap(parts: &[String], between: &str, width: usize) -> Vec<String> {
+    let length = |text: &str| text.chars().count();
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if length(line) + length(between) + length(part) <= width => {
+                line.push_str(between);
+                line.push_str(part);
+            }
+            _ => lines.push(part.clone()),
+        }
+    }
+    lines
 }
 
 impl std::fmt::Display for Line {

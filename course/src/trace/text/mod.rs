@@ -1,26 +1,158 @@
-//! Pictures as text: with an arrow for each thread where there is room, else with one character for each element.
+//! Pictures as text: with an arrow for each thread where there is room, else with one character for each column.
 
-mod dense;
+mod columns;
 mod line;
-mod parts;
-mod wide;
+mod scene;
 
-use super::geometry::Geometry;
+use super::diagram::{Diagram, Generation, Hits, Strip, diagram};
 use super::picture::Picture;
+use columns::{Columns, LABEL};
+use line::{Line, pack, wrap};
+
+/// The widest picture.
+const MOST_WIDTH: usize = 120;
 
 impl Picture {
-    /// The picture as text, for a terminal of so many columns.
+    /// The picture as text, for a terminal of so many columns; of more than 120 it takes 120.
     pub fn to_text(&self, width: usize) -> String {
-        let geometry = Geometry::new(self);
-        let drawing = wide::draw(self, &geometry, width)
-            .unwrap_or_else(|| dense::draw(self, &geometry, width));
-        let sizes = match self.blocks.len() {
-            1 => format!("one block of {} threads", self.block),
-            blocks => format!("{blocks} blocks of {} threads", self.block),
-        };
-        format!(
-            "{} · {}\nn = {} · {sizes} · element i begins as i + 1\n\n{drawing}",
-            self.lesson, self.title, self.n
-        )
+        let width = width.min(MOST_WIDTH);
+        let diagram = diagram(self, &columns::TextRoom(width));
+        let columns = Columns::new(&diagram, width);
+        let title = [diagram.lesson.to_owned(), diagram.title.to_owned()];
+        let mut lines = wrap(&title, " · ", width);
+        lines.extend(wrap(&diagram.subtitle, " · ", width));
+        lines.push(String::new());
+        lines.extend(tree(&diagram.generations, width));
+        lines.extend(header(&diagram, &columns));
+        for scene in &diagram.scenes {
+            lines.extend(scene::lines(&diagram, &columns, scene));
+            for strip in &scene.strips {
+                lines.extend(hits(strip, width));
+            }
+        }
+        lines.push(String::new());
+        lines.extend(legend(&diagram));
+        for note in &diagram.notes {
+            let words: Vec<String> = note.split(' ').map(str::to_owned).collect();
+            lines.extend(wrap(&words, " ", width));
+        }
+        lines.join("\n")
     }
+}
+
+/// The grids, a line for each.
+fn tree(generations: &[Generation], width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (depth, generation) in generations.iter().enumerate() {
+        let indent = "   ".repeat(depth.saturating_sub(1));
+        let branch = if depth == 0 { "" } else { "└─ " };
+        for grid in &generation.grids {
+            let mut line = Line::labelled(&generation.name);
+            let text = format!(
+                "{indent}{branch}{}: {}, {}",
+                grid.name, grid.size, grid.launcher
+            );
+            let text: String = text.chars().take(width - LABEL).collect();
+            line.put(LABEL, &text);
+            lines.push(line.to_string());
+        }
+        if generation.more > 0 {
+            let plural = if generation.more == 1 { "" } else { "s" };
+            let text = format!("{indent}{branch}and {} grid{plural} more", generation.more);
+            let mut line = Line::labelled(&generation.name);
+            line.put(LABEL, &text);
+            lines.push(line.to_string());
+        }
+    }
+    if !lines.is_empty() {
+        lines.push(String::new());
+    }
+    lines
+}
+
+/// The names of the columns.
+fn header(diagram: &Diagram, columns: &Columns) -> Vec<String> {
+    if let [only] = &diagram.groups[..]
+        && only.note.is_empty()
+        && !only.name.contains("warp")
+    {
+        return Vec::new();
+    }
+    let names = diagram.groups.iter().enumerate();
+    let names = names.map(|(group, of)| (columns.start(group), of.name.clone()));
+    let notes = diagram.groups.iter().enumerate();
+    let notes = notes.filter(|(_, of)| !of.note.is_empty());
+    let notes = notes.map(|(group, of)| (columns.start(group), of.note.clone()));
+    let mut lines = pack("", names, columns.width);
+    lines.extend(pack("", notes, columns.width));
+    lines.iter().map(Line::to_string).collect()
+}
+
+/// What lanes hit, and what that costs.
+fn hits(strip: &Strip, width: usize) -> Vec<String> {
+    let words: Vec<String> = strip.text.split(' ').map(str::to_owned).collect();
+    let mut lines = wrap(&words, " ", width);
+    match &strip.hits {
+        Hits::Sectors(sectors) => {
+            // Each takes eight words and two edges.
+            let most = (width - LABEL) / 10;
+            let shown: Vec<&(u64, u8)> = if sectors.len() <= most {
+                sectors.iter().collect()
+            } else {
+                let first = sectors.iter().take(most - 2);
+                first.chain(sectors.last()).collect()
+            };
+            let mut line = Line::labelled("sectors");
+            let mut at = LABEL;
+            let cut = sectors.len() - shown.len();
+            for (index, (_, wanted)) in shown.iter().enumerate() {
+                if cut > 0 && index + 1 == shown.len() {
+                    let text = format!("… {cut} …");
+                    line.put(at, &text);
+                    at += 10;
+                }
+                let word = |bit: u32| if wanted >> bit & 1 == 1 { '■' } else { '·' };
+                let text: String = (0..8).map(word).collect();
+                line.put(at, &format!("[{text}]"));
+                at += 10;
+            }
+            lines.push(line.to_string());
+        }
+        Hits::Banks(banks) => {
+            let mut numbers = Line::labelled("banks");
+            for bank in (0..banks.len()).step_by(4) {
+                numbers.put(LABEL + 2 * bank, &bank.to_string());
+            }
+            lines.push(numbers.to_string());
+            let mut words = Line::labelled("words of each");
+            for (bank, wanted) in banks.iter().enumerate() {
+                let text = if wanted.is_empty() {
+                    "·".to_owned()
+                } else {
+                    wanted.len().to_string()
+                };
+                for (offset, character) in text.chars().enumerate() {
+                    words.set(LABEL + 2 * bank + offset, character);
+                }
+            }
+            lines.push(words.to_string());
+        }
+    }
+    lines
+}
+
+/// What the signs mean.
+fn legend(diagram: &Diagram) -> Vec<String> {
+    let mut lines = if diagram.is_full {
+        vec!["0◂──┘  thread 0 reads the element at ┘ and writes the one at ◂;  ·  idle".to_owned()]
+    } else {
+        vec![
+            "threads: █ works, ░ works in vain, · idle".to_owned(),
+            "memory:  ● written, ○ only read".to_owned(),
+        ]
+    };
+    if diagram.scenes.iter().any(|scene| !scene.strips.is_empty()) {
+        lines.push("sectors: ■ a word that a lane wants, · one that comes along".to_owned());
+    }
+    lines
 }

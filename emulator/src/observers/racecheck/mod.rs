@@ -154,6 +154,13 @@ impl Racecheck {
         launch.races.all.iter().map(finding).collect()
     }
 
+    /// The PTX lines of the races that were seen: the earlier access and the later one.
+    pub fn lines(&self) -> Vec<[u32; 2]> {
+        let races = &lock(&self.launch).races.all;
+        let lines = |race: &Race| [race.first.before.line, race.first.after.line];
+        races.iter().map(lines).collect()
+    }
+
     /// Takes note of an access by its lanes, or by one lane's copy at its completion. Returns the lanes that touch no pending copy. Those
     /// that do are found once: a pending copy has no time at which they could race with anything else.
     fn note(&mut self, mut event: AccessEvent<'_>, completed: Option<&Completed>) -> u32 {

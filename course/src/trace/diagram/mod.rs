@@ -1,0 +1,16 @@
+//! What a picture shows and where, whatever draws it: computed once from the recorded execution.
+//!
+//! The sheet has columns: one for each thread of each warp that is shown. A scene stands for a step. From top to bottom it has what its
+//! threads read, the threads, and what they write; a row of cells that the scene above has ended with is not drawn again.
+
+mod build;
+mod contents;
+mod model;
+mod runs;
+mod strips;
+mod tree;
+
+pub(super) use build::diagram;
+pub(super) use model::{
+    Band, Chip, Diagram, Generation, Hits, Move, Room, Row, Scene, Source, Strip, Style,
+};

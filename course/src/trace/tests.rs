@@ -1,0 +1,173 @@
+//! Every lesson's picture at several sizes: nothing in the way of anything, nothing outside, no text cut, and a page at most.
+
+use super::svg::Covered;
+use super::{Picture, TraceError, trace};
+use rayon::prelude::*;
+use warpfold::Device;
+use warpfold::device::DeviceChoice;
+use warpfold_kernels::catalogue::{Entries, Lesson, Part, lessons};
+
+/// A page, in pixels and in characters.
+const PAGE: (f64, f64) = (1200.0, 1600.0);
+const WIDTH: usize = 120;
+/// The most elements that are followed here, to be done soon; fewer for the many operators and types, whose pictures differ in their
+/// numbers alone.
+const MOST: u64 = 300;
+const MOST_OF_OPERATORS: u64 = 40;
+
+type Corners = ((f64, f64), (f64, f64));
+
+/// Block sizes and numbers of elements: one element, a cut tile, whole ones, many blocks, many warps.
+fn sizes(lesson: &Lesson) -> [(u32, usize); 5] {
+    let takes_any = lesson.reduction().is_some() && !matches!(lesson.entries, Entries::PerBlock(_));
+    let small = if takes_any {
+        lesson.least_block.max(8)
+    } else {
+        64
+    };
+    let limit = if lesson.part == Part::Operators {
+        MOST_OF_OPERATORS
+    } else {
+        MOST
+    };
+    let elements = |block: u32, halves: u64| {
+        let variant = lesson.usual(block);
+        let reduction = lesson.reduction();
+        let each = reduction.map_or(1, |reduction| reduction.elements_per_thread(variant));
+        let most = reduction.and_then(|reduction| reduction.most_elements(variant));
+        let n = (each * u64::from(block) * halves).div_ceil(2);
+        n.min(most.unwrap_or(limit)).min(limit) as usize
+    };
+    [
+        (small, 1),
+        (small, elements(small, 3) - 1),
+        (64, elements(64, 2)),
+        (small, elements(small, 20)),
+        (256, elements(256, 3)),
+    ]
+}
+
+/// What is wrong with a picture.
+fn faults(picture: &Picture) -> Vec<String> {
+    let mut faults = Vec::new();
+    let sheet = picture.to_sheet();
+    let (width, height) = (sheet.width(), sheet.height());
+    if width > PAGE.0 || height > PAGE.1 {
+        faults.push(format!("{width} × {height} is more than a page"));
+    }
+    for (text, width) in [(picture.to_text(200), WIDTH), (picture.to_text(80), 80)] {
+        let lines = text.lines();
+        let long = lines.filter(|line| line.chars().count() > width);
+        faults.extend(long.map(|line| format!("too long: {line}")));
+    }
+    for (index, one) in sheet.covered.iter().enumerate() {
+        let ((left, top), (right, bottom)) = one.corners();
+        if left < 0.0 || top < 0.0 || right > width + 0.01 || bottom > height + 0.01 {
+            faults.push(format!("outside: {one:?}"));
+        }
+        let others = sheet.covered[index + 1..].iter();
+        let met = others.filter(|other| one.is_in_the_way_of(other));
+        faults.extend(met.map(|other| format!("{one:?} and {other:?}")));
+    }
+    faults
+}
+
+impl Covered {
+    /// The upper left corner, and the lower right one.
+    fn corners(&self) -> Corners {
+        match self {
+            Self::Shape((left, top), (width, height))
+            | Self::Text((left, top), (width, height), _) => {
+                ((*left, *top), (left + width, top + height))
+            }
+            Self::Line(start, end) => (
+                (start.0.min(end.0), start.1.min(end.1)),
+                (start.0.max(end.0), start.1.max(end.1)),
+            ),
+        }
+    }
+
+    fn is_in_the_way_of(&self, other: &Self) -> bool {
+        let (one, two) = (self.corners(), other.corners());
+        match (self, other) {
+            (Self::Line(..), Self::Line(..)) => false,
+            (Self::Line(start, end), _) => crosses(*start, *end, two),
+            (_, Self::Line(start, end)) => crosses(*start, *end, one),
+            (Self::Text(..), Self::Shape(..)) => overlap(one, two) && !is_inside(one, two),
+            (Self::Shape(..), Self::Text(..)) => overlap(one, two) && !is_inside(two, one),
+            _ => overlap(one, two),
+        }
+    }
+}
+
+fn overlap(one: Corners, two: Corners) -> bool {
+    const SLACK: f64 = 0.5;
+    one.0.0 + SLACK < two.1.0
+        && two.0.0 + SLACK < one.1.0
+        && one.0.1 + SLACK < two.1.1
+        && two.0.1 + SLACK < one.1.1
+}
+
+fn is_inside(inner: Corners, outer: Corners) -> bool {
+    const SLACK: f64 = 0.5;
+    inner.0.0 + SLACK >= outer.0.0
+        && inner.1.0 <= outer.1.0 + SLACK
+        && inner.0.1 + SLACK >= outer.0.1
+        && inner.1.1 <= outer.1.1 + SLACK
+}
+
+/// Whether a line passes through a rectangle, except at its ends, where it touches what it leads to.
+fn crosses(start: (f64, f64), end: (f64, f64), (corner, opposite): Corners) -> bool {
+    const STEPS: u32 = 40;
+    const SLACK: f64 = 1.5;
+    (1..STEPS).any(|step| {
+        let part = f64::from(step) / f64::from(STEPS);
+        let x = start.0 + part * (end.0 - start.0);
+        let y = start.1 + part * (end.1 - start.1);
+        x > corner.0 + SLACK
+            && x < opposite.0 - SLACK
+            && y > corner.1 + SLACK
+            && y < opposite.1 - SLACK
+    })
+}
+
+#[test]
+fn every_picture_keeps_to_a_page_and_nothing_is_in_the_way() {
+    let all: Vec<&'static Lesson> = lessons().collect();
+    let of_size = |lesson: &'static Lesson, block: u32, n: usize| {
+        // A device belongs to its thread.
+        thread_local! {
+            static DEVICE: Device = Device::open(&DeviceChoice::Emulator).expect("it opens");
+        }
+        let picture = DEVICE.with(|device| trace(device, lesson, lesson.usual(block), n));
+        let faults = match picture {
+            Ok(picture) => {
+                let mut faults = faults(&picture);
+                faults.extend(picture.mistake);
+                faults
+            }
+            Err(TraceError::NotDrawn { .. }) => Vec::new(),
+            // There may be nothing to copy of one element.
+            Err(TraceError::NoElements) if n == 1 => Vec::new(),
+            Err(error) => vec![error.to_string()],
+        };
+        let count = faults.len();
+        let first = faults.into_iter().take(3);
+        first
+            .map(|fault| format!("{} --block {block} -n {n}: {fault} ({count})", lesson.id))
+            .collect::<Vec<_>>()
+    };
+    let faults: Vec<String> = all
+        .into_par_iter()
+        .flat_map_iter(|lesson| {
+            let sizes = sizes(lesson).into_iter();
+            sizes.flat_map(move |(block, n)| of_size(lesson, block, n))
+        })
+        .collect();
+    assert!(
+        faults.is_empty(),
+        "{} faults:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}
