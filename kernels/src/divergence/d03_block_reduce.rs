@@ -9,7 +9,8 @@
 //! multiple of twice the stride), so for five steps every warp takes the branch with a part of its lanes. In the second they
 //! are neighbours (`tid` below the stride), so whole warps take it or skip it.
 //!
-//! Both take any length that fits into memory: all sizes and indices into the array are 64-bit numbers.
+//! Both take any length that fits into memory: the length, and where a tile begins, are 64-bit numbers. Within a tile 32 bits are
+//! enough.
 //!
 //! ## Picture
 //! A tile of 8 elements, and the threads that work:
@@ -38,6 +39,7 @@
 //! Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3. Texts that return early from threads without
 //! an element (`if (idx >= n) return;`) do so before a barrier, which the rest of the block then waits at; here such threads stay.
 
+use crate::ladder::l03_interleaved::tree_step;
 use crate::prelude::*;
 
 /// Writes the sum of each block's B elements to `partials`, by the tree whose stride doubles; overwrites `input`.
@@ -47,19 +49,23 @@ use crate::prelude::*;
 /// - The grid has ⌈n ∕ B⌉ blocks in one dimension, and a block a power of two B of threads, 64 to 1024.
 #[kernel]
 pub unsafe fn block_reduce_1(input: *mut i32, partials: *mut i32, n: usize) {
-    let tid = thread_idx_x() as usize;
-    let block = block_dim_x() as usize;
-    let first = block_idx_x() as usize * block;
-    let index = first + tid;
+    let tid = thread_idx_x();
+    let block = block_dim_x();
+    let start = block_idx_x() as usize * block as usize;
+    let count = (n - start).min(block as usize) as u32;
+    // SAFETY: every block has an element, so `start` is below n.
+    let tile = unsafe { input.add(start) };
 
     let mut stride = 1;
     while stride < block {
-        // Whether `tid` is a multiple of twice the stride, a power of two. `&` and not `&&`: testing both is cheaper than branching
-        // twice.
-        if (tid & (2 * stride - 1) == 0) & (index + stride < n) {
-            // SAFETY: both indices are below n and in the block's tile, of which the stride divides the length; in this step no
-            // other thread touches them.
-            unsafe { add_to(input.add(index), input.add(index + stride)) };
+        // Whether `tid` is a multiple of twice the stride, a power of two.
+        if (tid & (2 * stride - 1) == 0) & (tid + stride < count) {
+            // SAFETY: both elements are in the tile, and in this step no other thread touches them.
+            unsafe {
+                let mine = tile.add(tid as usize);
+                let partner = tile.add((tid + stride) as usize);
+                *mine = (*mine).wrapping_add(*partner);
+            }
         }
         sync_threads();
         stride *= 2;
@@ -67,7 +73,7 @@ pub unsafe fn block_reduce_1(input: *mut i32, partials: *mut i32, n: usize) {
 
     if tid == 0 {
         // SAFETY: there is one partial per block, and the tile has a first element.
-        unsafe { *partials.add(block_idx_x() as usize) = *input.add(first) };
+        unsafe { *partials.add(block_idx_x() as usize) = *tile };
     }
 }
 
@@ -77,33 +83,21 @@ pub unsafe fn block_reduce_1(input: *mut i32, partials: *mut i32, n: usize) {
 /// As for [`block_reduce_1`].
 #[kernel]
 pub unsafe fn block_reduce_2(input: *mut i32, partials: *mut i32, n: usize) {
-    let tid = thread_idx_x() as usize;
-    let block = block_dim_x() as usize;
-    let first = block_idx_x() as usize * block;
-    let index = first + tid;
+    let block = block_dim_x();
+    let start = block_idx_x() as usize * block as usize;
+    let count = (n - start).min(block as usize) as u32;
+    // SAFETY: every block has an element, so `start` is below n.
+    let tile = unsafe { input.add(start) };
 
     let mut stride = block / 2;
     while stride > 0 {
-        if (tid < stride) & (index + stride < n) {
-            // SAFETY: as above.
-            unsafe { add_to(input.add(index), input.add(index + stride)) };
-        }
-        sync_threads();
+        // SAFETY: the tile has `count` elements, and the stride is the same in every thread.
+        unsafe { tree_step(tile, count, stride) };
         stride /= 2;
     }
 
-    if tid == 0 {
-        // SAFETY: as above.
-        unsafe { *partials.add(block_idx_x() as usize) = *input.add(first) };
+    if thread_idx_x() == 0 {
+        // SAFETY: there is one partial per block, and the tile has a first element.
+        unsafe { *partials.add(block_idx_x() as usize) = *tile };
     }
-}
-
-/// Adds `partner` to `mine`.
-///
-/// # Safety
-/// Both point to elements that no other thread touches now.
-#[inline(always)]
-unsafe fn add_to(mine: *mut i32, partner: *const i32) {
-    // SAFETY: the caller's promise.
-    unsafe { *mine = (*mine).wrapping_add(*partner) };
 }

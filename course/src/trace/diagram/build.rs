@@ -700,7 +700,8 @@ impl<'p> Builder<'p> {
         let indices = indices_of(load.iter().flat_map(|(_, cells)| cells));
         let is_used = load.iter().any(|(work, _)| work.is_used);
         let few = indices.len() <= MOST_CHIPS && memory.is_named();
-        if few || load.len() < 4 && !self.is_full {
+        let is_copy = load.iter().any(|(work, _)| work.is_copy);
+        if few || load.len() < 4 && !self.is_full && !is_copy {
             let by_cell = if few { load.len() } else { 1 };
             let chunk = load.len().div_ceil(by_cell.max(1)).max(1);
             for part in load.chunks(chunk) {
@@ -734,10 +735,11 @@ impl<'p> Builder<'p> {
         let (name, set) = (memory.name(), elements::label(&indices));
         let cells = format!("{name}[{set}]");
         let lane_cells = load.first().map_or(0, |(_, cells)| cells.len());
-        let is_copy = load.iter().any(|(work, _)| work.is_copy);
         let mut texts = Vec::new();
         if is_copy {
             texts.push(format!("asynchronous copy of {cells}"));
+        } else if memory == Memory::Registers {
+            texts.push(format!("{name} of threads {set}, all together"));
         } else if lane_cells > 1 {
             texts.push(format!("{cells}, {lane_cells} a lane"));
         }

@@ -67,7 +67,9 @@ impl Module {
                 entry: entry.to_owned(),
             });
         }
-        let name = CString::new(entry).map_err(|_| no_entry(entry))?;
+        // Of an empty name some drivers say that it is invalid, and not that there is no such entry.
+        let name = CString::new(entry).ok().filter(|name| !name.is_empty());
+        let name = name.ok_or_else(|| no_entry(entry))?;
         self.session.activate()?;
         let mut function = ptr::null_mut();
         // SAFETY: the module is loaded, `function` may be written, and `name` ends with a zero byte.
