@@ -27,7 +27,8 @@
 //!
 //! ## Observe
 //! `warpfold profile block_reduce_1 block_reduce_2 --block 512`: a branch efficiency of 68.75 % against 98.36 %, and more
-//! sectors for the same bytes, because the lanes at work are further apart in each step. In the PTX:
+//! sectors for the same bytes, because the lanes at work are further apart in each step. On an H200 the first takes a quarter longer for
+//! 2²² elements (31.6 µs against 25.2 µs) and a fifth longer for 2²⁶ (0.488 ms against 0.401 ms). In the PTX:
 //! `mul.wide.u32`, which makes a 64-bit product of the number of the block and its size.
 //!
 //! ## Break it
