@@ -118,17 +118,25 @@ fn is_inside(inner: Corners, outer: Corners) -> bool {
 
 /// Whether a line passes through a rectangle, except at its ends, where it touches what it leads to.
 fn crosses(start: (f64, f64), end: (f64, f64), (corner, opposite): Corners) -> bool {
-    const STEPS: u32 = 40;
+    /// The share of a line at either end that does not count.
+    const END: f64 = 1.0 / 40.0;
     const SLACK: f64 = 1.5;
-    (1..STEPS).any(|step| {
-        let part = f64::from(step) / f64::from(STEPS);
-        let x = start.0 + part * (end.0 - start.0);
-        let y = start.1 + part * (end.1 - start.1);
-        x > corner.0 + SLACK
-            && x < opposite.0 - SLACK
-            && y > corner.1 + SLACK
-            && y < opposite.1 - SLACK
-    })
+    let (mut enters, mut leaves) = (END, 1.0 - END);
+    for (from, to, low, high) in [
+        (start.0, end.0, corner.0 + SLACK, opposite.0 - SLACK),
+        (start.1, end.1, corner.1 + SLACK, opposite.1 - SLACK),
+    ] {
+        if from == to {
+            if from <= low || from >= high {
+                return false;
+            }
+        } else {
+            let (one, other) = ((low - from) / (to - from), (high - from) / (to - from));
+            enters = enters.max(one.min(other));
+            leaves = leaves.min(one.max(other));
+        }
+    }
+    enters < leaves
 }
 
 #[test]
