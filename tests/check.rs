@@ -3,10 +3,11 @@
 
 use assert_cmd::Command;
 use predicates::str::contains;
+use rayon::prelude::*;
 use serde_json::Value;
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use warpfold::device::Emulator;
 use warpfold::ptx::PtxSet;
 use warpfold_course::check::Subject;
@@ -45,9 +46,10 @@ fn variants(lesson: &'static Lesson) -> Vec<Variant> {
 }
 
 /// Does something with each lesson in some of its variants and each of a few lengths, or what the lesson takes of them.
-fn each_launch(lengths: &[usize], act: impl Fn(&Lesson, Subject)) {
+fn each_launch(lengths: &[usize], act: impl Fn(&Lesson, Subject) + Sync) {
     let set = PtxSet::embedded();
-    for lesson in lessons() {
+    let lessons: Vec<&'static Lesson> = lessons().collect();
+    lessons.into_par_iter().for_each(|lesson| {
         let ptx = set
             .newest_for(lesson.part.module(), Emulator::SM)
             .expect("there is PTX for it");
@@ -72,7 +74,7 @@ fn each_launch(lengths: &[usize], act: impl Fn(&Lesson, Subject)) {
                 act(lesson, subject);
             }
         }
-    }
+    });
 }
 
 #[test]
@@ -98,10 +100,11 @@ fn every_lesson_is_clean_but_the_exhibits_of_the_ladder() {
 fn no_right_lesson_depends_on_the_schedule() {
     // Two blocks and a bit of the smallest size, so that 200 schedules of every kernel take seconds; a kernel for any block size
     // gets them with the smallest.
-    let seen = RefCell::new(HashSet::new());
+    let seen = Mutex::new(HashSet::new());
     each_launch(&[1_100], |lesson, mut subject| {
         if lesson.exhibit.is_none() {
-            let is_new = seen.borrow_mut().insert(subject.kernel().name().to_owned());
+            let name = subject.kernel().name().to_owned();
+            let is_new = seen.lock().expect("nobody panics with it").insert(name);
             let schedules = if is_new { 200 } else { 20 };
             assert_same_in(&mut subject, schedules);
         }

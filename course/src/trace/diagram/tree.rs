@@ -31,19 +31,22 @@ pub(super) fn generations(picture: &Picture) -> Vec<Generation> {
 }
 
 fn mark(grid: &Grid, above: &[u64]) -> GridMark {
+    let parent = grid.launched_by.map(|by| by.grid);
+    let parent = parent.and_then(|parent| above.iter().position(|&number| number == parent));
     let launcher = match grid.launched_by {
         None => "by the host".to_owned(),
+        // A branch leads to the grid, if it is drawn.
+        Some(by) if parent.is_some() => format!("by thread {} of block {}", by.thread, by.block),
         Some(by) => format!(
             "by thread {} of block {}, grid {}",
             by.thread, by.block, by.grid
         ),
     };
-    let parent = grid.launched_by.map(|by| by.grid);
     GridMark {
         name: format!("grid {}", grid.number),
         size: sizes(grid.blocks, grid.threads),
         launcher,
-        parent: parent.and_then(|parent| above.iter().position(|&number| number == parent)),
+        parent,
     }
 }
 
