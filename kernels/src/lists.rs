@@ -98,6 +98,10 @@ macro_rules! for_each_instance {
 }
 
 /// Calls a macro with every block size that the kernels are built for. Further tokens are passed as to [`for_each_element!`].
+#[allow(
+    unused_macros,
+    reason = "the modules of a GPU that have no generic bodies have no use for it"
+)]
 macro_rules! for_each_block_size {
     ($callback:ident $(, $($first:tt)*)?) => {
         $callback! { $($($first)*)? 64 128 256 512 1024 }

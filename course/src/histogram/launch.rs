@@ -71,8 +71,8 @@ pub(crate) fn counted(outputs: &Outputs<'_>) -> Result<Histogram, DeviceError> {
 /// GPU, which times the kernel.
 ///
 /// # Errors
-/// As [`case()`]; a device with too little memory; a kernel that faults. Wrong counts are no error: compare them with
-/// [`Histogram::of`].
+/// A variant that the lesson does not take, or a lesson that counts no images; a device with too little memory; a kernel that faults.
+/// Wrong counts are no error: compare them with [`Histogram::of`].
 pub fn launch(
     device: &Device,
     lesson: &Lesson,

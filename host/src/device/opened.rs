@@ -186,7 +186,7 @@ impl Device {
         }
     }
 
-    /// Sets part of the L2 cache aside for [`AccessProperty::Persisting`] accesses.
+    /// Sets part of the L2 cache aside for [`Persisting`](crate::device::AccessProperty::Persisting) accesses.
     ///
     /// # Errors
     /// It is more than [`L2Cache::most_persisting_bytes`]. The emulator, which has no cache, sets nothing aside and has no errors.

@@ -187,7 +187,7 @@ impl Stream {
     /// The emulator has no cache, and runs the same.
     ///
     /// # Errors
-    /// The buffer is of another device, or larger than a window may be ([`Device::l2_cache`]).
+    /// The buffer is of another device, or larger than a window may be ([`Device::l2_cache`](crate::device::Device::l2_cache)).
     pub fn set_access_policy<T: Pod>(
         &self,
         policy: Option<(&Buffer<T>, AccessPolicy)>,
