@@ -40,23 +40,26 @@ pub fn lessons(
     };
     let kernels = module(catalogue::Module::Kernels)?;
     let operators = module(catalogue::Module::Operators)?;
+    let recent = module(catalogue::Module::Recent)?;
     for part in Part::ALL {
-        let module = match part.module() {
-            catalogue::Module::Kernels => &kernels,
-            catalogue::Module::Operators => &operators,
-            catalogue::Module::Nested => {
-                eprintln!(
-                    "The group `{}` is skipped: its kernels launch kernels, for which they are linked with a library of the CUDA toolkit, and \
-                     `cust` links no libraries. `warpfold run ID --device gpu` times them.",
-                    group_name(part)
-                );
-                continue;
-            }
-        };
+        if part == Part::Nested {
+            eprintln!(
+                "The group `{}` is skipped: its kernels launch kernels, for which they are linked with a library of the CUDA toolkit, and \
+                 `cust` links no libraries. `warpfold run ID --device gpu` times them.",
+                group_name(part)
+            );
+            continue;
+        }
         let mut group = criterion.benchmark_group(group_name(part));
         for &n in sizes {
             for lesson in lessons_of(part) {
                 let variant = lesson.usual(BLOCK);
+                let module = match lesson.module {
+                    catalogue::Module::Kernels => &kernels,
+                    catalogue::Module::Operators => &operators,
+                    catalogue::Module::Recent => &recent,
+                    catalogue::Module::Nested => continue,
+                };
                 if !gpu.runs(lesson, variant, n) {
                     continue;
                 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use warpfold::ptx::PtxSet;
-use warpfold_emulator::Module;
+use warpfold_emulator::{Memory, Module, Program};
 use warpfold_kernels::catalogue::{
     self, Finish, Module as KernelModule, Page, Part, flagship, lessons, lessons_of, pages_of,
 };
@@ -30,6 +30,35 @@ fn the_ptx_of_each_architecture_has_the_catalogue_s_entries_and_no_others() {
 }
 
 #[test]
+fn every_entry_says_which_lines_of_its_page_it_comes_from() {
+    let ptx = PtxSet::embedded();
+    for kernels in KernelModule::ALL {
+        let text = ptx.newest_for(kernels, 90).expect("there is PTX for sm_90");
+        let target = text.lines().find(|line| line.starts_with(".target"));
+        assert_eq!(
+            target.map(|line| line.contains("debug")),
+            Some(false),
+            "no debugger is asked for"
+        );
+        let program = Program::load(
+            Module::parse(text).expect("the PTX is right"),
+            &mut Memory::new(),
+        );
+        let program = program.expect("the PTX can be loaded");
+        let of_module = lessons().filter(|lesson| lesson.module == kernels);
+        for lesson in of_module {
+            for name in lesson.entry_names() {
+                let kernel = program.kernel(name).expect("the entry can be run");
+                let lines = program.module().function_lines(name).unwrap_or_default();
+                let origins = lines.iter().filter_map(|&(line, _)| kernel.origin(line));
+                let own = origins.filter(|origin| origin.own.file == lesson.file);
+                assert!(own.count() > 0, "{name} names {}", lesson.file);
+            }
+        }
+    }
+}
+
+#[test]
 fn the_kernels_of_a_reduction_have_the_parameters_of_its_finish() {
     let ptx = PtxSet::embedded();
     let modules = KernelModule::ALL.map(|kernels| {
@@ -51,7 +80,7 @@ fn the_kernels_of_a_reduction_have_the_parameters_of_its_finish() {
             continue;
         };
         for entry in lesson.entry_names() {
-            let found = bytes(lesson.part.module(), entry);
+            let found = bytes(lesson.module, entry);
             assert_eq!(found, expected(reduction.finish), "{entry}");
         }
     }

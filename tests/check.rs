@@ -5,16 +5,18 @@ use assert_cmd::Command;
 use predicates::str::contains;
 use rayon::prelude::*;
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use warpfold::device::Emulator;
 use warpfold::ptx::PtxSet;
 use warpfold_course::check::Subject;
 use warpfold_course::prepared::PreparedLesson;
 use warpfold_emulator::{Launch, Memory, Module, Order, Program, Tool};
 use warpfold_exhibits::catalogue::EXHIBITS;
-use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, Part, Variant, flagship, lessons};
+use warpfold_kernels::catalogue::{
+    BLOCK_SIZES, Lesson, Module as PtxModule, Part, Variant, flagship, lessons,
+};
 use warpfold_ptx::EXHIBITS as EXHIBITS_PTX;
 
 fn warpfold(arguments: &[&str]) -> Command {
@@ -45,14 +47,23 @@ fn variants(lesson: &'static Lesson) -> Vec<Variant> {
     all.filter(parameter).collect()
 }
 
+/// What the emulator runs of each PTX module.
+fn modules() -> HashMap<PtxModule, Arc<Module>> {
+    let set = PtxSet::embedded();
+    let newest = PtxModule::ALL.into_iter().filter_map(|module| {
+        let ptx = set.newest_for(module, Emulator::SM).ok()?;
+        let parsed = Module::parse(ptx).unwrap_or_else(|error| panic!("{module:?}: {error}"));
+        Some((module, Arc::new(parsed)))
+    });
+    newest.collect()
+}
+
 /// Does something with each lesson in some of its variants and each of a few lengths, or what the lesson takes of them.
 fn each_launch(lengths: &[usize], act: impl Fn(&Lesson, Subject) + Sync) {
-    let set = PtxSet::embedded();
+    let modules = modules();
     let lessons: Vec<&'static Lesson> = lessons().collect();
     lessons.into_par_iter().for_each(|lesson| {
-        let ptx = set
-            .newest_for(lesson.part.module(), Emulator::SM)
-            .expect("there is PTX for it");
+        let module = &modules[&lesson.module];
         for variant in variants(lesson) {
             let reduction = lesson.reduction();
             let most = reduction.and_then(|reduction| reduction.most_elements(variant));
@@ -68,7 +79,7 @@ fn each_launch(lengths: &[usize], act: impl Fn(&Lesson, Subject) + Sync) {
                     assert!(n == 1, "{}, {variant:?}, n {n}", lesson.id);
                     continue;
                 };
-                let subject = Subject::of_case(ptx, case)
+                let subject = Subject::of_case(module, case)
                     .expect("the PTX is right")
                     .with_results_in_any_order(lesson.results_in_any_order());
                 act(lesson, subject);
@@ -115,13 +126,10 @@ fn no_right_lesson_depends_on_the_schedule() {
 /// for none.
 #[test]
 fn the_kernels_of_sums_are_clean_and_do_not_depend_on_the_schedule() {
-    let ptx = PtxSet::embedded();
-    let ptx = ptx
-        .newest_for(Part::Ladder.module(), Emulator::SM)
-        .expect("there is PTX for it");
+    let module = &modules()[&flagship::MODULE];
     for entry in flagship::entries() {
         for n in [1, 63, 1_100, 12_345] {
-            let mut subject = subject_of_sum(ptx, entry, n);
+            let mut subject = subject_of_sum(module, entry, n);
             let findings = subject.check(&Tool::WATCHING).expect("it runs");
             let shown: Vec<String> = findings.iter().map(ToString::to_string).collect();
             assert_eq!(shown, [""; 0], "{entry}, n {n}");
@@ -133,10 +141,9 @@ fn the_kernels_of_sums_are_clean_and_do_not_depend_on_the_schedule() {
 }
 
 /// A launch of three blocks over small whole numbers, whose sum is the same in any order.
-fn subject_of_sum(ptx: &str, entry: &str, n: usize) -> Subject {
+fn subject_of_sum(module: &Arc<Module>, entry: &str, n: usize) -> Subject {
     let mut memory = Memory::new();
-    let module = Module::parse(ptx).expect("it parses");
-    let program = Program::load(module, &mut memory).expect("it loads");
+    let program = Program::load(Arc::clone(module), &mut memory).expect("it loads");
     let kernel = program.kernel(entry).expect("it is there");
     let input: Vec<u8> = (0..n)
         .flat_map(|index| match entry.rsplit('_').next() {

@@ -1,9 +1,15 @@
 //! The command line as its users meet it: exit statuses, sentences, tables and JSON. Everything runs on the emulator.
 
+#[path = "cli/completions.rs"]
+mod completions;
+#[path = "cli/data.rs"]
+mod data;
 #[path = "cli/devices.rs"]
 mod devices;
 #[path = "cli/emulate.rs"]
 mod emulate;
+#[path = "cli/exercise.rs"]
+mod exercise;
 #[path = "cli/histogram.rs"]
 mod histogram;
 #[path = "cli/json.rs"]
@@ -12,12 +18,22 @@ mod json;
 mod ladder;
 #[path = "cli/lessons.rs"]
 mod lessons;
+#[path = "cli/man.rs"]
+mod man;
+#[path = "cli/names.rs"]
+mod names;
+#[path = "cli/new.rs"]
+mod new;
 #[path = "cli/ptx.rs"]
 mod ptx;
 #[path = "cli/reduce.rs"]
 mod reduce;
+#[path = "cli/reduce_any.rs"]
+mod reduce_any;
 #[path = "cli/reduce_files.rs"]
 mod reduce_files;
+#[path = "cli/reduce_many.rs"]
+mod reduce_many;
 #[path = "cli/reduce_operators.rs"]
 mod reduce_operators;
 #[path = "cli/run.rs"]
@@ -36,7 +52,10 @@ use warpfold_kernels::catalogue::{Part, lessons, lessons_of};
 
 fn warpfold(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpfold"));
-    command.args(arguments).env("NO_COLOR", "1");
+    command
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .env_remove("COLUMNS");
     command
 }
 

@@ -4,7 +4,8 @@ use warpfold::Device;
 use warpfold::device::{Counters, DeviceChoice};
 use warpfold_course::case::Measured;
 use warpfold_course::lesson;
-use warpfold_course::random;
+use warpfold_course::reducible::Reducible;
+use warpfold_course::wide::with_reduction;
 use warpfold_kernels::catalogue::{Part, lessons_of};
 
 /// What the threads of one block do, added up.
@@ -69,6 +70,7 @@ fn documented(id: &str, b: u64, parameter: u64) -> Option<Cost> {
         "complete_unroll_shared" => in_shared(8 * b, 2 * (b - 64) + 224, 2 * b + 96, log - 5),
         "shuffle" | "redux" => shuffles(8 * b),
         "vectorized" => shuffles(16 * b),
+        "in_flight" | "in_flight_bounded" => shuffles(64 * b),
         // The one block is the last, and comes to the rest as well.
         "single_pass" => Cost {
             atomics: 2,
@@ -108,6 +110,18 @@ fn documented(id: &str, b: u64, parameter: u64) -> Option<Cost> {
                 2,
             ))
         }
+        "block_group" => with_atomic(in_shared(16 * b, b - 1, b * log, 2 * log)),
+        // Tiles of four, and in each tile of 32 one of eight that reduces their sums, with an atomic of its own.
+        "nested_tiles" => Cost {
+            atomics: warps,
+            stores: 0,
+            ..in_shared(
+                16 * b,
+                b / 4 * 3 + warps * (8 + 7),
+                b * 2 + warps * (8 + 24),
+                0,
+            )
+        },
         "warp_shuffle_down" => shuffles(b),
         "warp_shuffle_xor" => in_shared(b, warps * warps, warps, 1),
         // The word once, for the one block need not wait, and its own partial.
@@ -124,7 +138,7 @@ fn documented(id: &str, b: u64, parameter: u64) -> Option<Cost> {
 fn one_block_over_a_whole_tile_costs_what_is_documented() {
     let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
     let machine = device;
-    for part in [Part::Ladder, Part::Roads, Part::Divergence] {
+    for part in [Part::Ladder, Part::Roads, Part::Divergence, Part::Memory] {
         for lesson in lessons_of(part) {
             let Some(reduction) = lesson.reduction() else {
                 continue;
@@ -143,12 +157,17 @@ fn one_block_over_a_whole_tile_costs_what_is_documented() {
                     continue;
                 };
                 let n = reduction.elements_per_thread(variant) * b;
-                let values = random::i32_values(n as usize, 1).expect("there is memory for them");
-                let run = lesson::run(&machine, lesson, variant, &values, None).expect("it runs");
-                let Measured::Counters { counters, .. } = run.measured else {
-                    panic!("the emulator counts, and gave {:?}", run.measured);
+                let (measured, blocks) = with_reduction!(reduction, T => {
+                    let values = T::random(reduction.operator, n as usize, 1)
+                        .expect("there is memory for them");
+                    let run = lesson::run::<T>(&machine, lesson, variant, &values, None);
+                    let run = run.expect("it runs");
+                    (run.measured, run.blocks)
+                });
+                let Measured::Counters { counters, .. } = measured else {
+                    panic!("the emulator counts, and gave {measured:?}");
                 };
-                assert_eq!(run.blocks, 1, "{} {variant:?}", lesson.id);
+                assert_eq!(blocks, 1, "{} {variant:?}", lesson.id);
                 assert_eq!(cost(&counters, b), expected, "{} {variant:?}", lesson.id);
             }
         }

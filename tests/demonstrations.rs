@@ -1,4 +1,4 @@
-//! What the lessons on divergence, memory access and cooperation are there to show: the counter or the finding that makes the
+//! What the lessons on divergence, memory access, cooperation and scans are there to show: the counter or the finding that makes the
 //! point of each. That their results are right is tested with those of all lessons.
 
 #[path = "demonstrations/cooperation.rs"]
@@ -9,3 +9,5 @@ mod divergence;
 mod launch;
 #[path = "demonstrations/memory.rs"]
 mod memory;
+#[path = "demonstrations/scans.rs"]
+mod scans;

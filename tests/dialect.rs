@@ -26,7 +26,13 @@ fn repository() -> PathBuf {
 }
 
 fn device_files() -> Vec<PathBuf> {
-    sources::device_files(&repository().join("kernels/src/lib.rs"))
+    let roots = [
+        "device/src/lib.rs",
+        "device/example-kernels/src/lib.rs",
+        "kernels/src/lib.rs",
+    ];
+    let files = roots.map(|root| sources::device_files(&repository().join(root)));
+    files.concat()
 }
 
 #[test]
@@ -52,6 +58,7 @@ fn every_file_of_device_code_is_read_and_no_other() {
     let has = |name: &str| files.iter().any(|file| file.ends_with(name));
     for name in [
         "lib.rs",
+        "device/src/shuffle.rs",
         "prelude.rs",
         "ladder/l01_neighbored.rs",
         "operators/o06_single_pass.rs",

@@ -139,10 +139,11 @@ fn entry(name: &str) -> String {
         .built_for(KernelModule::Kernels, 80)
         .expect("there is PTX for sm_80");
     let module = Module::parse(text).expect("the PTX is right");
-    module
-        .function_source(name)
-        .unwrap_or_else(|| panic!("there is no entry {name}"))
-        .to_owned()
+    let lines = module
+        .function_lines(name)
+        .unwrap_or_else(|| panic!("there is no entry {name}"));
+    let lines: Vec<&str> = lines.into_iter().map(|(_, line)| line).collect();
+    lines.join("\n")
 }
 
 /// Where an excerpt ends.

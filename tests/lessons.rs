@@ -17,10 +17,11 @@ use warpfold::Device;
 use warpfold::device::DeviceChoice;
 use warpfold::ptx::PtxSet;
 use warpfold_course::case::Measured;
+use warpfold_course::data::Data;
 use warpfold_course::lesson::{self, LessonError};
 use warpfold_course::prepared::PreparedLesson;
 use warpfold_course::random;
-use warpfold_course::reducible::with_reducible;
+use warpfold_course::wide::with_reduction;
 use warpfold_kernels::catalogue::{
     BLOCK_SIZES, Lesson, Module, Part, Reduction, Task, Variant, find, lessons,
 };
@@ -58,7 +59,7 @@ fn main() {
                 _ if lesson.emulator_only && choice != DeviceChoice::Emulator => {
                     vec![refusal_trial(machine, choice, lesson)]
                 }
-                Task::Reduction(reduction) => with_reducible!(reduction.element_type, T => {
+                Task::Reduction(reduction) => with_reduction!(reduction, T => {
                     trials_of::<T>(machine, choice, lesson, reduction)
                 }),
                 Task::Demonstration(_) => demonstration_trials(machine, choice, lesson),
@@ -117,6 +118,11 @@ fn trials_of<T: Tested>(
     trials.push(Trial::test(name, move || {
         any_input::<T>(choice, lesson, reduction)
     }));
+    let name = format!("{machine}::{}::other_data", lesson.id);
+    trials.push(Trial::test(name, move || {
+        other_data::<T>(choice, lesson, reduction);
+        Ok(())
+    }));
     let name = format!("{machine}::{}::special_values", lesson.id);
     trials.push(Trial::test(name, move || {
         special_values::<T>(choice, lesson, reduction);
@@ -170,7 +176,7 @@ fn check_demonstration(machine: &Device, lesson: &'static Lesson, variant: Varia
 #[track_caller]
 fn check<T: Tested>(machine: &Device, lesson: &Lesson, variant: Variant, values: &[T]) {
     let place = format!("{}, {variant:?}, n {}", lesson.id, values.len());
-    let run = lesson::run(machine, lesson, variant, values, None)
+    let run = lesson::run::<T>(machine, lesson, variant, values, None)
         .unwrap_or_else(|error| panic!("{place}: {error}"));
     assert!(
         run.is_right(),
@@ -180,21 +186,17 @@ fn check<T: Tested>(machine: &Device, lesson: &Lesson, variant: Variant, values:
         run.tolerance()
     );
     // Once more without the oracle that the lesson was judged by.
-    let reduction = lesson.reduction().expect("it reduces");
     let launch = Launch {
         lesson,
         block: variant.block as usize,
         blocks: run.blocks as usize,
     };
-    for expected in [
-        T::replay(&launch, values),
-        T::plainly(reduction.operator, values),
-    ]
-    .into_iter()
-    .flatten()
+    for expected in [T::replay(&launch, values), T::plainly(&launch, values)]
+        .into_iter()
+        .flatten()
     {
         assert!(
-            run.result.is(expected),
+            T::are_same(run.result, expected),
             "{place}: {:?} and not {expected:?}",
             run.result
         );
@@ -253,7 +255,7 @@ fn awkward_lengths<T: Tested>(
         if most.is_none_or(|most| n as u64 <= most) {
             check(&machine, lesson, variant, &values);
         } else {
-            let refusal = lesson::run(&machine, lesson, variant, &values, None).unwrap_err();
+            let refusal = lesson::run::<T>(&machine, lesson, variant, &values, None).unwrap_err();
             let of_one_block = matches!(refusal, LessonError::MoreThanOneBlock { .. });
             assert!(of_one_block, "{}, n {n}: {refusal}", lesson.id);
         }
@@ -263,6 +265,22 @@ fn awkward_lengths<T: Tested>(
             let values = T::random(reduction.operator, n, 3).expect("there is memory for them");
             check(&machine, lesson, variant, &values);
         }
+    }
+}
+
+/// The inputs that texts use.
+fn other_data<T: Tested>(choice: DeviceChoice, lesson: &Lesson, reduction: &Reduction) {
+    let machine = open(choice);
+    let variant = lesson.usual(128);
+    let n = reduction
+        .most_elements(variant)
+        .map_or(12_345, |most| most as usize);
+    let bytes = Data::Bytes { seed: 1 };
+    for data in [Data::Ones, Data::Iota, Data::Small { seed: 1 }, bytes] {
+        let values: Vec<T> = data
+            .values(reduction.operator, n)
+            .expect("there is memory for them");
+        check(&machine, lesson, variant, &values);
     }
 }
 
@@ -368,7 +386,7 @@ fn a_lesson_takes_its_own_type_only() {
     assert!(matches!(error, LessonError::ElementType { .. }), "{error}");
     assert_eq!(
         error.to_string(),
-        "`shuffle` is built for i32 elements, not for f32"
+        "`shuffle` is built for i32 elements, not for f32 elements"
     );
 }
 

@@ -23,7 +23,10 @@ fn root() -> PathBuf {
 
 fn warpfold(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpfold"));
-    command.args(arguments).env("NO_COLOR", "1");
+    command
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .env_remove("COLUMNS");
     command
 }
 
@@ -111,6 +114,9 @@ fn lessons() -> &'static [Measured] {
 /// A lesson with the usual value of its parameter, on a device as large as the GPU.
 fn profile_of(lesson: &Lesson, n: &str) -> Value {
     let mut arguments = vec![lesson.id, "-n", n, "--multiprocessors", MULTIPROCESSORS];
+    if waits(lesson) {
+        arguments.push("--in-order");
+    }
     let setting = lesson
         .parameter
         .map(|parameter| format!("{}={}", parameter.name, parameter.usual));
@@ -127,14 +133,18 @@ fn ladder() -> impl Iterator<Item = &'static Measured> {
 }
 
 impl Measured {
-    /// Whether its threads look again and again whether others have come: how often, no two executions agree on. The bulk copies of
-    /// one are no requests for `ncu` either.
     fn waits(&self) -> bool {
-        matches!(
-            self.lesson.id,
-            "flagship_bulk" | "grid_sync" | "fence_publish" | "critical_section"
-        )
+        waits(self.lesson)
     }
+}
+
+/// Whether its threads look again and again whether others have come: how often, no two executions on a GPU agree on. The bulk copies
+/// of one are no requests for `ncu` either.
+fn waits(lesson: &Lesson) -> bool {
+    matches!(
+        lesson.id,
+        "flagship_bulk" | "grid_sync" | "fence_publish" | "critical_section"
+    )
 }
 
 /// By hand, for a block of 512 threads, which is 16 warps: the bounds of the loop are tested once before it (16 branches) and
@@ -216,7 +226,8 @@ fn branch_efficiency_is_the_gpus() {
     }
 }
 
-/// In the ladder, every single branch, but for those of threads that wait for others.
+/// In the ladder, every single branch, but for those of threads that wait for others. Where threads wait and blocks run in order, all
+/// branches that diverge.
 #[test]
 fn branches_are_the_gpus() {
     for measured in lessons() {
@@ -236,8 +247,11 @@ fn branches_are_the_gpus() {
             let efficiency = percent(&measured.profile, "assembled_branch_efficiency");
             let efficiency_on_gpu = 100.0 * (1.0 - diverging_on_gpu / on_gpu);
             assert!((efficiency - efficiency_on_gpu).abs() <= 2.0, "{id}");
-        } else if !measured.waits() {
+        } else {
             assert_eq!(diverging, 0, "{id}");
+        }
+        if measured.waits() {
+            assert_eq!(diverging as f64, diverging_on_gpu, "{id}");
         }
     }
 }
@@ -328,6 +342,51 @@ fn kernels_and_block_shapes_side_by_side() {
     }
 }
 
+/// Whole warps retire in one kernel, and lanes of every warp in the other; the text shows the metrics that were asked for alone.
+#[test]
+fn steps_show_who_is_at_work() {
+    let arguments = [
+        "neighbored",
+        "neighbored_less",
+        "-n",
+        "2^14",
+        "--block",
+        "256",
+    ];
+    let by_step = [
+        &arguments[..],
+        &["--by", "step", "--metrics", "inst_per_warp"],
+    ]
+    .concat();
+    let profiles = profiles(&by_step);
+    let active = |profile: &Value, what: &str| -> Vec<u64> {
+        let steps = profile["steps"].as_array().expect("a list of steps");
+        let figures = steps.iter().map(|step| {
+            assert_eq!(step["blocks"], 64);
+            step[what].as_u64().expect("a count") / 64
+        });
+        figures.collect()
+    };
+    assert_eq!(
+        active(&profiles[0], "active_warps"),
+        [8, 8, 8, 8, 8, 4, 2, 1, 1]
+    );
+    assert_eq!(
+        active(&profiles[1], "active_warps"),
+        [4, 2, 1, 1, 1, 1, 1, 1, 1]
+    );
+    for profile in &profiles {
+        let halved = [128, 64, 32, 16, 8, 4, 2, 1, 1];
+        assert_eq!(active(profile, "active_threads"), halved);
+        assert_eq!(active(profile, "threads"), [256; 9]);
+    }
+    let text = output_of(&[&["profile"], &by_step[..]].concat());
+    for expected in ["inst_per_warp", "4 of 8  50.00 %", "2 of 8  25.00 %"] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    assert!(!text.contains("branch_efficiency"), "{text}");
+}
+
 #[test]
 fn lines_stand_beside_their_source() {
     let ptx = "\
@@ -384,6 +443,63 @@ fn lines_stand_beside_their_source() {
         (&atomic["source_file"], &atomic["source_line"]),
         (&"count.rs".into(), &8.into())
     );
+}
+
+#[test]
+fn the_occupancy_is_told_with_what_limits_it() {
+    let arguments = [
+        "in_flight",
+        "--block",
+        "256",
+        "-n",
+        "70000",
+        "--sm",
+        "80,90",
+    ];
+    let [profile] = &profiles(&arguments)[..] else {
+        panic!("one lesson, one block size");
+    };
+    let occupancy = profile["occupancy"].as_array().expect("it is a list");
+    for (of, sm) in occupancy.iter().zip([80, 90]) {
+        assert_eq!(of["sm"], sm);
+        assert!(
+            of["registers"]
+                .as_u64()
+                .is_some_and(|registers| registers > 64),
+            "{of}"
+        );
+        assert_eq!(of["blocks"], 3, "{of}");
+        assert_eq!(of["percent"], 37.5, "{of}");
+        assert_eq!(of["limited_by"], serde_json::json!(["registers"]));
+    }
+    let text = output_of(&[&["profile"], &arguments[..]].concat());
+    assert!(
+        text.contains("24 of 64") && text.contains("Registers of a thread as ptxas"),
+        "{text}"
+    );
+    // Of other PTX nobody has recorded them.
+    let file = root().join("kernels/ptx/exhibits.sm_80.ptx");
+    let file = file.to_str().expect("the path is text");
+    let text = output_of(&[
+        "profile",
+        "--ptx",
+        file,
+        "--kernel",
+        "off_by_one",
+        "--grid",
+        "2",
+        "--block",
+        "64",
+        "--arg",
+        "buf:i32:iota:101",
+        "--arg",
+        "u32:100",
+    ]);
+    assert!(
+        text.contains("Without registers where there is a ?"),
+        "{text}"
+    );
+    refuses(&["in_flight", "--sm", "61"], "give one or more of 70, 75");
 }
 
 #[test]
@@ -486,8 +602,8 @@ fn the_metrics_of_the_documentation_are_those_of_the_table() {
 #[test]
 fn the_ladder_of_the_documentation_is_the_one_that_is_counted() {
     let mut table = "\
-| kernel | warp instructions | H200 | branch efficiency: PTX | assembled | H200 | sectors | H200 | shared wavefronts | H200 |
-|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+| kernel | warp instructions | H200 | per warp | H200 | branch efficiency: PTX | assembled | H200 | sectors | H200 | shared wavefronts | H200 |
+|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|
 "
     .to_owned();
     for step in ladder() {
@@ -495,10 +611,12 @@ fn the_ladder_of_the_documentation_is_the_one_that_is_counted() {
         let measured = |ncu: &str| HumanCount(step.gpu[ncu] as u64);
         writeln!(
             table,
-            "| `{}` | {} | {} | {:.2} % | {:.2} % | {:.2} % | {} | {} | {} | {} |",
+            "| `{}` | {} | {} | {:.2} | {:.2} | {:.2} % | {:.2} % | {:.2} % | {} | {} | {} | {} |",
             step.lesson.id,
             emulated("warp_instructions"),
             measured("smsp__inst_executed.sum"),
+            percent(&step.profile, "inst_per_warp"),
+            step.gpu["smsp__inst_executed.sum"] / count(&step.profile, "warps_launched") as f64,
             percent(&step.profile, "branch_efficiency"),
             percent(&step.profile, "assembled_branch_efficiency"),
             step.gpu["smsp__sass_average_branch_targets_threads_uniform.pct"],

@@ -50,6 +50,7 @@ fn ladder(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_warpfold"))
         .args(arguments)
         .env("NO_COLOR", "1")
+        .env_remove("COLUMNS")
         .output()
         .expect("warpfold runs");
     assert!(output.status.success());
@@ -219,6 +220,7 @@ fn transcript(block: &str) -> String {
             .args(arguments.split_whitespace())
             .current_dir(root())
             .env("NO_COLOR", "1")
+            .env_remove("COLUMNS")
             .output()
             .expect("warpfold runs");
         // 1 says that something was found.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use warpfold::ptx::PtxSet;
 use warpfold::{Device, DeviceChoice, DeviceError, Error};
 use warpfold_course::lesson::LessonError;
+use warpfold_emulator::{Memory, Module, Program};
+use warpfold_kernels::catalogue::Lesson;
 use warpfold_ptx::header::Header;
 use warpfold_ptx::sources::hash_sources;
 
@@ -27,7 +29,7 @@ impl DeviceArguments {
 }
 
 /// Which PTX of the kernels a command takes. Every command that loads kernels has this option.
-#[derive(clap::Args, Debug)]
+#[derive(Clone, clap::Args, Debug)]
 pub struct KernelsArguments {
     /// Folder with PTX of the kernels to use instead of the PTX in this program (kernels.sm_80.ptx and the like)
     #[arg(long, value_name = "DIR")]
@@ -98,4 +100,11 @@ impl From<Error> for Failure {
             error => Self::input(error),
         }
     }
+}
+
+/// A lesson's module, parsed again for its text.
+pub fn program(device: &Device, lesson: &Lesson) -> Result<Program, Failure> {
+    let text = device.ptx(lesson.module).map_err(Failure::input)?;
+    let module = Module::parse(&text).map_err(Failure::input)?;
+    Program::load(module, &mut Memory::new()).map_err(Failure::input)
 }

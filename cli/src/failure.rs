@@ -1,5 +1,8 @@
 //! How a command fails, and the exit status that follows.
 
+use super::names;
+use super::sources;
+use clap::error::{ContextKind, ContextValue};
 use std::fmt::Display;
 use std::process::ExitCode;
 
@@ -25,14 +28,14 @@ impl Failure {
         Self::Finding(message.to_string())
     }
 
-    /// Reports the failure as one line on standard error and gives the exit status.
+    /// Reports the failure as one line on standard error, with the line of source that it names, and gives the exit status.
     pub fn report(self) -> ExitCode {
         let (message, status) = match self {
             Self::Input(message) => (message, 2),
             Self::Finding(message) => (message, 1),
             Self::OutputClosed => return ExitCode::SUCCESS,
         };
-        eprintln!("warpfold: {}", one_line(&message));
+        eprintln!("warpfold: {}", sources::quoted(&one_line(&message)));
         ExitCode::from(status)
     }
 }
@@ -61,8 +64,19 @@ pub fn usage_failure(error: &clap::Error) -> Option<Failure> {
             let tip = paragraphs
                 .map(one_line)
                 .find(|paragraph| paragraph.starts_with("tip: "))
-                .map_or_else(String::new, |tip| format!(" ({tip})"));
-            Some(Failure::Input(format!("{sentence}{tip}; see --help")))
+                .map(|tip| format!(" ({tip})"));
+            // Somebody may have left out the command. What is known is not a slip, which clap's tip is for.
+            let meant = match error.get(ContextKind::InvalidSubcommand) {
+                Some(ContextValue::String(name)) => names::command_line(name, tip.is_some()),
+                _ => None,
+            };
+            let tip = tip.filter(|_| meant.is_none());
+            let advice = match meant {
+                Some(command) => format!("did you mean `{command}`?"),
+                None => "see --help".to_owned(),
+            };
+            let tip = tip.unwrap_or_default();
+            Some(Failure::Input(format!("{sentence}{tip}; {advice}")))
         }
     }
 }

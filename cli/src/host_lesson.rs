@@ -2,15 +2,19 @@
 
 use super::device::DeviceArguments;
 use super::failure::Failure;
+use super::lookup;
+use super::names::Kind;
 use super::output::{JsonArguments, Output, write_file};
-use super::show;
+use super::recorded;
 use super::size::parse_count;
-use super::suggest::did_you_mean;
+use super::{progress, show};
 use comfy_table::CellAlignment::{Left, Right};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
-use warpfold_course::host_lesson::{self, Cell, HOST_LESSONS, HostLessonError, Report, Setting};
+use warpfold_course::host_lesson::{
+    self, Cell, HOST_LESSONS, HostLessonError, Report, Setting, Timeline, timelines_as_text,
+};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -25,6 +29,9 @@ pub struct Arguments {
     n: Option<usize>,
     #[command(flatten)]
     device: DeviceArguments,
+    /// Show what a GPU printed once, and run nothing
+    #[arg(long)]
+    recorded: bool,
     /// How often each time is taken on a GPU; its median is shown
     #[arg(long, value_name = "R", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     repeat: u32,
@@ -53,27 +60,25 @@ struct Results<'a> {
     repeat: Option<u32>,
     facts: &'a [String],
     rows: Vec<Map<String, Value>>,
+    timelines: &'a [Timeline],
     not_shown: Option<&'static str>,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let lesson = host_lesson::find(&arguments.id).ok_or_else(|| {
-        Failure::Input(format!(
-            "there is no host lesson `{}`{}",
-            arguments.id,
-            did_you_mean(&arguments.id, ids())
-        ))
-    })?;
+    let lesson = host_lesson::find(&arguments.id)
+        .ok_or_else(|| lookup::no_such(&arguments.id, &[Kind::HostLesson], &[]))?;
     let output = Output::new(&arguments.json)?;
+    if arguments.recorded {
+        return output.print(recorded::text("host-lesson", lesson.id)?);
+    }
     let device = arguments.device.open()?;
     let is_gpu = device.is_gpu();
-    if arguments.svg.is_some() && !(lesson.has_picture && is_gpu) {
-        return Err(Failure::Input(if lesson.has_picture {
-            format!("`{}` draws what a GPU measures: leave --svg out", lesson.id)
-        } else {
-            format!("`{}` has no picture: leave --svg out", lesson.id)
-        }));
+    if arguments.svg.is_some() && !lesson.has_picture {
+        return Err(Failure::Input(format!(
+            "`{}` has no picture: leave --svg out",
+            lesson.id
+        )));
     }
     let setting = Setting {
         device: &device,
@@ -83,7 +88,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let description = device.describe();
     let n = lesson.n(&setting);
-    let report = lesson.run(&setting)?;
+    let report = progress::during(lesson.id, || lesson.run(&setting))??;
+    if arguments.svg.is_some() && report.picture.is_none() {
+        return Err(Failure::Input(format!(
+            "`{}` draws what a GPU measures: leave --svg out",
+            lesson.id
+        )));
+    }
     let not_shown = (!is_gpu).then_some(lesson.not_shown);
 
     output.print(&description)?;
@@ -98,7 +109,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     output.print(format!("\n{}: {}\n", lesson.id, lesson.change))?;
     output.print(table(&report))?;
+    if !report.timelines.is_empty() {
+        output.print(format!("\n{}", timelines_as_text(&report.timelines)))?;
+    }
     output.print(format!("\n{}", not_shown.unwrap_or(lesson.see)))?;
+    let recorded = recorded::outputs("host-lesson", lesson.id);
+    if !is_gpu && !recorded.is_empty() {
+        output.print(format!("\n{}", recorded::shown(&recorded)))?;
+    }
     output.write_json(&Results {
         device: &description,
         id: lesson.id,
@@ -107,6 +125,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         repeat: is_gpu.then_some(arguments.repeat),
         facts: &report.facts,
         rows: report.rows_as_json(),
+        timelines: &report.timelines,
         not_shown,
     })?;
     if let (Some(path), Some(picture)) = (&arguments.svg, &report.picture) {
@@ -116,7 +135,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Ok(())
     } else {
         Err(Failure::Finding(format!(
-            "`{}` gives a sum that is not that of the CPU",
+            "`{}` gives what is not right: see its table",
             lesson.id
         )))
     }
@@ -149,6 +168,9 @@ fn cell(cell: &Cell) -> comfy_table::Cell {
     let number = |value: &Option<f64>| value.map_or_else(String::new, show::significant);
     match cell {
         Cell::Text(text) => comfy_table::Cell::new(text),
+        Cell::GpuCount(count) => {
+            comfy_table::Cell::new(count.map_or_else(String::new, show::count))
+        }
         Cell::Count(count) => comfy_table::Cell::new(show::count(*count)),
         Cell::Milliseconds(value) | Cell::Microseconds(value) | Cell::Number(value) => {
             comfy_table::Cell::new(number(value))

@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use super::lookup;
+use super::names::Kind;
 use super::output::{JsonArguments, Output};
 use super::{footnotes, show};
 use comfy_table::CellAlignment::Left;
@@ -10,7 +11,7 @@ use warpfold_course::element::ElementType;
 use warpfold_course::host_lesson::{self, HOST_LESSONS, HostLesson};
 use warpfold_course::operator::built_for;
 use warpfold_course::oracle::CPU_REFERENCES;
-use warpfold_kernels::catalogue::{BLOCK_SIZES, Lesson, Part, lessons, lessons_of};
+use warpfold_kernels::catalogue::{self, BLOCK_SIZES, Lesson, Part, lessons, lessons_of};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -66,6 +67,7 @@ struct Row {
     needs: &'static [&'static str],
     operator: Option<&'static str>,
     element_type: Option<ElementType>,
+    result_type: Option<ElementType>,
     in_place: bool,
     cooperative: bool,
     parameter: Option<ParameterRow>,
@@ -119,6 +121,7 @@ impl Row {
             needs: lesson.needs,
             operator: built_for.map(|(operator, _)| operator.name()),
             element_type: built_for.map(|(_, element_type)| element_type),
+            result_type: reduction.map(|reduction| reduction.result_type.into()),
             in_place: reduction.is_some_and(|reduction| reduction.in_place),
             cooperative: lesson.cooperative,
             parameter: lesson.parameter.map(|parameter| ParameterRow {
@@ -143,7 +146,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         None => list(&output),
         Some(id) => match host_lesson::find(id) {
             Some(lesson) => tell_host(lesson, &output),
-            None => tell(lookup::lesson(id)?, &output),
+            None => match catalogue::find(id) {
+                Some(lesson) => tell(lesson, &output),
+                None => Err(lookup::no_such(id, &[Kind::Lesson, Kind::HostLesson], &[])),
+            },
         },
     }
 }
@@ -193,8 +199,7 @@ fn list(output: &Output) -> Result<(), Failure> {
         .iter()
         .map(|(heading, rows)| (heading.as_str(), *rows))
         .collect();
-    let text = show::fitted_text(&mut table, &[3]);
-    output.print(show::with_headings(&text, &headings))?;
+    output.print(show::with_headings(&table, &[3], &headings))?;
     output.print("")?;
     for note in footnotes::exhibits(lessons()) {
         output.print(note)?;
@@ -229,10 +234,19 @@ fn row_of(group: &[Lesson]) -> [String; 4] {
             lesson.file.to_owned(),
         ];
     };
+    // Names are made of words; what is not the same in all of them begins with a word.
+    let common = first.id.bytes().zip(last.id.bytes());
+    let common = common.take_while(|(one, other)| one == other).count();
+    let start = first.id[..common].rfind('_').map_or(0, |place| place + 1);
     [
         first.step.to_owned(),
-        format!("{} … {}", first.id, last.id),
-        format!("{} and {} more", first.title, group.len() - 1),
+        format!("{}…", &first.id[..start]),
+        format!(
+            "{} lessons: …{} to …{}",
+            group.len(),
+            &first.id[start..],
+            &last.id[start..]
+        ),
         first.file.to_owned(),
     ]
 }
@@ -270,9 +284,13 @@ fn tell(lesson: &'static Lesson, output: &Output) -> Result<(), Failure> {
     table.add_row(["it needs", &needs]);
     table.add_row(["source", row.file]);
     if let (Some(operator), Some(element_type)) = (row.operator, row.element_type) {
+        let wider = match row.result_type {
+            Some(result_type) if result_type != element_type => format!(" in {result_type}"),
+            _ => String::new(),
+        };
         table.add_row([
             "it makes",
-            &format!("the {operator} of {element_type} values"),
+            &format!("the {operator} of {element_type} values{wider}"),
         ]);
     }
     if let Some(parameter) = &row.parameter {

@@ -1,23 +1,18 @@
 //! Finding the lesson that a user means.
 
 use super::failure::Failure;
-use super::suggest::nearest;
+use super::names::{self, Kind};
 use warpfold_course::lesson;
-use warpfold_kernels::catalogue::{self, Lesson, Variant, lessons};
+use warpfold_kernels::catalogue::{self, Lesson, Variant};
 
 /// The lesson of that id.
 pub fn lesson(id: &str) -> Result<&'static Lesson, Failure> {
-    catalogue::find(id).ok_or_else(|| no_lesson(id, []))
+    catalogue::find(id).ok_or_else(|| no_such(id, &[Kind::Lesson], &[]))
 }
 
-/// There is no lesson of that id, nor any of the `others` that the command knows.
-pub fn no_lesson(id: &str, others: impl IntoIterator<Item = &'static str>) -> Failure {
-    let known = lessons().map(|lesson| lesson.id).chain(others);
-    let advice = match nearest(id, known) {
-        Some(nearest) => format!("did you mean `{nearest}`?"),
-        None => "`warpfold lessons` lists them".to_owned(),
-    };
-    Failure::Input(format!("there is no lesson `{id}`; {advice}"))
+/// A name that is of none of the kinds that the command takes, nor any of the `others` that it knows.
+pub fn no_such(name: &str, wanted: &[Kind], others: &[&str]) -> Failure {
+    Failure::Input(names::refusal(name, wanted, others))
 }
 
 /// What can be set for a lesson besides its block size.

@@ -1,10 +1,14 @@
 //! The binary `warpfold`: the course and the library on the command line.
 
+mod attempt;
 mod check;
+mod completions;
 mod counters;
+mod data;
 mod device;
 mod devices;
 mod emulate;
+mod exercise;
 mod failure;
 mod figures;
 mod footnotes;
@@ -13,21 +17,28 @@ mod host_lesson;
 mod ladder;
 mod lessons;
 mod lookup;
+mod man;
+mod names;
+mod new;
 mod output;
 mod profile;
 mod progress;
 mod ptx;
 mod ptx_folder;
+mod recorded;
 mod reduce;
 mod run;
 mod show;
+mod sources;
 mod suggest;
 mod sweep;
 mod trace;
+mod watch;
 mod workload;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use failure::{Failure, usage_failure};
+use std::ffi::OsString;
 use std::process::ExitCode;
 use warpfold_course::size;
 
@@ -64,7 +75,7 @@ enum Command {
     Sweep(sweep::Arguments),
     /// Run one lesson about the host's side: transfers, streams, graphs, clocks, caches
     HostLesson(host_lesson::Arguments),
-    /// Reduce the numbers of a file: .npy, .csv or raw little-endian values
+    /// Reduce the numbers of a file by any operators, also along an axis
     Reduce(reduce::Arguments),
     /// Count how often each value of red, green and blue occurs in an image
     Histogram(histogram::Arguments),
@@ -76,31 +87,36 @@ enum Command {
     Trace(trace::Arguments),
     /// Print the PTX of one lesson
     Ptx(ptx::Arguments),
+    /// Compile a file of kernels, or a lesson's as you have changed it, and run, check, profile or draw it
+    Try(attempt::Arguments),
+    /// Write or mend a kernel, and have it judged
+    Exercise(exercise::Arguments),
+    /// Write a crate for a kernel of your own: kernel, program and test
+    New(new::Arguments),
     /// Run any PTX on the emulator
     Emulate(emulate::Arguments),
     /// List what kernels can run on here
     Devices(devices::Arguments),
+    /// Print what a shell needs to complete commands and options
+    Completions(completions::Arguments),
+    /// Print the manual, or write its pages to a folder
+    Man(man::Arguments),
 }
 
 /// Runs the command that the process was started with.
 fn main() -> ExitCode {
-    let command_line = match CommandLine::try_parse() {
-        Ok(command_line) => command_line,
-        Err(error) => {
-            return match usage_failure(&error) {
-                Some(failure) => failure.report(),
-                // Help and version go to standard output. It does not matter if that is closed.
-                None => error.exit(),
-            };
-        }
-    };
-    match dispatch(command_line) {
+    match run_line(std::env::args_os().collect()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
 }
 
-fn dispatch(command_line: CommandLine) -> Result<(), Failure> {
+/// Runs a command line, whose first word is the program's name.
+fn run_line(words: Vec<OsString>) -> Result<(), Failure> {
+    let command_line = CommandLine::try_parse_from(words).map_err(|error| {
+        // Help and version go to standard output. It does not matter if that is closed.
+        usage_failure(&error).unwrap_or_else(|| error.exit())
+    })?;
     match command_line.command {
         None => ladder::run(&command_line.ladder),
         Some(Command::Ladder(arguments)) => ladder::run(&arguments),
@@ -114,7 +130,14 @@ fn dispatch(command_line: CommandLine) -> Result<(), Failure> {
         Some(Command::Check(arguments)) => check::run(&arguments),
         Some(Command::Trace(arguments)) => trace::run(&arguments),
         Some(Command::Ptx(arguments)) => ptx::run(&arguments),
+        Some(Command::Try(arguments)) => attempt::run(&arguments, run_line),
+        Some(Command::Exercise(arguments)) => exercise::run(&arguments),
+        Some(Command::New(arguments)) => new::run(&arguments),
         Some(Command::Emulate(arguments)) => emulate::run(&arguments),
         Some(Command::Devices(arguments)) => devices::run(&arguments),
+        Some(Command::Completions(arguments)) => {
+            completions::run(&arguments, CommandLine::command())
+        }
+        Some(Command::Man(arguments)) => man::run(&arguments, CommandLine::command()),
     }
 }

@@ -1,15 +1,19 @@
-//! `warpfold ptx`: the PTX of one lesson.
+//! `warpfold ptx`: the PTX of one lesson, with the numbers that messages call its lines by.
 
 use super::device::KernelsArguments;
 use super::failure::Failure;
 use super::lookup::{self, ParameterArguments};
 use super::output::print;
+use super::sources;
 use super::workload::parse_block;
-use warpfold_emulator::Module;
+use std::sync::Arc;
+use warpfold_emulator::{Memory, Module, Program};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  warpfold ptx shuffle --sm 90 --block 256")]
+#[command(
+    after_help = "Examples:\n  warpfold ptx shuffle --sm 90 --block 256\n  warpfold ptx shuffle --rust\n\nBefore each line stands its number in the whole module, as in the messages of other commands."
+)]
 pub struct Arguments {
     /// The lesson, as `warpfold lessons` lists it
     id: String,
@@ -19,6 +23,9 @@ pub struct Arguments {
     /// Block size, where the lesson has an entry for each
     #[arg(long, default_value = "512", value_parser = parse_block)]
     block: u32,
+    /// Show each line of the source above what it was compiled to
+    #[arg(long)]
+    rust: bool,
     #[command(flatten)]
     parameter: ParameterArguments,
     #[command(flatten)]
@@ -29,7 +36,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let lesson = lookup::lesson(&arguments.id)?;
     let variant = arguments.parameter.variant(lesson, arguments.block)?;
-    let module = lesson.part.module();
+    let module = lesson.module;
     let ptx = arguments.kernels.read()?;
     let text = ptx.built_for(module, arguments.sm).ok_or_else(|| {
         let built: Vec<String> = ptx.architectures(module).map(|sm| sm.to_string()).collect();
@@ -39,15 +46,30 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             built.join(", ")
         ))
     })?;
-    let module = Module::parse(text).map_err(Failure::input)?;
-    let source = lesson
+    let module = Arc::new(Module::parse(text).map_err(Failure::input)?);
+    let (entry, lines) = lesson
         .entry(variant)
-        .and_then(|entry| module.function_source(entry))
+        .and_then(|entry| Some((entry, module.function_lines(entry)?)))
         .ok_or_else(|| {
             Failure::Input(format!(
                 "the PTX for sm_{} has no entry of {} for blocks of {} threads; it needs sm_{} or later",
                 arguments.sm, lesson.id, arguments.block, lesson.least_sm
             ))
         })?;
-    print(source.trim_end())
+    let program = Program::load(module.clone(), &mut Memory::new()).map_err(Failure::input)?;
+    let kernel = program.kernel(entry).map_err(Failure::input)?;
+    let mut shown = String::new();
+    let mut before = None;
+    for (number, line) in lines {
+        if let Some(origin) = kernel.origin(number).filter(|_| arguments.rust) {
+            let (place, text) = sources::of(origin);
+            if before.as_ref() != Some(&place) {
+                let text = text.unwrap_or_default();
+                shown += &format!("{:>8} {place} | {text}\n", "");
+                before = Some(place);
+            }
+        }
+        shown += &format!("{number:>8} {line}\n");
+    }
+    print(shown.trim_end())
 }

@@ -5,9 +5,10 @@ use super::figures::{
     EmulatorFigures, GpuFigures, LessonFigures, ReferenceFigures, measured_figures,
 };
 use super::lookup::{self, ParameterArguments};
+use super::names::Kind;
 use super::output::{JsonArguments, Output};
 use super::workload::{Workload, WorkloadArguments};
-use super::{footnotes, show};
+use super::{footnotes, progress, show};
 use crate::reduce::reducer::kernel_for;
 use comfy_table::CellAlignment::{Left, Right};
 use comfy_table::Table;
@@ -20,13 +21,14 @@ use warpfold_course::operator::Operator;
 use warpfold_course::operator::built_for;
 use warpfold_course::oracle::{CPU_REFERENCES, CpuReference, cpu_sequential};
 use warpfold_course::prepared::PreparedLesson;
-use warpfold_course::reducible::{Reducible, with_reducible};
+use warpfold_course::reducible::Reducible;
+use warpfold_course::wide::with_reduction;
 use warpfold_kernels::catalogue::{self, Lesson, Reduction, Task, Variant};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  warpfold run unroll8 -n 2^22 --block 256 --device emulator\n  warpfold run shuffle_sum_f32\n  warpfold run cpu_parallel -n 2^26"
+    after_help = "Examples:\n  warpfold run unroll8 -n 2^22 --block 256 --device emulator\n  warpfold run shuffle_sum_f32\n  warpfold run wide_sum_i32 -n 3*2^20 --data ones\n  warpfold run cpu_parallel -n 2^26"
 )]
 pub struct Arguments {
     /// The lesson or CPU reference, as `warpfold lessons` lists it
@@ -56,7 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Task::Reduction(reduction) => {
                 arguments.check_built_for(built_for(reduction))?;
                 let device = arguments.workload.measuring.device.open()?;
-                with_reducible!(reduction.element_type, T => {
+                with_reduction!(reduction, T => {
                     run_reduction::<T>(lesson, reduction, variant, &device, arguments, &output)
                 })
             }
@@ -76,8 +78,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             run_reference(reference, arguments, &output)
         }
         None => {
-            let references = CPU_REFERENCES.iter().map(|reference| reference.id);
-            Err(lookup::no_lesson(&arguments.id, references))
+            let wanted = [Kind::Lesson, Kind::CpuReference];
+            Err(lookup::no_such(&arguments.id, &wanted, &[]))
         }
     }
 }
@@ -134,10 +136,12 @@ fn run_reduction<T: Reducible>(
     arguments: &Arguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let workload = arguments.workload.of_lesson(lesson, variant, device);
+    let workload = arguments.workload.of_lesson(lesson, variant, device)?;
     let values = workload.values::<T>(reduction.operator)?;
     let timing = Some(arguments.workload.measuring.timing());
-    let run = lesson::run(device, lesson, variant, &values, timing)?;
+    let run = progress::during(lesson.id, || {
+        lesson::run::<T>(device, lesson, variant, &values, timing)
+    })??;
     let figures = LessonFigures::new(lesson, &run, size_of_val(&values[..]) as u64);
 
     print_heading(lesson, variant, &workload, output)?;
@@ -197,11 +201,12 @@ fn run_demonstration(
     arguments: &Arguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let workload = arguments.workload.of_lesson(lesson, variant, device);
+    let workload = arguments.workload.of_lesson(lesson, variant, device)?;
     let multiprocessors = device.multiprocessors();
     let prepared =
-        PreparedLesson::new(lesson, variant, workload.n, workload.seed, multiprocessors)?;
-    let run = prepared.run(device, Some(arguments.workload.measuring.timing()))?;
+        PreparedLesson::new(lesson, variant, workload.n, workload.data, multiprocessors)?;
+    let timing = Some(arguments.workload.measuring.timing());
+    let run = progress::during(lesson.id, || prepared.run(device, timing))??;
     let (gpu, emulator) = measured_figures(&run.measured, 0);
     let gpu = gpu.map(|gpu| TimeFigures {
         elapsed_ms: gpu.elapsed_ms,
@@ -315,10 +320,12 @@ fn run_reference(
             reference.id
         )));
     }
-    let workload = arguments.workload.on_processor();
+    let workload = arguments.workload.on_processor()?;
     let mut values = workload.values::<i32>(catalogue::Operator::Sum)?;
     let expected = cpu_sequential(&values);
-    let figures = ReferenceFigures::measure(reference, &mut values);
+    let figures = progress::during(reference.id, || {
+        ReferenceFigures::measure(reference, &mut values)
+    })?;
 
     output.print(&workload.device)?;
     output.print(workload.describe())?;

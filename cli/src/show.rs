@@ -1,6 +1,8 @@
 //! What tables, numbers and bars look like.
 
-use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, LineStyle, Table, TableStyle};
+use comfy_table::{
+    Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle,
+};
 use indicatif::{BinaryBytes, HumanCount};
 
 /// The product's one style of table: a rule under the header and nothing else.
@@ -23,38 +25,119 @@ pub fn table(columns: &[(&str, CellAlignment)]) -> Table {
     table
 }
 
-/// The text of a table without the spaces that pad its last column.
-pub fn text(table: &Table) -> String {
-    table.trim_fmt()
+/// How many columns of characters there are: as many as the variable `COLUMNS` says, else those of the terminal. Files and pipes take
+/// every line as long as it is.
+pub fn width() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok();
+    let said = said.and_then(|columns| columns.parse().ok());
+    said.or_else(|| Table::new().width().map(usize::from))
+        .filter(|&width| width > 0)
 }
 
-/// The text of a table that hides, one after the other, the columns that a terminal is too narrow for.
-pub fn fitted_text(table: &mut Table, expendable: &[usize]) -> String {
-    let mut fitted = text(table);
-    // Only a terminal has a width; files and pipes take every column.
-    let Some(width) = table.width() else {
-        return fitted;
+/// The text of a table. One that is too wide is broken into several, one below the other, that begin with the same column; what is
+/// still too wide then is broken into lines.
+pub fn text(table: &Table) -> String {
+    fitted_text(table, 1, &[])
+}
+
+/// The same of a table whose `keys` first columns say what its rows are, and where there is too little room without the `expendable`
+/// columns; the first goes first. A line below the table names those that are left out.
+pub fn fitted_text(table: &Table, keys: usize, expendable: &[usize]) -> String {
+    fit(table, keys, expendable, width())
+}
+
+fn fit(table: &Table, keys: usize, expendable: &[usize], width: Option<usize>) -> String {
+    let mut columns: Vec<usize> = (0..table.column_iter().count()).collect();
+    let whole = of_columns(table, &columns, None);
+    let Some(width) = width.filter(|&width| width_of(&whole) > width) else {
+        return whole;
     };
-    for &column in expendable {
-        // The rule is as wide as the table, and free of colour codes.
-        let rule = fitted
-            .lines()
-            .find(|line| line.starts_with('─'))
-            .unwrap_or_default();
-        if rule.chars().count() <= width.into() {
+    let fits = |columns: &[usize]| width_of(&of_columns(table, columns, None)) <= width;
+    let mut left_out = Vec::new();
+    for column in expendable {
+        if fits(&columns) {
             break;
         }
-        if let Some(column) = table.column_mut(column) {
-            column.set_constraint(ColumnConstraint::Hidden);
-        }
-        fitted = text(table);
+        columns.retain(|other| other != column);
+        left_out.push(*column);
     }
-    fitted
+    let (keys, rest) = columns.split_at(keys.min(columns.len()));
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    for &column in rest {
+        if let Some(last) = parts.last_mut() {
+            last.push(column);
+            if fits(last) {
+                continue;
+            }
+            last.pop();
+        }
+        parts.push(keys.iter().copied().chain([column]).collect());
+    }
+    let parts = parts.iter().map(|part| {
+        let broken = (!fits(part)).then_some(width);
+        of_columns(table, part, broken)
+    });
+    let text = parts.collect::<Vec<_>>().join("\n\n");
+    match left_out_of(table, &left_out, width) {
+        Some(note) => format!("{text}\n{note}"),
+        None => text,
+    }
 }
 
-/// The text of a table with a heading above each group of rows, which are given as heading and number of rows. Every row
-/// is one line.
-pub fn with_headings(text: &str, groups: &[(&str, usize)]) -> String {
+/// Which columns are left out of a table so wide.
+fn left_out_of(table: &Table, columns: &[usize], width: usize) -> Option<String> {
+    let header = table.header()?;
+    let titles = header
+        .cell_iter()
+        .map(|cell| cell.content().replace('\n', " "));
+    let titles: Vec<String> = titles.collect();
+    let names: Vec<&str> = columns
+        .iter()
+        .map(|&column| titles[column].trim())
+        .collect();
+    (!names.is_empty()).then(|| format!("{width} columns have no room for: {}.", names.join(", ")))
+}
+
+/// Some columns of a table, without the spaces that pad the last; where there is a width, in lines no longer than that.
+fn of_columns(table: &Table, columns: &[usize], width: Option<usize>) -> String {
+    let mut part = table.clone();
+    for (index, column) in part.column_iter_mut().enumerate() {
+        if !columns.contains(&index) {
+            column.set_constraint(ColumnConstraint::Hidden);
+        }
+    }
+    if let Some(width) = width {
+        part.set_width(width.try_into().unwrap_or(u16::MAX));
+        part.set_content_arrangement(ContentArrangement::Dynamic);
+    }
+    part.trim_fmt()
+}
+
+/// How wide a table is, from its text.
+fn width_of(text: &str) -> usize {
+    // The rule is as wide as the table, and free of colour codes.
+    let rule = text.lines().find(|line| line.starts_with('─'));
+    rule.map_or(0, |rule| rule.chars().count())
+}
+
+/// The text of a table with a heading above each group of rows, which are given as heading and number of rows. Every row is one line,
+/// and is left without the `expendable` columns where there is too little room.
+pub fn with_headings(table: &Table, expendable: &[usize], groups: &[(&str, usize)]) -> String {
+    let mut columns: Vec<usize> = (0..table.column_iter().count()).collect();
+    let mut text = of_columns(table, &columns, None);
+    let mut note = None;
+    if let Some(width) = width() {
+        let mut left_out = Vec::new();
+        for column in expendable {
+            if width_of(&text) <= width {
+                break;
+            }
+            columns.retain(|other| other != column);
+            left_out.push(*column);
+            text = of_columns(table, &columns, None);
+        }
+        note = left_out_of(table, &left_out, width);
+    }
     let lines: Vec<&str> = text.lines().collect();
     let rows: usize = groups.iter().map(|&(_, rows)| rows).sum();
     let (header, mut rest) = lines.split_at(lines.len() - rows);
@@ -68,6 +151,7 @@ pub fn with_headings(text: &str, groups: &[(&str, usize)]) -> String {
         grouped.extend(group);
         rest = after;
     }
+    grouped.extend(note.as_deref().map(|note| ["", note]).into_iter().flatten());
     grouped.join("\n")
 }
 
@@ -151,32 +235,40 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_terminal_hides_what_is_expendable() {
+    fn a_narrow_terminal_gets_all_that_is_not_expendable() {
         let mut table = table(&[
             ("first", CellAlignment::Left),
             ("second", CellAlignment::Left),
             ("third", CellAlignment::Left),
         ]);
-        table.add_row(["1", "2", "3"]);
+        table.add_row(["1", "2", "3 and more"]);
+        let fitted = |expendable, width| fit(&table, 1, expendable, width);
+        let whole = "first  second  third\n──────────────────────────\n1      2       3 and more";
+        assert_eq!(fitted(&[], None), whole);
+        assert_eq!(fitted(&[1], Some(26)), whole);
+        let without_second = "first  third\n──────────────────\n1      3 and more";
         assert_eq!(
-            fitted_text(table.set_width(22), &[1, 0]).lines().next(),
-            Some("first  second  third")
+            fitted(&[1], Some(25)),
+            format!("{without_second}\n25 columns have no room for: second.")
         );
         assert_eq!(
-            fitted_text(table.set_width(16), &[1, 0]).lines().next(),
-            Some("first  third")
+            fitted(&[], Some(25)),
+            format!("first  second\n──────────────\n1      2\n\n{without_second}")
         );
-        assert_eq!(
-            fitted_text(table.set_width(1), &[1, 0]).lines().next(),
-            Some("third")
+        let broken = fitted(&[1], Some(15));
+        assert!(
+            broken.lines().all(|line| line.chars().count() <= 36),
+            "{broken}"
         );
+        assert!(broken.contains("3 and"), "{broken}");
+        assert!(!broken.contains("3 and more"), "{broken}");
     }
 
     #[test]
     fn headings_stand_above_their_rows() {
         let mut table = table(&[("two\nlines", CellAlignment::Left)]);
         table.add_row(["1"]).add_row(["2"]).add_row(["3"]);
-        let text = with_headings(&text(&table), &[("one", 1), ("none", 0), ("more", 2)]);
+        let text = with_headings(&table, &[], &[("one", 1), ("none", 0), ("more", 2)]);
         assert_eq!(text, "two\nlines\n──────\none\n1\n\nnone\n\nmore\n2\n3");
     }
 

@@ -9,17 +9,30 @@ pub fn did_you_mean<'known>(name: &str, known: impl IntoIterator<Item = &'known 
     }
 }
 
+/// A greater likeness means that one name may have been typed for the other.
+pub const LIKE: f64 = 0.75;
+
+/// How much a name is like a known one: 1 if they are the same, nearly 1 if the known one begins with it, and less the more differs.
+pub fn likeness(name: &str, known: &str) -> f64 {
+    match known.strip_prefix(name) {
+        Some("") => 1.0,
+        // A shorter beginning could be that of anything. The shortest of several names is the likeliest.
+        Some(rest) if name.len() >= 3 => 0.99 - 1e-3 * rest.len() as f64,
+        _ => strsim::jaro_winkler(name, known).min(0.9),
+    }
+}
+
 /// The known name that is most like this one, if any is like it at all.
-pub fn nearest<'known>(
+fn nearest<'known>(
     name: &str,
     known: impl IntoIterator<Item = &'known str>,
 ) -> Option<&'known str> {
     let similarities = known
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate));
+        .map(|candidate| (likeness(name, candidate), candidate));
     similarities
         .max_by(|(left, _), (right, _)| left.total_cmp(right))
-        .filter(|(similarity, _)| *similarity > 0.75)
+        .filter(|(similarity, _)| *similarity > LIKE)
         .map(|(_, nearest)| nearest)
 }
 

@@ -1,12 +1,15 @@
 //! `warpfold trace`: a small launch as a picture.
 
-use super::device::KernelsArguments;
+use super::device::{KernelsArguments, program};
 use super::failure::Failure;
 use super::lookup::{self, ParameterArguments};
 use super::output::{JsonArguments, Output, write_file};
+use super::show;
 use super::size::parse_count;
+use super::sources;
 use std::path::PathBuf;
 use warpfold::device::DeviceChoice;
+use warpfold_course::lesson::entry;
 use warpfold_course::trace::{MOST_ELEMENTS, TraceError, trace};
 use warpfold_kernels::catalogue::{BLOCK_SIZES, Entries, Finish, Lesson, Variant};
 
@@ -38,7 +41,7 @@ pub struct Arguments {
 /// Threads of a block, if so few show the idea.
 const SMALL_BLOCK: u32 = 8;
 /// Columns where standard output is no terminal.
-const WIDTH: u16 = 80;
+const WIDTH: usize = 80;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -51,13 +54,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let n = arguments.n.unwrap_or_else(|| usual_n(lesson, variant));
     let device = arguments.kernels.on(DeviceChoice::Emulator)?;
-    let picture = trace(&device, lesson, variant, n)?;
+    let mut picture = trace(&device, lesson, variant, n)?;
+    let name = match lesson.entries {
+        // Blocks may be smaller than those of a run.
+        Entries::AnyBlock(name) => name,
+        _ => entry(lesson, variant)?,
+    };
+    let kernel = program(&device, lesson)?.kernel(name);
+    let kernel = kernel.map_err(Failure::input)?;
+    picture.name_sources(|line| {
+        let (place, text) = sources::of(kernel.origin(line)?);
+        Some(format!("{place}  {}", text.unwrap_or_default()))
+    });
     if let Some(path) = &arguments.svg {
         write_file(path, picture.to_svg().as_bytes())?;
     }
-    // Only a terminal has a width.
-    let width = comfy_table::Table::new().width().unwrap_or(WIDTH);
-    output.print(picture.to_text(width.into()))?;
+    output.print(picture.to_text(show::width().unwrap_or(WIDTH)))?;
     output.write_json(&picture)?;
     match &picture.mistake {
         Some(mistake) => Err(Failure::finding(format!("`{}` {mistake}", lesson.id))),

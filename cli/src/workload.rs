@@ -1,20 +1,22 @@
-//! The options of commands that run lessons on random data.
+//! The options of commands that run lessons on data that they make.
 
+use super::data::DataArguments;
 use super::device::DeviceArguments;
 use super::failure::Failure;
 use super::show;
 use super::size::parse_count;
 use serde::Serialize;
 use warpfold::device::{Device, Timing};
+use warpfold_course::data::Data;
 use warpfold_course::element::ElementType;
 use warpfold_course::lesson::LessonError;
 use warpfold_course::reducible::Reducible;
 use warpfold_kernels::catalogue::{self, BLOCK_SIZES, Lesson, Variant};
 
-/// How much random data to run on, where, and how to measure it.
+/// How much data to run on, where, and how to measure it.
 #[derive(clap::Args, Debug)]
 pub struct WorkloadArguments {
-    /// Number of random elements: 2^24, 16M, 1_000_000 [default: 2^24 on a GPU, 2^20 on the emulator]
+    /// Number of elements: 2^24, 16M, 3*2^30, 1_000_000 [default: 2^24 on a GPU, 2^20 on the emulator]
     #[arg(short, value_parser = parse_count)]
     n: Option<usize>,
     #[command(flatten)]
@@ -34,9 +36,8 @@ pub struct MeasuringArguments {
     /// Overwrite the GPU's L2 cache before each timed launch, so that every byte comes from memory
     #[arg(long)]
     pub cold: bool,
-    /// Seed of the random data
-    #[arg(long, default_value_t = 42)]
-    pub seed: u64,
+    #[command(flatten)]
+    pub data: DataArguments,
 }
 
 impl MeasuringArguments {
@@ -60,8 +61,10 @@ pub struct Workload {
     pub element_type: Option<ElementType>,
     /// Threads of a block; `null` on the processor.
     pub block: Option<u32>,
-    /// Seed of the data.
-    pub seed: u64,
+    /// The data; random where a lesson makes its own.
+    pub data: Data,
+    /// Their seed; `null` where they have none.
+    pub seed: Option<u64>,
     /// Timed launches of each kernel; `null` except on a GPU.
     pub repeat: Option<u32>,
     /// Whether the L2 cache was overwritten before each timed launch; `null` except on a GPU.
@@ -75,52 +78,75 @@ impl WorkloadArguments {
     }
 
     /// The workload on this device.
-    pub fn on(&self, device: &Device, element_type: Option<ElementType>) -> Workload {
-        Workload {
+    ///
+    /// # Errors
+    /// As [`DataArguments::data`].
+    pub fn on(
+        &self,
+        device: &Device,
+        element_type: Option<ElementType>,
+    ) -> Result<Workload, Failure> {
+        let data = self.measuring.data.data()?;
+        Ok(Workload {
             device: device.describe(),
             n: self
                 .n
                 .unwrap_or(if device.is_gpu() { 1 << 24 } else { 1 << 20 }),
             element_type,
             block: Some(self.measuring.block),
-            seed: self.measuring.seed,
+            seed: data.seed(),
+            data,
             repeat: device.is_gpu().then_some(self.measuring.repeat),
             cold: device.is_gpu().then_some(self.measuring.cold),
-        }
+        })
     }
 
     /// The workload of a lesson on this device: no more elements than it takes, unless more are asked for.
-    pub fn of_lesson(&self, lesson: &Lesson, variant: Variant, device: &Device) -> Workload {
+    ///
+    /// # Errors
+    /// As [`DataArguments::data`].
+    pub fn of_lesson(
+        &self,
+        lesson: &Lesson,
+        variant: Variant,
+        device: &Device,
+    ) -> Result<Workload, Failure> {
         let reduction = lesson.reduction();
         let element_type = reduction.map(|reduction| reduction.element_type.into());
-        let mut workload = self.on(device, element_type);
+        let mut workload = self.on(device, element_type)?;
         let most = reduction.and_then(|reduction| reduction.most_elements(variant));
         if let (None, Some(most)) = (self.n, most) {
             workload.n = workload.n.min(most as usize);
         }
-        workload
+        Ok(workload)
     }
 
     /// The workload on this computer's processor, whose references add up `i32` values.
-    pub fn on_processor(&self) -> Workload {
+    ///
+    /// # Errors
+    /// As [`DataArguments::data`].
+    pub fn on_processor(&self) -> Result<Workload, Failure> {
+        let data = self.measuring.data.data()?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Workload {
+        Ok(Workload {
             device: format!("processor: {cores} cores"),
             n: self.n.unwrap_or(1 << 24),
             element_type: Some(ElementType::I32),
             block: None,
-            seed: self.measuring.seed,
+            seed: data.seed(),
+            data,
             repeat: None,
             cold: None,
-        }
+        })
     }
 }
 
 impl Workload {
-    /// The random data for this operator; `T` is the type of the elements.
+    /// The data for this operator; `T` is the type of the elements.
     pub fn values<T: Reducible>(&self, operator: catalogue::Operator) -> Result<Vec<T>, Failure> {
         debug_assert_eq!(self.element_type, Some(T::ELEMENT_TYPE.into()));
-        T::random(operator, self.n, self.seed)
+        self.data
+            .values(operator, self.n)
             .map_err(|_| Failure::input(LessonError::HostMemory { n: self.n }))
     }
 
@@ -133,12 +159,13 @@ impl Workload {
     pub fn describe(&self) -> String {
         let n = show::count(self.n as u64);
         let data = match (self.element_type, self.bytes()) {
-            (Some(element_type), Some(bytes)) => format!(
-                "n = {n} random {element_type} ({}, seed {})",
-                show::bytes(bytes),
-                self.seed
-            ),
-            _ => format!("n = {n} (seed {})", self.seed),
+            (Some(element_type), Some(bytes)) => {
+                let data = self.data.describe(element_type.name());
+                let seed = self.seed.map(|seed| format!(", seed {seed}"));
+                let seed = seed.unwrap_or_default();
+                format!("n = {n} {data} ({}{seed})", show::bytes(bytes))
+            }
+            _ => format!("n = {n} (seed {})", self.seed.unwrap_or_default()),
         };
         match self.block {
             Some(block) => format!("{data} · block {block}"),

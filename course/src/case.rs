@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 use warpfold::device::{
-    Argument, Buffer, Compiled, Counters, Device, DeviceError, Kernel, Pod, Shape, Times, Timing,
-    Watch,
+    Argument, Buffer, Counters, Device, DeviceError, Kernel, Pod, Shape, Times, Timing, Watch,
 };
 use warpfold_emulator::{GridCounts, Grids, HostInstant};
 
@@ -226,7 +225,7 @@ impl LoadedCase {
         }
         let mut observer = (Counters::default(), Grids::default());
         let start = HostInstant::now();
-        self.observe(observer.compiled())?;
+        self.observe(&mut observer)?;
         let emulated_in_ms = start.elapsed().as_secs_f64() * 1e3;
         let (counters, grids) = observer;
         Ok(Measured::Counters {

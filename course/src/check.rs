@@ -44,13 +44,13 @@ impl Subject {
         Self { any_order, ..self }
     }
 
-    /// The launch of a case, with the kernel in this PTX. Buffers that the kernel only writes are uninitialised.
+    /// The launch of a case, with the kernel in this module. Buffers that the kernel only writes are uninitialised.
     ///
     /// # Errors
-    /// PTX that is refused or lacks the kernel.
-    pub fn of_case(ptx: &str, case: &Case<'_>) -> Result<Self, LaunchError> {
+    /// The kernel is refused, or the module lacks it.
+    pub fn of_case(module: &Arc<Module>, case: &Case<'_>) -> Result<Self, LaunchError> {
         let mut memory = Memory::new();
-        let kernel = Program::load(Module::parse(ptx)?, &mut memory)?.kernel(case.entry)?;
+        let kernel = Program::load(Arc::clone(module), &mut memory)?.kernel(case.entry)?;
         let mut arguments = Vec::new();
         for argument in &case.arguments {
             arguments.push(match (argument.buffer(), argument.number()) {

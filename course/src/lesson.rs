@@ -1,17 +1,17 @@
 //! Running one lesson on a device: launch, put the results together, compare with the CPU.
 
 use crate::case::{Case, CaseArgument, LoadedCase, Measured, Outputs};
-use crate::element::ElementType;
 use crate::number::Number;
 use crate::oracle::Oracle;
-use crate::reducible::{Partial, Reducible};
+use crate::reducible::{Partial, Plain, Reducible};
 use std::collections::TryReserveError;
 use warpfold::device::{DeviceError, Shape, Timing, Watch};
-use warpfold::sum::Mode;
+use warpfold::sum::{Mode, Summable};
 use warpfold::{Device, Error};
 use warpfold_kernels::catalogue::flagship::{MODULE, choose};
 use warpfold_kernels::catalogue::{
-    BLOCK_SIZES, Finish, Geometry, Lesson, Module, Operator, Parameter, Reduction, Role, Variant,
+    BLOCK_SIZES, ElementType, Finish, Geometry, Lesson, Module, Operator, Parameter, Reduction,
+    Role, Variant,
 };
 
 /// What came of one reduction of one input.
@@ -20,7 +20,7 @@ pub struct LessonRun<T: Reducible> {
     /// Number of blocks launched; 0 where there was nothing to reduce and nothing was launched.
     pub blocks: u32,
     /// What the kernel and the host's last steps give.
-    pub result: T,
+    pub result: T::Result,
     /// What the kernel has left that the next launch cannot begin with: the rest of a sentence on the kernel.
     pub leftover: Option<String>,
     /// What the CPU makes of the same values.
@@ -73,18 +73,24 @@ pub enum LessonError {
         values: &'static [u32],
     },
     /// The lesson is not built for elements of this type.
-    #[error("`{lesson}` is built for {built_for} elements, not for {element_type}")]
+    #[error("`{lesson}` is built for {}, not for {}", types(.built_for), types(.given))]
     ElementType {
         /// The lesson's id.
         lesson: &'static str,
-        /// The type it is built for.
-        built_for: ElementType,
-        /// The type of the elements given.
-        element_type: ElementType,
+        /// The types it is built for: of elements, of partial results and of the result.
+        built_for: [ElementType; 3],
+        /// The types that it was asked for.
+        given: [ElementType; 3],
     },
     /// The lesson is no reduction.
     #[error("`{lesson}` reduces nothing; `warpfold run {lesson}` shows what it does")]
     NoReduction {
+        /// The lesson's id.
+        lesson: &'static str,
+    },
+    /// Other data for a lesson that makes its own.
+    #[error("`{lesson}` makes its own data; leave --data out")]
+    OwnData {
         /// The lesson's id.
         lesson: &'static str,
     },
@@ -142,6 +148,9 @@ pub enum LessonError {
     /// There is no PTX for the device.
     #[error(transparent)]
     Ptx(#[from] warpfold::ptx::PtxError),
+    /// The library refuses.
+    #[error(transparent)]
+    Library(Error),
     /// The device has too little memory, refuses the launch, or the kernel faults.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -159,6 +168,19 @@ impl From<Error> for LessonError {
         match error {
             Error::Ptx(error) => Self::Ptx(error),
             Error::Device(error) => Self::Device(error),
+            error => Self::Library(error),
+        }
+    }
+}
+
+fn types(&[element, partial, result]: &[ElementType; 3]) -> String {
+    let name = ElementType::name;
+    match (name(element), name(partial), name(result)) {
+        (element, partial, result) if partial == result && element == result => {
+            format!("{element} elements")
+        }
+        (element, partial, result) => {
+            format!("{element} elements with partial results of {partial} and a result of {result}")
         }
     }
 }
@@ -232,16 +254,7 @@ impl<T: Reducible> LoadedLesson<T> {
         let case = case(lesson, variant, values, device.multiprocessors())?;
         // SAFETY: every reduction of the catalogue takes the arguments that `case` makes for its finish, over its element type, which
         // is `T`, and, launched with the catalogue's geometry, keeps to them; the tests hold each to it on the emulator.
-        unsafe {
-            Self::of_case(
-                device,
-                lesson.part.module(),
-                reduction,
-                variant,
-                case,
-                values,
-            )
-        }
+        unsafe { Self::of_case(device, lesson.module, reduction, variant, case, values) }
     }
 
     /// Puts the values on the device, for this launch of a kernel of the module.
@@ -275,7 +288,7 @@ impl<T: Reducible> LoadedLesson<T> {
                 blocks,
                 result: T::finish(reduction.operator, &[]),
                 leftover: None,
-                oracle: T::Oracle::new(reduction.operator, values),
+                oracle: T::oracle(reduction, variant, values),
                 roundings: roundings::<T>(reduction, variant, values.len(), blocks),
                 measured: Measured::Nothing,
             },
@@ -323,7 +336,7 @@ impl<T: Reducible> LoadedLesson<T> {
     /// Takes over what the last launch has left.
     fn take(&mut self) -> Result<(), LessonError> {
         if let Some(launch) = &self.launch {
-            (self.run.result, self.run.leftover) = result(&self.reduction, &launch.outputs())?;
+            (self.run.result, self.run.leftover) = result::<T>(&self.reduction, &launch.outputs())?;
         }
         Ok(())
     }
@@ -334,11 +347,13 @@ impl<T: Reducible> LoadedLesson<T> {
 ///
 /// # Errors
 /// There is no PTX for the device, or it has too little memory.
-pub fn of_sum<T: Reducible>(device: &Device, values: &[T]) -> Result<LoadedLesson<T>, LessonError> {
+pub fn of_sum<T: Plain>(device: &Device, values: &[T]) -> Result<LoadedLesson<T>, LessonError> {
     let launch = choose(T::ADDEND, Mode::Fast.into(), values.len());
     let reduction = Reduction {
         operator: Operator::Sum,
         element_type: T::ELEMENT_TYPE,
+        partial_type: T::ELEMENT_TYPE,
+        result_type: T::ELEMENT_TYPE,
         // Of one tile: eight loads of 16 bytes at most.
         geometry: Geometry::Tiles {
             elements_per_thread: 128 / size_of::<T>() as u32,
@@ -409,14 +424,16 @@ pub(crate) fn arguments<'a, T: Reducible>(
     let argument = |role: &Role| match role {
         Role::Input if reduction.in_place => CaseArgument::rewritten(values),
         Role::Input => CaseArgument::input(values),
-        Role::Partials => CaseArgument::output(blocks as usize, T::NO_PARTIAL),
+        Role::Partials => CaseArgument::output(blocks as usize, T::Partial::NO_PARTIAL),
         Role::Count => CaseArgument::scalar(values.len()),
         Role::Total => match reduction.finish {
-            Finish::Total => CaseArgument::rewritten(vec![T::finish(reduction.operator, &[])]),
-            Finish::TotalInTurns => CaseArgument::rewritten(vec![T::IDENTITY]),
-            _ => CaseArgument::output(1, T::NO_PARTIAL),
+            Finish::Total => {
+                CaseArgument::rewritten(vec![T::Partial::finish(reduction.operator, &[])])
+            }
+            Finish::TotalInTurns => CaseArgument::rewritten(vec![T::Partial::IDENTITY]),
+            _ => CaseArgument::output(1, T::Partial::NO_PARTIAL),
         },
-        Role::NextTotal => CaseArgument::output(1, T::Total::NO_PARTIAL),
+        Role::NextTotal => CaseArgument::output(1, Turns::<T>::NO_PARTIAL),
         Role::Counter => CaseArgument::rewritten(vec![0_u64]),
         Role::Tile => {
             let tile = reduction.elements_per_thread(variant) as u32 * variant.block;
@@ -466,7 +483,7 @@ pub fn entry(lesson: &Lesson, variant: Variant) -> Result<&'static str, LessonEr
 
 /// Whether a lesson runs on the device: neither that nor its PTX is older than the lesson needs.
 pub fn runs(lesson: &Lesson, device: &Device) -> bool {
-    lesson.least_sm <= device.sm_of(lesson.part.module())
+    lesson.least_sm <= device.sm_of(lesson.module)
 }
 
 /// Whether the device is new enough for the lesson.
@@ -477,7 +494,7 @@ pub(crate) fn check_device(lesson: &Lesson, device: &Device) -> Result<(), Lesso
     Err(LessonError::TooOld {
         lesson: lesson.id,
         least_sm: lesson.least_sm,
-        sm: device.sm_of(lesson.part.module()),
+        sm: device.sm_of(lesson.module),
     })
 }
 
@@ -485,11 +502,16 @@ fn reduction_of<T: Reducible>(lesson: &Lesson) -> Result<&Reduction, LessonError
     let reduction = lesson
         .reduction()
         .ok_or(LessonError::NoReduction { lesson: lesson.id })?;
-    if reduction.element_type != T::ELEMENT_TYPE {
+    let types = [
+        T::ELEMENT_TYPE,
+        T::Partial::ELEMENT_TYPE,
+        T::Result::ELEMENT_TYPE,
+    ];
+    if reduction.types() != types {
         return Err(LessonError::ElementType {
             lesson: lesson.id,
-            built_for: reduction.element_type.into(),
-            element_type: T::ELEMENT_TYPE.into(),
+            built_for: reduction.types(),
+            given: types,
         });
     }
     Ok(reduction)
@@ -540,41 +562,40 @@ pub(crate) fn extent(
 pub(crate) fn result<T: Reducible>(
     reduction: &Reduction,
     outputs: &Outputs<'_>,
-) -> Result<(T, Option<String>), DeviceError> {
+) -> Result<(T::Result, Option<String>), DeviceError> {
     let place = |role| reduction.finish.place(role);
+    let finish = |partials: &[T::Partial]| T::finish(reduction.operator, partials);
     Ok(match reduction.finish {
-        Finish::PartialPerBlock => {
-            let partials = outputs.read::<T>(place(Role::Partials))?;
-            (T::finish(reduction.operator, &partials), None)
-        }
-        Finish::Total => (outputs.read::<T>(place(Role::Total))?[0], None),
+        Finish::PartialPerBlock => (finish(&outputs.read(place(Role::Partials))?), None),
+        Finish::Total => (finish(&outputs.read(place(Role::Total))?), None),
         Finish::TotalInTurns => {
-            let next = outputs.read::<T::Total>(place(Role::NextTotal))?[0];
-            let leftover = (next != T::IDENTITY).then(|| {
-                let (next, nothing) = (next.into(), T::IDENTITY.into());
+            let nothing = T::Partial::IDENTITY;
+            let next = outputs.read::<Turns<T>>(place(Role::NextTotal))?[0];
+            let leftover = (next != nothing).then(|| {
+                let (next, nothing) = (next.into(), nothing.into());
                 format!("leaves {next} in the total of the next launch, which should be {nothing}")
             });
-            (
-                T::of_total(outputs.read::<T::Total>(place(Role::Total))?[0]),
-                leftover,
-            )
+            let total = outputs.read::<Turns<T>>(place(Role::Total))?[0];
+            (finish(&[T::Partial::of_total(total)]), leftover)
         }
         Finish::OneLaunch => {
             let counter = outputs.read::<u64>(place(Role::Counter))?[0];
             let leftover = (counter != 0)
                 .then(|| format!("leaves its counter at {counter}, which should be 0"));
-            (outputs.read::<T>(place(Role::Total))?[0], leftover)
+            (finish(&outputs.read(place(Role::Total))?), leftover)
         }
         Finish::Nested { .. } => {
             let code = outputs.read::<u32>(place(Role::Status))?[0];
             if code != 0 {
                 return Err(DeviceError::GridRefused { code });
             }
-            let partials = outputs.read::<T>(place(Role::Partials))?;
-            (T::finish(reduction.operator, &partials), None)
+            (finish(&outputs.read(place(Role::Partials))?), None)
         }
     })
 }
+
+/// What blocks add up in where they do so in turns.
+pub(crate) type Turns<T> = <<T as Reducible>::Partial as Summable>::Total;
 
 /// The most roundings that one value goes through: those of its thread, those of the tree, and those of the finish. The host
 /// puts the partials of floats together without rounding them, but for the last time.
@@ -592,7 +613,7 @@ pub(crate) fn roundings<T: Reducible>(
     let of_finish = match reduction.finish {
         Finish::PartialPerBlock | Finish::Nested { .. } => 1,
         // A wider total rounds by far less than its values do, and then once.
-        Finish::TotalInTurns if size_of::<T::Total>() > size_of::<T>() => 2,
+        Finish::TotalInTurns if size_of::<Turns<T>>() > size_of::<T::Partial>() => 2,
         Finish::Total | Finish::TotalInTurns => u64::from(blocks),
         Finish::OneLaunch => u64::from(blocks).div_ceil(block) + tree,
     };

@@ -20,8 +20,10 @@
 
 pub mod case;
 pub mod check;
+pub mod data;
 pub mod demonstration;
 pub mod element;
+mod glibc;
 pub mod histogram;
 pub mod host_lesson;
 pub mod lesson;
@@ -34,3 +36,4 @@ pub mod random;
 pub mod reducible;
 pub mod size;
 pub mod trace;
+pub mod wide;

@@ -55,9 +55,10 @@ impl Operator {
             operator => operator,
         };
         lessons_of(Part::Operators).iter().rfind(|lesson| {
-            lesson
-                .reduction()
-                .is_some_and(|reduction| built_for(reduction) == (of_kernel, element_type))
+            lesson.reduction().is_some_and(|reduction| {
+                let is_plain = reduction.result_type == reduction.element_type;
+                is_plain && built_for(reduction) == (of_kernel, element_type)
+            })
         })
     }
 }

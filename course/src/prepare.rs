@@ -1,34 +1,39 @@
 //! How any lesson is prepared: a reduction here, a demonstration in its own file.
 
 use crate::case::Outputs;
+use crate::data::Data;
 use crate::demonstration;
 use crate::lesson::{self, LessonError};
 use crate::oracle::Oracle;
 use crate::prepared::{PreparedLesson, Verdict};
-use crate::reducible::{Reducible, with_reducible};
+use crate::reducible::Reducible;
+use crate::wide::with_reduction;
 use warpfold_kernels::catalogue::{Lesson, Reduction, Task, Variant};
 
 impl PreparedLesson {
-    /// A lesson over `n` random elements of this seed, for a device with this many multiprocessors.
+    /// A lesson over `n` elements, for a device with this many multiprocessors. A seed alone stands for random elements. A demonstration
+    /// makes its own from the seed.
     ///
     /// # Errors
-    /// A variant or a number of elements that the lesson does not take; too little memory for them.
+    /// A variant or a number of elements that the lesson does not take; too little memory for them; data for a demonstration that are not
+    /// random.
     pub fn new(
         lesson: &'static Lesson,
         variant: Variant,
         n: usize,
-        seed: u64,
+        data: impl Into<Data>,
         multiprocessors: u32,
     ) -> Result<Self, LessonError> {
-        match &lesson.task {
-            Task::Reduction(reduction) => with_reducible!(reduction.element_type, T => {
-                Self::of_reduction::<T>(lesson, reduction, variant, n, seed, multiprocessors)
+        match (&lesson.task, data.into()) {
+            (Task::Reduction(reduction), data) => with_reduction!(reduction, T => {
+                Self::of_reduction::<T>(lesson, reduction, variant, n, data, multiprocessors)
             }),
-            Task::Demonstration(demonstration) => {
+            (Task::Demonstration(demonstration), Data::Random { seed }) => {
                 // Before anything is made of a size that the lesson does not have.
                 lesson::entry(lesson, variant)?;
                 demonstration::prepare(*demonstration, lesson, variant, n, seed)
             }
+            (Task::Demonstration(_), _) => Err(LessonError::OwnData { lesson: lesson.id }),
         }
     }
 
@@ -37,11 +42,13 @@ impl PreparedLesson {
         reduction: &'static Reduction,
         variant: Variant,
         n: usize,
-        seed: u64,
+        data: Data,
         multiprocessors: u32,
     ) -> Result<Self, LessonError> {
-        let values = T::random(reduction.operator, n, seed).map_err(LessonError::host_memory(n))?;
-        let oracle = T::Oracle::new(reduction.operator, &values);
+        let values: Vec<T> = data
+            .values(reduction.operator, n)
+            .map_err(LessonError::host_memory(n))?;
+        let oracle = T::oracle(reduction, variant, &values);
         let Some(case) = lesson::case(lesson, variant, &values, multiprocessors)? else {
             return Ok(Self::without_launch(lesson));
         };

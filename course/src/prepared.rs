@@ -159,7 +159,7 @@ impl PreparedLesson {
             return Ok(None);
         };
         lesson::check_device(self.lesson, device)?;
-        let kernel = device.kernel(self.lesson.part.module(), case.entry)?;
+        let kernel = device.kernel(self.lesson.module, case.entry)?;
         // SAFETY: the kernel is that of the lesson's module on this device, for which `of_case` was promised that it keeps to the case.
         Ok(Some(unsafe { case.load(device, kernel)? }))
     }

@@ -40,6 +40,9 @@ pub trait Random: Default + Clone + Send {
     /// 1, as fine as the type has them just below 1.
     fn draw(generator: &mut ChaCha8Rng, values: &mut [Self]);
 
+    /// A whole number, which wraps around in an integer type and rounds in a float.
+    fn of(number: u64) -> Self;
+
     /// Turns what [`Self::draw`] drew into a factor whose product with many others is still meaningful.
     ///
     /// - Integers become odd: the product of 64 even ones is 0 whatever the others are.
@@ -54,6 +57,10 @@ macro_rules! random {
         impl Random for $integer {
             fn draw(generator: &mut ChaCha8Rng, values: &mut [Self]) {
                 generator.fill(values);
+            }
+
+            fn of(number: u64) -> Self {
+                number as Self
             }
 
             fn into_factor(self) -> Self {
@@ -71,6 +78,10 @@ macro_rules! random {
                     let upper_bits = generator.$next() >> ($bits - Self::MANTISSA_DIGITS);
                     *value = upper_bits as Self * Self::EPSILON - 1.0;
                 }
+            }
+
+            fn of(number: u64) -> Self {
+                number as Self
             }
 
             fn into_factor(self) -> Self {
@@ -113,11 +124,30 @@ pub fn operands<T: Random>(
     })
 }
 
+/// `n` whole numbers from 0 to 9: each the remainder by 10 of a word of 32 bits, from the streams of [`operands`].
+pub(crate) fn digits<T: Random>(n: usize, seed: u64) -> Result<Vec<T>, TryReserveError> {
+    values(n, seed, |generator, chunk| {
+        chunk.fill_with(|| T::of((generator.next_u32() % 10).into()));
+    })
+}
+
 /// `n` values in chunks of [`STREAM_ELEMENTS`], each drawn from its own stream.
 fn values<T: Default + Clone + Send>(
     n: usize,
     seed: u64,
     draw: impl Fn(&mut ChaCha8Rng, &mut [T]) + Sync,
+) -> Result<Vec<T>, TryReserveError> {
+    in_chunks(n, |first, chunk| {
+        let mut generator = ChaCha8Rng::seed_from_u64(seed);
+        generator.set_stream((first / STREAM_ELEMENTS) as u64);
+        draw(&mut generator, chunk);
+    })
+}
+
+/// `n` values in chunks of [`STREAM_ELEMENTS`], which all cores fill: each by the index of its first value.
+pub(crate) fn in_chunks<T: Default + Clone + Send>(
+    n: usize,
+    fill: impl Fn(usize, &mut [T]) + Sync,
 ) -> Result<Vec<T>, TryReserveError> {
     let mut values = Vec::new();
     values.try_reserve_exact(n)?;
@@ -125,11 +155,7 @@ fn values<T: Default + Clone + Send>(
     values
         .par_chunks_mut(STREAM_ELEMENTS)
         .enumerate()
-        .for_each(|(stream, chunk)| {
-            let mut generator = ChaCha8Rng::seed_from_u64(seed);
-            generator.set_stream(stream as u64);
-            draw(&mut generator, chunk);
-        });
+        .for_each(|(number, chunk)| fill(number * STREAM_ELEMENTS, chunk));
     Ok(values)
 }
 

@@ -9,7 +9,7 @@ use std::collections::TryReserveError;
 use std::fmt;
 use warpfold::device::Pod;
 use warpfold::sum::Summable;
-use warpfold_kernels::catalogue::{ElementType, Operator};
+use warpfold_kernels::catalogue::{ElementType, Operator, Reduction, Variant};
 use warpfold_kernels::for_each_element;
 
 /// A type of results that kernels leave.
@@ -19,19 +19,28 @@ pub trait Partial: Pod + Into<Number> + PartialEq + fmt::Debug {
 }
 
 /// A type that lessons reduce.
-pub trait Reducible: Summable<Total: Partial> + Partial + Random {
+pub trait Reducible: Pod + Into<Number> + PartialEq + fmt::Debug + Random {
     /// Its name in the catalogue.
     const ELEMENT_TYPE: ElementType;
 
-    /// The judge of results of this type.
-    type Oracle: Oracle<Self> + Send;
+    /// What kernels leave of its values: a result for each block, or a total.
+    type Partial: Plain;
+
+    /// What the host combines that into.
+    type Result: Plain;
+
+    /// The judge of results.
+    type Oracle: Oracle<Self::Result> + Send;
+
+    /// The judge of what a reduction makes of these values.
+    fn oracle(reduction: &Reduction, variant: Variant, values: &[Self]) -> Self::Oracle;
 
     /// Combines the partials of all blocks. Without partials the sum is 0 and the product 1; the minimum is the greatest value of
     /// the type or infinity, and the maximum the least value or −infinity.
     ///
     /// Floats are combined with more digits and range than their type has, so that only the last step rounds, however many there
     /// are.
-    fn finish(operator: Operator, partials: &[Self]) -> Self;
+    fn finish(operator: Operator, partials: &[Self::Partial]) -> Self::Result;
 
     /// `n` random values, as `warpfold run` reduces them by this operator.
     ///
@@ -40,6 +49,17 @@ pub trait Reducible: Summable<Total: Partial> + Partial + Random {
     fn random(operator: Operator, n: usize, seed: u64) -> Result<Vec<Self>, TryReserveError> {
         random::operands(operator, n, seed)
     }
+}
+
+/// A type that is reduced to itself.
+pub trait Plain:
+    Reducible<Partial = Self, Result = Self> + Summable<Total: Partial> + Partial
+{
+}
+
+impl<T> Plain for T where
+    T: Reducible<Partial = Self, Result = Self> + Summable<Total: Partial> + Partial
+{
 }
 
 macro_rules! reducible {
@@ -58,7 +78,13 @@ macro_rules! reducible {
         impl Reducible for $value {
             const ELEMENT_TYPE: ElementType = ElementType::$variant;
 
+            type Partial = Self;
+            type Result = Self;
             type Oracle = $oracle<Self>;
+
+            fn oracle(reduction: &Reduction, _: Variant, values: &[Self]) -> Self::Oracle {
+                Oracle::new(reduction.operator, values)
+            }
 
             fn finish(operator: Operator, partials: &[Self]) -> Self {
                 $finish(operator, partials)
@@ -90,7 +116,8 @@ fn finish_floats<T: Float>(operator: Operator, partials: &[T]) -> T {
     }
 }
 
-/// `with_reducible!(element_type, T => expression)`: the expression with `T` as the Rust type of that name.
+/// `with_reducible!(element_type, T => expression)`: the expression with `T` as the Rust type of that name, which is [`Plain`].
+/// For the types of any lesson there is [`with_reduction!`](crate::wide::with_reduction).
 #[macro_export]
 macro_rules! with_reducible {
     ($element_type:expr, $name:ident => $body:expr) => {

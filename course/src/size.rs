@@ -1,20 +1,28 @@
-//! Sizes as people write them: `2^24`, `16M`, `1_000_000`, and several of them: `2^10..2^28`.
+//! Sizes as people write them: `2^24`, `16M`, `3*2^30`, `1_000_000`, and several of them: `2^10..2^28`.
 
-/// Reads a size: a decimal number, with `_` between digits wherever that helps; a power `2^24`; or a number with
-/// one of the suffixes `K`, `M`, `G`, which multiply by 2^10, 2^20, 2^30 (so `16M` is `2^24`).
+/// Reads a size: a decimal number, with `_` between digits wherever that helps; a power `2^24`; a number with
+/// one of the suffixes `K`, `M`, `G`, which multiply by 2^10, 2^20, 2^30 (so `16M` is `2^24`); or a product of such, `3*2^30`.
 ///
 /// # Errors
 /// One sentence on what cannot be read, or on a size beyond 64 bits.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let too_large = || format!("'{text}' is beyond 2^64 - 1");
+    let mut product = Some(1_u128);
+    for factor in text.split('*') {
+        let factor = parse_factor(factor).ok_or_else(|| unreadable(text))?;
+        product = product.and_then(|product| product.checked_mul(factor));
+    }
+    product
+        .and_then(|size| u64::try_from(size).ok())
+        .ok_or_else(too_large)
+}
+
+/// A factor of a size; one that is too large for the type saturates.
+fn parse_factor(text: &str) -> Option<u128> {
     if let Some((base, exponent)) = text.split_once('^') {
-        let base = digits(base).ok_or_else(|| unreadable(text))?;
-        let exponent = digits(exponent).ok_or_else(|| unreadable(text))?;
-        let exponent = u32::try_from(exponent).map_err(|_| too_large())?;
-        return base
-            .checked_pow(exponent)
-            .and_then(|size| u64::try_from(size).ok())
-            .ok_or_else(too_large);
+        let (base, exponent) = (digits(base)?, digits(exponent)?);
+        let exponent = u32::try_from(exponent).unwrap_or(u32::MAX);
+        return Some(base.saturating_pow(exponent));
     }
     let (number, unit) = match text.char_indices().next_back() {
         Some((end, 'K' | 'k')) => (&text[..end], 1 << 10),
@@ -22,11 +30,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         Some((end, 'G' | 'g')) => (&text[..end], 1 << 30),
         _ => (text, 1),
     };
-    digits(number)
-        .ok_or_else(|| unreadable(text))?
-        .checked_mul(unit)
-        .and_then(|size| u64::try_from(size).ok())
-        .ok_or_else(too_large)
+    Some(digits(number)?.saturating_mul(unit))
 }
 
 /// Reads a size that fits this computer's word: a number of elements or threads.
@@ -40,7 +44,7 @@ pub fn parse_count(text: &str) -> Result<usize, String> {
 
 /// Reads several sizes of at least 1: sizes and ranges with commas between them. Gives each size once, from small to large. The
 /// range `2^10..2^28` doubles from its first size up to its last, which is included if doubling reaches it; `2^10..2^28*4`
-/// multiplies by four.
+/// multiplies by four: after the last size, `*` is always followed by that factor.
 ///
 /// # Errors
 /// One sentence on what cannot be read, on a size of 0, or on an empty range.
@@ -50,7 +54,7 @@ pub fn parse_sizes(text: &str) -> Result<Vec<usize>, String> {
         match part.split_once("..") {
             None => sizes.push(parse_count(part)?),
             Some((first, rest)) => {
-                let (last, factor) = match rest.split_once('*') {
+                let (last, factor) = match rest.rsplit_once('*') {
                     None => (rest, 2),
                     Some((last, factor)) => (last, parse_count(factor)?),
                 };
@@ -92,7 +96,7 @@ pub fn short(size: usize) -> String {
 }
 
 fn unreadable(text: &str) -> String {
-    format!("'{text}' is not a size; write it like 2^24, 16M or 1_000_000")
+    format!("'{text}' is not a size; write it like 2^24, 16M, 3*2^30 or 1_000_000")
 }
 
 /// Decimal digits with single underscores between them. A number that is too long for the type saturates, and is then refused as
@@ -116,6 +120,7 @@ mod tests {
             ("1..8", &[1, 2, 4, 8]),
             ("1..9", &[1, 2, 4, 8]),
             ("3..48*4", &[3, 12, 48]),
+            ("3*2..3*2^3*2", &[6, 12, 24]),
             ("7..7", &[7]),
             ("1K,10..20,5,1024", &[5, 10, 20, 1024]),
             ("2^62..2^63", &[1 << 62, 1 << 63]),
@@ -186,6 +191,9 @@ mod tests {
             ("16m", 1 << 24),
             ("1K", 1024),
             ("3G", 3 << 30),
+            ("3*2^30", 3 << 30),
+            ("2*3K*5", 30 << 10),
+            ("0*2^127", 0),
             ("18446744073709551615", u64::MAX),
             ("2^63", 1 << 63),
         ] {
@@ -201,6 +209,8 @@ mod tests {
             "99999999999G",
             "2^4294967296",
             "9^999",
+            "2^32*2^32",
+            "2^64*2^64*2^64",
             &"9".repeat(60),
         ] {
             let message = parse_size(text).unwrap_err();
@@ -212,11 +222,11 @@ mod tests {
     fn nonsense_is_refused_with_the_ways_to_write_a_size() {
         for text in [
             "", "-1", "+1", "1e6", "1.5M", "M", "2^", "^2", "2^2^2", "_1", "1_", "1__0", "16 M",
-            "16MiB", "½", "0x10",
+            "16MiB", "½", "0x10", "3*", "*3", "2**3",
         ] {
             let message = parse_size(text).unwrap_err();
             assert!(
-                message.contains("write it like 2^24, 16M or 1_000_000"),
+                message.contains("write it like 2^24, 16M, 3*2^30 or 1_000_000"),
                 "{message}"
             );
         }

@@ -1,6 +1,7 @@
 //! Runs cargo with the device compiler.
 
 use std::fs::{self, File};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -29,8 +30,11 @@ const PROFILE: [&str; 7] = [
 pub(crate) struct Settings<'a> {
     pub(crate) arch: NvvmArch,
     pub(crate) debug: DebugInfo,
+    pub(crate) ptx_version: Option<u32>,
     /// Additional arguments for cargo.
     pub(crate) build_args: &'a [String],
+    /// Whether the compiler's messages become part of the error.
+    pub(crate) capture_messages: bool,
 }
 
 /// The outcome of a compilation.
@@ -49,6 +53,8 @@ pub(crate) fn compile(
     settings: &Settings<'_>,
     folder: &Path,
 ) -> Result<Compiled, CudaBuilderError> {
+    // One for each architecture: cargo keeps a single `core` in a folder, and would compile it anew for other flags.
+    let folder = &folder.join(settings.arch.target_cpu());
     // Other builds in the same folder wait until this one has read its output.
     let _lock = lock(folder)?;
     let mut command = cargo();
@@ -65,32 +71,48 @@ pub(crate) fn compile(
     }
     let debug = match settings.debug {
         DebugInfo::None => "profile.release.debug=false",
+        DebugInfo::LineDirectives => "profile.release.debug=\"line-directives-only\"",
         DebugInfo::LineTables => "profile.release.debug=\"line-tables-only\"",
     };
     command
         .args(["--config", debug])
         .args(settings.build_args)
-        // Only the crate itself is compiled for the architecture: all architectures share one `core`.
         .arg("--")
-        .arg(format!("-Ctarget-cpu={}", settings.arch.target_cpu()))
-        .args(ptx_version(settings.arch))
+        .args(settings.ptx_version.map(ptx_feature))
         .arg("--emit=asm")
         .env(
             "CARGO_ENCODED_RUSTFLAGS",
-            rustflags(settings.debug, kernel_crate, compiler).join("\u{1f}"),
+            rustflags(settings, kernel_crate, compiler).join("\u{1f}"),
         )
         // A configuration file may move intermediate files into a folder that the outer cargo has locked.
         .env("CARGO_BUILD_BUILD_DIR", folder)
         .current_dir(&kernel_crate.folder)
-        .stdin(Stdio::null())
-        // The compiler's messages are for whoever started the build.
-        .stderr(Stdio::inherit());
+        .stdin(Stdio::null());
+    if settings.capture_messages {
+        let colour = match std::io::stderr().is_terminal() {
+            true => "always",
+            false => "never",
+        };
+        command
+            .env("CARGO_TERM_COLOR", colour)
+            .env("CARGO_TERM_QUIET", "true");
+    } else {
+        // They are for whoever started the build.
+        command.stderr(Stdio::inherit());
+    }
     compiler.apply(&mut command);
     let output = command
         .output()
         .map_err(CudaBuilderError::io("run cargo"))?;
     if !output.status.success() {
-        return Err(CudaBuilderError::BuildFailed);
+        return Err(match settings.capture_messages {
+            true => CudaBuilderError::DoesNotCompile {
+                messages: String::from_utf8_lossy(&output.stderr)
+                    .trim_end()
+                    .to_owned(),
+            },
+            false => CudaBuilderError::BuildFailed,
+        });
     }
     let manifest = kernel_crate.folder.join("Cargo.toml");
     let assembly = assembly_file(&String::from_utf8_lossy(&output.stdout), &manifest)
@@ -105,21 +127,28 @@ pub(crate) fn compile(
     })
 }
 
+/// What asks for a version of PTX.
+fn ptx_feature(version: u32) -> String {
+    format!("-Ctarget-feature=+ptx{version}")
+}
+
 /// The PTX version, where the compiler's own choice is too old for what the architecture brings: LLVM takes 7.8 for sm_90,
 /// and asynchronous bulk copies came with 8.0.
-fn ptx_version(arch: NvvmArch) -> Option<&'static str> {
-    (arch.capability_value() == 90).then_some("-Ctarget-feature=+ptx80")
+fn usual_ptx_version(arch: NvvmArch) -> Option<u32> {
+    (arch.capability_value() == 90).then_some(80)
 }
 
 /// Flags for every crate of the device build.
 fn rustflags(
-    debug: DebugInfo,
+    settings: &Settings<'_>,
     kernel_crate: &KernelCrate,
     compiler: &DeviceCompiler,
 ) -> Vec<String> {
     let remap = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
     let mut flags = vec![
         "-Zunstable-options".to_owned(),
+        // For every crate, so that a library of device code can ask which instructions there are.
+        format!("-Ctarget-cpu={}", settings.arch.target_cpu()),
         // A failed bounds check becomes a `trap`; otherwise it would call functions that nothing on the GPU defines.
         "-Cpanic=immediate-abort".to_owned(),
         // Functions of dependencies are compiled into the crate that calls them, for there is no linker to find them.
@@ -140,7 +169,8 @@ fn rustflags(
         // cargo names files below the workspace by their relative paths.
         flags.push(remap(inside, "/rustc"));
     }
-    if debug == DebugInfo::LineTables {
+    flags.extend(usual_ptx_version(settings.arch).map(ptx_feature));
+    if settings.debug == DebugInfo::LineTables {
         // LLVM writes address ranges in a form that ptxas does not read.
         flags.push("-Zno-generate-arange-section".to_owned());
     }
@@ -212,10 +242,10 @@ not a message
 
     #[test]
     fn only_the_architecture_whose_default_is_too_old_gets_a_ptx_version() {
-        assert_eq!(ptx_version(NvvmArch::Compute80), None);
-        assert!(ptx_version(NvvmArch::Compute90).is_some());
-        assert!(ptx_version(NvvmArch::Compute90a).is_some());
-        assert_eq!(ptx_version(NvvmArch::Compute100), None);
+        assert_eq!(usual_ptx_version(NvvmArch::Compute80), None);
+        assert_eq!(usual_ptx_version(NvvmArch::Compute90), Some(80));
+        assert_eq!(usual_ptx_version(NvvmArch::Compute90a), Some(80));
+        assert_eq!(usual_ptx_version(NvvmArch::Compute100), None);
     }
 
     #[test]

@@ -5,6 +5,11 @@
 pub enum DebugInfo {
     /// None.
     None,
-    /// `.loc` directives, which tell profilers the source line of each instruction.
+    /// `.loc` directives alone, which say the source line of each instruction and change nothing else: `.target` does not ask for
+    /// debugging.
+    ///
+    /// *Addition to rust-cuda's API:* there, line tables come for debuggers alone.
+    LineDirectives,
+    /// Line tables with the functions that were inlined, for debuggers. `.target` then ends with `debug`.
     LineTables,
 }

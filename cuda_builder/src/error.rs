@@ -21,6 +21,13 @@ pub enum CudaBuilderError {
         "build failed: the kernel crate does not compile for the GPU, see the compiler's messages above"
     )]
     BuildFailed,
+    /// *Addition to rust-cuda's API:* the same where the messages were to be
+    /// [kept](crate::CudaBuilder::capture_messages).
+    #[error("the kernel crate does not compile for the GPU:\n{messages}")]
+    DoesNotCompile {
+        /// What the compiler says, as it would have shown it; with colours where standard error is a terminal.
+        messages: String,
+    },
 
     /// *Addition to rust-cuda's API:* no compiler that can make PTX was found, and none could be fetched.
     #[error(

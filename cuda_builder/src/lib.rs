@@ -49,9 +49,11 @@ pub struct CudaBuilder {
     pub debug: DebugInfo,
     /// Additional arguments for cargo.
     pub build_args: Vec<String>,
+    ptx_version: Option<u32>,
     toolchain: Toolchain,
     compiler: Option<DeviceCompiler>,
     target_folder: Option<PathBuf>,
+    capture_messages: bool,
 }
 
 impl CudaBuilder {
@@ -64,9 +66,11 @@ impl CudaBuilder {
             arch: NvvmArch::default(),
             debug: DebugInfo::None,
             build_args: Vec::new(),
+            ptx_version: None,
             toolchain: Toolchain::from_environment(),
             compiler: None,
             target_folder: None,
+            capture_messages: false,
         }
     }
 
@@ -95,6 +99,13 @@ impl CudaBuilder {
         self
     }
 
+    /// *Addition to rust-cuda's API:* the version of PTX to write, as in 83 for 8.3, for inline assembly with instructions that
+    /// came with it. By default the oldest that has what the architecture brings, which the most drivers know.
+    pub fn ptx_version(mut self, version: Option<u32>) -> Self {
+        self.ptx_version = version;
+        self
+    }
+
     /// *Addition to rust-cuda's API:* where to look for a device compiler; by default what [`TOOLCHAIN_VARIABLE`] says.
     pub fn toolchain(mut self, toolchain: Toolchain) -> Self {
         self.toolchain = toolchain;
@@ -112,6 +123,13 @@ impl CudaBuilder {
     /// script, else `CARGO_TARGET_DIR`, else that of the kernel crate's workspace.
     pub fn target_folder(mut self, folder: impl AsRef<Path>) -> Self {
         self.target_folder = Some(folder.as_ref().to_owned());
+        self
+    }
+
+    /// *Addition to rust-cuda's API:* whether the compiler's messages are kept for
+    /// [`CudaBuilderError::DoesNotCompile`] instead of going to standard error; warnings of a build that works are then lost.
+    pub fn capture_messages(mut self, capture: bool) -> Self {
+        self.capture_messages = capture;
         self
     }
 
@@ -141,20 +159,25 @@ impl CudaBuilder {
         let settings = Settings {
             arch: self.arch,
             debug: self.debug,
+            ptx_version: self.ptx_version,
             build_args: &self.build_args,
+            capture_messages: self.capture_messages,
         };
-        let compiled = compile(&kernel_crate, &compiler, &settings, &build_folder)?;
+        let mut compiled = compile(&kernel_crate, &compiler, &settings, &build_folder)?;
         for source in &compiled.sources {
             tell_cargo("rerun-if-changed", &source.display());
         }
 
         let cpu = self.arch.target_cpu();
         let path = build_folder.join(format!("{}.{cpu}.ptx", kernel_crate.library));
-        replace(&path, &compiled.ptx)?;
-        ptx::check(&compiled.ptx).map_err(|violations| CudaBuilderError::InvalidPtx {
+        let invalid = |violations| CudaBuilderError::InvalidPtx {
             path: path.clone(),
             violations,
-        })?;
+        };
+        compiled.ptx =
+            ptx::with_launch_bounds(&compiled.ptx).map_err(|violation| invalid(vec![violation]))?;
+        replace(&path, &compiled.ptx)?;
+        ptx::check(&compiled.ptx).map_err(invalid)?;
         ptxas::assemble(&path, self.arch)?;
         match self.ptx_file_copy_path {
             Some(copy) => replace(&copy, &compiled.ptx).map(|()| copy),

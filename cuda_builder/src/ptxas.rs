@@ -2,7 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::arch::NvvmArch;
 use crate::error::CudaBuilderError;
@@ -16,48 +16,84 @@ pub fn assemble(ptx: &Path, arch: NvvmArch) -> Result<(), CudaBuilderError> {
     run(ptx, arch).map(|_| ())
 }
 
-/// *Addition to rust-cuda's API:* the name of each kernel in a PTX file and the registers that NVIDIA's assembler gives each
-/// of its threads. `None` where there is no `ptxas`, or one that knows no GPU that could run the PTX.
+/// *Addition to rust-cuda's API:* what NVIDIA's assembler says of a PTX file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Assembled {
+    /// The version of the assembler: `12.9.86`.
+    pub version: String,
+    /// The GPU that it assembled for: that of the architecture or, if it no longer knows this one, the next: `sm_75`.
+    pub gpu: String,
+    /// The name of each kernel, and the registers of each of its threads.
+    pub registers: Vec<(String, u32)>,
+}
+
+/// *Addition to rust-cuda's API:* lets NVIDIA's assembler compile a PTX file for an architecture, which may be a later one than
+/// that of the PTX. `None` where there is no `ptxas`, or one that knows no GPU that could run the PTX.
 ///
 /// # Errors
 /// [`CudaBuilderError::PtxasFailed`] with the assembler's messages.
-pub fn registers(
-    ptx: &Path,
-    arch: NvvmArch,
-) -> Result<Option<Vec<(String, u32)>>, CudaBuilderError> {
-    Ok(run(ptx, arch)?.map(|report| registers_in(&report)))
+pub fn registers(ptx: &Path, arch: NvvmArch) -> Result<Option<Assembled>, CudaBuilderError> {
+    let Some((gpu, report)) = run(ptx, arch)? else {
+        return Ok(None);
+    };
+    let version = match find() {
+        Some(ptxas) => output(Command::new(&ptxas).arg("--version"), &ptxas)?.stdout,
+        None => Vec::new(),
+    };
+    Ok(Some(Assembled {
+        version: version_in(&String::from_utf8_lossy(&version)),
+        gpu,
+        registers: registers_in(&report),
+    }))
 }
 
-/// Assembles the PTX, throws the result away, and returns what the assembler reports about it.
-fn run(ptx: &Path, arch: NvvmArch) -> Result<Option<String>, CudaBuilderError> {
+/// Assembles the PTX, throws the result away, and returns the GPU that it was assembled for, and what the assembler reports about it.
+fn run(ptx: &Path, arch: NvvmArch) -> Result<Option<(String, String)>, CudaBuilderError> {
     let Some(ptxas) = find() else {
         return Ok(None);
     };
-    let run = |arguments: &mut Command| {
-        arguments
-            .output()
-            .map_err(CudaBuilderError::io(format!("run {}", ptxas.display())))
-    };
-    let help = run(Command::new(&ptxas).arg("--help"))?;
+    let help = output(Command::new(&ptxas).arg("--help"), &ptxas)?;
     let Some(gpu) = gpu_for(arch, &String::from_utf8_lossy(&help.stdout)) else {
         return Ok(None);
     };
     // Functions of the device library stay undefined until the driver links them: compile, do not link.
-    let assembling = run(Command::new(&ptxas)
-        .args(["--compile-only", "--verbose", "--gpu-name", &gpu])
-        .arg(ptx)
-        .args(["--output-file", "/dev/null"]))?;
+    let assembling = output(
+        Command::new(&ptxas)
+            .args(["--compile-only", "--verbose", "--gpu-name", &gpu])
+            .arg(ptx)
+            .args(["--output-file", "/dev/null"]),
+        &ptxas,
+    )?;
     let report = String::from_utf8_lossy(&assembling.stderr)
         .trim()
         .to_owned();
     if assembling.status.success() {
-        return Ok(Some(report));
+        return Ok(Some((gpu, report)));
     }
     Err(CudaBuilderError::PtxasFailed {
         ptxas,
         path: ptx.to_owned(),
         message: report,
     })
+}
+
+fn output(command: &mut Command, ptxas: &Path) -> Result<Output, CudaBuilderError> {
+    command
+        .output()
+        .map_err(CudaBuilderError::io(format!("run {}", ptxas.display())))
+}
+
+/// `12.9.86` in `Cuda compilation tools, release 12.9, V12.9.86`.
+fn version_in(text: &str) -> String {
+    let mut words = text.split_whitespace();
+    let version = words.find_map(|word| {
+        let version = word.strip_prefix('V')?;
+        version
+            .starts_with(|c: char| c.is_ascii_digit())
+            .then_some(version)
+    });
+    version.unwrap_or("of unknown version").to_owned()
 }
 
 /// The kernels of a report, each with the number in the first `Used N registers` behind its name.
@@ -131,6 +167,14 @@ ptxas info    : Used 2 registers";
             [("unroll8".to_owned(), 18), ("empty".to_owned(), 2)]
         );
         assert_eq!(registers_in("ptxas info    : Used 2 registers"), []);
+    }
+
+    #[test]
+    fn the_version_is_the_last_word_of_its_line() {
+        let text = "ptxas: NVIDIA (R) Ptx optimizing assembler\nCopyright (c) 2005-2025 NVIDIA Corporation\nBuilt on Tue_May_27_02:20:46_PDT_2025\n\
+                    Cuda compilation tools, release 12.9, V12.9.86\nBuild cuda_12.9.r12.9/compiler.36037853_0\n";
+        assert_eq!(version_in(text), "12.9.86");
+        assert_eq!(version_in(""), "of unknown version");
     }
 
     #[test]

@@ -24,6 +24,16 @@ impl Failure {
     pub const NO_DEVICE: u32 = 100;
     /// `CUDA_ERROR_NOT_FOUND`
     pub const NOT_FOUND: u32 = 500;
+    /// `CUDA_ERROR_NOT_READY`
+    pub const NOT_READY: u32 = 600;
+    /// `CUDA_ERROR_STREAM_CAPTURE_MERGE`
+    pub const STREAM_CAPTURE_MERGE: u32 = 902;
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNJOINED`
+    pub const STREAM_CAPTURE_UNJOINED: u32 = 904;
+    /// `CUDA_ERROR_STREAM_CAPTURE_ISOLATION`
+    pub const STREAM_CAPTURE_ISOLATION: u32 = 905;
+    /// `CUDA_ERROR_CAPTURED_EVENT`
+    pub const CAPTURED_EVENT: u32 = 907;
     /// `CUDA_ERROR_UNKNOWN`
     pub const UNKNOWN: u32 = 999;
 

@@ -48,7 +48,7 @@ handles! {
     CUgraphNode: GraphNode, "A node of a graph.";
     CUlinkState: LinkState, "A linker at work.";
     CUmodule: Module, "A module.";
-    CUstream: Stream, "A stream; null is the default stream.";
+    CUstream: Stream, "A stream; null is the default stream, [`CU_STREAM_PER_THREAD`] the calling thread's own.";
 }
 
 macro_rules! numbers {
@@ -86,6 +86,7 @@ numbers! {
     CUfunction_attribute: "`CU_FUNC_ATTRIBUTE_…`" {
         MAX_THREADS_PER_BLOCK = 0,
         SHARED_SIZE_BYTES = 1,
+        NUM_REGS = 4,
         MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
     }
     CUjitInputType: "`CU_JIT_INPUT_…`" {
@@ -127,6 +128,8 @@ pub const CU_MEMHOSTALLOC_WRITECOMBINED: c_uint = 4;
 pub const CU_STREAM_DEFAULT: c_uint = 0;
 /// `CU_STREAM_NON_BLOCKING`
 pub const CU_STREAM_NON_BLOCKING: c_uint = 1;
+/// `CU_STREAM_PER_THREAD`
+pub const CU_STREAM_PER_THREAD: CUstream = std::ptr::without_provenance_mut(2);
 
 /// What another process opens memory by.
 #[repr(C)]
@@ -361,6 +364,7 @@ functions! {
     fn cuStreamCopyAttributes(to: CUstream, from: CUstream);
     fn cuEventCreate(event: *mut CUevent, flags: c_uint);
     fn cuEventRecord(event: CUevent, stream: CUstream);
+    fn cuEventQuery(event: CUevent);
     fn cuEventSynchronize(event: CUevent);
     fn cuEventElapsedTime(milliseconds: *mut f32, start: CUevent, end: CUevent);
     fn cuEventDestroy_v2(event: CUevent);

@@ -279,7 +279,7 @@ impl Access {
 
     /// Whether a load may wait for what others write.
     pub fn observes(&self) -> bool {
-        self.order != AccessOrder::Weak
+        !self.order.is_weak()
     }
 }
 

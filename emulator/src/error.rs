@@ -1,5 +1,6 @@
 //! What can go wrong, as values: with the PTX text, with the guest's memory, with a launch, with a running kernel.
 
+use crate::source::Origin;
 use crate::types::Space;
 
 /// What is wrong with a PTX text, and where.
@@ -65,8 +66,9 @@ pub enum LaunchError {
 /// A fault of a running kernel, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{fault}, in kernel `{kernel}`{}, block ({}, {}, {}), thread ({}, {}, {}), PTX line {line}: `{text}`",
-    in_grid(*grid), block[0], block[1], block[2], thread[0], thread[1], thread[2]
+    "{fault}, in kernel `{kernel}`{}, block ({}, {}, {}), thread ({}, {}, {}), {}PTX line {line}: `{text}`",
+    in_grid(*grid), block[0], block[1], block[2], thread[0], thread[1], thread[2],
+    origin.as_ref().map_or_else(String::new, |origin| format!("{origin}, "))
 )]
 pub struct Trap {
     /// What happened.
@@ -83,6 +85,8 @@ pub struct Trap {
     pub line: usize,
     /// That line, trimmed.
     pub text: String,
+    /// What it was compiled from, if the PTX says.
+    pub origin: Option<Origin>,
 }
 
 /// The kinds of trap.

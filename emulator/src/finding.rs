@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::error::{Absence, Fault, FreePlace, Trap};
 use crate::kernel::Kernel;
-use crate::module::SourcePlace;
+use crate::source::Origin;
 use crate::types::Space;
 
 /// The sanitizers. They have the names of compute-sanitizer's tools.
@@ -79,10 +79,8 @@ pub struct Place {
     pub line: u32,
     /// That line, trimmed.
     pub text: String,
-    /// The source line that it was compiled from, if the PTX says.
-    pub source: Option<SourcePlace>,
-    /// If that line was inlined: the line of the kernel's own file that called it, or one shortly before.
-    pub caller: Option<SourcePlace>,
+    /// What it was compiled from, if the PTX says.
+    pub origin: Option<Origin>,
 }
 
 /// A few bytes of the guest's memory.
@@ -111,11 +109,7 @@ impl Place {
             thread,
             line,
             text: kernel.line_text(line).unwrap_or_default().to_owned(),
-            source: kernel
-                .source_place(line)
-                .filter(|place| place.line != 0)
-                .cloned(),
-            caller: kernel.calling_place(line).cloned(),
+            origin: kernel.origin(line),
         }
     }
 
@@ -336,24 +330,14 @@ impl fmt::Display for Finding {
         let width = named.iter().map(String::len).max().unwrap_or(0);
         for (name, place) in named.iter().zip(&self.places) {
             write!(f, "  {name:width$}  ")?;
-            let own = place.caller.as_ref().or(place.source.as_ref());
-            if let Some(SourcePlace { file, line }) = own {
-                write!(f, "{}:{line}", file.trim_start_matches("./"))?;
-                if let (Some(_), Some(inlined)) = (&place.caller, &place.source) {
-                    write!(f, " → {}:{}", file_name(&inlined.file), inlined.line)?;
-                }
-                f.write_str("  ")?;
+            if let Some(origin) = &place.origin {
+                write!(f, "{origin}  ")?;
             }
             let text: Vec<&str> = place.text.split_whitespace().collect();
             writeln!(f, "PTX line {}: {}", place.line, text.join(" "))?;
         }
         write!(f, "  {}", self.message)
     }
-}
-
-/// The last part of a path.
-fn file_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// Indices without trailing zeros beyond the first: `(3)`, `(3, 1)`.

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::code::{KernelCode, Op};
-use crate::module::{Parameter, SourcePlace};
+use crate::module::Parameter;
 use crate::observer::BranchFate;
+use crate::occupancy::BlockNeeds;
+use crate::source::{Origin, SourcePlace};
 
 /// Entries by their addresses, which kernels launch them by.
 pub(crate) type Launchable = HashMap<u64, Arc<Kernel>>;
@@ -44,9 +46,23 @@ impl Kernel {
         self.code.static_shared_bytes
     }
 
-    /// The source line that a line of PTX was compiled from, where the PTX says.
-    pub fn source_place(&self, line: u32) -> Option<&SourcePlace> {
-        self.with_line(line).sources.get(&line)
+    /// What a block of this shape takes of a multiprocessor, where each thread has so many registers, if that is known.
+    pub fn block_needs(
+        &self,
+        block: [u32; 3],
+        dynamic_shared_bytes: u32,
+        registers: Option<u32>,
+    ) -> BlockNeeds {
+        BlockNeeds {
+            threads: block.iter().map(|&extent| u64::from(extent)).product(),
+            registers,
+            shared_bytes: self.code.shared_bytes(dynamic_shared_bytes),
+        }
+    }
+
+    /// What a line of PTX was compiled from, where the PTX says.
+    pub fn origin(&self, line: u32) -> Option<Origin> {
+        self.with_line(line).own_origin(line)
     }
 
     /// The entry that a line of PTX belongs to: this one, or one that it may launch.
@@ -60,27 +76,28 @@ impl Kernel {
             .unwrap_or(self)
     }
 
-    /// For a line of PTX that comes from a function inlined from another source file: the nearest line before it that comes from the
-    /// entry's own file. It is the call, or a line shortly before the call.
-    pub fn calling_place(&self, line: u32) -> Option<&SourcePlace> {
-        self.with_line(line).own_calling_place(line)
-    }
-
-    fn own_calling_place(&self, line: u32) -> Option<&SourcePlace> {
-        let entry = self.code.functions.first()?;
-        let own_file = |place: &&SourcePlace| {
-            let first = entry.lines.iter().find_map(|line| self.sources.get(line));
-            first.is_some_and(|first| first.file == place.file)
-        };
+    fn own_origin(&self, line: u32) -> Option<Origin> {
         let place = self.sources.get(&line)?;
-        if own_file(&place) && place.line != 0 {
-            return None;
+        let entry = self.code.functions.first()?;
+        let own_file = entry.lines.iter().find_map(|line| self.sources.get(line));
+        // Line 0 stands for what the compiler has added.
+        let is_own = |place: &&SourcePlace| {
+            place.line != 0 && own_file.is_some_and(|own| own.file == place.file)
+        };
+        if is_own(&place) {
+            return Some(Origin {
+                own: place.clone(),
+                inlined: None,
+            });
         }
         let before = entry.lines.iter().take_while(|&&other| other <= line);
-        before
-            .filter_map(|other| self.sources.get(other))
-            .filter(|place| own_file(place) && place.line != 0)
-            .last()
+        let calls = before.filter_map(|other| self.sources.get(other));
+        let call = calls.filter(is_own).last();
+        let inlined = (place.line != 0).then_some(place);
+        Some(Origin {
+            own: call.or(inlined)?.clone(),
+            inlined: call.and(inlined).cloned(),
+        })
     }
 
     /// The conditional branches of the entry and of the functions that it calls: the PTX line of each, and what a GPU's machine

@@ -16,7 +16,7 @@ pub struct Launch {
     pub dynamic_shared_bytes: u32,
     /// What limits the grids that the kernel launches itself.
     pub nesting: Nesting,
-    /// Host threads that run blocks; 0 takes all cores. An observer may ask for one ([`Observer::IN_ORDER`](crate::Observer::IN_ORDER)).
+    /// Host threads that run blocks; 0 takes all cores. An observer may ask for one ([`Wants::in_order`](crate::Wants::in_order)).
     pub threads: usize,
     /// The launch traps after this many warp instructions; 0 sets no limit.
     pub max_steps: u64,
@@ -105,10 +105,10 @@ pub(crate) fn check_shape(kernel: &Kernel, launch: &Launch) -> Result<(), Launch
         ..DeviceProperties::EMULATED
     };
     let shared = kernel.code.shared_bytes(launch.dynamic_shared_bytes);
-    if shared > u64::from(device.shared_bytes_per_block) {
+    if shared > u64::from(device.each.shared_bytes_per_block) {
         return invalid(format!(
             "kernel `{name}`: {shared} bytes of shared memory, where at most {} are allowed",
-            device.shared_bytes_per_block
+            device.each.shared_bytes_per_block
         ));
     }
     if launch.cooperative {

@@ -20,6 +20,7 @@ mod memory;
 mod module;
 mod observer;
 mod observers;
+mod occupancy;
 mod parser;
 mod program;
 mod region;
@@ -27,6 +28,7 @@ mod registers;
 mod row;
 mod run;
 mod simt;
+mod source;
 mod syntax;
 mod types;
 mod window;
@@ -39,18 +41,21 @@ pub use finding::{Bytes, Finding, Place, Tool};
 pub use kernel::Kernel;
 pub use launch::{Launch, Nesting};
 pub use memory::Memory;
-pub use module::{Module, Parameter, SourcePlace};
+pub use module::{Module, Parameter};
 pub use observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, BranchEvent, BranchFate,
     CallEvent, ClusterBarrierEvent, CollectiveEvent, CopyEvent, ExchangeEvent, FenceEvent,
     GridEvent, GridLaunchEvent, GridWaitEvent, InstructionEvent, Nothing, Observer, PrintEvent,
-    ReleaseEvent, Scope, ValuesEvent,
+    ReleaseEvent, Scope, ValuesEvent, Wants, Watch,
 };
 pub use observers::{
-    AtomicTargets, BarrierWait, BarrierWaits, BlockTrace, ByLine, Counters, GlobalTraffic,
-    GridCounts, Grids, Initcheck, LaneAccess, LaneExchange, METRICS, Measurements, Metric, Printed,
-    Profile, Racecheck, SharedTraffic, Synccheck, Trace, TraceEvent, Unit,
+    AtomicTargets, BarrierWait, BarrierWaits, BlockTrace, ByLine, ConstantTraffic, Counters,
+    GlobalTraffic, GridCounts, Grids, Initcheck, LaneAccess, LaneExchange, METRICS, Measurements,
+    Metric, Printed, Profile, Racecheck, SharedTraffic, Step, Steps, Synccheck, Trace, TraceEvent,
+    Unit,
 };
+pub use occupancy::{BlockNeeds, Multiprocessor, Occupancy, Resource};
 pub use program::Program;
-pub use run::{Compiled, Watch, launch, launch_scheduled};
+pub use run::{launch, launch_scheduled};
+pub use source::{Origin, SourcePlace};
 pub use types::Space;

@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 use crate::error::PtxError;
 use crate::lower::{self, Environment, compile};
 use crate::parser;
-use crate::syntax::{Function, InitialValue, Location, ModuleSyntax, Statement};
+use crate::source::SourcePlace;
+use crate::syntax::{Function, InitialValue, Location, ModuleSyntax, Statement, Variable};
+use crate::types::Space;
 
 /// A PTX module, parsed; every register, label and symbol is resolved.
 #[derive(Debug)]
@@ -35,6 +37,7 @@ impl Module {
         let environment = Environment {
             module: &self.syntax,
             addresses: &addresses,
+            of_functions: &HashMap::new(),
         };
         // Every function is compiled by itself, only to see whether it can be.
         for function in self.definitions() {
@@ -107,6 +110,16 @@ impl Module {
         Some(self.source[start..end].trim_end())
     }
 
+    /// The lines of an entry or function with their numbers in the module, counted from 1, or `None` where there is none of this name.
+    /// Lines that only say where others come from in the source are left out.
+    pub fn function_lines(&self, name: &str) -> Option<Vec<(u32, &str)>> {
+        let function = self.definitions().find(|function| function.name == name)?;
+        let lines = (1..).zip(self.source.lines());
+        let own = function.line..=function.last_line;
+        let lines = lines.filter(|(number, line)| own.contains(number) && !is_for_debuggers(line));
+        Some(lines.collect())
+    }
+
     /// The parameters of an entry, in order, or `None` where there is none of this name.
     pub fn parameters(&self, entry: &str) -> Option<Vec<Parameter>> {
         let function = self
@@ -130,8 +143,9 @@ impl Module {
             .files
             .iter()
             .find(|(number, _)| *number == location.file);
+        let name = file.map(|(_, name)| name.trim_start_matches("./"));
         SourcePlace {
-            file: file.map(|(_, name)| name.clone()).unwrap_or_default(),
+            file: name.unwrap_or_default().to_owned(),
             line: location.line,
         }
     }
@@ -144,6 +158,13 @@ impl Module {
     }
 }
 
+/// Whether a line is nothing but the place of others in the source.
+fn is_for_debuggers(line: &str) -> bool {
+    let line = line.trim();
+    let label = |name| line.starts_with(name) && line.ends_with(':');
+    line.is_empty() || line.starts_with(".loc") || label("$L__tmp") || label("$L__func_")
+}
+
 pub(crate) fn parameters(function: &Function) -> Vec<Parameter> {
     function
         .parameters
@@ -154,6 +175,33 @@ pub(crate) fn parameters(function: &Function) -> Vec<Parameter> {
             align: parameter.align,
         })
         .collect()
+}
+
+/// The variables in global or constant memory that functions declare.
+pub(crate) fn variables_of_functions(module: &ModuleSyntax) -> Vec<&Variable> {
+    fn collect<'m>(statements: &'m [Statement], variables: &mut Vec<&'m Variable>) {
+        for statement in statements {
+            match statement {
+                Statement::Variable(variable)
+                    if !variable.external
+                        && matches!(variable.space, Space::Global | Space::Const) =>
+                {
+                    variables.push(variable);
+                }
+                Statement::Scope(inner) => collect(inner, variables),
+                _ => {}
+            }
+        }
+    }
+    let mut variables = Vec::new();
+    for body in module
+        .functions
+        .iter()
+        .filter_map(|function| function.body.as_deref())
+    {
+        collect(body, &mut variables);
+    }
+    variables
 }
 
 fn collect_instructions(statements: &[Statement], instructions: &mut Vec<(u32, String)>) {
@@ -202,13 +250,4 @@ pub struct Parameter {
     pub bytes: usize,
     /// Its alignment in bytes.
     pub align: usize,
-}
-
-/// A line of the source that PTX was compiled from, according to its `.loc` directives.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourcePlace {
-    /// The file's name as the compiler wrote it; empty where `.file` does not name it.
-    pub file: String,
-    /// The line, counted from 1.
-    pub line: u32,
 }

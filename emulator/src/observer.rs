@@ -1,6 +1,7 @@
 //! How observers see a running kernel: events that they may count, check or record, and never change.
 
-use std::ops::Range;
+use std::any::Any;
+use std::ops::{BitOr, Range};
 use std::sync::atomic::{Ordering, fence};
 
 use crate::types::Space;
@@ -105,6 +106,8 @@ pub enum Scope {
 pub enum AccessOrder {
     /// Not at all.
     Weak,
+    /// `ld.global.nc`: not at all, and with the promise that nobody writes there as long as the grid runs.
+    ReadOnly,
     /// `.volatile`: done as written, in the order written, and ordered against nothing else.
     Volatile,
     /// `.relaxed`, and atomics that name no order: they do not race with each other.
@@ -121,10 +124,15 @@ impl AccessOrder {
         }
     }
 
+    /// Whether it is ordered against nothing and atomic for nobody.
+    pub(crate) fn is_weak(self) -> bool {
+        matches!(self, Self::Weak | Self::ReadOnly)
+    }
+
     /// For whom; a `.volatile` access is for all.
     pub(crate) fn scope(self) -> Scope {
         match self {
-            Self::Weak | Self::Volatile => Scope::Gpu,
+            Self::Weak | Self::ReadOnly | Self::Volatile => Scope::Gpu,
             Self::Relaxed(scope) | Self::AcquireRelease(scope) => scope,
         }
     }
@@ -132,7 +140,7 @@ impl AccessOrder {
     /// The same for others.
     pub(crate) fn with_scope(self, scope: Scope) -> Self {
         match self {
-            Self::Weak | Self::Volatile => self,
+            Self::Weak | Self::ReadOnly | Self::Volatile => self,
             Self::Relaxed(_) => Self::Relaxed(scope),
             Self::AcquireRelease(_) => Self::AcquireRelease(scope),
         }
@@ -366,77 +374,230 @@ pub struct PrintEvent<'a> {
     pub text: &'a str,
 }
 
-/// Sees what a kernel does. Each block in flight has an instance: forked before the launch, merged after it.
-pub trait Observer: Send {
-    /// Whether [`Observer::access`] wants to be called: gathering the addresses costs time.
-    const ACCESSES: bool;
-    /// Whether [`Observer::values`] wants to be called: gathering the values costs time.
-    const VALUES: bool = false;
-    /// Whether blocks must run on one host thread, because the observer depends on their order.
-    const IN_ORDER: bool = false;
+/// What an observer wants beyond the events that cost nothing to tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// [`Observer::access`], [`Observer::copy`] with its accesses and [`Observer::call`]: gathering the addresses costs time.
+    pub accesses: bool,
+    /// [`Observer::values`]: gathering the values costs time.
+    pub values: bool,
+    /// All blocks on one host thread, because the observer depends on their order.
+    pub in_order: bool,
+}
 
-    /// An observer that has seen nothing, for another block.
-    fn fork(&self) -> Self;
-    /// Adds what the other has seen.
-    fn merge(&mut self, other: Self);
+impl Wants {
+    /// No more than the cheap events.
+    pub const LITTLE: Self = Self {
+        accesses: false,
+        values: false,
+        in_order: false,
+    };
+    /// The accesses as well.
+    pub const ACCESSES: Self = Self {
+        accesses: true,
+        ..Self::LITTLE
+    };
+}
 
-    /// A block begins.
+impl BitOr for Wants {
+    type Output = Self;
+
+    /// What either wants.
     #[inline(always)]
-    fn block(&mut self, _event: BlockEvent) {}
-    /// A warp executes an instruction.
-    #[inline(always)]
-    fn instruction(&mut self, _event: InstructionEvent) {}
-    /// A warp executes a conditional branch.
-    #[inline(always)]
-    fn branch(&mut self, _event: BranchEvent) {}
-    /// A warp accesses memory.
-    #[inline(always)]
-    fn access(&mut self, _event: AccessEvent<'_>) {}
-    /// What the access moved that was told of last.
-    #[inline(always)]
-    fn values(&mut self, _event: ValuesEvent<'_>) {}
-    /// Lanes of a warp issue asynchronous copies.
-    #[inline(always)]
-    fn copy(&mut self, _event: CopyEvent<'_>) {}
-    /// Copies that were issued are complete.
-    #[inline(always)]
-    fn copied(&mut self, _event: CopyEvent<'_>) {}
-    /// Lanes of a warp get values from each other's registers.
-    #[inline(always)]
-    fn exchange(&mut self, _event: ExchangeEvent<'_>) {}
-    /// Lanes of a warp arrive at a block-wide barrier.
-    #[inline(always)]
-    fn barrier(&mut self, _event: BarrierEvent) {}
-    /// A block-wide barrier lets its threads go on.
-    #[inline(always)]
-    fn release(&mut self, _event: ReleaseEvent<'_>) {}
-    /// Lanes of a warp arrive at the barrier of their cluster, or have waited for it.
-    #[inline(always)]
-    fn cluster_barrier(&mut self, _event: ClusterBarrierEvent) {}
-    /// Lanes of a warp act together.
-    #[inline(always)]
-    fn collective(&mut self, _event: CollectiveEvent) {}
-    /// Lanes of a warp order their accesses (`fence`, `membar`).
-    #[inline(always)]
-    fn fence(&mut self, _event: FenceEvent) {}
-    /// Lanes of a warp exit.
-    #[inline(always)]
-    fn exit(&mut self, _event: InstructionEvent) {}
-    /// Lanes of a warp enter a function that has local memory; told to those who want accesses.
-    #[inline(always)]
-    fn call(&mut self, _event: CallEvent<'_>) {}
-    /// A thread launches a grid.
-    #[inline(always)]
-    fn grid_launch(&mut self, _event: GridLaunchEvent) {}
-    /// A grid that a kernel launched begins.
-    #[inline(always)]
-    fn grid(&mut self, _event: GridEvent<'_>) {}
-    /// A thread has waited for the grids that its block has launched.
-    #[inline(always)]
-    fn grid_wait(&mut self, _event: GridWaitEvent<'_>) {}
-    /// A thread prints.
-    #[inline(always)]
-    fn print(&mut self, _event: PrintEvent<'_>) {}
+    fn bitor(self, other: Self) -> Self {
+        Self {
+            accesses: self.accesses || other.accesses,
+            values: self.values || other.values,
+            in_order: self.in_order || other.in_order,
+        }
+    }
+}
+
+/// Calls a macro with all events: documentation, name, type.
+macro_rules! for_each_event {
+    ($callback:ident) => {
+        $callback! {
+            /// A block begins.
+            block(BlockEvent);
+            /// A warp executes an instruction.
+            instruction(InstructionEvent);
+            /// A warp executes a conditional branch.
+            branch(BranchEvent);
+            /// A warp executes an unconditional branch.
+            jump(InstructionEvent);
+            /// A warp accesses memory.
+            access(AccessEvent<'_>);
+            /// What the access moved that was told of last.
+            values(ValuesEvent<'_>);
+            /// Lanes of a warp issue asynchronous copies.
+            copy(CopyEvent<'_>);
+            /// Copies that were issued are complete.
+            copied(CopyEvent<'_>);
+            /// Lanes of a warp get values from each other's registers.
+            exchange(ExchangeEvent<'_>);
+            /// Lanes of a warp arrive at a block-wide barrier.
+            barrier(BarrierEvent);
+            /// A block-wide barrier lets its threads go on.
+            release(ReleaseEvent<'_>);
+            /// Lanes of a warp arrive at the barrier of their cluster, or have waited for it.
+            cluster_barrier(ClusterBarrierEvent);
+            /// Lanes of a warp act together.
+            collective(CollectiveEvent);
+            /// Lanes of a warp order their accesses (`fence`, `membar`).
+            fence(FenceEvent);
+            /// Lanes of a warp exit.
+            exit(InstructionEvent);
+            /// Lanes of a warp enter a function that has local memory; told to those who want accesses.
+            call(CallEvent<'_>);
+            /// A thread launches a grid.
+            grid_launch(GridLaunchEvent);
+            /// A grid that a kernel launched begins.
+            grid(GridEvent<'_>);
+            /// A thread has waited for the grids that its block has launched.
+            grid_wait(GridWaitEvent<'_>);
+            /// A thread prints.
+            print(PrintEvent<'_>);
+        }
+    };
+}
+
+macro_rules! observer {
+    ($($(#[$doc:meta])* $event:ident($type:ty);)*) => {
+        /// Sees what a kernel does. Each block in flight has an instance: forked before the launch, merged after it.
+        pub trait Observer: Send + 'static {
+            /// What it wants, the same at all times and of all that are forked from it.
+            fn wants(&self) -> Wants;
+            /// An observer that has seen nothing, for another block.
+            fn fork(&self) -> Self;
+            /// Adds what the other has seen.
+            fn merge(&mut self, other: Self);
+
+            $(
+                $(#[$doc])*
+                #[inline(always)]
+                fn $event(&mut self, _event: $type) {}
+            )*
+        }
+
+        /// An [`Observer`] whose type is not known any more. Launches take it in this form, so that what executes kernels is not
+        /// compiled again for each.
+        pub trait Watch: Send + Any {
+            /// [`Observer::wants`].
+            fn wants(&self) -> Wants;
+            /// [`Observer::fork`].
+            fn fork_watch(&self) -> Box<dyn Watch>;
+            /// [`Observer::merge`] with one of the same type; one of another type is dropped.
+            fn merge_watch(&mut self, other: Box<dyn Watch>);
+
+            $(
+                #[doc = concat!("[`Observer::", stringify!($event), "`].")]
+                fn $event(&mut self, event: $type);
+            )*
+        }
+
+        impl<O: Observer> Watch for O {
+            fn wants(&self) -> Wants {
+                Observer::wants(self)
+            }
+            fn fork_watch(&self) -> Box<dyn Watch> {
+                Box::new(self.fork())
+            }
+            fn merge_watch(&mut self, other: Box<dyn Watch>) {
+                let other: Box<dyn Any> = other;
+                if let Ok(other) = other.downcast() {
+                    self.merge(*other);
+                }
+            }
+
+            $(fn $event(&mut self, event: $type) {
+                Observer::$event(self, event);
+            })*
+        }
+
+        impl Observer for Watched {
+            #[inline(always)]
+            fn wants(&self) -> Wants {
+                self.wants
+            }
+            fn fork(&self) -> Self {
+                Self::of(&*self.observer)
+            }
+            fn merge(&mut self, other: Self) {
+                self.observer.merge_watch(other.observer);
+            }
+
+            $(#[inline(always)]
+            fn $event(&mut self, event: $type) {
+                self.observer.$event(event);
+            })*
+        }
+
+        /// Sees everything, or, where there is none, nothing.
+        impl<O: Observer> Observer for Option<O> {
+            fn wants(&self) -> Wants {
+                self.as_ref().map_or(Wants::LITTLE, O::wants)
+            }
+            fn fork(&self) -> Self {
+                self.as_ref().map(O::fork)
+            }
+            fn merge(&mut self, other: Self) {
+                if let (Some(observer), Some(other)) = (self, other) {
+                    observer.merge(other);
+                }
+            }
+
+            $(#[inline(always)]
+            fn $event(&mut self, event: $type) {
+                if let Some(observer) = self {
+                    observer.$event(event);
+                }
+            })*
+        }
+
+        /// Both see everything; for more than two, nest.
+        impl<A: Observer, B: Observer> Observer for (A, B) {
+            #[inline(always)]
+            fn wants(&self) -> Wants {
+                Observer::wants(&self.0) | Observer::wants(&self.1)
+            }
+            fn fork(&self) -> Self {
+                (self.0.fork(), self.1.fork())
+            }
+            fn merge(&mut self, other: Self) {
+                self.0.merge(other.0);
+                self.1.merge(other.1);
+            }
+
+            $(#[inline(always)]
+            fn $event(&mut self, event: $type) {
+                Observer::$event(&mut self.0, event.clone());
+                Observer::$event(&mut self.1, event);
+            })*
+        }
+    };
+}
+
+for_each_event!(observer);
+
+/// Any observer but [`Nothing`], as those see it who execute kernels.
+pub(crate) struct Watched {
+    wants: Wants,
+    observer: Box<dyn Watch>,
+}
+
+impl Watched {
+    /// One that has seen nothing, forked from this.
+    pub fn of(observer: &dyn Watch) -> Self {
+        Self {
+            wants: observer.wants(),
+            observer: observer.fork_watch(),
+        }
+    }
+
+    /// What it has become.
+    pub fn into_watch(self) -> Box<dyn Watch> {
+        self.observer
+    }
 }
 
 /// Observes nothing, at no cost.
@@ -444,191 +605,12 @@ pub trait Observer: Send {
 pub struct Nothing;
 
 impl Observer for Nothing {
-    const ACCESSES: bool = false;
+    #[inline(always)]
+    fn wants(&self) -> Wants {
+        Wants::LITTLE
+    }
     fn fork(&self) -> Self {
         Self
     }
     fn merge(&mut self, _: Self) {}
-}
-
-/// Sees everything, or, where there is none, nothing.
-impl<O: Observer> Observer for Option<O> {
-    const ACCESSES: bool = O::ACCESSES;
-    const VALUES: bool = O::VALUES;
-    const IN_ORDER: bool = O::IN_ORDER;
-
-    fn fork(&self) -> Self {
-        self.as_ref().map(O::fork)
-    }
-    fn merge(&mut self, other: Self) {
-        if let (Some(observer), Some(other)) = (self, other) {
-            observer.merge(other);
-        }
-    }
-    fn block(&mut self, event: BlockEvent) {
-        self.iter_mut().for_each(|observer| observer.block(event));
-    }
-    fn instruction(&mut self, event: InstructionEvent) {
-        self.iter_mut()
-            .for_each(|observer| observer.instruction(event));
-    }
-    fn branch(&mut self, event: BranchEvent) {
-        self.iter_mut().for_each(|observer| observer.branch(event));
-    }
-    fn access(&mut self, event: AccessEvent<'_>) {
-        self.iter_mut().for_each(|observer| observer.access(event));
-    }
-    fn values(&mut self, event: ValuesEvent<'_>) {
-        self.iter_mut().for_each(|observer| observer.values(event));
-    }
-    fn copy(&mut self, event: CopyEvent<'_>) {
-        self.iter_mut().for_each(|observer| observer.copy(event));
-    }
-    fn copied(&mut self, event: CopyEvent<'_>) {
-        self.iter_mut().for_each(|observer| observer.copied(event));
-    }
-    fn exchange(&mut self, event: ExchangeEvent<'_>) {
-        self.iter_mut()
-            .for_each(|observer| observer.exchange(event));
-    }
-    fn barrier(&mut self, event: BarrierEvent) {
-        self.iter_mut().for_each(|observer| observer.barrier(event));
-    }
-    fn release(&mut self, event: ReleaseEvent<'_>) {
-        self.iter_mut().for_each(|observer| observer.release(event));
-    }
-    fn cluster_barrier(&mut self, event: ClusterBarrierEvent) {
-        self.iter_mut()
-            .for_each(|observer| observer.cluster_barrier(event));
-    }
-    fn collective(&mut self, event: CollectiveEvent) {
-        self.iter_mut()
-            .for_each(|observer| observer.collective(event));
-    }
-    fn fence(&mut self, event: FenceEvent) {
-        self.iter_mut().for_each(|observer| observer.fence(event));
-    }
-    fn exit(&mut self, event: InstructionEvent) {
-        self.iter_mut().for_each(|observer| observer.exit(event));
-    }
-    fn call(&mut self, event: CallEvent<'_>) {
-        self.iter_mut()
-            .for_each(|observer| observer.call(event.clone()));
-    }
-    fn grid_launch(&mut self, event: GridLaunchEvent) {
-        self.iter_mut()
-            .for_each(|observer| observer.grid_launch(event));
-    }
-    fn grid(&mut self, event: GridEvent<'_>) {
-        self.iter_mut().for_each(|observer| observer.grid(event));
-    }
-    fn grid_wait(&mut self, event: GridWaitEvent<'_>) {
-        self.iter_mut()
-            .for_each(|observer| observer.grid_wait(event));
-    }
-    fn print(&mut self, event: PrintEvent<'_>) {
-        self.iter_mut().for_each(|observer| observer.print(event));
-    }
-}
-
-/// Both see everything; for more than two, nest.
-impl<A: Observer, B: Observer> Observer for (A, B) {
-    const ACCESSES: bool = A::ACCESSES || B::ACCESSES;
-    const VALUES: bool = A::VALUES || B::VALUES;
-    const IN_ORDER: bool = A::IN_ORDER || B::IN_ORDER;
-
-    fn fork(&self) -> Self {
-        (self.0.fork(), self.1.fork())
-    }
-    fn merge(&mut self, other: Self) {
-        self.0.merge(other.0);
-        self.1.merge(other.1);
-    }
-    #[inline(always)]
-    fn block(&mut self, event: BlockEvent) {
-        self.0.block(event);
-        self.1.block(event);
-    }
-    #[inline(always)]
-    fn instruction(&mut self, event: InstructionEvent) {
-        self.0.instruction(event);
-        self.1.instruction(event);
-    }
-    #[inline(always)]
-    fn branch(&mut self, event: BranchEvent) {
-        self.0.branch(event);
-        self.1.branch(event);
-    }
-    #[inline(always)]
-    fn access(&mut self, event: AccessEvent<'_>) {
-        self.0.access(event);
-        self.1.access(event);
-    }
-    #[inline(always)]
-    fn values(&mut self, event: ValuesEvent<'_>) {
-        self.0.values(event);
-        self.1.values(event);
-    }
-    fn copy(&mut self, event: CopyEvent<'_>) {
-        self.0.copy(event);
-        self.1.copy(event);
-    }
-    fn copied(&mut self, event: CopyEvent<'_>) {
-        self.0.copied(event);
-        self.1.copied(event);
-    }
-    #[inline(always)]
-    fn exchange(&mut self, event: ExchangeEvent<'_>) {
-        self.0.exchange(event);
-        self.1.exchange(event);
-    }
-    #[inline(always)]
-    fn barrier(&mut self, event: BarrierEvent) {
-        self.0.barrier(event);
-        self.1.barrier(event);
-    }
-    #[inline(always)]
-    fn release(&mut self, event: ReleaseEvent<'_>) {
-        self.0.release(event);
-        self.1.release(event);
-    }
-    fn cluster_barrier(&mut self, event: ClusterBarrierEvent) {
-        self.0.cluster_barrier(event);
-        self.1.cluster_barrier(event);
-    }
-    #[inline(always)]
-    fn collective(&mut self, event: CollectiveEvent) {
-        self.0.collective(event);
-        self.1.collective(event);
-    }
-    #[inline(always)]
-    fn fence(&mut self, event: FenceEvent) {
-        self.0.fence(event);
-        self.1.fence(event);
-    }
-    #[inline(always)]
-    fn exit(&mut self, event: InstructionEvent) {
-        self.0.exit(event);
-        self.1.exit(event);
-    }
-    fn call(&mut self, event: CallEvent<'_>) {
-        self.0.call(event.clone());
-        self.1.call(event);
-    }
-    fn grid_launch(&mut self, event: GridLaunchEvent) {
-        self.0.grid_launch(event);
-        self.1.grid_launch(event);
-    }
-    fn grid(&mut self, event: GridEvent<'_>) {
-        self.0.grid(event);
-        self.1.grid(event);
-    }
-    fn grid_wait(&mut self, event: GridWaitEvent<'_>) {
-        self.0.grid_wait(event);
-        self.1.grid_wait(event);
-    }
-    fn print(&mut self, event: PrintEvent<'_>) {
-        self.0.print(event);
-        self.1.print(event);
-    }
 }

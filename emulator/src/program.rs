@@ -7,15 +7,16 @@ use crate::error::{LaunchError, PtxError};
 use crate::kernel::{Kernel, Launchable};
 use crate::lower::{self, Environment, compile};
 use crate::memory::Memory;
-use crate::module::{Module, parameters, with_text};
+use crate::module::{Module, parameters, variables_of_functions, with_text};
 use crate::syntax::{Function, Initial, InitialValue, ModuleSyntax, Variable};
 use crate::types::Space;
 
 /// A module loaded into a memory, where its variables have their addresses.
 #[derive(Debug)]
 pub struct Program {
-    module: Module,
+    module: Arc<Module>,
     addresses: HashMap<String, u64>,
+    of_functions: HashMap<(u32, String), u64>,
     /// Address of the memory for the barrier of the grid in cooperative launches, if the module uses one.
     workspace: Option<u64>,
     kernels: Mutex<HashMap<String, Arc<Kernel>>>,
@@ -25,27 +26,34 @@ pub struct Program {
 const WORKSPACE_BYTES: usize = 8;
 
 impl Program {
-    /// Gives the module's variables their place and first values in `memory`.
+    /// Gives the module's variables their place and first values in `memory`. A module that is loaded more than once need be parsed but
+    /// once: several programs can share it in an [`Arc`].
     ///
     /// # Errors
     /// [`LaunchError::Memory`] when they do not fit, [`LaunchError::Ptx`] when an initialiser names an unknown symbol.
-    pub fn load(module: Module, memory: &mut Memory) -> Result<Self, LaunchError> {
+    pub fn load(module: impl Into<Arc<Module>>, memory: &mut Memory) -> Result<Self, LaunchError> {
+        let module = module.into();
         let mut addresses = HashMap::new();
-        let stored: Vec<&Variable> = module
-            .syntax
-            .variables
-            .iter()
-            .filter(|variable| {
-                !variable.external && matches!(variable.space, Space::Global | Space::Const)
-            })
-            .collect();
-        for variable in &stored {
+        let mut of_functions = HashMap::new();
+        let mut stored: Vec<(&Variable, u64)> = Vec::new();
+        let mut place = |variable: &Variable| {
             let constant = variable.space == Space::Const;
-            let address = memory.allocate_variable(variable.bytes, variable.align, constant)?;
+            memory.allocate_variable(variable.bytes, variable.align, constant)
+        };
+        let of_module = module.syntax.variables.iter().filter(|variable| {
+            !variable.external && matches!(variable.space, Space::Global | Space::Const)
+        });
+        for variable in of_module {
+            let address = place(variable)?;
             addresses.insert(variable.name.clone(), address);
+            stored.push((variable, address));
         }
-        for variable in stored {
-            let base = addresses[&variable.name];
+        for variable in variables_of_functions(&module.syntax) {
+            let address = place(variable)?;
+            of_functions.insert((variable.line, variable.name.clone()), address);
+            stored.push((variable, address));
+        }
+        for (variable, base) in stored {
             // PTX ISA §5.4.4: without an initialiser they begin as zeros.
             memory.mark_written(base, variable.bytes as usize);
             for initial in &variable.initial {
@@ -65,6 +73,7 @@ impl Program {
         Ok(Self {
             module,
             addresses,
+            of_functions,
             workspace,
             kernels: Mutex::new(HashMap::new()),
         })
@@ -133,6 +142,7 @@ impl Program {
         let environment = Environment {
             module: &self.module.syntax,
             addresses: &self.addresses,
+            of_functions: &self.of_functions,
         };
         let code = compile(&environment, function, false)
             .map_err(|error| with_text(error, &self.module.source))?;

@@ -11,7 +11,8 @@ use crate::row::Row;
 pub const LANES: usize = 32;
 /// All lanes.
 pub(crate) const FULL: u32 = u32::MAX;
-/// Lanes handled between a load and a store of rows: operand rows may be the same row as the destination, never half of it.
+/// Lanes handled between a load and a store of rows: operand rows may be the same row as the destination, never half of it. Here and below loops
+/// take the place of `core::array::from_fn`: for hundreds of functions, that takes the compiler twice as long.
 const CHUNK: usize = 8;
 
 #[derive(Clone, Debug, Default)]
@@ -180,7 +181,10 @@ pub(crate) fn map1<A: Lane, D: Lane>(
     if mask == FULL {
         for start in (0..LANES).step_by(CHUNK) {
             let a = chunk::<A::Slot>(registers, rows.a, start);
-            let out: [D::Slot; CHUNK] = core::array::from_fn(|i| f(A::from_slot(a[i])).to_slot());
+            let mut out = [D::Slot::default(); CHUNK];
+            for i in 0..CHUNK {
+                out[i] = f(A::from_slot(a[i])).to_slot();
+            }
             D::Slot::rows_mut(registers)[rows.d as usize][start..start + CHUNK]
                 .copy_from_slice(&out);
         }
@@ -204,8 +208,10 @@ pub(crate) fn map2<A: Lane, B: Lane, D: Lane>(
         for start in (0..LANES).step_by(CHUNK) {
             let a = chunk::<A::Slot>(registers, rows.a, start);
             let b = chunk::<B::Slot>(registers, rows.b, start);
-            let out: [D::Slot; CHUNK] =
-                core::array::from_fn(|i| f(A::from_slot(a[i]), B::from_slot(b[i])).to_slot());
+            let mut out = [D::Slot::default(); CHUNK];
+            for i in 0..CHUNK {
+                out[i] = f(A::from_slot(a[i]), B::from_slot(b[i])).to_slot();
+            }
             D::Slot::rows_mut(registers)[rows.d as usize][start..start + CHUNK]
                 .copy_from_slice(&out);
         }
@@ -230,9 +236,10 @@ pub(crate) fn map3<A: Lane, B: Lane, C: Lane, D: Lane>(
             let a = chunk::<A::Slot>(registers, rows.a, start);
             let b = chunk::<B::Slot>(registers, rows.b, start);
             let c = chunk::<C::Slot>(registers, rows.c, start);
-            let out: [D::Slot; CHUNK] = core::array::from_fn(|i| {
-                f(A::from_slot(a[i]), B::from_slot(b[i]), C::from_slot(c[i])).to_slot()
-            });
+            let mut out = [D::Slot::default(); CHUNK];
+            for i in 0..CHUNK {
+                out[i] = f(A::from_slot(a[i]), B::from_slot(b[i]), C::from_slot(c[i])).to_slot();
+            }
             D::Slot::rows_mut(registers)[rows.d as usize][start..start + CHUNK]
                 .copy_from_slice(&out);
         }

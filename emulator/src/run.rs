@@ -1,14 +1,14 @@
 //! A launch performed: its arguments laid out, its blocks run, its trap given the text of its line.
 
 use crate::clock::HostInstant;
+use std::any::Any;
 use std::sync::atomic::AtomicU64;
 
 use crate::error::LaunchError;
 use crate::kernel::Kernel;
 use crate::launch::{Launch, check_shape};
 use crate::memory::Memory;
-use crate::observer::{Nothing, Observer};
-use crate::observers::{Counters, Grids, Printed, Profile, Trace};
+use crate::observer::{Nothing, Watch, Watched};
 use crate::region::Region;
 use crate::simt;
 
@@ -17,12 +17,12 @@ use crate::simt;
 /// # Errors
 /// [`LaunchError::Invalid`] for a shape or arguments that no device would take, before anything has run;
 /// [`LaunchError::Trap`] when the kernel does what it must not.
-pub fn launch<O: Observer>(
+pub fn launch(
     kernel: &Kernel,
     memory: &Memory,
     launch: &Launch,
     arguments: &[Vec<u8>],
-    observer: &mut O,
+    observer: &mut dyn Watch,
 ) -> Result<(), LaunchError> {
     start(kernel, memory, launch, arguments, None, observer)
 }
@@ -32,24 +32,24 @@ pub fn launch<O: Observer>(
 ///
 /// # Errors
 /// As [`launch`].
-pub fn launch_scheduled<O: Observer>(
+pub fn launch_scheduled(
     kernel: &Kernel,
     memory: &Memory,
     launch: &Launch,
     arguments: &[Vec<u8>],
     seed: u64,
-    observer: &mut O,
+    observer: &mut dyn Watch,
 ) -> Result<(), LaunchError> {
     start(kernel, memory, launch, arguments, Some(seed), observer)
 }
 
-fn start<O: Observer>(
+fn start(
     kernel: &Kernel,
     memory: &Memory,
     launch: &Launch,
     arguments: &[Vec<u8>],
     schedule: Option<u64>,
-    observer: &mut O,
+    observer: &mut dyn Watch,
 ) -> Result<(), LaunchError> {
     check_shape(kernel, launch)?;
     let words = parameter_words(kernel, arguments)?;
@@ -73,7 +73,7 @@ fn start<O: Observer>(
         started: HostInstant::now(),
     };
     let threads = match launch.threads {
-        _ if O::IN_ORDER => 1,
+        _ if observer.wants().in_order => 1,
         0 => simt::cores(),
         threads => threads,
     };
@@ -89,11 +89,21 @@ fn start<O: Observer>(
         threads,
         max_steps: launch.max_steps,
     };
-    simt::run(&run, observer).map_err(|mut trap| {
+    let observed: &dyn Any = observer;
+    let result = if observed.is::<Nothing>() {
+        simt::run(&run, &mut Nothing)
+    } else {
+        let mut watched = Watched::of(observer);
+        let result = simt::run(&run, &mut watched);
+        observer.merge_watch(watched.into_watch());
+        result
+    };
+    result.map_err(|mut trap| {
         trap.text = kernel
             .line_text(trap.line as u32)
             .unwrap_or_default()
             .to_owned();
+        trap.origin = kernel.origin(trap.line as u32);
         LaunchError::Trap(trap)
     })
 }
@@ -139,75 +149,3 @@ fn parameter_words(kernel: &Kernel, arguments: &[Vec<u8>]) -> Result<Vec<AtomicU
     });
     Ok(words.collect())
 }
-
-/// An [`Observer`] whose type is not known any more: what launches with it need not be compiled for each.
-pub trait Watch {
-    /// As [`launch`], while this watches.
-    ///
-    /// # Errors
-    /// As [`launch`].
-    fn launch(
-        &mut self,
-        kernel: &Kernel,
-        memory: &Memory,
-        launch: &Launch,
-        arguments: &[Vec<u8>],
-    ) -> Result<(), LaunchError>;
-
-    /// As [`launch_scheduled`], while this watches.
-    ///
-    /// # Errors
-    /// As [`launch`].
-    fn launch_scheduled(
-        &mut self,
-        kernel: &Kernel,
-        memory: &Memory,
-        launch: &Launch,
-        arguments: &[Vec<u8>],
-        seed: u64,
-    ) -> Result<(), LaunchError>;
-}
-
-impl<O: Observer> Watch for O {
-    fn launch(
-        &mut self,
-        kernel: &Kernel,
-        memory: &Memory,
-        shape: &Launch,
-        arguments: &[Vec<u8>],
-    ) -> Result<(), LaunchError> {
-        launch(kernel, memory, shape, arguments, self)
-    }
-
-    fn launch_scheduled(
-        &mut self,
-        kernel: &Kernel,
-        memory: &Memory,
-        shape: &Launch,
-        arguments: &[Vec<u8>],
-        seed: u64,
-    ) -> Result<(), LaunchError> {
-        launch_scheduled(kernel, memory, shape, arguments, seed, self)
-    }
-}
-
-/// Observers that this crate has compiled the execution for. Without a call of [`compiled`](Self::compiled), each crate that launches
-/// with one compiles it anew, which takes seconds.
-pub trait Compiled {
-    /// The observer, to launch with.
-    fn compiled(&mut self) -> &mut dyn Watch;
-}
-
-macro_rules! compiled {
-    ($($observer:ty),*) => {$(
-        impl Compiled for $observer {
-            // Inlined into another crate, this would be compiled there after all.
-            #[inline(never)]
-            fn compiled(&mut self) -> &mut dyn Watch {
-                self
-            }
-        }
-    )*};
-}
-
-compiled! { Nothing, Counters, (Counters, Grids), ((Counters, Grids), Printed), Profile, Trace }

@@ -7,9 +7,7 @@ mod common;
 mod functions;
 
 use common::{Machine, block};
-use warpfold_emulator::{
-    Compiled, Fault, Launch, LaunchError, Nothing, Observer, PrintEvent, launch,
-};
+use warpfold_emulator::{Fault, Launch, LaunchError, Nothing, Observer, PrintEvent, Wants, launch};
 
 const BASICS: &str = include_str!("data/basics.nvcc.sm_80.ptx");
 const HEAP: &str = include_str!("data/heap.nvcc.sm_90.ptx");
@@ -99,9 +97,7 @@ fn run(machine: &mut Machine, recorded: &Recorded<'_>, threads: usize) -> Vec<Ve
         .program
         .kernel(recorded.entry)
         .unwrap_or_else(|error| panic!("{error}"));
-    Nothing
-        .compiled()
-        .launch(&kernel, &machine.memory, &shape, &arguments)
+    launch(&kernel, &machine.memory, &shape, &arguments, &mut Nothing)
         .unwrap_or_else(|error| panic!("{}: {error}", recorded.entry));
     buffers
         .into_iter()
@@ -176,7 +172,9 @@ fn structures_by_value_by_clang() {
 struct Prints(Vec<(u32, String)>);
 
 impl Observer for Prints {
-    const ACCESSES: bool = false;
+    fn wants(&self) -> Wants {
+        Wants::LITTLE
+    }
     fn fork(&self) -> Self {
         Self::default()
     }
@@ -231,9 +229,13 @@ fn assertions() {
             out.address.to_le_bytes().to_vec(),
             limit.to_le_bytes().to_vec(),
         ];
-        Nothing
-            .compiled()
-            .launch(&kernel, &machine.memory, &block(64), &arguments)
+        launch(
+            &kernel,
+            &machine.memory,
+            &block(64),
+            &arguments,
+            &mut Nothing,
+        )
     };
     run(64).unwrap();
     let Err(LaunchError::Trap(trap)) = run(40) else {
@@ -317,9 +319,7 @@ fn lists_on_the_heap() {
             threads,
             ..common::shape(4, 64)
         };
-        Nothing
-            .compiled()
-            .launch(&kernel, &machine.memory, &shape, &arguments)
+        launch(&kernel, &machine.memory, &shape, &arguments, &mut Nothing)
             .unwrap_or_else(|error| panic!("{error}"));
         let sums: Vec<u32> = machine.read(out);
         for (i, &sum) in sums.iter().enumerate() {
@@ -345,9 +345,7 @@ fn the_heap_outlives_a_launch() {
     let run = |entry: &str, arguments: &[Vec<u8>]| {
         let kernel = machine.program.kernel(entry).unwrap();
         let shape = common::shape(3, 32);
-        Nothing
-            .compiled()
-            .launch(&kernel, &machine.memory, &shape, arguments)
+        launch(&kernel, &machine.memory, &shape, arguments, &mut Nothing)
     };
     run("keep", &[rows_argument.clone(), length.clone()]).unwrap();
     let take = [rows_argument, length, out_argument];

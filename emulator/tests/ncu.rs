@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use warpfold_emulator::{Compiled, Launch, Measurements, Memory, Metric, Module, Profile, Program};
+use warpfold_emulator::{Launch, Measurements, Memory, Metric, Module, Profile, Program, launch};
 
 const FIGURES: &str = include_str!("data/ncu.h200.csv");
 const MEMORY_PTX: &str = include_str!("data/memory.nvcc.sm_80.ptx");
@@ -110,10 +110,7 @@ fn profile(ptx: &str, kernel: &str, grid: u32, block: u32, arguments: &[Argument
     };
     let kernel = program.kernel(kernel).unwrap();
     let mut profile = Profile::default();
-    profile
-        .compiled()
-        .launch(&kernel, &memory, &shape, &arguments)
-        .unwrap();
+    launch(&kernel, &memory, &shape, &arguments, &mut profile).unwrap();
     profile.total()
 }
 

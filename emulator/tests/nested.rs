@@ -4,8 +4,8 @@ mod common;
 
 use common::{Buffer, HEADER, Machine, shape};
 use warpfold_emulator::{
-    Compiled, Counters, Fault, Finding, Launch, LaunchError, Nesting, Nothing, Space, Tool, Trace,
-    Watch, check,
+    Counters, Fault, Finding, Launch, LaunchError, Nesting, Nothing, Space, Tool, Trace, check,
+    launch, launch_scheduled,
 };
 
 const NVCC: &str = include_str!("data/nested.nvcc.sm_90.ptx");
@@ -33,9 +33,13 @@ impl Run {
     fn launch(&self, entry: &str, shape: &Launch, rest: &[u32]) -> Result<Vec<u32>, LaunchError> {
         let kernel = self.machine.program.kernel(entry)?;
         let arguments = arguments(self.buffer, rest);
-        Nothing
-            .compiled()
-            .launch(&kernel, &self.machine.memory, shape, &arguments)?;
+        launch(
+            &kernel,
+            &self.machine.memory,
+            shape,
+            &arguments,
+            &mut Nothing,
+        )?;
         Ok(self.machine.read(self.buffer))
     }
 
@@ -78,10 +82,15 @@ fn a_schedule_runs_children_at_any_time_that_streams_allow() {
         let kernel = run.machine.program.kernel("_Z7streamsPj").expect("there");
         let arguments = arguments(run.buffer, &[]);
         let memory = &run.machine.memory;
-        Nothing
-            .compiled()
-            .launch_scheduled(&kernel, memory, &shape(1, 32), &arguments, seed)
-            .expect("no trap");
+        launch_scheduled(
+            &kernel,
+            memory,
+            &shape(1, 32),
+            &arguments,
+            seed,
+            &mut Nothing,
+        )
+        .expect("no trap");
         let log: Vec<u32> = run.machine.read(run.buffer);
         assert_eq!(log[0], 8);
         let position = |who| {
@@ -124,10 +133,7 @@ fn what_no_device_takes_leaves_an_error_with_the_thread() {
         let mut arguments = arguments(run.buffer, &[blocks, threads, shared]);
         arguments.push(stream.to_le_bytes().to_vec());
         let memory = &run.machine.memory;
-        Nothing
-            .compiled()
-            .launch(&kernel, memory, &shape(1, 1), &arguments)
-            .expect("no trap");
+        launch(&kernel, memory, &shape(1, 1), &arguments, &mut Nothing).expect("no trap");
         let words: Vec<u32> = run.machine.read(run.buffer);
         assert_eq!(words[0], words[1], "peeking leaves the error");
         assert_eq!(words[2], 0, "taking it does not");
@@ -190,10 +196,7 @@ fn the_limit_of_steps_is_that_of_all_grids() {
     let kernel = run.machine.program.kernel("_Z6deeperPjjj").expect("there");
     let arguments = arguments(run.buffer, &[0, 20]);
     let memory = &run.machine.memory;
-    counters
-        .compiled()
-        .launch(&kernel, memory, &shape(1, 1), &arguments)
-        .expect("no trap");
+    launch(&kernel, memory, &shape(1, 1), &arguments, &mut counters).expect("no trap");
     let steps = counters.inst_executed;
     run.launch("_Z6deeperPjjj", &limit(steps), &[0, 20])
         .expect("just enough");
@@ -211,9 +214,7 @@ fn a_pointer_to_memory_of_ones_own_is_refused_at_the_launch() {
         .expect("there");
     let arguments = arguments(run.buffer, &[]);
     let memory = &run.machine.memory;
-    let error = Nothing
-        .compiled()
-        .launch(&kernel, memory, &shape(1, 32), &arguments);
+    let error = launch(&kernel, memory, &shape(1, 32), &arguments, &mut Nothing);
     let Err(LaunchError::Trap(trap)) = error else {
         panic!("{error:?}");
     };
@@ -331,10 +332,15 @@ fn a_thread_waits_for_its_block_s_grids() {
         let kernel = run.machine.program.kernel("parent").expect("there");
         let arguments = arguments(run.buffer, &[]);
         let memory = &run.machine.memory;
-        Nothing
-            .compiled()
-            .launch_scheduled(&kernel, memory, &shape(3, 32), &arguments, seed)
-            .expect("no trap");
+        launch_scheduled(
+            &kernel,
+            memory,
+            &shape(3, 32),
+            &arguments,
+            seed,
+            &mut Nothing,
+        )
+        .expect("no trap");
         assert_eq!(run.machine.read::<u32>(run.buffer), expected, "seed {seed}");
     }
 }
@@ -368,12 +374,12 @@ fn observers_see_every_grid() {
             threads,
             ..shape(3, 32)
         };
-        Watch::launch(
-            &mut observer,
+        launch(
             &kernel,
             &run.machine.memory,
             &shape,
             &arguments,
+            &mut observer,
         )
         .expect("no trap");
         observer

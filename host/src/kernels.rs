@@ -2,6 +2,8 @@
 //! that the driver's compiler has little to do.
 
 use crate::device::{Device, DeviceError, Emulator, Kernel, Module};
+use crate::matrix::Matrix;
+use crate::offsets::OffsetsError;
 use crate::ptx::{PtxError, PtxSet, stays_together};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,6 +18,60 @@ pub enum Error {
     /// The device refuses, or fails.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// The rows go beyond the values.
+    #[error(
+        "{} rows of {} elements, {} apart, do not lie within {given} elements: give as many, or fewer rows", matrix.rows, matrix.columns, matrix.stride
+    )]
+    Outside {
+        /// The rows.
+        matrix: Matrix,
+        /// How many elements there are.
+        given: usize,
+    },
+    /// Offsets that are none of segments, or not of the values.
+    #[error(transparent)]
+    Offsets(#[from] OffsetsError),
+    /// Neither rows nor columns of one matrix.
+    #[error(
+        "axis {axis} of an array of shape {shape:?} with strides {strides:?} is neither the rows nor the columns of one matrix: copy the array so that its last axes lie side by side"
+    )]
+    NoMatrix {
+        /// The length of each axis.
+        shape: Vec<usize>,
+        /// The distance of two neighbours along each.
+        strides: Vec<isize>,
+        /// The axis that is to be reduced.
+        axis: usize,
+    },
+    /// PTX of one's own that is not that of `reductions!`.
+    #[error("the PTX has no kernel `{0}`, which `warpfold_device::reductions!` makes")]
+    NoKernel(String),
+    /// Two arrays that are taken together, of which one is longer.
+    #[error(
+        "{left} and {right} elements are not taken together: give two arrays of the same length"
+    )]
+    Lengths {
+        /// Elements of the first.
+        left: usize,
+        /// Elements of the second.
+        right: usize,
+    },
+    /// A group without a device.
+    #[error("a group has one device at least: name some")]
+    NoDevices,
+    /// Not one part for each device of a group.
+    #[error("{parts} parts for {devices} devices: give one for each, which may be empty")]
+    Parts {
+        /// How many were given.
+        parts: usize,
+        /// How many devices there are.
+        devices: usize,
+    },
+    /// A capture into a graph, which nothing can be allocated in.
+    #[error(
+        "nothing can be loaded or allocated while a stream is captured: call `prepare` for the same matrix before"
+    )]
+    Unprepared,
 }
 
 /// The PTX that a device takes its kernels from.
@@ -62,8 +118,20 @@ impl Device {
         kernels.ptx.newest_for(module, self.sm()).map(str::to_owned)
     }
 
-    fn ptx_set(&self) -> PtxSet {
+    /// The PTX that its kernels come from: for the device that another thread opens to run the same.
+    pub fn ptx_set(&self) -> PtxSet {
         self.attached::<Kernels>().ptx.clone()
+    }
+
+    /// What is recorded of a kernel's registers on a GPU of this compute capability: see [`PtxSet::recorded_registers`].
+    pub fn recorded_registers(
+        &self,
+        module: catalogue::Module,
+        entry: &str,
+        sm: u32,
+    ) -> Option<u32> {
+        let kernels = self.attached::<Kernels>();
+        kernels.ptx.recorded_registers(module, entry, sm)
     }
 
     /// The compute capability that a module's kernels are built for on this device: its own, or that of older PTX.

@@ -15,6 +15,10 @@
 //!
 //! - [`Device`]: a GPU or the emulator; its memory, streams, events and graphs, and launches of one's own kernels, in [`device`].
 //! - [`sum()`] waits for its result; [`sum::Sum`] also queues it on a stream and leaves it on the device.
+//! - [`Reduction`]: any [`operator`] over arrays, rows, columns and [`Segments`], and by key with [`Runs`]. For one array there is a function for
+//!   each operator, as [`mean()`]; [`dot()`] takes two.
+//! - [`Group`]: several devices that reduce an array together, to the same bits whatever their number.
+//! - [`Scan`]: running sums, products, minima and maxima, of the same shapes.
 //! - [`ptx`]: the kernels, which are written in Rust and kept as PTX.
 //!
 //! A program that uses this crate builds without a CUDA toolkit, environment variables or a driver. The driver's library is looked for
@@ -25,16 +29,42 @@
 //! - `cust`: takes memory and streams of the crate `cust` as they are; `cust` needs a CUDA toolkit to build.
 //! - `serde`: the descriptions of devices can be serialised.
 
+pub mod cpu;
 pub mod device;
+mod dot;
+mod family;
+mod functions;
+pub mod group;
 mod kernels;
+mod matrix;
+mod offsets;
 pub mod ptx;
+pub mod reduce;
+pub mod scan;
 pub mod sum;
 mod values;
 
 pub use device::{Buffer, Device, DeviceChoice, DeviceError, Slice, Stream};
+pub use dot::{DotProduct, dot};
+pub use functions::{
+    all, any, argmax, argmin, count_nonzero, log_sum_exp, max, mean, min, minmax, norm_inf, norm1,
+    norm2, product, reduce, standard_deviation, variance,
+};
+pub use group::{Group, GroupReduction};
 pub use kernels::Error;
+pub use matrix::{Along, Matrix};
+pub use offsets::{Offset, OffsetsError};
+pub use reduce::{Key, Reduction, Runs, Segments};
+pub use scan::{Scan, exclusive_scan, inclusive_scan};
 pub use sum::sum;
 pub use values::Values;
+pub use warpfold_device::half::{Bf16, Bool, F16};
+
+/// What a [`Reduction`] does with its values.
+pub mod operator {
+    #[doc(inline)]
+    pub use warpfold_device::operator::*;
+}
 
 /// The snippet of the README.
 #[cfg(doctest)]

@@ -2,14 +2,16 @@
 
 use crate::device::{DeviceError, newest_runnable};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use warpfold_kernels::catalogue;
-use warpfold_ptx::Texts;
+use warpfold_ptx::{Texts, registers};
 
 fn embedded(module: catalogue::Module) -> &'static Texts {
     match module {
         catalogue::Module::Kernels => &warpfold_ptx::KERNELS,
         catalogue::Module::Nested => &warpfold_ptx::NESTED,
         catalogue::Module::Operators => &warpfold_ptx::OPERATORS,
+        catalogue::Module::Recent => &warpfold_ptx::RECENT,
     }
 }
 
@@ -117,6 +119,18 @@ impl PtxSet {
         newest_runnable(sm, &variants).map_err(PtxError::TooOld)
     }
 
+    /// How many registers NVIDIA's assembler gives each thread of a kernel of this module on a GPU of this compute capability, if that is
+    /// [recorded](recorded_by) for the text that the GPU gets. The driver on a machine may be of another version, and differ by a few.
+    pub fn recorded_registers(
+        &self,
+        module: catalogue::Module,
+        entry: &str,
+        sm: u32,
+    ) -> Option<u32> {
+        let text = self.newest_for(module, sm).ok()?;
+        registers::find(warpfold_ptx::REGISTERS, text, entry, sm)
+    }
+
     /// As [`Self::newest_for`], with no other entry than this one, since a driver compiles all that a text has before the first can be
     /// launched. Each line keeps its number. Of a module whose kernels launch one another it is the whole text, as where there is no such
     /// entry.
@@ -139,6 +153,11 @@ impl PtxSet {
     }
 }
 
+/// The assembler whose registers are recorded: `ptxas 12.9.86`.
+pub fn recorded_by() -> Option<&'static str> {
+    registers::assembler(warpfold_ptx::REGISTERS)
+}
+
 /// Whether the kernels of a module launch one another, and so have to be loaded together.
 pub(crate) fn stays_together(module: catalogue::Module) -> bool {
     module == catalogue::Module::Nested
@@ -149,9 +168,7 @@ fn alone(ptx: &str, entry: &str) -> Option<String> {
     let mut kept = String::with_capacity(ptx.len() / 8);
     let (mut is_there, mut is_other, mut depth) = (false, false, 0_usize);
     for line in ptx.split_inclusive('\n') {
-        // Neither strings nor comments have a say; no compiler writes anything after them.
-        let code = line.split('"').next().unwrap_or_default();
-        let code = code.split('/').next().unwrap_or_default();
+        let code = code_of(line);
         if depth == 0
             && let Some(name) = entry_named_in(code)
         {
@@ -165,6 +182,59 @@ fn alone(ptx: &str, entry: &str) -> Option<String> {
         is_other &= depth > 0 || ends == 0;
     }
     (is_there && depth == 0).then_some(kept)
+}
+
+/// A text of many entries, from which a few are taken.
+#[derive(Debug)]
+pub(crate) struct Entries<'t> {
+    /// What belongs to no entry, in its order.
+    common: Vec<&'t str>,
+    /// The text of each entry.
+    entries: HashMap<&'t str, &'t str>,
+}
+
+impl<'t> Entries<'t> {
+    /// Looks for the entries; `None` where a body does not end.
+    pub(crate) fn of(ptx: &'t str) -> Option<Self> {
+        let mut found = Self {
+            common: Vec::new(),
+            entries: HashMap::new(),
+        };
+        let (mut of, mut start, mut at, mut depth) = (None, 0, 0, 0_usize);
+        for line in ptx.split_inclusive('\n') {
+            let code = code_of(line);
+            if depth == 0
+                && let Some(name) = entry_named_in(code)
+            {
+                found.common.push(&ptx[start..at]);
+                (of, start) = (Some(name), at);
+            }
+            at += line.len();
+            let ends = code.matches('}').count();
+            depth = (depth + code.matches('{').count()).checked_sub(ends)?;
+            if depth == 0
+                && ends > 0
+                && let Some(name) = of.take()
+            {
+                found.entries.insert(name, &ptx[start..at]);
+                start = at;
+            }
+        }
+        found.common.push(&ptx[start..]);
+        (depth == 0 && of.is_none()).then_some(found)
+    }
+
+    /// The text with no other entry than this one.
+    pub(crate) fn only(&self, entry: &str) -> Option<String> {
+        let text = self.entries.get(entry)?;
+        Some([&self.common.concat(), *text].concat())
+    }
+}
+
+/// The line without strings and comments, which have no say; no compiler writes anything after them.
+fn code_of(line: &str) -> &str {
+    let code = line.split('"').next().unwrap_or_default();
+    code.split('/').next().unwrap_or_default()
 }
 
 /// `name` in `.visible .entry name(`.
@@ -183,7 +253,7 @@ mod tests {
     #[test]
     fn each_entry_is_the_same_alone_and_all_others_are_gone() {
         let ptx = PtxSet::embedded();
-        for module in [Module::Kernels, Module::Operators] {
+        for module in [Module::Kernels, Module::Operators, Module::Recent] {
             for &(sm, text) in embedded(module) {
                 let lines = text.lines().count();
                 for entry in entry_names(module, sm) {
@@ -239,6 +309,29 @@ mod tests {
         );
         assert_eq!(only("a"), TEXT.replace(b, &blank(b)));
         assert_eq!(only("b"), TEXT.replace(a, &blank(a)));
+    }
+
+    #[test]
+    fn entries_are_taken_from_every_text() {
+        let committed = PtxSet::embedded();
+        let mut texts: Vec<&str> = committed.texts().collect();
+        for element in warpfold_reductions::elements() {
+            texts.extend(warpfold_reductions::text(element));
+        }
+        for text in texts {
+            let entries = Entries::of(text).expect("every body ends");
+            assert_eq!(entries.entries.len(), text.matches(".entry").count());
+            let common = entries.common.concat();
+            assert!(common.contains(".target") && !common.contains(".entry"));
+            let all: usize = entries.entries.values().map(|entry| entry.len()).sum();
+            assert_eq!(common.len() + all, text.len());
+            for (name, entry) in &entries.entries {
+                assert!(entry.contains(&format!(".entry {name}(")), "{name}");
+                assert!(entry.trim_end().ends_with('}'), "{name}");
+            }
+        }
+        assert!(Entries::of(".entry a() {").is_none());
+        assert!(Entries::of("").is_some_and(|entries| entries.only("a").is_none()));
     }
 
     #[test]

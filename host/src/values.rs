@@ -1,6 +1,6 @@
 //! Values to be reduced, on the host or on a device.
 
-use crate::device::{Buffer, Pod, Slice};
+use crate::device::{Buffer, Device, DeviceError, Pod, Slice};
 
 /// Values on the host or on a device: what `&[T]`, `&Vec<T>`, `&[T; N]`, [`&Buffer<T>`](Buffer) and [`Slice<T>`](Slice) become.
 #[derive(Clone, Copy, Debug)]
@@ -9,6 +9,23 @@ pub enum Values<'a, T: Pod> {
     OnHost(&'a [T]),
     /// In a device's.
     OnDevice(Slice<'a, T>),
+}
+
+impl<'a, T: Pod> Values<'a, T> {
+    /// The values on this device: where they are, or in `uploaded`.
+    pub(crate) fn on<'b>(
+        self,
+        device: &Device,
+        uploaded: &'b mut Option<Buffer<T>>,
+    ) -> Result<Slice<'b, T>, DeviceError>
+    where
+        'a: 'b,
+    {
+        match self {
+            Self::OnDevice(slice) => Ok(slice),
+            Self::OnHost(values) => Ok(uploaded.insert(device.upload(values)?).slice(..)),
+        }
+    }
 }
 
 impl<'a, T: Pod> From<&'a [T]> for Values<'a, T> {

@@ -39,6 +39,7 @@
 //! - [`nested`]: kernels that launch grids from the device ([`nested::device_runtime`]). They are a PTX module of their own, because a
 //!   GPU's driver has to link it with a library.
 //! - [`divergence`], [`memory`] and [`cooperation`]: one property of the hardware in each file, in kernels that are mostly no reductions.
+//! - [`scans`]: the sums of all elements up to each, of warps, of blocks and of any length in one pass.
 //! - [`histogram`]: counting the colours of an image. Where a value goes is known only once it has been read, so threads collide.
 //! - [`operators`]: steps of the ladder as bodies that are generic over the operator and the element type. Their kernels take pointers to
 //!   that type; otherwise they are launched as the ladder's are.
@@ -46,19 +47,15 @@
 //! The catalogue (`catalogue`, on the host) describes all lessons as data.
 //!
 //! # Features
-//! `kernels`, `nested` and `operators`, all on by default: which kernels a device build compiles, one PTX module for each. A host has
-//! all of them, whatever is on.
+//! `kernels`, `nested`, `operators` and `recent`, all on by default: which kernels a device build compiles, one PTX module for each. A
+//! host has all of them, whatever is on.
 
 #![no_std]
 #![allow(
     clippy::manual_is_multiple_of,
     reason = "the lessons speak of the remainder, and the hardware computes it"
 )]
-#![cfg_attr(
-    target_arch = "nvptx64",
-    feature(abi_ptx, asm_experimental_arch, link_llvm_intrinsics, stdarch_nvptx)
-)]
-#![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 // Text for hosts: on the device it would only bring in functions that compare strings.
 #[cfg(not(target_arch = "nvptx64"))]
@@ -82,3 +79,4 @@ pub mod memory;
 pub mod nested;
 pub mod operators;
 pub mod roads;
+pub mod scans;

@@ -55,6 +55,30 @@ macro_rules! for_each_scalar {
     };
 }
 
+/// Calls a macro with a row for each element type that there is a wider one for: its variant in `catalogue::ElementType`, the type
+/// itself, and the same of the type of twice the bits. Further tokens and a macro named by a path are passed as to
+/// [`for_each_element!`].
+///
+/// ```
+/// macro_rules! wide {
+///     ($($variant:ident $value:ident $wide_variant:ident $wide:ident;)*) => { [$(stringify!($wide)),*] };
+/// }
+/// assert_eq!(warpfold_kernels::for_each_widening!(wide), ["i64", "u64", "f64"]);
+/// ```
+#[macro_export]
+macro_rules! for_each_widening {
+    ($callback:ident $($first:tt)*) => {
+        $crate::for_each_widening! { [$callback] $($first)* }
+    };
+    ([$($callback:tt)+] $(, $($first:tt)*)?) => {
+        $($callback)+! { $($($first)*)?
+            I32 i32 I64 i64;
+            U32 u32 U64 u64;
+            F32 f32 F64 f64;
+        }
+    };
+}
+
 /// Calls a macro with a row for each operator: its variant in `catalogue::Operator`, which is also the name of its type in
 /// `operators`, and its name in ids. Further tokens and a macro named by a path are passed as to [`for_each_element!`].
 ///

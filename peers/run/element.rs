@@ -3,13 +3,12 @@
 use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use std::collections::TryReserveError;
-use warpfold::sum::Summable;
 use warpfold_course::element::ElementType;
-use warpfold_course::reducible::Reducible;
+use warpfold_course::reducible::Plain;
 use warpfold_kernels::catalogue::Operator;
 
 /// A type that contenders add up.
-pub trait Element: Reducible + Summable + DeserializeOwned {
+pub trait Element: Plain + DeserializeOwned {
     /// Of a random float, the nearest multiple of 1/64: sums of up to 2^30 of them, which are as often above 0 as below, stay so small
     /// that they have no more digits than the type, in whatever order they are added. So every right sum is the same, bit for bit, and a wrong one shows: an error bound for so many roundings is wider
     /// than the sum of random numbers itself. Integers, which wrap, as they are.

@@ -8,7 +8,7 @@ use crate::error::PeersError;
 use crate::record::{Finds, LeftOut, Maker};
 use warpfold::Device;
 use warpfold::device::{Argument, Buffer, Kernel, Shape};
-use warpfold_kernels::catalogue::{Finish, Lesson, Operator, Part, lessons_of};
+use warpfold_kernels::catalogue::{Finish, Lesson, Operator, Part, Role, lessons_of};
 
 /// `read_all(input, folds, n)`: see there.
 const READ_ALL: &str = include_str!("../../course/src/host_lesson/roofline/read_all.ptx");
@@ -22,6 +22,8 @@ pub struct Ours<T: Element> {
     name: &'static str,
     gives: Gives,
     kernel: Kernel,
+    /// The kernel's parameters in their order.
+    roles: &'static [Role],
     shape: Shape,
     input: Input,
     /// What the kernel takes for n.
@@ -78,6 +80,7 @@ pub fn ceilings<T: Element>(machine: &Device, n: usize) -> Result<Vec<Ours<T>>, 
         name: "empty launch",
         gives: Gives::Nothing,
         kernel: device.load(HOLD)?.kernel("empty")?,
+        roles: Finish::PartialPerBlock.roles(),
         shape: Shape::linear(1, 32),
         input: Input::Shared { skip: 0 },
         count: n,
@@ -93,6 +96,7 @@ pub fn ceilings<T: Element>(machine: &Device, n: usize) -> Result<Vec<Ours<T>>, 
             name: "read_all",
             gives: Gives::Folds,
             kernel: device.load(READ_ALL)?.kernel("read_all")?,
+            roles: Finish::PartialPerBlock.roles(),
             shape: Shape::linear(grid, READ_ALL_BLOCK),
             input: Input::Shared { skip: 0 },
             count: words,
@@ -125,7 +129,8 @@ impl<T: Element> Ours<T> {
         Ok(Some(Self {
             name: lesson.id,
             gives: Gives::Sums,
-            kernel: machine.kernel(lesson.part.module(), entry)?,
+            kernel: machine.kernel(lesson.module, entry)?,
+            roles: reduction.finish.roles(),
             shape: Shape::linear(blocks, block)
                 .with_dynamic_shared_bytes(reduction.dynamic_shared_bytes(variant))
                 .with_cooperative(lesson.cooperative),
@@ -157,15 +162,23 @@ impl<T: Element> Contender<T> for Ours<T> {
 
     fn time_ms(&mut self, arena: &mut Arena<'_, T>, finds: Finds) -> Result<f64, PeersError> {
         let (out, count) = (self.out.argument(), Argument::from(self.count));
-        let behind_input = match &self.scratch {
-            None => vec![out, count],
-            Some((partials, counter)) => {
-                vec![partials.argument(), count, out, counter.argument()]
-            }
+        let (partials, counter) = match &self.scratch {
+            None => (out.clone(), None),
+            Some((partials, counter)) => (partials.argument(), Some(counter.argument())),
+        };
+        let argument = |role: &Role| match role {
+            Role::Count => Some(count.clone()),
+            Role::Partials => Some(partials.clone()),
+            Role::Total => Some(out.clone()),
+            Role::Counter => counter.clone(),
+            _ => None,
         };
         arena.time_ms(finds, &self.input, |stream, input| {
-            let mut arguments = vec![input.argument()];
-            arguments.extend(behind_input.iter().cloned());
+            let of_role = |role| match role {
+                &Role::Input => input.argument(),
+                role => argument(role).expect("`ladder` leaves out the finishes that take more"),
+            };
+            let arguments: Vec<Argument> = self.roles.iter().map(of_role).collect();
             // SAFETY: the kernels of the catalogue take these arguments for their finish, and keep to `count` elements of the input,
             // to one partial sum for each block, one total and one counter; `read_all` to one word for each warp, and `empty` to
             // nothing. All are alive until the time is taken.

@@ -1,8 +1,8 @@
-//! What pictures share: their letters, their heading, where names go that stand beside points, plots of lines over numbers of elements,
-//! and their colours, on white and on dark pages.
+//! What pictures share: their letters, their heading, where names go that stand beside points, plots of lines over numbers, and their
+//! colours, on white and on dark pages.
 //!
 //! ```
-//! use warpfold_plot::{Line, LineChart, LinePlot};
+//! use warpfold_plot::{Line, LineChart, LinePlot, Scale};
 //!
 //! let plot = LinePlot {
 //!     size: (800, 500),
@@ -11,7 +11,7 @@
 //!     rows: vec![vec![LineChart {
 //!         elements: "elements",
 //!         quantity: "GB/s",
-//!         base: 10.0,
+//!         scale: Scale::Logarithmic { base: 10.0 },
 //!         ceiling: Some(("data sheet: 4800 GB/s", 4800.0)),
 //!         lines: vec![Line {
 //!             name: "shuffle",
@@ -30,4 +30,4 @@ mod lines;
 
 pub use colours::{BLUE, GREEN, RED, for_dark_pages};
 pub use letters::{font, grouped, heading, register_letters, spread};
-pub use lines::{Line, LineChart, LinePlot, LinePlotError};
+pub use lines::{Line, LineChart, LinePlot, LinePlotError, Scale};

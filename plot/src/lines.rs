@@ -1,4 +1,4 @@
-//! Lines over numbers of elements, each with its name at its end.
+//! Lines over numbers, such as those of elements, each with its name at its end.
 
 use crate::colours::{BLUE, GREEN, RED, for_dark_pages};
 use crate::letters::{font, heading, spread};
@@ -6,7 +6,8 @@ use plotters::backend::{DrawingBackend, SVGBackend};
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::Shift;
 use plotters::coord::cartesian::Cartesian2d;
-use plotters::coord::combinators::{IntoLogRange, LogCoord};
+use plotters::coord::combinators::IntoLogRange;
+use plotters::coord::ranged1d::{Ranged, ValueFormatter};
 use plotters::drawing::{DrawingArea, DrawingAreaErrorKind, IntoDrawingArea};
 use plotters::element::{Circle, Cross, DashedPathElement, PathElement, Rectangle, TriangleMarker};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -39,7 +40,7 @@ const DASHES: [Option<(i32, i32)>; 4] = [None, Some((9, 4)), Some((3, 3)), Some(
 const MARKS: usize = 5;
 const GREY: RGBColor = RGBColor(120, 120, 120);
 
-/// A picture of charts in rows. Both axes of each are logarithmic.
+/// A picture of charts in rows.
 #[derive(Clone, Debug)]
 pub struct LinePlot<'a> {
     /// Width and height in pixels.
@@ -55,16 +56,28 @@ pub struct LinePlot<'a> {
 /// One chart of it.
 #[derive(Clone, Debug)]
 pub struct LineChart<'a> {
-    /// What stands below the numbers of elements.
+    /// What stands below the numbers, which are those of elements unless this says something else.
     pub elements: &'a str,
     /// What the lines show, with its unit.
     pub quantity: &'a str,
-    /// The factor between ticks of the quantity.
-    pub base: f64,
+    /// What both axes are like.
+    pub scale: Scale,
     /// What no line should be above, with its name.
     pub ceiling: Option<(&'a str, f64)>,
     /// The lines.
     pub lines: Vec<Line<'a>>,
+}
+
+/// What the axes of a chart are like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    /// Both are logarithmic, and numbers are written as powers of two.
+    Logarithmic {
+        /// The factor between ticks of the quantity.
+        base: f64,
+    },
+    /// Both are linear, and the quantity begins at 0.
+    Linear,
 }
 
 /// One line of it.
@@ -74,7 +87,7 @@ pub struct Line<'a> {
     pub name: &'a str,
     /// Whether it is black and thicker than others.
     pub is_bold: bool,
-    /// What it shows, for numbers of elements in ascending order.
+    /// What it shows, for numbers in ascending order.
     pub points: Vec<(usize, f64)>,
 }
 
@@ -138,17 +151,24 @@ impl LineChart<'_> {
             .margin_right(LEADER + widest + AFTER)
             .x_label_area_size(BELOW)
             .y_label_area_size(BESIDE);
-        let sizes = self.sizes();
-        // A size alone has no width; half of it to either side has.
-        let across = if sizes.0 < sizes.1 {
-            sizes
-        } else {
-            (sizes.0 / 1.5, sizes.1 * 1.5)
-        };
-        let sizes = (across.0..across.1).log_scale().base(2.0);
-        let values = (values.0 / 1.3..values.1 * 1.3).log_scale();
-        let values = values.base(self.base);
-        self.draw_lines(picture, builder.build_cartesian_2d(sizes, values)?)
+        let (first, last) = self.sizes();
+        match self.scale {
+            Scale::Logarithmic { base } => {
+                // A size alone has no width; half of it to either side has.
+                let around = if first < last { 1.0 } else { 1.5 };
+                let sizes = (first / around..last * around).log_scale().base(2.0);
+                let values = (values.0 / 1.3..values.1 * 1.3).log_scale();
+                let chart = builder.build_cartesian_2d(sizes, values.base(base))?;
+                self.draw_lines(picture, chart, &|n| size_name(n.round() as usize))
+            }
+            Scale::Linear => {
+                let around = if first < last { 0.0 } else { 1.0 };
+                let sizes = first - around..last + around;
+                let values = 0.0..values.1.max(f64::MIN_POSITIVE) * 1.1;
+                let chart = builder.build_cartesian_2d(sizes, values)?;
+                self.draw_lines(picture, chart, &|n| label(*n))
+            }
+        }
     }
 
     fn sizes(&self) -> Ends {
@@ -163,18 +183,23 @@ impl LineChart<'_> {
     }
 
     /// Draws the axes, and on the picture, whose pixels the chart counts in, all the rest.
-    fn draw_lines<Backend: DrawingBackend>(
+    fn draw_lines<Backend: DrawingBackend, X, Y>(
         &self,
         area: &DrawingArea<Backend, Shift>,
-        mut chart: ChartContext<'_, Backend, Cartesian2d<LogCoord<f64>, LogCoord<f64>>>,
-    ) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>> {
+        mut chart: ChartContext<'_, Backend, Cartesian2d<X, Y>>,
+        number: &dyn Fn(&f64) -> String,
+    ) -> Result<(), DrawingAreaErrorKind<Backend::ErrorType>>
+    where
+        X: Ranged<ValueType = f64> + ValueFormatter<f64>,
+        Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
+    {
         let (across, down) = chart.plotting_area().get_pixel_range();
         chart
             .configure_mesh()
             .disable_x_mesh()
             .x_labels(across.len() / TICK as usize)
             .max_light_lines(0)
-            .x_label_formatter(&|n| size_name(n.round() as usize))
+            .x_label_formatter(&number)
             .x_desc(self.elements)
             .y_desc(self.quantity)
             .y_label_formatter(&|value| label(*value))
@@ -313,7 +338,7 @@ mod tests {
         let chart = LineChart {
             elements: "elements",
             quantity: "GB/s",
-            base: 10.0,
+            scale: Scale::Logarithmic { base: 10.0 },
             ceiling: Some(("data sheet: 4800 GB/s", 4800.0)),
             lines: vec![line("slow & steady", false, 1.0), line("fast", true, 200.0)],
         };
@@ -361,6 +386,30 @@ mod tests {
         assert!(plot.to_svg().is_ok());
         plot.rows.clear();
         assert!(plot.to_svg().is_ok());
+    }
+
+    /// The chart of a quantity that is 0 at first, over numbers from 0 on.
+    #[test]
+    fn linear_axes_have_a_0() {
+        let mut plot = plot();
+        let chart = &mut plot.rows[0][0];
+        chart.scale = Scale::Linear;
+        chart.elements = "offset";
+        chart.ceiling = None;
+        for line in &mut chart.lines {
+            line.points = (0..=32)
+                .map(|offset| (offset, 2.0 * offset as f64))
+                .collect();
+        }
+        let svg = plot.to_svg().expect("it can be drawn");
+        for tick in ["offset", ">\n0\n<", ">\n30\n<", ">\n60\n<"] {
+            assert!(svg.contains(tick), "{tick} in {svg}");
+        }
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        for line in &mut plot.rows[0][0].lines {
+            line.points.truncate(1);
+        }
+        assert!(!plot.to_svg().expect("it can be drawn").contains("NaN"));
     }
 
     /// The heights of the dashes of the ceilings, which no other line of these plots is as grey as.

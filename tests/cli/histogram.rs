@@ -37,9 +37,21 @@ fn the_three_histograms_are_those_of_numpy() {
                 .concat(),
             );
             assert_eq!(
+                json["blocks"],
+                serde_json::json!([block.parse::<u32>().ok()])
+            );
+            assert_eq!(json["images"].as_array().map(Vec::len), Some(1));
+            let json = &json["images"][0];
+            assert_eq!(
                 (&json["width"], &json["height"], &json["pitch"]),
                 (&451.into(), &300.into(), &1356.into())
             );
+            let cpu = json["cpu"].as_array().expect("the processor");
+            assert_eq!(cpu[0]["cores"], 1);
+            for cpu in cpu {
+                assert_eq!(cpu["is_right"], true);
+                assert!(cpu["elapsed_ms"].as_f64() > Some(0.0), "{cpu}");
+            }
             for (name, right) in CHANNELS.into_iter().zip(counts_by_numpy()) {
                 assert_eq!(
                     json["channels"][name]["counts"],
@@ -66,9 +78,13 @@ fn the_text_shows_kernels_bars_and_statistics() {
     let output = output_of(&arguments(&data(CHELSEA)));
     assert!(output.starts_with("emulator"), "{output}");
     for line in [
-        "451 × 300 = 135,300 pixels, in rows of 1,356 bytes · block 512",
-        "histogram_global",
-        "histogram_shared",
+        "451 × 300 = 135,300 pixels, in rows of 1,356 bytes",
+        "CPU, 1 core",
+        "histogram_global    128  1,058",
+        "histogram_global    512    265",
+        "histogram_global   1024    133",
+        "histogram_shared    128     34",
+        "CPU: the image counted where it is in memory, median of 5 runs.",
         // NumPy's means of the channels.
         "mean  147.67                111.44                86.80",
         "least  2                     4                     0",
@@ -81,6 +97,88 @@ fn the_text_shows_kernels_bars_and_statistics() {
         !output.contains("WRONG") && !output.contains("GB/s"),
         "{output}"
     );
+}
+
+#[test]
+fn a_photograph_and_a_fractal_are_compared_over_the_block_sizes() {
+    let scratch = Scratch::new();
+    let (image, svg) = (data(CHELSEA), scratch.name("compare.svg"));
+    let more = [
+        "--synthetic",
+        "320x200",
+        "--compare",
+        &svg,
+        "--block",
+        "1024",
+        "--block",
+        "64",
+    ];
+    let json = json_of(&[&arguments(&image)[..], &more].concat());
+    assert_eq!(json["blocks"], serde_json::json!([64, 1024]));
+    let images = json["images"].as_array().expect("images");
+    let names: Vec<&Value> = images.iter().map(|image| &image["image"]).collect();
+    assert_eq!(names, [&Value::from(&image[..]), &"fractal".into()]);
+    for image in images {
+        let kernels = image["kernels"].as_array().expect("kernels");
+        let ran: Vec<(&str, u64)> = kernels
+            .iter()
+            .filter_map(|of| Some((of["id"].as_str()?, of["block"].as_u64()?)))
+            .collect();
+        let [global, shared] = ["histogram_global", "histogram_shared"];
+        assert_eq!(
+            ran,
+            [(global, 64), (global, 1024), (shared, 64), (shared, 1024)]
+        );
+        assert!(kernels.iter().all(|kernel| kernel["is_right"] == true));
+    }
+    // The inside of the set is black, and queues at one bin.
+    let fractal = &images[1];
+    let black = fractal["channels"]["red"]["counts"][0]
+        .as_u64()
+        .expect("a number");
+    assert!(black > 320 * 200 / 10, "{black}");
+    let passes = |image: &Value| {
+        let passes = image["kernels"][0]["atomics"]["global_passes"].as_f64();
+        let pixels = image["width"].as_f64().zip(image["height"].as_f64());
+        passes
+            .zip(pixels)
+            .map(|(passes, (width, height))| passes / (width * height))
+    };
+    assert!(passes(fractal) > passes(&images[0]), "{json}");
+    let svg = std::fs::read_to_string(svg).expect("the picture is there");
+    for text in [
+        "histogram_global",
+        "histogram_shared",
+        "threads of a block · chelsea.png · 451 × 300 pixels",
+        "threads of a block · fractal · 320 × 200 pixels",
+        "turns of atomics for each pixel",
+    ] {
+        assert!(svg.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn a_fractal_needs_no_file() {
+    let scratch = Scratch::new();
+    let plot = scratch.name("fractal.svg");
+    let arguments = [
+        "histogram",
+        "--synthetic",
+        "64x48",
+        "--device",
+        "emulator",
+        "--kernel",
+        "shared",
+        "--plot",
+        &plot,
+    ];
+    let output = output_of(&arguments);
+    assert!(
+        output.contains("fractal: 64 × 48 = 3,072 pixels"),
+        "{output}"
+    );
+    let plot = std::fs::read_to_string(plot).expect("the plot is there");
+    assert!(plot.contains("fractal · 64 × 48 pixels"));
 }
 
 #[test]
@@ -102,6 +200,7 @@ fn one_pixel_is_an_image() {
         ]
         .concat(),
     );
+    let json = &json["images"][0];
     assert_eq!(json["pitch"], 4);
     for (name, value) in CHANNELS.into_iter().zip([1, 2, 255]) {
         let channel = &json["channels"][name];
@@ -301,12 +400,32 @@ fn bad_usage_is_refused_before_the_image_is_read() {
             &["--plot", &image],
             "is the image itself, which a plot would overwrite",
         ),
+        (
+            &["--compare", "times.png"],
+            "this plot is made as SVG; name the file .svg",
+        ),
+        (
+            &["--compare", "/no/such/folder/a.svg"],
+            "there is no folder",
+        ),
         (&["--kernel", "texture"], "'texture' for '--kernel"),
         (&["--block", "96"], "use one of 64, 128, 256, 512, 1024"),
     ] {
         refuses(&[&arguments(&image)[..], more].concat(), culprit);
     }
     refuses(&["histogram"], "<IMAGE>");
+    for (extent, culprit) in [
+        ("1920", "give width and height in pixels, as in 1920x1080"),
+        ("axb", "give width and height in pixels"),
+        ("0x5", "an image without pixels has no histogram"),
+        (
+            "65536x65536",
+            "a fractal of 65536 × 65536 has more than 2^28 pixels",
+        ),
+    ] {
+        let arguments = ["histogram", "--synthetic", extent, "--device", "emulator"];
+        refuses(&arguments, culprit);
+    }
     assert_eq!(
         std::fs::read(&image).expect("it is still there"),
         std::fs::read(data(CHELSEA)).expect("the data")

@@ -93,3 +93,39 @@ fn repeat_is_at_least_1() {
     refuses(&["ladder", "--repeat", "0"], "'0' for '--repeat <R>'");
     refuses(&["ladder", "--seed=-1"], "--seed");
 }
+
+#[test]
+fn times_of_a_gpu_stand_beside_the_counters_where_they_are_recorded() {
+    let recorded = json_of(&["ladder", "-n", "2^16", "--device", "emulator"]);
+    let steps = recorded["steps"].as_array().expect("steps");
+    let times = steps.iter().filter_map(|step| step["recorded_ms"].as_f64());
+    assert!(times.filter(|ms| *ms > 0.0).count() > 10, "{recorded}");
+    let output = output_of(&["ladder", "-n", "2^16", "--device", "emulator"]);
+    assert!(output.contains("Recorded on an NVIDIA H200"), "{output}");
+    for elsewhere in [
+        ["-n", "65537", "--block", "512"],
+        ["-n", "2^16", "--block", "256"],
+    ] {
+        let arguments = [&["ladder", "--device", "emulator"][..], &elsewhere].concat();
+        assert!(!output_of(&arguments).contains("Recorded"), "{elsewhere:?}");
+    }
+}
+
+#[test]
+fn recorded_times_are_shown_alone() {
+    for command in [
+        &["ladder", "--recorded"][..],
+        &["sweep", "--recorded"],
+        &["sweep", "bank_stride", "--recorded"],
+        &["host-lesson", "residency", "--recorded"],
+    ] {
+        let output = output_of(command);
+        assert!(output.starts_with("Recorded on an NVIDIA H200"), "{output}");
+    }
+    let output = output_of(&["host-lesson", "issue_order", "--device", "emulator"]);
+    let (now, recorded) = output.split_once("Recorded on").expect("there is a record");
+    assert!(
+        now.contains("emulator") && recorded.contains('█'),
+        "{output}"
+    );
+}

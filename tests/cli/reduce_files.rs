@@ -81,10 +81,9 @@ fn an_array_of_anything_but_numbers_is_refused_by_the_name_of_its_type() {
     let scratch = Scratch::new();
     for (descriptor, named) in [
         ("'|O'", "NumPy type '|O'"),
-        ("'|b1'", "NumPy type '|b1'"),
         ("'<U1'", "NumPy type '<U1'"),
         ("'<c16'", "NumPy type '<c16'"),
-        ("'<f2'", "NumPy type '<f2'"),
+        ("'<f16'", "NumPy type '<f16'"),
         ("'<M8[D]'", "NumPy type '<M8[D]'"),
         (
             "[('a', '<i4'), ('b', '<f4')]",

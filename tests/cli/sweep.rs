@@ -158,11 +158,83 @@ fn bad_requests_are_one_sentence_with_status_2() {
             "`shuffle_sum_f32` is built for the sum of f32 values",
         ),
         (&["sum", "--op", "max"], "`warpfold::sum` is built for sums"),
+        (&["copy_offset", "shuffle"], "sweep it by itself"),
+        (
+            &["copy_stride", "--type", "f32"],
+            "leave --op and --type out",
+        ),
+        (
+            &["bank_stride", "--sizes", "1K,2K"],
+            "`bank_stride` is swept over its parameter; give --sizes one number",
+        ),
         (&["--op", "mean"], "no kernel makes a mean by itself"),
         (&["--block", "100"], "use one of 64, 128, 256, 512, 1024"),
         (&["--csv", "/no/such/folder/x.csv"], "there is no folder"),
         (&["--svg", "/no/such/folder/x.svg"], "there is no folder"),
     ] {
         refuses(&sweep(arguments), culprit);
+    }
+}
+
+/// What each access of a whole warp costs, as the lessons' pages say.
+#[test]
+fn a_lesson_about_addresses_is_swept_over_its_parameter() {
+    fn gcd(one: u32, other: u32) -> u32 {
+        if other == 0 {
+            one
+        } else {
+            gcd(other, one % other)
+        }
+    }
+    type Cost = fn(u32) -> u32;
+    let swept: [(&str, &str, Cost); 3] = [
+        ("copy_offset", "offset", |offset| {
+            if offset.is_multiple_of(8) { 4 } else { 5 }
+        }),
+        ("copy_stride", "stride", |stride| 4 * stride.min(8)),
+        ("bank_stride", "stride", |stride| gcd(stride, 32) - 1),
+    ];
+    for (id, parameter, right) in swept {
+        let scratch = Scratch::new();
+        let (csv, svg) = (scratch.name("sweep.csv"), scratch.name("sweep.svg"));
+        // Whole warps, whatever the offset or stride.
+        let arguments = [
+            id, "--sizes", "2^16", "--block", "128", "--csv", &csv, "--svg", &svg,
+        ];
+        let json = json_of(&sweep(&arguments));
+        assert_eq!((&json["id"], &json["n"]), (&id.into(), &(1 << 16).into()));
+        assert_eq!(json["parameter"], parameter);
+        let values = lessons()
+            .find(|lesson| lesson.id == id)
+            .and_then(|lesson| lesson.parameter)
+            .expect("it has one")
+            .values;
+        let rows = json["rows"].as_array().expect("rows");
+        assert_eq!(rows.len(), values.len());
+        let lines = csv_of(Path::new(&csv));
+        assert_eq!(lines.len(), values.len());
+        for ((row, line), &value) in rows.iter().zip(&lines).zip(values) {
+            assert_eq!(row["value"], value);
+            assert_eq!(row["is_right"], true, "{row}");
+            assert_eq!(row["gpu"], Value::Null);
+            let counted = row["per_request"].as_f64().expect("a number");
+            // The last warp lacks lanes, of some hundreds of warps.
+            let difference = (counted - f64::from(right(value))).abs();
+            assert!(difference < 0.5, "{id} {value}: {counted}");
+            let column = if id == "bank_stride" {
+                "bank_conflicts_per_request"
+            } else {
+                "sectors_per_request"
+            };
+            let in_csv: f64 = line[column].parse().expect("a number");
+            assert!((in_csv - counted).abs() < 1e-9, "{line:?}");
+        }
+        let svg = std::fs::read_to_string(svg).expect("the picture is there");
+        for text in [id, parameter, "per request", "30"] {
+            assert!(svg.contains(text), "{id}: {text}");
+        }
+        let output = output_of(&sweep(&[id, "--sizes", "1000"]));
+        assert!(!output.contains("GB/s"), "{output}");
+        assert_eq!(output.matches("right").count(), values.len(), "{output}");
     }
 }

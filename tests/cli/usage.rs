@@ -30,7 +30,10 @@ fn help_comes_with_an_example_for_every_command() {
         "histogram",
         "ptx",
         "emulate",
+        "new",
         "devices",
+        "completions",
+        "man",
     ] {
         let help = output_of(&[command, "--help"]);
         assert!(help.contains("Example"), "{command}: {help}");
@@ -48,7 +51,7 @@ fn sizes_that_make_no_sense_are_refused() {
     for (size, culprit) in [
         (
             "many",
-            "'many' is not a size; write it like 2^24, 16M or 1_000_000",
+            "'many' is not a size; write it like 2^24, 16M, 3*2^30 or 1_000_000",
         ),
         ("-5", "'-5' is not a size"),
         ("1e6", "'1e6' is not a size"),
@@ -130,4 +133,38 @@ fn a_closed_output_is_no_error() {
     let standard_error = String::from_utf8_lossy(&output.stderr);
     assert!(sentences(&standard_error).is_empty(), "{standard_error}");
     assert!(output.status.success());
+}
+
+#[test]
+fn tables_fit_80_columns_and_lose_nothing_that_they_do_not_name() {
+    for arguments in [
+        &["ladder", "-n", "2^12", "--device", "emulator"][..],
+        &["sweep", "--sizes", "2^0..2^12", "--device", "emulator"],
+        &["profile", "shuffle", "tile_partition", "-n", "100"],
+        &["profile", "shuffle", "-n", "100", "--by", "line"],
+        &["lessons", "tile_partition"],
+        &["exercise"],
+    ] {
+        let whole = output_of(arguments);
+        let narrow = warpfold(arguments).env("COLUMNS", "80").assert().success();
+        let narrow = String::from_utf8_lossy(&narrow.get_output().stdout).into_owned();
+        let mut rules = narrow.lines().filter(|line| line.starts_with('─'));
+        assert!(rules.all(|rule| rule.chars().count() <= 80), "{narrow}");
+        // A title in the first line of a header is there, or is said to be left out.
+        let is_header = |next: &str| next.starts_with('─');
+        let lines: Vec<&str> = whole.lines().collect();
+        let headers = lines.windows(2).filter(|pair| is_header(pair[1]));
+        for word in headers.flat_map(|pair| pair[0].split_whitespace()) {
+            assert!(narrow.contains(word), "{word} is missing in {narrow}");
+        }
+    }
+    let listed = warpfold(&["lessons"])
+        .env("COLUMNS", "80")
+        .assert()
+        .success();
+    let listed = String::from_utf8_lossy(&listed.get_output().stdout).into_owned();
+    assert!(
+        listed.contains("80 columns have no room for: source."),
+        "{listed}"
+    );
 }

@@ -1,8 +1,10 @@
 //! Fences that are needed, scopes that are asked for, and barriers that are one instruction.
 
 use crate::launch::Argument::{U64, Words, Zeros};
-use crate::launch::{Argument, Ready, lessons_ptx, text_of};
+use crate::launch::{Argument, Ready, lessons_ptx, metric, ptx_of, text_of};
 use warpfold_emulator::Tool;
+use warpfold_kernels::catalogue::Module;
+use warpfold_kernels::cooperation::c06b_peterson::{LOCK_WORDS, ROUNDS};
 use warpfold_kernels::cooperation::c07_atomics::{TAKES, UPDATES};
 
 const N: usize = 150;
@@ -25,16 +27,45 @@ fn fence_publish(ptx: &str) -> Ready {
     Ready::linear(ptx, "fence_publish", 2 * BLOCKS, BLOCK, &arguments)
 }
 
-/// The PTX with one fence of a kernel taken out, counted from 0.
-fn without_fence(ptx: &str, kernel: &str, fence: usize) -> String {
-    const FENCE: &str = "membar.gl;";
+fn fence_scopes(ptx: &str) -> Ready {
+    let half = BLOCK / 2;
+    let words = || Zeros(4 * N);
+    let arguments = [
+        Words(vec![7; N]),
+        words(),
+        words(),
+        words(),
+        Zeros(4),
+        words(),
+        words(),
+        U64(N),
+    ];
+    let blocks = 2 * (N as u32).div_ceil(half);
+    Ready::linear(ptx, "fence_scopes", blocks, BLOCK, &arguments)
+}
+
+fn peterson(ptx: &str) -> Ready {
+    let words = [Zeros(4 * LOCK_WORDS), Zeros(4), Zeros(4), U64(N)];
+    let arguments: Vec<Argument> = [Words(vec![1; N])].into_iter().chain(words).collect();
+    Ready::linear(ptx, "peterson", 2, BLOCK, &arguments)
+}
+
+/// The PTX with one fence of a kernel replaced, counted from 0.
+fn with_fence(ptx: &str, kernel: &str, fence: usize, instead: &str) -> String {
     let text = text_of(ptx, kernel);
     let (at, _) = text
-        .match_indices(FENCE)
+        .match_indices("membar.")
         .nth(fence)
         .unwrap_or_else(|| panic!("`{kernel}` has a fence {fence}"));
-    let changed = format!("{}{}", &text[..at], &text[at + FENCE.len()..]);
+    let end = at + text[at..].find(';').expect("a fence ends") + 1;
+    let changed = format!("{}{instead}{}", &text[..at], &text[end..]);
     ptx.replacen(text, &changed, 1)
+}
+
+/// What racecheck finds, each in full.
+fn races(mut launch: Ready) -> Vec<String> {
+    let findings = launch.findings(Tool::Racecheck);
+    findings.iter().map(ToString::to_string).collect()
 }
 
 /// The emulator executes accesses in their order, so that the results stay right; the race detector goes by the rules.
@@ -57,8 +88,7 @@ fn each_fence_is_needed() {
             "{kernel}"
         );
         for fence in 0..2 {
-            let findings = launch(&without_fence(&ptx, kernel, fence)).findings(Tool::Racecheck);
-            let shown: Vec<String> = findings.iter().map(ToString::to_string).collect();
+            let shown = races(launch(&with_fence(&ptx, kernel, fence, "")));
             assert!(
                 shown
                     .iter()
@@ -67,6 +97,90 @@ fn each_fence_is_needed() {
             );
         }
     }
+}
+
+/// In their order in the PTX: the writer's and the courier's for the block, the courier's and the reader's for the device, and the one for
+/// the system, which nobody on the device relies on.
+#[test]
+fn each_scope_is_needed() {
+    let ptx = lessons_ptx();
+    let kernel = "fence_scopes";
+    let text = text_of(&ptx, kernel);
+    let fences: Vec<&str> = text
+        .match_indices("membar.")
+        .map(|(at, _)| text[at..].split(';').next().expect("it ends"))
+        .collect();
+    let expected = [
+        "membar.cta",
+        "membar.cta",
+        "membar.gl",
+        "membar.gl",
+        "membar.sys",
+    ];
+    assert_eq!(fences, expected);
+    assert_eq!(races(fence_scopes(&ptx)), [""; 0]);
+    for (fence, instead, is_needed, is_named) in [
+        (0, "", true, false),
+        // The fence for the device that follows does what this one does.
+        (1, "", false, false),
+        // What is left is the fence for the block.
+        (2, "", true, true),
+        (3, "", true, false),
+        (4, "", false, false),
+        (2, "membar.cta;", true, true),
+        (3, "membar.cta;", true, true),
+        (4, "membar.cta;", false, false),
+    ] {
+        let shown = races(fence_scopes(&with_fence(&ptx, kernel, fence, instead)));
+        let has = |words: &str| shown.iter().any(|finding| finding.contains(words));
+        assert_eq!(
+            has("read after write"),
+            is_needed,
+            "{fence} {instead}: {shown:?}"
+        );
+        let names = has("counts for its own block only");
+        assert_eq!(names, is_named, "{fence} {instead}: {shown:?}");
+    }
+}
+
+/// The emulator makes stores before later loads, so that the first fence, which is for that, can go unnoticed there.
+#[test]
+fn peterson_needs_his_fences() {
+    let ptx = lessons_ptx();
+    let text = text_of(&ptx, "peterson");
+    assert_eq!(text.matches("membar.gl;").count(), 3);
+    assert!(!text.contains("atom.global"), "{text}");
+    assert_eq!(races(peterson(&ptx)), [""; 0]);
+    for instead in ["", "membar.cta;"] {
+        // In whatever order the compiler has put them.
+        let is_missed = |&fence: &usize| {
+            let changed = with_fence(&ptx, "peterson", fence, instead);
+            !races(peterson(&changed)).is_empty()
+        };
+        assert_eq!((0..3).filter(is_missed).count(), 2, "{instead}");
+    }
+}
+
+/// What the pages say under "Cost": of n elements, and of 16 entries.
+#[test]
+fn fences_cost_what_is_documented() {
+    let ptx = lessons_ptx();
+    let count =
+        |kernel: &str, instruction: &str| text_of(&ptx, kernel).matches(instruction).count();
+    assert_eq!(count("fence_scopes", "st.relaxed."), 3);
+    assert_eq!(count("fence_scopes", "ld.relaxed."), 2);
+    assert_eq!(count("peterson", "st.relaxed.gpu"), 4);
+    assert_eq!(count("peterson", "ld.relaxed.gpu"), 2);
+    // Five words for each element: the input, X twice, what was seen, and three flags. A flag may be looked at more than once.
+    let measured = fence_scopes(&ptx).profile();
+    let [stores, loads] =
+        ["global_store_bytes", "global_load_bytes"].map(|name| metric(&measured, name));
+    assert_eq!(stores, 4.0 * 5.0 * N as f64);
+    assert!(loads >= 4.0 * 4.0 * N as f64, "{loads}");
+    let measured = peterson(&ptx).profile();
+    let entries = f64::from(2 * ROUNDS);
+    let bytes = metric(&measured, "global_store_bytes");
+    assert_eq!(bytes, 4.0 * (5.0 * entries + 1.0));
 }
 
 /// A lock that is not taken is none: the store of one thread, the load of the next.
@@ -108,6 +222,89 @@ fn every_operation_is_there_in_every_scope() {
             assert!(text.contains(&instruction), "{instruction}");
         }
     }
+}
+
+/// What pages 8 to 10 promise under "Observe".
+#[test]
+fn newer_atomics_are_one_instruction_each() {
+    let (kernels, recent) = (lessons_ptx(), ptx_of(Module::Recent));
+    for (ptx, kernel, instruction) in [
+        (
+            &kernels,
+            "atomics_on_floats",
+            "red.relaxed.gpu.global.add.f32 ",
+        ),
+        (
+            &kernels,
+            "atomics_on_floats",
+            "red.relaxed.gpu.global.add.f64 ",
+        ),
+        (
+            &kernels,
+            "atomics_on_floats",
+            "atom.relaxed.gpu.global.cas.b32 ",
+        ),
+        (
+            &recent,
+            "atomics_on_f16",
+            "red.relaxed.gpu.global.add.noftz.f16 ",
+        ),
+        (
+            &recent,
+            "atomics_on_f16",
+            "red.relaxed.gpu.global.add.noftz.f16x2 ",
+        ),
+        (
+            &recent,
+            "atomics_on_f16",
+            "atom.relaxed.gpu.global.cas.b16 ",
+        ),
+        (
+            &recent,
+            "atomics_on_bf16",
+            "red.relaxed.gpu.global.add.noftz.bf16 ",
+        ),
+        (
+            &recent,
+            "atomics_on_bf16",
+            "red.relaxed.gpu.global.add.noftz.bf16x2 ",
+        ),
+        (&recent, "wide_swap", "atom.relaxed.gpu.global.cas.b128 "),
+    ] {
+        let text = text_of(ptx, kernel);
+        assert_eq!(
+            text.matches(instruction).count(),
+            1,
+            "{kernel}: {instruction}"
+        );
+    }
+    assert_eq!(text_of(&recent, "wide_swap").matches("mov.b128").count(), 3);
+}
+
+/// Atomic operations, of threads that come in their order: with ascending values every maximum takes a swap, with descending ones one.
+#[test]
+fn swaps_are_as_many_as_it_takes() {
+    let ptx = lessons_ptx();
+    let atomics = |values: Vec<f32>| {
+        let n = values.len();
+        let bits = values.iter().map(|value| value.to_bits().cast_signed());
+        let greatest = f32::NEG_INFINITY.to_bits().cast_signed();
+        let arguments = [
+            Words(bits.collect()),
+            Zeros(4),
+            Zeros(8),
+            Words(vec![greatest]),
+            U64(n),
+        ];
+        let measured = Ready::linear(&ptx, "atomics_on_floats", 1, 32, &arguments).profile();
+        metric(&measured, "atomics")
+    };
+    let ascending: Vec<f32> = (0..32_u8).map(f32::from).collect();
+    let descending = ascending.iter().rev().copied().collect();
+    assert!(atomics(ascending) > 2.0 * 32.0 + 32.0);
+    // All lanes have read before the first swaps, and find in their swaps that theirs is less.
+    assert_eq!(atomics(descending), 2.0 * 32.0 + 32.0);
+    assert_eq!(atomics(vec![f32::NEG_INFINITY; 32]), 2.0 * 32.0);
 }
 
 #[test]

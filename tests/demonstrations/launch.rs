@@ -29,10 +29,13 @@ pub struct Ready {
 
 /// The PTX of the lessons that the emulator gets.
 pub fn lessons_ptx() -> String {
+    ptx_of(catalogue::Module::Kernels)
+}
+
+/// The PTX of a module that the emulator gets.
+pub fn ptx_of(module: catalogue::Module) -> String {
     let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
-    let machine = device;
-    let ptx = machine.ptx(catalogue::Module::Kernels);
-    ptx.expect("there is PTX for the emulator").to_owned()
+    device.ptx(module).expect("there is PTX for the emulator")
 }
 
 /// The text of one kernel in a PTX file.

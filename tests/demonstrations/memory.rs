@@ -1,7 +1,7 @@
 //! Sectors against offset and stride, wavefronts against stride: by formulae, by address, and as a GPU counted them.
 
-use crate::launch::Argument::{U32, U64, Zeros};
-use crate::launch::{Argument, Ready, lessons_ptx, metric};
+use crate::launch::Argument::{U32, U64, Words, Zeros};
+use crate::launch::{Argument, Ready, lessons_ptx, metric, text_of};
 use std::collections::{HashMap, HashSet};
 use warpfold_emulator::METRICS;
 use warpfold_kernels::catalogue::BLOCK_SIZES;
@@ -258,4 +258,107 @@ fn a_gpu_counts_the_same_for_cuda_c() {
         compared += 1;
     }
     assert_eq!(compared, 33 + 32 + 32);
+}
+
+#[test]
+fn a_table_is_read_by_read_only_loads() {
+    let ptx = lessons_ptx();
+    let text = text_of(&ptx, "read_only");
+    for instruction in ["ld.global.nc.b32", "ld.global.b32", "st.global.b32"] {
+        assert_eq!(text.matches(instruction).count(), 1, "{instruction}");
+    }
+    // Each lane of a warp in a sector of its own, one lane of it in the next warp's.
+    let n = 256;
+    let indices: Vec<i32> = (0..n).map(|index| 8 * index).collect();
+    let arguments = [
+        Zeros(4 * 8 * n as usize),
+        Words(indices),
+        Zeros(4 * n as usize),
+        U64(n as usize),
+    ];
+    let measured = Ready::linear(&ptx, "read_only", 1, n as u32, &arguments).profile();
+    let warps = f64::from(n) / 32.0;
+    assert_eq!(metric(&measured, "global_load_requests"), 2.0 * warps);
+    assert_eq!(
+        metric(&measured, "global_load_sectors"),
+        (4.0 + 32.0) * warps
+    );
+    assert_eq!(
+        metric(&measured, "global_load_bytes"),
+        2.0 * 4.0 * f64::from(n)
+    );
+    assert_eq!(metric(&measured, "global_store_bytes"), 4.0 * f64::from(n));
+}
+
+/// What page 8 says under "Cost", of whole blocks.
+#[test]
+fn constant_memory_costs_a_turn_for_each_word() {
+    let ptx = lessons_ptx();
+    for block in BLOCK_SIZES {
+        let n = 2 * block as usize;
+        let warps = n as f64 / 32.0;
+        // The last elements have fewer neighbours: so many loads are not made.
+        let cut = f64::from((0..16).sum::<u32>());
+        for (kernel, requests, words, loads) in [
+            (
+                "constant_uniform",
+                16.0 * warps,
+                16.0 * warps,
+                16.0 * n as f64 - cut,
+            ),
+            ("constant_scattered", warps, 16.0 * warps, n as f64),
+        ] {
+            let text = text_of(&ptx, kernel);
+            assert_eq!(
+                text.matches(".const .align 4 .b32 weights[16] = {").count(),
+                1,
+                "{kernel}"
+            );
+            assert!(text.contains("ld.const.b32"), "{kernel}");
+            let arguments = [Zeros(4 * n), Zeros(4 * n), U64(n)];
+            let measured = Ready::linear(&ptx, kernel, 2, block, &arguments).profile();
+            assert_eq!(
+                metric(&measured, "constant_loads"),
+                requests,
+                "{kernel}, {block}"
+            );
+            assert_eq!(
+                metric(&measured, "constant_words"),
+                words,
+                "{kernel}, {block}"
+            );
+            assert_eq!(
+                metric(&measured, "global_load_bytes"),
+                4.0 * loads,
+                "{kernel}, {block}"
+            );
+            assert_eq!(
+                metric(&measured, "global_store_bytes"),
+                4.0 * n as f64,
+                "{kernel}, {block}"
+            );
+        }
+    }
+}
+
+#[test]
+fn launch_bounds_are_in_the_header() {
+    let ptx = lessons_ptx();
+    for block in BLOCK_SIZES {
+        for (kernel, bounds) in [
+            ("in_flight", format!(".maxntid {block}\n{{")),
+            (
+                "in_flight_bounded",
+                format!(".maxntid {block} .minnctapersm {}\n{{", 1024 / block),
+            ),
+        ] {
+            let text = text_of(&ptx, &format!("{kernel}_{block}"));
+            assert!(text.contains(&bounds), "{text}");
+        }
+    }
+    assert!(text_of(&ptx, "shared_held_48").contains(".b8 tile[49152]"));
+    assert!(
+        !ptx.contains("launch_bounds:"),
+        "a declaration is left in a body"
+    );
 }

@@ -262,8 +262,19 @@ impl Checker {
         let Some(TokenTree::Group(parameters)) = rest.get(parameters) else {
             return;
         };
-        let parameters: Vec<TokenTree> = parameters.stream().into_iter().collect();
-        for parameter in split_at_commas(&parameters) {
+        self.parameters(parameters.stream());
+    }
+
+    /// Parameters of a kernel; in a macro, also those of `$(…)?`.
+    fn parameters(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        for parameter in split_at_commas(&tokens) {
+            if let [dollar, TokenTree::Group(repeated), ..] = parameter
+                && is_mark(dollar, '$')
+            {
+                self.parameters(repeated.stream());
+                continue;
+            }
             let colon = parameter.iter().position(|token| is_mark(token, ':'));
             let ty = &parameter[colon.map_or(0, |colon| colon + 1)..];
             if !is_pointer_or_scalar(ty) {

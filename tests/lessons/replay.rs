@@ -1,7 +1,8 @@
 //! The trees of the generic bodies on the CPU, one combination after the other in the kernels' order: what a kernel leaves must
 //! be the same to the last bit, also where floats round.
 
-use warpfold_course::reducible::Reducible;
+use warpfold_course::reducible::{Plain, Reducible};
+use warpfold_course::wide::Narrow;
 use warpfold_kernels::catalogue::{self, Lesson};
 use warpfold_kernels::operators::o01_operators::{Max, Min, Operator, Product, Sum};
 use warpfold_kernels::operators::o05_vectorized::Vectorized;
@@ -19,7 +20,7 @@ pub struct Launch<'a> {
 /// What a launch of a generic body leaves of these values; `None` for any other lesson.
 pub fn replay<T>(launch: &Launch<'_>, values: &[T]) -> Option<T>
 where
-    T: Reducible + Vectorized,
+    T: Plain + Vectorized,
     Sum: Operator<T>,
     Product: Operator<T>,
     Min: Operator<T>,
@@ -33,8 +34,19 @@ where
     }
 }
 
+/// The same of a kernel that widens each value before it adds.
+pub fn replay_wide<T>(launch: &Launch<'_>, values: &[T]) -> Option<T::Wide>
+where
+    T: Narrow + Vectorized,
+    Sum: Operator<T::Wide>,
+{
+    let values: Vec<T::Wide> = values.iter().map(|&value| T::Wide::from(value)).collect();
+    let partials = launch.single_pass::<Sum, T::Wide>(&values, T::LANES);
+    Some(T::Wide::finish(catalogue::Operator::Sum, &partials))
+}
+
 impl Launch<'_> {
-    fn replay<O: Operator<T>, T: Reducible + Vectorized>(&self, values: &[T]) -> Option<T> {
+    fn replay<O: Operator<T>, T: Plain + Vectorized>(&self, values: &[T]) -> Option<T> {
         let tiles = |length: usize, reduce: &dyn Fn(&[T]) -> T| {
             values.chunks(length).map(reduce).collect::<Vec<T>>()
         };
@@ -51,15 +63,8 @@ impl Launch<'_> {
                 tiles(8 * self.block, &|tile| tree::<O, T>(&eight(tile)))
             }
             "o04_shuffle.rs" => tiles(8 * self.block, &|tile| of_warps::<O, T>(&eight(tile))),
-            "o05_vectorized.rs" => self.grid_stride::<O, T>(values),
-            "o06_single_pass.rs" => {
-                let partials = self.grid_stride::<O, T>(values);
-                let threads: Vec<T> = (0..self.block)
-                    .map(|thread| fold::<O, T>(partials.iter().skip(thread).step_by(self.block)))
-                    .collect();
-                // The sum of nothing takes no launch.
-                vec![of_warps::<O, T>(&threads); usize::from(!values.is_empty())]
-            }
+            "o05_vectorized.rs" => self.grid_stride::<O, T>(values, T::LANES),
+            "o06_single_pass.rs" => self.single_pass::<O, T>(values, T::LANES),
             _ => return None,
         };
         let operator = self.lesson.reduction()?.operator;
@@ -80,9 +85,19 @@ impl Launch<'_> {
         (0..self.block).map(of_thread).collect()
     }
 
-    /// What each block makes of its tiles, a grid apart.
-    fn grid_stride<O: Operator<T>, T: Reducible + Vectorized>(&self, values: &[T]) -> Vec<T> {
-        let lanes = T::LANES as usize;
+    /// What the last block makes of the others' results.
+    fn single_pass<O: Operator<T>, T: Plain>(&self, values: &[T], lanes: u32) -> Vec<T> {
+        let partials = self.grid_stride::<O, T>(values, lanes);
+        let threads: Vec<T> = (0..self.block)
+            .map(|thread| fold::<O, T>(partials.iter().skip(thread).step_by(self.block)))
+            .collect();
+        // The sum of nothing takes no launch.
+        vec![of_warps::<O, T>(&threads); usize::from(!values.is_empty())]
+    }
+
+    /// What each block makes of its tiles, a grid apart, where a vector has this many values.
+    fn grid_stride<O: Operator<T>, T: Plain>(&self, values: &[T], lanes: u32) -> Vec<T> {
+        let lanes = lanes as usize;
         let length = 4 * lanes * self.block;
         let vector = |values: &[T]| pairs::<O, T>(values);
         let of_tile = |tile: &[T], thread: usize| {

@@ -1,11 +1,15 @@
 //! What a type brings to the tests of its lessons.
 
-use super::replay::{Launch, replay};
+use super::replay::{Launch, replay, replay_wide};
 use proptest::prelude::*;
 use proptest::strategy::BoxedStrategy;
+use warpfold::device::Pod;
 use warpfold_course::reducible::Reducible;
+use warpfold_course::wide::{Narrow, Wide, WideTotal};
 use warpfold_kernels::catalogue::Operator;
 use warpfold_kernels::for_each_element;
+use warpfold_kernels::operators::o01_operators::{self, Sum};
+use warpfold_kernels::operators::o05_vectorized::Vectorized;
 
 /// A type whose lessons are tested.
 pub trait Tested: Reducible {
@@ -16,13 +20,13 @@ pub trait Tested: Reducible {
     fn special_values() -> Vec<Self>;
 
     /// Whether both are the same to the last bit, or both NaN.
-    fn is(self, other: Self) -> bool;
+    fn are_same(left: Self::Result, right: Self::Result) -> bool;
 
     /// What the launch leaves, if its tree is known.
-    fn replay(launch: &Launch<'_>, values: &[Self]) -> Option<Self>;
+    fn replay(launch: &Launch<'_>, values: &[Self]) -> Option<Self::Result>;
 
     /// What plain arithmetic from left to right comes to, where the order cannot matter.
-    fn plainly(operator: Operator, values: &[Self]) -> Option<Self>;
+    fn plainly(launch: &Launch<'_>, values: &[Self]) -> Option<Self::Result>;
 }
 
 macro_rules! integers {
@@ -36,17 +40,17 @@ macro_rules! integers {
                 vec![Self::MAX, Self::MIN, 0]
             }
 
-            fn is(self, other: Self) -> bool {
-                self == other
+            fn are_same(left: Self, right: Self) -> bool {
+                left == right
             }
 
             fn replay(launch: &Launch<'_>, values: &[Self]) -> Option<Self> {
                 replay(launch, values)
             }
 
-            fn plainly(operator: Operator, values: &[Self]) -> Option<Self> {
+            fn plainly(launch: &Launch<'_>, values: &[Self]) -> Option<Self> {
                 let values = values.iter().copied();
-                Some(match operator {
+                Some(match launch.lesson.reduction()?.operator {
                     Operator::Sum => values.fold(0, Self::wrapping_add),
                     Operator::Product => values.fold(1, Self::wrapping_mul),
                     Operator::Min => values.fold(Self::MAX, Ord::min),
@@ -76,15 +80,15 @@ macro_rules! floats {
                 vec![Self::NAN, Self::INFINITY, Self::NEG_INFINITY, Self::MAX, Self::from_bits(1), -0.0]
             }
 
-            fn is(self, other: Self) -> bool {
-                self.to_bits() == other.to_bits() || self.is_nan() && other.is_nan()
+            fn are_same(left: Self, right: Self) -> bool {
+                left.to_bits() == right.to_bits() || left.is_nan() && right.is_nan()
             }
 
             fn replay(launch: &Launch<'_>, values: &[Self]) -> Option<Self> {
                 replay(launch, values)
             }
 
-            fn plainly(_: Operator, _: &[Self]) -> Option<Self> {
+            fn plainly(_: &Launch<'_>, _: &[Self]) -> Option<Self> {
                 None
             }
         }
@@ -98,3 +102,66 @@ macro_rules! tested {
 }
 
 for_each_element!(tested);
+
+impl<T> Tested for Wide<T>
+where
+    T: Tested + Narrow<Wide: Tested> + Vectorized,
+    Sum: o01_operators::Operator<T::Wide>,
+{
+    fn any_values() -> BoxedStrategy<Vec<Self>> {
+        T::any_values().prop_map(|values| cast(&values)).boxed()
+    }
+
+    fn special_values() -> Vec<Self> {
+        cast(&T::special_values())
+    }
+
+    fn are_same(left: T::Wide, right: T::Wide) -> bool {
+        T::Wide::are_same(left, right)
+    }
+
+    fn replay(launch: &Launch<'_>, values: &[Self]) -> Option<T::Wide> {
+        replay_wide::<T>(launch, &cast(values))
+    }
+
+    fn plainly(launch: &Launch<'_>, values: &[Self]) -> Option<T::Wide> {
+        let values: Vec<T::Wide> = values
+            .iter()
+            .map(|&Self(value)| T::Wide::from(value))
+            .collect();
+        T::Wide::plainly(launch, &values)
+    }
+}
+
+impl<T: Tested + Narrow<Wide: Tested>> Tested for WideTotal<T> {
+    fn any_values() -> BoxedStrategy<Vec<Self>> {
+        T::any_values().prop_map(|values| cast(&values)).boxed()
+    }
+
+    fn special_values() -> Vec<Self> {
+        cast(&T::special_values())
+    }
+
+    fn are_same(left: T::Wide, right: T::Wide) -> bool {
+        T::Wide::are_same(left, right)
+    }
+
+    fn replay(_: &Launch<'_>, _: &[Self]) -> Option<T::Wide> {
+        None
+    }
+
+    /// One tile after the other, each as its type has it.
+    fn plainly(launch: &Launch<'_>, values: &[Self]) -> Option<T::Wide> {
+        let values: Vec<T> = cast(values);
+        let tiles = values.chunks(launch.block);
+        let of_tiles: Option<Vec<T::Wide>> = tiles
+            .map(|tile| T::plainly(launch, tile).map(T::Wide::from))
+            .collect();
+        T::Wide::plainly(launch, &of_tiles?)
+    }
+}
+
+/// The same values as those of a type that stands for them.
+fn cast<T: Pod, U: Pod>(values: &[T]) -> Vec<U> {
+    bytemuck::cast_slice(values).to_vec()
+}

@@ -37,7 +37,7 @@ struct Step {
 /// The tests first: they say most.
 const TESTS: [Step; 2] = [step(&["test"]), step(&["test", "-p", "xtask"])];
 
-const CHECKS: [Step; 5] = [
+const CHECKS: [Step; 6] = [
     step(&["fmt", "--all", "--check"]),
     step(&[
         "clippy",
@@ -54,6 +54,8 @@ const CHECKS: [Step; 5] = [
     },
     step(&["xtask", "architecture", "--check"]),
     step(&["xtask", "build-ptx", "--check"]),
+    // Every operator over every type; a part of it is among the tests.
+    step(&["xtask", "matrix"]),
 ];
 
 const fn step(arguments: &'static [&'static str]) -> Step {

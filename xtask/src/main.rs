@@ -8,8 +8,11 @@ mod compare_codegen;
 mod cross;
 mod failure;
 mod files;
+mod matrix;
 mod package;
+mod page_commands;
 mod peers;
+mod registers;
 mod results;
 mod wheel;
 
@@ -34,10 +37,16 @@ enum Chore {
     BuildPtx(build_ptx::Options),
     /// What two compilers made of the same kernels: instructions, registers, counters and, on a GPU, times, side by side.
     CompareCodegen(compare_codegen::Options),
+    /// Write down how many registers NVIDIA's assembler gives each kernel on each GPU; takes a `ptxas`.
+    Registers,
     /// Time the kernels and everybody else's on this machine's GPU, interleaved on one input, and keep the record.
     Peers(peers::Options),
     /// Write the tables and the picture of speed, in README.md and docs/, from a record of `peers`.
     Results(results::Options),
+    /// Run every command that a page of the course names, and compare what it prints with what the page shows.
+    PageCommands(page_commands::Options),
+    /// Test every operator over every type.
+    Matrix,
     /// Count what the emulator and the kernels' PTX cost, and fail where it is over 5 % more than in benches/baseline.json.
     BenchCheck(bench_check::Options),
     /// Draw into ARCHITECTURE.md which crates and modules use which, and fail where they do so in a circle.
@@ -74,8 +83,11 @@ fn run(chore: Chore) -> Result<(), Box<dyn Failure>> {
     match chore {
         Chore::BuildPtx(options) => build_ptx::run(repository(), &options)?,
         Chore::CompareCodegen(options) => compare_codegen::run(repository(), &options)?,
+        Chore::Registers => registers::run(repository())?,
         Chore::Peers(options) => peers::run(repository(), &options)?,
         Chore::Results(options) => results::run(repository(), &options)?,
+        Chore::PageCommands(options) => page_commands::run(repository(), &options)?,
+        Chore::Matrix => matrix::run(repository())?,
         Chore::BenchCheck(options) => bench_check::run(repository(), &options)?,
         Chore::Architecture(options) => architecture::run(repository(), &options)?,
         Chore::Cross(options) => cross::run(repository(), &options)?,

@@ -5,7 +5,7 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
@@ -14,8 +14,8 @@ use serde::Deserialize;
 
 use crate::failure::{BAD_USE, FailedStep, Failure, IoError, io, lines};
 
-/// The most bytes that a package may have; a registry takes twice as many.
-const MOST_BYTES: u64 = 5_000_000;
+/// The most bytes that a package may have; a registry takes some more.
+const MOST_BYTES: u64 = 8_000_000;
 
 /// What every package has to hold besides its code, word for word as the repository has it.
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
@@ -57,6 +57,9 @@ impl Failure for PackageError {
     }
 }
 
+/// Where packages are built, from the root of the repository.
+const BUILT: &str = "target/packages";
+
 const OFF: &str = "publish = false";
 
 /// Packs, builds, and prints a table of the packages' sizes.
@@ -74,22 +77,34 @@ pub fn run(repository: &Path) -> Result<(), PackageError> {
     }
     fs::write(&manifest, text.replace(OFF, "publish = true")).map_err(failed())?;
 
-    let mut cargo = cargo(copy.path());
-    cargo.args(["package", "--locked"]);
-    for setting in PROFILE {
-        cargo.args(["--config", setting]);
-    }
-    // One folder for all, and from one time to the next.
-    cargo.env("CARGO_TARGET_DIR", repository.join("target"));
+    let packages = packages(copy.path())?;
+    let built = repository.join(BUILT);
     let start = Instant::now();
-    let status = cargo.status().map_err(io("run cargo"))?;
-    if !status.success() {
-        return Err(PackageError::Step(FailedStep {
-            command: "cargo package".into(),
-            elapsed: start.elapsed(),
-        }));
+    // Cargo takes for granted that a package of one version never changes; what was unpacked and built of an earlier packing has to go.
+    forget_unpacked(&packages)?;
+    let mut clean = cargo(copy.path());
+    clean.args(["clean", "--quiet"]);
+    for Package { name, .. } in &packages {
+        clean.args(["--package", name]);
     }
-    let (table, findings) = judge(repository, &packages(copy.path())?)?;
+    let mut pack = cargo(copy.path());
+    pack.args(["package", "--locked"]);
+    for setting in PROFILE {
+        pack.args(["--config", setting]);
+    }
+    for (mut command, name) in [(clean, "cargo clean"), (pack, "cargo package")] {
+        let status = command
+            .env("CARGO_TARGET_DIR", &built)
+            .status()
+            .map_err(io(format!("run `{name}`")))?;
+        if !status.success() {
+            return Err(PackageError::Step(FailedStep {
+                command: name.into(),
+                elapsed: start.elapsed(),
+            }));
+        }
+    }
+    let (table, findings) = judge(repository, &packages)?;
     println!("{table}");
     println!("packed and built in {:.1} s", start.elapsed().as_secs_f64());
     if findings.is_empty() {
@@ -160,9 +175,37 @@ fn packages(workspace: &Path) -> Result<Vec<Package>, PackageError> {
         .collect())
 }
 
+/// Removes the packages from where cargo has unpacked them.
+fn forget_unpacked(packages: &[Package]) -> Result<(), IoError> {
+    let of_user = || Some(dirs::home_dir()?.join(".cargo"));
+    let Some(home) = env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(of_user)
+    else {
+        return Ok(());
+    };
+    for registry in fs::read_dir(home.join("registry/src"))
+        .into_iter()
+        .flatten()
+    {
+        let registry = registry.map_err(io("read cargo's folder of registries"))?;
+        // Registries in folders have no host, with which the names of others begin.
+        if registry.file_name().to_string_lossy().starts_with('-') {
+            for Package { name, version } in packages {
+                let unpacked = registry.path().join(format!("{name}-{version}"));
+                if unpacked.is_dir() {
+                    let failed = io(format!("remove {}", unpacked.display()));
+                    fs::remove_dir_all(&unpacked).map_err(failed)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The sizes of the packages, and what is wrong with them.
 fn judge(repository: &Path, packages: &[Package]) -> Result<(Table, Vec<String>), IoError> {
-    let folder = repository.join("target/package");
+    let folder = repository.join(BUILT).join("package");
     let mut table = Table::new();
     table.load_style(TableStyle::new());
     table.set_header(["package", "files", "unpacked KiB", "packed KiB"]);
@@ -228,10 +271,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn five_megabytes_are_enough() {
+    fn a_package_may_have_as_many_bytes_as_said_and_no_more() {
         assert_eq!(too_large("warpfold", MOST_BYTES), None);
         let finding = too_large("warpfold", MOST_BYTES + 1).expect("it is one byte more");
-        assert!(finding.starts_with("the package warpfold has 5000001 bytes"));
+        assert!(finding.contains(&format!(" has {} bytes, and {MOST_BYTES} ", MOST_BYTES + 1)));
     }
 
     #[test]
@@ -248,7 +291,7 @@ mod tests {
     #[test]
     fn a_package_has_the_licences_of_the_repository() {
         let repository = tempfile::tempdir().unwrap();
-        let packed = repository.path().join("target/package/small-1.0.0");
+        let packed = repository.path().join(BUILT).join("package/small-1.0.0");
         fs::create_dir_all(&packed).unwrap();
         fs::write(packed.with_file_name("small-1.0.0.crate"), "packed").unwrap();
         for license in LICENSES {

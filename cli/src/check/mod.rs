@@ -7,11 +7,11 @@ mod subjects;
 
 use super::failure::Failure;
 use super::output::Output;
+use super::progress;
 pub use arguments::Arguments;
 use report::{Checked, Report};
 use std::collections::BTreeSet;
-use subjects::Subjects;
-use warpfold_course::check::Subject;
+use subjects::{Subjects, ToCheck};
 use warpfold_emulator::{LaunchError, Order, Tool};
 
 /// What is said of a launch whose findings have all been shown.
@@ -39,23 +39,32 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let schedules = orders.iter().filter(is_seed).count();
     let mut report = Report::new(&name, tool_names, schedules);
     let mut shown = BTreeSet::new();
+    let progress = progress::bar(subjects.len() as u64)?;
     for subject in subjects {
         let checked = check(subject?, &tools, &orders, arguments.max_steps)?;
-        output.print(checked.headline())?;
-        if !checked.is_news(&mut shown) {
-            output.print(format!("  {SAME}"))?;
-        } else if !checked.is_clean() {
-            output.print(format!("\n{}\n", checked.text(arguments.limit)))?;
-        }
+        progress.inc(1);
+        progress.suspend(|| {
+            output.print(checked.headline())?;
+            if !checked.is_news(&mut shown) {
+                output.print(format!("  {SAME}"))?;
+            } else if !checked.is_clean() {
+                output.print(format!("\n{}\n", checked.text(arguments.limit)))?;
+            }
+            Ok::<(), Failure>(())
+        })?;
         report.add(checked);
     }
+    progress.finish_and_clear();
     output.write_json(&report)?;
     report.verdict()
 }
 
 /// Checks one launch.
 fn check(
-    mut subject: Subject,
+    ToCheck {
+        mut subject,
+        parameter,
+    }: ToCheck,
     tools: &[Tool],
     orders: &[Order],
     max_steps: u64,
@@ -67,7 +76,7 @@ fn check(
         let orders = orders.iter().copied();
         findings.extend(subject.compare_orders(orders).map_err(launch_failure)?);
     }
-    Ok(Checked::new(&subject, findings))
+    Ok(Checked::new(&subject, parameter, findings))
 }
 
 fn describe_orders(orders: &[Order]) -> String {

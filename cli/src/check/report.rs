@@ -2,10 +2,11 @@
 
 use super::subjects::describe_launch;
 use crate::failure::Failure;
+use crate::sources;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use warpfold_course::check::Subject;
-use warpfold_emulator::{Finding, Launch, Place, SourcePlace};
+use warpfold_emulator::{Finding, Launch, Origin, Place, SourcePlace};
 
 /// Everything that the command found.
 #[derive(Serialize)]
@@ -22,9 +23,13 @@ pub struct Checked {
     kernel: String,
     grid: [u32; 3],
     block: [u32; 3],
+    /// The value of the lesson's parameter, if it has one.
+    parameter: Option<u32>,
     findings: Vec<FindingFigures>,
     #[serde(skip)]
     launch: Launch,
+    #[serde(skip)]
+    setting: String,
 }
 
 /// One finding.
@@ -106,18 +111,25 @@ impl Report {
 }
 
 impl Checked {
-    /// What was found in a launch.
-    pub fn new(subject: &Subject, findings: Vec<Finding>) -> Self {
+    /// What was found in a launch, of a lesson with this parameter and value.
+    pub fn new(
+        subject: &Subject,
+        parameter: Option<(&'static str, u32)>,
+        findings: Vec<Finding>,
+    ) -> Self {
         let launch = *subject.launch();
         Self {
             kernel: subject.kernel().name().to_owned(),
             grid: launch.grid,
             block: launch.block,
+            parameter: parameter.map(|(_, value)| value),
             findings: findings
                 .into_iter()
                 .map(|finding| FindingFigures::new(subject, finding))
                 .collect(),
             launch,
+            setting: parameter
+                .map_or_else(String::new, |(name, value)| format!(", {name} {value}")),
         }
     }
 
@@ -133,7 +145,8 @@ impl Checked {
             1 => "1 finding".to_owned(),
             count => format!("{count} findings"),
         };
-        format!("{}: {verdict}", describe_launch(&self.launch))
+        let (launch, setting) = (describe_launch(&self.launch), &self.setting);
+        format!("{launch}{setting}: {verdict}")
     }
 
     /// Whether anything was found that is not among what has been shown; adds it there.
@@ -165,7 +178,7 @@ impl Checked {
                 paragraphs.push(format!("{tool}: {more} more (--limit shows them)\n"));
             }
         }
-        paragraphs.join("\n").trim_end().to_owned()
+        sources::quoted(paragraphs.join("\n").trim_end())
     }
 }
 
@@ -211,14 +224,22 @@ impl PlaceFigures {
             file: place.file,
             line: place.line,
         };
+        let (at, caller) = match place.origin {
+            Some(Origin {
+                own,
+                inlined: Some(inlined),
+            }) => (Some(inlined), Some(own)),
+            Some(Origin { own, inlined: None }) => (Some(own), None),
+            None => (None, None),
+        };
         Self {
             does: place.does,
             block: place.block,
             thread: place.thread,
             ptx_line: place.line,
             ptx: place.text,
-            source: place.source.map(source),
-            caller: place.caller.map(source),
+            source: at.map(source),
+            caller: caller.map(source),
         }
     }
 }

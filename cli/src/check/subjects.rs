@@ -4,15 +4,17 @@ use super::Arguments;
 use crate::emulate::{Prepared, Shape, parse_argument};
 use crate::failure::Failure;
 use crate::lookup;
+use crate::names::Kind;
 use crate::show;
 use crate::workload::parse_block;
 use std::path::Path;
+use std::sync::Arc;
 use warpfold::device::Emulator;
 use warpfold_course::check::Subject;
 use warpfold_course::element::ElementType;
 use warpfold_course::prepared::PreparedLesson;
-use warpfold_emulator::{Launch, LaunchError};
-use warpfold_exhibits::catalogue::{self as exhibits, EXHIBITS, Exhibit};
+use warpfold_emulator::{Launch, LaunchError, Module};
+use warpfold_exhibits::catalogue::{self as exhibits, Exhibit};
 use warpfold_kernels::catalogue::{self, BLOCK_SIZES, Lesson, Variant};
 
 /// Elements of a lesson unless told otherwise: several blocks of every size, the last of which is cut short.
@@ -21,7 +23,13 @@ const USUAL_N: usize = 12_345;
 const DATA_SEED: u64 = 42;
 
 /// The launches, each of which is prepared when its turn comes.
-type Launches = Box<dyn Iterator<Item = Result<Subject, Failure>>>;
+type Launches = Box<dyn ExactSizeIterator<Item = Result<ToCheck, Failure>>>;
+
+/// A launch, and the name and the value of the lesson's parameter, if it has one.
+pub struct ToCheck {
+    pub subject: Subject,
+    pub parameter: Option<(&'static str, u32)>,
+}
 
 /// What the command was asked to check.
 pub struct Subjects {
@@ -44,10 +52,7 @@ impl Subjects {
         }
         match exhibits::find(id) {
             Some(exhibit) => Self::of_exhibit(exhibit, arguments),
-            None => Err(lookup::no_lesson(
-                id,
-                EXHIBITS.iter().map(|exhibit| exhibit.id),
-            )),
+            None => Err(lookup::no_such(id, &[Kind::Lesson, Kind::Exhibit], &[])),
         }
     }
 
@@ -72,17 +77,23 @@ impl Subjects {
         }
         let ptx = arguments.kernels.read()?;
         let text = ptx
-            .newest_for(lesson.part.module(), Emulator::SM)
-            .map_err(Failure::input)?
-            .to_owned();
+            .newest_for(lesson.module, Emulator::SM)
+            .map_err(Failure::input)?;
+        let module = Module::parse(text)
+            .map(Arc::new)
+            .map_err(LaunchError::from)?;
         let n_asked = arguments.n;
         let launches = variants.into_iter().map(move |variant| {
             let n = n_asked.unwrap_or_else(|| usual_n(lesson, variant));
             let multiprocessors = Emulator::MULTIPROCESSORS;
             let prepared = PreparedLesson::new(lesson, variant, n, DATA_SEED, multiprocessors)?;
             let case = prepared.case().ok_or_else(nothing_to_launch)?;
-            Ok(Subject::of_case(&text, case)?
-                .with_results_in_any_order(lesson.results_in_any_order()))
+            let name = lesson.parameter.map(|parameter| parameter.name);
+            Ok(ToCheck {
+                subject: Subject::of_case(&module, case)?
+                    .with_results_in_any_order(lesson.results_in_any_order()),
+                parameter: name.zip(variant.parameter),
+            })
         });
         let n = n_asked.unwrap_or(USUAL_N);
         Ok(Self {
@@ -155,7 +166,10 @@ impl Subjects {
 }
 
 fn one(prepared: Prepared) -> Launches {
-    Box::new(std::iter::once(Ok(prepared.into_subject())))
+    Box::new(std::iter::once(Ok(ToCheck {
+        subject: prepared.into_subject(),
+        parameter: None,
+    })))
 }
 
 /// The usual number of elements, or as many as the lesson takes.

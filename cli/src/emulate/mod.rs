@@ -16,9 +16,10 @@ pub use shape::{Shape, parse_shape};
 use super::counters::CounterFigures;
 use super::failure::Failure;
 use super::output::{Output, write_file};
+use super::progress;
 use argument::Argument;
 use std::time::Instant;
-use warpfold_emulator::{Compiled, Counters, Grids, Launch, Printed};
+use warpfold_emulator::{Counters, Grids, Launch, Printed};
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -40,7 +41,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     )?;
     let mut observer = ((Counters::default(), Grids::default()), Printed::default());
     let start = Instant::now();
-    let launched = prepared.launch(observer.compiled());
+    let kernel = arguments.kernel.clone();
+    let launched = progress::during(kernel, || prepared.launch(&mut observer))?;
     let emulated_in_ms = start.elapsed().as_secs_f64() * 1e3;
     let ((counters, grids), printed) = observer;
     let counters = CounterFigures::new(counters, grids.counts());

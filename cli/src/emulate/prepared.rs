@@ -80,6 +80,11 @@ impl Prepared {
         &self.kernel
     }
 
+    /// Dynamic shared memory of a block, in bytes.
+    pub fn dynamic_shared_bytes(&self) -> u32 {
+        self.shape.dynamic_shared_bytes
+    }
+
     /// Blocks of the launch.
     pub fn grid(&self) -> Shape {
         Shape(self.shape.grid)
@@ -92,8 +97,8 @@ impl Prepared {
             .iter()
             .map(|argument| argument.parameter.clone())
             .collect();
-        observer
-            .launch(&self.kernel, &self.memory, &self.shape, &parameters)
+        let (kernel, memory) = (&self.kernel, &self.memory);
+        warpfold_emulator::launch(kernel, memory, &self.shape, &parameters, observer)
             .map_err(|error| failure(&self.file, &error))
     }
 

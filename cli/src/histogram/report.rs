@@ -1,32 +1,51 @@
 //! The results of the command, as JSON shows them.
 
+use super::cpu::CpuFigures;
 use crate::failure::Failure;
 use crate::figures::{EmulatorFigures, GpuFigures, measured_figures};
 use serde::Serialize;
 use std::path::Path;
-use warpfold::device::Device;
 use warpfold_course::case::Measured;
 use warpfold_course::histogram::{Histogram, HistogramRun, Image, Statistics};
 
 /// The results.
 #[derive(Serialize)]
 pub struct Report {
-    /// The file.
-    pub file: String,
+    /// The device in words.
+    pub device: String,
+    /// Threads of a block, from few to many.
+    pub blocks: Vec<u32>,
+    /// What came of each image.
+    pub images: Vec<ImageReport>,
+}
+
+/// What came of one image.
+#[derive(Serialize)]
+pub struct ImageReport {
+    /// The file, or `fractal`.
+    pub image: String,
     /// Pixels of a row.
     pub width: u32,
     /// Rows.
     pub height: u32,
     /// Bytes from one row to the next on the device.
     pub pitch: usize,
-    /// Threads of a block.
-    pub block: u32,
-    /// The device in words.
-    pub device: String,
-    /// What each kernel did.
+    /// What this computer's processor took.
+    pub cpu: Vec<CpuFigures>,
+    /// What each kernel did, by kernel and block size.
     pub kernels: Vec<KernelFigures>,
     /// The counts and what they say, by channel.
     pub channels: Channels,
+}
+
+/// A kernel's run in blocks of some size.
+pub struct Run {
+    /// The kernel's id.
+    pub id: &'static str,
+    /// Threads of a block.
+    pub block: u32,
+    /// What came of it.
+    pub of: HistogramRun,
 }
 
 /// The three channels.
@@ -50,6 +69,8 @@ struct Channel {
 pub struct KernelFigures {
     /// Its id.
     pub id: &'static str,
+    /// Threads of a block.
+    pub block: u32,
     /// Blocks of the launch.
     pub grid: u32,
     /// Whether it counts what the CPU counts.
@@ -75,34 +96,32 @@ pub struct AtomicFigures {
     pub shared_wavefronts: u64,
 }
 
-impl Report {
-    /// What came of the runs.
+impl ImageReport {
+    /// What came of the runs, of which there is one.
     pub fn new(
-        path: &Path,
+        name: &str,
         image: &Image,
-        block: u32,
-        device: &Device,
         expected: &Histogram,
-        runs: &[(&'static str, HistogramRun)],
+        cpu: Vec<CpuFigures>,
+        runs: &[Run],
     ) -> Self {
         Self {
-            file: path.display().to_string(),
+            image: name.to_owned(),
             width: image.width(),
             height: image.height(),
             pitch: image.pitch(),
-            block,
-            device: device.describe(),
+            cpu,
             kernels: runs
                 .iter()
-                .map(|(id, run)| KernelFigures::new(id, run, image, expected))
+                .map(|run| KernelFigures::new(run, image, expected))
                 .collect(),
-            channels: Channels::new(&runs[0].1.histogram),
+            channels: Channels::new(&runs[0].of.histogram),
         }
     }
 
     /// What stands above a plot.
     pub fn title(&self) -> String {
-        let path = Path::new(&self.file);
+        let path = Path::new(&self.image);
         let name = path.file_name().unwrap_or(path.as_os_str());
         format!(
             "{} · {} × {} pixels",
@@ -116,12 +135,21 @@ impl Report {
     pub fn pixels(&self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
     }
+}
 
-    /// Fails for the first kernel that is wrong.
+impl Report {
+    /// Fails for the first kernel that is wrong, and for a processor whose cores do not agree.
     pub fn judge(&self) -> Result<(), Failure> {
-        let wrong = self.kernels.iter().find_map(|kernel| {
-            let mistake = kernel.mistake.as_ref()?;
-            Some(format!("`{}` {mistake}, in {}", kernel.id, self.file))
+        let wrong = self.images.iter().find_map(|image| {
+            if let Some(cpu) = image.cpu.iter().find(|cpu| !cpu.is_right) {
+                let name = cpu.name();
+                return Some(format!("{name} and all cores differ in {}", image.image));
+            }
+            let wrong = |kernel: &KernelFigures| {
+                let mistake = kernel.mistake.as_ref()?;
+                Some(format!("`{}` {mistake}, in {}", kernel.id, image.image))
+            };
+            image.kernels.iter().find_map(wrong)
         });
         wrong.map_or(Ok(()), |mistake| Err(Failure::Finding(mistake)))
     }
@@ -139,7 +167,8 @@ impl Channels {
 }
 
 impl KernelFigures {
-    fn new(id: &'static str, run: &HistogramRun, image: &Image, expected: &Histogram) -> Self {
+    fn new(run: &Run, image: &Image, expected: &Histogram) -> Self {
+        let Run { id, block, of: run } = run;
         let mistake = run.histogram.first_difference(expected);
         let (gpu, emulator) = measured_figures(&run.measured, 3 * image.pixels() as u64);
         let atomics = match &run.measured {
@@ -152,6 +181,7 @@ impl KernelFigures {
         };
         Self {
             id,
+            block: *block,
             grid: run.blocks,
             is_right: mistake.is_none(),
             mistake,

@@ -1,6 +1,7 @@
 //! The results as text.
 
-use super::report::Report;
+use super::cpu::RUNS;
+use super::report::ImageReport;
 use crate::{footnotes, show};
 use comfy_table::Cell;
 use comfy_table::CellAlignment::{Left, Right};
@@ -9,23 +10,20 @@ use warpfold_course::histogram::{CHANNELS, Histogram};
 /// Values of a byte that share a row of the bars.
 const VALUES_PER_ROW: usize = 16;
 
-/// The device and the image.
-pub fn describe(report: &Report) -> String {
+/// The image.
+pub fn describe(image: &ImageReport) -> String {
     format!(
-        "{}\n{}: {} × {} = {} pixels, in rows of {} bytes · block {}\n",
-        report.device,
-        report.file,
-        report.width,
-        report.height,
-        show::count(report.pixels()),
-        show::count(report.pitch as u64),
-        report.block,
+        "{}: {} × {} = {} pixels, in rows of {} bytes\n",
+        image.image,
+        image.width,
+        image.height,
+        show::count(image.pixels()),
+        show::count(image.pitch as u64),
     )
 }
 
-/// What each kernel took.
-pub fn kernels(report: &Report) -> String {
-    let on_gpu = report.kernels.iter().any(|kernel| kernel.gpu.is_some());
+/// What the processor and each kernel took.
+pub fn kernels(image: &ImageReport, on_gpu: bool) -> String {
     let measured: &[&str] = if on_gpu {
         &[
             "median\ntime",
@@ -40,32 +38,49 @@ pub fn kernels(report: &Report) -> String {
             "global\nsectors",
             "passes of\nglobal atomics",
             "turns of\nshared atomics",
-            "emulated\nin",
+            "time on this\ncomputer",
         ]
     };
-    let mut columns = vec![("kernel", Left), ("grid", Right)];
+    let mut columns = vec![("kernel", Left), ("block", Right), ("grid", Right)];
     columns.extend(measured.iter().map(|&title| (title, Right)));
     columns.push(("counts", Left));
     let mut table = show::table(&columns);
-    let first_ms = report.kernels[0].gpu.as_ref().map(|gpu| gpu.elapsed_ms);
-    for (index, kernel) in report.kernels.iter().enumerate() {
+    let empty = || Cell::new("");
+    let first_ms = image.cpu.first().map_or(f64::NAN, |cpu| cpu.elapsed_ms);
+    let speed = |elapsed_ms: f64| {
+        let pixels_per_second = image.pixels() as f64 / (elapsed_ms / 1e3);
+        Cell::new(show::count(pixels_per_second as u64))
+    };
+    for cpu in &image.cpu {
+        let mut row = vec![Cell::new(cpu.name()), empty(), empty()];
+        let time = Cell::new(show::milliseconds(cpu.elapsed_ms));
+        if on_gpu {
+            row.extend([
+                time,
+                empty(),
+                speed(cpu.elapsed_ms),
+                Cell::new(show::significant(cpu.gigabytes_per_second)),
+                Cell::new(show::ratio(first_ms / cpu.elapsed_ms)),
+            ]);
+        } else {
+            row.extend([empty(), empty(), empty(), empty(), time]);
+        }
+        row.push(show::verdict(cpu.is_right));
+        table.add_row(row);
+    }
+    for kernel in &image.kernels {
         let mut row = vec![
             Cell::new(kernel.id),
+            Cell::new(kernel.block),
             Cell::new(show::count(kernel.grid.into())),
         ];
-        if let (Some(gpu), Some(first_ms)) = (&kernel.gpu, first_ms) {
-            let pixels_per_second = report.pixels() as f64 / (gpu.elapsed_ms / 1e3);
-            let speed_up = if index == 0 {
-                String::new()
-            } else {
-                show::ratio(first_ms / gpu.elapsed_ms)
-            };
+        if let Some(gpu) = &kernel.gpu {
             row.extend([
                 Cell::new(show::milliseconds(gpu.elapsed_ms)),
                 Cell::new(show::milliseconds(gpu.fastest_ms)),
-                Cell::new(show::count(pixels_per_second as u64)),
+                speed(gpu.elapsed_ms),
                 Cell::new(show::significant(gpu.gigabytes_per_second)),
-                Cell::new(speed_up),
+                Cell::new(show::ratio(first_ms / gpu.elapsed_ms)),
             ]);
         }
         if let (Some(emulator), Some(atomics)) = (&kernel.emulator, &kernel.atomics) {
@@ -80,12 +95,18 @@ pub fn kernels(report: &Report) -> String {
         row.push(show::verdict(kernel.is_right));
         table.add_row(row);
     }
-    let mut text = show::fitted_text(&mut table, &[columns.len() - 2, 3]);
-    if !on_gpu {
-        text += "\n";
-        text += footnotes::NO_TIMES;
-    }
-    text + "\n"
+    show::fitted_text(&table, 2, &[]) + "\n"
+}
+
+/// What the times are.
+pub fn footnote(on_gpu: bool) -> String {
+    let cpu = format!("CPU: the image counted where it is in memory, median of {RUNS} runs.");
+    let others = if on_gpu {
+        "Kernels: the kernel alone, without the copy of the image to the GPU.\nSpeed-up: against one core."
+    } else {
+        footnotes::NO_TIMES
+    };
+    format!("{cpu}\n{others}")
 }
 
 /// Each channel as bars, each as long as its share of the longest, and what the counts say.

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::figures::{LessonFigures, ReferenceFigures};
 use crate::progress;
+use crate::recorded;
 use crate::workload::Workload;
 use serde::Serialize;
 use warpfold::Device;
@@ -44,6 +45,38 @@ pub struct Step {
     pub step_speed_up: Option<f64>,
     /// The same against the first step.
     pub cumulative_speed_up: Option<f64>,
+    /// How long it took a GPU once, for this n and block, in milliseconds; `null` on a GPU and where that is not recorded.
+    pub recorded_ms: Option<f64>,
+}
+
+impl Climb {
+    /// What the recorded times are, and which steps lose there; `None` where there are none.
+    pub fn recorded(&self) -> Option<String> {
+        self.steps.iter().find_map(|step| step.recorded_ms)?;
+        let mut before = f64::INFINITY;
+        let mut slower = Vec::new();
+        for step in &self.steps {
+            let Some(ms) = step.recorded_ms else { continue };
+            if ms > before {
+                slower.push(step.lesson.id);
+            }
+            if !step.is_variant() {
+                before = ms;
+            }
+        }
+        let slower = match slower[..] {
+            [] => "No step is slower there than the one before.".to_owned(),
+            _ => format!(
+                "Slower there than the step before: {}; their pages say why.",
+                slower.join(", ")
+            ),
+        };
+        Some(format!(
+            "Recorded on {}, at this n and block. {} {slower}",
+            recorded::GPU,
+            recorded::HOW
+        ))
+    }
 }
 
 impl Step {
@@ -101,6 +134,10 @@ pub fn climb(
         cpu_references.push(ReferenceFigures::measure(reference, &mut values));
         progress.inc(1);
     }
+    let recorded_ms = |id| {
+        let is_missing = !device.is_gpu();
+        is_missing.then(|| recorded::step_ms(id, values.len(), block))?
+    };
     let mut steps: Vec<Step> = Vec::new();
     let mut ladder = ladder.into_iter();
     while let Some(lesson) = ladder.next() {
@@ -127,6 +164,7 @@ pub fn climb(
             fault,
             step_speed_up: None,
             cumulative_speed_up: None,
+            recorded_ms: recorded_ms(lesson.id),
         };
         let speed_up = |before: Option<&Step>| Some(before?.cost()? / step.cost()?);
         let step_speed_up = speed_up(steps.iter().rev().find(|step| !step.is_variant()));

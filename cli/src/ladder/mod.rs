@@ -6,6 +6,7 @@ mod table;
 use super::failure::Failure;
 use super::footnotes;
 use super::output::{JsonArguments, Output};
+use super::recorded;
 use super::workload::WorkloadArguments;
 use climb::{Climb, climb};
 use warpfold_course::element::ElementType;
@@ -19,6 +20,9 @@ use warpfold_kernels::catalogue::Operator;
 pub struct Arguments {
     #[command(flatten)]
     workload: WorkloadArguments,
+    /// Show the times that a GPU took once, and run nothing
+    #[arg(long)]
+    recorded: bool,
     #[command(flatten)]
     json: JsonArguments,
 }
@@ -31,9 +35,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         ));
     }
     let output = Output::new(&arguments.json)?;
+    if arguments.recorded {
+        return output.print(recorded::ladder());
+    }
     let device = arguments.workload.measuring.device.open()?;
     // What every step of the ladder adds up.
-    let workload = arguments.workload.on(&device, Some(ElementType::I32));
+    let workload = arguments.workload.on(&device, Some(ElementType::I32))?;
     let values = workload.values(Operator::Sum)?;
     output.print(&workload.device)?;
     output.print(workload.describe())?;
@@ -74,6 +81,9 @@ fn print(climb: &Climb, output: &Output) -> Result<(), Failure> {
         } else if let Some(figures) = step.figures.as_ref().filter(|figures| !figures.is_right) {
             output.print(format!("`{}` {}", figures.id, figures.wrong_result()))?;
         }
+    }
+    if let Some(sentence) = climb.recorded() {
+        output.print(sentence)?;
     }
     for sentence in &climb.left_out {
         output.print(sentence)?;

@@ -22,7 +22,7 @@ const GPU_COLUMNS: [(&str, CellAlignment); 10] = [
     ("GB/s", Left),
 ];
 
-const EMULATOR_COLUMNS: [(&str, CellAlignment); 12] = [
+const EMULATOR_COLUMNS: [(&str, CellAlignment); 13] = [
     ("step", Left),
     ("kernel", Left),
     ("grid", Right),
@@ -33,15 +33,16 @@ const EMULATOR_COLUMNS: [(&str, CellAlignment); 12] = [
     ("fewer than\nbefore", Right),
     ("fewer than\nfirst", Right),
     ("emulated in\n(cpu: ran in)", Right),
+    ("H200 ms,\nrecorded", Right),
     ("sum", Left),
     ("instructions", Left),
 ];
 
-/// Columns that are hidden on narrow terminals, one after the other: the bar, the comparison with the CPU, the grid.
-const GPU_EXPENDABLE: [usize; 3] = [9, 7, 2];
+/// Columns that are left out on narrow terminals, one after the other: the bar and the grid.
+const GPU_EXPENDABLE: [usize; 2] = [9, 2];
 
-/// The same on the emulator: the comparison with the step before, the bar, the times, the grid, the sectors, the branches.
-const EMULATOR_EXPENDABLE: [usize; 6] = [7, 11, 9, 2, 5, 6];
+/// The same on the emulator.
+const EMULATOR_EXPENDABLE: [usize; 2] = [12, 2];
 
 /// The table of a climb as text, which fits the terminal.
 pub fn text(climb: &Climb) -> String {
@@ -50,7 +51,7 @@ pub fn text(climb: &Climb) -> String {
     } else {
         &EMULATOR_EXPENDABLE
     };
-    show::fitted_text(&mut table(climb), expendable)
+    show::fitted_text(&table(climb), 2, expendable)
 }
 
 fn table(climb: &Climb) -> Table {
@@ -150,11 +151,12 @@ fn emulator_row(step: &Step, most_instructions: f64) -> Vec<Cell> {
             ratio(step.step_speed_up),
             ratio(step.cumulative_speed_up),
             Cell::new(show::milliseconds(emulator.emulated_in_ms)),
+            number(step.recorded_ms),
             verdict(step),
             Cell::new(show::bar(counters.inst_executed as f64 / most_instructions)),
         ]);
     } else {
-        row.resize_with(10, || Cell::new(""));
+        row.resize_with(11, || Cell::new(""));
         row.push(verdict(step));
     }
     row
@@ -235,6 +237,7 @@ mod tests {
             fault: None,
             step_speed_up: Some(2.0),
             cumulative_speed_up: None,
+            recorded_ms: None,
         };
         Climb {
             workload: Workload {
@@ -242,7 +245,8 @@ mod tests {
                 n: 8,
                 element_type: Some(ElementType::I32),
                 block: Some(64),
-                seed: 0,
+                data: 0.into(),
+                seed: Some(0),
                 repeat: None,
                 cold: None,
             },

@@ -7,6 +7,7 @@ const EXAMPLES: &str = "\
 Examples:
   warpfold profile neighbored -n 2^22 --block 512
   warpfold profile neighbored_less interleaved --by line --sort global_sectors_excessive
+  warpfold profile neighbored neighbored_less --by step --metrics inst_per_warp
   warpfold profile complete_unroll_shared --block 128 --block 1024 --json -
   warpfold profile --ptx sum.ptx --kernel block_sum --grid 4 --block 256 \\
       --arg buf:i32:iota:1024 --arg buf:i32:zeros:4 --arg u64:1024";

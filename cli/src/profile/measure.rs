@@ -1,18 +1,23 @@
 //! Running what is to be profiled.
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, By};
+use super::residency::Residency;
+use crate::device::program;
 use crate::emulate::Shape;
 use crate::failure::Failure;
 use crate::lookup;
+use crate::progress;
 use crate::show;
 use crate::workload::parse_block;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Instant;
 use warpfold::Device;
 use warpfold::device::Emulator;
+use warpfold_course::data::Data;
 use warpfold_course::element::ElementType;
 use warpfold_course::prepared::PreparedLesson;
-use warpfold_emulator::{Compiled, Kernel, Measurements, Memory, Module, Profile, Program};
+use warpfold_emulator::{Kernel, Measurements, Multiprocessor, Profile, Program, Step};
 use warpfold_kernels::catalogue::{Lesson, Variant};
 
 /// Threads of a block unless told otherwise.
@@ -39,19 +44,23 @@ pub struct Profiled {
     pub total: Measurements,
     /// The lines that were executed, in their order.
     pub lines: Vec<(u32, Measurements)>,
+    /// The steps between barriers, if they are asked for.
+    pub steps: Option<Vec<Step>>,
     /// How long it took on this computer.
     pub profiled_in_ms: f64,
+    /// Its occupancy on each architecture that was asked for.
+    pub residencies: Vec<Residency>,
 }
 
-/// Random elements.
+/// Elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
     /// Their number.
     pub n: usize,
     /// Their type, if the lesson does not make its own elements.
     pub element_type: Option<ElementType>,
-    /// The seed that they come from.
-    pub seed: u64,
+    /// What they are.
+    pub data: Data,
 }
 
 /// Profiles everything that was asked for.
@@ -73,9 +82,16 @@ pub fn profiles(arguments: &Arguments) -> Result<Vec<Profiled>, Failure> {
         .map(|id| lookup::lesson(id))
         .collect::<Result<Vec<_>, _>>()?;
     let emulator = Emulator::of_multiprocessors(arguments.multiprocessors);
+    let emulator = if arguments.in_order {
+        emulator.with_cores(NonZeroUsize::MIN)
+    } else {
+        emulator
+    };
     let device = Device::from(emulator).with_ptx(arguments.kernels.read()?);
     let mut profiles = Vec::new();
+    let progress = progress::bar((lessons.len() * blocks.len()) as u64)?;
     for lesson in lessons {
+        progress.set_message(lesson.id);
         let program = program(&device, lesson)?;
         for &block in &blocks {
             let variants: Vec<Variant> = if arguments.parameter.is_given() {
@@ -86,16 +102,11 @@ pub fn profiles(arguments: &Arguments) -> Result<Vec<Profiled>, Failure> {
             for variant in variants {
                 profiles.push(of_lesson(&device, &program, lesson, variant, arguments)?);
             }
+            progress.inc(1);
         }
     }
+    progress.finish_and_clear();
     Ok(profiles)
-}
-
-/// The lesson's module, parsed again for its text.
-fn program(device: &Device, lesson: &Lesson) -> Result<Program, Failure> {
-    let text = device.ptx(lesson.part.module()).map_err(Failure::input)?;
-    let module = Module::parse(&text).map_err(Failure::input)?;
-    Program::load(module, &mut Memory::new()).map_err(Failure::input)
 }
 
 fn of_lesson(
@@ -111,24 +122,35 @@ fn of_lesson(
         .n
         .unwrap_or_else(|| most.map_or(USUAL_N, |most| USUAL_N.min(most as usize)));
     let multiprocessors = device.multiprocessors();
-    let prepared = PreparedLesson::new(lesson, variant, n, arguments.seed, multiprocessors)?;
+    let data = arguments.data.data()?;
+    let prepared = PreparedLesson::new(lesson, variant, n, data, multiprocessors)?;
     let case = prepared.case().ok_or_else(|| {
         Failure::Input(format!(
             "nothing to profile: `{}` launches nothing for {n} elements",
             lesson.id
         ))
     })?;
-    let mut profile = Profile::default();
+    let mut profile = new_profile(arguments);
     let start = Instant::now();
-    let verdict = prepared.observe(device, profile.compiled())?;
+    let verdict = prepared.observe(device, &mut profile)?;
     let profiled_in_ms = start.elapsed().as_secs_f64() * 1e3;
     let name = lesson.parameter.map(|parameter| parameter.name);
+    let kernel = program.kernel(case.entry).map_err(Failure::input)?;
+    let (block, shared) = (case.shape.block, case.shape.dynamic_shared_bytes);
+    let residency = |multiprocessor: &Multiprocessor| {
+        let registers = device.recorded_registers(lesson.module, case.entry, multiprocessor.sm);
+        Residency::of(
+            multiprocessor,
+            &kernel.block_needs(block, shared, registers),
+        )
+    };
     Ok(Profiled {
-        kernel: program.kernel(case.entry).map_err(Failure::input)?,
+        residencies: arguments.sm.iter().map(residency).collect(),
+        kernel,
         workload: Some(Workload {
             n,
             element_type: reduction.map(|reduction| reduction.element_type.into()),
-            seed: arguments.seed,
+            data,
         }),
         parameter: name.zip(variant.parameter),
         grid: Shape(case.shape.grid),
@@ -136,12 +158,25 @@ fn of_lesson(
         is_right: Some(verdict.mistake.is_none()),
         total: profile.total(),
         lines: profile.lines(),
+        steps: profile.steps(),
         profiled_in_ms,
     })
 }
 
+fn new_profile(arguments: &Arguments) -> Profile {
+    match arguments.by {
+        Some(By::Step) => Profile::with_steps(),
+        Some(By::Line) | None => Profile::default(),
+    }
+}
+
 /// The kernel of `--ptx`, if it is given.
 fn of_file(arguments: &Arguments) -> Result<Option<Profiled>, Failure> {
+    if arguments.file.is_given() && arguments.data.is_given() {
+        return Err(Failure::input(
+            "--data and --seed are for lessons; with --ptx, --arg says what the kernel gets",
+        ));
+    }
     let block = match arguments.blocks.as_slice() {
         [] => USUAL_BLOCK,
         [block] => *block,
@@ -155,12 +190,17 @@ fn of_file(arguments: &Arguments) -> Result<Option<Profiled>, Failure> {
     let Some(prepared) = arguments.file.prepare(block)? else {
         return Ok(None);
     };
-    let mut profile = Profile::default();
+    let mut profile = new_profile(arguments);
     let start = Instant::now();
-    prepared.launch(profile.compiled())?;
+    let name = prepared.kernel().name().to_owned();
+    progress::during(name, || prepared.launch(&mut profile))??;
     let profiled_in_ms = start.elapsed().as_secs_f64() * 1e3;
+    let kernel = prepared.kernel();
+    let needs = kernel.block_needs(block.0, prepared.dynamic_shared_bytes(), None);
+    let residency = |multiprocessor: &Multiprocessor| Residency::of(multiprocessor, &needs);
     Ok(Some(Profiled {
-        kernel: Arc::clone(prepared.kernel()),
+        residencies: arguments.sm.iter().map(residency).collect(),
+        kernel: Arc::clone(kernel),
         workload: None,
         parameter: None,
         grid: prepared.grid(),
@@ -168,6 +208,7 @@ fn of_file(arguments: &Arguments) -> Result<Option<Profiled>, Failure> {
         is_right: None,
         total: profile.total(),
         lines: profile.lines(),
+        steps: profile.steps(),
         profiled_in_ms,
     }))
 }
@@ -177,12 +218,13 @@ impl Profiled {
     pub fn describe(&self) -> String {
         let workload = self.workload.map_or_else(String::new, |workload| {
             let n = show::count(workload.n as u64);
-            let random = workload
+            let values = workload
                 .element_type
                 .map_or_else(String::new, |element_type| {
-                    format!(" random {element_type}")
+                    format!(" {}", workload.data.describe(element_type.name()))
                 });
-            format!(" · n = {n}{random} (seed {})", workload.seed)
+            let seed = workload.data.seed().map(|seed| format!(" (seed {seed})"));
+            format!(" · n = {n}{values}{}", seed.unwrap_or_default())
         });
         let parameter = self
             .parameter

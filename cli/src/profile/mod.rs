@@ -4,11 +4,14 @@ mod arguments;
 mod help;
 mod measure;
 mod report;
+mod residency;
+mod steps;
 mod table;
 
 use super::failure::Failure;
 use super::output::Output;
 pub use arguments::Arguments;
+use arguments::By;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -22,19 +25,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for profile in &profiles {
         output.print(profile.describe())?;
     }
-    output.print(format!("\n{}", table::metrics(&profiles)))?;
-    if arguments.by.is_some() {
-        for profile in &profiles {
-            output.print(format!(
-                "\n{}",
-                table::lines(profile, arguments.sort, arguments.top)
-            ))?;
+    let metrics = arguments.metrics();
+    output.print(format!("\n{}", table::metrics(&profiles, &metrics)))?;
+    if !arguments.chooses_metrics() {
+        output.print(format!("\n{}", table::occupancies(&profiles)))?;
+    }
+    for profile in &profiles {
+        if let Some(By::Line) = arguments.by {
+            let lines = table::lines(profile, arguments.sort, arguments.top);
+            output.print(format!("\n{lines}"))?;
+        }
+        if let Some(steps) = &profile.steps {
+            output.print(format!("\n{}", steps::text(profile, steps)))?;
         }
     }
     output.print(
         "\nCounted on PTX instructions; a GPU's profiler counts the machine instructions made from them. --help explains every metric.",
     )?;
-    output.write_json(&report::Report::new(&profiles, arguments.by.is_some()))?;
+    output.write_json(&report::Report::new(&profiles, arguments.by))?;
     let wrong: Vec<&str> = profiles
         .iter()
         .filter(|profile| profile.is_right == Some(false))

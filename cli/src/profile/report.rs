@@ -1,8 +1,12 @@
 //! A profile as JSON.
 
+use super::arguments::By;
 use super::measure::Profiled;
+use super::residency::Residency;
+use super::steps::{self, StepFigures};
 use crate::counters::Figure;
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use warpfold_course::data::Data;
 use warpfold_course::element::ElementType;
 use warpfold_emulator::{METRICS, Measurements, Unit};
 
@@ -28,22 +32,28 @@ struct ProfileFigures<'a> {
     n: Option<usize>,
     element_type: Option<&'static str>,
     parameter: Option<u32>,
+    data: Option<Data>,
     seed: Option<u64>,
     grid: [u32; 3],
     block: [u32; 3],
     is_right: Option<bool>,
     profiled_in_ms: f64,
     measured: Values,
+    /// On each architecture that was asked for.
+    occupancy: &'a [Residency],
     /// Only where the profile is by line.
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<Vec<LineFigures<'a>>>,
+    /// Only where the profile is by step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<Vec<StepFigures>>,
 }
 
 #[derive(serde::Serialize)]
 struct LineFigures<'a> {
     line: u32,
     ptx: Option<&'a str>,
-    source_file: Option<&'a str>,
+    source_file: Option<String>,
     source_line: Option<u32>,
     measured: Values,
 }
@@ -63,7 +73,7 @@ impl Serialize for Values {
 
 impl<'a> Report<'a> {
     /// The report on these profiles.
-    pub fn new(profiles: &'a [Profiled], by_line: bool) -> Self {
+    pub fn new(profiles: &'a [Profiled], by: Option<By>) -> Self {
         Self {
             metrics: METRICS
                 .iter()
@@ -88,13 +98,16 @@ impl<'a> Report<'a> {
                         .and_then(|workload| workload.element_type)
                         .map(ElementType::name),
                     parameter: profile.parameter.map(|(_, value)| value),
-                    seed: profile.workload.map(|workload| workload.seed),
+                    data: profile.workload.map(|workload| workload.data),
+                    seed: profile.workload.and_then(|workload| workload.data.seed()),
                     grid: profile.grid.0,
                     block: profile.block.0,
                     is_right: profile.is_right,
                     profiled_in_ms: profile.profiled_in_ms,
                     measured: Values(profile.total),
-                    lines: by_line.then(|| lines(profile)),
+                    occupancy: &profile.residencies,
+                    lines: (by == Some(By::Line)).then(|| lines(profile)),
+                    steps: profile.steps.as_deref().map(steps::figures),
                 })
                 .collect(),
         }
@@ -106,12 +119,12 @@ fn lines(profile: &Profiled) -> Vec<LineFigures<'_>> {
         .lines
         .iter()
         .map(|&(line, measured)| {
-            let source = profile.kernel.source_place(line);
+            let source = profile.kernel.origin(line).map(|origin| origin.own);
             LineFigures {
                 line,
                 ptx: profile.kernel.line_text(line),
-                source_file: source.map(|source| source.file.as_str()),
-                source_line: source.map(|source| source.line),
+                source_line: source.as_ref().map(|source| source.line),
+                source_file: source.map(|source| source.file),
                 measured: Values(measured),
             }
         })

@@ -1,69 +1,27 @@
 //! `warpfold reduce`: the numbers of a file, reduced.
 
+mod arguments;
+mod files;
 pub mod input;
+mod operators;
 pub mod reducer;
 
-use super::device::DeviceArguments;
+pub use arguments::Arguments;
+
 use super::failure::Failure;
 use super::figures::{EmulatorFigures, GpuFigures, measured_figures};
-use super::output::{JsonArguments, Output};
+use super::output::Output;
 use super::show;
-use super::size::parse_count;
-use crate::reduce::input::Source;
+use crate::reduce::input::{InputError, Source};
 use crate::reduce::reducer::{Options, ReduceError, Reduction, kernel_for};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
-use std::path::PathBuf;
+use warpfold::DeviceChoice;
 use warpfold::device::Timing;
 use warpfold_course::element::ElementType;
 use warpfold_course::number::Number;
 use warpfold_course::operator::Operator;
 use warpfold_course::oracle::Truth;
-use warpfold_kernels::catalogue::ElementType as FileType;
-
-/// The command's arguments.
-#[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
-pub struct Arguments {
-    /// The numbers: .npy (any shape), .csv, or raw little-endian values (.bin, or anything with --type)
-    file: PathBuf,
-    #[arg(
-        long = "op",
-        value_name = "OPERATOR",
-        default_value_t = Operator::Sum,
-        help = format!("How the values are combined: {}", Operator::NAMES)
-    )]
-    operator: Operator,
-    #[arg(
-        long = "type",
-        value_name = "TYPE",
-        help = format!(
-            "Type of the values: {} [default: the file's own; in a .csv i32, or f32 where not all are integers]",
-            FileType::NAMES
-        )
-    )]
-    element_type: Option<ElementType>,
-    /// Column of a .csv file: its name in the first row, or its number from 0
-    #[arg(long)]
-    column: Option<String>,
-    /// Values on the device at once: 2^24, 16M; three times as many are in this computer's memory [default: as many as take an
-    /// eighth of a GPU's memory, at most 256 MiB; 64 MiB on the emulator]
-    #[arg(long, value_name = "N", value_parser = parse_chunk)]
-    chunk: Option<usize>,
-    #[command(flatten)]
-    device: DeviceArguments,
-    #[command(flatten)]
-    json: JsonArguments,
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  warpfold reduce measurements.npy
-  warpfold reduce flow.csv --column volume --op mean --device emulator
-  warpfold reduce raw.bin --type f64 --op max --chunk 2^26 --json -
-
-Integers wrap around, and the true sum is shown where they do. The mean of integers is their true sum divided by their number, in f64.
-With floats, one NaN makes every result NaN, and -0.0 is less than 0.0.";
 
 /// Launches of the kernel that a GPU times.
 const TIMING: Timing = Timing {
@@ -104,18 +62,44 @@ struct Report {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = Output::new(&arguments.json)?;
-    let mut source = Source::open(
-        &arguments.file,
-        arguments.element_type,
-        arguments.column.as_deref(),
-    )
-    .map_err(Failure::input)?;
+    let paths = files::expand(&arguments.files)?;
+    if paths.len() > 1 {
+        return files::run(arguments, &paths, &output);
+    }
+    let arguments = &Arguments {
+        files: paths,
+        ..arguments.clone()
+    };
+    let choice = arguments.device();
+    if let Some(choice) = choice
+        && let Some((operator, asked)) = arguments.of_kernels()
+    {
+        match Source::open(arguments.file(), asked, arguments.column.as_deref()) {
+            // A small type, or none of numbers.
+            Err(InputError::UnsupportedType { .. } | InputError::UnknownNpyType { .. }) => {}
+            source => {
+                let source = source.map_err(Failure::input)?;
+                return reduce_on(choice, arguments, operator, source, &output);
+            }
+        }
+    }
+    operators::run(arguments, choice, &output)
+}
+
+/// Reduces by a kernel of the course, chunk by chunk, and verifies the result.
+fn reduce_on(
+    choice: DeviceChoice,
+    arguments: &Arguments,
+    operator: Operator,
+    mut source: Source,
+    output: &Output,
+) -> Result<(), Failure> {
     let element_type = source.element_type();
     // Checked before a device is opened.
-    kernel_for(arguments.operator, element_type).map_err(|error| arguments.failure(error))?;
-    let device = arguments.device.open()?;
+    kernel_for(operator, element_type).map_err(|error| arguments.failure(error))?;
+    let device = arguments.kernels.on(choice)?;
     let options = Options {
-        operator: arguments.operator,
+        operator,
         chunk: arguments.chunk,
         timing: TIMING,
     };
@@ -128,11 +112,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let reduction = reduction.map_err(|error| arguments.failure(error))?;
     let measured_bytes = reduction.measured_n * element_type.bytes() as u64;
     let (gpu, emulator) = measured_figures(&reduction.measured, measured_bytes);
-    let (exact_sum, sum_in_f64) = arguments.sums(reduction.truth);
+    let (exact_sum, sum_in_f64) = sums(operator, reduction.truth);
     let report = Report {
-        file: arguments.file.display().to_string(),
+        file: arguments.file().display().to_string(),
         column: header,
-        operator: arguments.operator.name(),
+        operator: operator.name(),
         element_type,
         n: reduction.n,
         bytes: reduction.n * element_type.bytes() as u64,
@@ -147,9 +131,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         gpu,
         emulator,
     };
-    print(&report, &reduction, &output)?;
+    print(&report, &reduction, output)?;
     output.write_json(&report)?;
-    judge(arguments, &reduction)
+    judge(arguments, operator, &reduction)
 }
 
 impl Arguments {
@@ -157,29 +141,21 @@ impl Arguments {
     fn failure(&self, error: ReduceError) -> Failure {
         match error {
             ReduceError::Unsupported { .. } | ReduceError::Nothing { .. } => {
-                Failure::Input(format!("{}: {error}", self.file.display()))
+                Failure::Input(format!("{}: {error}", self.file().display()))
             }
             error => error.into(),
         }
     }
-
-    /// The true sum, of integers and of floats, where a sum was asked for.
-    fn sums(&self, truth: Truth) -> (Option<i128>, Option<Number>) {
-        match (self.operator, truth) {
-            (Operator::Sum | Operator::Mean, Truth::Integer(exact)) => (Some(exact), None),
-            (Operator::Sum | Operator::Mean, Truth::Float { value, .. }) => {
-                (None, Some(value.to_f64().into()))
-            }
-            _ => (None, None),
-        }
-    }
 }
 
-/// Reads how many values are on the device at once.
-fn parse_chunk(text: &str) -> Result<usize, String> {
-    match parse_count(text)? {
-        0 => Err("a chunk has one value or more".to_owned()),
-        chunk => Ok(chunk),
+/// The true sum, of integers and of floats, where a sum was asked for.
+fn sums(operator: Operator, truth: Truth) -> (Option<i128>, Option<Number>) {
+    match (operator, truth) {
+        (Operator::Sum | Operator::Mean, Truth::Integer(exact)) => (Some(exact), None),
+        (Operator::Sum | Operator::Mean, Truth::Float { value, .. }) => {
+            (None, Some(value.to_f64().into()))
+        }
+        _ => (None, None),
     }
 }
 
@@ -292,14 +268,14 @@ fn true_result(truth: Truth) -> String {
     }
 }
 
-fn judge(arguments: &Arguments, reduction: &Reduction) -> Result<(), Failure> {
+fn judge(arguments: &Arguments, operator: Operator, reduction: &Reduction) -> Result<(), Failure> {
     if reduction.is_right {
         Ok(())
     } else {
         Err(Failure::Finding(format!(
             "{}: the {} on the device does not agree with the CPU's",
-            arguments.file.display(),
-            arguments.operator
+            arguments.file().display(),
+            operator
         )))
     }
 }

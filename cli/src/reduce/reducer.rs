@@ -13,7 +13,7 @@ use warpfold_course::lesson::{self, LessonError};
 use warpfold_course::number::Number;
 use warpfold_course::operator::Operator;
 use warpfold_course::oracle::{Oracle, Truth};
-use warpfold_course::reducible::{Reducible, with_reducible};
+use warpfold_course::reducible::{Plain, with_reducible};
 use warpfold_kernels::catalogue::{self, Lesson};
 
 /// Threads of a block: the size that the ladder is taught with.
@@ -171,7 +171,7 @@ pub fn reduce(
 }
 
 /// The results of the chunks so far.
-struct Chunks<T: Reducible> {
+struct Chunks<T: Plain> {
     lesson: &'static Lesson,
     /// The kernel's operator: for a mean, the sum.
     operator: catalogue::Operator,
@@ -185,7 +185,7 @@ struct Chunks<T: Reducible> {
     measured_n: u64,
 }
 
-impl<T: Reducible + FileNumber> Chunks<T> {
+impl<T: Plain + FileNumber> Chunks<T> {
     fn new(lesson: &'static Lesson, operator: catalogue::Operator) -> Self {
         Self {
             lesson,

@@ -3,15 +3,17 @@
 use crate::failure::Failure;
 use crate::figures::LessonFigures;
 use crate::lookup;
+use crate::names::Kind;
 use crate::reduce::reducer::kernel_for;
 use crate::workload::MeasuringArguments;
 use warpfold::Device;
 
 use warpfold_course::element::ElementType;
-use warpfold_course::lesson::{self, LessonError, LessonRun};
+use warpfold_course::lesson::{self, LessonError};
 use warpfold_course::operator::Operator;
 use warpfold_course::operator::built_for;
-use warpfold_course::reducible::Reducible;
+use warpfold_course::reducible::Plain;
+use warpfold_course::wide::with_reduction;
 use warpfold_kernels::catalogue::{self, Lesson, Part, lessons_of};
 
 /// What stands for [`Contender::Library`] among the ids, and in tables.
@@ -105,7 +107,8 @@ impl Contender {
         if [LIBRARY_ID, LIBRARY_NAME].contains(&id) {
             return Ok(Self::Library);
         }
-        let lesson = catalogue::find(id).ok_or_else(|| lookup::no_lesson(id, [LIBRARY_ID]))?;
+        let lesson = catalogue::find(id)
+            .ok_or_else(|| lookup::no_such(id, &[Kind::Lesson], &[LIBRARY_ID]))?;
         if lesson.reduction().is_none() {
             return Err(LessonError::NoReduction { lesson: lesson.id }.into());
         }
@@ -158,7 +161,7 @@ impl Contender {
     ///
     /// # Errors
     /// As [`lesson::run`].
-    pub fn run<T: Reducible>(
+    pub fn run<T: Plain>(
         &self,
         device: &Device,
         measuring: &MeasuringArguments,
@@ -166,16 +169,22 @@ impl Contender {
     ) -> Result<LessonFigures, LessonError> {
         let bytes = size_of_val(values) as u64;
         let timing = measuring.timing();
-        let run: LessonRun<T> = match self {
-            Self::Lesson(lesson) => {
-                let variant = lesson.usual(measuring.block);
-                lesson::run(device, lesson, variant, values, Some(timing))?
+        let lesson = match self {
+            Self::Lesson(lesson) => lesson,
+            Self::Library => {
+                let run = lesson::of_sum(device, values)?.run(Some(timing))?;
+                return Ok(LessonFigures::of_kernel(LIBRARY_NAME, &run, bytes));
             }
-            Self::Library => lesson::of_sum(device, values)?.run(Some(timing))?,
         };
-        Ok(match self {
-            Self::Lesson(lesson) => LessonFigures::new(lesson, &run, bytes),
-            Self::Library => LessonFigures::of_kernel(LIBRARY_NAME, &run, bytes),
+        let reduction = lesson
+            .reduction()
+            .ok_or(LessonError::NoReduction { lesson: lesson.id })?;
+        // The values are of the type that the lesson takes, whatever that of its result.
+        with_reduction!(reduction, U => {
+            let values: &[U] = bytemuck::cast_slice(values);
+            let variant = lesson.usual(measuring.block);
+            let run = lesson::run::<U>(device, lesson, variant, values, Some(timing))?;
+            Ok(LessonFigures::new(lesson, &run, bytes))
         })
     }
 }

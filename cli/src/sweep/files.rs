@@ -4,7 +4,7 @@ use super::measured::Row;
 use super::outcome::Sweep;
 use crate::failure::Failure;
 use serde::Serialize;
-use warpfold_plot::{Line, LineChart, LinePlot};
+use warpfold_plot::{Line, LineChart, LinePlot, Scale};
 
 /// Width and height of the picture.
 const SIZE: (u32, u32) = (1100, 640);
@@ -93,7 +93,9 @@ pub fn svg(sweep: &Sweep) -> Result<String, Failure> {
         } else {
             "warp instructions for each element"
         },
-        base: if sweep.on_gpu { 10.0 } else { 2.0 },
+        scale: Scale::Logarithmic {
+            base: if sweep.on_gpu { 10.0 } else { 2.0 },
+        },
         ceiling: ceiling.as_deref().zip(peak),
         lines: names
             .iter()

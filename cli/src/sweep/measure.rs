@@ -6,9 +6,9 @@ use crate::failure::Failure;
 use crate::workload::MeasuringArguments;
 use crate::{progress, show};
 use warpfold::Device;
+use warpfold_course::data::Data;
 use warpfold_course::lesson::LessonError;
-use warpfold_course::reducible::Reducible;
-use warpfold_course::reducible::with_reducible;
+use warpfold_course::reducible::{Plain, with_reducible};
 use warpfold_course::size::short;
 
 /// What to measure, besides the contenders.
@@ -16,6 +16,7 @@ use warpfold_course::size::short;
 pub struct Plan<'a> {
     pub sizes: &'a [usize],
     pub measuring: &'a MeasuringArguments,
+    pub data: Data,
 }
 
 /// Measures, as long as the device goes on.
@@ -26,7 +27,7 @@ pub fn measure(device: &Device, field: &Field, plan: &Plan<'_>) -> Result<Measur
     with_reducible!(field.element_type, T => measure_type::<T>(device, field, plan))
 }
 
-fn measure_type<T: Reducible>(
+fn measure_type<T: Plain>(
     device: &Device,
     field: &Field,
     plan: &Plan<'_>,
@@ -35,13 +36,13 @@ fn measure_type<T: Reducible>(
     let contenders = &field.contenders;
     let progress = progress::bar((plan.sizes.len() * contenders.len()) as u64)?;
     'sizes: for &n in plan.sizes {
-        progress.set_message(format!("{} random values", short(n)));
+        progress.set_message(format!("{} values", short(n)));
         let values = match no_room::<T>(device, n) {
             Some(reason) => {
                 measured.leave_out(None, n, None, reason);
                 None
             }
-            None => match T::random(field.of_kernels, n, plan.measuring.seed) {
+            None => match plan.data.values::<T>(field.of_kernels, n) {
                 Ok(values) => Some(values),
                 Err(_) => {
                     measured.leave_out_for(None, n, &LessonError::HostMemory { n });

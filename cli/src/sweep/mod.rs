@@ -1,10 +1,11 @@
-//! `warpfold sweep`: kernels over a range of sizes, as a table, CSV, JSON and a picture.
+//! `warpfold sweep`: kernels over a range of sizes, or one over the values of its parameter, as a table, CSV, JSON and a picture.
 
 mod contender;
 mod files;
 mod measure;
 mod measured;
 mod outcome;
+mod parameter;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ mod tests;
 use super::failure::Failure;
 use super::footnotes;
 use super::output::{JsonArguments, Output, check_folder, write_file};
+use super::recorded;
 use super::size::parse_sizes;
 use super::workload::{MeasuringArguments, describe_timing};
 use contender::{Contender, Field};
@@ -20,10 +22,11 @@ use measured::{LeftOut, Measured, Stop};
 use outcome::Sweep;
 use std::path::PathBuf;
 use warpfold::Device;
+use warpfold_course::demonstration::is_swept;
 use warpfold_course::element::ElementType;
 use warpfold_course::operator::Operator;
 use warpfold_course::size::short;
-use warpfold_kernels::catalogue::Module;
+use warpfold_kernels::catalogue::{self, Lesson, Module};
 use warpfold_ptx::header::Header;
 
 const EXAMPLES: &str = "\
@@ -32,9 +35,13 @@ Examples:
   warpfold sweep --sizes 2^16..2^28*4 --cold --svg sweep.svg --csv sweep.csv
   warpfold sweep shuffle vectorized sum --sizes 1M,10_000_000
   warpfold sweep --op max --type f32 --json -
+  warpfold sweep copy_offset --svg offset.svg
 
 Sizes are a list; a range A..B doubles from A up to B, and A..B*4 multiplies by four. A size that a kernel does not take \
-or that does not fit the device's memory is left out, and the output says so.";
+or that does not fit the device's memory is left out, and the output says so.
+
+copy_offset, copy_stride and bank_stride, each by itself, are swept over their offset or stride instead, with one number of \
+elements [default: 2^26 on a GPU, 2^16 on the emulator]: GB/s on a GPU, sectors or bank conflicts per request on the emulator.";
 
 /// The sizes that are swept by default.
 const GPU_SIZES: &str = "2^10..2^28";
@@ -44,10 +51,11 @@ const EMULATOR_SIZES: &str = "2^10..2^20";
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Lessons that reduce, and `sum` for what the library launches, in blocks of its own choice [default: the ladder and sum]
+    /// Lessons that reduce, and `sum` for what the library launches, in blocks of its own choice; or one lesson to sweep over its offset
+    /// or stride [default: the ladder and sum]
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Numbers of random elements: 2^10..2^28, 2^10..2^28*4, 1K,1M [default: 2^10..2^28 on a GPU, 2^10..2^20 on the emulator]
+    /// Numbers of elements: 2^10..2^28, 2^10..2^28*4, 1K,1M [default: 2^10..2^28 on a GPU, 2^10..2^20 on the emulator]
     #[arg(long, value_parser = Sizes::parse)]
     sizes: Option<Sizes>,
     /// Type of the elements [default: that of the first ID, or i32]
@@ -58,6 +66,9 @@ pub struct Arguments {
     operator: Option<Operator>,
     #[command(flatten)]
     measuring: MeasuringArguments,
+    /// Show what a GPU measured once, and run nothing
+    #[arg(long)]
+    recorded: bool,
     /// Also write a line for each kernel and size as CSV to FILE
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -78,11 +89,56 @@ impl Sizes {
     }
 }
 
+impl Arguments {
+    /// The lesson that is to be swept over its parameter, if one is.
+    fn swept_over_parameter(&self) -> Result<Option<&'static Lesson>, Failure> {
+        let lessons = self.ids.iter().filter_map(|id| catalogue::find(id));
+        let Some(lesson) = lessons.into_iter().find(|lesson| is_swept(lesson)) else {
+            return Ok(None);
+        };
+        let refuse = |what: &str| {
+            Err(Failure::Input(format!(
+                "`{}` is swept over its parameter; {what}",
+                lesson.id
+            )))
+        };
+        if self.ids.len() > 1 {
+            return refuse("sweep it by itself");
+        }
+        if self.operator.is_some() || self.element_type.is_some() {
+            return refuse("leave --op and --type out");
+        }
+        Ok(Some(lesson))
+    }
+}
+
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = Output::new(&arguments.json)?;
+    if arguments.recorded {
+        return output.print(match &arguments.ids[..] {
+            [] => recorded::ladder(),
+            ids => {
+                let texts = ids.iter().map(|id| recorded::text("sweep", id));
+                texts.collect::<Result<Vec<_>, _>>()?.join("\n\n")
+            }
+        });
+    }
     for path in arguments.csv.iter().chain(&arguments.svg) {
         check_folder(path)?;
+    }
+    if let Some(lesson) = arguments.swept_over_parameter()? {
+        let plan = parameter::Plan {
+            lesson,
+            sizes: arguments.sizes.as_ref().map(|Sizes(sizes)| &sizes[..]),
+            measuring: &arguments.measuring,
+        };
+        return parameter::run(
+            plan,
+            &output,
+            arguments.csv.as_deref(),
+            arguments.svg.as_deref(),
+        );
     }
     let field = Field::new(&arguments.ids, arguments.operator, arguments.element_type)?;
     let device = arguments.measuring.device.open()?;
@@ -98,9 +154,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let plan = Plan {
         sizes: &sizes,
         measuring: &arguments.measuring,
+        data: arguments.measuring.data.data()?,
     };
     // Before the measurements, because a device may not answer after a kernel has faulted.
-    let mut sweep = sweep(arguments, &device, &field, sizes.clone())?;
+    let mut sweep = sweep(arguments, &device, &field, &plan)?;
     sweep.measured = measure(&device, &field, &plan)?;
     check_some(&sweep.measured)?;
     output.print(device.describe())?;
@@ -138,10 +195,11 @@ fn describe(field: &Field, plan: &Plan<'_>) -> String {
         Some(&last) if last != first => format!("n from {} to {}", short(first), short(last)),
         _ => format!("n = {}", short(first)),
     };
+    let seed = plan.data.seed().map(|seed| format!(" (seed {seed})"));
     format!(
-        "{sizes} random {} (seed {}) · {} · block {}",
-        ElementType::from(field.element_type),
-        plan.measuring.seed,
+        "{sizes} {}{} · {} · block {}",
+        plan.data.describe(field.element_type.name()),
+        seed.unwrap_or_default(),
         field.operator,
         plan.measuring.block
     )
@@ -152,7 +210,7 @@ fn sweep(
     arguments: &Arguments,
     device: &Device,
     field: &Field,
-    sizes: Vec<usize>,
+    plan: &Plan<'_>,
 ) -> Result<Sweep, Failure> {
     let gpu = device.gpu_information().cloned();
     let driver = match gpu {
@@ -160,7 +218,7 @@ fn sweep(
         None => None,
     };
     let modules = field.contenders.iter().filter_map(Contender::lesson);
-    let module = modules.map(|lesson| lesson.part.module()).next();
+    let module = modules.map(|lesson| lesson.module).next();
     let module = module.unwrap_or(Module::Kernels);
     let ptx = device.ptx(module).map_err(Failure::input)?;
     Ok(Sweep {
@@ -175,8 +233,9 @@ fn sweep(
         operator: field.operator.name(),
         element_type: field.element_type.into(),
         block: arguments.measuring.block,
-        seed: arguments.measuring.seed,
-        sizes,
+        data: plan.data,
+        seed: plan.data.seed(),
+        sizes: plan.sizes.to_vec(),
         measured: Measured::default(),
         contenders: field.contenders.clone(),
     })

@@ -4,6 +4,7 @@ use super::contender::Contender;
 use super::measured::{Measured, Row};
 use serde::Serialize;
 use warpfold::device::GpuInformation;
+use warpfold_course::data::Data;
 use warpfold_course::element::ElementType;
 
 /// The results of a sweep.
@@ -27,8 +28,10 @@ pub struct Sweep {
     pub(super) element_type: ElementType,
     /// Threads of a block.
     pub(super) block: u32,
-    /// Seed of the data.
-    pub(super) seed: u64,
+    /// The data.
+    pub(super) data: Data,
+    /// Their seed; `null` where they have none.
+    pub(super) seed: Option<u64>,
     /// Timed launches; `null` on the emulator.
     pub(super) repeat: Option<u32>,
     /// Whether the L2 cache was overwritten before each of them; `null` on the emulator.

@@ -51,7 +51,7 @@ fn table(sweep: &Sweep, title: &str, figure: Figure) -> String {
         cells.extend(sweep.sizes.iter().map(cell));
         table.add_row(cells);
     }
-    show::fitted_text(&mut table, &expendable(sizes.len()))
+    show::text(&table)
 }
 
 fn cell(row: &Row, figure: Figure) -> String {
@@ -59,34 +59,5 @@ fn cell(row: &Row, figure: Figure) -> String {
         None => "FAULT".to_owned(),
         Some(figures) if !figures.is_right => "WRONG".to_owned(),
         Some(figures) => figure(figures).unwrap_or_default(),
-    }
-}
-
-/// Columns of sizes that are hidden on narrow terminals, one after the other: every second one, then every second one of the rest,
-/// but never the last.
-fn expendable(sizes: usize) -> Vec<usize> {
-    let mut left: Vec<usize> = (1..=sizes).collect();
-    let mut order = Vec::new();
-    while left.len() > 1 {
-        let last = left.len() - 1;
-        let (stay, go): (Vec<_>, Vec<_>) = left
-            .into_iter()
-            .enumerate()
-            .partition(|(index, _)| (last - index).is_multiple_of(2));
-        order.extend(go.into_iter().map(|(_, column)| column));
-        left = stay.into_iter().map(|(_, column)| column).collect();
-    }
-    order
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_second_size_goes_first_and_the_last_stays() {
-        assert_eq!(expendable(5), [2, 4, 3, 1]);
-        assert_eq!(expendable(4), [1, 3, 2]);
-        assert!(expendable(1).is_empty());
     }
 }

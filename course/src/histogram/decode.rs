@@ -15,7 +15,7 @@ use zune_jpeg::JpegDecoder;
 
 /// The most pixels of a file. A few bytes can claim to be an image that fills any memory; this many take 2 GiB in the
 /// widest form that a file has, four channels of 16 bits.
-const MOST_PIXELS: u64 = 1 << 28;
+pub const MOST_PIXELS: u64 = 1 << 28;
 /// The most bytes that a file may have, or its pixels in the form in which it has them.
 pub const MOST_IMAGE_BYTES: u64 = 8 * MOST_PIXELS;
 /// What is wrong with a file that was cut short.

@@ -126,6 +126,14 @@ pub enum ImageError {
         "{0} claims to have more than 2^28 pixels or 2 GiB, the most that is read; make it smaller"
     )]
     TooLarge(PathBuf),
+    /// A fractal of more pixels than a file may have.
+    #[error("a fractal of {width} × {height} has more than 2^28 pixels; make it smaller")]
+    LargeFractal {
+        /// Pixels of a row.
+        width: u32,
+        /// Rows.
+        height: u32,
+    },
     /// There is nothing to count.
     #[error("an image without pixels has no histogram")]
     Empty,

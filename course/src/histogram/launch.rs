@@ -82,7 +82,7 @@ pub fn launch(
 ) -> Result<HistogramRun, LessonError> {
     let case = case(lesson, variant, image)?;
     lesson::check_device(lesson, device)?;
-    let kernel = device.kernel(lesson.part.module(), case.entry)?;
+    let kernel = device.kernel(lesson.module, case.entry)?;
     // SAFETY: `case` says so, and the kernel is of this device.
     let mut loaded = unsafe { case.load(device, kernel)? };
     let mut measured = loaded.launch()?;

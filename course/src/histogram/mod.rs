@@ -1,14 +1,17 @@
 //! The histogram of an image: how often each value of a byte occurs in its red, its green and its blue.
 //!
-//! An [`Image`] is [`decode`]d from the contents of a file; [`launch`](fn@launch) counts it by a kernel of the course on a device, [`Histogram::of`] on the CPU.
+//! An [`Image`] is [`decode`]d from the contents of a file, or a [`fractal`](fn@fractal); [`launch`](fn@launch) counts it by a kernel of the course on a
+//! device, [`Histogram::of`] on the CPU.
 
 mod decode;
+mod fractal;
 mod image;
 mod jpeg;
 mod launch;
 mod plot;
 
-pub use decode::{MOST_IMAGE_BYTES, decode};
+pub use decode::{MOST_IMAGE_BYTES, MOST_PIXELS, decode};
+pub use fractal::fractal;
 pub use image::{Image, ImageError};
 pub use launch::{HistogramRun, launch};
 pub(crate) use launch::{case, counted};
@@ -40,16 +43,28 @@ impl Histogram {
             .rows()
             .collect::<Vec<_>>()
             .par_chunks(rows_at_a_time)
-            .map(|rows| {
-                let mut histogram = Self::empty();
-                for pixel in rows.iter().flat_map(|row| row.chunks_exact(3)) {
-                    for (channel, &value) in histogram.channels.iter_mut().zip(pixel) {
-                        channel[usize::from(value)] += 1;
-                    }
-                }
-                histogram
-            })
+            .map(|rows| Self::of_rows(rows.iter().copied()))
             .reduce(Self::empty, Self::merged)
+    }
+
+    /// How many cores [`Self::of`] counts on.
+    pub fn cores() -> usize {
+        rayon::current_num_threads()
+    }
+
+    /// As [`Self::of`], on one core.
+    pub fn on_one_core(image: &Image) -> Self {
+        Self::of_rows(image.rows())
+    }
+
+    fn of_rows<'a>(rows: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut histogram = Self::empty();
+        for pixel in rows.flat_map(|row| row.chunks_exact(3)) {
+            for (channel, &value) in histogram.channels.iter_mut().zip(pixel) {
+                channel[usize::from(value)] += 1;
+            }
+        }
+        histogram
     }
 
     /// The histogram of no pixels.

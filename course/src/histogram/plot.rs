@@ -53,6 +53,9 @@ pub enum PlotError {
     /// A file name that names no format.
     #[error("cannot plot to {0}: name the file .png or .svg")]
     Extension(String),
+    /// A file name for a format that a plot is not made in.
+    #[error("cannot plot to {0}: this plot is made as SVG; name the file .svg")]
+    OnlySvg(String),
     /// The drawing itself failed.
     #[error("the plot cannot be drawn: {0}")]
     Drawing(String),

@@ -59,6 +59,9 @@ pub enum HostLessonError {
     /// There is no PTX for the device.
     #[error(transparent)]
     Ptx(#[from] PtxError),
+    /// The library refuses.
+    #[error(transparent)]
+    Library(Error),
     /// There is no picture.
     #[error("the picture cannot be drawn: {0}")]
     Picture(String),
@@ -84,6 +87,7 @@ impl From<Error> for HostLessonError {
         match error {
             Error::Ptx(error) => Self::Ptx(error),
             Error::Device(error) => Self::Device(error),
+            error => Self::Library(error),
         }
     }
 }

@@ -3,30 +3,40 @@
 //! Each runs real work on a device and verifies every sum. What a GPU shows is its times; the emulator runs the same operations in
 //! order, which shows that they are right and nothing more. [`HOST_LESSONS`] is the one list, which the command line reads.
 
+mod default_stream;
+mod diamond;
 mod events;
 mod graph;
+mod issue_order;
 mod l2_persistence;
 mod lesson;
 mod operators;
 mod report;
+mod residency;
 mod roofline;
 mod stopwatch;
 mod streams;
 mod sum;
+mod timeline;
 mod transfers;
 mod two_stage;
 
 pub use lesson::{HostLesson, HostLessonError, Setting};
 pub use report::{Cell, Column, Report};
+pub use timeline::{Kind, Lane, Span, Timeline, text as timelines_as_text};
 
 /// All lessons about the host's side, in reading order.
 pub const HOST_LESSONS: &[HostLesson] = &[
     transfers::LESSON,
     events::LESSON,
     streams::LESSON,
+    issue_order::LESSON,
+    default_stream::LESSON,
     graph::LESSON,
+    diamond::LESSON,
     two_stage::LESSON,
     l2_persistence::LESSON,
+    residency::LESSON,
     roofline::LESSON,
     operators::LESSON,
 ];

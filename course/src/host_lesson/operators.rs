@@ -10,7 +10,7 @@ use super::{Cell, HostLesson, HostLessonError, Report, Setting};
 use crate::case::Measured;
 use crate::lesson::{self, LessonError};
 use crate::operator::Operator;
-use crate::reducible::{Reducible, with_reducible};
+use crate::reducible::{Plain, with_reducible};
 use warpfold::device::Timing;
 use warpfold_kernels::catalogue::{ElementType, Lesson, Reduction};
 
@@ -63,7 +63,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     Ok(report)
 }
 
-fn row<T: Reducible>(
+fn row<T: Plain>(
     setting: &Setting<'_>,
     operator: Operator,
     lesson: &Lesson,

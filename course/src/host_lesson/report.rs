@@ -1,5 +1,6 @@
 //! What a lesson has measured, as a table.
 
+use super::timeline::Timeline;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -20,6 +21,8 @@ pub enum Cell {
     Text(String),
     /// A number of things.
     Count(u64),
+    /// A number of things that only a GPU shows.
+    GpuCount(Option<u64>),
     /// A time in milliseconds.
     Milliseconds(Option<f64>),
     /// A time in microseconds.
@@ -41,6 +44,8 @@ pub struct Report {
     pub columns: Vec<Column>,
     /// Its rows, each with a cell for every column.
     pub rows: Vec<Vec<Cell>>,
+    /// What ran when, where a GPU shows that.
+    pub timelines: Vec<Timeline>,
     /// A picture, as SVG.
     pub picture: Option<String>,
 }
@@ -50,7 +55,8 @@ impl Cell {
     pub fn is_shown(&self) -> bool {
         !matches!(
             self,
-            Self::Milliseconds(None)
+            Self::GpuCount(None)
+                | Self::Milliseconds(None)
                 | Self::Microseconds(None)
                 | Self::Number(None)
                 | Self::Ratio(None)

@@ -3,10 +3,11 @@
 use super::{HostLessonError, Setting};
 use crate::lesson;
 use crate::oracle::cpu_sequential;
+use std::ops::Range;
 use warpfold::device::{
     Argument, Buffer, Device, DeviceError, Graph, HostBuffer, Kernel, Node, Shape, Stream,
 };
-use warpfold_kernels::catalogue::{self, ElementType, Finish, Lesson};
+use warpfold_kernels::catalogue::{self, ElementType, Finish, Lesson, Role};
 
 /// Threads of a block: the size that the ladder is taught with.
 const BLOCK: u32 = 512;
@@ -16,6 +17,8 @@ pub(super) struct LadderKernel<'a> {
     device: &'a Device,
     lesson: &'static Lesson,
     kernel: Kernel,
+    /// The kernel's parameters in their order.
+    roles: &'static [Role],
     /// Whether it overwrites its input.
     in_place: bool,
     /// How many blocks, and so how many partials, there are for a number of elements.
@@ -45,6 +48,16 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// Some of the elements of a buffer.
+    pub(super) fn part(buffer: &'a Buffer<i32>, range: Range<usize>) -> Self {
+        let part = buffer.slice(range);
+        Self {
+            address: part.argument(),
+            n: part.len(),
+            memory: Memory::OnDevice(buffer),
+        }
+    }
+
     /// # Errors
     /// Kernels cannot reach this kind of memory.
     pub(super) fn on_host(buffer: &'a HostBuffer<i32>) -> Result<Self, DeviceError> {
@@ -63,19 +76,58 @@ impl<'a> Input<'a> {
     }
 }
 
+/// Where a kernel leaves its partials: a place for each.
+pub(super) struct Partials<'a> {
+    address: Argument,
+    length: usize,
+    buffer: &'a Buffer<i32>,
+}
+
+impl<'a> Partials<'a> {
+    /// Some of the places of a buffer.
+    pub(super) fn part(buffer: &'a Buffer<i32>, range: Range<usize>) -> Self {
+        let part = buffer.slice(range);
+        Self {
+            address: part.argument(),
+            length: part.len(),
+            buffer,
+        }
+    }
+}
+
+impl<'a> From<&'a Buffer<i32>> for Partials<'a> {
+    fn from(buffer: &'a Buffer<i32>) -> Self {
+        Self::part(buffer, 0..buffer.len())
+    }
+}
+
 impl<'a> LadderKernel<'a> {
     /// Step 9, the fastest of those that every device runs and that leave their input as it is.
     pub(super) fn fast(setting: &Setting<'a>) -> Result<Self, HostLessonError> {
-        Self::of(setting, "shuffle", Finish::PartialPerBlock)
+        Self::of(setting, "shuffle", Finish::PartialPerBlock, None)
+    }
+
+    /// Step 10 in as many blocks as run at once on a part of the device, of this many multiprocessors.
+    pub(super) fn on_part(
+        setting: &Setting<'a>,
+        multiprocessors: u32,
+    ) -> Result<Self, HostLessonError> {
+        let part = Some(multiprocessors);
+        Self::of(setting, "vectorized", Finish::PartialPerBlock, part)
     }
 
     /// Step 1, the slowest, which overwrites its input.
     pub(super) fn slow(setting: &Setting<'a>) -> Result<Self, HostLessonError> {
-        Self::of(setting, "neighbored", Finish::PartialPerBlock)
+        Self::of(setting, "neighbored", Finish::PartialPerBlock, None)
     }
 
-    /// The kernel of a sum of `i32` values that finishes like this.
-    fn of(setting: &Setting<'a>, id: &str, finish: Finish) -> Result<Self, HostLessonError> {
+    /// The kernel of a sum of `i32` values that finishes like this, on all multiprocessors or on part of them.
+    fn of(
+        setting: &Setting<'a>,
+        id: &str,
+        finish: Finish,
+        multiprocessors: Option<u32>,
+    ) -> Result<Self, HostLessonError> {
         let missing = || HostLessonError::Unsuitable(format!("there is no kernel `{id}` here"));
         let lesson = catalogue::find(id).ok_or_else(missing)?;
         let reduction = *lesson
@@ -87,11 +139,12 @@ impl<'a> LadderKernel<'a> {
         let variant = lesson.usual(BLOCK);
         let entry = lesson::entry(lesson, variant)?;
         let device = setting.device;
-        let multiprocessors = device.multiprocessors();
+        let multiprocessors = multiprocessors.unwrap_or(device.multiprocessors());
         Ok(Self {
             device,
             lesson,
-            kernel: device.kernel(lesson.part.module(), entry)?,
+            kernel: device.kernel(lesson.module, entry)?,
+            roles: finish.roles(),
             in_place: reduction.in_place,
             blocks: Box::new(move |n| {
                 reduction.blocks(n as u64, variant, multiprocessors) as usize
@@ -121,30 +174,29 @@ impl<'a> LadderKernel<'a> {
     ///
     /// # Panics
     /// The kernel overwrites its input, which is in the host's memory.
-    pub(super) fn queue(
+    pub(super) fn queue<'p>(
         &self,
         stream: &Stream,
         input: &Input<'_>,
-        partials: &Buffer<i32>,
+        partials: impl Into<Partials<'p>>,
     ) -> Result<(), DeviceError> {
-        // SAFETY: `fast` and `slow` leave their partials, and take nothing else. [`OnePass`] keeps its kernel to itself.
-        unsafe { self.queue_with(stream, input, partials, &[]) }
+        // SAFETY: `fast`, `on_part` and `slow` leave their partials, and take nothing else. [`OnePass`] keeps its kernel to itself.
+        unsafe { self.queue_with(stream, input, &partials.into(), NOTHING_ELSE) }
     }
 
-    /// As [`Self::queue`], with more arguments after (input, partials, n).
+    /// As [`Self::queue`], with what the kernel takes besides input, partials and their number.
     ///
     /// # Safety
-    /// They are those that the lesson takes there, on the kernel's device.
+    /// `others` has an argument for each other role of the lesson's parameters, as [`Role`] says, on the kernel's device.
     unsafe fn queue_with(
         &self,
         stream: &Stream,
         input: &Input<'_>,
-        partials: &Buffer<i32>,
-        more: &[Argument],
+        partials: &Partials<'_>,
+        others: &[(Role, Argument)],
     ) -> Result<(), DeviceError> {
-        let (shape, arguments) = self.launch(input, partials)?;
-        let arguments = [&arguments[..], more].concat();
-        // SAFETY: the lesson takes (input, partials, n) and what the caller vouches for. Launched with the catalogue's geometry, it keeps
+        let (shape, arguments) = self.launch(input, partials, others)?;
+        // SAFETY: these are the lesson's parameters, for some of which the caller vouches. Launched with the catalogue's geometry, it keeps
         // to n elements and one partial per block, which `launch` has checked. All memory is the kernel's device's, and is freed when
         // the device has done what is queued.
         unsafe { stream.launch(&self.kernel, &shape, &arguments) }
@@ -154,23 +206,24 @@ impl<'a> LadderKernel<'a> {
     ///
     /// # Errors
     /// As [`Self::queue`].
-    pub(super) fn add_to(
+    pub(super) fn add_to<'p>(
         &self,
         graph: &mut Graph,
         input: &Input<'_>,
-        partials: &Buffer<i32>,
+        partials: impl Into<Partials<'p>>,
         after: &[Node],
     ) -> Result<Node, DeviceError> {
-        let (shape, arguments) = self.launch(input, partials)?;
+        let (shape, arguments) = self.launch(input, &partials.into(), NOTHING_ELSE)?;
         graph.add_kernel(&self.kernel, &shape, &arguments, after)
     }
 
     fn launch(
         &self,
         input: &Input<'_>,
-        partials: &Buffer<i32>,
-    ) -> Result<(Shape, [Argument; 3]), DeviceError> {
-        if !input.is_of(self.device) || !partials.is_of(self.device) {
+        partials: &Partials<'_>,
+        others: &[(Role, Argument)],
+    ) -> Result<(Shape, Vec<Argument>), DeviceError> {
+        if !input.is_of(self.device) || !partials.buffer.is_of(self.device) {
             return Err(DeviceError::OtherDevice);
         }
         // The host may read its memory at any time.
@@ -180,17 +233,30 @@ impl<'a> LadderKernel<'a> {
             self.lesson.id
         );
         let blocks = self.blocks(input.n);
-        if blocks != partials.len() {
+        if blocks != partials.length {
             return Err(DeviceError::LengthMismatch {
-                length: partials.len(),
+                length: partials.length,
                 given: blocks,
             });
         }
         let grid = u32::try_from(blocks).map_err(|_| DeviceError::TooLarge { length: input.n })?;
-        let arguments = [input.address.clone(), partials.argument(), input.n.into()];
+        let argument = |role: &Role| match role {
+            Role::Input => input.address.clone(),
+            Role::Partials => partials.address.clone(),
+            Role::Count => input.n.into(),
+            role => {
+                let other = others.iter().find(|(other, _)| other == role);
+                let (_, argument) = other.expect("the caller has the other arguments");
+                argument.clone()
+            }
+        };
+        let arguments = self.roles.iter().map(argument).collect();
         Ok((Shape::linear(grid, BLOCK), arguments))
     }
 }
+
+/// What a kernel takes that leaves its partials.
+const NOTHING_ELSE: &[(Role, Argument)] = &[];
 
 /// What partials hold before a launch: nothing that a kernel is likely to leave there.
 pub(super) const NO_PARTIAL: i32 = 0x5eed_bad0;
@@ -284,7 +350,7 @@ pub(super) struct OnePass<'a> {
 impl<'a> OnePass<'a> {
     /// Room for sums of `n` elements, which are at least 1.
     pub(super) fn new(setting: &Setting<'a>, n: usize) -> Result<Self, HostLessonError> {
-        let kernel = LadderKernel::of(setting, "single_pass", Finish::OneLaunch)?;
+        let kernel = LadderKernel::of(setting, "single_pass", Finish::OneLaunch, None)?;
         Ok(Self {
             partials: kernel.partials(n)?,
             total: setting.device.upload(&[NO_PARTIAL])?,
@@ -303,9 +369,15 @@ impl<'a> OnePass<'a> {
     /// # Errors
     /// The input has another number of elements than there is room for, or is of another device, or the launch is refused.
     pub(super) fn queue(&self, stream: &Stream, input: &Input<'_>) -> Result<(), DeviceError> {
-        let more = [self.total.argument(), self.counter.argument()];
-        // SAFETY: a lesson that finishes in one launch takes the total and the counter after the others: an `i32` and a `u64`.
-        unsafe { self.kernel.queue_with(stream, input, &self.partials, &more) }
+        let others = [
+            (Role::Total, self.total.argument()),
+            (Role::Counter, self.counter.argument()),
+        ];
+        // SAFETY: a lesson that finishes in one launch takes a total and a counter besides: an `i32` and a `u64`.
+        unsafe {
+            let partials = Partials::from(&self.partials);
+            self.kernel.queue_with(stream, input, &partials, &others)
+        }
     }
 
     /// Where the total is, in a buffer of one element.

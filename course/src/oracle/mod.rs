@@ -52,6 +52,19 @@ pub trait Oracle<T>: Clone + fmt::Debug {
     fn accepts(&self, result: T, roundings: u32) -> bool;
 }
 
+/// The oracle of what each value is turned into, none of which is kept.
+pub(crate) fn by_chunks<V: Sync, T: Sync, O: Oracle<T> + Send>(
+    operator: Operator,
+    values: &[V],
+    turned: impl Fn(&V) -> T + Sync + Send,
+) -> O {
+    let of_chunk = |chunk: &[V]| {
+        let turned: Vec<T> = chunk.iter().map(&turned).collect();
+        O::new(operator, &turned)
+    };
+    chunk_by_chunk(values, || O::new(operator, &[]), of_chunk, O::append)
+}
+
 /// Takes in the values chunk by chunk on all cores, and combines the chunks in the same order each time.
 fn chunk_by_chunk<T: Sync, Of: Send>(
     values: &[T],

@@ -1,4 +1,4 @@
-//! Sets of elements in a few characters.
+//! Sets of elements in a few characters, and numbers of things.
 
 /// A set of elements, in ascending order: `0…7` for a run, `0,2…6` for equal distances, else a list.
 pub(super) fn label(elements: &[usize]) -> String {
@@ -30,6 +30,12 @@ fn runs(elements: &[usize]) -> String {
         })
         .collect::<Vec<_>>()
         .join(",")
+}
+
+/// So many of these: `1 lane`, `2 lanes`.
+pub(super) fn count(number: usize, name: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {name}{plural}")
 }
 
 #[cfg(test)]

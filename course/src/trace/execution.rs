@@ -1,23 +1,24 @@
 //! Running a lesson under a trace.
 
 use super::flow::Flow;
-use super::picture::{Block, Cell, Content, Grid, Launcher, Picture};
+use super::picture::{Block, Cell, Content, Grid, Launcher, Picture, Write};
 use super::steps::{self, Event, Events, Races};
 use super::usage;
 use crate::case::{Case, CaseArgument, LoadedCase};
 use crate::demonstration;
-use crate::lesson::{self, LessonError};
+use crate::lesson::{self, LessonError, Turns};
 use crate::number::Number;
 use crate::oracle::Oracle;
-use crate::reducible::{Partial, Reducible, with_reducible};
-use std::collections::BTreeMap;
+use crate::reducible::Reducible;
+use crate::wide::with_reduction;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use warpfold::Device;
-use warpfold::device::{Argument, DeviceError};
-use warpfold_emulator::{Compiled, Racecheck, Space, Trace, TraceEvent};
+use warpfold::device::{Argument, DeviceError, Pod};
+use warpfold_emulator::{AccessKind, Racecheck, Space, Trace, TraceEvent};
 use warpfold_kernels::catalogue::{
-    Cooperation, Demonstration, Entries, Finish, Lesson, Operator, Part, Reduction, Role, Task,
-    Variant,
+    Cooperation, Demonstration, Entries, Finish, Lesson, Operator, Part, Reduction, Role, Scan,
+    Task, Variant,
 };
 
 /// The sizes of blocks that a picture takes.
@@ -101,7 +102,7 @@ pub fn trace(
         return Err(TraceError::TooManyElements(n));
     }
     match &lesson.task {
-        Task::Reduction(reduction) => with_reducible!(reduction.element_type, T => {
+        Task::Reduction(reduction) => with_reduction!(reduction, T => {
             of_reduction::<T>(device, lesson, reduction, variant, n)
         }),
         Task::Demonstration(demonstration) if is_drawn(*demonstration) => {
@@ -113,11 +114,14 @@ pub fn trace(
 
 fn is_drawn(demonstration: Demonstration) -> bool {
     match demonstration {
-        Demonstration::Memory(_) | Demonstration::Divergence(_) | Demonstration::Nested(_) => true,
+        Demonstration::Memory(_)
+        | Demonstration::Divergence(_)
+        | Demonstration::Nested(_)
+        | Demonstration::Scan(Scan::Warp | Scan::Block) => true,
         Demonstration::Cooperation(which) => {
             matches!(which, Cooperation::Question(_) | Cooperation::ActiveMask)
         }
-        Demonstration::Histogram(_) => false,
+        Demonstration::Histogram(_) | Demonstration::Scan(Scan::Array) => false,
     }
 }
 
@@ -139,7 +143,15 @@ fn of_reduction<T: Reducible + From<u16>>(
     let mut launch = Launch::new(device, lesson, &first)?;
     let (trace, races) = launch.record_with_races(&first)?;
     let mistake = mistake::<T>(lesson, variant, &values, &launch, first.shape.grid[0])?;
-    let memory = launch.memory(&first, buffers(reduction.finish), size_of::<T>() as u64);
+    let memory = launch.memory(
+        &first,
+        &trace,
+        buffers(reduction.finish),
+        CellBytes {
+            input: size_of::<T>() as u64,
+            others: size_of::<T::Partial>() as u64,
+        },
+    );
     // Of all ones, a 3 changes every sum, product and maximum that it is in, without an overflow, and a 0 every minimum.
     let other = T::from(if reduction.operator == Operator::Min {
         0
@@ -161,8 +173,9 @@ fn of_reduction<T: Reducible + From<u16>>(
     let holds_totals = reduction.finish == Finish::TotalInTurns;
     let number = |cell: Option<Cell>, bits: u64| match cell {
         Some(Cell::Counter(_) | Cell::Status(_)) => Number::U64(bits),
-        Some(Cell::Total(_) | Cell::Next(_)) if holds_totals => number::<T::Total>(bits),
-        _ => number::<T>(bits),
+        Some(Cell::Total(_) | Cell::Next(_)) if holds_totals => number::<Turns<T>>(bits),
+        Some(Cell::Input(_)) => number::<T>(bits),
+        _ => number::<T::Partial>(bits),
     };
     let events = events_of(&trace, Some(flow), &memory, number);
     let (grids, mut blocks) = place(&trace, &events, &races, lesson);
@@ -173,6 +186,7 @@ fn of_reduction<T: Reducible + From<u16>>(
         n,
         block: variant.block,
         input: values.into_iter().map(Into::into).collect(),
+        beside: beside(&events),
         mistake,
         grids,
         blocks,
@@ -207,7 +221,11 @@ fn of_demonstration(
         number::<i32>(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]).into())
     };
     let input = words.map(word).collect();
-    let memory = launch.memory(first, cells, 4);
+    let words = CellBytes {
+        input: 4,
+        others: 4,
+    };
+    let memory = launch.memory(first, &trace, cells, words);
     let number = |_: Option<Cell>, bits: u64| number::<i32>(bits);
     let events = events_of(&trace, None, &memory, number);
     let (grids, blocks) = place(&trace, &events, &races, lesson);
@@ -217,16 +235,17 @@ fn of_demonstration(
         n,
         block: variant.block,
         input,
+        beside: beside(&events),
         mistake,
         grids,
         blocks,
     })
 }
 
-/// The cells of a demonstration's buffers: the first that has values before the launch is the input, and so is, without one, the first
-/// of all.
+/// The cells of a demonstration's buffers: the first that has values before the launch is the input, and of those that have none
+/// the first is the output.
 fn cells_of(case: &Case<'_>, n: usize) -> Vec<Option<CellOf>> {
-    let mut has_input = false;
+    let (mut has_input, mut has_output) = (false, false);
     let cell_of = |argument: &CaseArgument<'_>| -> Option<CellOf> {
         let (bytes, contents) = argument.buffer()?;
         let is_array = bytes >= 4 * n;
@@ -236,7 +255,11 @@ fn cells_of(case: &Case<'_>, n: usize) -> Vec<Option<CellOf>> {
                 Cell::Input
             }
             (Some(_), true) => Cell::Second,
-            (None, _) => Cell::Output,
+            (None, _) if has_output => Cell::Totals,
+            (None, _) => {
+                has_output = true;
+                Cell::Output
+            }
             (Some(_), false) if bytes == 4 => Cell::Counter,
             (Some(_), false) => Cell::Second,
         })
@@ -344,7 +367,7 @@ fn mistake<T: Reducible>(
         return Ok(None);
     };
     let (result, leftover) = lesson::result::<T>(reduction, &launch.0.outputs())?;
-    let oracle = T::Oracle::new(reduction.operator, values);
+    let oracle = T::oracle(reduction, variant, values);
     let roundings = lesson::roundings::<T>(reduction, variant, values.len(), blocks);
     if oracle.accepts(result, roundings) {
         return Ok(leftover);
@@ -359,14 +382,14 @@ struct Launch(LoadedCase);
 impl Launch {
     fn new(device: &Device, lesson: &Lesson, case: &Case<'_>) -> Result<Self, LessonError> {
         lesson::check_device(lesson, device)?;
-        let kernel = device.kernel(lesson.part.module(), case.entry)?;
+        let kernel = device.kernel(lesson.module, case.entry)?;
         // SAFETY: the launch is only observed, which a GPU refuses, and the emulator checks every access.
         Ok(Self(unsafe { case.load(device, kernel)? }))
     }
 
     fn record(&mut self, case: &Case<'_>) -> Result<Trace, DeviceError> {
         let mut trace = Trace::default();
-        self.0.observe_with(case, trace.compiled())?;
+        self.0.observe_with(case, &mut trace)?;
         Ok(trace)
     }
 
@@ -377,17 +400,24 @@ impl Launch {
         Ok((observer.0, observer.1.lines().into_iter().collect()))
     }
 
-    fn memory(&self, case: &Case<'_>, cells: Vec<Option<CellOf>>, cell_bytes: u64) -> GlobalMemory {
+    fn memory(
+        &self,
+        case: &Case<'_>,
+        trace: &Trace,
+        cells: Vec<Option<CellOf>>,
+        cell_bytes: CellBytes,
+    ) -> Places {
         let arguments = self.0.arguments();
         let addresses = |index: usize| match (&arguments[index], case.arguments[index].buffer()) {
             (Argument::Address(first), Some((bytes, _))) => Some(*first..first + bytes as u64),
             _ => None,
         };
         let buffers = cells.into_iter().enumerate();
-        GlobalMemory {
+        Places {
             buffers: buffers
                 .filter_map(|(index, cell_of)| Some((addresses(index)?, cell_of?)))
                 .collect(),
+            constant: first_constant(trace),
             cell_bytes,
         }
     }
@@ -412,13 +442,23 @@ fn buffers(finish: Finish) -> Vec<Option<CellOf>> {
     finish.roles().iter().map(cell).collect()
 }
 
-/// Where the buffers lie.
-struct GlobalMemory {
+/// Where what a picture shows lies in memory.
+struct Places {
     buffers: Vec<(Range<u64>, CellOf)>,
-    cell_bytes: u64,
+    /// The first address of constant memory that the launch reads.
+    constant: u64,
+    cell_bytes: CellBytes,
 }
 
-impl GlobalMemory {
+/// The size of a cell.
+struct CellBytes {
+    /// Of the input.
+    input: u64,
+    /// Of any other memory.
+    others: u64,
+}
+
+impl Places {
     /// The cell at an address, and where that is in its buffer or in shared memory, in bytes; `None` for what a picture does not show.
     fn cell(&self, space: Space, address: u64) -> Option<(Cell, u64)> {
         match space {
@@ -426,9 +466,21 @@ impl GlobalMemory {
                 let mut buffers = self.buffers.iter();
                 let (addresses, cell_of) = buffers.find(|(range, _)| range.contains(&address))?;
                 let offset = address - addresses.start;
-                Some((cell_of((offset / self.cell_bytes) as usize), offset))
+                let cell_bytes = match cell_of(0) {
+                    Cell::Input(_) => self.cell_bytes.input,
+                    _ => self.cell_bytes.others,
+                };
+                Some((cell_of((offset / cell_bytes) as usize), offset))
             }
-            Space::Shared => Some((Cell::Shared((address / self.cell_bytes) as usize), address)),
+            Space::Shared => {
+                let index = address / self.cell_bytes.others;
+                Some((Cell::Shared(index as usize), address))
+            }
+            Space::Const => {
+                let offset = address.checked_sub(self.constant)?;
+                let index = offset / self.cell_bytes.others;
+                Some((Cell::Constant(index as usize), offset))
+            }
             _ => None,
         }
     }
@@ -466,7 +518,7 @@ impl GlobalMemory {
 fn events_of(
     trace: &Trace,
     flow: Option<Flow>,
-    memory: &GlobalMemory,
+    memory: &Places,
     number: impl Fn(Option<Cell>, u64) -> Number,
 ) -> Vec<Vec<Event>> {
     let mut elements = flow.into_iter().flat_map(Flow::into_elements);
@@ -540,7 +592,54 @@ fn events_of(
         .collect()
 }
 
+/// The lowest address of constant memory that a launch has read.
+fn first_constant(trace: &Trace) -> u64 {
+    let events = trace.blocks.iter().flat_map(|block| &block.events);
+    let addresses = events.flat_map(|event| match event {
+        TraceEvent::Access {
+            space: Space::Const,
+            lanes,
+            ..
+        } => lanes.as_slice(),
+        _ => &[],
+    });
+    let first = addresses.map(|access| access.address).min();
+    first.unwrap_or_default()
+}
+
+/// What has been read from a second buffer, or from constant memory, and is there from the beginning.
+fn beside(events: &[Vec<Event>]) -> Vec<Write> {
+    let mut known: BTreeMap<Cell, Content> = BTreeMap::new();
+    let mut written: BTreeSet<Cell> = BTreeSet::new();
+    for event in events.iter().flatten() {
+        let Event::Access { kind, moves, .. } = event else {
+            continue;
+        };
+        for (_, cell, content) in moves {
+            match cell {
+                Cell::Second(_) | Cell::Constant(_) if *kind != AccessKind::Load => {
+                    written.insert(*cell);
+                }
+                Cell::Second(_) | Cell::Constant(_) if !written.contains(cell) => {
+                    known.entry(*cell).or_insert_with(|| Content {
+                        elements: Some(Vec::new()),
+                        ..content.clone()
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+    let known = known.into_iter();
+    known
+        .map(|(cell, content)| Write {
+            cell,
+            content: Some(content),
+        })
+        .collect()
+}
+
 /// The value of type `T` that these bits stand for.
-fn number<T: Partial>(bits: u64) -> Number {
+fn number<T: Pod + Into<Number>>(bits: u64) -> Number {
     bytemuck::pod_read_unaligned::<T>(&bits.to_le_bytes()[..size_of::<T>()]).into()
 }

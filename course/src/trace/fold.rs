@@ -1,4 +1,5 @@
-//! Which warps a picture shows where it has no room for all: those whose work no other that is shown does.
+//! Which warps a picture shows where it has no room for all: those whose work no other that is shown does, and the one that leaves the
+//! total.
 
 use super::memory::Memory;
 use super::picture::{Picture, Work};
@@ -17,6 +18,8 @@ pub(super) struct Cast<'p> {
     picture: &'p Picture,
     /// For each step, which of the blocks in each place works.
     active: Vec<BTreeMap<usize, usize>>,
+    /// Who writes to the total last, and in which step.
+    last: Option<(Unit, usize)>,
 }
 
 impl<'p> Cast<'p> {
@@ -29,7 +32,16 @@ impl<'p> Cast<'p> {
                 }
             }
         }
-        Self { picture, active }
+        Self {
+            picture,
+            active,
+            last: last(picture),
+        }
+    }
+
+    /// Who leaves the total, if the launch has one.
+    pub fn last(&self) -> Option<Unit> {
+        self.last.map(|(unit, _)| unit)
     }
 
     /// The index of the block that works in a place.
@@ -86,18 +98,23 @@ impl<'p> Cast<'p> {
                     .map(|write| relative(write.cell))
                     .collect(),
                 launches: work.launches.len(),
+                is_last: self.last == Some((unit, step)),
             })
             .collect();
         (!deed.is_empty()).then_some(deed)
     }
 
-    /// The warps to show, in order: the first, and as many more as do something in some step that none of those does, up to `most`.
+    /// The warps to show, in order: the first, the one that leaves the total, and as many more as do something in some step that none of
+    /// those does, up to `most`.
     pub fn folded(&self, most: usize) -> Folded {
         let units = self.units();
         let mut shown: Vec<Unit> = Vec::new();
         let mut covered: HashSet<(usize, Deed)> = HashSet::new();
         let mut cut = 0;
+        // The room that is kept for the one that leaves the total.
+        let mut kept = usize::from(self.last().is_some());
         for &unit in &units {
+            kept -= usize::from(self.last() == Some(unit));
             let deeds = (0..self.picture.steps())
                 .filter_map(|step| Some((step, self.deed(unit, step)?)))
                 .filter(|deed| !covered.contains(deed));
@@ -105,7 +122,7 @@ impl<'p> Cast<'p> {
             if news.is_empty() && !shown.is_empty() {
                 continue;
             }
-            if shown.len() == most {
+            if shown.len() + kept == most {
                 cut += 1;
                 continue;
             }
@@ -152,4 +169,27 @@ struct LaneDeed {
     reads: Vec<(Memory, usize)>,
     writes: Vec<(Memory, usize)>,
     launches: usize,
+    /// Whether its warp leaves the total.
+    is_last: bool,
+}
+
+/// The warp that writes to the total last, of those of one step in the last block, and the step.
+fn last(picture: &Picture) -> Option<(Unit, usize)> {
+    let writers = picture.blocks.iter().flat_map(|block| {
+        let steps = block.steps.iter().enumerate();
+        steps.flat_map(move |(step, of)| {
+            let is_total = |work: &&Work| {
+                let mut writes = work.writes.iter();
+                writes.any(|write| Memory::of(write.cell) == Memory::Total)
+            };
+            of.work.iter().filter(is_total).map(move |work| {
+                let unit = Unit {
+                    place: block.place,
+                    warp: work.thread / LANES,
+                };
+                (unit, step)
+            })
+        })
+    });
+    writers.max_by_key(|&(_, step)| step)
 }

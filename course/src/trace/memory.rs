@@ -8,7 +8,9 @@ use serde::Serialize;
 pub(super) enum Memory {
     Input,
     Second,
+    Constant,
     Output,
+    Totals,
     Shared,
     Registers,
     Partials,
@@ -23,7 +25,9 @@ impl Memory {
         match cell {
             Cell::Input(_) => Self::Input,
             Cell::Second(_) => Self::Second,
+            Cell::Constant(_) => Self::Constant,
             Cell::Output(_) => Self::Output,
+            Cell::Totals(_) => Self::Totals,
             Cell::Shared(_) => Self::Shared,
             Cell::Register(_) => Self::Registers,
             Cell::Partials(_) => Self::Partials,
@@ -38,8 +42,18 @@ impl Memory {
     /// and what they hold.
     pub fn is_named(self) -> bool {
         match self {
-            Self::Input | Self::Second | Self::Output | Self::Shared | Self::Registers => false,
-            Self::Partials | Self::Total | Self::Next | Self::Counter | Self::Status => true,
+            Self::Input
+            | Self::Second
+            | Self::Constant
+            | Self::Output
+            | Self::Shared
+            | Self::Registers => false,
+            Self::Totals
+            | Self::Partials
+            | Self::Total
+            | Self::Next
+            | Self::Counter
+            | Self::Status => true,
         }
     }
 
@@ -53,7 +67,9 @@ impl Memory {
         match self {
             Self::Input => "global",
             Self::Second => "second",
+            Self::Constant => "constant",
             Self::Output => "output",
+            Self::Totals => "totals",
             Self::Shared => "shared",
             Self::Registers => "registers",
             Self::Partials => "partials",
@@ -69,7 +85,7 @@ impl Memory {
 pub(super) fn cell_name(cell: Cell) -> String {
     let name = Memory::of(cell).name();
     match cell {
-        Cell::Partials(index) => format!("{name}[{index}]"),
+        Cell::Partials(index) | Cell::Totals(index) => format!("{name}[{index}]"),
         _ => name.to_owned(),
     }
 }

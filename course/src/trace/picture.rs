@@ -16,12 +16,25 @@ pub struct Picture {
     pub block: u32,
     /// The input before the launch.
     pub input: Vec<Number>,
+    /// What else the launch reads that was there before it: a second buffer, constant memory.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Write>,
     /// What is wrong with what the launch has left, in words that follow the name of the lesson: `gives 0, which should be 136`.
     pub mistake: Option<String>,
     /// The grids: the host's, and those that kernels have launched.
     pub grids: Vec<Grid>,
     /// The blocks, grid by grid, in order. All have the same number of steps, some of which may be empty.
     pub blocks: Vec<Block>,
+}
+
+impl Picture {
+    /// Says of each step which line of source it comes from, as `source` does of a line of PTX.
+    pub fn name_sources(&mut self, source: impl Fn(u32) -> Option<String>) {
+        let blocks = self.blocks.iter_mut();
+        for step in blocks.flat_map(|block| &mut block.steps) {
+            step.source = step.ptx_line.and_then(&source);
+        }
+    }
 }
 
 /// A grid.
@@ -70,6 +83,12 @@ pub struct Block {
 pub struct Step {
     /// What lies between the step before and this one.
     pub boundary: Boundary,
+    /// The PTX line of its first write, or of its first read where it writes nothing, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ptx_line: Option<u32>,
+    /// The line of source that this comes from and its text, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// The threads at work, in ascending order; the others are idle.
     pub work: Vec<Work>,
     /// What threads hold in the registers that they exchange in this step, as far as they do.
@@ -164,8 +183,12 @@ pub enum Cell {
     Register(u32),
     /// A word of a second buffer, in global memory.
     Second(usize),
+    /// A word of constant memory, counted from the first that the launch reads.
+    Constant(usize),
     /// A word of the buffer that a demonstration writes, in global memory.
     Output(usize),
+    /// A word of the buffer that it writes the totals of its sections to, in global memory.
+    Totals(usize),
     /// A partial result, in global memory.
     Partials(usize),
     /// The result of the whole launch, in global memory.
@@ -186,7 +209,9 @@ impl Cell {
             Self::Input(index)
             | Self::Shared(index)
             | Self::Second(index)
+            | Self::Constant(index)
             | Self::Output(index)
+            | Self::Totals(index)
             | Self::Partials(index)
             | Self::Total(index)
             | Self::Next(index)
@@ -227,7 +252,9 @@ impl Picture {
             let work = step.work.iter().flat_map(|work| &work.writes);
             work.chain(&step.registers)
         });
-        let written = writes.filter_map(|write| write.content.clone());
+        let written = writes
+            .chain(&self.beside)
+            .filter_map(|write| write.content.clone());
         (0..self.input.len())
             .map(|index| self.first_content(index))
             .chain(written)

@@ -1,5 +1,6 @@
 //! From the events of blocks to steps: what belongs together, and who works.
 
+use super::memory::Memory;
 use super::picture::{Access, Block, Boundary, Cell, Content, Grid, Step, Work, Write};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use warpfold_emulator::AccessKind;
@@ -62,6 +63,7 @@ pub(super) fn of_blocks(
 ) -> Vec<Block> {
     let mut timeline = Timeline {
         blocks,
+        updates: Updates::of(blocks),
         races,
         is_cooperative,
         steps: blocks.iter().map(|_| Vec::new()).collect(),
@@ -92,6 +94,7 @@ pub(super) fn of_blocks(
 /// When each block of each grid does what.
 struct Timeline<'e> {
     blocks: &'e [Events<'e>],
+    updates: Updates<'e>,
     races: &'e Races,
     is_cooperative: bool,
     /// By block.
@@ -123,7 +126,8 @@ impl Timeline<'_> {
                 raise(&mut boundaries, start, Boundary::Launch);
             }
             open.extend(launched.into_keys());
-            let steps = of_events(block.events, &step_of, &boundaries);
+            let before = |cell, content: &Content| self.updates.before(index, cell, content);
+            let steps = of_events(block.events, &step_of, &boundaries, &before);
             end = end.max(steps.len());
             self.steps[index] = steps;
         }
@@ -133,11 +137,62 @@ impl Timeline<'_> {
     }
 }
 
-/// The steps of a block whose events have been dealt out.
-fn of_events(
+/// The contents that atomic operations have left in each cell, of shared memory by block: the elements, the smallest sets first.
+struct Updates<'e>(HashMap<(Option<usize>, Cell), Vec<&'e [usize]>>);
+
+impl<'e> Updates<'e> {
+    fn of(blocks: &'e [Events<'e>]) -> Self {
+        let mut updates: HashMap<_, Vec<&[usize]>> = HashMap::new();
+        for (index, block) in blocks.iter().enumerate() {
+            for event in block.events {
+                let Event::Access {
+                    kind: AccessKind::Atomic,
+                    moves,
+                    ..
+                } = event
+                else {
+                    continue;
+                };
+                for (_, cell, content) in moves {
+                    let known = updates.entry(Self::key(index, *cell)).or_default();
+                    known.extend(content.elements.as_deref());
+                }
+            }
+        }
+        for known in updates.values_mut() {
+            known.sort_by_key(|elements| elements.len());
+        }
+        Self(updates)
+    }
+
+    fn key(block: usize, cell: Cell) -> (Option<usize>, Cell) {
+        (Memory::of(cell).is_of_block().then_some(block), cell)
+    }
+
+    /// What the cell was made of before an operation of this block has left this content in it: a trace has only what came after, but
+    /// each operation adds to what those before it have left.
+    fn before(&self, block: usize, cell: Cell, after: &Content) -> &'e [usize] {
+        let (Some(after), Some(known)) = (&after.elements, self.0.get(&Self::key(block, cell)))
+        else {
+            return &[];
+        };
+        let smaller = known.partition_point(|elements| elements.len() < after.len());
+        let before = known[..smaller].last().copied().unwrap_or_default();
+        let is_in = |element: &usize| after.binary_search(element).is_ok();
+        if before.iter().all(is_in) {
+            before
+        } else {
+            &[]
+        }
+    }
+}
+
+/// The steps of a block whose events have been dealt out. `before` says what a cell was made of before an atomic operation.
+fn of_events<'e>(
     events: &[Event],
     step_of: &[usize],
     boundaries: &BTreeMap<usize, Boundary>,
+    before: &impl Fn(Cell, &Content) -> &'e [usize],
 ) -> Vec<Step> {
     let count = step_of.iter().max().map_or(0, |last| last + 1);
     let mut steps: Vec<Step> = (0..count)
@@ -149,7 +204,7 @@ fn of_events(
     let mut drafts: Vec<BTreeMap<u32, Draft>> = Vec::new();
     drafts.resize_with(count, BTreeMap::new);
     for (event, &step) in events.iter().zip(step_of) {
-        collect(event, &mut drafts[step], &mut steps[step]);
+        collect(event, &mut drafts[step], &mut steps[step], before);
     }
     for (step, drafts) in drafts.into_iter().enumerate() {
         // What a thread only reads stays in a register, where the next step shows it if it is exchanged there.
@@ -420,19 +475,24 @@ struct Draft {
     writes: Vec<Write>,
     /// The elements in what it has read.
     read_elements: BTreeSet<usize>,
-    /// The elements in what it has brought to an exchange itself, and has got back.
-    own_elements: BTreeSet<usize>,
-    /// The cells that it has changed by atomic operations, of which a trace has only the new contents.
+    /// The cells that it has changed by atomic operations, and the elements that these have added.
     updates: HashSet<Cell>,
+    added: BTreeSet<usize>,
     width: usize,
     is_copy: bool,
     launches: Vec<u64>,
 }
 
-fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, step: &mut Step) {
+fn collect<'e>(
+    event: &Event,
+    drafts: &mut BTreeMap<u32, Draft>,
+    step: &mut Step,
+    before: &impl Fn(Cell, &Content) -> &'e [usize],
+) {
     match event {
         Event::Access {
             warp,
+            line,
             kind,
             bytes,
             width,
@@ -442,6 +502,10 @@ fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, step: &mut Step) {
             ..
         } => {
             if let Some(&(_, first, _)) = moves.first() {
+                let wrote = drafts.values().any(|draft| !draft.writes.is_empty());
+                if step.ptx_line.is_none() || *kind != AccessKind::Load && !wrote {
+                    step.ptx_line = Some(*line);
+                }
                 step.accesses.push(Access {
                     warp: *warp,
                     is_write: *kind != AccessKind::Load,
@@ -458,7 +522,7 @@ fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, step: &mut Step) {
                 }
                 match kind {
                     AccessKind::Load => draft.read(*cell, content),
-                    AccessKind::Atomic => draft.update(*cell),
+                    AccessKind::Atomic => draft.update(*cell, content, before(*cell, content)),
                     AccessKind::Store => {}
                 }
                 if *kind != AccessKind::Load {
@@ -479,13 +543,7 @@ fn collect(event: &Event, drafts: &mut BTreeMap<u32, Draft>, step: &mut Step) {
                 });
                 let draft = drafts.entry(first + lane).or_default();
                 for (source, _, content) in lanes {
-                    if sources >> source & 1 == 0 {
-                        continue;
-                    }
-                    if source == lane {
-                        let own = content.elements.iter().flatten();
-                        draft.own_elements.extend(own);
-                    } else {
+                    if source != lane && sources >> source & 1 == 1 {
                         draft.read(Cell::Register(first + source), content);
                     }
                 }
@@ -507,11 +565,14 @@ impl Draft {
         self.read_elements.extend(content.elements.iter().flatten());
     }
 
-    fn update(&mut self, cell: Cell) {
+    fn update(&mut self, cell: Cell, after: &Content, before: &[usize]) {
         if !self.reads.contains(&cell) {
             self.reads.push(cell);
         }
         self.updates.insert(cell);
+        let elements = after.elements.iter().flatten();
+        let new = elements.filter(|element| before.binary_search(element).is_err());
+        self.added.extend(new);
     }
 
     fn finish(mut self, thread: u32, brought: &HashMap<Cell, Option<Content>>) -> Work {
@@ -524,10 +585,9 @@ impl Draft {
         }
         let has_more = |write: &Write| {
             if self.updates.contains(&write.cell) {
-                // Of the new contents the thread has what it adds; the rest was there.
                 let has_read_nothing_else =
                     self.reads.iter().all(|cell| self.updates.contains(cell));
-                return has_read_nothing_else || !self.own_elements.is_subset(&self.read_elements);
+                return has_read_nothing_else || !self.added.is_subset(&self.read_elements);
             }
             let mut elements = elements_of(write).unwrap_or_default().iter();
             elements.any(|element| !self.read_elements.contains(element))
@@ -718,6 +778,34 @@ mod tests {
         assert!(steps[0].work.iter().all(|work| work.is_used));
         assert_eq!(steps[1].work[0].reads, [Cell::Register(1)]);
         assert!(!steps[1].work[1].is_used, "nobody asks for lane 1's result");
+    }
+
+    /// Lane 0 gets lane 1's value and adds both, its own and that, to a total that other elements are in already.
+    #[test]
+    fn what_an_atomic_operation_adds_beside_what_was_read_comes_from_a_register() {
+        let add = |total: &[usize]| Event::Access {
+            warp: 0,
+            line: LINE,
+            kind: AccessKind::Atomic,
+            bytes: 4,
+            width: 1,
+            is_copy: false,
+            moves: vec![(0, Cell::Total(0), content(total))],
+            offsets: Vec::new(),
+        };
+        let lanes = vec![(0, 1 << 1, content(&[2])), (1, 1 << 1, content(&[3]))];
+        let of_second = vec![
+            access(Load, &[(0, 2), (1, 3)], &[&[2], &[3]]),
+            Event::Exchange { warp: 0, lanes },
+            add(&[0, 1, 2, 3]),
+        ];
+        let mut blocks = blocks(&[vec![add(&[0, 1])], of_second], &[]);
+        mark_used(&mut blocks);
+        let [loads, last] = &blocks[1].steps[..] else {
+            panic!("two steps, not {}", blocks[1].steps.len());
+        };
+        assert!(last.work[0].from_register);
+        assert!(loads.work.iter().all(|work| work.is_used));
     }
 
     #[test]

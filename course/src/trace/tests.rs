@@ -15,10 +15,14 @@ const WIDTH: usize = 120;
 const MOST: u64 = 300;
 const MOST_OF_OPERATORS: u64 = 40;
 
+/// Pixels between the columns of two warps, and the height of the boxes of sectors and banks, which stand in no columns.
+const GAP: f64 = 24.0;
+const STRIP: f64 = 12.0;
+
 type Corners = ((f64, f64), (f64, f64));
 
-/// Block sizes and numbers of elements: one element, a cut tile, whole ones, many blocks, many warps.
-fn sizes(lesson: &Lesson) -> [(u32, usize); 5] {
+/// Block sizes and numbers of elements: one element, a cut tile, whole ones, many blocks, many warps, the most.
+fn sizes(lesson: &Lesson) -> [(u32, usize); 6] {
     let takes_any = lesson.reduction().is_some() && !matches!(lesson.entries, Entries::PerBlock(_));
     let small = if takes_any {
         lesson.least_block.max(8)
@@ -44,6 +48,7 @@ fn sizes(lesson: &Lesson) -> [(u32, usize); 5] {
         (64, elements(64, 2)),
         (small, elements(small, 20)),
         (256, elements(256, 3)),
+        (1024, elements(1024, 2)),
     ]
 }
 
@@ -64,6 +69,16 @@ fn faults(picture: &Picture) -> Vec<String> {
         let ((left, top), (right, bottom)) = one.corners();
         if left < 0.0 || top < 0.0 || right > width + 0.01 || bottom > height + 0.01 {
             faults.push(format!("outside: {one:?}"));
+        }
+        if let Covered::Shape(..) = one
+            && top > sheet.columns.1
+            && bottom - top > STRIP
+        {
+            let starts = sheet.columns.0.iter();
+            let mut between = starts.map(|start| start - GAP..start - 1.0);
+            if between.any(|between| between.contains(&left)) {
+                faults.push(format!("left of its column: {one:?}"));
+            }
         }
         let others = sheet.covered[index + 1..].iter();
         let met = others.filter(|other| one.is_in_the_way_of(other));

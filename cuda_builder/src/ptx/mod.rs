@@ -2,12 +2,14 @@
 //! would notice later.
 
 mod check;
+mod launch_bounds;
 mod scan;
 
 use std::fmt;
 
-pub use crate::ptxas::{assemble, registers};
+pub use crate::ptxas::{Assembled, assemble, registers};
 pub use check::check;
+pub use launch_bounds::with_launch_bounds;
 
 /// *Addition to rust-cuda's API:* something wrong with a PTX module, with the entry and line where it is.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +60,19 @@ pub enum Violation {
         line: usize,
         /// The line of the first declaration.
         first_line: usize,
+    },
+    /// A declaration of launch bounds that no header can take.
+    #[error(
+        "line {line}: the launch bounds `{declared}` {reason}: declare them once, in the body of a kernel, as \
+         `.maxntid THREADS` or `.maxntid THREADS .minnctapersm BLOCKS`"
+    )]
+    LaunchBounds {
+        /// What is declared.
+        declared: String,
+        /// The line of the declaration.
+        line: usize,
+        /// What is wrong with it: the rest of a sentence.
+        reason: &'static str,
     },
 }
 

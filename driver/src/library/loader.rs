@@ -35,7 +35,7 @@ fn load_first_of(candidates: &[&str]) -> Result<Library, LibraryNotFound> {
     let mut first_answer = None;
     for &candidate in candidates {
         // SAFETY: loading runs the library's initialisers. These names are the NVIDIA driver's, whose initialisers have no preconditions.
-        match unsafe { Library::new(candidate) } {
+        match unsafe { open(candidate) } {
             Ok(library) => return Ok(library),
             Err(error) => first_answer.get_or_insert_with(|| answer(candidate, &error)),
         };
@@ -48,6 +48,25 @@ fn load_first_of(candidates: &[&str]) -> Result<Library, LibraryNotFound> {
         "the NVIDIA driver's library cannot be loaded: {}{also_tried}",
         first_answer.unwrap_or_default()
     )))
+}
+
+/// # Safety
+/// The library's initialisers may run here.
+#[cfg(not(windows))]
+unsafe fn open(name: &str) -> Result<Library, libloading::Error> {
+    // SAFETY: the caller's contract.
+    unsafe { Library::new(name) }
+}
+
+/// From the folder of Windows where drivers are installed, and not from the program's or the current one, where anybody may put a file.
+///
+/// # Safety
+/// The library's initialisers may run here.
+#[cfg(windows)]
+unsafe fn open(name: &str) -> Result<Library, libloading::Error> {
+    use libloading::os::windows::{LOAD_LIBRARY_SEARCH_SYSTEM32, Library};
+    // SAFETY: the caller's contract.
+    unsafe { Library::load_with_flags(name, LOAD_LIBRARY_SEARCH_SYSTEM32) }.map(Into::into)
 }
 
 /// What the loader said about a candidate, beginning with its name.

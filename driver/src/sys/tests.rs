@@ -102,6 +102,7 @@ fn numbers_are_those_of_cuda() {
         CUfunction_attribute {
             MAX_THREADS_PER_BLOCK = CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
             SHARED_SIZE_BYTES = CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+            NUM_REGS = CU_FUNC_ATTRIBUTE_NUM_REGS,
             MAX_DYNAMIC_SHARED_SIZE_BYTES = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
         }
         CUjitInputType { PTX = CU_JIT_INPUT_PTX, LIBRARY = CU_JIT_INPUT_LIBRARY }
@@ -161,6 +162,20 @@ fn faults_of_kernels_have_the_codes_of_cuda() {
         (Failure::OUT_OF_MEMORY, Code::CUDA_ERROR_OUT_OF_MEMORY),
         (Failure::NO_DEVICE, Code::CUDA_ERROR_NO_DEVICE),
         (Failure::NOT_FOUND, Code::CUDA_ERROR_NOT_FOUND),
+        (Failure::NOT_READY, Code::CUDA_ERROR_NOT_READY),
+        (
+            Failure::STREAM_CAPTURE_MERGE,
+            Code::CUDA_ERROR_STREAM_CAPTURE_MERGE,
+        ),
+        (
+            Failure::STREAM_CAPTURE_UNJOINED,
+            Code::CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+        ),
+        (
+            Failure::STREAM_CAPTURE_ISOLATION,
+            Code::CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+        ),
+        (Failure::CAPTURED_EVENT, Code::CUDA_ERROR_CAPTURED_EVENT),
         (Failure::UNKNOWN, Code::CUDA_ERROR_UNKNOWN),
     ] {
         assert_eq!(here, code as u32);

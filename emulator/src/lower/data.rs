@@ -28,7 +28,7 @@ pub(super) fn scope(modifier: &str) -> Option<Scope> {
 pub(super) fn is_hint(modifier: &str) -> bool {
     matches!(
         modifier,
-        "weak" | "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "nc" | "unified"
+        "weak" | "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "unified"
     ) || modifier.starts_with("L1::")
         || modifier.starts_with("L2::")
         || modifier.starts_with("level::")
@@ -59,6 +59,7 @@ impl<'m> Lowering<'_, 'm> {
                 "v4" => vector = 4,
                 "v8" => vector = 8,
                 "volatile" => order = AccessOrder::Volatile,
+                "nc" => order = AccessOrder::ReadOnly,
                 "relaxed" | "mmio" => order = AccessOrder::Relaxed(Scope::Gpu),
                 "acquire" | "release" => order = AccessOrder::AcquireRelease(Scope::Gpu),
                 word if is_hint(word) => {}
@@ -134,7 +135,7 @@ impl<'m> Lowering<'_, 'm> {
             signed: ty.is_signed(),
             registers: registers.into(),
             order: order.with_scope(of_scope),
-            is_whole: ty == Scalar::B128 && order != AccessOrder::Weak,
+            is_whole: ty == Scalar::B128 && !order.is_weak(),
         });
         self.emit_plain(
             instruction,

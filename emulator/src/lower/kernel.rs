@@ -11,6 +11,9 @@ pub(crate) struct Environment<'m> {
     pub module: &'m ModuleSyntax,
     /// Addresses of the variables at module scope, by name.
     pub addresses: &'m HashMap<String, u64>,
+    /// Addresses of the variables in global or constant memory that functions declare, by line and name; none while a module is only
+    /// checked.
+    pub of_functions: &'m HashMap<(u32, String), u64>,
 }
 
 /// State common to all functions of a kernel.

@@ -2,7 +2,7 @@
 
 use super::Map;
 
-use crate::observer::{AccessEvent, AccessKind, Observer};
+use crate::observer::{AccessEvent, AccessKind, Observer, Wants};
 use crate::registers::each_lane;
 use crate::types::Space;
 
@@ -36,7 +36,10 @@ impl AtomicTargets {
 }
 
 impl Observer for AtomicTargets {
-    const ACCESSES: bool = true;
+    #[inline(always)]
+    fn wants(&self) -> Wants {
+        Wants::ACCESSES
+    }
 
     fn fork(&self) -> Self {
         Self::default()

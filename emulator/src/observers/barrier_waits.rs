@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
-use crate::observer::{BarrierEvent, BlockEvent, InstructionEvent, Observer, ReleaseEvent};
+use crate::observer::{BarrierEvent, BlockEvent, InstructionEvent, Observer, ReleaseEvent, Wants};
 use crate::registers::{LANES, each_lane};
 
 /// Barriers of a block.
@@ -70,7 +70,10 @@ impl BarrierWaits {
 }
 
 impl Observer for BarrierWaits {
-    const ACCESSES: bool = false;
+    #[inline(always)]
+    fn wants(&self) -> Wants {
+        Wants::LITTLE
+    }
 
     fn fork(&self) -> Self {
         Self::default()

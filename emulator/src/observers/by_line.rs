@@ -1,7 +1,7 @@
 //! Tells an observer of each PTX line apart from those of the others.
 
 use super::Counters;
-use crate::observer::{AccessEvent, BarrierEvent, BranchEvent, InstructionEvent, Observer};
+use crate::observer::{AccessEvent, BarrierEvent, BranchEvent, InstructionEvent, Observer, Wants};
 
 /// [`Counters`] for each PTX line.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +57,10 @@ impl ByLine {
 }
 
 impl Observer for ByLine {
-    const ACCESSES: bool = true;
+    #[inline(always)]
+    fn wants(&self) -> Wants {
+        Wants::ACCESSES
+    }
 
     fn fork(&self) -> Self {
         Self::default()
@@ -77,6 +80,11 @@ impl Observer for ByLine {
     #[inline(always)]
     fn branch(&mut self, event: BranchEvent) {
         self.at(event.line).branch(event);
+    }
+
+    #[inline(always)]
+    fn jump(&mut self, event: InstructionEvent) {
+        self.at(event.line).jump(event);
     }
 
     fn access(&mut self, event: AccessEvent<'_>) {

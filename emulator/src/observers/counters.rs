@@ -6,7 +6,9 @@ use super::banks::conflicts;
 use super::coalescing::coalesce;
 use crate::observer::{
     AccessEvent, AccessKind, BarrierEvent, BranchEvent, BranchFate, InstructionEvent, Observer,
+    Wants,
 };
+use crate::registers::{FULL, LANES, each_lane};
 use crate::types::Space;
 
 /// What a launch executed, counted on PTX instructions (a GPU's profiler counts the machine instructions made from them).
@@ -23,6 +25,8 @@ pub struct Counters {
     pub branches: u64,
     /// Those at which the lanes of a warp went both ways.
     pub divergent_branches: u64,
+    /// Unconditional branches executed by warps.
+    pub jumps: u64,
     /// Executed conditional branches that are expected to be branches in the machine code too.
     pub assembled_branches: u64,
     /// Those at which the lanes of a warp went both ways.
@@ -39,6 +43,8 @@ pub struct Counters {
     pub shared_stores: SharedTraffic,
     /// Atomic operations on shared memory.
     pub shared_atomics: SharedTraffic,
+    /// Loads from constant memory.
+    pub constant_loads: ConstantTraffic,
     /// Atomic operations of threads, on any memory.
     pub atomics: u64,
     /// How often sectors of global memory are served to atomics: once for each lane with the same address.
@@ -75,6 +81,15 @@ pub struct SharedTraffic {
     pub bytes: u64,
 }
 
+/// Loads from constant memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConstantTraffic {
+    /// Warp instructions.
+    pub requests: u64,
+    /// The 4-byte words that they touch, each counted once per request: the cache of constant memory serves one at a time.
+    pub words: u64,
+}
+
 impl Counters {
     /// The share of conditional branches at which a warp stayed together, from 0 to 1; 1 where there were no branches.
     pub fn branch_efficiency(&self) -> f64 {
@@ -84,6 +99,11 @@ impl Counters {
     /// The same for the branches that are expected to be left in the machine code.
     pub fn assembled_branch_efficiency(&self) -> f64 {
         share_together(self.assembled_branches, self.assembled_divergent_branches)
+    }
+
+    /// The same for all branches, conditional or not.
+    pub fn branch_instruction_efficiency(&self) -> f64 {
+        share_together(self.branches + self.jumps, self.divergent_branches)
     }
 
     /// All accesses to global memory.
@@ -103,6 +123,15 @@ impl Counters {
     }
 }
 
+/// How many lanes: mostly all, and counting bits takes a dozen instructions where the host's processor need not have one for it.
+#[inline(always)]
+fn count(lanes: u32) -> u64 {
+    match lanes {
+        FULL => LANES as u64,
+        _ => lanes.count_ones().into(),
+    }
+}
+
 fn share_together(branches: u64, divergent: u64) -> f64 {
     if branches == 0 {
         1.0
@@ -118,6 +147,7 @@ impl AddAssign for Counters {
         self.thread_inst_executed_pred_on += other.thread_inst_executed_pred_on;
         self.branches += other.branches;
         self.divergent_branches += other.divergent_branches;
+        self.jumps += other.jumps;
         self.assembled_branches += other.assembled_branches;
         self.assembled_divergent_branches += other.assembled_divergent_branches;
         self.global_loads += other.global_loads;
@@ -126,6 +156,7 @@ impl AddAssign for Counters {
         self.shared_loads += other.shared_loads;
         self.shared_stores += other.shared_stores;
         self.shared_atomics += other.shared_atomics;
+        self.constant_loads += other.constant_loads;
         self.atomics += other.atomics;
         self.global_atomic_passes += other.global_atomic_passes;
         self.barriers += other.barriers;
@@ -151,8 +182,18 @@ impl AddAssign for SharedTraffic {
     }
 }
 
+impl AddAssign for ConstantTraffic {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.words += other.words;
+    }
+}
+
 impl Observer for Counters {
-    const ACCESSES: bool = true;
+    #[inline(always)]
+    fn wants(&self) -> Wants {
+        Wants::ACCESSES
+    }
 
     fn fork(&self) -> Self {
         Self::default()
@@ -165,8 +206,8 @@ impl Observer for Counters {
     #[inline(always)]
     fn instruction(&mut self, event: InstructionEvent) {
         self.inst_executed += 1;
-        self.thread_inst_executed += u64::from(event.active.count_ones());
-        self.thread_inst_executed_pred_on += u64::from(event.lanes.count_ones());
+        self.thread_inst_executed += count(event.active);
+        self.thread_inst_executed_pred_on += count(event.lanes);
     }
 
     #[inline(always)]
@@ -179,8 +220,13 @@ impl Observer for Counters {
         self.assembled_divergent_branches += is_kept & is_divergent;
     }
 
+    #[inline(always)]
+    fn jump(&mut self, _: InstructionEvent) {
+        self.jumps += 1;
+    }
+
     fn access(&mut self, event: AccessEvent<'_>) {
-        let lanes = u64::from(event.lanes.count_ones());
+        let lanes = count(event.lanes);
         let bytes = lanes * u64::from(event.bytes);
         if event.kind == AccessKind::Atomic {
             self.atomics += lanes;
@@ -216,6 +262,19 @@ impl Observer for Counters {
                     wavefronts: conflicts.wavefronts.into(),
                     ideal_wavefronts: conflicts.ideal_wavefronts.into(),
                     bytes,
+                };
+            }
+            Space::Const => {
+                let mut words = Vec::with_capacity(LANES);
+                each_lane(event.lanes, |lane| {
+                    let address = event.addresses[lane];
+                    words.extend(address / 4..(address + u64::from(event.bytes)).div_ceil(4));
+                });
+                words.sort_unstable();
+                words.dedup();
+                self.constant_loads += ConstantTraffic {
+                    requests: 1,
+                    words: words.len() as u64,
                 };
             }
             _ => {}

@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use crate::observer::{AccessEvent, BlockEvent, GridLaunchEvent, Observer};
+use crate::observer::{AccessEvent, BlockEvent, GridLaunchEvent, Observer, Wants};
 use crate::types::Space;
 
 /// The grids and threads of a launch, those included that kernels launched.
@@ -14,6 +14,8 @@ pub struct GridCounts {
     pub generations: u32,
     /// The most of them that waited or ran at one time, in the order in which the emulator ran them.
     pub pending: u64,
+    /// Warps of all grids.
+    pub warps: u64,
     /// Threads of all grids.
     pub threads: u64,
     /// Those of them that accessed global or shared memory.
@@ -25,6 +27,7 @@ impl AddAssign for GridCounts {
         self.child_grids += other.child_grids;
         self.generations = self.generations.max(other.generations);
         self.pending = self.pending.max(other.pending);
+        self.warps += other.warps;
         self.threads += other.threads;
         self.working_threads += other.working_threads;
     }
@@ -46,7 +49,10 @@ impl Grids {
 }
 
 impl Observer for Grids {
-    const ACCESSES: bool = true;
+    #[inline(always)]
+    fn wants(&self) -> Wants {
+        Wants::ACCESSES
+    }
 
     fn fork(&self) -> Self {
         Self::default()
@@ -58,9 +64,11 @@ impl Observer for Grids {
 
     fn block(&mut self, event: BlockEvent) {
         let threads = event.shape.iter().product::<u32>();
+        let warps = threads.div_ceil(32);
+        self.counts.warps += u64::from(warps);
         self.counts.threads += u64::from(threads);
         self.working.clear();
-        self.working.resize(threads.div_ceil(32) as usize, 0);
+        self.working.resize(warps as usize, 0);
     }
 
     #[inline(always)]

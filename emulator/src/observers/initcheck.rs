@@ -13,7 +13,7 @@ use super::cluster::InCluster;
 use crate::finding::{Bytes, Finding, Place, Tool};
 use crate::kernel::Kernel;
 use crate::memory::Memory;
-use crate::observer::{AccessEvent, AccessKind, BlockEvent, CallEvent, Observer};
+use crate::observer::{AccessEvent, AccessKind, BlockEvent, CallEvent, Observer, Wants};
 use crate::registers::{LANES, each_lane};
 use crate::types::Space;
 
@@ -230,8 +230,13 @@ impl Initcheck {
 }
 
 impl Observer for Initcheck {
-    const ACCESSES: bool = true;
-    const IN_ORDER: bool = true;
+    #[inline(always)]
+    fn wants(&self) -> Wants {
+        Wants {
+            in_order: true,
+            ..Wants::ACCESSES
+        }
+    }
 
     fn fork(&self) -> Self {
         Self {

@@ -75,6 +75,20 @@ pub const METRICS: &[Metric] = &[
         },
     },
     Metric {
+        name: "warps_launched",
+        ncu: Some("smsp__warps_launched.sum"),
+        unit: Unit::Count,
+        explanation: "warps of all grids, those included that kernels launched",
+        value: |of| count(of.grids?.warps),
+    },
+    Metric {
+        name: "inst_per_warp",
+        ncu: Some("smsp__average_inst_executed_per_warp.ratio"),
+        unit: Unit::Ratio,
+        explanation: "instructions of a warp on average, from its first to its last",
+        value: |of| ratio(of.counters.inst_executed, of.grids?.warps),
+    },
+    Metric {
         name: "threads_launched",
         ncu: Some("smsp__threads_launched.sum"),
         unit: Unit::Count,
@@ -129,6 +143,20 @@ pub const METRICS: &[Metric] = &[
         unit: Unit::Percent,
         explanation: "share of the branches that did not diverge: 100 is best",
         value: |of| Some(100.0 * of.counters.branch_efficiency()),
+    },
+    Metric {
+        name: "branch_instructions",
+        ncu: None,
+        unit: Unit::Count,
+        explanation: "branches of the PTX that warps executed, conditional or not; code without optimisation has many of either kind",
+        value: |of| count(of.counters.branches + of.counters.jumps),
+    },
+    Metric {
+        name: "branch_instruction_efficiency",
+        ncu: None,
+        unit: Unit::Percent,
+        explanation: "share of them that did not diverge: what profilers of older GPUs call the branch efficiency",
+        value: |of| Some(100.0 * of.counters.branch_instruction_efficiency()),
     },
     Metric {
         name: "assembled_branches",
@@ -311,6 +339,20 @@ pub const METRICS: &[Metric] = &[
         value: |of| count(of.counters.shared_atomics.wavefronts),
     },
     Metric {
+        name: "constant_loads",
+        ncu: None,
+        unit: Unit::Count,
+        explanation: "warp instructions that load from constant memory",
+        value: |of| count(of.counters.constant_loads.requests),
+    },
+    Metric {
+        name: "constant_words",
+        ncu: None,
+        unit: Unit::Count,
+        explanation: "the words that they touch, each counted once per request: the cache of constant memory serves one at a time",
+        value: |of| count(of.counters.constant_loads.words),
+    },
+    Metric {
         name: "atomics",
         ncu: None,
         unit: Unit::Count,
@@ -387,7 +429,7 @@ mod tests {
         };
         for metric in METRICS {
             let expected = match (metric.name, metric.unit) {
-                ("branch_efficiency" | "assembled_branch_efficiency", _) => Some(100.0),
+                (name, Unit::Percent) if name.ends_with("_efficiency") => Some(100.0),
                 (_, Unit::Count) => Some(0.0),
                 (_, Unit::Ratio | Unit::Percent) => None,
             };

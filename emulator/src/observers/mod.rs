@@ -13,19 +13,21 @@ mod metrics;
 mod printed;
 mod profile;
 mod racecheck;
+mod steps;
 mod synccheck;
 mod trace;
 
 pub use atomic_targets::AtomicTargets;
 pub use barrier_waits::{BarrierWait, BarrierWaits};
 pub use by_line::ByLine;
-pub use counters::{Counters, GlobalTraffic, SharedTraffic};
+pub use counters::{ConstantTraffic, Counters, GlobalTraffic, SharedTraffic};
 pub use grids::{GridCounts, Grids};
 pub use initcheck::Initcheck;
 pub use metrics::{METRICS, Metric, Unit};
 pub use printed::Printed;
 pub use profile::{Measurements, Profile};
 pub use racecheck::Racecheck;
+pub use steps::{Step, Steps};
 pub use synccheck::Synccheck;
 pub use trace::{BlockTrace, LaneAccess, LaneExchange, Trace, TraceEvent};
 

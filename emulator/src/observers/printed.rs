@@ -1,6 +1,6 @@
 //! What a kernel prints.
 
-use crate::observer::{Observer, PrintEvent};
+use crate::observer::{Observer, PrintEvent, Wants};
 
 /// The most bytes that are kept, as by default on a GPU.
 const LIMIT: usize = 1 << 20;
@@ -38,7 +38,10 @@ impl Printed {
 }
 
 impl Observer for Printed {
-    const ACCESSES: bool = false;
+    #[inline(always)]
+    fn wants(&self) -> Wants {
+        Wants::LITTLE
+    }
 
     fn fork(&self) -> Self {
         Self::default()

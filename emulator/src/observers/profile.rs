@@ -1,15 +1,19 @@
 //! All that a profile is made of, observed in one launch.
 
-use super::{AtomicTargets, BarrierWait, BarrierWaits, ByLine, Counters, GridCounts, Grids};
+use super::{
+    AtomicTargets, BarrierWait, BarrierWaits, ByLine, Counters, GridCounts, Grids, Step, Steps,
+};
 use crate::observer::{
     AccessEvent, BarrierEvent, BlockEvent, BranchEvent, GridLaunchEvent, InstructionEvent,
-    Observer, ReleaseEvent,
+    Observer, ReleaseEvent, Wants,
 };
 
-/// [`Counters`], [`BarrierWaits`] and [`AtomicTargets`] of a launch, as a whole and by PTX line; and its [`Grids`].
+/// [`Counters`], [`BarrierWaits`] and [`AtomicTargets`] of a launch, as a whole and by PTX line; its [`Grids`]; and, if asked for, its
+/// [`Steps`].
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
     parts: ((ByLine, BarrierWaits), (AtomicTargets, Grids)),
+    steps: Option<Steps>,
 }
 
 /// What was measured at one line, or in a whole launch: [`METRICS`](super::METRICS) are views of this.
@@ -26,6 +30,19 @@ pub struct Measurements {
 }
 
 impl Profile {
+    /// A profile that also counts the warps and threads at work in each step.
+    pub fn with_steps() -> Self {
+        Self {
+            steps: Some(Steps::default()),
+            ..Self::default()
+        }
+    }
+
+    /// The steps in their order, if the profile was made [with](Self::with_steps) them.
+    pub fn steps(&self) -> Option<Vec<Step>> {
+        self.steps.as_ref().map(Steps::all)
+    }
+
     /// The whole launch.
     pub fn total(&self) -> Measurements {
         let ((by_line, waits), (targets, grids)) = &self.parts;
@@ -60,20 +77,26 @@ impl Profile {
 }
 
 impl Observer for Profile {
-    const ACCESSES: bool = true;
+    #[inline(always)]
+    fn wants(&self) -> Wants {
+        Wants::ACCESSES
+    }
 
     fn fork(&self) -> Self {
         Self {
             parts: self.parts.fork(),
+            steps: self.steps.fork(),
         }
     }
 
     fn merge(&mut self, other: Self) {
         self.parts.merge(other.parts);
+        self.steps.merge(other.steps);
     }
 
     fn block(&mut self, event: BlockEvent) {
         self.parts.block(event);
+        self.steps.block(event);
     }
 
     #[inline(always)]
@@ -86,8 +109,14 @@ impl Observer for Profile {
         self.parts.branch(event);
     }
 
+    #[inline(always)]
+    fn jump(&mut self, event: InstructionEvent) {
+        self.parts.jump(event);
+    }
+
     fn access(&mut self, event: AccessEvent<'_>) {
         self.parts.access(event);
+        self.steps.access(event);
     }
 
     fn barrier(&mut self, event: BarrierEvent) {
@@ -96,6 +125,7 @@ impl Observer for Profile {
 
     fn release(&mut self, event: ReleaseEvent<'_>) {
         self.parts.release(event);
+        self.steps.release(event);
     }
 
     fn grid_launch(&mut self, event: GridLaunchEvent) {

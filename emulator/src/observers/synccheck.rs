@@ -9,7 +9,7 @@ use super::Map;
 use crate::finding::{Finding, Place, Tool};
 use crate::kernel::Kernel;
 use crate::observer::{
-    BarrierEvent, BlockEvent, CollectiveEvent, ExchangeEvent, InstructionEvent, Observer,
+    BarrierEvent, BlockEvent, CollectiveEvent, ExchangeEvent, InstructionEvent, Observer, Wants,
 };
 use crate::registers::{LANES, each_lane};
 
@@ -145,7 +145,10 @@ impl Synccheck {
 }
 
 impl Observer for Synccheck {
-    const ACCESSES: bool = false;
+    #[inline(always)]
+    fn wants(&self) -> Wants {
+        Wants::LITTLE
+    }
 
     fn fork(&self) -> Self {
         Self::default()

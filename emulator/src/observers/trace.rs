@@ -2,7 +2,7 @@
 
 use crate::observer::{
     AccessEvent, AccessKind, BlockEvent, CollectiveEvent, ExchangeEvent, GridLaunchEvent,
-    GridWaitEvent, Observer, ReleaseEvent, ValuesEvent,
+    GridWaitEvent, Observer, ReleaseEvent, ValuesEvent, Wants,
 };
 use crate::registers::each_lane;
 use crate::types::Space;
@@ -119,9 +119,14 @@ impl Trace {
 }
 
 impl Observer for Trace {
-    const ACCESSES: bool = true;
-    const VALUES: bool = true;
-    const IN_ORDER: bool = true;
+    #[inline(always)]
+    fn wants(&self) -> Wants {
+        Wants {
+            accesses: true,
+            values: true,
+            in_order: true,
+        }
+    }
 
     fn fork(&self) -> Self {
         Self::default()

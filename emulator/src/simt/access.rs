@@ -99,7 +99,7 @@ impl<O: Observer> Block<'_, '_, O> {
             load_elements(registers, access, &region, &offsets, site.lanes);
         }
         access.order.fence();
-        if O::ACCESSES {
+        if self.observer.wants().accesses {
             let event = AccessEvent {
                 warp: site.warp as u32,
                 line: site.line,
@@ -179,7 +179,7 @@ impl<O: Observer> Block<'_, '_, O> {
         bytes: u64,
         seen: &Seen,
     ) {
-        if !O::ACCESSES {
+        if !self.observer.wants().accesses {
             return;
         }
         for space in [
@@ -209,7 +209,7 @@ impl<O: Observer> Block<'_, '_, O> {
 
     /// What the lanes have loaded or stored, element by element of the vector; nothing where no observer wants it.
     fn moved(&self, site: Site, access: &Access) -> Vec<[u64; LANES]> {
-        if !O::VALUES {
+        if !self.observer.wants().values {
             return Vec::new();
         }
         let registers = &self.warps[site.warp].frames[site.frame as usize].registers;

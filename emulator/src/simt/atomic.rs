@@ -25,7 +25,7 @@ impl<O: Observer> Block<'_, '_, O> {
         };
         let bytes = width * elements;
         let mut seen = Seen::default();
-        if O::VALUES {
+        if self.observer.wants().values {
             seen.values = vec![[0; LANES]; atomic.b.len()];
         }
         let mut rest = site.lanes;

@@ -18,6 +18,7 @@ impl<O: Observer> Block<'_, '_, O> {
         barrier: &Barrier,
         line: u32,
     ) -> Faulty<()> {
+        self.warps[number].note_barrier();
         let first = fragment.lanes.trailing_zeros();
         let fail = |message: String| Err((Fault::MisusedBarrier(message), first));
         let warp = &self.warps[number];

@@ -303,6 +303,7 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
             thread: self.thread(warp, lane),
             line: line as usize,
             text: String::new(),
+            origin: None,
         })
     }
 

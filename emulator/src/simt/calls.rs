@@ -168,7 +168,7 @@ impl<O: Observer> Block<'_, '_, O> {
             );
         }
         warp.frames[index as usize] = frame;
-        if O::ACCESSES && code.local_bytes != 0 {
+        if self.observer.wants().accesses && code.local_bytes != 0 {
             let range = |copy: &ParameterCopy| {
                 let start = u64::from(local_base + copy.local);
                 start..start + u64::from(copy.from.bytes)

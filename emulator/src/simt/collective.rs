@@ -110,9 +110,16 @@ impl<O: Observer> Block<'_, '_, O> {
             here.push(fragment);
         }
         let mut complete = union;
+        // Who waits at a barrier for other lanes than this one does is at another barrier, and not there for this one.
+        let is_barrier = matches!(collective.kind, CollectiveKind::Barrier);
+        let alike = |lane: usize| match is_barrier {
+            true => gather(|other| members[other] == members[lane]),
+            false => u32::MAX,
+        };
         // A lane whose members are not all there stays, and so do those that count on it.
         loop {
-            let stays = complete & gather(|lane| members[lane] & warp.live & !complete != 0);
+            let stays = complete
+                & gather(|lane| members[lane] & warp.live & !(complete & alike(lane)) != 0);
             if stays == 0 {
                 break;
             }

@@ -61,13 +61,14 @@ impl<O: Observer> Block<'_, '_, O> {
                     fragment.lanes & if guard & 1 == 1 { !bits } else { bits }
                 }
             };
-            self.observer.instruction(InstructionEvent {
+            let event = InstructionEvent {
                 warp: number as u32,
                 line,
                 lanes,
                 active: fragment.lanes,
                 live: warp.live,
-            });
+            };
+            self.observer.instruction(event);
             if let Op::Alu {
                 execute,
                 rows,
@@ -96,6 +97,8 @@ impl<O: Observer> Block<'_, '_, O> {
                         not_taken: rest,
                         fate,
                     });
+                } else {
+                    self.observer.jump(event);
                 }
                 if rest == 0 {
                     fragment.pc = target;

@@ -283,6 +283,11 @@ impl Warp {
         self.vain_reads = if found_same { self.vain_reads + 1 } else { 0 };
     }
 
+    /// Takes note of a barrier: whoever comes to one has not been waiting for what is read, however often that was the same.
+    pub fn note_barrier(&mut self) {
+        self.vain_reads = 0;
+    }
+
     /// Takes note that lanes ask to be left alone for a while.
     pub fn note_pause(&mut self) {
         self.vain_reads = VAIN_READS;

@@ -1,6 +1,6 @@
 //! Asynchronous copies, the barriers they complete on, and half-precision floats, as nvcc compiles them for sm_90.
 
-use warpfold_emulator::{Compiled, Launch, Memory, Module, Nothing, Program};
+use warpfold_emulator::{Launch, Memory, Module, Nothing, Program, launch};
 
 const PTX: &str = include_str!("../data/async.nvcc.sm_90.ptx");
 
@@ -25,9 +25,7 @@ fn run(entry: &str, grid: u32, block: u32, input: &[u8], output_bytes: usize, n:
         to.to_le_bytes().to_vec(),
         n.to_le_bytes().to_vec(),
     ];
-    Nothing
-        .compiled()
-        .launch(&kernel, &memory, &shape, &arguments)
+    launch(&kernel, &memory, &shape, &arguments, &mut Nothing)
         .unwrap_or_else(|error| panic!("{error}"));
     let mut output = vec![0; output_bytes];
     memory.read(to, &mut output).expect("it was allocated");

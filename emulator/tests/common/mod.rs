@@ -4,7 +4,7 @@
 
 use bytemuck::Pod;
 use warpfold_emulator::{
-    Compiled, Counters, Launch, LaunchError, Memory, Module, Nothing, Program, Trap, Watch,
+    Counters, Launch, LaunchError, Memory, Module, Nothing, Program, Trap, Watch,
 };
 
 /// What stands before the functions of a module.
@@ -87,7 +87,7 @@ impl Machine {
             .map(|argument| argument.to_le_bytes().to_vec())
             .collect();
         let kernel = self.program.kernel(entry)?;
-        observer.launch(&kernel, &self.memory, shape, &arguments)
+        warpfold_emulator::launch(&kernel, &self.memory, shape, &arguments, observer)
     }
 
     pub fn launch(
@@ -96,7 +96,7 @@ impl Machine {
         shape: &Launch,
         arguments: &[u64],
     ) -> Result<(), LaunchError> {
-        self.launch_observed(entry, shape, arguments, Nothing.compiled())
+        self.launch_observed(entry, shape, arguments, &mut Nothing)
     }
 }
 
@@ -199,7 +199,7 @@ pub fn refused(ptx: &str, entry: &str) -> Option<String> {
 pub fn counters(machine: &Machine, entry: &str, shape: &Launch, arguments: &[u64]) -> Counters {
     let mut counters = Counters::default();
     machine
-        .launch_observed(entry, shape, arguments, counters.compiled())
+        .launch_observed(entry, shape, arguments, &mut counters)
         .unwrap_or_else(|error| panic!("{error}"));
     counters
 }

@@ -4,7 +4,7 @@
 use crate::common::{HEADER, Machine, block};
 use proptest::prelude::*;
 use std::fmt::Write;
-use warpfold_emulator::{Compiled, Nothing};
+use warpfold_emulator::{Nothing, launch_scheduled};
 
 #[derive(Clone, Debug)]
 enum Statement {
@@ -208,7 +208,7 @@ proptest! {
         let scheduled = machine.buffer(&[0u32; 40]);
         let kernel = machine.program.kernel("test").unwrap();
         let arguments = [scheduled.address.to_le_bytes().to_vec(), vec![0; 8]];
-        Nothing.compiled().launch_scheduled(&kernel, &machine.memory, &block(40), &arguments, seed).unwrap();
+        launch_scheduled(&kernel, &machine.memory, &block(40), &arguments, seed, &mut Nothing).unwrap();
         prop_assert_eq!(machine.read::<u32>(scheduled), expected);
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::common::{HEADER, Machine, shape};
 use warpfold_emulator::{
-    Compiled, Fault, Finding, Launch, LaunchError, Nothing, Order, Tool, check, compare_orders,
+    Fault, Finding, Launch, LaunchError, Nothing, Order, Tool, check, compare_orders,
+    launch_scheduled,
 };
 
 const HOPPER: &str = include_str!("../data/hopper.nvcc.sm_90.ptx");
@@ -86,10 +87,15 @@ fn they_do_so_under_every_schedule() {
             .memory
             .write(out.address, &[0; 20 * 64 * 4])
             .unwrap();
-        Nothing
-            .compiled()
-            .launch_scheduled(&kernel, &machine.memory, &shape(20, 64), &arguments, seed)
-            .unwrap_or_else(|error| panic!("{error}"));
+        launch_scheduled(
+            &kernel,
+            &machine.memory,
+            &shape(20, 64),
+            &arguments,
+            seed,
+            &mut Nothing,
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(
             machine.read::<u32>(out),
             exchanged(20, 4, 64),

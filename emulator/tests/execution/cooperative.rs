@@ -2,8 +2,8 @@
 
 use crate::common::{HEADER, Machine, shape, threads_of};
 use warpfold_emulator::{
-    Compiled, DeviceProperties, Launch, LaunchError, Nothing, Order, Racecheck, Tool, check,
-    compare_orders,
+    DeviceProperties, Launch, LaunchError, Nothing, Order, Racecheck, Tool, check, compare_orders,
+    launch, launch_scheduled,
 };
 
 /// `grid_total(in, partial, total, n)`: each block leaves a partial sum, `cg::this_grid().sync()`, the first adds them up.
@@ -88,10 +88,15 @@ fn they_meet_under_any_schedule() {
         let arguments = [out.address, data.address].map(|address| address.to_le_bytes().to_vec());
         let kernel = machine.program.kernel("test").unwrap();
         let launch = cooperative(40, 64);
-        Nothing
-            .compiled()
-            .launch_scheduled(&kernel, &machine.memory, &launch, &arguments, seed)
-            .unwrap_or_else(|error| panic!("{error}"));
+        launch_scheduled(
+            &kernel,
+            &machine.memory,
+            &launch,
+            &arguments,
+            seed,
+            &mut Nothing,
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(machine.read::<u32>(out), exchanged(40, 64), "seed {seed}");
     }
 }
@@ -139,23 +144,31 @@ fn cooperative_groups_as_nvcc_compiles_them() {
     // Twice: the barrier is fit for the next launch.
     for _ in 0..2 {
         machine.memory.write(total.address, &[0; 4]).unwrap();
-        Nothing
-            .compiled()
-            .launch(&kernel, &machine.memory, &cooperative(64, 256), &arguments)
-            .unwrap_or_else(|error| panic!("{error}"));
+        launch(
+            &kernel,
+            &machine.memory,
+            &cooperative(64, 256),
+            &arguments,
+            &mut Nothing,
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(machine.read::<i32>(total), [values.iter().sum::<i32>()]);
     }
     let tools = &Tool::WATCHING;
-    let launch = cooperative(64, 256);
-    let findings = check(&kernel, &mut machine.memory, &launch, &arguments, tools).unwrap();
+    let shape_64 = cooperative(64, 256);
+    let findings = check(&kernel, &mut machine.memory, &shape_64, &arguments, tools).unwrap();
     assert!(findings.is_empty(), "{findings:?}");
     let orders = (0..5).map(Order::Seed);
-    let difference = compare_orders(&kernel, &mut machine.memory, &launch, &arguments, orders);
+    let difference = compare_orders(&kernel, &mut machine.memory, &shape_64, &arguments, orders);
     assert_eq!(difference.unwrap(), None);
     // A launch that is not cooperative has no workspace, and the compiled code traps.
-    let result = Nothing
-        .compiled()
-        .launch(&kernel, &machine.memory, &shape(64, 256), &arguments);
+    let result = launch(
+        &kernel,
+        &machine.memory,
+        &shape(64, 256),
+        &arguments,
+        &mut Nothing,
+    );
     let Err(LaunchError::Trap(trap)) = result else {
         panic!("{result:?}");
     };

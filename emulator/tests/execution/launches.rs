@@ -1,7 +1,7 @@
 //! Shapes, arguments and limits of launches.
 
 use crate::common::{HEADER, Machine, block, counters, shape, threads_of};
-use warpfold_emulator::{Compiled, Counters, Launch, LaunchError, Nothing};
+use warpfold_emulator::{Counters, Launch, LaunchError, Nothing, launch};
 
 const KERNELS: &str = "
 .visible .entry plain(.param .u64 out, .param .u32 n) { ret; }
@@ -135,9 +135,7 @@ fn arguments_that_do_not_fit() {
     let machine = machine();
     let kernel = machine.program.kernel("plain").unwrap();
     let run = |arguments: &[Vec<u8>]| {
-        Nothing
-            .compiled()
-            .launch(&kernel, &machine.memory, &block(1), arguments)
+        launch(&kernel, &machine.memory, &block(1), arguments, &mut Nothing)
     };
     let message = |arguments: &[Vec<u8>]| run(arguments).expect_err("invalid").to_string();
     assert_eq!(message(&[]), "kernel `plain` takes 2 arguments, not 0");

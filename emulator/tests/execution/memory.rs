@@ -21,6 +21,22 @@ fn vectors_of_every_element() {
     assert_eq!(lanes(body), vec![expected; 32]);
 }
 
+/// Variables that a function declares in constant and in global memory: there is one of each, whatever its braces and its threads.
+#[test]
+fn variables_of_a_function_in_constant_and_global_memory() {
+    let body = "
+        { .const .align 4 .b32 weights[4] = {2, 3, 5, 7}; mov.u64 %d0, weights;
+          and.b32 %r1, %r39, 3; mul.wide.u32 %d1, %r1, 4; add.u64 %d0, %d0, %d1; ld.const.b32 %r2, [%d0]; }
+        { .const .align 4 .b32 weights[2] = {100, 200}; ld.const.b32 %r3, [weights+4]; }
+        { .global .align 4 .u32 count = 1000; atom.global.add.u32 %r4, [count], 1; }
+        add.u32 %r0, %r2, %r3; add.u32 %r0, %r0, %r4;";
+    let weights = [2, 3, 5, 7];
+    assert_eq!(
+        lanes(body),
+        each(|lane| weights[lane as usize % 4] + 200 + 1000 + lane)
+    );
+}
+
 /// Narrow types are extended as they say when loaded into wider registers, and cut off when stored.
 #[test]
 fn narrow_types() {

@@ -5,7 +5,7 @@
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, SeedableRng};
 use sha2::{Digest, Sha256};
-use warpfold_emulator::{Compiled, Launch, Memory, Module, Nothing, Program};
+use warpfold_emulator::{Launch, Memory, Module, Nothing, Program, launch};
 
 const TABLE: &str = include_str!("../data/arithmetic.h200.tsv");
 
@@ -118,10 +118,7 @@ pub fn emulate(forms: &[Form]) -> Vec<Vec<u8>> {
         memory.write(operands, &form.operands()).unwrap();
         memory.write(results, &bytes).unwrap();
         let kernel = program.kernel(&form.entry()).unwrap();
-        Nothing
-            .compiled()
-            .launch(&kernel, &memory, &shape, &arguments)
-            .unwrap();
+        launch(&kernel, &memory, &shape, &arguments, &mut Nothing).unwrap();
         memory.read(results, &mut bytes).unwrap();
         bytes
     };

@@ -1,16 +1,19 @@
 //! What memcheck reports: addresses by their kind.
 
 use crate::{Bench, bench, shape};
-use warpfold_emulator::{Compiled, Fault, LaunchError, Module, Nothing, Program, Tool};
+use warpfold_emulator::{Fault, LaunchError, Module, Nothing, Program, Tool, launch};
 
 /// The fault of one thread that runs this.
 fn fault(body: &str, prepare: impl FnOnce(&mut Bench)) -> Fault {
     let mut bench = bench(body);
     prepare(&mut bench);
-    match Nothing
-        .compiled()
-        .launch(&bench.kernel, &bench.memory, &shape(1, 1), &bench.arguments)
-    {
+    match launch(
+        &bench.kernel,
+        &bench.memory,
+        &shape(1, 1),
+        &bench.arguments,
+        &mut Nothing,
+    ) {
         Err(LaunchError::Trap(trap)) => trap.fault,
         other => panic!("{body}: {other:?}"),
     }

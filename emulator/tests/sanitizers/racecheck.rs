@@ -300,6 +300,65 @@ fn what_is_for_the_block_is_nothing_for_others() {
     }
 }
 
+/// Where wider scopes would have ordered the two accesses, the finding says so, also of threads that learn by a barrier; where there
+/// is no fence at all, it does not.
+#[test]
+fn a_scope_that_is_too_narrow_is_named() {
+    let named = |body: &str, is_named: bool| {
+        let findings = bench(body).check(shape(4, 64));
+        let messages: Vec<&str> = findings.iter().map(|finding| &*finding.message).collect();
+        let reads = findings
+            .iter()
+            .filter(|finding| finding.kind == "read after write");
+        assert!(reads.clone().count() > 0, "{body}");
+        for finding in reads {
+            let says = finding.message.contains("counts for its own block only");
+            assert_eq!(says, is_named, "{body}: {messages:?}");
+        }
+    };
+    for (before, after) in [
+        ("membar.cta;", "membar.cta;"),
+        ("membar.cta;", "membar.gl;"),
+        ("membar.gl;", "membar.cta;"),
+        ("fence.acq_rel.cluster;", "fence.acq_rel.cluster;"),
+    ] {
+        named(&tickets(before, after), true);
+    }
+    for (before, after) in [("", ""), ("", "membar.gl;"), ("membar.gl;", "")] {
+        named(&tickets(before, after), false);
+    }
+    let narrow_ticket =
+        tickets("membar.gl;", "membar.gl;").replace("atom.global", "atom.relaxed.cta.global");
+    named(&narrow_ticket, true);
+    let body = ticket_for_the_block("membar.cta;", "bar.sync 0;", "", "membar.gl;");
+    named(&body, true);
+}
+
+/// A read-only load promises that nobody writes as long as the grid runs, in whatever order.
+#[test]
+fn read_only_loads_of_what_is_written_are_found() {
+    let kind = "read-only load of what is written";
+    let own = "st.global.u32 [%rd2], %r1; ld.global.nc.u32 %r3, [%rd2];";
+    finds(&[kind], own, 1, 32);
+    finds(&[], &own.replace(".nc", ""), 1, 32);
+    let later = "ld.global.nc.u32 %r3, [%rd2]; bar.sync 0; st.global.u32 [%rd2], %r1;";
+    finds(&[kind], later, 1, 64);
+    finds(&[], &later.replace(".nc", ""), 1, 64);
+    // Many lanes read one word, which an atomic operation changes after a barrier; the other way round.
+    let atomic = "red.global.add.u32 [%rd1], 1;";
+    let load = "ld.global.nc.u32 %r3, [%rd1];";
+    finds(&[kind], &format!("{load} bar.sync 0; {atomic}"), 1, 64);
+    finds(&[kind], &format!("{atomic} bar.sync 0; {load}"), 1, 64);
+    finds(&[], &format!("{load} bar.sync 0; {load}"), 2, 64);
+    finds(&[], &format!("{load} st.global.u32 [%rd2+64], %r1;"), 1, 32);
+    let findings = bench(own).check(shape(1, 32));
+    assert!(
+        findings[0].message.contains("use an ordinary load"),
+        "{}",
+        findings[0]
+    );
+}
+
 #[test]
 fn atomics_of_the_block_race_with_those_of_others() {
     let add = |scope: &str| format!("red.relaxed.{scope}.global.add.u32 [%rd1], 1;");

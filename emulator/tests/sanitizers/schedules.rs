@@ -2,7 +2,7 @@
 
 use crate::{Bench, DATA_BYTES, bench, shape};
 use warpfold_emulator::{
-    Compiled, Fault, Launch, LaunchError, Nothing, Order, Tool, compare_orders,
+    Fault, Launch, LaunchError, Nothing, Order, Tool, compare_orders, launch, launch_scheduled,
 };
 
 /// Threads append their numbers in the order in which they come.
@@ -19,10 +19,10 @@ fn left_by(body: &str, order: Order, shape: Launch) -> Vec<u8> {
         arguments,
     } = &bench;
     match order {
-        Order::Fixed => Nothing.compiled().launch(kernel, memory, &shape, arguments),
-        Order::Seed(seed) => Nothing
-            .compiled()
-            .launch_scheduled(kernel, memory, &shape, arguments, seed),
+        Order::Fixed => launch(kernel, memory, &shape, arguments, &mut Nothing),
+        Order::Seed(seed) => {
+            launch_scheduled(kernel, memory, &shape, arguments, seed, &mut Nothing)
+        }
     }
     .expect("it runs");
     let data = u64::from_le_bytes(arguments[0][..].try_into().expect("an address"));
@@ -53,6 +53,27 @@ fn schedules_part_lanes_that_the_program_has_not_parted() {
     assert!(places(Order::Fixed).is_sorted());
     let parted = (0..20).filter(|&seed| !places(Order::Seed(seed)).is_sorted());
     assert!(parted.count() > 5);
+}
+
+/// The manual: a thread waits until all others of its mask have executed the barrier *with the same mask*. Here groups of four meet by
+/// themselves before all lanes do, and a lane that waits for all must not take one that waits for its group for one of them.
+#[test]
+fn barriers_with_different_masks_are_different_barriers() {
+    let body = "
+        mul.wide.u32 %rd6, %r1, 4; add.s64 %rd6, %rd1, %rd6;
+        st.shared.u32 [%rd3], 0; bar.warp.sync -1;
+        and.b32 %r2, %r1, 28; mov.u32 %r3, 15; shl.b32 %r3, %r3, %r2;
+        bar.warp.sync %r3;
+        bar.warp.sync %r3;
+        add.u32 %r4, %r1, 1; st.shared.u32 [%rd3], %r4;
+        bar.warp.sync -1;
+        xor.b32 %r4, %r1, 31; mul.wide.u32 %rd7, %r4, 4; add.s64 %rd7, %rd5, %rd7;
+        ld.shared.u32 %r5, [%rd7]; st.global.u32 [%rd6], %r5;";
+    let fixed = left_by(body, Order::Fixed, shape(1, 32));
+    for seed in 0..300 {
+        let scheduled = left_by(body, Order::Seed(seed), shape(1, 32));
+        assert!(scheduled == fixed, "seed {seed}");
+    }
 }
 
 #[test]

@@ -71,6 +71,7 @@ fn entries_and_their_parameters() {
         Some(".weak .entry second() .maxntid 128 .minnctapersm 2 .maxnreg 32 { ret; }")
     );
     assert_eq!(module.function_source("elsewhere"), None);
+    assert_eq!(module.function_lines("elsewhere"), None);
 }
 
 #[test]
@@ -96,11 +97,9 @@ fn debug_information() {
     let mut memory = Memory::new();
     let program = Program::load(module, &mut memory).unwrap();
     let kernel = program.kernel("e").unwrap();
-    let place = kernel.source_place(7).unwrap();
-    assert_eq!(
-        (place.file.as_str(), place.line),
-        ("/some where/kernel.cu", 14)
-    );
+    let origin = kernel.origin(7).unwrap();
+    assert_eq!(origin.own.to_string(), "/some where/kernel.cu:14");
+    assert_eq!(origin.inlined, None);
 }
 
 #[test]

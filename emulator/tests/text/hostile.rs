@@ -3,7 +3,7 @@
 
 use crate::common::HEADER;
 use proptest::prelude::*;
-use warpfold_emulator::{Compiled, Launch, Memory, Module, Nothing, Program};
+use warpfold_emulator::{Launch, Memory, Module, Nothing, Program, launch};
 
 const LADDER: &str = include_str!("../data/ladder.nvcc.sm_80.ptx");
 
@@ -42,9 +42,7 @@ fn exercise(text: &str) {
                     bytes
                 })
                 .collect();
-            let _ = Nothing
-                .compiled()
-                .launch(&kernel, &memory, &shape, &arguments);
+            let _ = launch(&kernel, &memory, &shape, &arguments, &mut Nothing);
         }
     }
 }

@@ -145,6 +145,16 @@ pub enum DeviceError {
     /// A graph was asked for a node that it does not have.
     #[error("a graph depends on its own nodes only, and on those that were added before")]
     NoNode,
+    /// A capture with work on a stream that the captured one does not come back to.
+    #[error(
+        "a graph was captured that does not end where it began: before the capture ends, let its stream wait for an event that comes after the last work of each other stream that has a part in it"
+    )]
+    UnjoinedCapture,
+    /// A capture was to depend on something outside it, or the host on something inside it.
+    #[error(
+        "nothing in a capture has happened yet: only streams of the same capture can wait for its events, and they for no others"
+    )]
+    EventOfCapture,
     /// An address that elements cannot have.
     #[error(
         "the address {address:#x} is no multiple of {alignment}, as those of such elements are"
@@ -179,6 +189,11 @@ pub enum DeviceError {
         "a sum cannot be captured into a graph, each launch of which would add to the total of the launch before: queue it on a stream that is not being captured"
     )]
     CapturedSum,
+    /// A graph that was to become part of another.
+    #[error(
+        "a graph cannot be launched where another is captured: queue its operations there, or launch it on a stream that is not being captured"
+    )]
+    CapturedGraph,
     /// The emulator was asked for times.
     #[error(
         "the emulator has no times to give: its counters are what can be compared; use --device gpu to time"

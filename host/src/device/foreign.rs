@@ -4,7 +4,7 @@
 
 use super::backend::Backend;
 use super::buffer::{Buffer, MemoryOn};
-use super::stream::{Stream, StreamOn};
+use super::stream::{Event, EventOn, Stream, StreamOn};
 use super::{Device, DeviceError, IPC_HANDLE_BYTES};
 use std::{ffi::c_void, fmt, marker::PhantomData, ops::Deref};
 
@@ -93,6 +93,36 @@ impl Stream {
         match &self.0 {
             StreamOn::Gpu(stream) => Ok(stream.handle().cast()),
             StreamOn::Emulator(_) => Err(DeviceError::NoForeignCode),
+        }
+    }
+}
+
+impl Event {
+    /// An event of other code, by the driver's handle (`CUevent`, or `cudaEvent_t`): for example, one that another thread has made with
+    /// its own [`Device`]. The other code keeps the event and destroys it. Neither waits nor queues.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoForeignCode`] on the emulator.
+    ///
+    /// # Safety
+    /// The handle is that of an event in the GPU's primary context that lives as long as the value. Where other code records it in a
+    /// capture and a stream of this device waits for it, whoever launches the graph keeps its kernels loaded.
+    pub unsafe fn from_raw(device: &Device, handle: *mut c_void) -> Result<Self, DeviceError> {
+        match &device.backend {
+            // SAFETY: the caller's contract is the same.
+            Backend::Gpu(gpu) => Ok(Self(EventOn::Gpu(unsafe { gpu.event_from_raw(handle) }))),
+            Backend::Emulator(_) => Err(DeviceError::NoForeignCode),
+        }
+    }
+
+    /// The driver's handle (`CUevent`, or `cudaEvent_t`). It is valid while this event lives.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoForeignCode`] on the emulator.
+    pub fn raw(&self) -> Result<*mut c_void, DeviceError> {
+        match &self.0 {
+            EventOn::Gpu(event) => Ok(event.handle().cast()),
+            EventOn::Emulator(_) => Err(DeviceError::NoForeignCode),
         }
     }
 }

@@ -74,8 +74,14 @@ impl Stream {
     /// Makes a graph of what `queue` queues on the stream that it is given, and runs none of it. That stream is a new one with this
     /// one's access policy.
     ///
+    /// Another stream that [waits](Self::wait_for) for an event of the capture has a part in it from then on, and work on the two streams
+    /// has no order in the graph but that of their events. The stream that is given has to wait for the last work of each other before
+    /// `queue` returns. Let the others be [non-blocking](crate::Device::non_blocking_stream): while one that is not has a part in a capture,
+    /// the driver refuses uploads and downloads, also those of other threads.
+    ///
     /// # Errors
-    /// Whatever `queue` returns, and what cannot be captured: for example, waiting for the device.
+    /// Whatever `queue` returns, and what cannot be captured: for example, waiting for the device. [`DeviceError::UnjoinedCapture`] if
+    /// the stream has not waited for another's last work.
     pub fn capture(
         &self,
         queue: impl FnOnce(&Self) -> Result<(), DeviceError>,
@@ -98,13 +104,16 @@ impl ExecutableGraph {
     /// Queues all of the graph on a stream, and does not wait.
     ///
     /// # Errors
-    /// The stream is of another device, or the driver refuses. A fault of a kernel is told by the next call that waits; on the emulator,
-    /// by this one.
+    /// The stream is of another device or [is capturing](Stream::is_capturing), or the driver refuses. A fault of a kernel is told by the
+    /// next call that waits; on the emulator, by this one.
     ///
     /// # Safety
     /// For every launch in the graph as [`Stream::launch`]; and all memory that its copies name is alive until it has ended. The graph
     /// itself keeps the modules of its kernels loaded.
     pub unsafe fn launch(&self, stream: &Stream) -> Result<(), DeviceError> {
+        if stream.is_capturing()? {
+            return Err(DeviceError::CapturedGraph);
+        }
         match (&self.0, &stream.0) {
             // SAFETY: the caller's contract is the same.
             (ExecutableOn::Gpu(graph), StreamOn::Gpu(stream)) => unsafe { graph.launch(stream) },

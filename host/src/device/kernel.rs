@@ -3,7 +3,7 @@
 use super::{Argument, DeviceError, Shape, Times, Timing, Watch, emulator, gpu};
 use std::fmt;
 use std::rc::Rc;
-use warpfold_emulator::{Compiled, Nothing};
+use warpfold_emulator::Nothing;
 
 /// PTX loaded into a device; unloaded when it, every kernel taken from it and every graph with such a kernel are dropped. Unloading waits
 /// until the device is idle.
@@ -52,6 +52,34 @@ impl Kernel {
         &self.on
     }
 
+    /// Registers of each thread, as the driver's compiler has given them out; `None` on the emulator, which has as many as PTX names.
+    pub fn registers(&self) -> Option<u32> {
+        match &self.on {
+            KernelOn::Gpu(kernel) => Some(kernel.registers()),
+            KernelOn::Emulator(_) => None,
+        }
+    }
+
+    /// Shared memory that each block has, whatever the launch asks for, in bytes.
+    pub fn static_shared_bytes(&self) -> u32 {
+        match &self.on {
+            KernelOn::Gpu(kernel) => kernel.static_shared_bytes(),
+            KernelOn::Emulator(kernel) => kernel.static_shared_bytes(),
+        }
+    }
+
+    /// How many blocks of a launch in this shape are resident on a multiprocessor at once. The emulator answers for a multiprocessor of
+    /// sm_90 on which registers suffice.
+    ///
+    /// # Errors
+    /// A shape that the device cannot launch.
+    pub fn resident_blocks(&self, shape: &Shape) -> Result<u32, DeviceError> {
+        match &self.on {
+            KernelOn::Gpu(kernel) => kernel.resident_blocks(shape),
+            KernelOn::Emulator(kernel) => Ok(kernel.resident_blocks(shape)),
+        }
+    }
+
     /// Queues the kernel on the device's own stream and waits for its end.
     ///
     /// # Errors
@@ -67,7 +95,7 @@ impl Kernel {
         match &self.on {
             // SAFETY: the caller's contract is the same.
             KernelOn::Gpu(kernel) => unsafe { kernel.launch(shape, arguments) },
-            KernelOn::Emulator(kernel) => kernel.observe(shape, arguments, Nothing.compiled()),
+            KernelOn::Emulator(kernel) => kernel.observe(shape, arguments, &mut Nothing),
         }
     }
 

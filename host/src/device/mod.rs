@@ -123,4 +123,4 @@ pub use shape::Shape;
 pub use slice::Slice;
 pub use stream::{Event, Stream};
 pub use timing::{Times, Timing};
-pub use warpfold_emulator::{Compiled, Counters, Observer, Watch};
+pub use warpfold_emulator::{Counters, Observer, Wants, Watch};

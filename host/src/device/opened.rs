@@ -151,12 +151,35 @@ impl Device {
         HostBuffer::allocate(&self.backend, kind, length)
     }
 
-    /// A new stream, with nothing queued.
+    /// A new stream, with nothing queued. The [default stream](Self::default_stream) waits for it, and it for the default stream.
     ///
     /// # Errors
     /// The driver refuses, for example after a kernel faulted.
     pub fn stream(&self) -> Result<Stream, DeviceError> {
         Stream::new(&self.backend)
+    }
+
+    /// A new stream, with nothing queued, that has no order with any other, not even with the [default stream](Self::default_stream).
+    /// Uploads, downloads and the freeing of memory wait for it all the same.
+    ///
+    /// # Errors
+    /// The driver refuses, for example after a kernel faulted.
+    pub fn non_blocking_stream(&self) -> Result<Stream, DeviceError> {
+        Stream::non_blocking(&self.backend)
+    }
+
+    /// The default stream of the GPU's primary context, which all threads and libraries of the process share; CUDA calls it the legacy
+    /// default stream. What is queued here waits for all that was queued before on any stream that is not
+    /// [non-blocking](Self::non_blocking_stream), and what is queued on those later waits for it. On the emulator it is a stream like any
+    /// other.
+    pub fn default_stream(&self) -> Stream {
+        Stream::default(&self.backend)
+    }
+
+    /// The default stream of the thread that calls, which belongs to that thread alone: it has no order with other streams, except with the
+    /// [default stream](Self::default_stream) that all share. On the emulator it is a stream like any other.
+    pub fn thread_stream(&self) -> Stream {
+        Stream::of_thread(&self.backend)
     }
 
     /// A new event, which is recorded nowhere yet.

@@ -15,6 +15,14 @@ use warpfold_driver::Version;
 /// | sm_80 | Ampere (A100, RTX 30), Ada (L4, RTX 40) | 7.0 | CUDA 11.0 (Linux 450, Windows 451) |
 /// | sm_90 | Hopper (H100, H200), Blackwell (B200, RTX 50) | 8.0 | CUDA 12.0 (Linux 525, Windows 527) |
 ///
+/// Lessons with later instructions are in a module of their own:
+///
+/// | PTX for | GPUs | PTX ISA | oldest driver |
+/// |---|---|---|---|
+/// | sm_70, `recent` | as above | 6.3 | CUDA 11.0 (Linux 450, Windows 451) |
+/// | sm_80, `recent` | as above | 7.0 | CUDA 11.0 (Linux 450, Windows 451) |
+/// | sm_90, `recent` | as above | 8.3 | CUDA 12.3 (Linux 545, Windows 545) |
+///
 /// A driver of CUDA 9.0 knows PTX ISA 6.0, but not all functions that are called here ([`warpfold_driver::OLDEST_VERSION`]).
 ///
 /// # Errors
@@ -86,9 +94,13 @@ mod tests {
                 let ptx = committed.built_for(module, sm).expect("it is listed");
                 let version = version(ptx).expect("the PTX says its version");
                 let needed = oldest_driver(version).expect("it is in NVIDIA's table");
+                let of_module = match module {
+                    Module::Recent => ", `recent`",
+                    _ => "",
+                };
                 let row = include_str!("ptx.rs")
                     .lines()
-                    .find(|line| line.starts_with(&format!("/// | sm_{sm} |")))
+                    .find(|line| line.starts_with(&format!("/// | sm_{sm}{of_module} |")))
                     .expect("the table has a row for each architecture");
                 let cells = format!(
                     "| {}.{} | CUDA {} (",

@@ -124,6 +124,11 @@ impl<'a, T: Pod> Slice<'a, T> {
         self.length == 0
     }
 
+    /// The same memory as bytes.
+    pub(crate) fn bytes(self) -> Slice<'a, u8> {
+        Slice::new(self.owner, self.address, self.length * size_of::<T>())
+    }
+
     /// The argument that tells a kernel where the slice begins.
     pub fn argument(&self) -> Argument {
         Argument::Address(self.address)

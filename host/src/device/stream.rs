@@ -10,7 +10,11 @@ use std::fmt;
 
 /// A queue of copies and launches that a device works off in order.
 ///
-/// Work on different streams has no order, except by [`Self::wait_for`]; on a GPU it overlaps where the hardware has room.
+/// Work on different streams has no order, except by [`Self::wait_for`]; on a GPU it overlaps where the hardware has room. The exception
+/// is the *default stream* ([`Device::default_stream`](super::Device::default_stream)): what is queued there waits for what was queued
+/// before on every other stream, and what is queued on them later waits for it, unless they are
+/// [non-blocking](super::Device::non_blocking_stream).
+///
 /// [`Kernel::launch`], [`Kernel::time`] and [`Buffer::copy_from`] go to a stream of the device's own. Uploads, downloads and the freeing
 /// of memory wait for everything that is queued on any stream. The emulator runs each operation at once.
 ///
@@ -27,7 +31,7 @@ pub struct Event(pub(super) EventOn);
 
 pub(super) enum EventOn {
     Gpu(gpu::Event),
-    Emulator,
+    Emulator(emulator::Event),
 }
 
 impl Stream {
@@ -36,6 +40,27 @@ impl Stream {
             Backend::Gpu(gpu) => StreamOn::Gpu(gpu.stream()?),
             Backend::Emulator(emulator) => StreamOn::Emulator(emulator.stream()),
         }))
+    }
+
+    pub(super) fn non_blocking(backend: &Backend) -> Result<Self, DeviceError> {
+        Ok(Self(match backend {
+            Backend::Gpu(gpu) => StreamOn::Gpu(gpu.non_blocking_stream()?),
+            Backend::Emulator(emulator) => StreamOn::Emulator(emulator.stream()),
+        }))
+    }
+
+    pub(super) fn default(backend: &Backend) -> Self {
+        Self(match backend {
+            Backend::Gpu(gpu) => StreamOn::Gpu(gpu.default_stream()),
+            Backend::Emulator(emulator) => StreamOn::Emulator(emulator.stream()),
+        })
+    }
+
+    pub(super) fn of_thread(backend: &Backend) -> Self {
+        Self(match backend {
+            Backend::Gpu(gpu) => StreamOn::Gpu(gpu.thread_stream()),
+            Backend::Emulator(emulator) => StreamOn::Emulator(emulator.stream()),
+        })
     }
 
     /// Queues a copy to the device.
@@ -153,19 +178,23 @@ impl Stream {
     pub fn record(&self, event: &Event) -> Result<(), DeviceError> {
         match (&self.0, &event.0) {
             (StreamOn::Gpu(stream), EventOn::Gpu(event)) => stream.record(event),
-            (StreamOn::Emulator(_), EventOn::Emulator) => Ok(()),
+            (StreamOn::Emulator(stream), EventOn::Emulator(event)) => stream.record(event),
             _ => Err(DeviceError::OtherDevice),
         }
     }
 
     /// What is queued from now on starts only when the event, as last recorded, has been reached. The host does not wait.
     ///
+    /// An event that was recorded in a [capture](Self::capture) gives this stream a part in it: what is queued here from now on becomes
+    /// part of the graph, until the capture ends.
+    ///
     /// # Errors
-    /// The event is of another device, or the driver refuses.
+    /// The event is of another device, or the driver refuses. [`DeviceError::EventOfCapture`] if this stream is being captured and the
+    /// event was recorded outside that capture.
     pub fn wait_for(&self, event: &Event) -> Result<(), DeviceError> {
         match (&self.0, &event.0) {
             (StreamOn::Gpu(stream), EventOn::Gpu(event)) => stream.wait_for(event),
-            (StreamOn::Emulator(_), EventOn::Emulator) => Ok(()),
+            (StreamOn::Emulator(stream), EventOn::Emulator(event)) => stream.wait_for(event),
             _ => Err(DeviceError::OtherDevice),
         }
     }
@@ -224,18 +253,30 @@ impl Event {
     pub(super) fn new(backend: &Backend) -> Result<Self, DeviceError> {
         Ok(Self(match backend {
             Backend::Gpu(gpu) => EventOn::Gpu(gpu.event()?),
-            Backend::Emulator(_) => EventOn::Emulator,
+            Backend::Emulator(emulator) => EventOn::Emulator(emulator.event()),
         }))
     }
 
     /// Waits until the event, as last recorded, has been reached.
     ///
     /// # Errors
-    /// A kernel that was queued before it has faulted.
+    /// A kernel that was queued before it has faulted, or [`DeviceError::EventOfCapture`].
     pub fn synchronize(&self) -> Result<(), DeviceError> {
         match &self.0 {
             EventOn::Gpu(event) => event.synchronize(),
-            EventOn::Emulator => Ok(()),
+            EventOn::Emulator(event) => event.check_reached(),
+        }
+    }
+
+    /// Whether the event, as last recorded, has been reached; also if it was never recorded. Does not wait: a host that has other work
+    /// asks now and then. On the emulator it always has.
+    ///
+    /// # Errors
+    /// As [`Self::synchronize`].
+    pub fn is_reached(&self) -> Result<bool, DeviceError> {
+        match &self.0 {
+            EventOn::Gpu(event) => event.is_reached(),
+            EventOn::Emulator(event) => event.check_reached().map(|()| true),
         }
     }
 
@@ -246,7 +287,7 @@ impl Event {
     pub fn elapsed_ms_since(&self, start: &Self) -> Result<f64, DeviceError> {
         match (&self.0, &start.0) {
             (EventOn::Gpu(end), EventOn::Gpu(start)) => end.elapsed_ms_since(start),
-            (EventOn::Emulator, EventOn::Emulator) => Err(DeviceError::NoTimes),
+            (EventOn::Emulator(_), EventOn::Emulator(_)) => Err(DeviceError::NoTimes),
             _ => Err(DeviceError::OtherDevice),
         }
     }

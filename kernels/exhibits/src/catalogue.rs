@@ -243,6 +243,39 @@ pub const EXHIBITS: &[Exhibit] = &[
             "u32:128",
         ],
     },
+    Exhibit {
+        id: "peterson_without_fences",
+        title: "Peterson's lock without fences",
+        file: "kernels/exhibits/src/e24_peterson_without_fences.rs",
+        tool: "racecheck",
+        grid: 2,
+        block: 32,
+        arguments: &["buf:i32:iota:2", "buf:u32:zeros:3", "buf:i32:zeros:1"],
+    },
+    Exhibit {
+        id: "fence_too_narrow",
+        title: "a fence for the wrong audience",
+        file: "kernels/exhibits/src/e25_fence_too_narrow.rs",
+        tool: "racecheck",
+        grid: 2,
+        block: 32,
+        arguments: &[
+            "buf:i32:iota:1",
+            "buf:i32:uninit:1",
+            "buf:u32:zeros:1",
+            "buf:u32:zeros:1",
+            "buf:i32:uninit:1",
+        ],
+    },
+    Exhibit {
+        id: "read_only_but_written",
+        title: "read-only, but written",
+        file: "kernels/exhibits/src/e26_read_only_but_written.rs",
+        tool: "racecheck",
+        grid: 1,
+        block: 64,
+        arguments: &["buf:i32:iota:64", "buf:i32:uninit:64"],
+    },
 ];
 
 #[cfg(test)]

@@ -11,6 +11,8 @@
 //! | `e16` to `e20` | addresses that do not belong to the kernel | memcheck |
 //! | `e21`, `e22` | memory that nothing has written | initcheck |
 //! | `e23` | a result that depends on who comes first | schedules |
+//! | `e24`, `e25` | fences that are missing, or that reach too few | racecheck |
+//! | `e26` | a promise to the cache that is not kept | racecheck |
 //!
 //! The catalogue (`catalogue`, on the host) lists them with the launch that shows the mistake.
 
@@ -44,3 +46,6 @@ pub mod e20_raw_shared_offset;
 pub mod e21_uninitialised_shared;
 pub mod e22_uninitialised_output;
 pub mod e23_first_come;
+pub mod e24_peterson_without_fences;
+pub mod e25_fence_too_narrow;
+pub mod e26_read_only_but_written;

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 /// What the PTX is made from, relative to the repository root: these files, and all Rust files in these folders.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 8] = [
     "kernels/Cargo.toml",
     "kernels/src",
+    "device/Cargo.toml",
+    "device/src",
     "cuda_std/Cargo.toml",
     "cuda_std/src",
     "cuda_std/macros/Cargo.toml",
@@ -17,10 +19,36 @@ const SOURCES: [&str; 6] = [
 ];
 
 /// What the PTX of the exhibits is made from.
-const EXHIBIT_SOURCES: [&str; 7] = [
+const EXHIBIT_SOURCES: [&str; 9] = [
     "kernels/exhibits/Cargo.toml",
     "kernels/exhibits/src",
     "kernels/src/prelude.rs",
+    "device/Cargo.toml",
+    "device/src",
+    "cuda_std/Cargo.toml",
+    "cuda_std/src",
+    "cuda_std/macros/Cargo.toml",
+    "cuda_std/macros/src",
+];
+
+/// What the PTX of the device library's example kernels is made from.
+const EXAMPLE_SOURCES: [&str; 8] = [
+    "device/example-kernels/Cargo.toml",
+    "device/example-kernels/src",
+    "device/Cargo.toml",
+    "device/src",
+    "cuda_std/Cargo.toml",
+    "cuda_std/src",
+    "cuda_std/macros/Cargo.toml",
+    "cuda_std/macros/src",
+];
+
+/// What the PTX of the library's reductions is made from.
+const REDUCTION_SOURCES: [&str; 8] = [
+    "reductions/Cargo.toml",
+    "reductions/src",
+    "device/Cargo.toml",
+    "device/src",
     "cuda_std/Cargo.toml",
     "cuda_std/src",
     "cuda_std/macros/Cargo.toml",
@@ -28,13 +56,14 @@ const EXHIBIT_SOURCES: [&str; 7] = [
 ];
 
 /// The SHA-256 of everything the PTX is made from, as 64 hexadecimal digits. It does not depend on the order in which the
-/// file system lists files, nor on whether lines end with LF or CRLF.
+/// file system lists files, nor on whether lines end with LF or CRLF, nor on what stands in lines that hold a comment alone. How many
+/// such lines there are counts: the PTX names lines. A page may be reworded without another build as long as it does not grow or shrink.
 ///
 /// # Errors
 /// A source cannot be read; the error names it. `repository` need not be a checkout at all when the program runs on a
 /// machine where it was not built, which is [`io::ErrorKind::NotFound`].
 pub fn hash_sources(repository: &Path) -> io::Result<String> {
-    hash(repository, &SOURCES)
+    hash(repository, &SOURCES, code_in_place)
 }
 
 /// As [`hash_sources`], for the exhibits.
@@ -42,10 +71,41 @@ pub fn hash_sources(repository: &Path) -> io::Result<String> {
 /// # Errors
 /// As [`hash_sources`].
 pub fn hash_exhibits(repository: &Path) -> io::Result<String> {
-    hash(repository, &EXHIBIT_SOURCES)
+    hash(repository, &EXHIBIT_SOURCES, code_in_place)
 }
 
-fn hash(repository: &Path, sources: &[&str]) -> io::Result<String> {
+/// As [`hash_sources`], for the example kernels, whose PTX names no lines: those that hold a comment alone do not count at all.
+///
+/// # Errors
+/// As [`hash_sources`].
+pub fn hash_examples(repository: &Path) -> io::Result<String> {
+    hash(repository, &EXAMPLE_SOURCES, code)
+}
+
+/// As [`hash_examples`], for the reductions.
+///
+/// # Errors
+/// As [`hash_sources`].
+pub fn hash_reductions(repository: &Path) -> io::Result<String> {
+    hash(repository, &REDUCTION_SOURCES, code)
+}
+
+/// A line, unless it holds a comment alone.
+fn code(line: &str) -> Option<&str> {
+    (!line.trim_start().starts_with("//")).then_some(line)
+}
+
+/// A line, empty where it holds a comment alone.
+fn code_in_place(line: &str) -> Option<&str> {
+    code(line).or(Some(""))
+}
+
+/// The hash of what `kept` leaves of the lines of all sources.
+fn hash(
+    repository: &Path,
+    sources: &[&str],
+    kept: impl Fn(&str) -> Option<&str>,
+) -> io::Result<String> {
     let mut files = Vec::new();
     for source in sources {
         let path = repository.join(source);
@@ -64,7 +124,8 @@ fn hash(repository: &Path, sources: &[&str]) -> io::Result<String> {
     let mut hash = Sha256::new();
     for (name, file) in named {
         let text = fs::read_to_string(&file).map_err(naming(&file))?;
-        let text = text.replace("\r\n", "\n");
+        let lines = text.lines().filter_map(&kept);
+        let text: String = lines.flat_map(|line| [line, "\n"]).collect();
         // With the lengths, no text can be moved from one file to the next and give the same hash.
         hash.update(format!("{name} {}\n", text.len()));
         hash.update(text);
@@ -123,12 +184,19 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_do_not_change_the_hash_and_content_does() {
-        let unix = hash_sources(repository("one\ntwo\n").path()).unwrap();
-        let windows = hash_sources(repository("one\r\ntwo\r\n").path()).unwrap();
-        let edited = hash_sources(repository("one\nthree\n").path()).unwrap();
-        assert_eq!(unix, windows);
-        assert_ne!(unix, edited);
+    fn the_words_of_a_comment_do_not_change_the_hash_and_code_and_its_lines_do() {
+        let of = |library| hash_sources(repository(library).path()).unwrap();
+        let unix = of("//! Says.\none\ntwo\n");
+        let same = [
+            of("//! Says.\r\none\r\ntwo\r\n"),
+            of("  // why\none\ntwo\n"),
+        ];
+        assert_eq!(same, [&*unix; 2]);
+        let others = [
+            of("//! Says.\n//! More.\none\ntwo\n"),
+            of("//! Says.\none\nthree\n"),
+        ];
+        assert!(!others.contains(&unix));
         assert_eq!(unix.len(), 64);
     }
 

@@ -19,8 +19,14 @@ pub static KERNELS: Texts = texts!("kernels");
 /// Kernels that launch kernels: a GPU's driver has to link them with the device runtime.
 pub static NESTED: Texts = texts!("nested");
 
+/// What takes a later version of PTX than the others, and so a newer driver.
+pub static RECENT: Texts = texts!("recent");
+
 /// The generic bodies, with an entry for each operator and type.
 pub static OPERATORS: Texts = texts!("operators");
+
+/// The registers of the kernels in the texts above: see [`registers`](crate::registers).
+pub static REGISTERS: &str = include_str!("../registers.txt");
 
 /// The exhibits, which are wrong on purpose, with line tables. Any architecture would show the same mistakes.
 pub static EXHIBITS: &str = include_str!("../exhibits.sm_80.ptx");

@@ -8,11 +8,11 @@ pub mod flagship;
 
 pub use crate::lesson::{
     BLOCK_SIZES, Cooperation, Demonstration, Divergence, ElementType, Entries, Finish, Geometry,
-    Histogram, Lesson, Memory, Module, Nested, Operator, Page, Parameter, Part, Question,
-    Reduction, Role, Task, Variant,
+    Half, Histogram, Lesson, Memory, Module, Nested, Operator, Page, Parameter, Part, Question,
+    Reduction, Role, Scan, Task, Variant,
 };
 
-use crate::{cooperation, divergence, histogram, ladder, memory, nested, operators, roads};
+use crate::{cooperation, divergence, histogram, ladder, memory, nested, operators, roads, scans};
 
 /// The lessons of a part in reading order.
 pub const fn lessons_of(part: Part) -> &'static [Lesson] {
@@ -23,6 +23,7 @@ pub const fn lessons_of(part: Part) -> &'static [Lesson] {
         Part::Divergence => divergence::catalogue::LESSONS,
         Part::Memory => memory::catalogue::LESSONS,
         Part::Cooperation => cooperation::catalogue::LESSONS,
+        Part::Scans => scans::catalogue::LESSONS,
         Part::Histogram => histogram::catalogue::LESSONS,
         Part::Operators => operators::catalogue::LESSONS,
     }
@@ -37,6 +38,7 @@ pub const fn pages_of(part: Part) -> &'static [Page] {
         Part::Divergence => divergence::catalogue::PAGES,
         Part::Memory => memory::catalogue::PAGES,
         Part::Cooperation => cooperation::catalogue::PAGES,
+        Part::Scans => scans::catalogue::PAGES,
         Part::Histogram => histogram::catalogue::PAGES,
         Part::Operators => operators::catalogue::PAGES,
     }
@@ -56,7 +58,7 @@ pub fn find(id: &str) -> Option<&'static Lesson> {
 /// and those of the flagship that no lesson is about.
 pub fn entry_names(module: Module, sm: u32) -> impl Iterator<Item = &'static str> {
     let of_lessons = lessons()
-        .filter(move |lesson| lesson.part.module() == module && lesson.least_sm <= sm)
+        .filter(move |lesson| lesson.module == module && lesson.least_sm <= sm)
         .flat_map(Lesson::entry_names);
     let has_flagship = module == flagship::MODULE && sm >= flagship::LEAST_SM;
     let of_flagship = flagship::entries().filter(move |_| has_flagship);

@@ -24,12 +24,30 @@
 //! One barrier per block, and not a word of shared memory; one load and one store for each element.
 //!
 //! ## Observe
-//! In the PTX: `bar.red.popc.u32`, `bar.red.and.pred` and `bar.red.or.pred`, where a plain barrier is `bar.sync`. In a run:
-//! all threads of a block have the same answer.
+//! In the PTX: `bar.red.popc.u32`, `bar.red.and.pred` and `bar.red.or.pred`, where a plain barrier is `bar.sync`.
+//!
+//! **Predict.** 1000 elements take 16 blocks of 64 threads, 32 warps. How many barriers are counted, one for each
+//! warp that comes to one, and what is the greatest answer that one can give?
+//! ```console
+//! $ warpfold run barrier_count -n 1000 --block 64
+//! ...
+//! fewest in a block                    0
+//! most in a block                     64
+//! ...
+//! barriers                            32
+//! ...
+//! ```
+//! All threads of a block have the same answer.
 //!
 //! ## Break it
-//! Let the threads past the end return before the barrier. On a GPU this may go well if whole warps are gone; `warpfold
-//! check barrier_count` names the threads that the others wait for.
+//! Let the threads of `barrier_count` that have no element return before the barrier. The others wait for them:
+//! ```console
+//! $ warpfold try barrier_count --check -n 1000 --block 64
+//! ...
+//! synccheck: barrier never completed in kernel ...
+//! ...
+//! ```
+//! On a GPU this may go well if whole warps are gone.
 //!
 //! ## Source
 //! *CUDA C++ Programming Guide*, on synchronization functions: `__syncthreads_count`, `__syncthreads_and`, `__syncthreads_or`.

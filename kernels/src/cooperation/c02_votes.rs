@@ -27,9 +27,28 @@
 //! ## Observe
 //! In the PTX: `vote.sync.all.pred`, `vote.sync.any.pred`, `vote.sync.ballot.b32`, each with the mask as its last operand.
 //!
+//! **Predict.** Does one of the three need fewer instructions than the other two, and how many barriers does each
+//! need?
+//! ```console
+//! $ warpfold profile vote_all vote_any ballot -n 2^16 --metrics warp_instructions,barriers
+//! ...
+//! metric              vote_all   vote_any     ballot
+//! ...
+//! warp_instructions     61,440     61,440     59,392
+//! barriers                   0          0          0
+//! ...
+//! ```
+//!
 //! ## Break it
-//! Vote with `u32::MAX`, in the branch that only the lanes with an element take. `warpfold check ballot` says which lanes
-//! of the mask never come; a GPU may wait for them forever.
+//! Vote with `u32::MAX` in `ballot`, in the branch that only the lanes with an element take. Nothing is found, though in the last warp some
+//! lanes of the mask never vote:
+//! ```console
+//! $ warpfold try ballot --check -n 1000 --block 64
+//! ...
+//! blocks    16 of   64 threads: clean
+//! ```
+//! A vote waits for the lanes of its mask that have not exited, and these leave the kernel at once. Were there anything for them to do after the
+//! branch, a barrier for instance, the vote would wait for lanes that wait for it.
 //!
 //! ## Source
 //! *CUDA C++ Programming Guide*, on warp vote functions: `__all_sync`, `__any_sync`, `__ballot_sync`.

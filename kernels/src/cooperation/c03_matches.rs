@@ -26,9 +26,32 @@
 //!
 //! ## Observe
 //! In the PTX: `match.any.sync.b32` in one kernel and `match.all.sync.b32` in the other.
+//! ```console
+//! $ warpfold run match_any -n 1000 --block 64
+//! ...
+//! lanes in an answer, on average      15.89
+//! ...
+//! ```
+//! **Predict.** For the same values, does `match_all` name more lanes on average than `match_any`, or fewer?
+//! ```console
+//! $ warpfold run match_all -n 1000 --block 64
+//! ...
+//! lanes in an answer, on average       4.10
+//! answers without any                   872
+//! ...
+//! ```
+//! One other value is enough, and no lane of the warp gets an answer.
 //!
 //! ## Break it
-//! Compare floats instead. A match compares bits, so 0.0 does not match −0.0, and a NaN matches itself.
+//! Match the lowest bit alone, `*values.add(index) & 1`: lanes with different values are then taken for equal, 16 of 32 on average:
+//! ```console
+//! $ warpfold try match_any -n 100 --block 64
+//! ...
+//! lanes in an answer, on average      16.00
+//! ...
+//! warpfold: `match_any` leaves 2565600975 in element 0 of `answers`, which should be 4801033
+//! ```
+//! And compare floats instead: a match compares bits, so 0.0 does not match −0.0, and a NaN matches itself.
 //!
 //! ## Source
 //! *CUDA C++ Programming Guide*, on warp match functions: `__match_any_sync`, `__match_all_sync`.

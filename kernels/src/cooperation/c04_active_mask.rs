@@ -28,11 +28,33 @@
 //! sm_70 is older.
 //!
 //! ## Observe
-//! The kernel stores whether the two promises were kept, and not the mask, which may differ in every run. `warpfold check
-//! active_mask --schedules 20` tries 20 orders of execution, and splits warps where a GPU might.
+//! The kernel stores whether the two promises were kept, and not the mask, which may differ in every run.
+//!
+//! **Predict.** In 20 orders of execution warps are split where a GPU might split them. For which block sizes does
+//! what the kernel stores depend on the order?
+//! ```console
+//! $ warpfold check active_mask --schedules 20
+//! ...
+//! memcheck, initcheck, racecheck, synccheck; 20 schedules, seeds 0 to 19
+//! ...
+//! blocks   193 of   64 threads: clean
+//! blocks    97 of  128 threads: clean
+//! blocks    49 of  256 threads: clean
+//! blocks    25 of  512 threads: clean
+//! blocks    13 of 1024 threads: clean
+//! ```
+//! For none: the promises hold in each of them.
 //!
 //! ## Break it
-//! Store the mask itself: the same command now says that the result depends on the order of execution.
+//! Store the mask itself, `here` in the place of `FOUND_ITSELF`. Which lanes are active together depends on the order of execution:
+//! ```console
+//! $ warpfold try active_mask --check -n 1000 --block 64 --schedules 20
+//! ...
+//! blocks    16 of   64 threads: 1 finding
+//! ...
+//! schedules: result depends on the schedule at global address 0x7f0000001104 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! Yuan Lin, Vinod Grover, *Using CUDA Warp-Level Primitives* (NVIDIA, 2018), on the dangers of `__activemask`.

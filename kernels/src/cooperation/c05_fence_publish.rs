@@ -31,13 +31,35 @@
 //! For each element two fences, one atomic by the writer, and one or more by the reader; a ticket and a barrier per block.
 //!
 //! ## Observe
-//! No reader ever finds the old X. In the PTX: `membar.gl` twice; the reader reads the flag by `atom.global.or.b32`, which
-//! changes nothing. `warpfold check fence_publish` finds nothing.
+//! In the PTX: `membar.gl` twice; the reader reads the flag by `atom.global.or.b32`, which changes nothing.
+//!
+//! **Predict.** Of 1000 readers that find Y new, how many find X old?
+//! ```console
+//! $ warpfold run fence_publish -n 1000 --block 64
+//! ...
+//! Y new, X new                      1000
+//! Y new, X old                         0
+//! ...
+//! $ warpfold check fence_publish
+//! ...
+//! memcheck, initcheck, racecheck, synccheck
+//! ...
+//! blocks   386 of   64 threads: clean
+//! blocks   194 of  128 threads: clean
+//! blocks    98 of  256 threads: clean
+//! blocks    50 of  512 threads: clean
+//! blocks    26 of 1024 threads: clean
+//! ```
 //!
 //! ## Break it
-//! Remove one of the two fences. Here the results stay right: the emulator executes memory accesses in program order, and
-//! many a GPU nearly always does. But `warpfold check` reports a race on X, read by one block and written by another with
-//! nothing between that orders the two.
+//! Remove one of the two fences. Here the results stay right: the emulator executes memory accesses in program order, and many a GPU nearly
+//! always does. But nothing orders the write of X and its read:
+//! ```console
+//! $ warpfold try fence_publish --check -n 1000 --block 64
+//! ...
+//! racecheck: read after write at global address 0x7f0000001180 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! *CUDA C++ Programming Guide*, on memory fence functions, `writeXY` and `readXY`. The tickets are those of Duane Merrill and

@@ -27,13 +27,34 @@
 //! atomics, or more for threads that had to wait. The launch has at most 8 blocks, since more would only wait.
 //!
 //! ## Observe
-//! In the PTX: `atom.relaxed.sys.global.cas.b32`, `membar.gl` twice, and `atom.global.exch.b32`. `warpfold run
-//! critical_section`: all threads that entered have been counted, and their sum is the CPU's. `warpfold check
-//! critical_section --schedules 200` finds nothing.
+//! In the PTX: `atom.relaxed.sys.global.cas.b32`, `membar.gl` twice, and `atom.global.exch.b32`.
+//!
+//! **Predict.** 1000 elements would fill 16 blocks of 64 threads, but the launch has at most 8 blocks. How many times
+//! does a thread enter in all?
+//! ```console
+//! $ warpfold run critical_section -n 1000 --block 64
+//! ...
+//! times that a thread entered           256
+//! their sum                     -1804912496
+//! sum on the CPU                -1804912496
+//! ...
+//! $ warpfold check critical_section --block 64 --schedules 20
+//! ...
+//! memcheck, initcheck, racecheck, synccheck; 20 schedules, seeds 0 to 19
+//! ...
+//! blocks     8 of   64 threads: clean
+//! ```
+//! All threads that entered have been counted, in whatever order the schedule lets them enter.
 //!
 //! ## Break it
-//! Remove the second fence: `warpfold check` reports a race on the total, between one thread's store and the load of the
-//! next. Remove the first: likewise. Remove the lock: threads overwrite each other's sums, and the result is wrong.
+//! Remove the second fence. One thread's store of the total and the load of the next then race:
+//! ```console
+//! $ warpfold try critical_section --check -n 1000 --block 64
+//! ...
+//! racecheck: read after write at global address 0x7f0000001300 (4 bytes) in kernel ...
+//! ...
+//! ```
+//! Remove the first: likewise. Remove the lock: threads overwrite each other's sums, and the result is wrong.
 //!
 //! ## Source
 //! Jason Sanders, Edward Kandrot, *CUDA by Example* (2010), appendix A.1, whose lock has no fences; Jade Alglave and others, *GPU

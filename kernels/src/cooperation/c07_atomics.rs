@@ -5,7 +5,7 @@
 //!
 //! ## Idea
 //! An atomic operation reads a word, computes a new value from it, and writes that, and no other access comes between. Some
-//! are arithmetic (`add`, `sub`, `min`, `max`, `and`, `or`, `xor`). Two count in a circle: `inc` from 0 up to a limit and
+//! are arithmetic (`add`, `min`, `max`, `and`, `or`, `xor`). Two count in a circle: `inc` from 0 up to a limit and
 //! again from 0, `dec` the other way round. `exch` stores a new value; `cas`, compare-and-swap, does so if the old value is
 //! the expected one. All return the old value. From `cas` all others can be built.
 //!
@@ -29,8 +29,21 @@
 //! For each element 29 atomic operations in each scope, all at the same words; those of one warp at one word take 32 turns.
 //!
 //! ## Observe
-//! In the PTX: `atom.relaxed.cta`, `atom.relaxed.gpu`, `atom.relaxed.sys`. `warpfold run atomics` shows the result of each
-//! operation, in each scope.
+//! In the PTX: `atom.relaxed.cta`, `atom.relaxed.gpu`, `atom.relaxed.sys`. A run shows the result of each operation,
+//! in each scope.
+//!
+//! **Predict.** 1000 threads each do `inc` with a limit of 1000 on a word that is 0, and `cas` from 0 to 1 on
+//! another. What do the two words hold at the end?
+//! ```console
+//! $ warpfold run atomics -n 1000 --block 64
+//! ...
+//! add i32                                           device 1925887271 · system 1925887271 · right in 16 of 16 blocks
+//! ...
+//! inc u32                                                       device 1000 · system 1000 · right in 16 of 16 blocks
+//! ...
+//! cas u64                                                             device 1 · system 1 · right in 16 of 16 blocks
+//! ...
+//! ```
 //!
 //! ## Break it
 //! Give all blocks the same words in the block's scope. The emulator, in which every atomic has the system's scope, gives

@@ -2,7 +2,7 @@
 
 use crate::ladder::catalogue::SUM;
 use crate::lesson::{
-    Demonstration, Divergence, Entries, Geometry, Lesson, Part, Reduction, Task, pages,
+    Demonstration, Divergence, ElementType, Entries, Geometry, Lesson, Part, Reduction, Task, pages,
 };
 
 pages! { "divergence":
@@ -15,6 +15,7 @@ pages! { "divergence":
 const DIVERGENCE: Lesson = Lesson {
     id: "",
     part: Part::Divergence,
+    module: Part::Divergence.module(),
     step: "",
     title: "",
     change: "",
@@ -37,6 +38,8 @@ const BLOCK_REDUCE: Lesson = Lesson {
             elements_per_thread: 1,
         },
         in_place: true,
+        // Of more than 2³¹ elements, no sum in 32 bits says much.
+        result_type: ElementType::I64,
         ..SUM
     }),
     ..DIVERGENCE.on(&BLOCK_REDUCE_PAGE)

@@ -19,14 +19,34 @@
 //! For each whole warp one branch, the test of n, which does not diverge; one load and one store of 4 sectors each.
 //!
 //! ## Observe
-//! `warpfold profile odd_even_add`: a branch efficiency of 100 %. `warpfold ptx odd_even_add`: one `bra`, for n, and none for
-//! the parity; in its place a `selp`, which picks the operand. In the machine code of sm_90 both
-//! additions stand one after the other, the second guarded by the parity (`VIADD R3, R0, 2; @!P0 VIADD R3, R0, 1`), and the test of n
-//! is a conditional exit: no branch is left at all.
+//! **Predict.** 2¹⁶ threads are 2,048 warps. How many branches do they execute, and how many of these diverge?
+//! ```console
+//! $ warpfold profile odd_even_add -n 2^16 --metrics branches,divergent_branches,branch_efficiency
+//! ...
+//! branches                   2,048
+//! divergent_branches             0
+//! branch_efficiency       100.00 %
+//! ...
+//! $ warpfold ptx odd_even_add
+//! ...
+//! @%p1 bra ...
+//! ...
+//! selp.b32 ...
+//! ...
+//! ```
+//! The one `bra` is for n. The parity has none; in its place a `selp` picks the operand. In the machine code of sm_90 both additions
+//! stand one after the other, the second guarded by the parity (`VIADD R3, R0, 2; @!P0 VIADD R3, R0, 1`), and the test of n is a
+//! conditional exit: no branch is left at all.
 //!
 //! ## Break it
-//! Give one side more to do, such as a division by another element. The compiler will not compute for all lanes what half
-//! of them need, and the branch is back.
+//! Give one side more to do, such as a division of one element by another: `2 + *values / (*values.add(n - 1) | 1)`. The compiler will not compute
+//! for all lanes what half of them need, and the branch is back:
+//! ```console
+//! $ warpfold try odd_even_add --profile -n 4096 --metrics divergent_branches
+//! ...
+//! divergent_branches           128
+//! ...
+//! ```
 //!
 //! ## Source
 //! An exercise that CUDA courses set for divergence, often without a look at what the compiler made of it.

@@ -10,7 +10,8 @@
 //! are neighbours (`tid` below the stride), so whole warps take it or skip it.
 //!
 //! Both take any length that fits into memory: the length, and where a tile begins, are 64-bit numbers. Within a tile 32 bits are
-//! enough.
+//! enough. The same goes for the sums: those of tiles have 32 bits, as their elements have, and the host adds them up in 64. So 3·2³⁰
+//! ones, 12 GiB, make 3,221,225,472, where 32 bits would have wrapped around.
 //!
 //! ## Picture
 //! A tile of 8 elements, and the threads that work:
@@ -26,14 +27,45 @@
 //! each for the partial sum: 2B − 1 loads, B stores, log₂ B barriers.
 //!
 //! ## Observe
-//! `warpfold profile block_reduce_1 block_reduce_2 --block 512`: a branch efficiency of 68.75 % against 98.36 %, and more
-//! sectors for the same bytes, because the lanes at work are further apart in each step. On an H200 the first takes a quarter longer for
-//! 2²² elements (31.6 µs against 25.2 µs) and a fifth longer for 2²⁶ (0.488 ms against 0.401 ms). In the PTX:
-//! `mul.wide.u32`, which makes a 64-bit product of the number of the block and its size.
+//! **Predict.** Both trees make the same accesses, of 785,920 bytes. Which of them touches more sectors, and which
+//! has the better branch efficiency?
+//! ```console
+//! $ warpfold profile block_reduce_1 block_reduce_2 -n 2^16 --block 512 \
+//!       --metrics branch_efficiency,assembled_branch_efficiency,global_sectors,global_bytes
+//! ...
+//! metric                       block_reduce_1  block_reduce_2
+//! ...
+//! branch_efficiency                   70.00 %         98.12 %
+//! assembled_branch_efficiency         68.75 %         98.36 %
+//! global_sectors                       98,176          25,600
+//! global_bytes                        785,920         785,920
+//! ...
+//! ```
+//! The branch efficiency tells the two apart, in the PTX and as a GPU's assembler leaves the branches. So do the
+//! sectors for the same bytes, because the lanes at work are further apart in each step of the first.
+//!
+//! On an H200 the first takes a quarter longer for 2²² elements (31.6 µs against 25.2 µs) and a fifth longer for 2²⁶ (0.488 ms against
+//! 0.401 ms). In the PTX: `mul.wide.u32`, which makes a 64-bit product of the number of the block and its size.
+//!
+//! The sum of 0, 1, 2 … 2²⁰ − 1 has 39 bits, that of any tile 29 at most:
+//! ```console
+//! $ warpfold run block_reduce_1 -n 2^20 --data iota
+//! ...
+//! sum                           549755289600
+//! sum on the CPU                549755289600
+//! ...
+//! ```
 //!
 //! ## Break it
-//! Multiply in 32 bits: `(block_idx_x() * block_dim_x()) as usize`. Every test still passes, up to 2³² elements. Beyond
-//! that, the first elements are added twice and the others not at all.
+//! Remove the barrier of `block_reduce_1`. Warps then read sums of the step before that others have not written yet:
+//! ```console
+//! $ warpfold try block_reduce_1 --check -n 1000 --block 64
+//! ...
+//! racecheck: read after write at global address 0x7f0000000008 (4 bytes) in kernel ...
+//! ...
+//! ```
+//! And multiply in 32 bits: `(block_idx_x() * block_dim_x()) as usize`. Every test still passes, up to 2³² elements. Beyond that, the first
+//! elements are added twice and the others not at all.
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernels 1 and 3, in place in global memory as in John Cheng, Max

@@ -11,6 +11,7 @@ pages! { "histogram":
 /// What the lessons have in common; each row states the rest.
 const HISTOGRAM: Lesson = Lesson {
     part: Part::Histogram,
+    module: Part::Histogram.module(),
     task: Task::Demonstration(Demonstration::Histogram(Histogram::Image)),
     ..LADDER
 };

@@ -30,14 +30,31 @@
 //! three words, and the sky of a photograph is not much better.
 //!
 //! ## Observe
-//! In the PTX: three `ld.global.b8`, then three `atom.global.add.u32` whose results nobody reads. In `warpfold profile
-//! histogram_global`: `global_atomic_passes` far above `global_atomic_requests`, and `atomics_on_one_address` shows the
-//! length of the longest queue.
+//! In the PTX: three `ld.global.b8`, then three `atom.global.add.u32` whose results nobody reads.
+//!
+//! **Predict.** The 2¹⁶ pixels of this image have random colours. About how many of them queue at the fullest of the
+//! 768 bins?
+//! ```console
+//! $ warpfold profile histogram_global -n 2^16 \
+//!       --metrics global_atomic_requests,global_atomic_passes,atomics_on_one_address
+//! ...
+//! global_atomic_requests             6,144
+//! global_atomic_passes             136,647
+//! atomics_on_one_address               308
+//! ...
+//! ```
+//! Spread evenly, 256 pixels would come to each bin; the last line is the length of the longest queue. The passes are
+//! far more than the requests, because the bins of a warp are in many sectors, and lanes with the same bin wait for
+//! each other.
 //!
 //! ## Break it
-//! Replace the atomic addition in [`add`] by `*bin += number`. `warpfold check histogram_global` names a thread that reads
-//! a bin and another that writes it, with nothing that orders the two, and `warpfold run histogram_global` names a bin that
-//! misses pixels.
+//! Replace the atomic addition in [`add`] by `*bin += number`. Pixels of one colour then overwrite each other's counts:
+//! ```console
+//! $ warpfold try histogram_global --check -n 1000 --block 64
+//! ...
+//! racecheck: write after read at global address 0x7f0000001380 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! Victor Podlozhnyuk, *Histogram calculation in CUDA* (NVIDIA, 2007); the padded rows are those of Windows bitmaps.

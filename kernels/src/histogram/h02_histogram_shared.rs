@@ -27,14 +27,33 @@
 //! clear and read 768 bins to count 192 bytes.
 //!
 //! ## Observe
-//! In the PTX: `.shared .align 16 .b8 own_bins[3072]`, three `red.relaxed.cta.shared.add.u32` in the loop, and an atomic on
-//! `global` after it. In `warpfold profile histogram_global histogram_shared`: with 32 pixels per thread the
-//! `global_atomic_passes` are a small part of step 1's; with one pixel there are 32 times as many. The lanes that collide
-//! now show in `shared_atomic_wavefronts`.
+//! In the PTX: `.shared .align 16 .b8 own_bins[3072]`, three `red.relaxed.cta.shared.add.u32` in the loop, and an
+//! atomic on `global` after it.
+//!
+//! **Predict.** With one pixel per thread the blocks merge their bins in 49,152 passes through global memory. How
+//! many does it take with 32 pixels per thread, and do the collisions in shared memory change?
+//! ```console
+//! $ warpfold profile histogram_global histogram_shared -n 2^18 --metrics shared_atomic_wavefronts,global_atomic_passes
+//! ...
+//! metric                    histogram_global  histogram_shared  histogram_shared  histogram_shared  histogram_shared
+//! ...
+//!                                                     pixels 1          pixels 4         pixels 32        pixels 128
+//! ...
+//! shared_atomic_wavefronts                 0            86,955            86,955            86,955            86,955
+//! global_atomic_passes               546,443            49,152            12,288             1,536               384
+//! ...
+//! ```
+//! With 32 pixels per thread the passes are a small part of step 1's. The lanes that collide now show in shared
+//! memory, as often for any number of pixels.
 //!
 //! ## Break it
-//! Remove the first `sync_threads()`. `warpfold check histogram_shared` names a thread that counts in a bin that nobody has
-//! cleared yet.
+//! Remove the first `sync_threads()`. A thread then counts in a bin that nobody has cleared yet:
+//! ```console
+//! $ warpfold try histogram_shared --check -n 1000 --block 64
+//! ...
+//! racecheck: write after write at shared address 0x240 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! Victor Podlozhnyuk, *Histogram calculation in CUDA* (NVIDIA, 2007), with a histogram per warp, which its hardware

@@ -34,6 +34,8 @@ const NO_WARP_BARRIER: Option<&str> = Some(
 pub(crate) const SUM: Reduction = Reduction {
     operator: Operator::Sum,
     element_type: ElementType::I32,
+    partial_type: ElementType::I32,
+    result_type: ElementType::I32,
     geometry: Geometry::Tiles {
         elements_per_thread: 8,
     },
@@ -66,6 +68,7 @@ const fn sum_in_place(elements_per_thread: u32) -> Task {
 pub(crate) const LADDER: Lesson = Lesson {
     id: "",
     part: Part::Ladder,
+    module: Part::Ladder.module(),
     step: "",
     title: "",
     change: "",

@@ -24,13 +24,46 @@
 //! second, and so on. The threads at work are scattered: while the stride is below 32, every warp of the block has some.
 //!
 //! ## Observe
-//! In the PTX: `rem.u32`, a division, in every step of the loop. In a run: the lowest branch efficiency of the ladder. In
-//! each of the first five steps every warp takes both sides of the branch.
+//! In the PTX: a division in every step of the loop.
+//! ```console
+//! $ warpfold ptx neighbored
+//! ...
+//! rem.u32 ...
+//! ...
+//! ```
+//! **Predict.** A block of 256 threads has 8 warps. In how many of them is a thread at work in step 1, and in step 5?
+//! Which is the first step in which a warp has nothing to do?
+//! ```console
+//! $ warpfold profile neighbored -n 2^16 --block 256 --by step --metrics branch_efficiency
+//! ...
+//! branch_efficiency     66.67 %
+//! ...
+//! step  blocks  active warps            active threads
+//! ...
+//!    1     256        8 of 8  100.00 %      128 of 256  50.00 %
+//!    2     256        8 of 8  100.00 %       64 of 256  25.00 %
+//!    3     256        8 of 8  100.00 %       32 of 256  12.50 %
+//!    4     256        8 of 8  100.00 %       16 of 256   6.25 %
+//!    5     256        8 of 8  100.00 %        8 of 256   3.12 %
+//!    6     256        4 of 8   50.00 %        4 of 256   1.56 %
+//!    7     256        2 of 8   25.00 %        2 of 256   0.78 %
+//!    8     256        1 of 8   12.50 %        1 of 256   0.39 %
+//! ...
+//! ```
+//! In each of the first five steps every warp takes both sides of the branch, with fewer and fewer of its threads. It
+//! is the lowest branch efficiency of the ladder.
 //!
 //! ## Break it
-//! Write `tid % (2 * stride)` for `remainder(tid, 2 * stride)` and look at the PTX again. The compiler can prove that the
-//! stride is a power of two, and turns the division into an `and`. This lesson asks for the instruction by name, because
-//! the price of a division on a GPU is part of the lesson.
+//! Write `tid % (2 * stride)` for `remainder(tid, 2 * stride)`. The compiler can prove that the stride is a power of two, and turns the division
+//! into an `and`, so that a GPU's most expensive arithmetic costs no more than an addition:
+//! ```console
+//! $ warpfold try neighbored --profile -n 2^16 --metrics warp_instructions,barriers
+//! ...
+//! warp_instructions     378,624
+//! ...
+//! ```
+//! In the PTX there are more instructions than before: a division is one of them there, and twenty or so of the machine's. This lesson asks for
+//! it by name, because its price is part of the lesson.
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 1; John Cheng, Max Grossman, Ty McKercher,

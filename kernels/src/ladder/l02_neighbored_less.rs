@@ -24,17 +24,50 @@
 //! last five steps, when fewer than 32 threads have work left.
 //!
 //! ## Observe
-//! In the PTX: one comparison per step where step 1 has a remainder and two. In a run: far fewer instructions and a branch
-//! efficiency near 100 %. The memory traffic is still bad: the elements that one warp asks for are `2 * stride` words
-//! apart.
+//! In the PTX: one comparison per step where step 1 has a remainder and two.
+//!
+//! **Predict.** Compared with step 1, which of these three rise, and which fall: the instructions of a warp, the
+//! branch efficiency, the sectors of a request?
+//! ```console
+//! $ warpfold profile neighbored neighbored_less -n 2^16 \
+//!       --metrics inst_per_warp,branch_efficiency,global_load_sectors_per_request
+//! ...
+//! metric                           neighbored  neighbored_less
+//! ...
+//! inst_per_warp                        175.88           124.62
+//! branch_efficiency                   70.00 %          98.12 %
+//! global_load_sectors_per_request        2.68            12.46
+//! ...
+//! $ warpfold profile neighbored_less -n 2^16 --block 256 --by step --metrics inst_per_warp
+//! ...
+//! step  blocks  active warps           active threads
+//! ...
+//!    1     256        4 of 8  50.00 %      128 of 256  50.00 %
+//!    2     256        2 of 8  25.00 %       64 of 256  25.00 %
+//!    3     256        1 of 8  12.50 %       32 of 256  12.50 %
+//!    4     256        1 of 8  12.50 %       16 of 256   6.25 %
+//! ...
+//! ```
+//! Far fewer instructions and a branch efficiency near 100 %, since whole warps have nothing left to do. But a
+//! request takes more sectors: it comes from more lanes, whose elements are `2 * stride` words apart.
+//!
+//! In the machine code that an H200 executes for the same PTX there are 309.12 and 127.31 instructions per warp, because a division
+//! takes 17 of them; published for an older compiler and GPU are 295.56 and 115.31.
 //!
 //! ## Break it
-//! Move `sync_threads()` into the `if`. Threads without work then miss the barrier, and the others wait for them. The
-//! emulator reports an error that names the barrier and the threads; a GPU hangs or gives a wrong sum.
+//! Move `sync_threads()` into the `if`. Threads without work then miss the barrier, and the others wait for them:
+//! ```console
+//! $ warpfold try neighbored_less --check -n 1000 --block 64
+//! ...
+//! synccheck: barrier never completed in kernel ...
+//! ...
+//! ```
+//! A GPU hangs, or gives a wrong sum.
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 2; Cheng, Grossman, McKercher, *Professional
-//! CUDA C Programming* (2014), chapter 3, `reduceNeighboredLess`.
+//! CUDA C Programming* (2014), chapter 3, `reduceNeighboredLess`, whose threads without an element return before the barriers; here all
+//! threads stay.
 
 use crate::prelude::*;
 

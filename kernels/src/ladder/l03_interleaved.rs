@@ -22,16 +22,37 @@
 //! before, and they cost a fraction: 4 sectors for the 32 loads of a warp instead of up to 32.
 //!
 //! ## Observe
-//! In the PTX: `shr.u32` where step 2 has a multiplication, and the address of a thread's own element is computed outside
-//! the loop. In a run: the same branch efficiency as step 2, and fewer sectors per request.
+//! In the PTX: `shr.u32` where step 2 has a multiplication, and the address of a thread's own element is computed
+//! outside the loop.
+//!
+//! **Predict.** Step 2 needs 12.46 sectors for a request of a warp. How many does this step need, and does its branch
+//! efficiency change?
+//! ```console
+//! $ warpfold profile neighbored_less interleaved -n 2^16 --metrics branch_efficiency,global_load_sectors_per_request
+//! ...
+//! metric                           neighbored_less  interleaved
+//! ...
+//! branch_efficiency                        98.12 %      98.12 %
+//! global_load_sectors_per_request            12.46         3.24
+//! ...
+//! ```
+//! Less than 4 on average, because in the last steps a warp asks for fewer than 32 words. As many
+//! threads are at work as in step 2, and the branch efficiency is the same.
 //!
 //! ## Break it
-//! Drop the test `tid + stride < count` and sum 1000 elements in blocks of 512. The last block then adds whatever lies past
-//! the end of the input, which the emulator reports as an access out of bounds.
+//! Drop the test `tid + stride < count` in [`tree_step`], and sum 1000 elements in blocks of 512. The last block then adds
+//! whatever lies past the end of the input, and the emulator says so:
+//! ```console
+//! $ warpfold try interleaved --check -n 1000 --block 512
+//! ...
+//! memcheck: access out of bounds at global address 0x7f0000000fa0 (4 bytes) in kernel `interleaved`, which ends the launch
+//!   block (1) thread (232) reads ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 3; Cheng, Grossman, McKercher, *Professional
-//! CUDA C Programming* (2014), chapter 3, `reduceInterleaved`. Texts that put the barrier after the loop instead of into it let a
+//! CUDA C Programming* (2014), chapter 3, `reduceInterleaved`, whose threads without an element return before the barriers. Texts that put the barrier after the loop instead of into it let a
 //! step read what the one before may not have written yet.
 
 use crate::prelude::*;

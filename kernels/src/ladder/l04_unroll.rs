@@ -25,12 +25,35 @@
 //! input, k = 8 takes about an eighth of step 3's barriers and five eighths of its loads.
 //!
 //! ## Observe
-//! In the PTX of `unroll8`: eight `ld.global.b32` before the first `add.s32`. In a run: several times the bandwidth of step
-//! 3, although the tree is still that of step 3.
+//! In the PTX of `unroll8`: eight `ld.global.b32` before the first `add.s32`. On a GPU: several times the bandwidth
+//! of step 3, although the tree is still that of step 3.
+//!
+//! **Predict.** From `unroll2` to `unroll8` the barriers fall to a quarter. Do the load requests fall to a quarter as
+//! well?
+//! ```console
+//! $ warpfold profile interleaved unroll2 unroll4 unroll8 -n 2^18 \
+//!       --metrics warp_instructions,global_load_requests,barriers
+//! ...
+//! metric                interleaved    unroll2    unroll4    unroll8
+//! ...
+//! warp_instructions         942,592    536,832    282,752    154,688
+//! global_load_requests       20,992     18,688     13,440     10,816
+//! barriers                   73,728     40,960     20,480     10,240
+//! ...
+//! ```
+//! There are fewer trees, but each element of the input still has to be loaded once.
 //!
 //! ## Break it
-//! Make every tile take the loop of a cut one (`if false`). The sum and the number of loads stay the same, but an addition
-//! and a test now follow each load. How much of the gain came from fewer blocks, and how much from independent loads?
+//! Make every tile of `sum_of_eight` take the loop of a cut one: write `if false` for `if count == 8 * block`. The sum stays the same, and so does
+//! the number of loads, but an addition and a test now follow each of them. Compare the instructions with those of `unroll8` as it is:
+//! ```console
+//! $ warpfold try unroll8 --profile -n 2^16 --metrics warp_instructions,global_load_requests
+//! ...
+//! warp_instructions        46,352
+//! global_load_requests      2,704
+//! ...
+//! ```
+//! How much of the gain came from fewer blocks, and how much from independent loads?
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 4 and the algorithm cascading of kernel 7;

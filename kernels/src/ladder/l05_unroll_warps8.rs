@@ -35,18 +35,52 @@
 //!
 //! ## Observe
 //! In the PTX: `ld.volatile.global.b32` and `st.volatile.global.b32`, six times over, without a branch or a barrier
-//! between. In a run: fewer instructions than `unroll8`. Whether it takes less time depends on the GPU, because each volatile
-//! access passes by the L1 cache and goes to L2: on an RTX 3090 the published time falls from 0.423 to 0.414 ms, on an H200 it
-//! rises. `warpfold check unroll_warps8` names the pairs of lanes that race, and with `--schedules
-//! 50` it finds orders of execution with different sums.
+//! between.
+//!
+//! **Predict.** A block of 512 threads has 10 barriers in `unroll8`, which makes 10,240 for its warps. How many are
+//! left here? And do the instructions become fewer too, although the last six steps make 192 additions instead of 63?
+//! ```console
+//! $ warpfold profile unroll8 unroll_warps8 -n 2^18 --metrics warp_instructions,barriers
+//! ...
+//! metric               unroll8  unroll_warps8
+//! ...
+//! warp_instructions    154,688        107,392
+//! barriers              10,240          4,096
+//! ...
+//! ```
+//! Whether it takes less time depends on the GPU, because each volatile access passes by the L1 cache and goes to L2: on an RTX 3090
+//! the published time falls from 0.423 to 0.414 ms, on an H200 it rises. And it is wrong: lanes race, and the sum depends on the order
+//! of execution.
+//! ```console
+//! $ warpfold check unroll_warps8 --block 64 --schedules 50 --limit 11
+//! ...
+//! blocks    25 of   64 threads: 11 findings
+//! ...
+//! racecheck: read after write at global address 0x7f0000000040 (4 bytes) in kernel `unroll_warps8`, 384 times
+//! block (0) thread (0) reads ...
+//! ...
+//! block (0) thread (16) writes ...
+//! ...
+//! schedules: result depends on the schedule at global address 0x7f0000000000 (4 bytes) in kernel `unroll_warps8`
+//!   the address is in argument 0, at byte 0
+//!   seed 0 leaves 0x37913e33 there, and seed 1 leaves 0x5adf7d9b
+//! ...
+//! ```
 //!
 //! ## Break it
-//! Read and write `*mine` plainly instead of by `read_volatile` and `write_volatile`, and compare the PTX. Five of the six
-//! stores are gone, because no later line of this thread reads what they wrote. The sum is wrong.
+//! Read and write `*mine` plainly instead of by `read_volatile` and `write_volatile`, and compare the PTX: five of the six stores are gone,
+//! because no later line of this thread reads what they wrote. The sum is wrong:
+//! ```console
+//! $ warpfold try unroll_warps8 -n 2^16 --block 128
+//! ...
+//! sum                           -337004565
+//! sum on the CPU                -120504358
+//! ...
+//! ```
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 5; Cheng, Grossman, McKercher, *Professional
-//! CUDA C Programming* (2014), chapter 3, `reduceUnrollWarps8`.
+//! CUDA C Programming* (2014), chapter 3, `reduceUnrollWarps8`, which drops the tail of the array as in step 4.
 
 use crate::ladder::l03_interleaved::tree_step;
 use crate::ladder::l04_unroll::{store_sum, sum_of_eight};

@@ -27,12 +27,32 @@
 //! loads and 160 stores, where step 5 has 384 and 192: 8B + 2(B − 64) + 224 loads, 2B + 97 stores.
 //!
 //! ## Observe
-//! In the PTX: `bar.warp.sync -1` between plain `st.global.b32` and `ld.global.b32`. In a run:
-//! `warpfold check unroll_warps8_sync --schedules 200` finds nothing.
+//! In the PTX: `bar.warp.sync -1` between plain `st.global.b32` and `ld.global.b32`.
+//!
+//! **Predict.** `check` runs blocks of 64 to 1024 threads, each in 200 orders. For which of them do lanes race, or
+//! leave another sum?
+//! ```console
+//! $ warpfold check unroll_warps8_sync --schedules 200
+//! ...
+//! memcheck, initcheck, racecheck, synccheck; 200 schedules, seeds 0 to 199
+//! ...
+//! blocks    25 of   64 threads: clean
+//! blocks    13 of  128 threads: clean
+//! blocks     7 of  256 threads: clean
+//! blocks     4 of  512 threads: clean
+//! blocks     2 of 1024 threads: clean
+//! ```
+//! No order of execution changes the sum.
 //!
 //! ## Break it
-//! Remove the second of the two barriers. `warpfold check unroll_warps8_sync` then finds that lane 0 reads element 16 in
-//! one step and lane 16 writes it in the next, with nothing to order the two.
+//! Remove the second of the two barriers in `sum_of_64`. Lane 0 then reads element 16 in one step and lane 16 writes it in the next, with
+//! nothing to order the two:
+//! ```console
+//! $ warpfold try unroll_warps8_sync --check -n 2^12 --block 64
+//! ...
+//! racecheck: write after read at global address 0x7f0000000040 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! Yuan Lin, Vinod Grover, *Using CUDA Warp-Level Primitives* (NVIDIA, 2018).

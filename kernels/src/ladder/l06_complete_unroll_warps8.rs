@@ -24,16 +24,35 @@
 //! Four tests of the block size take the place of the loop.
 //!
 //! ## Observe
-//! In the PTX: `%ntid.x` compared with 1023, 511, 255 and 127, and partners at constant offsets such as `+1024`. In a
-//! run: somewhat fewer instructions than step 5.
+//! In the PTX: `%ntid.x` compared with 1023, 511, 255 and 127, and partners at constant offsets such as `+1024`.
+//!
+//! **Predict.** Step 5 executes 107,392 instructions for these 2¹⁸ elements, in blocks of 512. Does writing its loop
+//! out save about a tenth of them, or about half?
+//! ```console
+//! $ warpfold profile unroll_warps8 complete_unroll_warps8 -n 2^18 --metrics warp_instructions
+//! ...
+//! metric             unroll_warps8  complete_unroll_warps8
+//! ...
+//! warp_instructions        107,392                  97,536
+//! ...
+//! ```
+//! About a tenth: with 512 threads the loop ran only three times.
 //!
 //! ## Break it
-//! Leave out the step of stride 128. Blocks of 64 and 128 still give the right sum, larger ones don't: a test with only one
-//! block size proves little.
+//! Leave out the step of stride 128. Blocks of 64 and 128 still give the right sum, larger ones don't: a test with only one block size proves
+//! little.
+//! ```console
+//! $ warpfold try complete_unroll_warps8 -n 2^14 --block 256
+//! ...
+//! sum                           -1984644223
+//! sum on the CPU                 1641833429
+//! ...
+//! ```
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 6, before the template; Cheng, Grossman,
-//! McKercher, *Professional CUDA C Programming* (2014), chapter 3, `reduceCompleteUnrollWarps8`.
+//! McKercher, *Professional CUDA C Programming* (2014), chapter 3, `reduceCompleteUnrollWarps8`, which drops the tail
+//! of the array as in step 4.
 
 use crate::ladder::l03_interleaved::tree_step;
 use crate::ladder::l04_unroll::{store_sum, sum_of_eight};

@@ -26,16 +26,34 @@
 //! is no test of the block size, and the eight elements of a thread are at constant offsets from one address.
 //!
 //! ## Observe
-//! In the PTX: no `%ntid.x` at all, and with B = 512 eight loads at `+0`, `+2048`, `+4096` …. In a run: the fewest
-//! instructions of the kernels that work in place.
+//! In the PTX: no `%ntid.x` at all, and with B = 512 eight loads at `+0`, `+2048`, `+4096` ….
+//!
+//! **Predict.** Step 6 executes 12,288 branches here, 12 in each warp. How many are left once the four tests of the
+//! block size are gone?
+//! ```console
+//! $ warpfold profile complete_unroll_warps8 complete_unroll -n 2^18 --metrics warp_instructions,branches
+//! ...
+//! metric             complete_unroll_warps8  complete_unroll_512
+//! ...
+//! warp_instructions                  97,536               72,000
+//! branches                           12,288                8,192
+//! ...
+//! ```
+//! No kernel that works in place executes fewer instructions.
 //!
 //! ## Break it
-//! Put `#[kernel]` on `complete_unroll` itself: the compiler refuses, and says what to write instead. Or launch
-//! `complete_unroll_512` with 256 threads and see what is missing from the sum.
+//! Let every entry be that of 512 threads, `complete_unroll::<512>`, and launch it with 256: the block size in the type has to be that of the
+//! launch.
+//! ```console
+//! $ warpfold try complete_unroll -n 2^14 --block 256
+//! warpfold: load of 4 bytes out of bounds at global address 0x7f0000010000 (the nearest allocation ...
+//! ...
+//! ```
+//! And put `#[kernel]` on `complete_unroll` itself: the compiler refuses, and says what to write instead.
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 6; Cheng, Grossman, McKercher, *Professional
-//! CUDA C Programming* (2014), chapter 3, `reduceCompleteUnroll`.
+//! CUDA C Programming* (2014), chapter 3, `reduceCompleteUnroll`, which drops the tail of the array as in step 4.
 
 use crate::ladder::l03_interleaved::tree_step;
 use crate::ladder::l04_unroll::{store_sum, sum_of_eight};

@@ -26,16 +26,34 @@
 //! 96 shared stores; log₂ B − 5 barriers and, in one warp, 10 warp barriers; 4B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: `.shared .align 16 .b8 sums[2048]` for B = 512; after the eight `ld.global.b32` only `ld.shared.b32` and
-//! `st.shared.b32`. In a run: less time, where steps 5 to 7 saved little more than instructions.
+//! In the PTX: `.shared .align 16 .b8 sums[2048]` for B = 512; after the eight `ld.global.b32` only `ld.shared.b32`
+//! and `st.shared.b32`. On a GPU: less time, where steps 5 to 7 saved little more than instructions.
+//!
+//! **Predict.** The input alone, 2¹⁸ elements in 64 blocks, is 32,768 sectors. How many global sectors does this step
+//! touch in all?
+//! ```console
+//! $ warpfold profile complete_unroll complete_unroll_shared -n 2^18 --metrics global_sectors,shared_wavefronts
+//! ...
+//! metric             complete_unroll_512  complete_unroll_shared_512
+//! ...
+//! global_sectors                  52,544                      32,832
+//! shared_wavefronts                    0                       4,480
+//! ...
+//! ```
+//! One more for each block, for its partial sum. What the tree did in global memory it now does in shared memory.
 //!
 //! ## Break it
-//! Remove the `sync_threads()` after the first store. `warpfold check complete_unroll_shared` names the element that
-//! one warp reads before another has written it.
+//! Remove the `sync_threads()` after the first store. One warp then reads an element before another has written it:
+//! ```console
+//! $ warpfold try complete_unroll_shared --check -n 2^12 --block 128
+//! ...
+//! racecheck: write after read at shared address 0x100 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), whose kernels all work in shared memory; Cheng,
-//! Grossman, McKercher, *Professional CUDA C Programming* (2014), chapter 5, `reduceSmemUnroll`.
+//! Grossman, McKercher, *Professional CUDA C Programming* (2014), chapter 5, `reduceSmemUnroll`, which drops the tail of the array as in step 4.
 
 use crate::ladder::l04_unroll::sum_of_eight;
 use crate::ladder::l05b_unroll_warps8_sync::sum_of_64;

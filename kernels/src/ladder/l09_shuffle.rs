@@ -23,12 +23,31 @@
 //! shared loads; 5 shuffles in each warp and 5 more in the first; 1 barrier; B/8 bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: ten `shfl.sync.down.b32` and one `bar.sync`. In a run: little faster than step 8, if at all, since both wait
-//! for the input. What it saves are shared memory and barriers.
+//! In the PTX: ten `shfl.sync.down.b32` and one `bar.sync`. On a GPU: little faster than step 8, if at all, since
+//! both wait for the input.
+//!
+//! **Predict.** Step 8 has 4 barriers in each of 64 blocks of 16 warps, 4,096 for all warps. How many are left? And
+//! of the 4,480 wavefronts of shared memory, are some left at all?
+//! ```console
+//! $ warpfold profile complete_unroll_shared shuffle -n 2^18 --metrics shared_wavefronts,barriers
+//! ...
+//! metric             complete_unroll_shared_512  shuffle_512
+//! ...
+//! shared_wavefronts                       4,480        1,088
+//! barriers                                4,096        1,024
+//! ...
+//! ```
+//! In each block 16 warps store their sums, and the first loads them together: 17 wavefronts.
 //!
 //! ## Break it
-//! In the first warp, read `warp_sums` in all 32 lanes, without the test `lane < warps`. Only with B = 1024 does every word
-//! exist; with smaller blocks the emulator reports a read past the end of shared memory.
+//! In the first warp, read `warp_sums` in all 32 lanes: write `lane < 32` for `lane < warps`. Only with B = 1024 does every word exist; with
+//! smaller blocks lanes read past the end of shared memory:
+//! ```console
+//! $ warpfold try shuffle --check -n 2^12 --block 128
+//! ...
+//! memcheck: access out of bounds at shared address 0x10 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! Justin Luitjens, *Faster Parallel Reductions on Kepler* (NVIDIA, 2014), with the `_sync` form of the shuffle that

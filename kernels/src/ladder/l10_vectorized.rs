@@ -28,12 +28,33 @@
 //! once for every 8·B elements: B/32 shared stores and loads, 5 shuffles in each warp and 5 more in the first, 1 barrier.
 //!
 //! ## Observe
-//! In the PTX: four `ld.global.v4.b32` before the first `add.s32` of the loop. In a run: a fraction of the instructions of
-//! step 9, and a grid that stops growing with n. The time is that of the memory.
+//! In the PTX: four `ld.global.v4.b32` before the first `add.s32` of the loop.
+//!
+//! **Predict.** Step 9 sends 32,768 requests for 131,072 sectors. How many requests does this step send for the same
+//! elements, and for how many sectors?
+//! ```console
+//! $ warpfold profile shuffle vectorized -n 2^20 --metrics warp_instructions,global_load_requests,global_load_sectors
+//! ...
+//! metric                shuffle_512  vectorized_512
+//! ...
+//! warp_instructions         234,752          79,008
+//! global_load_requests       32,768           8,192
+//! global_load_sectors       131,072         131,072
+//! ...
+//! ```
+//! A fraction of the instructions for the same sectors, and a grid that stops growing with n. The time is that of the
+//! memory.
 //!
 //! ## Break it
-//! Give every block one tile (a grid of ⌈n ∕ 16B⌉ blocks): the sum stays right, since the loop then runs once. Which is
-//! faster, and from which n on? Then let `input` begin one element later: the emulator reports a misaligned access.
+//! Let every tile begin one element later: add 1 to the first `start` in `sum_of_tiles`. An address that is no multiple of 16 has no vector:
+//! ```console
+//! $ warpfold try vectorized --check -n 2^16
+//! ...
+//! memcheck: misaligned access at global address 0x7f0000000004 (16 bytes) in kernel ...
+//! ...
+//! ```
+//! And give every block one tile (a grid of ⌈n ∕ 16B⌉ blocks): the sum stays right, since the loop then runs once. Which is faster, and from
+//! which n on?
 //!
 //! ## Source
 //! Justin Luitjens, *CUDA Pro Tip: Increase Performance with Vectorized Memory Access* (NVIDIA, 2013); Mark Harris, *CUDA

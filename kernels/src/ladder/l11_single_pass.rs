@@ -30,13 +30,33 @@
 //! shared words and the barrier of step 9 once more; 1 store, and 1 atomic exchange.
 //!
 //! ## Observe
-//! In the PTX: `membar.gl` before and after `atom.global.add.u32`; `ld.volatile.global.b32` for the partials, and nowhere
-//! else. In a run: a little longer than step 10, and by the same amount for every n, because a partial, a ticket and the
-//! last block's work come one after another. But nothing is left to do afterwards.
+//! In the PTX: `membar.gl` before and after `atom.global.add.u32`; `ld.volatile.global.b32` for the partials, and
+//! nowhere else.
+//!
+//! **Predict.** The launch has 32 blocks here. How many atomics does `single_pass` execute?
+//! ```console
+//! $ warpfold profile vectorized single_pass -n 2^20 --metrics warp_instructions,atomics
+//! ...
+//! metric             vectorized_512  single_pass_512
+//! ...
+//! warp_instructions          79,008           84,701
+//! atomics                         0               33
+//! ...
+//! ```
+//! Each block takes a ticket, and the last one clears the counter.
+//!
+//! On a GPU: a little longer than step 10, and by the same amount for every n, because a partial, a ticket and the last block's work
+//! come one after another. But nothing is left to do afterwards.
 //!
 //! ## Break it
-//! Remove the first `device_fence()`. `warpfold check single_pass` names the store of a partial, and the load in another
-//! block that nothing orders after it. A GPU gives the right sum nearly every time.
+//! Remove the first `device_fence()`. Nothing then orders the store of a partial sum and the load of it in another block:
+//! ```console
+//! $ warpfold try single_pass --check -n 2^16 --block 64
+//! ...
+//! racecheck: read after write at global address 0x7f0000040100 (4 bytes) in kernel ...
+//! ...
+//! ```
+//! A GPU gives the right sum nearly every time.
 //!
 //! ## Source
 //! NVIDIA, *CUDA C++ Programming Guide*, memory fence functions, and the sample `threadFenceReduction`.

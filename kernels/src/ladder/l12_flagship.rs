@@ -37,13 +37,34 @@
 //! loaded; 1 barrier; 1 atomic addition. Block 0 has one more store.
 //!
 //! ## Observe
-//! In the PTX of `flagship_8_i32`: no `membar`, one `atom.global.add.u32` whose answer nobody reads (the assembler turns it
-//! into a `RED`), and for sm_80 and later `redux.sync.add.s32` instead of shuffles. In a run on an H200: for every n, less
-//! than a tenth more than the time of a kernel that only reads.
+//! In the PTX of `flagship_8_i32`: no `membar`, one `atom.global.add.u32` whose answer nobody reads (the assembler
+//! turns it into a `RED`), and for sm_80 and later `redux.sync.add.s32` instead of shuffles. In a run on an H200: for
+//! every n, less than a tenth more than the time of a kernel that only reads.
+//!
+//! **Predict.** With 8 loads per thread, 2²⁰ elements take 1,024 warps, in blocks of 16. How many atomics is that,
+//! and how many with 2 loads per thread?
+//! ```console
+//! $ warpfold profile flagship -n 2^20 --metrics warps_launched,atomics,barriers
+//! ...
+//! metric          flagship_2_i32  flagship_8_i32
+//! ...
+//!                        loads 2         loads 8
+//! ...
+//! warps_launched           4,096           1,024
+//! atomics                    256              64
+//! barriers                 4,096           1,024
+//! ...
+//! ```
+//! One atomic and one barrier per block; the barriers are counted for each warp.
 //!
 //! ## Break it
-//! Let block 0 clear `total` instead of `next`, at its beginning. Blocks that finished before it lose their sums: `warpfold
-//! check flagship --schedules 200` finds two orders with different results.
+//! Let block 0 clear `total` instead of `next`. Blocks that finished before it lose their sums:
+//! ```console
+//! $ warpfold try flagship --check -n 2^16 --schedules 32
+//! ...
+//! racecheck: write after write at global address 0x7f0000040100 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! Justin Luitjens, *Faster Parallel Reductions on Kepler* (NVIDIA, 2014): its blocks end with an atomic addition, too, to

@@ -25,8 +25,16 @@
 //! That of step 12, with the warp's sum from the table: one instruction for `i32` since sm_80, otherwise 5 additions with 5 or 10 shuffles.
 //!
 //! ## Observe
-//! In the PTX: `flagship_8_i32` for sm_80 has `redux.sync.add.s32` and no shuffle; `flagship_8_f64` has two `shfl.sync.down.b32` for
-//! each step of a warp's tree.
+//! In the PTX: `flagship_8_f64` has two `shfl.sync.down.b32` for each step of a warp's tree.
+//!
+//! **Predict.** How does a warp add up `i32` values on sm_80: by shuffles, or by one instruction?
+//! ```console
+//! $ warpfold ptx flagship --set loads=8 --sm 80
+//! ...
+//! redux.sync.add.s32 ...
+//! ...
+//! ```
+//! `flagship_8_i32` for sm_80 has no shuffle.
 //!
 //! ## Break it
 //! Make 0.0 the identity of `f32`: the sum of a million values of −0.0 becomes 0.0. Only a test that compares bits notices.

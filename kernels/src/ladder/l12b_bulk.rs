@@ -27,13 +27,32 @@
 //! once; 4B·t shared loads of 16 bytes; t barriers. Then what step 12 has at its end. 192·B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes`, and no `ld.global` except for the head
-//! and the tail. In a run: slower than step 12 on small inputs, where the ring is hardly filled before it runs dry. From a
-//! gigabyte up it is about as fast: `warpfold sweep flagship flagship_bulk --sizes 2^20..2^28 --cold`.
+//! In the PTX: `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes`, and no `ld.global` except for the
+//! head and the tail.
+//!
+//! **Predict.** Step 10 sends 8,192 load requests to global memory for 2²⁰ elements. Does this kernel send about as
+//! many, a few, or none?
+//! ```console
+//! $ warpfold profile flagship_bulk -n 2^20 --metrics global_load_requests,shared_load_wavefronts
+//! ...
+//! global_load_requests                  128
+//! shared_load_wavefronts             34,832
+//! ...
+//! ```
+//! A few, for the head and the tail. The threads read shared memory instead.
+//!
+//! On a GPU: slower than step 12 on small inputs, where the ring is hardly filled before it runs dry. From a gigabyte up it is about as
+//! fast: `warpfold sweep flagship flagship_bulk --sizes 2^20..2^28 --cold --device gpu`.
 //!
 //! ## Break it
-//! Leave out the `sync_threads()` after the addition. A warp that lags then finds another tile in the place of its own, or
-//! waits forever for a phase that has passed: `warpfold check flagship_bulk --max-steps 1000000` says where it waits.
+//! Leave out the `sync_threads()` after the addition. A warp that lags then finds another tile in the place of its own, or waits forever for a
+//! phase that has passed:
+//! ```console
+//! $ warpfold try flagship_bulk --sm 90 --check -n 2^21 --block 64 --max-steps 1000000
+//! ...
+//! warpfold: stopped after 1000000 warp instructions, the limit of this launch, in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! NVIDIA, *CUDA C++ Programming Guide*, asynchronous data copies using the tensor memory accelerator; *PTX ISA*, `cp.async.bulk`

@@ -29,7 +29,23 @@
 //! tree as in step 9, with 2 barriers. At the end comes the ticket of step 11, and at most 528 partials are read.
 //!
 //! ## Observe
-//! In the PTX of `deterministic_f32`: the loop twice, once with `ld.global.v4.b32` and once with `ld.global.b32`. In a run:
+//! In the PTX of `deterministic_f32`: the loop twice, once with `ld.global.v4.b32` and once with `ld.global.b32`.
+//! This is a run of the PTX for sm_70:
+//! ```console
+//! $ warpfold emulate kernels/ptx/kernels.sm_70.ptx --kernel deterministic_f32 --grid 3 --block 512 \
+//!       --arg buf:f32:random:10000:7:-1:1 --arg buf:f32:zeros:3 --arg u64:10000 --arg buf:f32:zeros:1 \
+//!       --arg buf:u64:zeros:1 --sum 3
+//! ...
+//! sum[3] = 11.254157066345215
+//! ```
+//! **Predict.** Now the PTX for sm_80, over the same elements. How many of the digits change?
+//! ```console
+//! $ warpfold emulate kernels/ptx/kernels.sm_80.ptx --kernel deterministic_f32 --grid 3 --block 512 \
+//!       --arg buf:f32:random:10000:7:-1:1 --arg buf:f32:zeros:3 --arg u64:10000 --arg buf:f32:zeros:1 \
+//!       --arg buf:u64:zeros:1 --sum 3
+//! ...
+//! sum[3] = 11.254157066345215
+//! ```
 //! `warpfold::sum` gives the same bits on the emulator and on any GPU, from any address.
 //!
 //! ## Break it

@@ -9,10 +9,31 @@ pub enum Cooperation {
     ActiveMask,
     /// Values published from block to block with fences.
     FencePublish,
+    /// Values handed on from thread to thread to block, with fences of each scope.
+    FenceScopes,
     /// A lock around two words.
     CriticalSection,
+    /// The same lock by loads and stores, for two threads.
+    Peterson,
     /// Every atomic operation in every scope.
     Atomics,
+    /// Sums of floats, and a maximum by compare-and-swap.
+    AtomicsOnFloats,
+    /// Sums of halves.
+    NarrowAtomics(Half),
+    /// The greatest value and its first place, in one compare-and-swap.
+    WideSwap,
+    /// The positive elements and their sum, by the lanes that come together.
+    CoalescedGroup,
+}
+
+/// A format of floats in 16 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// 5 bits of exponent, 11 of precision.
+    F16,
+    /// 8 bits of exponent, as `f32` has, and 8 of precision.
+    Bf16,
 }
 
 /// A question that each thread gets an answer to.
@@ -68,6 +89,13 @@ pub enum Memory {
     BankStride,
     /// The sum of two matrices.
     MatrixAdd,
+    /// Values from a table, at random places.
+    ReadOnly,
+    /// Elements weighted by a table in constant memory.
+    Constant {
+        /// Whether all lanes of a warp want the same weight at a time.
+        uniform: bool,
+    },
 }
 
 /// What a lesson of this part shows.
@@ -75,4 +103,15 @@ pub enum Memory {
 pub enum Nested {
     /// The tree of grids of a kernel that launches itself.
     Tree,
+}
+
+/// What a lesson of this part shows: the sums up to each element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scan {
+    /// Of each section of a warp, whose width is the lesson's parameter.
+    Warp,
+    /// Of each block.
+    Block,
+    /// Of all.
+    Array,
 }

@@ -7,7 +7,7 @@ mod page;
 mod part;
 mod row;
 
-pub use demonstration::{Cooperation, Divergence, Histogram, Memory, Nested, Question};
+pub use demonstration::{Cooperation, Divergence, Half, Histogram, Memory, Nested, Question, Scan};
 pub use element::{ElementType, Operator};
 pub use finish::{Finish, Role};
 pub use page::Page;

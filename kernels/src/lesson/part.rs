@@ -15,6 +15,8 @@ pub enum Part {
     Memory,
     /// What threads of a warp, a block and a grid can do together.
     Cooperation,
+    /// The sums of all elements up to each.
+    Scans,
     /// Counting the colours of a real image.
     Histogram,
     /// Steps of the ladder for other operators and types, through generic bodies.
@@ -23,13 +25,14 @@ pub enum Part {
 
 impl Part {
     /// All parts in reading order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Ladder,
         Self::Roads,
         Self::Nested,
         Self::Divergence,
         Self::Memory,
         Self::Cooperation,
+        Self::Scans,
         Self::Histogram,
         Self::Operators,
     ];
@@ -43,6 +46,7 @@ impl Part {
             Self::Divergence => "Divergence",
             Self::Memory => "Memory access",
             Self::Cooperation => "Cooperation",
+            Self::Scans => "Scans",
             Self::Histogram => "A histogram",
             Self::Operators => "Operators and types",
         }
@@ -57,6 +61,7 @@ impl Part {
             Self::Divergence => "Divergence",
             Self::Memory => "Memory access",
             Self::Cooperation => "Cooperation",
+            Self::Scans => "Scans",
             Self::Histogram => "Histogram",
             Self::Operators => "Operators and types",
         }
@@ -71,6 +76,7 @@ impl Part {
             Self::Divergence => "divergence",
             Self::Memory => "memory",
             Self::Cooperation => "cooperation",
+            Self::Scans => "scans",
             Self::Histogram => "histogram",
             Self::Operators => "operators",
         }
@@ -93,7 +99,10 @@ impl Part {
                 "sectors, strides and bank conflicts: the same bytes at very different prices"
             }
             Self::Cooperation => {
-                "barriers that count, votes, fences, locks and every atomic operation"
+                "barriers that count, votes, fences, locks, atomic operations, and the lanes that are here as a group"
+            }
+            Self::Scans => {
+                "the sums of all that comes before: of a warp, of a block, and of any length in one pass over the memory"
             }
             Self::Histogram => "atomics that collide, and the private copy that keeps them apart",
             Self::Operators => {
@@ -110,12 +119,13 @@ impl Part {
                 &[Self::Ladder]
             }
             Self::Cooperation => &[Self::Ladder, Self::Roads],
+            Self::Scans => &[Self::Roads, Self::Cooperation],
             Self::Histogram => &[Self::Memory, Self::Cooperation],
         }
     }
 
-    /// The PTX module that its kernels are in.
-    pub const fn module(self) -> Module {
+    /// The PTX module that its kernels are in, but for those of lessons that say otherwise.
+    pub(crate) const fn module(self) -> Module {
         match self {
             Self::Nested => Module::Nested,
             Self::Operators => Module::Operators,
@@ -124,6 +134,7 @@ impl Part {
             | Self::Divergence
             | Self::Memory
             | Self::Cooperation
+            | Self::Scans
             | Self::Histogram => Module::Kernels,
         }
     }
@@ -138,11 +149,13 @@ pub enum Module {
     Nested,
     /// The generic bodies, of which there is one entry for every operator and type.
     Operators,
+    /// What takes a later version of PTX than the others, and so a newer driver.
+    Recent,
 }
 
 impl Module {
     /// All modules.
-    pub const ALL: [Self; 3] = [Self::Kernels, Self::Nested, Self::Operators];
+    pub const ALL: [Self; 4] = [Self::Kernels, Self::Nested, Self::Operators, Self::Recent];
 
     /// Its name: of the feature of this crate that compiles it, and of its PTX files: `kernels.sm_80.ptx`.
     pub const fn name(self) -> &'static str {
@@ -150,6 +163,19 @@ impl Module {
             Self::Kernels => "kernels",
             Self::Nested => "nested",
             Self::Operators => "operators",
+            Self::Recent => "recent",
+        }
+    }
+
+    /// The version of PTX, as in 63 for 6.3, that it is written in for this compute capability, where that is a later one than
+    /// the other modules' for the same.
+    pub const fn ptx_version(self, sm: u32) -> Option<u32> {
+        match (self, sm) {
+            // Adding f16, and swapping 16 bits.
+            (Self::Recent, 70) => Some(63),
+            // Swapping 128 bits.
+            (Self::Recent, 90) => Some(83),
+            _ => None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What the catalogue says of one lesson.
 
 use super::{
-    Cooperation, Divergence, ElementType, Finish, Histogram, Memory, Nested, Operator, Page, Part,
+    Cooperation, Divergence, ElementType, Finish, Histogram, Memory, Module, Nested, Operator,
+    Page, Part, Scan,
 };
 use crate::lists::for_each_block_size;
 
@@ -44,6 +45,8 @@ pub struct Lesson {
     pub file: &'static str,
     /// Exported entries.
     pub entries: Entries,
+    /// The PTX module that they are in.
+    pub module: Module,
     /// The fewest threads that a block may have where the entry reads its block size at run time: 32 for a kernel whose lanes
     /// exchange values across a whole warp. [`BLOCK_SIZES`] all have that many.
     pub least_block: u32,
@@ -122,6 +125,10 @@ pub struct Reduction {
     pub operator: Operator,
     /// The type of the values.
     pub element_type: ElementType,
+    /// The type of what the kernel leaves: a block's partial results, or the total.
+    pub partial_type: ElementType,
+    /// The type of the result, in which the host combines partial results.
+    pub result_type: ElementType,
     /// Number of blocks for n elements.
     pub geometry: Geometry,
     /// What it leaves, and so which arguments it takes.
@@ -170,6 +177,7 @@ pub enum Demonstration {
     Memory(Memory),
     Cooperation(Cooperation),
     Histogram(Histogram),
+    Scan(Scan),
 }
 
 impl Lesson {
@@ -224,7 +232,10 @@ impl Lesson {
     pub const fn results_in_any_order(&self) -> bool {
         matches!(
             self.task,
-            Task::Demonstration(Demonstration::Nested(Nested::Tree))
+            Task::Demonstration(
+                Demonstration::Nested(Nested::Tree)
+                    | Demonstration::Cooperation(Cooperation::CoalescedGroup)
+            )
         )
     }
 
@@ -273,6 +284,21 @@ impl Entries {
 }
 
 impl Reduction {
+    /// The types of the values, of what the kernel leaves, and of the result.
+    pub const fn types(&self) -> [ElementType; 3] {
+        [self.element_type, self.partial_type, self.result_type]
+    }
+
+    /// The same of values of one type throughout.
+    pub(crate) const fn of_type(self, element_type: ElementType) -> Self {
+        Self {
+            element_type,
+            partial_type: element_type,
+            result_type: element_type,
+            ..self
+        }
+    }
+
     /// How many blocks a launch over `n` elements takes on a device of this many multiprocessors. It is 0 for no elements:
     /// no launch can have 0 blocks, and an empty input needs no kernel.
     pub fn blocks(&self, n: u64, variant: Variant, multiprocessors: u32) -> u64 {

@@ -1,7 +1,10 @@
 //! How the addresses of a warp decide what an access costs.
 
+use super::m06_residency;
+use crate::ladder::catalogue::SUM;
 use crate::lesson::{
-    Demonstration, Entries, Lesson, Memory, Parameter, Part, Task, pages, per_block,
+    Demonstration, Entries, Geometry, Lesson, Memory, Parameter, Part, Reduction, Task, pages,
+    per_block,
 };
 
 pages! { "memory":
@@ -10,6 +13,9 @@ pages! { "memory":
     REVERSE_PAGE "3" "A block reversed" "m03_reverse";
     BANK_STRIDE_PAGE "4" "Bank conflicts" "m04_bank_stride";
     MATRIX_ADD_PAGE "5" "Two dimensions" "m05_matrix_add";
+    RESIDENCY_PAGE "6" "Room for blocks" "m06_residency";
+    READ_ONLY_PAGE "7" "Read-only loads" "m07_read_only";
+    CONSTANT_PAGE "8" "Constant memory" "m08_constant";
 }
 
 const fn demonstration(memory: Memory) -> Task {
@@ -20,6 +26,7 @@ const fn demonstration(memory: Memory) -> Task {
 const MEMORY: Lesson = Lesson {
     id: "",
     part: Part::Memory,
+    module: Part::Memory.module(),
     step: "",
     title: "",
     change: "",
@@ -112,7 +119,84 @@ pub(crate) const LESSONS: &[Lesson] = &[
         task: demonstration(Memory::MatrixAdd),
         ..MEMORY.on(&MATRIX_ADD_PAGE)
     },
+    Lesson {
+        id: "shared_held",
+        title: "shared memory that is held",
+        change: "a block that holds more shared memory leaves less room for other blocks beside it",
+        needs: &["reverse_static"],
+        entries: Entries::PerParameter(&[
+            (4, "shared_held_4"),
+            (8, "shared_held_8"),
+            (16, "shared_held_16"),
+            (32, "shared_held_32"),
+            (48, "shared_held_48"),
+        ]),
+        parameter: Some(Parameter {
+            name: "kibibytes",
+            meaning: "the shared memory that each block holds, in KiB",
+            values: &[4, 8, 16, 32, 48],
+            usual: 16,
+        }),
+        task: demonstration(Memory::Reverse { dynamic: false }),
+        ..RESIDENCY
+    },
+    Lesson {
+        id: "in_flight",
+        title: "registers that are held",
+        change: "a thread that loads 64 elements before it adds any needs a register for each, and fewer such threads fit",
+        needs: &["shuffle", "shared_held"],
+        entries: per_block!("in_flight"),
+        task: IN_FLIGHT,
+        ..RESIDENCY
+    },
+    Lesson {
+        id: "in_flight_bounded",
+        title: "launch bounds",
+        change: "the kernel says how many of its blocks are to fit, and the assembler keeps to as many registers as that leaves",
+        needs: &["in_flight"],
+        entries: per_block!("in_flight_bounded"),
+        task: IN_FLIGHT,
+        ..RESIDENCY
+    },
+    Lesson {
+        id: "read_only",
+        title: "read-only loads",
+        change: "a load of what nobody writes as long as the kernel runs may come from a cache that notices no stores",
+        needs: &["copy_stride"],
+        entries: Entries::AnyBlock("read_only"),
+        task: demonstration(Memory::ReadOnly),
+        ..MEMORY.on(&READ_ONLY_PAGE)
+    },
+    Lesson {
+        id: "constant_uniform",
+        title: "constant memory",
+        change: "a word of constant memory that all lanes of a warp want at once costs one access",
+        needs: &["read_only"],
+        entries: Entries::AnyBlock("constant_uniform"),
+        task: demonstration(Memory::Constant { uniform: true }),
+        ..MEMORY.on(&CONSTANT_PAGE)
+    },
+    Lesson {
+        id: "constant_scattered",
+        title: "the same for different words",
+        change: "lanes that want different words of constant memory are served one after the other",
+        needs: &["constant_uniform", "bank_stride"],
+        entries: Entries::AnyBlock("constant_scattered"),
+        task: demonstration(Memory::Constant { uniform: false }),
+        ..MEMORY.on(&CONSTANT_PAGE)
+    },
 ];
+
+/// The lessons of page 6: what blocks hold as long as they are resident.
+const RESIDENCY: Lesson = MEMORY.on(&RESIDENCY_PAGE);
+
+/// A sum of which each thread loads so many elements at once.
+const IN_FLIGHT: Task = Task::Reduction(Reduction {
+    geometry: Geometry::Tiles {
+        elements_per_thread: m06_residency::IN_FLIGHT,
+    },
+    ..SUM
+});
 
 /// 1 to 32.
 const STRIDES: &[u32] = &[

@@ -21,9 +21,25 @@
 //! For each whole warp one load and one store, each of 4 sectors if the offset is a multiple of 8, else of 5.
 //!
 //! ## Observe
-//! `warpfold profile copy_offset`: the sectors per request, for each offset from 0 to 32. On a GPU a copy that is a little
-//! misaligned is hardly slower. The sector that one warp uses in part is in the cache when its neighbour asks for the rest;
-//! but the additional requests remain.
+//! The command counts the sectors per request for each offset from 0 to 32.
+//!
+//! **Predict.** From offset 0 to 1 the sectors of a request rise from 4 to 5. Do they go on rising up to offset 7,
+//! and what comes at offset 8?
+//! ```console
+//! $ warpfold profile copy_offset -n 2^16 --metrics global_load_sectors_per_request
+//! ...
+//! copy_offset, block 512, offset 0      4.00
+//! copy_offset, block 512, offset 1      5.00
+//! ...
+//! copy_offset, block 512, offset 7      5.00
+//! copy_offset, block 512, offset 8      4.00
+//! copy_offset, block 512, offset 9      5.00
+//! ...
+//! ```
+//! `warpfold sweep copy_offset --svg offset.svg` draws them, and on a GPU the bandwidth.
+//!
+//! On a GPU a copy that is a little misaligned is hardly slower. The sector that one warp uses in part is in the cache when its
+//! neighbour asks for the rest; but the additional requests remain.
 //!
 //! ## Break it
 //! Copy `i16` values: 32 of them are 64 bytes, 2 sectors or 3. The misaligned copy now moves half as much again as it

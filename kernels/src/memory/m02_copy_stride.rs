@@ -21,9 +21,27 @@
 //! strides.
 //!
 //! ## Observe
-//! `warpfold profile copy_stride`: the sectors per request, for each stride from 1 to 32, and the useful bytes of a sector,
-//! which fall from 32 to 4. On a GPU `warpfold run copy_stride -n 2^26 --set stride=8` takes nearly as long as with a
-//! stride of 2, although it copies a quarter of the elements: the time follows the sectors.
+//! The command counts the sectors per request for each stride from 1 to 32, and the useful bytes of a sector.
+//!
+//! **Predict.** From stride 1 to 8 the sectors of a request become eight times as many. What becomes of them from
+//! stride 8 to 32, and of the useful bytes of a sector?
+//! ```console
+//! $ warpfold profile copy_stride -n 2^16 --metrics global_load_sectors_per_request,global_useful_bytes_per_sector
+//! ...
+//! copy_stride, block 512, stride 1      4.00   32.00
+//! copy_stride, block 512, stride 2      8.00   16.00
+//! ...
+//! copy_stride, block 512, stride 4     16.00    8.00
+//! ...
+//! copy_stride, block 512, stride 8     32.00    4.00
+//! ...
+//! copy_stride, block 512, stride 32    32.00    4.00
+//! ...
+//! ```
+//! On a GPU `warpfold run copy_stride -n 2^26 --set stride=8 --device gpu` takes nearly as long as with a stride of 2, although it
+//! copies a quarter of the elements: the time follows the sectors.
+//!
+//! `warpfold sweep copy_stride --svg stride.svg` draws the sectors per request over the strides, and on a GPU the bandwidth.
 //!
 //! ## Break it
 //! Load whole structures, 8 words per lane in two 16-byte loads, and pick the field afterwards: now every byte of each

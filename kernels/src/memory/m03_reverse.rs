@@ -24,12 +24,29 @@
 //! memory. There is no bank conflict: a mirrored warp still takes 32 words from 32 banks.
 //!
 //! ## Observe
-//! In the PTX: `.shared .align 16 .b8 tile[2048]` in `reverse_static_512`, and `.extern .shared` in `reverse_dynamic`;
-//! otherwise they are the same. `warpfold profile reverse_static reverse_dynamic`: one wavefront per shared access.
+//! In the PTX: `.shared .align 16 .b8 tile[2048]` in `reverse_static_512`, and `.extern .shared` in
+//! `reverse_dynamic`; otherwise they are the same.
+//!
+//! **Predict.** Half of the 4,096 shared accesses of warps go backwards. How many wavefronts do all of them take?
+//! ```console
+//! $ warpfold profile reverse_static reverse_dynamic -n 2^16 --metrics shared_requests,shared_wavefronts
+//! ...
+//! metric             reverse_static_512  reverse_dynamic
+//! ...
+//! shared_requests                 4,096            4,096
+//! shared_wavefronts               4,096            4,096
+//! ...
+//! ```
+//! One wavefront per shared access.
 //!
 //! ## Break it
-//! Remove the barrier: `warpfold check reverse_dynamic` names a thread that reads an element, and the thread that has not
-//! written it yet.
+//! Remove the barrier. A thread then reads an element that another has not written yet:
+//! ```console
+//! $ warpfold try reverse_dynamic --check -n 128 --block 64
+//! ...
+//! racecheck: write after read at shared address 0x80 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! Mark Harris, *Using Shared Memory in CUDA C/C++* (NVIDIA, 2013), `staticReverse` and `dynamicReverse`.
@@ -55,7 +72,7 @@ pub unsafe fn reverse_dynamic(values: *mut i32, n: usize) {
 /// # Safety
 /// As for the entries; `tile` points to `block` elements in shared memory, and `block` is the number of threads.
 #[inline(always)]
-unsafe fn reverse(values: *mut i32, n: usize, tile: *mut i32, block: u32) {
+pub unsafe fn reverse(values: *mut i32, n: usize, tile: *mut i32, block: u32) {
     let tid = thread_idx_x();
     let start = block_idx_x() as usize * block as usize;
     let count = (n - start).min(block as usize) as u32;

@@ -27,11 +27,41 @@
 //! and the others are conflicts; one barrier; 8064 bytes of shared memory.
 //!
 //! ## Observe
-//! `warpfold profile bank_stride`: the wavefronts for each stride from 1 to 32. Conflicts: 0, 1, 0, 3, 0, 1, 0, 7 … 31.
+//! The command counts the wavefronts for each stride from 1 to 32.
+//!
+//! **Predict.** At stride 1 the 2,048 loads of warps take a wavefront each. How many do they take at stride 4, at
+//! stride 31 and at stride 32?
+//! ```console
+//! $ warpfold profile bank_stride -n 2^16 --metrics shared_load_wavefronts,shared_store_wavefronts
+//! ...
+//! bank_stride, block 512, stride 1        2,048       2,048
+//! bank_stride, block 512, stride 2        4,096       4,096
+//! bank_stride, block 512, stride 3        2,048       2,048
+//! bank_stride, block 512, stride 4        8,192       8,192
+//! ...
+//! bank_stride, block 512, stride 8       16,384      16,384
+//! ...
+//! bank_stride, block 512, stride 16      32,768      32,768
+//! ...
+//! bank_stride, block 512, stride 31       2,048       2,048
+//! bank_stride, block 512, stride 32      65,536      65,536
+//! ...
+//! ```
+//! All above 2,048 are conflicts. For strides from 1 on a load has 0, 1, 0, 3, 0, 1, 0, 7 … 31 of them, and a store
+//! likewise.
+//!
+//! `warpfold sweep bank_stride --svg stride.svg` draws the conflicts per request over the strides, and on a GPU the bandwidth.
 //!
 //! ## Break it
-//! Let all lanes *read* one word of the column, `tile.add(column)`. They all use one bank, and yet there is no conflict: it
-//! is one word, which the bank hands to all.
+//! Turn the matrix round in `slot`: `matrix * WARP_SIZE * stride + column * WARP_SIZE + lane`. A warp then has a row, and its lanes neighbouring
+//! banks, whatever the stride:
+//! ```console
+//! $ warpfold try bank_stride --profile -n 2^14 --set stride=32 --metrics shared_wavefronts,shared_wavefronts_excessive
+//! ...
+//! shared_wavefronts                  1,024
+//! shared_wavefronts_excessive            0
+//! ...
+//! ```
 //!
 //! ## Source
 //! *CUDA C++ Programming Guide*, on shared memory and strided accesses; Mark Harris, *Optimizing Parallel Reduction in

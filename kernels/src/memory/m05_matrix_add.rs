@@ -23,11 +23,32 @@
 //! For each whole warp two loads and one store, of 4 sectors each if the row begins with a sector, otherwise of 5.
 //!
 //! ## Observe
-//! In the PTX: `%ctaid.y` and `%tid.y`. `warpfold profile matrix_add -n 2^20` and `-n 1050625`: 1024 columns against 1025.
-//! With 1025 the rows begin anywhere, and there are more sectors per request. A pitch, or padding, avoids that.
+//! In the PTX: `%ctaid.y` and `%tid.y`. A matrix of 1024 columns:
+//! ```console
+//! $ warpfold profile matrix_add -n 2^20 --metrics global_load_sectors_per_request
+//! ...
+//! global_load_sectors_per_request         4.00
+//! ...
+//! ```
+//! **Predict.** With 1025 columns, do all requests take 5 sectors?
+//! ```console
+//! $ warpfold profile matrix_add -n 1050625 --metrics global_load_sectors_per_request
+//! ...
+//! global_load_sectors_per_request         4.76
+//! ...
+//! ```
+//! Not all: every eighth row still begins with a sector, and the last column is a request of one sector. But the
+//! other rows begin anywhere, and there are more sectors per request. A pitch, or padding, avoids that.
 //!
 //! ## Break it
-//! Use x for the row and y for the column. The sums are right, and every lane of a warp has a sector of its own.
+//! Use x for the row and y for the column: exchange the two before the index is made. The sums are right, and every lane of a warp has a sector
+//! of its own:
+//! ```console
+//! $ warpfold try matrix_add --profile -n 2^16 --metrics global_load_sectors_per_request
+//! ...
+//! global_load_sectors_per_request        32.00
+//! ...
+//! ```
 //!
 //! ## Source
 //! *CUDA C++ Programming Guide*, on the thread hierarchy, `MatAdd`.

@@ -10,3 +10,6 @@ pub mod m02_copy_stride;
 pub mod m03_reverse;
 pub mod m04_bank_stride;
 pub mod m05_matrix_add;
+pub mod m06_residency;
+pub mod m07_read_only;
+pub mod m08_constant;

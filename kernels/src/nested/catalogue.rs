@@ -1,9 +1,9 @@
 //! Kernels that launch kernels.
 
-use crate::ladder::catalogue::LADDER;
+use crate::ladder::catalogue::{LADDER, SUM};
 use crate::lesson::{
-    Demonstration, ElementType, Entries, Finish, Geometry, Lesson, Nested, Operator, Parameter,
-    Part, Reduction, Task, pages,
+    Demonstration, Entries, Finish, Geometry, Lesson, Nested, Parameter, Part, Reduction, Task,
+    pages,
 };
 
 pages! { "nested":
@@ -21,20 +21,19 @@ impl Nested {
 /// A reduction of tiles by grids launched from the device, the first with a thread for so many elements.
 const fn halving(elements_per_thread: u32, by_every_block: bool) -> Task {
     Task::Reduction(Reduction {
-        operator: Operator::Sum,
-        element_type: ElementType::I32,
         geometry: Geometry::Tiles {
             elements_per_thread,
         },
         finish: Finish::Nested { by_every_block },
         in_place: true,
-        shared_bytes_per_thread: 0,
+        ..SUM
     })
 }
 
 /// What the lessons of this part have in common; each row states the rest.
 const NESTED: Lesson = Lesson {
     part: Part::Nested,
+    module: Part::Nested.module(),
     ..LADDER
 };
 

@@ -26,14 +26,35 @@
 //! as on the ladder. While the innermost grid runs, log₂ B − 1 blocks are suspended, with all their registers.
 //!
 //! ## Observe
-//! In the PTX: the kernel takes its own address (`mov.b64 …, nested_sync`), stores parameters into a buffer, and calls
-//! `cudaDeviceSynchronize`. In a run: it runs on the emulator only. Suspending blocks was expensive, and CUDA 12 took the
-//! wait out of its device runtime. For GPUs below compute capability 9.0 the older runtime can still be asked for when a program
-//! is compiled (`-DCUDA_FORCE_CDP1_IF_SUPPORTED`); from 9.0 on there is none. `--device gpu` says so.
+//! In the PTX: the kernel takes its own address (`mov.b64 …, nested_sync`), stores parameters into a buffer, and
+//! calls `cudaDeviceSynchronize`.
+//!
+//! **Predict.** 1000 elements take 16 blocks of 64 threads. How many grids do kernels launch, and how many
+//! generations of them are there?
+//! ```console
+//! $ warpfold run nested_sync -n 1000 --block 64 --device emulator
+//! ...
+//! sum                           -1804912496
+//! sum on the CPU                -1804912496
+//! ...
+//! grids launched by kernels              80
+//! their generations                       5
+//! ...
+//! ```
+//! A grid for each halving of each block.
+//!
+//! It runs on the emulator only. Suspending blocks was expensive, and CUDA 12 took the wait out of its device runtime. For GPUs below
+//! compute capability 9.0 the older runtime can still be asked for when a program is compiled (`-DCUDA_FORCE_CDP1_IF_SUPPORTED`); from
+//! 9.0 on there is none. `--device gpu` says so.
 //!
 //! ## Break it
-//! Remove the wait. `warpfold check` finds two races: the parent reads the sum from the tile while its child may still be
-//! at work, or before the child has begun; and both write the partial sum.
+//! Remove the wait. The parent then reads the sum from the tile while its child may still be at work, and both write the partial sum:
+//! ```console
+//! $ warpfold try nested_sync --check -n 64 --block 64
+//! ...
+//! racecheck: write after read at global address 0x7f0000000000 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! John Cheng, Max Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3, `gpuRecursiveReduce`, whose tiles

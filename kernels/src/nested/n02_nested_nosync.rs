@@ -26,11 +26,32 @@
 //! host must have asked the device to reserve room for them.
 //!
 //! ## Observe
-//! In the PTX: the same two calls for a launch as in `nested_sync`, and no wait. In a run on a GPU: far slower than any
-//! step of the ladder, because grids of B/2, B/4 … threads are far too small for a GPU.
+//! In the PTX: the same two calls for a launch as in `nested_sync`, and no wait.
+//!
+//! **Predict.** `nested_sync` launches 80 grids for these elements, in 5 generations. How many are left without the
+//! wait?
+//! ```console
+//! $ warpfold run nested_nosync -n 1000 --block 64 --device emulator
+//! ...
+//! sum                           -1804912496
+//! sum on the CPU                -1804912496
+//! ...
+//! grids launched by kernels              80
+//! their generations                       5
+//! ...
+//! ```
+//! As many: the waiting is saved, and no launch.
+//!
+//! On a GPU: far slower than any step of the ladder, because grids of B/2, B/4 … threads are far too small for a GPU.
 //!
 //! ## Break it
-//! Remove the barrier before the launch: `warpfold check` finds a read after write between a thread of the parent and one of the child.
+//! Remove the barrier before the launch. A thread of the child then reads what one of the parent may not have written yet:
+//! ```console
+//! $ warpfold try nested_nosync --check -n 64 --block 64
+//! ...
+//! racecheck: read after write at global address 0x7f0000000004 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! John Cheng, Max Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3, `gpuRecursiveReduceNosync`.

@@ -29,12 +29,34 @@
 //! `warpfold run` on the emulator counts the launches, because no number of instructions shows what they cost.
 //!
 //! ## Observe
-//! In the PTX: the stream of the launch is 3, the tail. In a run on a GPU: many times faster than `nested_nosync`, because
-//! the number of launches no longer grows with n.
+//! In the PTX: the stream of the launch is 3, the tail.
+//!
+//! **Predict.** `nested_nosync` launches 80 grids for these elements. How many does this kernel launch for 8 tiles of
+//! 128 elements, and how many threads are there in all?
+//! ```console
+//! $ warpfold run nested_fixed -n 1000 --block 64 --device emulator
+//! ...
+//! sum                           -1804912496
+//! sum on the CPU                -1804912496
+//! ...
+//! threads launched                    1,016
+//! threads that accessed memory          992
+//! grids launched by kernels               6
+//! their generations                       6
+//! ...
+//! ```
+//! A grid for each halving of all blocks, in which nearly every thread works.
+//!
+//! On a GPU: many times faster than `nested_nosync`, because the number of launches no longer grows with n.
 //!
 //! ## Break it
-//! Write `Stream::OfBlock` for `Stream::Tail`, as the book launches it: `warpfold check` finds races between the blocks of
-//! the parent and those of the child, in every tile.
+//! Write `Stream::OfBlock` for `Stream::Tail`, as the book launches it. Nothing then orders the blocks of the parent and those of the child:
+//! ```console
+//! $ warpfold try nested_fixed --check -n 256 --block 64
+//! ...
+//! racecheck: read after write at global address 0x7f0000000004 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! John Cheng, Max Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3, `gpuRecursiveReduce2`, launched

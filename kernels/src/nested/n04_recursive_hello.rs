@@ -23,12 +23,36 @@
 //! a record. Most of the threads do nothing: one thread suffices for a launch.
 //!
 //! ## Observe
-//! In a run: the tree, and the order in which its blocks began. Another run on a GPU may number them differently. On the
-//! emulator every schedule does, which is why `warpfold check` does not compare the results.
+//! In a run: the tree, and the order in which its blocks began. Another run may number them differently. Every schedule of the emulator
+//! does, which is why `warpfold check` does not compare the results.
+//!
+//! **Predict.** The host launches a grid of 2 blocks, and each block a grid of 2, for two generations. How many
+//! blocks has the tree, and how many grids do kernels launch?
+//! ```console
+//! $ warpfold run recursive_hello -n 1000 --block 64 --device emulator
+//! ...
+//! blocks of the tree                        14
+//! ...
+//! grids launched by kernels                 6
+//! their generations                         2
+//! ...
+//! $ warpfold check recursive_hello --block 64 --schedules 20
+//! ...
+//! blocks     2 of   64 threads, depth 0: clean
+//! ...
+//! ```
 //!
 //! ## Break it
-//! Launch from every thread instead of thread 0: B times as many grids on each level, soon more than may wait at a time.
-//! The emulator traps and says so; a GPU returns error 69, which `report` stores for the host.
+//! Launch from two threads of each block: `thread_idx_x() > 1`. There are twice as many grids on each level, and soon no room for their records:
+//! ```console
+//! $ warpfold try recursive_hello --check --block 64
+//! ...
+//! memcheck: access out of bounds at global address 0x7f0000000018 (4 bytes) in kernel ...
+//!   block (1) thread (0) writes ...
+//! ...
+//! ```
+//! With a launch from every thread, soon more grids wait than may at a time. The emulator traps and says so; a GPU returns error 69, which `report`
+//! stores for the host.
 //!
 //! ## Source
 //! NVIDIA, *CUDA Samples*, `cdpSimplePrint`; John Cheng, Max Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3,

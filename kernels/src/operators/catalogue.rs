@@ -5,7 +5,7 @@ use crate::lesson::{
     ElementType, Entries, Finish, Geometry, Lesson, Operator, Part, Reduction, Task, pages,
     per_block,
 };
-use crate::{for_each_element, for_each_operator};
+use crate::{for_each_element, for_each_operator, for_each_widening};
 
 pages! { "operators":
     OPERATORS_PAGE "1" "What a tree needs to know" "o01_operators";
@@ -14,12 +14,14 @@ pages! { "operators":
     SHUFFLE_PAGE "4" "Step 9 for every operator and type" "o04_shuffle";
     VECTORIZED_PAGE "5" "Step 10 for every operator and type" "o05_vectorized";
     SINGLE_PASS_PAGE "6" "Step 11 for every operator and type" "o06_single_pass";
+    WIDE_SUM_PAGE "7" "A sum wider than its values" "o07_wide_sum";
 }
 
 /// What the instances of a step have in common. They are launched as the step itself is.
 const fn step(lesson: Lesson, reduction: Reduction) -> Lesson {
     Lesson {
         part: Part::Operators,
+        module: Part::Operators.module(),
         task: Task::Reduction(reduction),
         ..lesson
     }
@@ -90,6 +92,15 @@ const SINGLE_PASS: Lesson = step(
     },
 );
 
+const WIDE_SUM: Lesson = step(
+    Lesson {
+        change: "a type of its own for what is accumulated: a sum of 32-bit values in 64 bits neither wraps nor rounds early",
+        needs: &["single_pass_sum_i32"],
+        ..SINGLE_PASS.on(&WIDE_SUM_PAGE)
+    },
+    reduction(&SINGLE_PASS),
+);
+
 /// One entry, named like the lesson.
 macro_rules! any_block {
     ($name:expr) => {
@@ -122,9 +133,8 @@ macro_rules! of_elements {
             entries: $entries!(concat!($name, "_", stringify!($operator_name), "_", stringify!($value))),
             task: Task::Reduction(Reduction {
                 operator: Operator::$operator,
-                element_type: ElementType::$element_type,
                 geometry: $geometry(&$step, ElementType::$element_type),
-                ..reduction(&$step)
+                ..reduction(&$step).of_type(ElementType::$element_type)
             }),
             ..$step
         }),*]
@@ -160,5 +170,39 @@ const STEPS: &[[[Lesson; ElementType::ALL.len()]; Operator::ALL.len()]] = &[
     of_step!(SINGLE_PASS, "single_pass", any_block, by_vectors),
 ];
 
+const OF_STEPS: &[Lesson] = STEPS.as_flattened().as_flattened();
+
+macro_rules! wide_sums {
+    ($($element_type:ident $value:ident $wide_type:ident $wide:ident;)*) => {
+        [$(Lesson {
+            id: concat!("wide_sum_", stringify!($value)),
+            title: concat!("the sum of ", stringify!($value), " in ", stringify!($wide)),
+            entries: Entries::AnyBlock(concat!("wide_sum_", stringify!($value))),
+            task: Task::Reduction(Reduction {
+                element_type: ElementType::$element_type,
+                geometry: vectors(ElementType::$element_type),
+                ..reduction(&WIDE_SUM).of_type(ElementType::$wide_type)
+            }),
+            ..WIDE_SUM
+        }),*]
+    };
+}
+
+const WIDE_SUMS: &[Lesson] = &for_each_widening!(wide_sums);
+
 /// The lessons in reading order.
-pub(crate) const LESSONS: &[Lesson] = STEPS.as_flattened().as_flattened();
+pub(crate) const LESSONS: &[Lesson] = &{
+    let mut all = [WIDE_SUM; OF_STEPS.len() + WIDE_SUMS.len()];
+    let (of_steps, wide_sums) = all.split_at_mut(OF_STEPS.len());
+    copy(OF_STEPS, of_steps);
+    copy(WIDE_SUMS, wide_sums);
+    all
+};
+
+const fn copy(from: &[Lesson], to: &mut [Lesson]) {
+    let mut i = 0;
+    while i < from.len() {
+        to[i] = Lesson { ..from[i] };
+        i += 1;
+    }
+}

@@ -11,3 +11,4 @@ pub mod o03_complete_unroll_shared;
 pub mod o04_shuffle;
 pub mod o05_vectorized;
 pub mod o06_single_pass;
+pub mod o07_wide_sum;

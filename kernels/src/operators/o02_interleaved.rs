@@ -21,12 +21,32 @@
 //! a whole tile. Values of 8 bytes take twice the sectors.
 //!
 //! ## Observe
-//! In the PTX: `interleaved_sum_i32` is the same as `interleaved` except for its name. `warpfold run interleaved_sum_i32`
-//! and `warpfold run interleaved` on the emulator show the same counters.
+//! **Predict.** Step 3 executes 235,648 instructions here. How many more does the generic kernel need for the sum of
+//! `i32`?
+//! ```console
+//! $ warpfold profile interleaved interleaved_sum_i32 -n 2^16 --metrics warp_instructions,global_sectors,barriers
+//! ...
+//! metric             interleaved  interleaved_sum_i32
+//! ...
+//! warp_instructions      235,648              235,648
+//! global_sectors          25,600               25,600
+//! barriers                18,432               18,432
+//! ...
+//! ```
+//! None: in the PTX `interleaved_sum_i32` is the same as `interleaved` except for its name, and so are the counters.
 //!
 //! ## Break it
-//! Make the operator a difference: even with one block of 64 threads the result then depends on the order of the tree, and
-//! the tests of the laws fail.
+//! Combine the partner twice: `O::combine(*partner, O::combine(*partner, *mine))`. A maximum does not mind, since the maximum of a value and itself
+//! is that value; a sum does:
+//! ```console
+//! $ warpfold try interleaved_sum_i32 -n 2^10 --block 256
+//! ...
+//! sum                            383368644
+//! sum on the CPU                1334618837
+//! ...
+//! ```
+//! And make the operator a difference: even with one block of 64 threads the result then depends on the order of the tree, and the tests of the
+//! laws fail.
 //!
 //! ## Source
 //! As for step 3: Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 3.

@@ -22,12 +22,36 @@
 //! 8-byte accesses of a warp take two wavefronts where 4-byte ones take one.
 //!
 //! ## Observe
-//! In the PTX: `complete_unroll_shared_sum_i32_512` is `complete_unroll_shared_512` except for names; that of `min_f64` has
-//! `.shared .align 16 .b8 results[4096]`.
+//! In the PTX: the kernel of `min_f64` has `.shared .align 16 .b8 results[4096]`.
+//!
+//! **Predict.** Step 8 executes 14,752 instructions here, with 1,120 wavefronts of shared memory. Which of the two
+//! numbers change for the generic sum of `i32`, and which for the minimum of `f64`?
+//! ```console
+//! $ warpfold profile complete_unroll_shared complete_unroll_shared_sum_i32 complete_unroll_shared_min_f64 -n 2^16 \
+//!       --metrics warp_instructions,shared_wavefronts
+//! ...
+//! metric             complete_unroll_shared_512  complete_unroll_shared_sum_i32_512  complete_unroll_shared_min_f64_512
+//! ...
+//! warp_instructions                      14,752                              14,752                              29,536
+//! shared_wavefronts                       1,120                               1,120                               2,240
+//! ...
+//! ```
+//! In the PTX `complete_unroll_shared_sum_i32_512` is `complete_unroll_shared_512` except for names.
 //!
 //! ## Break it
-//! Let a thread without elements store 0 whatever the operator: the product of 100 values becomes 0, their minimum is never
-//! above 0, and their sum is right.
+//! Leave out the barrier before the first step. Warps then read what others have not written yet:
+//! ```console
+//! $ warpfold try complete_unroll_shared_product_i32 --check -n 2^12 --block 256
+//! ...
+//! blocks     2 of  256 threads: 2 findings
+//! ...
+//! initcheck: read of uninitialised memory at shared address 0x200 (4 bytes) in kernel ...
+//! ...
+//! racecheck: write after read at shared address 0x200 (4 bytes) in kernel ...
+//! ...
+//! ```
+//! And let a thread without elements store 0 whatever the operator: the product of 100 values becomes 0, their minimum is never above 0, and their
+//! sum is right.
 //!
 //! ## Source
 //! As for step 8: Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), whose last kernels are templates over the

@@ -25,9 +25,27 @@
 //! In the PTX: `shuffle_sum_f32` has `add.rn.f32` where `shuffle_sum_i32` has `add.s32`; `shuffle_sum_f64` has twenty
 //! `shfl.sync.down.b32`. In a run of `shuffle_sum_f32`: the sum may differ from the CPU's, within the rounding allowed.
 //!
+//! **Predict.** Which of the sums of `i32`, `f32` and `f64` take the same number of instructions, and does the other
+//! one take twice as many?
+//! ```console
+//! $ warpfold profile shuffle_sum_i32 shuffle_sum_f32 shuffle_sum_f64 -n 2^16 --metrics warp_instructions
+//! ...
+//! metric             shuffle_sum_i32  shuffle_sum_f32  shuffle_sum_f64
+//! ...
+//! warp_instructions           19,024           19,024           28,288
+//! ...
+//! ```
+//!
 //! ## Break it
-//! Use 1.0 as the identity of the `f32` sum. With B = 1024 only lengths that cut a tile short give wrong sums; with smaller
-//! blocks all do.
+//! Let the lanes of `reduce_block` that have no warp bring their own `value` in the place of the identity. With B = 1024 every lane has a warp, and
+//! the result is right; with smaller blocks values count twice:
+//! ```console
+//! $ warpfold try shuffle_sum_i32 -n 2^12 --block 256
+//! ...
+//! sum                           -493155835
+//! sum on the CPU                1305306566
+//! ...
+//! ```
 //!
 //! ## Source
 //! As for step 9: Justin Luitjens, *Faster Parallel Reductions on Kepler* (NVIDIA, 2014), whose shuffle of a 64-bit value

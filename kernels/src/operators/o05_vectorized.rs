@@ -26,9 +26,28 @@
 //! ## Observe
 //! In the PTX: `ld.global.v4.b32` for the 4-byte types, `ld.global.v2.b64` for the others.
 //!
+//! **Predict.** 2¹⁸ values of 4 bytes take 2,048 load requests for 32,768 sectors. How many requests and sectors do
+//! as many values of 8 bytes take?
+//! ```console
+//! $ warpfold profile vectorized_sum_i32 vectorized_sum_f64 -n 2^18 --metrics global_load_requests,global_load_sectors
+//! ...
+//! metric                vectorized_sum_i32  vectorized_sum_f64
+//! ...
+//! global_load_requests               2,048               4,096
+//! global_load_sectors               32,768              65,536
+//! ...
+//! ```
+//!
 //! ## Break it
-//! Remove the alignment of `Vector`: the loads fall apart into loads of single values, and the kernel still gives the right
-//! result.
+//! Remove the alignment of `Vector`: write `#[repr(C)]`. The loads fall apart into loads of single values, and the kernel still gives the right
+//! result:
+//! ```console
+//! $ warpfold try vectorized_sum_i32 --profile -n 2^16 --metrics global_load_requests,global_load_sectors_per_request
+//! ...
+//! global_load_requests                          2,048
+//! global_load_sectors_per_request               16.00
+//! ...
+//! ```
 //!
 //! ## Source
 //! As for step 10: Justin Luitjens, *CUDA Pro Tip: Increase Performance with Vectorized Memory Access* (NVIDIA, 2013); Mark
@@ -55,23 +74,31 @@ pub trait Vectorized: Value {
     /// How many values a vector has.
     const LANES: u32 = 16 / size_of::<Self>() as u32;
 
-    /// The values of the vector combined.
-    fn reduce_vector<O: Operator<Self>>(vector: Self::Vector) -> Self;
+    /// The values of the vector combined in the accumulator's type.
+    fn reduce_vector<O: Operator<A>, A: From<Self>>(vector: Self::Vector) -> A;
 }
 
 /// Each type by its size: 16 bytes are four values or two.
 macro_rules! vectorized {
     ($($variant:ident $value:ident $kind:ident $bits:tt;)*) => { $(vectorized!(@$bits $value);)* };
     (@32 $value:ident) => {
-        vectorized!(@impl $value: 4, |v| O::combine(O::combine(v[0], v[1]), O::combine(v[2], v[3])));
+        vectorized!(@impl $value: 4, |v| {
+            let [a, b, c, d] = v.map(A::from);
+            O::combine(O::combine(a, b), O::combine(c, d))
+        });
     };
-    (@64 $value:ident) => { vectorized!(@impl $value: 2, |v| O::combine(v[0], v[1])); };
+    (@64 $value:ident) => {
+        vectorized!(@impl $value: 2, |v| {
+            let [a, b] = v.map(A::from);
+            O::combine(a, b)
+        });
+    };
     (@impl $value:ident: $lanes:literal, |$vector:ident| $reduced:expr) => {
         impl Vectorized for $value {
             type Vector = Vector<[$value; $lanes]>;
 
             #[inline(always)]
-            fn reduce_vector<O: Operator<Self>>(Vector($vector): Self::Vector) -> Self {
+            fn reduce_vector<O: Operator<A>, A: From<Self>>(Vector($vector): Self::Vector) -> A {
                 $reduced
             }
         }
@@ -89,19 +116,22 @@ unsafe fn vectorized<O: Operator<T>, T: Vectorized>(input: *const T, partials: *
     let warp_results = shared_array!(warp_results: [T; MOST_WARPS]);
     // SAFETY: the caller's promise; the shared array has one element per warp, and every thread makes both calls.
     unsafe {
-        let result = reduce_block::<O, T>(reduce_tiles::<O, T>(input, n), warp_results);
+        let result = reduce_block::<O, T>(reduce_tiles::<O, T, T>(input, n), warp_results);
         if thread_idx_x() == 0 {
             *partials.add(block_idx_x() as usize) = result;
         }
     }
 }
 
-/// The thread's elements in all tiles of its block combined; the identity if there are none.
+/// The thread's elements in all tiles of its block combined in the accumulator's type A; the identity if there are none.
 ///
 /// # Safety
 /// `input` points to `n` values at a multiple of 16 bytes.
 #[inline(always)]
-pub unsafe fn reduce_tiles<O: Operator<T>, T: Vectorized>(input: *const T, n: usize) -> T {
+pub unsafe fn reduce_tiles<O: Operator<A>, T: Vectorized, A: From<T>>(
+    input: *const T,
+    n: usize,
+) -> A {
     let tile_length = (4 * T::LANES * block_dim_x()) as usize;
     let step = grid_dim_x() as usize * tile_length;
     let mut start = block_idx_x() as usize * tile_length;
@@ -110,11 +140,11 @@ pub unsafe fn reduce_tiles<O: Operator<T>, T: Vectorized>(input: *const T, n: us
     // that are left.
     unsafe {
         while start + tile_length <= n {
-            result = O::combine(result, reduce_whole_tile::<O, T>(input.add(start)));
+            result = O::combine(result, reduce_whole_tile::<O, T, A>(input.add(start)));
             start += step;
         }
         if start < n {
-            let rest = reduce_cut_tile::<O, T>(input.add(start), (n - start) as u32);
+            let rest = reduce_cut_tile::<O, T, A>(input.add(start), (n - start) as u32);
             result = O::combine(result, rest);
         }
     }
@@ -126,7 +156,7 @@ pub unsafe fn reduce_tiles<O: Operator<T>, T: Vectorized>(input: *const T, n: us
 /// # Safety
 /// `tile` points to 4·B vectors at a multiple of 16 bytes.
 #[inline(always)]
-unsafe fn reduce_whole_tile<O: Operator<T>, T: Vectorized>(tile: *const T) -> T {
+unsafe fn reduce_whole_tile<O: Operator<A>, T: Vectorized, A: From<T>>(tile: *const T) -> A {
     let block = block_dim_x() as usize;
     // SAFETY: the tile has 4·B vectors.
     unsafe {
@@ -135,8 +165,8 @@ unsafe fn reduce_whole_tile<O: Operator<T>, T: Vectorized>(tile: *const T) -> T 
         let v1 = *mine.add(block);
         let v2 = *mine.add(2 * block);
         let v3 = *mine.add(3 * block);
-        let first = O::combine(T::reduce_vector::<O>(v0), T::reduce_vector::<O>(v1));
-        let second = O::combine(T::reduce_vector::<O>(v2), T::reduce_vector::<O>(v3));
+        let first = O::combine(T::reduce_vector::<O, A>(v0), T::reduce_vector::<O, A>(v1));
+        let second = O::combine(T::reduce_vector::<O, A>(v2), T::reduce_vector::<O, A>(v3));
         O::combine(first, second)
     }
 }
@@ -146,7 +176,10 @@ unsafe fn reduce_whole_tile<O: Operator<T>, T: Vectorized>(tile: *const T) -> T 
 /// # Safety
 /// `tile` points to `count` values at a multiple of 16 bytes.
 #[inline(always)]
-unsafe fn reduce_cut_tile<O: Operator<T>, T: Vectorized>(tile: *const T, count: u32) -> T {
+unsafe fn reduce_cut_tile<O: Operator<A>, T: Vectorized, A: From<T>>(
+    tile: *const T,
+    count: u32,
+) -> A {
     let tid = thread_idx_x();
     let vectors = count / T::LANES;
     let mut result = O::IDENTITY;
@@ -154,13 +187,13 @@ unsafe fn reduce_cut_tile<O: Operator<T>, T: Vectorized>(tile: *const T, count: 
     while index < vectors {
         // SAFETY: the index is below the number of whole vectors.
         let vector = unsafe { *tile.cast::<T::Vector>().add(index as usize) };
-        result = O::combine(result, T::reduce_vector::<O>(vector));
+        result = O::combine(result, T::reduce_vector::<O, A>(vector));
         index += block_dim_x();
     }
     let index = T::LANES * vectors + tid;
     if index < count {
         // SAFETY: the index is below `count`.
-        result = O::combine(result, unsafe { *tile.add(index as usize) });
+        result = O::combine(result, A::from(unsafe { *tile.add(index as usize) }));
     }
     result
 }

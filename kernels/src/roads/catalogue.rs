@@ -20,11 +20,13 @@ pages! { "roads":
     WARP_SHUFFLE_PAGE "12" "Down or across" "r12_warp_shuffle";
     GRID_SYNC_PAGE "13" "A barrier for the whole grid" "r13_grid_sync";
     REDUX_PAGE "14" "A warp in one instruction" "r14_redux";
+    GROUPS_PAGE "15" "Groups within groups" "r15_groups";
 }
 
 /// What the lessons of this part have in common; each row states the rest.
 const ROAD: Lesson = Lesson {
     part: Part::Roads,
+    module: Part::Roads.module(),
     task: partials(1),
     ..LADDER
 };
@@ -51,7 +53,14 @@ const fn total(elements_per_thread: u32, shared_bytes_per_thread: u32) -> Task {
     })
 }
 
-/// The same, by a tree that overwrites the input.
+/// Any number of blocks, each with a word of scratch memory for each thread, which add to the total.
+const GROUPS: Task = Task::Reduction(Reduction {
+    finish: Finish::Total,
+    shared_bytes_per_thread: 4,
+    ..RESIDENT_SUM
+});
+
+/// The same as [`total`], by a tree that overwrites the input.
 const fn total_in_place(elements_per_thread: u32) -> Task {
     Task::Reduction(Reduction {
         geometry: Geometry::Tiles {
@@ -206,11 +215,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
             values: &[1, 2, 4, 8, 16, 32],
             usual: 32,
         }),
-        task: Task::Reduction(Reduction {
-            finish: Finish::Total,
-            shared_bytes_per_thread: 4,
-            ..RESIDENT_SUM
-        }),
+        task: GROUPS,
         ..ROAD.on(&TILE_PARTITION_PAGE)
     },
     Lesson {
@@ -259,5 +264,25 @@ pub(crate) const LESSONS: &[Lesson] = &[
         task: partials(8),
         least_sm: 80,
         ..ROAD.on(&REDUX_PAGE)
+    },
+    Lesson {
+        id: "block_group",
+        title: "the block as a group",
+        change: "one function reduces any group that has ranks, a size and a barrier: here the whole block",
+        needs: &["tile_partition"],
+        entries: Entries::AnyBlock("block_group"),
+        least_block: 32,
+        task: GROUPS,
+        ..ROAD.on(&GROUPS_PAGE)
+    },
+    Lesson {
+        id: "nested_tiles",
+        title: "groups within groups",
+        change: "the same function for tiles of four within tiles of 32, whose barriers keep to their warp",
+        needs: &["block_group"],
+        entries: Entries::AnyBlock("nested_tiles"),
+        least_block: 32,
+        task: GROUPS,
+        ..ROAD.on(&GROUPS_PAGE)
     },
 ];

@@ -25,3 +25,4 @@ pub mod r13_grid_sync;
     target_feature = "compute_80"
 ))]
 pub mod r14_redux;
+pub mod r15_groups;

@@ -21,13 +21,32 @@
 //! n atomic additions in all; for one block, B loads and B atomics, no barrier and no shared memory.
 //!
 //! ## Observe
-//! In the PTX: a load and `atom.global.add.u32`, and hardly anything else: by far the shortest kernel of the course. In a
-//! run: B atomics per block. On a GPU it is many times slower than step 11. It would be slower still without the driver's
-//! assembler: from sm_80 on it first adds up what a warp adds to one word (`REDUX.SUM`), and lets one lane do the atomic.
+//! In the PTX: a load and `atom.global.add.u32`, and hardly anything else: by far the shortest kernel of the course.
+//!
+//! **Predict.** How many atomics do 2¹⁶ elements take, in blocks of 256, and how many of these queue at the same
+//! word?
+//! ```console
+//! $ warpfold profile naive_atomic -n 2^16 --block 256 --metrics inst_per_warp,atomics,atomics_on_one_address
+//! ...
+//! inst_per_warp                  18.00
+//! atomics                       65,536
+//! atomics_on_one_address        65,536
+//! ...
+//! ```
+//! B atomics per block; those of a warp on one word come one after the other.
+//!
+//! On a GPU it is many times slower than step 11. It would be slower still without the driver's assembler: from sm_80 on it first adds
+//! up what a warp adds to one word (`REDUX.SUM`), and lets one lane do the atomic.
 //!
 //! ## Break it
-//! Write `*total = (*total).wrapping_add(value)` for the atomic. The exhibit `lost_update` makes this mistake: `warpfold
-//! check lost_update` shows what `check` says about it.
+//! Write `*total = (*total).wrapping_add(value)` for the atomic. Threads then overwrite what others have added:
+//! ```console
+//! $ warpfold try naive_atomic --check -n 1000 --block 64
+//! ...
+//! racecheck: write after read at global address 0x7f0000001100 (4 bytes) in kernel ...
+//! ...
+//! ```
+//! The exhibit `lost_update` is this mistake on its own.
 //!
 //! ## Source
 //! David Kirk, Izzat El Hajj, Wen-mei Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 9.

@@ -18,13 +18,30 @@
 //! n/32 atomic additions in all; for one block, B loads, B/32 atomics and 5 shuffles in each warp.
 //!
 //! ## Observe
-//! In the PTX: five `shfl.sync.down.b32`, then `atom.global.add.u32` after a test of the lane. In a run: B/32 atomics per
-//! block, where the road before has B. On a GPU from sm_80 on it takes the same time: there the assembler does the same for
-//! the road before. It does not do so for older GPUs, nor for anything but additions to a single word.
+//! In the PTX: five `shfl.sync.down.b32`, then `atom.global.add.u32` after a test of the lane.
+//!
+//! **Predict.** The road before takes 65,536 atomics for these elements. How many are left?
+//! ```console
+//! $ warpfold profile naive_atomic warp_aggregated_atomic -n 2^16 --block 256 --metrics atomics
+//! ...
+//! metric   naive_atomic  warp_aggregated_atomic
+//! ...
+//! atomics        65,536                   2,048
+//! ...
+//! ```
+//! B/32 atomics per block, where the road before has B.
+//!
+//! On a GPU from sm_80 on it takes the same time: there the assembler does the same for the road before. It does not do so for older
+//! GPUs, nor for anything but additions to a single word.
 //!
 //! ## Break it
-//! Put the shuffles under the test `index < n`. In the last warp, lanes without an element then skip them, and `warpfold
-//! check` names the lanes that are in the shuffle's mask and do not execute it.
+//! Put the shuffles under the test `index < n`. In the last warp, lanes without an element then skip them:
+//! ```console
+//! $ warpfold try warp_aggregated_atomic --check -n 1000 --block 64
+//! ...
+//! synccheck: shuffle from an absent lane in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! Andrew Adinets, *CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics* (NVIDIA, 2014).

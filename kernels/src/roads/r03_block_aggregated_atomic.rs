@@ -22,12 +22,28 @@
 //! each warp and 5 more in the first; 1 barrier.
 //!
 //! ## Observe
-//! In the PTX: step 9, with `atom.global.add.u32` for its last store. In a run: 1 atomic per block. The time falls again,
-//! and the atomics no longer matter.
+//! In the PTX: step 9, with `atom.global.add.u32` for its last store.
+//!
+//! **Predict.** With an atomic for each warp there are 2,048. How many are left, in blocks of 256 threads?
+//! ```console
+//! $ warpfold profile warp_aggregated_atomic block_aggregated_atomic -n 2^16 --block 256 --metrics atomics
+//! ...
+//! metric   warp_aggregated_atomic  block_aggregated_atomic_256
+//! ...
+//! atomics                   2,048                          256
+//! ...
+//! ```
+//! On a GPU the time falls again, and the atomics no longer matter.
 //!
 //! ## Break it
-//! Let thread 0 add its own value and not the block's `sum`. The total is wrong, and only the comparison with the CPU
-//! notices, since there is no race in it.
+//! Let thread 0 add its own `value` and not the block's `sum`. Only the comparison with the CPU notices, since there is no race in it:
+//! ```console
+//! $ warpfold try block_aggregated_atomic -n 1000 --block 64
+//! ...
+//! sum                           -1344361118
+//! sum on the CPU                -1804912496
+//! ...
+//! ```
 //!
 //! ## Source
 //! Justin Luitjens, *Faster Parallel Reductions on Kepler* (NVIDIA, 2014), whose last variant this is.

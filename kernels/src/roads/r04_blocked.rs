@@ -23,11 +23,32 @@
 //! total: 4B − 1 loads, 2B stores.
 //!
 //! ## Observe
-//! In a run: a branch efficiency hardly better than that of step 1, for the same reason: from the second step on, the
-//! threads at work are scattered over all warps. And there is one block, however many the GPU could hold.
+//! **Predict.** In the first step all threads work, where half of them do in step 1 of the ladder. Is the branch
+//! efficiency much better than the 70 % of that step?
+//! ```console
+//! $ warpfold profile blocked -n 1024 --metrics warps_launched,branch_efficiency
+//! ...
+//! warps_launched            16
+//! branch_efficiency    71.43 %
+//! ...
+//! $ warpfold profile neighbored -n 1024 --metrics branch_efficiency
+//! ...
+//! branch_efficiency     70.00 %
+//! ...
+//! ```
+//! Hardly better, for the same reason: from the second step on, the threads at work are scattered over all warps. And
+//! these 16 warps are one block, however many the GPU could hold.
 //!
 //! ## Break it
-//! Let thread 0 add only while `stride < block`: for n up to B the sum is still right.
+//! Let the loop go on only while `stride < block_dim_x()`. For n up to B the sum is still right, and beyond that half of the elements are
+//! missing:
+//! ```console
+//! $ warpfold try blocked -n 100 --block 64
+//! ...
+//! sum                           -337856629
+//! sum on the CPU                 964725955
+//! ...
+//! ```
 //!
 //! ## Source
 //! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, the simple sum

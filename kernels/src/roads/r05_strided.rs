@@ -21,11 +21,31 @@
 //! Over 2B elements, as on the road before: log₂ B + 1 barriers, 4B − 1 loads, 2B stores.
 //!
 //! ## Observe
-//! In a run: the bytes of `blocked`, in a third of the requests and a quarter of the sectors. Only the last five steps,
-//! within one warp, cost branch efficiency.
+//! **Predict.** Which of these four are the same for both trees: branch efficiency, load requests, sectors, bytes?
+//! ```console
+//! $ warpfold profile blocked strided -n 1024 \
+//!       --metrics branch_efficiency,global_load_requests,global_sectors,global_bytes
+//! ...
+//! metric                  blocked    strided
+//! ...
+//! branch_efficiency       71.43 %    98.21 %
+//! global_load_requests        223         73
+//! global_sectors            1,535        392
+//! global_bytes             12,284     12,284
+//! ...
+//! ```
+//! The bytes are the same, in a third of the requests and a quarter of the sectors. Only the last five steps, within
+//! one warp, cost branch efficiency.
 //!
 //! ## Break it
 //! Begin with stride B/2, as step 3 does: from n = B + 1 on, elements are left out.
+//! ```console
+//! $ warpfold try strided -n 100 --block 64
+//! ...
+//! sum                           -337856629
+//! sum on the CPU                 964725955
+//! ...
+//! ```
 //!
 //! ## Source
 //! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, the convergent sum

@@ -23,12 +23,28 @@
 //! barriers; 4B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: `.extern .shared .align 16 .b8 _Zcuda_std_dyn_shared[]`, an array without a length. In a run: a third of
-//! the global bytes of `strided`.
+//! In the PTX: `.extern .shared .align 16 .b8 _Zcuda_std_dyn_shared[]`, an array without a length.
+//!
+//! **Predict.** `strided` moves 12,284 bytes of global memory for 1024 elements. How many does this kernel move?
+//! ```console
+//! $ warpfold profile strided shared_dynamic -n 1024 --metrics global_bytes,shared_wavefronts
+//! ...
+//! metric               strided  shared_dynamic
+//! ...
+//! global_bytes          12,284           4,100
+//! shared_wavefronts          0              77
+//! ...
+//! ```
+//! A third of the bytes: each element once, and the total.
 //!
 //! ## Break it
-//! Launch it with half of the memory: `warpfold emulate` with `--shared 256` for a block of 128 threads. The first thread
-//! of the upper half faults.
+//! Launch it with half of the memory that a block of 128 threads needs. The first thread of the upper half faults:
+//! ```console
+//! $ warpfold emulate kernels/ptx/kernels.sm_80.ptx --kernel shared_dynamic --grid 1 --block 128 --shared 256 \
+//!       --arg buf:i32:iota:256 --arg buf:i32:zeros:1 --arg u64:256
+//! warpfold: store of 4 bytes out of bounds at shared address 0x100 (that memory has 256 bytes), in kernel `shared_dynamic`, block (0, 0, 0), thread (64, 0, 0), ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, the shared memory sum

@@ -20,7 +20,18 @@
 //! log₂ B + 1 barriers; 4B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: `atom.global.add.u32` where `shared_dynamic` has its store. In a run: ⌈n ∕ 2B⌉ blocks and as many atomics.
+//! In the PTX: `atom.global.add.u32` where `shared_dynamic` has its store.
+//!
+//! **Predict.** How many threads, in blocks of 256, take part in the sum of 2¹⁶ elements, and how many atomics are
+//! there?
+//! ```console
+//! $ warpfold profile segmented_shared -n 2^16 --block 256 --metrics threads_launched,atomics
+//! ...
+//! threads_launched            32,768
+//! atomics                        128
+//! ...
+//! ```
+//! ⌈n ∕ 2B⌉ blocks, and as many atomics.
 //!
 //! ## Break it
 //! Launch it with a total that is not 0. A kernel that adds to what it finds needs somebody to clear it first, which is one

@@ -19,11 +19,27 @@
 //! For one block over a whole segment: log₂ B + 1 barriers, 4B − 1 loads, 2B − 1 stores, one atomic.
 //!
 //! ## Observe
-//! In a run: the branch efficiency of `blocked`, and four times the sectors of `segmented_strided`.
+//! **Predict.** Both kernels load and store the same words as often. Which of the two touches more sectors, and is it
+//! less than twice as many?
+//! ```console
+//! $ warpfold profile segmented_blocked segmented_strided -n 2^16 --metrics branch_efficiency,global_sectors
+//! ...
+//! metric             segmented_blocked  segmented_strided
+//! ...
+//! branch_efficiency            71.43 %            98.21 %
+//! global_sectors                98,240             25,088
+//! ...
+//! ```
+//! The branch efficiency of `blocked`, and four times the sectors of `segmented_strided`.
 //!
 //! ## Break it
-//! Let the segments begin 2·B − 1 elements apart: blocks share an element, and `warpfold check segmented_blocked` finds the
-//! race between them.
+//! Let the segments begin 2·B − 1 elements apart: take `block_idx_x()` off the start. Neighbouring blocks then share an element:
+//! ```console
+//! $ warpfold try segmented_blocked --check -n 1000 --block 64
+//! ...
+//! racecheck: write after read at global address 0x7f00000001fc (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, combined from its

@@ -19,12 +19,36 @@
 //! For one block over a whole segment, as on the road before: log₂ B + 1 barriers, 4B − 1 loads, 2B − 1 stores, one atomic.
 //!
 //! ## Observe
-//! In a run: exactly the bytes and the atomics of `segmented_blocked`, in a third of the requests and a quarter of the
-//! sectors, with whole warps at work. That is the whole difference in time.
+//! **Predict.** Which of these five are the same for both kernels: branch efficiency, load requests, sectors, bytes,
+//! atomics?
+//! ```console
+//! $ warpfold profile segmented_blocked segmented_strided -n 2^16 \
+//!       --metrics branch_efficiency,global_load_requests,global_sectors,global_bytes,atomics
+//! ...
+//! metric                segmented_blocked  segmented_strided
+//! ...
+//! branch_efficiency               71.43 %            98.21 %
+//! global_load_requests             14,272              4,672
+//! global_sectors                   98,240             25,088
+//! global_bytes                    786,176            786,176
+//! atomics                              64                 64
+//! ...
+//! ```
+//! Exactly the bytes and the atomics of `segmented_blocked`, in a third of the requests and a quarter of the sectors,
+//! with whole warps at work. That is the whole difference in time.
 //!
 //! ## Break it
-//! Leave out the `sync_threads()` in `tree_step` of step 3. `warpfold check segmented_strided` finds races between warps
-//! while the stride is 32 or more, and races within one warp below that. Which of them would step 5 have accepted?
+//! Let a block take one element for each thread, `segment_of_block(n, 1)`, and launch as many blocks as before. Half of the array is never read:
+//! ```console
+//! $ warpfold try segmented_strided -n 2^12 --block 64
+//! ...
+//! sum                           -923404231
+//! sum on the CPU                1305306566
+//! ...
+//! warpfold: `segmented_strided` gives -923404231, which should be 1305306566
+//! ```
+//! And leave out the `sync_threads()` in `tree_step` of step 3: there are races between warps while the stride is 32 or more, and races within one
+//! warp below that. Which of them would step 5 have accepted?
 //!
 //! ## Source
 //! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, combined from its

@@ -22,11 +22,33 @@
 //! and as many shared stores; log₂ B + 1 barriers; 4B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX of `coarse_4`: eight `ld.global.b32` without a branch between, because the loop was written out. In a run:
-//! barriers, shared accesses and atomics halve each time that K doubles.
+//! In the PTX of `coarse_4`: eight `ld.global.b32` without a branch between, because the loop was written out.
+//!
+//! **Predict.** `coarse_1` takes 64 atomics. How many does `coarse_8` take, and do its requests to shared memory
+//! shrink as much?
+//! ```console
+//! $ warpfold profile coarse -n 2^16 --metrics barriers,shared_requests,atomics
+//! ...
+//! metric            coarse_1   coarse_2   coarse_4   coarse_8
+//! ...
+//! shared_requests      4,928      2,464      1,232        616
+//! atomics                 64         32         16          8
+//! barriers            10,240      5,120      2,560      1,280
+//! ...
+//! ```
+//! Barriers, shared accesses and atomics halve each time that K doubles.
 //!
 //! ## Break it
-//! Set K to 64 and n to 2^20: 16 blocks of 512 threads are left for the whole GPU, most of which has nothing to do.
+//! Take a segment for whole from half its length on: `count >= K * block`. The last block then reads past the end of the input:
+//! ```console
+//! $ warpfold try coarse --check -n 3000 --block 256
+//! ...
+//! memcheck: access out of bounds at global address 0x7f0000002ee0 (4 bytes) in kernel ...
+//! ...
+//! memcheck: access out of bounds at global address 0x7f0000002ee0 (4 bytes) in kernel ...
+//! ...
+//! ```
+//! And set K to 64 and n to 2^20: 16 blocks of 512 threads are left for the whole GPU, most of which has nothing to do.
 //!
 //! ## Source
 //! Kirk, El Hajj, Hwu, *Programming Massively Parallel Processors* (4th edition, 2022), chapter 10, thread coarsening.

@@ -25,12 +25,30 @@
 //! barriers; B/T shared words that the first tile reads in B/T² rounds; one atomic; 4B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: `bar.warp.sync` with a register, where step 5b has −1. In a run: T = 8 takes the fewest instructions. With T
-//! = 1, which needs no warp barrier, one thread adds up B words while all others have finished.
+//! In the PTX: `bar.warp.sync` with a register, where step 5b has −1.
+//!
+//! **Predict.** Larger tiles have more steps and more barriers, smaller ones leave more sums to the first tile. Which
+//! of the six tiles takes the fewest instructions?
+//! ```console
+//! $ warpfold profile tile_partition -n 2^18 --metrics warp_instructions,active_lanes
+//! ...
+//!                              tile 1            tile 2            tile 4            tile 8            tile 16            tile 32
+//! ...
+//! warp_instructions           151,104            70,368            55,808            55,072             57,792             60,576
+//! active_lanes                   8.46             20.62             27.00             28.67              28.79              28.70
+//! ...
+//! ```
+//! T = 8 takes the fewest. With T = 1, which needs no warp barrier, one thread adds up B words while all others have
+//! finished.
 //!
 //! ## Break it
-//! Take the second `tile.sync()` out of `reduce_sum`: `warpfold check tile_partition` finds a thread that overwrites what
-//! its neighbour has not read yet.
+//! Take the second `tile.sync()` out of `reduce_sum`. A thread then overwrites what its neighbour has not read yet:
+//! ```console
+//! $ warpfold try tile_partition --check -n 1000 --block 64
+//! ...
+//! racecheck: write after read at shared address 0x8 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! Mark Harris, Kyrylo Perelygin, *Cooperative Groups: Flexible CUDA Thread Programming* (NVIDIA, 2017).

@@ -29,11 +29,30 @@
 //! warp, and (B/32)² shared loads.
 //!
 //! ## Observe
-//! In the PTX: `shfl.sync.down.b32` against `shfl.sync.bfly.b32`, ten in either. In a run: the same time, because the
-//! second does its additional work in parallel.
+//! In the PTX: `shfl.sync.down.b32` against `shfl.sync.bfly.b32`, ten in either.
+//!
+//! **Predict.** `warp_shuffle_down` sends 2,176 requests to shared memory: in each of 128 blocks 16 warps store, and
+//! the first loads. How many does `warp_shuffle_xor` send?
+//! ```console
+//! $ warpfold profile warp_shuffle_down warp_shuffle_xor -n 2^16 --metrics warp_instructions,shared_requests
+//! ...
+//! metric             warp_shuffle_down  warp_shuffle_xor
+//! ...
+//! warp_instructions             91,008           119,552
+//! shared_requests                2,176             4,096
+//! ...
+//! ```
+//! On a GPU both take the same time, because the second does its additional work in parallel.
 //!
 //! ## Break it
-//! Let the last thread store in `warp_shuffle_down` as well: the sum is wrong, because that lane's value is meaningless.
+//! Let the last lane store in `warp_shuffle_down`, as the last thread does in the other kernel. The value of that lane means nothing:
+//! ```console
+//! $ warpfold try warp_shuffle_down -n 1000 --block 64
+//! ...
+//! sum                                     0
+//! sum on the CPU                -1804912496
+//! ...
+//! ```
 //!
 //! ## Source
 //! NVIDIA, *CUDA C++ Programming Guide*, warp shuffle functions, with its examples of a reduction across a warp.

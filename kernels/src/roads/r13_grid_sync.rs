@@ -29,13 +29,29 @@
 //! the barrier of step 9 once more; 1 store.
 //!
 //! ## Observe
-//! In the PTX: the loop around `ld.relaxed.gpu.b32` is the wait. In a run: half as many blocks as in step 11, so that all
-//! of them fit whatever else a kernel needs, and about the same time.
+//! In the PTX: the loop around `ld.relaxed.gpu.b32` is the wait.
+//!
+//! **Predict.** All blocks of `grid_sync` must be on the GPU at the same time. Does it launch as many warps as
+//! `single_pass` for 2²⁰ elements, or fewer?
+//! ```console
+//! $ warpfold profile single_pass grid_sync -n 2^20 --metrics warps_launched
+//! ...
+//! metric          single_pass_512  grid_sync_512
+//! ...
+//! warps_launched              512            256
+//! ...
+//! ```
+//! Half as many blocks as in step 11, so that all of them fit whatever else a kernel needs. On a GPU the time is
+//! about the same.
 //!
 //! ## Break it
-//! Run it by `warpfold emulate` with `--grid 3000 --block 64`, more blocks than the emulator holds at a time. With
-//! `--cooperative` it refuses, and says how many would fit. Without, the blocks that run wait forever for those that have
-//! not begun.
+//! Run it in more blocks than the emulator holds at a time. It refuses, and says how many would fit. Without `--cooperative`, the
+//! blocks that run wait forever for those that have not begun.
+//! ```console
+//! $ warpfold emulate kernels/ptx/kernels.sm_80.ptx --kernel grid_sync_64 --grid 3000 --block 64 --cooperative \
+//!       --arg buf:i32:iota:1024 --arg buf:i32:zeros:3000 --arg u64:1024 --arg buf:i32:zeros:1 --arg buf:u64:zeros:1
+//! warpfold: kernel `grid_sync_64`: a cooperative launch of 3000 blocks of 64 threads, where the emulated device holds 256 such blocks at a time (32 on each of 8 multiprocessors): launch fewer, and let each do more
+//! ```
 //!
 //! ## Source
 //! NVIDIA, *CUDA C++ Programming Guide*, grid synchronization; the arithmetic of the word is that of `grid.sync()` in the

@@ -19,11 +19,26 @@
 //! shared loads; 1 `redux.sync` in each warp and 1 more in the first; 1 barrier; B/8 bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: two `redux.sync.add.s32` instead of the ten `shfl.sync.down.b32` and ten `add.s32` of step 9. In a run:
-//! fewer instructions in the same time, because step 9 was already waiting for memory.
+//! In the PTX: two `redux.sync.add.s32` instead of the ten `shfl.sync.down.b32` and ten `add.s32` of step 9.
+//!
+//! **Predict.** Step 9 executes 58,688 instructions for these 2¹⁸ elements. Does `redux.sync` save more than half of
+//! them, or less than a fifth?
+//! ```console
+//! $ warpfold profile shuffle redux -n 2^18 --metrics warp_instructions
+//! ...
+//! metric             shuffle_512  redux_512
+//! ...
+//! warp_instructions       58,688     49,984
+//! ...
+//! ```
+//! On a GPU the time is the same, because step 9 was already waiting for memory.
 //!
 //! ## Break it
-//! Ask for it where it does not exist: `warpfold ptx redux --sm 70` says that it needs sm_80.
+//! Ask for it where it does not exist:
+//! ```console
+//! $ warpfold ptx redux --sm 70
+//! warpfold: the PTX for sm_70 has no entry of redux for blocks of 512 threads; it needs sm_80 or later
+//! ```
 //!
 //! ## Source
 //! NVIDIA, *CUDA C++ Programming Guide*, warp reduce functions; *PTX ISA*, `redux.sync`.

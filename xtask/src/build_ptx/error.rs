@@ -57,6 +57,7 @@ const CONTAINER: &str = "Or build in the container image ghcr.io/rust-gpu/rust-c
 pub fn exit_status_of(error: &CudaBuilderError) -> u8 {
     match error {
         CudaBuilderError::BuildFailed
+        | CudaBuilderError::DoesNotCompile { .. }
         | CudaBuilderError::InvalidPtx { .. }
         | CudaBuilderError::PtxasFailed { .. } => 1,
         _ => BAD_USE,

@@ -26,7 +26,7 @@ pub use error::{BuildPtxError, exit_status_of};
 use generated::Generated;
 pub use refusal::unless_expected;
 use warpfold_ptx::header::Header;
-use warpfold_ptx::sources::{hash_exhibits, hash_sources};
+use warpfold_ptx::sources::{hash_examples, hash_exhibits, hash_reductions, hash_sources};
 
 /// What to build.
 #[derive(clap::Args)]
@@ -45,9 +45,19 @@ pub struct Options {
     /// What compiles the kernels: rustc's own backend, into kernels/ptx/, or rust-cuda, into target/ptx-rust-cuda/.
     #[arg(long, value_enum, default_value_t = Codegen::Rustc)]
     codegen: Codegen,
+    /// Build only these modules: the names of files in the folders of PTX, up to the first dot.
+    #[arg(long, value_name = "MODULE", value_delimiter = ',')]
+    only: Vec<String>,
     /// Write nothing; fail if kernels/ptx/ is not what a rebuild gives.
     #[arg(long)]
     check: bool,
+}
+
+impl Options {
+    fn has(&self, module: &str, arch: NvvmArch) -> bool {
+        self.sm.contains(&arch)
+            && (self.only.is_empty() || self.only.iter().any(|only| only == module))
+    }
 }
 
 /// The two ways from Rust to PTX.
@@ -59,8 +69,28 @@ enum Codegen {
     RustCuda,
 }
 
-/// The wrong kernels are built for one architecture, with line tables: what is wrong with them is not in the architecture.
+/// The wrong kernels are built for one architecture: what is wrong with them is not in the architecture.
 const EXHIBITS_ARCH: NvvmArch = NvvmArch::Compute80;
+
+/// The modules of the device library's example kernels and the architectures they are built for: one without and one with reductions of
+/// a warp by one instruction. All operators are built once, because there are so many of them.
+const EXAMPLES: [(&str, &[NvvmArch]); 3] = [
+    ("parts", &[NvvmArch::Compute70, NvvmArch::Compute80]),
+    ("every", &[NvvmArch::Compute80]),
+    ("shapes", &[NvvmArch::Compute70]),
+];
+
+/// The library's reductions are built for one architecture: no instruction of a later one makes them faster. The memory decides.
+const REDUCTIONS_ARCH: NvvmArch = NvvmArch::Compute70;
+
+macro_rules! names {
+    ($($name:ident: $value:ty;)*) => {
+        /// The modules of the reductions: one for each type.
+        const ELEMENTS: &[&str] = &[$(stringify!($name)),*];
+    };
+}
+
+warpfold_device::for_each_element!(names);
 
 /// Builds, and then writes all files or none, or compares them.
 pub fn run(repository: &Path, options: &Options) -> Result<(), BuildPtxError> {
@@ -82,7 +112,7 @@ fn run_rustc(repository: &Path, options: &Options) -> Result<(), BuildPtxError> 
     let source_hash = hash_sources(repository).map_err(io("read the sources of the kernels"))?;
     let mut generated = Vec::new();
     let mut findings = Vec::new();
-    let mut add = |stem: &str, arch: NvvmArch, ptx: String, source_hash: String| {
+    let mut add = |file: String, arch: NvvmArch, ptx: String, source_hash: String| {
         let header = Header {
             generator: "cargo xtask build-ptx".into(),
             compiler: compiler.version().to_string(),
@@ -90,37 +120,64 @@ fn run_rustc(repository: &Path, options: &Options) -> Result<(), BuildPtxError> 
             source_hash,
         };
         generated.push(Generated {
-            file: ptx_file(stem, arch),
+            file,
             text: format!("{header}{ptx}"),
         });
     };
     for module in Module::ALL {
-        for &arch in &options.sm {
+        let archs = options.sm.iter();
+        for &arch in archs.filter(|&&arch| options.has(module.name(), arch)) {
             let kernels = CudaBuilder::new(repository.join("kernels"))
-                .build_args(&features(module))
+                .build_args(&features(module.name()))
+                .ptx_version(module.ptx_version(arch.capability_value()))
+                .debug(DebugInfo::LineDirectives)
                 .arch(arch);
             let ptx = build(kernels, &compiler)?;
-            let file = ptx_file(module.name(), arch);
+            let file = ptx_file(KERNELS, module.name(), arch);
             findings.extend(entries::compare(
                 &file,
                 &ptx,
                 module,
                 arch.capability_value(),
             ));
-            add(module.name(), arch, ptx, source_hash.clone());
+            add(file, arch, ptx, source_hash.clone());
         }
     }
-    if options.sm.contains(&EXHIBITS_ARCH) {
+    if options.has("exhibits", EXHIBITS_ARCH) {
         let arch = EXHIBITS_ARCH;
         let exhibits = CudaBuilder::new(repository.join("kernels/exhibits"))
             .arch(arch)
-            .debug(DebugInfo::LineTables);
+            .debug(DebugInfo::LineDirectives);
         let ptx = build(exhibits, &compiler)?;
-        let file = ptx_file("exhibits", arch);
+        let file = ptx_file(KERNELS, "exhibits", arch);
         findings.extend(entries::compare_exhibits(&file, &ptx));
         let source_hash =
             hash_exhibits(repository).map_err(io("read the sources of the exhibits"))?;
-        add("exhibits", arch, ptx, source_hash);
+        add(file, arch, ptx, source_hash);
+    }
+    let source_hash =
+        hash_examples(repository).map_err(io("read the sources of the example kernels"))?;
+    for (module, archs) in EXAMPLES {
+        for &arch in archs.iter().filter(|&&arch| options.has(module, arch)) {
+            let kernels = CudaBuilder::new(repository.join("device/example-kernels"))
+                .build_args(&features(module))
+                .arch(arch);
+            let ptx = build(kernels, &compiler)?;
+            let file = ptx_file("device/example-kernels/ptx", module, arch);
+            add(file, arch, ptx, source_hash.clone());
+        }
+    }
+    let source_hash =
+        hash_reductions(repository).map_err(io("read the sources of the reductions"))?;
+    for module in ELEMENTS {
+        if options.has(module, REDUCTIONS_ARCH) {
+            let kernels = CudaBuilder::new(repository.join("reductions"))
+                .build_args(&features(module))
+                .arch(REDUCTIONS_ARCH);
+            let ptx = without_comments(&build(kernels, &compiler)?);
+            let file = ptx_file("reductions/ptx", module, REDUCTIONS_ARCH) + ".zst";
+            add(file, REDUCTIONS_ARCH, ptx, source_hash.clone());
+        }
     }
     if options.check {
         for new in &generated {
@@ -136,19 +193,30 @@ fn run_rustc(repository: &Path, options: &Options) -> Result<(), BuildPtxError> 
     Ok(())
 }
 
-fn ptx_file(stem: &str, arch: NvvmArch) -> String {
-    format!("kernels/ptx/{stem}.{}.ptx", arch.target_cpu())
+/// Where the PTX of the product is.
+const KERNELS: &str = "kernels/ptx";
+
+fn ptx_file(folder: &str, stem: &str, arch: NvvmArch) -> String {
+    format!("{folder}/{stem}.{}.ptx", arch.target_cpu())
 }
 
 /// What makes cargo compile the kernels of this module and no others.
-fn features(module: Module) -> [&'static str; 3] {
-    ["--no-default-features", "--features", module.name()]
+fn features(module: &str) -> [&str; 3] {
+    ["--no-default-features", "--features", module]
 }
 
 fn build(kernels: CudaBuilder, compiler: &DeviceCompiler) -> Result<String, BuildPtxError> {
     let built = kernels.device_compiler(compiler.clone()).build();
     let path = unless_expected(built, |path| path)?;
     Ok(fs::read_to_string(&path).map_err(io(format!("read {}", path.display())))?)
+}
+
+/// The text without lines that hold a comment alone: a fifth of what has much inline assembly.
+fn without_comments(ptx: &str) -> String {
+    let lines = ptx.split_inclusive('\n');
+    lines
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect()
 }
 
 /// Compares a rebuilt file with the committed one.
@@ -158,7 +226,7 @@ fn check(
     findings: &mut Vec<Finding>,
 ) -> Result<(), BuildPtxError> {
     let file = &rebuilt.file;
-    let committed = match fs::read_to_string(repository.join(file)) {
+    let committed = match rebuilt.committed(repository) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             findings.push(Finding::Missing { file: file.clone() });
@@ -184,15 +252,16 @@ fn write(repository: &Path, generated: &[Generated]) -> Result<(), BuildPtxError
     let mut ready = Vec::new();
     for new in generated {
         let path = repository.join(&new.file);
-        if fs::read_to_string(&path).is_ok_and(|old| old == new.text) {
+        if new.committed(repository).is_ok_and(|old| old == new.text) {
             println!("{}: unchanged", new.file);
             continue;
         }
         let folder = path.parent().unwrap_or(repository);
         fs::create_dir_all(folder).map_err(failed(folder))?;
         let mut temporary = NamedTempFile::new_in(folder).map_err(failed(folder))?;
+        let bytes = new.bytes().map_err(failed(&path))?;
         temporary
-            .write_all(new.text.as_bytes())
+            .write_all(&bytes)
             .and_then(|()| readable_by_all(temporary.as_file()))
             .map_err(failed(&path))?;
         ready.push((temporary, path, &new.file));

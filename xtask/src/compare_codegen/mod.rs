@@ -33,7 +33,7 @@ pub struct Options {
     /// The folder with the PTX of the other.
     #[arg(long, value_name = "DIR", default_value = "target/ptx-rust-cuda")]
     right: PathBuf,
-    /// The module of kernels: kernels, nested or operators.
+    /// The module of kernels: kernels, nested, operators or recent.
     #[arg(long, default_value = "kernels", value_parser = parse_module)]
     module: Module,
     /// The architecture, as a compute capability without the dot.
@@ -104,11 +104,14 @@ impl Side {
         let alone = self.alone()?;
         let least_sm = options.sm.capability_value();
         let lessons = lessons()
-            .filter(|lesson| lesson.part.module() == options.module && lesson.least_sm <= least_sm);
+            .filter(|lesson| lesson.module == options.module && lesson.least_sm <= least_sm);
         let mut compiled = Vec::new();
         for (lesson, variant, entry) in lessons.flat_map(launches) {
             let of_entry = operations.iter().find(|(name, _)| name == entry);
-            let registers = registers.iter().flatten().find(|(name, _)| name == entry);
+            let registers = registers
+                .iter()
+                .flat_map(|assembled| &assembled.registers)
+                .find(|(name, _)| name == entry);
             compiled.push(Compiled {
                 entry,
                 kinds: of_entry
@@ -155,5 +158,5 @@ fn launches(lesson: &'static Lesson) -> Vec<(&'static Lesson, Variant, &'static 
 
 fn parse_module(name: &str) -> Result<Module, String> {
     let module = Module::ALL.into_iter().find(|module| module.name() == name);
-    module.ok_or_else(|| "it is kernels, nested or operators".to_owned())
+    module.ok_or_else(|| "it is kernels, nested, operators or recent".to_owned())
 }

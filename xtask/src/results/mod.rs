@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use crate::failure::io;
 use crate::files::write;
 pub use error::ResultsError;
-use record::{Measurement, Record};
+use record::{Finds, Maker, Measurement, Record};
 
 /// What to write from.
 #[derive(clap::Args)]
@@ -33,6 +33,8 @@ const DOCUMENTS: [Document; 2] = [
     ("README.md", tables::summary),
     ("docs/speed.md", tables::everything),
 ];
+/// The medians of the ladder's steps, which the command line shows where there is no GPU.
+const LADDER: &str = "cli/recorded/ladder.csv";
 /// The picture of a record.
 const PICTURE: &str = "docs/speed.svg";
 
@@ -54,8 +56,9 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ResultsError> {
             tables::with_block(&text, &block(&record)).ok_or(ResultsError::NoPlace { document })?;
         write(&path, &text)?;
     }
+    write(&repository.join(LADDER), &ladder(&record))?;
     write(&repository.join(PICTURE), &picture::svg(&record)?)?;
-    println!("README.md, docs/speed.md and {PICTURE} show {file}:");
+    println!("README.md, docs/speed.md, {LADDER} and {PICTURE} show {file}:");
     for line in verdict::lines(&record)
         .into_iter()
         .chain(figures::left_out(&record))
@@ -63,6 +66,24 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ResultsError> {
         println!("{line}");
     }
     Ok(())
+}
+
+/// The steps' medians in milliseconds where the input is in the L2 cache as far as it fits: a line for each kernel and n.
+fn ladder(record: &Record) -> String {
+    let mut csv = String::from("kernel,n,block,ms\n");
+    let steps = record.measurements.iter().filter(|measurement| {
+        measurement.maker == Maker::Warpfold
+            && measurement.finds == Finds::Warm
+            && measurement.element_type == "i32"
+            && !measurement.name.starts_with(figures::LIBRARY)
+    });
+    for step in steps {
+        csv += &format!(
+            "{},{},{},{:.6}\n",
+            step.name, step.n, record.block, step.median_ms
+        );
+    }
+    csv
 }
 
 /// Reads a record.

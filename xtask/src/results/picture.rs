@@ -1,6 +1,6 @@
 //! Bandwidths and times against the number of elements.
 
-use warpfold_plot::{Line, LineChart, LinePlot, LinePlotError};
+use warpfold_plot::{Line, LineChart, LinePlot, LinePlotError, Scale};
 
 use super::figures::{self, Contender, OfType};
 use super::record::{Finds, Measurement, Record};
@@ -26,14 +26,14 @@ pub fn svg(record: &Record) -> Result<String, LinePlotError> {
     let bandwidths = parts.iter().map(|(part, elements)| LineChart {
         elements,
         quantity: "GB/s",
-        base: 10.0,
+        scale: Scale::Logarithmic { base: 10.0 },
         ceiling: ceiling.as_ref().map(|(name, rate)| (name.as_str(), *rate)),
         lines: lines(*part, finds, |one| Some(figures::gigabytes_per_second(one))),
     });
     let times = parts.iter().map(|(part, elements)| LineChart {
         elements,
         quantity: "× the time of warpfold::sum",
-        base: 2.0,
+        scale: Scale::Logarithmic { base: 2.0 },
         ceiling: None,
         lines: lines(*part, finds, |one| {
             Some(one.median_ms / part.of_library(one.n, finds)?.median_ms)

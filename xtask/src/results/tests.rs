@@ -1,7 +1,7 @@
 //! What the documents show is what the committed record gives; and what a record gives.
 
 use super::figures::OfType;
-use super::record::{Finds, LeftOut, Maker, Measurement, Place, Record};
+use super::record::{LeftOut, Place};
 use super::*;
 
 /// The record that the documents show.
@@ -23,6 +23,14 @@ fn the_documents_show_the_committed_record() {
             "{document} is out of date: `cargo xtask results peers/results/h200.json` writes it anew"
         );
     }
+}
+
+#[test]
+fn the_recorded_ladder_is_that_of_the_committed_record() {
+    assert!(
+        file(LADDER) == ladder(&committed()),
+        "`cargo xtask results peers/results/h200.json` writes {LADDER} anew"
+    );
 }
 
 #[test]

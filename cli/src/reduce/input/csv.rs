@@ -2,16 +2,17 @@
 
 use super::InputError;
 use super::line::line_of;
+use super::open::{Name, open};
 use super::values::FileNumber;
 use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
-use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use warpfold_course::element::ElementType;
 
 /// Reads one column piece by piece.
 pub(super) struct CsvReader {
     path: PathBuf,
-    reader: Reader<File>,
+    reader: Reader<Box<dyn Read + Send>>,
     element_type: ElementType,
     /// The column's number, from 0.
     index: usize,
@@ -30,7 +31,7 @@ impl CsvReader {
         column: Option<&str>,
     ) -> Result<Self, InputError> {
         if let Some(element_type) = element_type {
-            return Self::open_as(path, element_type, column);
+            return Self::open_as(path, element_type, column, None);
         }
         let metadata = path
             .metadata()
@@ -38,7 +39,7 @@ impl CsvReader {
         if !metadata.is_file() {
             return Err(InputError::ReadOnce(path.into()));
         }
-        let mut integers = Self::open_as(path, ElementType::I32, column)?;
+        let mut integers = Self::open_as(path, ElementType::I32, column, None)?;
         let element_type = loop {
             match integers.next::<i32>() {
                 Ok(Some(_)) => {}
@@ -52,17 +53,19 @@ impl CsvReader {
                 Err(error) => return Err(error),
             }
         };
-        Self::open_as(path, element_type, column)
+        Self::open_as(path, element_type, column, None)
     }
 
-    fn open_as(
+    /// With an element type, and with another delimiter than the extension tells.
+    pub(super) fn open_as(
         path: &Path,
         element_type: ElementType,
         column: Option<&str>,
+        delimiter: Option<u8>,
     ) -> Result<Self, InputError> {
         let mut this = Self {
             path: path.into(),
-            reader: open(path)?,
+            reader: reader(path, delimiter)?,
             element_type,
             index: 0,
             header: None,
@@ -71,6 +74,8 @@ impl CsvReader {
         this.advance()?;
         if let Some(first_row) = &this.row {
             (this.index, this.header) = find_column(path, first_row, column)?;
+        } else {
+            return Err(InputError::NoRows(path.into()));
         }
         if this.header.is_some() {
             this.advance()?;
@@ -157,14 +162,16 @@ fn parse_cell<T: FileNumber>(text: &str) -> Option<T> {
     (!is_beyond_type).then_some(number)
 }
 
-fn open(path: &Path) -> Result<Reader<File>, InputError> {
-    let file = File::open(path).map_err(|source| InputError::unreadable(path, source))?;
+fn reader(path: &Path, delimiter: Option<u8>) -> Result<Reader<Box<dyn Read + Send>>, InputError> {
+    let text = open(path).map_err(|source| InputError::unreadable(path, source))?;
+    let is_tsv = Name::of(path).extension.as_deref() == Some("tsv");
     // The first row may or may not be a header, and a row may be short: both are ours to judge.
     Ok(ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .trim(Trim::All)
-        .from_reader(file))
+        .delimiter(delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' }))
+        .from_reader(text))
 }
 
 /// The column's number from 0, and its cell in the first row where that is a header.
@@ -193,7 +200,19 @@ fn find_column(
     };
     // A name that is a number could also be a value of a first row that is no header, so the column's number goes first.
     let named = cells.iter().position(|cell| cell == column);
+    let last_named = cells.iter().rposition(|cell| cell == column);
     let numbered = column.parse().ok().filter(|&index| index < cells.len());
+    if let (Some(first), Some(last)) = (named, last_named)
+        && first != last
+        && header(first).is_some()
+    {
+        return Err(InputError::SameName {
+            path: path.into(),
+            column: column.to_owned(),
+            first,
+            last,
+        });
+    }
     match (named, numbered) {
         (Some(index), _) if header(index).is_some() => Ok((index, header(index))),
         (_, Some(index)) => Ok((index, header(index))),
@@ -241,7 +260,6 @@ mod tests {
         assert_eq!(header_of(FLOWS, Some("1")).as_deref(), Some("flow"));
         assert_eq!(header_of("1\n2\n", None), None);
         assert_eq!(header_of("1O0\n2\n", None).as_deref(), Some("1O0"));
-        assert_eq!(header_of("", None), None);
     }
 
     const FLOWS: &str = "year,flow\n1871, 1120\n1872, 1160\n";
@@ -284,7 +302,10 @@ mod tests {
             Ok(Values::I32(vec![1]))
         );
         assert_eq!(read_csv("flow\n", None, None), Ok(Values::I32(vec![])));
-        assert_eq!(read_csv("", None, Some("flow")), Ok(Values::I32(vec![])));
+        for column in [None, Some("flow")] {
+            let message = read_csv("", None, column).unwrap_err();
+            assert!(message.contains("is empty"), "{message}");
+        }
     }
 
     #[test]
@@ -345,6 +366,11 @@ mod tests {
                 "has no column 'c'; its first row is: a, b",
             ),
             ("a,b\n1,2\n", Some("2"), "has no column '2'"),
+            (
+                "a,b,a\n1,2,3\n",
+                Some("a"),
+                "columns 0 and 2 are both named 'a'",
+            ),
             ("a,b\n1,2\n", Some("-1"), "has no column '-1'"),
         ] {
             let message = read_csv(contents, None, column).unwrap_err();

@@ -32,14 +32,18 @@ pub enum InputError {
         element_type: ElementType,
     },
     /// A raw file that ends within a value.
-    #[error("{path} holds {bytes} bytes, which is no whole number of {element_type} values of {} bytes", element_type.bytes())]
+    #[error(
+        "{path} holds {bytes} bytes, which is no whole number of {element_type} values of {value_bytes} bytes"
+    )]
     PartialValue {
         /// The file.
         path: PathBuf,
         /// Its length.
         bytes: u64,
         /// The type of its values.
-        element_type: ElementType,
+        element_type: String,
+        /// The size of one.
+        value_bytes: usize,
     },
     /// More values than there is memory for.
     #[error("there is not enough memory for that much of {0} at once; ask for less with --chunk")]
@@ -47,8 +51,26 @@ pub enum InputError {
     /// A pipe whose values would have to be looked at before they are read.
     #[error("{0} is a pipe, which can be read only once; give the --type of its values")]
     ReadOnce(PathBuf),
+    /// A `.npz` file that breaks the format.
+    #[error("{path} is not a whole .npz file: {reason}")]
+    BrokenNpz {
+        /// The file.
+        path: PathBuf,
+        /// What is broken.
+        reason: String,
+    },
+    /// A `.npz` file with several arrays or none, or without the one asked for.
+    #[error("{path} has {} arrays ({}); choose one by its name with --column", names.len(), names.join(", "))]
+    ArrayNotChosen {
+        /// The file.
+        path: PathBuf,
+        /// The names.
+        names: Vec<String>,
+    },
     /// A column asked of a file that has none.
-    #[error("{0} has no columns to choose from; --column is for .csv files")]
+    #[error(
+        "{0} has no columns to choose from; --column is for .csv files, other tables and .npz files"
+    )]
     ColumnOfOther(PathBuf),
     /// A `.npy` file that breaks the format.
     #[error("{path} is not a whole .npy file: {reason}")]
@@ -76,9 +98,9 @@ pub enum InputError {
         /// The file.
         path: PathBuf,
         /// The file's type.
-        found: ElementType,
+        found: String,
         /// The type asked for.
-        asked: ElementType,
+        asked: String,
     },
     /// A `.csv` file with several columns, none of them chosen.
     #[error("{path} has {} columns ({}); choose one with --column", columns.len(), columns.join(", "))]
@@ -87,6 +109,41 @@ pub enum InputError {
         path: PathBuf,
         /// The cells of its first row.
         columns: Vec<String>,
+    },
+    /// A table without a single row.
+    #[error("{0} is empty: it has neither a header nor a value")]
+    NoRows(PathBuf),
+    /// A name that several columns have.
+    #[error(
+        "{path}: columns {first} and {last} are both named '{column}'; choose one by its number with --column"
+    )]
+    SameName {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        column: String,
+        /// The number of the first of them, from 0.
+        first: usize,
+        /// The number of the last.
+        last: usize,
+    },
+    /// An array of a type that the CPU does not reduce either.
+    #[error(
+        "{path} holds values of NumPy type {descriptor}; save numbers or truth values with array.astype(…), or one field of a structured array"
+    )]
+    NoNumbers {
+        /// The file.
+        path: PathBuf,
+        /// NumPy's name of the type.
+        descriptor: String,
+    },
+    /// A type that cells of a table are not read as.
+    #[error("{path} is a table, which is not read as {asked}; use one of {names}", names = FileType::NAMES)]
+    TypeOfTable {
+        /// The file.
+        path: PathBuf,
+        /// The type asked for.
+        asked: String,
     },
     /// A column that is not there.
     #[error("{path} has no column '{column}'; its first row is: {}", columns.join(", "))]

@@ -1,14 +1,17 @@
 //! Real input: the numbers in a `.npy`, `.csv` or raw `.bin` file.
 
+pub mod array;
 mod csv;
 mod error;
 mod line;
 mod npy;
 mod npy_header;
+mod open;
 mod raw;
 mod values;
 
 pub use error::InputError;
+pub use open::{comes_in_pieces, is_table};
 pub use values::FileNumber;
 #[cfg(test)]
 use values::Values;
@@ -75,6 +78,24 @@ impl Source {
             .filter(|file| file.is_file())
             .map(|file| file.len());
         Ok(Self { reader, bytes })
+    }
+
+    /// Opens one column of a table: a file of text, compressed where its name ends in `.gz`, or with `-` standard input. Cells are
+    /// apart by the delimiter, by default a tab where the name ends in `.tsv` and a comma elsewhere.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_table(
+        path: &Path,
+        element_type: ElementType,
+        column: Option<&str>,
+        delimiter: Option<u8>,
+    ) -> Result<Self, InputError> {
+        let reader = CsvReader::open_as(path, element_type, column, delimiter)?;
+        Ok(Self {
+            reader: Reader::Csv(Box::new(reader)),
+            bytes: None,
+        })
     }
 
     /// The type of the numbers.

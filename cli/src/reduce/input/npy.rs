@@ -34,8 +34,8 @@ pub(super) fn open(path: &Path, asked: Option<ElementType>) -> Result<RawReader,
     {
         return Err(InputError::OtherType {
             path: path.into(),
-            found: element_type,
-            asked,
+            found: element_type.to_string(),
+            asked: asked.to_string(),
         });
     }
     // Before anything is read: a header may promise more than there is, or than there can be.

@@ -6,6 +6,8 @@ pub(super) struct NpyHeader {
     pub descriptor: String,
     /// The extents.
     pub shape: Vec<u64>,
+    /// Whether the first axis is that of neighbours in memory, not the last.
+    pub is_fortran: bool,
     /// The bytes before the values.
     pub bytes: usize,
 }
@@ -41,10 +43,11 @@ impl NpyHeader {
             let (_, value) = entry.ok_or_else(|| format!("its header has no '{key}'"))?;
             Ok::<_, String>(*value)
         };
-        value("fortran_order")?;
+        let is_fortran = value("fortran_order")? == "True";
         Ok(Self {
             descriptor: value("descr")?.to_owned(),
             shape: shape(value("shape")?)?,
+            is_fortran,
             bytes: start + length,
         })
     }

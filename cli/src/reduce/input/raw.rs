@@ -121,7 +121,8 @@ fn partial_value(path: &Path, bytes: u64, element_type: ElementType) -> InputErr
     InputError::PartialValue {
         path: path.into(),
         bytes,
-        element_type,
+        element_type: element_type.to_string(),
+        value_bytes: element_type.bytes(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The bytes that a kernel cannot do without moving between the GPU and its memory.
 
 use std::collections::HashSet;
-use warpfold_emulator::{AccessEvent, AccessKind, Observer, Space};
+use warpfold_emulator::{AccessEvent, AccessKind, Observer, Space, Wants};
 
 /// Bytes that memory moves at least.
 const SECTOR_BYTES: u64 = 32;
@@ -23,7 +23,9 @@ impl Traffic {
 }
 
 impl Observer for Traffic {
-    const ACCESSES: bool = true;
+    fn wants(&self) -> Wants {
+        Wants::ACCESSES
+    }
 
     fn fork(&self) -> Self {
         Self::default()

@@ -30,8 +30,10 @@ impl Contents {
             let content = picture.first_content(index);
             ((None, Cell::Input(index)), content)
         });
+        let beside = picture.beside.iter();
+        let beside = beside.filter_map(|write| Some(((None, write.cell), write.content.clone()?)));
         Self {
-            now: input.collect(),
+            now: input.chain(beside).collect(),
             touched,
         }
     }

@@ -26,8 +26,8 @@ pub(in crate::trace) struct Diagram {
     /// Whether cells have their values and elements.
     pub is_full: bool,
     pub groups: Vec<Group>,
-    /// The grids, generation by generation, if kernels have launched any.
-    pub generations: Vec<Generation>,
+    /// The grids, if kernels have launched any.
+    pub tree: Tree,
     pub scenes: Vec<Scene>,
     /// Sentences below.
     pub notes: Vec<String>,
@@ -44,12 +44,13 @@ pub(in crate::trace) struct Group {
     pub columns: usize,
 }
 
-/// The grids of a generation.
-pub(in crate::trace) struct Generation {
-    pub name: String,
+/// Which grid has launched which.
+#[derive(Default)]
+pub(in crate::trace) struct Tree {
+    /// Each grid is followed by those that it has launched.
     pub grids: Vec<GridMark>,
-    /// How many more it has.
-    pub more: usize,
+    /// How many more each generation has.
+    pub more: Vec<usize>,
 }
 
 pub(in crate::trace) struct GridMark {
@@ -57,9 +58,10 @@ pub(in crate::trace) struct GridMark {
     pub name: String,
     /// `1 block of 4 threads`.
     pub size: String,
-    /// Who launched it: `by thread 0 of block 1`.
+    /// Who launched it: `by thread 0 of block 1 of grid 0`.
     pub launcher: String,
-    /// The place of its parent among the grids of the generation before that are drawn.
+    pub generation: usize,
+    /// The place of the one that launched it.
     pub parent: Option<usize>,
 }
 
@@ -75,6 +77,8 @@ pub(in crate::trace) struct Scene {
     /// Whether it is the first of its generation, and which that is.
     pub generation: Option<String>,
     pub boundary: Boundary,
+    /// The line of source that it comes from, and its text.
+    pub origin: Option<String>,
     /// How far from what they write the threads read: `+4`.
     pub distance: Option<String>,
     /// Who works, line by line.
@@ -184,6 +188,8 @@ pub(in crate::trace) struct Chip {
 pub(in crate::trace) struct Strip {
     /// What is accessed, and what that costs.
     pub text: String,
+    /// How many other accesses of the step do and cost the same.
+    pub more: usize,
     pub hits: Hits,
 }
 
@@ -192,4 +198,6 @@ pub(in crate::trace) enum Hits {
     Sectors(Vec<(u64, u8)>),
     /// For each of the 32 banks, the lanes that want a word of it, those of one word together.
     Banks(Vec<Vec<Vec<u32>>>),
+    /// For each word of constant memory that is touched, the lanes that want it.
+    Words(Vec<(u64, Vec<u32>)>),
 }

@@ -1,61 +1,74 @@
 //! Which grid has launched which.
 
-use super::model::{Generation, GridMark};
+use super::model::{GridMark, Tree};
+use crate::trace::elements::count;
 use crate::trace::picture::{Grid, Picture};
+use std::collections::BTreeMap;
 
 /// The most grids of a generation that are drawn.
 const MOST: usize = 4;
 
-/// The grids by generation; none where the host's is alone.
-pub(super) fn generations(picture: &Picture) -> Vec<Generation> {
-    let deepest = picture.grids.iter().map(|grid| grid.generation).max();
-    let Some(deepest @ 1..) = deepest else {
-        return Vec::new();
-    };
-    let mut above: Vec<u64> = Vec::new();
-    let mut generations = Vec::new();
-    for generation in 0..=deepest {
-        let of_generation = || {
-            let grids = picture.grids.iter();
-            grids.filter(move |grid| grid.generation == generation)
-        };
-        let drawn: Vec<&Grid> = of_generation().take(MOST).collect();
-        generations.push(Generation {
-            name: format!("generation {generation}"),
-            more: of_generation().count() - drawn.len(),
-            grids: drawn.iter().map(|grid| mark(grid, &above)).collect(),
-        });
-        above = drawn.iter().map(|grid| grid.number).collect();
+/// The grids; none where the host's is alone.
+pub(super) fn tree(picture: &Picture) -> Tree {
+    if picture.grids.len() < 2 {
+        return Tree::default();
     }
-    generations
+    let mut drawn: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut more = Vec::new();
+    // A grid has a higher number than the one that launches it.
+    for grid in &picture.grids {
+        let generation = grid.generation as usize;
+        more.resize(more.len().max(generation + 1), 0);
+        let is_of_generation = |&&other: &&usize| other == generation;
+        let has_room = drawn.values().filter(is_of_generation).count() < MOST;
+        let has_parent = grid
+            .launched_by
+            .is_none_or(|by| drawn.contains_key(&by.grid));
+        if has_room && has_parent {
+            drawn.insert(grid.number, generation);
+        } else {
+            more[generation] += 1;
+        }
+    }
+    let shown: Vec<&Grid> = picture
+        .grids
+        .iter()
+        .filter(|grid| drawn.contains_key(&grid.number))
+        .collect();
+    let mut grids = Vec::new();
+    descend(&shown, None, None, &mut grids);
+    Tree { grids, more }
 }
 
-fn mark(grid: &Grid, above: &[u64]) -> GridMark {
-    let parent = grid.launched_by.map(|by| by.grid);
-    let parent = parent.and_then(|parent| above.iter().position(|&number| number == parent));
-    let launcher = match grid.launched_by {
-        None => "by the host".to_owned(),
-        // A branch leads to the grid, if it is drawn.
-        Some(by) if parent.is_some() => format!("by thread {} of block {}", by.thread, by.block),
-        Some(by) => format!(
-            "by thread {} of block {}, grid {}",
-            by.thread, by.block, by.grid
-        ),
-    };
-    GridMark {
-        name: format!("grid {}", grid.number),
-        size: sizes(grid.blocks, grid.threads),
-        launcher,
-        parent,
+/// Adds the grids that a grid has launched, each with all below it.
+fn descend(shown: &[&Grid], launcher: Option<u64>, parent: Option<usize>, to: &mut Vec<GridMark>) {
+    let children = shown
+        .iter()
+        .filter(|grid| grid.launched_by.map(|by| by.grid) == launcher);
+    for grid in children {
+        let place = to.len();
+        to.push(GridMark {
+            name: format!("grid {}", grid.number),
+            size: sizes(grid.blocks, grid.threads),
+            launcher: match grid.launched_by {
+                None => "by the host".to_owned(),
+                Some(by) => format!(
+                    "by thread {} of block {} of grid {}",
+                    by.thread, by.block, by.grid
+                ),
+            },
+            generation: grid.generation as usize,
+            parent,
+        });
+        descend(shown, Some(grid.number), Some(place), to);
     }
 }
 
 /// `2 blocks of 8 threads`.
 pub(super) fn sizes(blocks: u32, threads: u32) -> String {
-    let plural = |count: u32| if count == 1 { "" } else { "s" };
     format!(
-        "{blocks} block{} of {threads} thread{}",
-        plural(blocks),
-        plural(threads)
+        "{} of {}",
+        count(blocks as usize, "block"),
+        count(threads as usize, "thread")
     )
 }

@@ -90,11 +90,15 @@ pub(super) fn row_name(memory: Memory) -> &'static str {
     match memory {
         Memory::Input => "global memory",
         Memory::Second => "second buffer",
+        Memory::Constant => "constants",
         Memory::Output => "output buffer",
         Memory::Registers => "registers",
         Memory::Shared => "shared memory",
-        Memory::Partials | Memory::Total | Memory::Next | Memory::Counter | Memory::Status => {
-            "global memory"
-        }
+        Memory::Totals
+        | Memory::Partials
+        | Memory::Total
+        | Memory::Next
+        | Memory::Counter
+        | Memory::Status => "global memory",
     }
 }

@@ -114,11 +114,13 @@ impl Layout {
 
     /// The middle of a column, or of a place between two.
     pub fn x(&self, at: f64) -> f64 {
-        let group = self
-            .groups
-            .partition_point(|&(first, _)| first as f64 <= at)
-            - 1;
-        START + group as f64 * GROUP_GAP + (at + 0.5) * self.cell
+        START + self.group_of(at) as f64 * GROUP_GAP + (at + 0.5) * self.cell
+    }
+
+    /// The group of a column, or of a place between two.
+    pub fn group_of(&self, at: f64) -> usize {
+        let up_to = |&(first, _): &(usize, usize)| first as f64 <= at;
+        self.groups.partition_point(up_to) - 1
     }
 
     /// The radius of a thread.

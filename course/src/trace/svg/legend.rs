@@ -34,10 +34,15 @@ impl Drawing {
                 };
                 let bands = scene.read_bands.iter().chain(&scene.write_bands);
                 let target = scene.target.as_ref().map(|row| row.memory);
+                let chips = scene.read_chips.iter().chain(&scene.write_chips);
+                // A launch stands in no memory.
+                let chips = chips.map(|chip| chip.memory);
+                let chips = chips.filter(|memory| *memory != Memory::Registers);
                 source
                     .into_iter()
                     .chain(target)
                     .chain(bands.map(|band| band.memory))
+                    .chain(chips)
             })
             .collect();
         let mut names = BTreeSet::new();

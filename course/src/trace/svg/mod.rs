@@ -45,8 +45,14 @@ fn draw(diagram: &Diagram) -> Sheet {
         above: None,
     };
     drawing.head(diagram);
-    drawing.tree(&diagram.generations);
+    drawing.tree(&diagram.tree);
     drawing.groups(diagram);
+    #[cfg(test)]
+    {
+        let groups = 0..diagram.groups.len();
+        let starts = groups.map(|group| drawing.layout.group(group).0);
+        drawing.sheet.columns = (starts.collect(), drawing.y);
+    }
     for scene in &diagram.scenes {
         drawing.scene(diagram, scene);
     }

@@ -1,9 +1,11 @@
 //! A step on the sheet.
 
 use super::drawing::{Drawing, row_name};
-use super::layout::{MARGIN, MOST_WIDTH, NOTE_SIZE, START};
+use super::layout::{GROUP_GAP, MARGIN, MOST_WIDTH, NOTE_SIZE, START};
 use super::shapes::{Point, SMALL_CHARACTER, SMALL_SIZE, VALUE_CHARACTER, colours, width_of};
 use crate::trace::diagram::{Band, Chip, Diagram, Hits, Row, Scene, Source, Strip, Style};
+use crate::trace::elements;
+use crate::trace::memory::Memory;
 use crate::trace::picture::Boundary;
 
 /// Height of a band, and of a chip with one line of text or two.
@@ -93,7 +95,7 @@ impl Drawing {
         for strip in &scene.strips {
             self.strip(strip);
         }
-        let lines = scene.summary.len() + usize::from(scene.made_of.is_some() && !diagram.is_full);
+        let lines = self.said(scene).len();
         self.y = self.y.max(top + 18.0 + 13.0 * lines as f64) + BELOW;
     }
 
@@ -131,11 +133,32 @@ impl Drawing {
             self.sheet
                 .text((x, top + 13.0), NOTE_SIZE, colours::INK, distance);
         }
-        let made_of = scene.made_of.iter().filter(|_| !self.layout.is_full);
-        for (line, text) in scene.summary.iter().chain(made_of).enumerate() {
+        for (line, text) in self.said(scene).iter().enumerate() {
             self.sheet
                 .note((MARGIN, top + 27.0 + 13.0 * line as f64), text);
         }
+    }
+
+    /// The lines below the number of a step, none as long as to reach the names of rows.
+    fn said(&self, scene: &Scene) -> Vec<String> {
+        const MOST: f64 = 160.0;
+        let made_of = scene.made_of.iter().filter(|_| !self.layout.is_full);
+        let mut lines = Vec::new();
+        for text in scene.summary.iter().chain(made_of) {
+            // What stands in brackets stays together, and a number with its sign.
+            let spaces = text.match_indices(' ').map(|(space, _)| space);
+            let may_break = |space: &usize| match text.find(" (") {
+                Some(bracket) => *space == bracket,
+                None => !text[*space..].starts_with(" %"),
+            };
+            let fits = |end: &usize| width_of(&text[..*end], NOTE_SIZE) <= MOST;
+            let mut ends = spaces.filter(may_break).chain([text.len()]);
+            let end = ends.rfind(fits).unwrap_or(text.len());
+            lines.push(text[..end].to_owned());
+            let rest = text[end..].trim_start();
+            lines.extend((!rest.is_empty()).then(|| rest.to_owned()));
+        }
+        lines
     }
 
     /// How far above the threads their sources are: the further the lines lead sideways, the more.
@@ -267,14 +290,18 @@ impl Drawing {
                 let elements = chip.elements.chars().count() as f64 * SMALL_CHARACTER;
                 (text.chars().count() as f64 * VALUE_CHARACTER).max(elements) + 12.0
             };
-            let least = START;
+            let group = self.layout.group_of(chip.at);
+            let (least, end) = self.layout.group(group);
             let place = |text: &str, ends: &[f64], row: usize| {
                 let wanted = self.layout.x(chip.at) - width(text) / 2.0;
                 let most = MOST_WIDTH - MARGIN - width(text);
-                let left = wanted.min(most).max(least);
-                let end = ends.get(row).copied().unwrap_or(f64::NEG_INFINITY);
-                let moved = left.max(end + 8.0);
-                (moved <= most && (moved - wanted).abs() <= 240.0).then_some(moved)
+                let left = wanted.min(end - width(text)).max(least).min(most);
+                let full = ends.get(row).copied().unwrap_or(f64::NEG_INFINITY);
+                let moved = left.max(full + 8.0);
+                // The first of a group stands in any row; others where they do not lead into the next group.
+                let is_first = full <= least;
+                let fits = is_first || moved + width(text) <= end + GROUP_GAP - 8.0;
+                (moved <= most && fits && (moved - wanted).abs() <= 240.0).then_some(moved)
             };
             let row = (0..=ends.len())
                 .find(|&row| place(&text, &ends, row).is_some())
@@ -293,7 +320,10 @@ impl Drawing {
             }
             ends[row] = left + width;
             placed.push((left, width, row, text));
-            anchors.push(is_lined.then_some(left + width / 2.0));
+            let inset = 4.0;
+            let nearest = self.layout.x(chip.at);
+            let nearest = nearest.clamp(left + inset, left + width - inset);
+            anchors.push(is_lined.then_some(nearest));
         }
         let rows = ends.len();
         let mut points = Vec::new();
@@ -330,7 +360,6 @@ impl Drawing {
             Hits::Sectors(sectors) => {
                 let room = MOST_WIDTH - MARGIN - START;
                 let word = ((room / sectors.len().max(1) as f64 - 5.0) / 8.0).min(11.0);
-                let memory = crate::trace::memory::Memory::Input;
                 for (index, (_, wanted)) in sectors.iter().enumerate() {
                     let left = START + index as f64 * (8.0 * word + 5.0);
                     for bit in 0..8 {
@@ -340,13 +369,61 @@ impl Drawing {
                             Style::Idle
                         };
                         let corner = (left + f64::from(bit) * word, self.y);
-                        self.sheet.cell(corner, (word - 0.6, 12.0), memory, style);
+                        self.sheet
+                            .cell(corner, (word - 0.6, 12.0), Memory::Input, style);
                     }
                 }
                 self.y += 16.0;
             }
             Hits::Banks(banks) => self.banks(banks),
+            Hits::Words(words) => self.words(words),
         }
+    }
+
+    /// The words of constant memory, with the lanes that want each below it.
+    fn words(&mut self, words: &[(u64, Vec<u32>)]) {
+        const HEIGHT: f64 = 13.0;
+        let room = MOST_WIDTH - MARGIN - START;
+        let labels = words.iter().map(|(word, lanes)| {
+            let lanes: Vec<usize> = lanes.iter().map(|&lane| lane as usize).collect();
+            (word.to_string(), elements::label(&lanes))
+        });
+        let labels: Vec<(String, String)> = labels.collect();
+        let lengths = labels.iter().map(|(_, lanes)| lanes.chars().count());
+        let width = lengths.max().unwrap_or_default() as f64 * SMALL_CHARACTER + 8.0;
+        let width = width.max(22.0);
+        let most = (room / width) as usize;
+        let shown = if labels.len() > most {
+            most - 1
+        } else {
+            labels.len()
+        };
+        if shown < labels.len() {
+            let centre = START + (shown as f64 + 0.5) * width;
+            let text = format!("+{}", labels.len() - shown);
+            let y = self.y + 12.0 + HEIGHT / 2.0 - 0.5;
+            self.sheet
+                .number((centre, y), SMALL_SIZE, colours::INK, &text);
+        }
+        for (index, (word, lanes)) in labels.iter().take(shown).enumerate() {
+            let left = START + index as f64 * width;
+            let centre = (left + width / 2.0, self.y + 5.0);
+            self.sheet
+                .number(centre, SMALL_SIZE, colours::PALE_INK, word);
+            let corner = (left + 1.0, self.y + 12.0);
+            self.sheet.cell(
+                corner,
+                (width - 2.0, HEIGHT - 1.5),
+                Memory::Constant,
+                Style::Active,
+            );
+            let centre = (centre.0, corner.1 + HEIGHT / 2.0 - 0.5);
+            self.sheet.number(centre, SMALL_SIZE, colours::INK, lanes);
+        }
+        self.sheet.label_before(START - 8.0, self.y + 5.0, "word");
+        self.sheet
+            .label_before(START - 8.0, self.y + 12.0 + HEIGHT / 2.0, "lanes");
+        self.y += 12.0 + HEIGHT + 4.0;
     }
 
     /// The 32 banks, with the lanes that want a word of each below one another.
@@ -366,9 +443,12 @@ impl Drawing {
             );
             for (row, lanes) in words.iter().take(shown).enumerate() {
                 let corner = (left + 1.0, self.y + 12.0 + row as f64 * HEIGHT);
-                let memory = crate::trace::memory::Memory::Shared;
-                self.sheet
-                    .cell(corner, (WIDTH - 2.0, HEIGHT - 1.5), memory, Style::Active);
+                self.sheet.cell(
+                    corner,
+                    (WIDTH - 2.0, HEIGHT - 1.5),
+                    Memory::Shared,
+                    Style::Active,
+                );
                 let centre = (left + WIDTH / 2.0, corner.1 + HEIGHT / 2.0 - 0.5);
                 let text = match lanes[..] {
                     [only] => only.to_string(),

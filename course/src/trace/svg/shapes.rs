@@ -50,6 +50,7 @@ pub(super) mod colours {
         match memory {
             Memory::Registers => ("#b7e0b0", "#eaf6e8"),
             Memory::Shared => ("#ffcf87", "#fff1dc"),
+            Memory::Constant => ("#dcc3ea", "#f6eefa"),
             // Global memory.
             _ => ("#a9cdf0", "#e6f1fb"),
         }

@@ -15,6 +15,9 @@ pub(in crate::trace) struct Sheet {
     /// What it covers.
     #[cfg(test)]
     pub covered: Vec<Covered>,
+    /// Where each warp's columns begin, and from where down.
+    #[cfg(test)]
+    pub columns: (Vec<f64>, f64),
     width: f64,
     height: f64,
 }
@@ -156,6 +159,7 @@ impl Sheet {
         let radius = match memory {
             Memory::Registers => size.1 / 2.0,
             Memory::Shared => 5.0,
+            Memory::Constant => 2.0,
             _ => 0.0,
         };
         self.widen(corner.0 + size.0);

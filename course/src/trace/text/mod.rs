@@ -4,7 +4,8 @@ mod columns;
 mod line;
 mod scene;
 
-use super::diagram::{Diagram, Generation, Hits, Strip, diagram};
+use super::diagram::{Diagram, Hits, Strip, Tree, diagram};
+use super::elements::{count, label};
 use super::picture::Picture;
 use columns::{Columns, LABEL};
 use line::{Line, pack, wrap};
@@ -22,7 +23,7 @@ impl Picture {
         let mut lines = wrap(&title, " · ", width);
         lines.extend(wrap(&diagram.subtitle, " · ", width));
         lines.push(String::new());
-        lines.extend(tree(&diagram.generations, width));
+        lines.extend(tree(&diagram.tree, width));
         lines.extend(header(&diagram, &columns));
         for scene in &diagram.scenes {
             lines.extend(scene::lines(&diagram, &columns, scene));
@@ -40,31 +41,37 @@ impl Picture {
     }
 }
 
-/// The grids, a line for each.
-fn tree(generations: &[Generation], width: usize) -> Vec<String> {
+/// The grids, each above those that it has launched.
+fn tree(tree: &Tree, width: usize) -> Vec<String> {
+    let grids = tree.grids.iter().map(|grid| {
+        let size = format!("{}: {}", grid.name, grid.size);
+        (grid.generation, vec![size, grid.launcher.clone()])
+    });
+    let more = tree.more.iter().enumerate();
+    let more = more.filter(|(_, more)| **more > 0);
+    let more = more.map(|(generation, more)| {
+        let text = format!("and {} more", count(*more, "grid"));
+        (generation, vec![text])
+    });
     let mut lines = Vec::new();
-    for (depth, generation) in generations.iter().enumerate() {
-        let indent = "   ".repeat(depth.saturating_sub(1));
-        let branch = if depth == 0 { "" } else { "└─ " };
-        for grid in &generation.grids {
-            let mut line = Line::labelled(&generation.name);
-            let text = format!(
-                "{indent}{branch}{}: {}, {}",
-                grid.name, grid.size, grid.launcher
-            );
-            let text: String = text.chars().take(width - LABEL).collect();
-            line.put(LABEL, &text);
-            lines.push(line.to_string());
-        }
-        if generation.more > 0 {
-            let plural = if generation.more == 1 { "" } else { "s" };
-            let text = format!("{indent}{branch}and {} grid{plural} more", generation.more);
-            let mut line = Line::labelled(&generation.name);
-            line.put(LABEL, &text);
-            lines.push(line.to_string());
+    for (generation, parts) in grids.chain(more) {
+        // Below the name of the column.
+        let (indent, branch) = match generation {
+            0 => (3, ""),
+            below => (3 * below + 3, "└─ "),
+        };
+        for (number, text) in wrap(&parts, ", ", width - indent).iter().enumerate() {
+            let (label, branch) = if number == 0 {
+                (generation.to_string(), branch)
+            } else {
+                (String::new(), "")
+            };
+            let left = indent - branch.chars().count();
+            lines.push(format!("{label:<left$}{branch}{text}"));
         }
     }
     if !lines.is_empty() {
+        lines.insert(0, "generation".to_owned());
         lines.push(String::new());
     }
     lines
@@ -137,6 +144,18 @@ fn hits(strip: &Strip, width: usize) -> Vec<String> {
             }
             lines.push(words.to_string());
         }
+        Hits::Words(wanted) => {
+            let words = wanted.iter().map(|(word, lanes)| {
+                let lanes: Vec<usize> = lanes.iter().map(|&lane| lane as usize).collect();
+                format!("[{word}]: {}", label(&lanes))
+            });
+            let words: Vec<String> = words.collect();
+            for (index, text) in wrap(&words, "  ", width - LABEL).iter().enumerate() {
+                let mut line = Line::labelled(if index == 0 { "word: lanes" } else { "" });
+                line.put(LABEL, text);
+                lines.push(line.to_string());
+            }
+        }
     }
     lines
 }
@@ -151,7 +170,12 @@ fn legend(diagram: &Diagram) -> Vec<String> {
             "memory:  ● written, ○ only read".to_owned(),
         ]
     };
-    if diagram.scenes.iter().any(|scene| !scene.strips.is_empty()) {
+    let is_sectors = |strip: &Strip| matches!(strip.hits, Hits::Sectors(_));
+    if diagram
+        .scenes
+        .iter()
+        .any(|scene| scene.strips.iter().any(is_sectors))
+    {
         lines.push("sectors: ■ a word that a lane wants, · one that comes along".to_owned());
     }
     lines

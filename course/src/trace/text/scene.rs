@@ -8,6 +8,9 @@ use crate::trace::picture::Boundary;
 
 pub(super) fn lines(diagram: &Diagram, columns: &Columns, scene: &Scene) -> Vec<String> {
     let mut lines = heading(columns, scene);
+    if let Some(origin) = &scene.origin {
+        lines.push(origin.chars().take(columns.width).collect());
+    }
     let mut drawn = Vec::new();
     drawn.extend(bands("reads", columns, &scene.read_bands));
     drawn.extend(chips("reads", columns, scene, false));

@@ -76,6 +76,8 @@ pub(super) struct Clocks {
     block: u32,
     /// Its cluster's.
     cluster: u32,
+    /// Its grid's.
+    grid: u64,
     threads: u32,
     /// Everything below is known to the whole block.
     base: u32,
@@ -95,6 +97,10 @@ pub(super) struct Clocks {
     any_sequential: bool,
     /// Whether any thread has read what it will know at its next fence.
     any_pending: bool,
+    /// By thread: what it would know, were the scopes of fences and accesses wider.
+    missed: Map<u32, Arc<Knowledge>>,
+    /// What threads had missed at the last barrier of the block.
+    missed_by_all: Option<Arc<Knowledge>>,
 }
 
 /// Knowledge by scope: of fences that narrow or wider.
@@ -119,11 +125,12 @@ struct Fences {
 
 impl Clocks {
     /// Begins a block.
-    pub fn begin(&mut self, block: u32, cluster: u32, threads: u32) {
+    pub fn begin(&mut self, block: u32, cluster: u32, grid: u64, threads: u32) {
         let warps = threads.div_ceil(LANES as u32) as usize;
         let slots = warps * LANES;
         self.block = block;
         self.cluster = cluster;
+        self.grid = grid;
         self.threads = threads;
         self.base = 1;
         self.now.clear();
@@ -137,6 +144,8 @@ impl Clocks {
         self.any_pending = false;
         self.met_by_all = ByScope::default();
         self.any_sequential = false;
+        self.missed.clear();
+        self.missed_by_all = None;
     }
 
     /// All threads of the block begin with what was handed on to their grid.
@@ -148,6 +157,11 @@ impl Clocks {
     /// The block's number.
     pub fn block(&self) -> u32 {
         self.block
+    }
+
+    /// The number of the block's grid.
+    pub fn grid(&self) -> u64 {
+        self.grid
     }
 
     /// The threads that something of this scope is about.
@@ -221,6 +235,9 @@ impl Clocks {
                 }
             }
             self.any_sequential = false;
+        }
+        for (_, missed) in self.missed.drain() {
+            learn(&mut self.missed_by_all, &missed);
         }
         self.base = self.now.iter().max().map_or(1, |greatest| greatest + 1);
         self.now.fill(self.base);
@@ -320,6 +337,26 @@ impl Clocks {
         learn(pending, knowledge);
     }
 
+    /// A thread has read what was handed on to others than it, or reads for others than those who handed it on.
+    pub fn miss(&mut self, thread: u32, knowledge: &Arc<Knowledge>) {
+        let mut missed = self.missed.remove(&thread);
+        learn(&mut missed, knowledge);
+        self.missed.extend(missed.map(|missed| (thread, missed)));
+    }
+
+    /// Whether what a block's thread did at a clock would be ordered before what `thread` does now, were the scopes of fences and accesses
+    /// wider.
+    pub fn has_missed(&self, block: u32, other: u32, clock: u32, thread: u32) -> bool {
+        let missed = self
+            .missed
+            .get(&thread)
+            .into_iter()
+            .chain(&self.missed_by_all);
+        missed
+            .into_iter()
+            .any(|missed| missed.covers(block, other, clock))
+    }
+
     /// A thread learns what its relaxed reads have picked up, as far as a fence of this scope is enough.
     pub fn take_pending(&mut self, thread: u32, scope: Scope) {
         let Some(fences) = self.fences.get_mut(&thread) else {
@@ -335,6 +372,14 @@ impl Clocks {
     /// A thread orders what it did before what it will do, for those of a scope.
     pub fn fence(&mut self, thread: u32, scope: Scope, is_sequential: bool) {
         self.take_pending(thread, scope);
+        // A fence too narrow for what is left.
+        let pending = self
+            .fences
+            .get(&thread)
+            .map(|fences| fences.pending.clone());
+        for pending in pending.into_iter().flatten().flatten() {
+            self.miss(thread, &pending);
+        }
         let mut handed_on = Knowledge::default();
         self.release(thread, &mut handed_on);
         let handed_on = Arc::new(handed_on);
@@ -425,7 +470,7 @@ mod tests {
 
     fn clocks() -> Clocks {
         let mut clocks = Clocks::default();
-        clocks.begin(7, 7, 96);
+        clocks.begin(7, 7, 0, 96);
         clocks
     }
 
@@ -464,7 +509,7 @@ mod tests {
     #[test]
     fn what_is_released_can_be_acquired_in_another_block() {
         let (mut one, mut other) = (clocks(), Clocks::default());
-        other.begin(8, 8, 32);
+        other.begin(8, 8, 0, 32);
         one.block_barrier();
         let mut handed_on = Knowledge::default();
         one.release(40, &mut handed_on);

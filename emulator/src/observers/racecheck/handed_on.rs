@@ -38,21 +38,21 @@ impl HandedOn {
         }
     }
 
-    /// What a thread of a block, of a cluster, may learn, with the scope that its read and its fence need for that.
+    /// What a thread of a block, of a cluster, may learn, with the scope that its read and its fence need for that; `None` in place of a
+    /// scope where what was handed on is for others only.
     pub fn parts_for(
         &self,
         block: u32,
         cluster: Reach,
-    ) -> impl Iterator<Item = (Scope, &Arc<Knowledge>)> {
-        self.0.iter().filter_map(move |part| {
+    ) -> impl Iterator<Item = (Option<Scope>, &Arc<Knowledge>)> {
+        self.0.iter().map(move |part| {
             let scope = match part.reach {
-                _ if part.block == Some(block) => Scope::Block,
-                Reach::Block(_) => return None,
-                reach @ Reach::Cluster(_) if reach != cluster => return None,
-                Reach::Cluster(_) => Scope::Cluster,
-                Reach::Gpu => Scope::Gpu,
+                _ if part.block == Some(block) => Some(Scope::Block),
+                Reach::Block(_) => None,
+                reach @ Reach::Cluster(_) => (reach == cluster).then_some(Scope::Cluster),
+                Reach::Gpu => Some(Scope::Gpu),
             };
-            Some((scope, &part.knowledge))
+            (scope, &part.knowledge)
         })
     }
 }

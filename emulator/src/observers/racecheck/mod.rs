@@ -29,12 +29,14 @@
 //!    or before the write itself if that is a `.release` ([`handed_on`]). A thread that reads the location picks the knowledge up and
 //!    has it from its next fence or barrier on, or at once by an `.acquire`. After a `membar` or `fence.sc` a write also leaves what
 //!    those knew at their own such fences whom its thread has met at a barrier since.
-//! 6. Scopes limit this: accesses and fences of `.cta` or `.cluster` scope count for no other block or cluster.
+//! 6. Scopes limit this: accesses and fences of `.cta` or `.cluster` scope count for no other block or cluster. What a thread has
+//!    *missed* for this reason alone is remembered, so that a finding can say so.
 //! 7. A grid that a kernel launches begins with what its thread knew at the launch and with all that the grids did for which its
 //!    stream made it wait. A thread that waits for a grid learns what the grid did ([`grids`]).
 //! 8. An asynchronous copy may be made at any time between its issue and the wait for it: until then it races with whatever touches
 //!    its bytes ([`unfinished`]), and then with whatever its completion does not come after ([`copies`]).
-//! 9. Races of the same two lines and kinds are one finding, told with the places of the first.
+//! 9. A read-only load (`ld.global.nc`) and a write to the same byte by the same grid are a finding in whatever order they happen.
+//! 10. Races of the same two lines and kinds are one finding, told with the places of the first.
 //!
 //! Shuffles and votes order nothing, nor does lockstep, which no GPU since Volta promises.
 //!
@@ -73,7 +75,7 @@ use crate::kernel::Kernel;
 use crate::observer::{
     AccessEvent, AccessKind, AccessOrder, BarrierEvent, BlockEvent, ClusterBarrierEvent,
     CollectiveEvent, CopyEvent, FenceEvent, GridEvent, GridLaunchEvent, GridWaitEvent, Observer,
-    ReleaseEvent, Scope,
+    ReleaseEvent, Scope, Wants,
 };
 use crate::registers::{LANES, each_lane};
 use crate::types::Space;
@@ -112,7 +114,6 @@ struct Races {
 #[derive(Debug, Default)]
 struct BlockState {
     clocks: Clocks,
-    grid: u64,
     shared: Shadow,
     handed_on: Locations,
     unfinished: Unfinished,
@@ -260,9 +261,10 @@ impl Racecheck {
             let address = places[lane];
             if reads && let Some(handed_on) = locations.get(&address) {
                 for (needed, knowledge) in handed_on.parts_for(block, cluster) {
-                    if needed > scope {
+                    let Some(needed) = needed.filter(|&needed| needed <= scope) else {
+                        clocks.miss(thread, knowledge);
                         continue;
-                    }
+                    };
                     if at_once && !writes && !is_alone {
                         clocks.acquire_alike(thread, knowledge, &mut last);
                     } else if at_once {
@@ -311,6 +313,7 @@ impl BlockState {
             line: event.line,
             warp: event.warp,
             clock_of: event.warp,
+            grid: self.clocks.grid(),
             mode: Mode::of(
                 event.kind,
                 event.order,
@@ -345,6 +348,7 @@ impl LaunchState {
             after,
             after_lane,
             address,
+            was_missed: _,
         } = race.first;
         let place = |moment: Moment, lane: u32| {
             let does = match moment.mode.kind {
@@ -386,6 +390,9 @@ impl LaunchState {
 
 /// What clashes, the later access first.
 fn clash(conflict: &Conflict) -> &'static str {
+    if conflict.after.breaks_promise(&conflict.before) {
+        return "read-only load of what is written";
+    }
     let (after, before) = (conflict.after.mode, conflict.before.mode);
     if before.unfinished {
         return match (after.writes(), before.writes()) {
@@ -404,6 +411,9 @@ fn clash(conflict: &Conflict) -> &'static str {
 /// Why nothing orders the two, and what would.
 fn advice(conflict: &Conflict, space: Space, same_grid: bool) -> String {
     let Conflict { before, after, .. } = conflict;
+    if after.breaks_promise(before) {
+        return "a read-only load (ld.global.nc, __ldg) promises that nobody writes the word as long as the grid runs, and no barrier or fence makes up for that: use an ordinary load".to_owned();
+    }
     if before.is_copy() {
         return "an asynchronous copy is made at any time before the thread that issued it has waited for its group (cp.async.wait_group or cp.async.bulk.wait_group, after a commit_group), or anybody for its mbarrier".to_owned();
     }
@@ -416,6 +426,10 @@ fn advice(conflict: &Conflict, space: Space, same_grid: bool) -> String {
     }
     if before.block != after.block && before.mode.strong && after.mode.strong {
         return "an operation of .cta scope, such as atomicAdd_block, is atomic within its block only (one of .cluster scope, within its cluster): one of .gpu scope, such as atomicAdd, would be for all blocks"
+            .to_owned();
+    }
+    if before.block != after.block && conflict.was_missed {
+        return "a fence or a flag of .cta scope (membar.cta, __threadfence_block) counts for its own block only, and one of .cluster scope for its cluster: .gpu scope (membar.gl, __threadfence) on both sides would order the two"
             .to_owned();
     }
     if before.block != after.block {
@@ -440,8 +454,13 @@ fn advice(conflict: &Conflict, space: Space, same_grid: bool) -> String {
 }
 
 impl Observer for Racecheck {
-    const ACCESSES: bool = true;
-    const IN_ORDER: bool = true;
+    #[inline(always)]
+    fn wants(&self) -> Wants {
+        Wants {
+            in_order: true,
+            ..Wants::ACCESSES
+        }
+    }
 
     fn fork(&self) -> Self {
         Self {
@@ -465,8 +484,7 @@ impl Observer for Racecheck {
         let threads: u32 = event.shape.iter().product();
         let warps = threads.div_ceil(LANES as u32) as usize;
         let block = &mut self.block;
-        block.clocks.begin(number, cluster, threads);
-        block.grid = event.grid;
+        block.clocks.begin(number, cluster, event.grid, threads);
         let mut launch = lock(&self.launch);
         let known = launch.grids.begin_block(event.grid, number);
         if event.grid != 0 {
@@ -492,7 +510,7 @@ impl Observer for Racecheck {
             return;
         }
         let lanes = self.note(event, None);
-        if event.order != AccessOrder::Weak {
+        if !event.order.is_weak() {
             self.synchronise(&AccessEvent { lanes, ..event });
         }
     }
@@ -548,6 +566,7 @@ impl Observer for Racecheck {
             line: event.line,
             warp: event.warp,
             clock_of: event.warp,
+            grid: block.clocks.grid(),
             mode: Mode::of(event.to_kind, event.to_order, reach),
         };
         block.unfinished.add(&event, issued);
@@ -666,7 +685,7 @@ impl Observer for Racecheck {
         self.block.clocks.release(thread, &mut known);
         lock(&self.launch)
             .grids
-            .launch(self.block.grid, event.grid, known);
+            .launch(self.block.clocks.grid(), event.grid, known);
     }
 
     fn grid(&mut self, event: GridEvent<'_>) {

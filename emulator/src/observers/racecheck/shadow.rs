@@ -29,6 +29,8 @@ pub(super) struct Mode {
     pub strong: bool,
     pub reach: Reach,
     pub volatile: bool,
+    /// A load that promises that nobody writes there.
+    pub read_only: bool,
     /// Done by an asynchronous copy that nobody has waited for.
     pub unfinished: bool,
 }
@@ -44,6 +46,7 @@ impl Mode {
                 ),
             reach,
             volatile: order == AccessOrder::Volatile,
+            read_only: order == AccessOrder::ReadOnly,
             unfinished: false,
         }
     }
@@ -70,6 +73,8 @@ pub(super) struct Moment {
     pub warp: u32,
     /// Whose clock it is: the warp's, or that of its copies ([`super::copies`]).
     pub clock_of: u32,
+    /// The block's grid.
+    pub grid: u64,
     pub mode: Mode,
 }
 
@@ -77,6 +82,12 @@ impl Moment {
     /// Whether it is an asynchronous copy's, of one that is not complete or that has told an mbarrier.
     pub fn is_copy(&self) -> bool {
         self.mode.unfinished || self.clock_of != self.warp
+    }
+
+    /// Whether one of two accesses is a load that promises that nobody does what the other does, in whatever order they happen.
+    pub fn breaks_promise(&self, other: &Self) -> bool {
+        let (one, two) = (self.mode, other.mode);
+        (one.read_only && two.writes() || two.read_only && one.writes()) && self.grid == other.grid
     }
 
     /// Whether two unordered accesses are a race.
@@ -141,6 +152,8 @@ pub(super) struct Conflict {
     pub after_lane: u32,
     /// The first byte that both access.
     pub address: u64,
+    /// Whether wider scopes would have ordered them.
+    pub was_missed: bool,
 }
 
 /// The past of a memory.
@@ -168,6 +181,7 @@ impl Default for Shadow {
             line: 0,
             warp: 0,
             clock_of: 0,
+            grid: 0,
             mode: Mode::of(AccessKind::Load, AccessOrder::Weak, Reach::Gpu),
         };
         Self {
@@ -230,6 +244,7 @@ impl Shadow {
                     line: event.line,
                     warp: event.warp,
                     clock_of,
+                    grid: clocks.grid(),
                     mode,
                 },
             );
@@ -251,13 +266,17 @@ impl Shadow {
                 let address = event.addresses[lane];
                 let past = address + u64::from(event.bytes);
                 let conflict = self.visit_bytes(&mut view, address..past, stamp);
-                if let Some((before, address)) = conflict {
+                if let Some((stamp, address)) = conflict {
+                    let before = self.moments[stamp.moment() as usize];
+                    let other = before.clock_of * LANES as u32 + stamp.lane();
+                    let thread = event.warp * LANES as u32 + lane as u32;
                     found(Conflict {
-                        before: self.moments[before.moment() as usize],
-                        before_lane: before.lane(),
+                        before,
+                        before_lane: stamp.lane(),
                         after: self.moments[moment as usize],
                         after_lane: lane as u32,
                         address,
+                        was_missed: clocks.has_missed(before.block, other, before.clock, thread),
                     });
                 }
             });
@@ -399,7 +418,10 @@ impl Shadow {
     #[inline(always)]
     fn visit(&mut self, view: &mut View<'_>, cell: &mut Cell, stamp: Stamp) -> Option<Stamp> {
         let mut conflict = None;
-        if cell.write != Stamp::NONE && !view.is_ordered(&self.moments, cell.write, stamp) {
+        if cell.write != Stamp::NONE
+            && (!view.is_ordered(&self.moments, cell.write, stamp)
+                || view.mode.read_only && self.breaks_promise(view, cell.write))
+        {
             conflict = Some(cell.write);
         }
         if cell.others != Stamp::NONE && conflict.is_none() {
@@ -422,6 +444,10 @@ impl Shadow {
         conflict
     }
 
+    fn breaks_promise(&self, view: &View<'_>, before: Stamp) -> bool {
+        self.moments[view.moment as usize].breaks_promise(&self.moments[before.moment() as usize])
+    }
+
     fn conflict_with_others(
         &mut self,
         view: &mut View<'_>,
@@ -431,7 +457,8 @@ impl Shadow {
         let Some(crowd) = others.index() else {
             let races = self.moments[others.moment() as usize]
                 .conflicts(&self.moments[view.moment as usize])
-                && !view.is_ordered(&self.moments, others, stamp);
+                && (!view.is_ordered(&self.moments, others, stamp)
+                    || self.breaks_promise(view, others));
             return races.then_some(others);
         };
         let Crowd { reads, strong } = &self.crowds[crowd];
@@ -444,13 +471,14 @@ impl Shadow {
         let now = &self.moments[view.moment as usize];
         for &(moment, lanes) in reads.iter().chain(strong) {
             let before = &self.moments[moment as usize];
-            if !before.conflicts(now) || view.all_know(before) {
+            let breaks_promise = before.breaks_promise(now);
+            if !before.conflicts(now) || view.all_know(before) && !breaks_promise {
                 continue;
             }
             let racing = (0..LANES)
                 .filter(|lane| lanes >> lane & 1 == 1)
                 .map(|lane| Stamp::new(moment, lane))
-                .find(|&other| !view.is_ordered(&self.moments, other, stamp));
+                .find(|&other| breaks_promise || !view.is_ordered(&self.moments, other, stamp));
             if racing.is_some() {
                 return racing;
             }
@@ -467,6 +495,7 @@ impl Shadow {
                 let mode = self.moments[other.moment() as usize].mode;
                 // What conflicts with the older one, conflicts with the newer or comes after it.
                 let stands_for = mode.strong == view.mode.strong
+                    && mode.read_only == view.mode.read_only
                     && mode.reach == view.mode.reach
                     && (view.mode.writes() || !mode.writes());
                 if stands_for && view.is_ordered(&self.moments, other, stamp) {

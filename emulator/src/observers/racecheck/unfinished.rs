@@ -101,6 +101,7 @@ impl Unfinished {
                 after: access,
                 after_lane: lane as u32,
                 address: address.max(first),
+                was_missed: false,
             });
         });
         met

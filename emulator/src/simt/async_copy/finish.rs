@@ -33,7 +33,7 @@ impl<O: Observer> Block<'_, '_, O> {
         each_lane(copy.lanes, |lane| {
             self.move_bytes(site, copy, lane, &mut read, &mut left);
         });
-        if O::ACCESSES {
+        if self.observer.wants().accesses {
             let (kind, order) = copy.access();
             let element_bytes = copy.element_bytes();
             let weak = AccessOrder::Weak;
@@ -97,7 +97,7 @@ impl<O: Observer> Block<'_, '_, O> {
         };
         if let Contents::Memory(bytes) = &copy.contents
             && copy.reduction.is_none()
-            && !O::VALUES
+            && !self.observer.wants().values
         {
             let from = from.map(|from| (from, u64::from(bytes[lane])));
             copy_bytes(&to, copy.to.bytes[lane].into(), from);
@@ -124,7 +124,7 @@ impl<O: Observer> Block<'_, '_, O> {
                     value
                 }
             };
-            if O::VALUES {
+            if self.observer.wants().values {
                 let element = (at / step) as usize;
                 for (values, value) in [(&mut *read, value), (&mut *left, stays)] {
                     if values.len() <= element {

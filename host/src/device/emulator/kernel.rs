@@ -3,18 +3,20 @@
 use super::memory::SharedMemory;
 use crate::device::{Argument, DeviceError, Shape, argument::encode};
 use std::sync::Arc;
-use warpfold_emulator::{Launch, Program, Watch};
+use warpfold_emulator::{DeviceProperties, Launch, Program, Watch};
 
 /// PTX that the emulator has parsed.
 pub(in crate::device) struct Module {
     program: Program,
     memory: SharedMemory,
+    cores: usize,
     multiprocessors: u32,
 }
 
 impl Module {
     pub(super) fn load(
         memory: &SharedMemory,
+        cores: usize,
         multiprocessors: u32,
         ptx: &str,
     ) -> Result<Self, DeviceError> {
@@ -22,6 +24,7 @@ impl Module {
         Ok(Self {
             program: memory.with_mut(|memory| Program::load(parsed, memory))?,
             memory: memory.clone(),
+            cores,
             multiprocessors,
         })
     }
@@ -41,6 +44,7 @@ impl Module {
                 .collect(),
             compiled,
             memory: self.memory.clone(),
+            cores: self.cores,
             multiprocessors: self.multiprocessors,
         })
     }
@@ -52,6 +56,7 @@ pub(in crate::device) struct Kernel {
     parameter_bytes: Vec<usize>,
     compiled: Arc<warpfold_emulator::Kernel>,
     pub(super) memory: SharedMemory,
+    cores: usize,
     multiprocessors: u32,
 }
 
@@ -67,6 +72,17 @@ impl Kernel {
         encode(entry, &self.parameter_bytes, arguments)
     }
 
+    /// Shared memory of a block that the launch does not ask for.
+    pub(in crate::device) fn static_shared_bytes(&self) -> u32 {
+        self.compiled.static_shared_bytes()
+    }
+
+    /// Blocks of this shape that are resident on a multiprocessor at once, if registers suffice.
+    pub(in crate::device) fn resident_blocks(&self, shape: &Shape) -> u32 {
+        let (block, shared) = (shape.block, shape.dynamic_shared_bytes);
+        DeviceProperties::EMULATED.resident_blocks(&self.compiled, block, shared)
+    }
+
     pub(in crate::device) fn observe(
         &self,
         shape: &Shape,
@@ -79,14 +95,14 @@ impl Kernel {
             block: shape.block,
             dynamic_shared_bytes: shape.dynamic_shared_bytes,
             nesting: shape.nesting(),
-            threads: 0,
+            threads: self.cores,
             max_steps: 0,
             cooperative: shape.cooperative,
             multiprocessors: self.multiprocessors,
         };
         let compiled = &self.compiled;
-        Ok(self
-            .memory
-            .with(|memory| observer.launch(compiled, memory, &launch, &arguments))?)
+        Ok(self.memory.with(|memory| {
+            warpfold_emulator::launch(compiled, memory, &launch, &arguments, observer)
+        })?)
     }
 }

@@ -6,11 +6,12 @@ mod stream;
 
 pub(super) use kernel::{Kernel, Module};
 pub(super) use memory::Allocation;
-pub(super) use stream::{Graph, Stream};
+pub(super) use stream::{Event, Graph, Stream};
 
 use crate::device::DeviceError;
 use memory::SharedMemory;
-use std::{fmt, num::NonZeroU32, thread};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::{fmt, thread};
 use warpfold_emulator::DeviceProperties;
 
 /// The PTX emulator on this machine's processor.
@@ -34,6 +35,16 @@ impl Emulator {
         Self {
             multiprocessors: multiprocessors.get(),
             ..Self::new(None)
+        }
+    }
+
+    /// The same with as many cores of the processor. On one core the blocks of a grid run in order, so that a kernel whose threads wait
+    /// for others does the same in every run.
+    #[must_use]
+    pub fn with_cores(self, cores: NonZeroUsize) -> Self {
+        Self {
+            cores: cores.get(),
+            ..self
         }
     }
 
@@ -79,12 +90,16 @@ impl Emulator {
         Stream::new(self.memory.clone())
     }
 
+    pub(super) fn event(&self) -> Event {
+        Event::new(self.memory.clone())
+    }
+
     pub(super) fn graph(&self) -> Graph {
         Graph::new(self.memory.clone())
     }
 
     pub(super) fn load(&self, ptx: &str) -> Result<Module, DeviceError> {
-        Module::load(&self.memory, self.multiprocessors, ptx)
+        Module::load(&self.memory, self.cores, self.multiprocessors, ptx)
     }
 }
 

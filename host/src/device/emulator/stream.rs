@@ -1,10 +1,11 @@
-//! Streams and graphs of the emulator: every operation runs at once, unless it is captured.
+//! Streams, events and graphs of the emulator: every operation runs at once, unless it is captured.
 
 use super::kernel::Kernel;
 use super::memory::{Allocation, SharedMemory};
 use crate::device::{Argument, DeviceError, Shape};
 use std::cell::RefCell;
-use warpfold_emulator::{Compiled, Nothing};
+use std::rc::{Rc, Weak};
+use warpfold_emulator::Nothing;
 
 /// What can be queued.
 enum Operation {
@@ -43,7 +44,7 @@ impl Operation {
                 kernel,
                 shape,
                 arguments,
-            } => kernel.observe(shape, arguments, Nothing.compiled()),
+            } => kernel.observe(shape, arguments, &mut Nothing),
             Self::Copy { from, to, bytes } => {
                 Ok(memory.with_mut(|memory| memory.copy(*from, *to, *bytes))?)
             }
@@ -51,18 +52,47 @@ impl Operation {
     }
 }
 
+/// A capture under way: what was queued, in that order, each with the earlier operations that it waits for.
+#[derive(Default)]
+struct Recording(RefCell<Vec<Recorded>>);
+
+struct Recorded {
+    operation: Rc<Operation>,
+    after: Vec<usize>,
+}
+
+/// A stream's part in a capture, or an event's: what comes next there waits for these operations.
+#[derive(Clone)]
+struct Part {
+    recording: Weak<Recording>,
+    after: Vec<usize>,
+}
+
 /// A stream, on which nothing ever waits.
 pub(in crate::device) struct Stream {
     pub(super) memory: SharedMemory,
-    /// What is captured, while a capture is under way.
-    captured: RefCell<Option<Vec<Operation>>>,
+    /// Its part in the capture that it was last part of.
+    part: RefCell<Option<Part>>,
+}
+
+/// A mark in a stream, which is reached as soon as it is recorded, unless that is captured.
+pub(in crate::device) struct Event {
+    memory: SharedMemory,
+    recorded: RefCell<Mark>,
+}
+
+#[derive(Clone)]
+enum Mark {
+    Nowhere,
+    Reached,
+    Captured(Part),
 }
 
 impl Stream {
     pub(super) fn new(memory: SharedMemory) -> Self {
         Self {
             memory,
-            captured: RefCell::new(None),
+            part: RefCell::default(),
         }
     }
 
@@ -79,11 +109,11 @@ impl Stream {
     ) -> Result<(), DeviceError> {
         self.memory.check(&from.memory)?;
         self.memory.check(&to.memory)?;
-        self.queue(Operation::Copy {
+        self.queue(Rc::new(Operation::Copy {
             from: from.address(),
             to: to.address(),
             bytes: to.bytes(),
-        })
+        }))
     }
 
     pub(in crate::device) fn launch(
@@ -92,26 +122,111 @@ impl Stream {
         shape: &Shape,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
-        self.queue(Operation::launch(&self.memory, kernel, shape, arguments)?)
+        let launch = Operation::launch(&self.memory, kernel, shape, arguments)?;
+        self.queue(Rc::new(launch))
+    }
+
+    pub(in crate::device) fn record(&self, event: &Event) -> Result<(), DeviceError> {
+        self.memory.check(&event.memory)?;
+        let part = self.part.borrow().clone();
+        let part = part.filter(|part| part.recording.strong_count() > 0);
+        event
+            .recorded
+            .replace(part.map_or(Mark::Reached, Mark::Captured));
+        Ok(())
+    }
+
+    pub(in crate::device) fn wait_for(&self, event: &Event) -> Result<(), DeviceError> {
+        self.memory.check(&event.memory)?;
+        let mut own = self.part.borrow_mut();
+        let own_recording = own.as_ref().and_then(|part| part.recording.upgrade());
+        match (own_recording, &*event.recorded.borrow()) {
+            (_, Mark::Nowhere) | (None, Mark::Reached) => Ok(()),
+            (None, Mark::Captured(part)) => {
+                // The stream has a part in that capture from now on, if it is still under way.
+                *own = Some(part.clone());
+                Ok(())
+            }
+            (Some(recording), Mark::Captured(part)) if part.is_of(&recording) => {
+                own.get_or_insert_with(|| part.clone())
+                    .after
+                    .extend(&part.after);
+                Ok(())
+            }
+            (Some(_), Mark::Reached | Mark::Captured(_)) => Err(DeviceError::EventOfCapture),
+        }
     }
 
     pub(in crate::device) fn is_capturing(&self) -> bool {
-        self.captured.borrow().is_some()
+        let part = self.part.borrow();
+        part.as_ref()
+            .is_some_and(|part| part.recording.strong_count() > 0)
     }
 
-    fn queue(&self, operation: Operation) -> Result<(), DeviceError> {
-        if let Some(captured) = &mut *self.captured.borrow_mut() {
-            captured.push(operation);
+    fn queue(&self, operation: Rc<Operation>) -> Result<(), DeviceError> {
+        if let Some(part) = &mut *self.part.borrow_mut()
+            && let Some(recording) = part.recording.upgrade()
+        {
+            part.after = vec![recording.push(operation, std::mem::take(&mut part.after))];
             return Ok(());
         }
         operation.run(&self.memory)
     }
 }
 
+impl Part {
+    fn is_of(&self, recording: &Rc<Recording>) -> bool {
+        Weak::ptr_eq(&self.recording, &Rc::downgrade(recording))
+    }
+}
+
+impl Recording {
+    /// Adds an operation, and returns its number.
+    fn push(&self, operation: Rc<Operation>, after: Vec<usize>) -> usize {
+        let mut recorded = self.0.borrow_mut();
+        recorded.push(Recorded { operation, after });
+        recorded.len() - 1
+    }
+
+    /// The operations, if these come after all others.
+    fn ended_by(&self, last: &[usize]) -> Result<Vec<Rc<Operation>>, DeviceError> {
+        let recorded = self.0.take();
+        let mut is_before_last = vec![false; recorded.len()];
+        last.iter().for_each(|&index| is_before_last[index] = true);
+        for (index, recorded) in recorded.iter().enumerate().rev() {
+            if !is_before_last[index] {
+                return Err(DeviceError::UnjoinedCapture);
+            }
+            for &earlier in &recorded.after {
+                is_before_last[earlier] = true;
+            }
+        }
+        let operations = recorded.into_iter().map(|recorded| recorded.operation);
+        Ok(operations.collect())
+    }
+}
+
+impl Event {
+    pub(super) fn new(memory: SharedMemory) -> Self {
+        Self {
+            memory,
+            recorded: RefCell::new(Mark::Nowhere),
+        }
+    }
+
+    /// What is not captured has been reached.
+    pub(in crate::device) fn check_reached(&self) -> Result<(), DeviceError> {
+        match &*self.recorded.borrow() {
+            Mark::Nowhere | Mark::Reached => Ok(()),
+            Mark::Captured(_) => Err(DeviceError::EventOfCapture),
+        }
+    }
+}
+
 /// Operations in the order in which they were added, which keeps every dependency: a node depends on earlier ones only.
 pub(in crate::device) struct Graph {
     memory: SharedMemory,
-    operations: Vec<Operation>,
+    operations: Vec<Rc<Operation>>,
 }
 
 impl Graph {
@@ -122,18 +237,23 @@ impl Graph {
         }
     }
 
-    /// What `queue` queues on the stream, which runs none of it.
+    /// What `queue` queues on the stream, and on those that join it by events, which run none of it.
     pub(in crate::device) fn captured(
         stream: &Stream,
         queue: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<Self, DeviceError> {
-        let before = stream.captured.replace(Some(Vec::new()));
+        let recording = Rc::new(Recording::default());
+        stream.part.replace(Some(Part {
+            recording: Rc::downgrade(&recording),
+            after: Vec::new(),
+        }));
         let queued = queue();
-        let operations = stream.captured.replace(before).unwrap_or_default();
+        let part = stream.part.take();
         queued?;
+        let last = part.map(|part| part.after).unwrap_or_default();
         Ok(Self {
             memory: stream.memory.clone(),
-            operations,
+            operations: recording.ended_by(&last)?,
         })
     }
 
@@ -149,7 +269,7 @@ impl Graph {
         if after.into_iter().any(|node| node >= self.operations.len()) {
             return Err(DeviceError::NoNode);
         }
-        self.operations.push(launch);
+        self.operations.push(Rc::new(launch));
         Ok(self.operations.len() - 1)
     }
 
@@ -157,6 +277,6 @@ impl Graph {
         stream.memory.check(&self.memory)?;
         self.operations
             .iter()
-            .try_for_each(|operation| operation.run(&self.memory))
+            .try_for_each(|operation| stream.queue(operation.clone()))
     }
 }

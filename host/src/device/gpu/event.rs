@@ -1,9 +1,14 @@
 //! Events of a GPU.
 
-use super::{queue::Mark, recording::Recording, session::Session};
+use super::{
+    queue::Mark,
+    recording::{Recording, of_captures},
+    session::Session,
+};
 use crate::device::DeviceError;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
+use warpfold_driver::sys::CUevent;
 
 /// An event that takes times.
 pub(in crate::device) struct Event {
@@ -24,6 +29,21 @@ impl Event {
         })
     }
 
+    /// # Safety
+    /// As for [`crate::device::Event::from_raw`].
+    pub(super) unsafe fn from_raw(session: &Rc<Session>, handle: CUevent) -> Self {
+        Self {
+            // SAFETY: the caller's contract is the same.
+            mark: unsafe { Mark::borrowed(handle) },
+            recording: RefCell::default(),
+            session: session.clone(),
+        }
+    }
+
+    pub(in crate::device) fn handle(&self) -> CUevent {
+        self.mark.handle()
+    }
+
     pub(super) fn mark(&self) -> &Mark {
         &self.mark
     }
@@ -34,7 +54,12 @@ impl Event {
 
     pub(in crate::device) fn synchronize(&self) -> Result<(), DeviceError> {
         self.session.activate()?;
-        Ok(self.mark.synchronize()?)
+        self.mark.synchronize().map_err(of_captures)
+    }
+
+    pub(in crate::device) fn is_reached(&self) -> Result<bool, DeviceError> {
+        self.session.activate()?;
+        self.mark.is_reached().map_err(of_captures)
     }
 
     pub(in crate::device) fn elapsed_ms_since(&self, start: &Self) -> Result<f64, DeviceError> {

@@ -1,8 +1,14 @@
 //! Graphs of a GPU.
 
-use super::{launch::Kernel, module::Module, session::Session, stream::Stream};
+use super::{
+    launch::Kernel, module::Module, recording::of_captures, session::Session, stream::Stream,
+};
 use crate::device::{Argument, DeviceError, Shape};
-use std::{ptr, rc::Rc};
+use std::{
+    panic::{self, AssertUnwindSafe},
+    ptr,
+    rc::Rc,
+};
 use warpfold_driver::{Failure, sys};
 
 /// A graph and the nodes that were added to it.
@@ -41,7 +47,8 @@ impl Graph {
         queue: impl FnOnce() -> Result<(), DeviceError>,
     ) -> Result<Self, DeviceError> {
         let recording = stream.begin_capture()?;
-        let queued = queue();
+        // A capture that nobody ends would go on in this thread.
+        let queued = panic::catch_unwind(AssertUnwindSafe(queue));
         let (handle, ended) = stream.end_capture();
         let graph = handle.map(|handle| Self {
             handle,
@@ -49,8 +56,8 @@ impl Graph {
             modules: recording.take(),
             session: stream.session().clone(),
         });
-        queued?;
-        ended?;
+        queued.unwrap_or_else(|panic| panic::resume_unwind(panic))?;
+        ended.map_err(of_captures)?;
         graph.ok_or_else(|| Failure::new("cuStreamEndCapture", Failure::UNKNOWN).into())
     }
 

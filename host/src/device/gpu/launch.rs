@@ -21,6 +21,7 @@ pub(in crate::device) struct Kernel {
     /// Sizes of the parameters; `None` where the PTX could not be parsed.
     parameter_bytes: Option<Vec<usize>>,
     static_shared_bytes: u32,
+    registers: u32,
     /// What its registers allow.
     most_threads_per_block: u32,
     module: Rc<Module>,
@@ -36,6 +37,7 @@ impl Kernel {
             function,
             parameter_bytes: module.parameter_bytes(entry)?,
             static_shared_bytes: attribute(CUfunction_attribute::SHARED_SIZE_BYTES)?,
+            registers: attribute(CUfunction_attribute::NUM_REGS)?,
             most_threads_per_block: attribute(CUfunction_attribute::MAX_THREADS_PER_BLOCK)?,
             module: module.clone(),
         })
@@ -225,18 +227,9 @@ impl Kernel {
 
     /// Checks that all blocks of a cooperative launch run at once: a block that waits for one that does not run would wait for ever.
     fn check_resident(&self, shape: &Shape, threads: u32) -> Result<(), DeviceError> {
-        let mut on_each = 0;
-        // SAFETY: the function belongs to a loaded module, and `on_each` may be written.
-        unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &raw mut on_each,
-                self.function,
-                i32::try_from(threads).unwrap_or(i32::MAX),
-                shape.dynamic_shared_bytes as usize,
-            )
-        }?;
+        let on_each = self.resident(shape, threads)?;
         let multiprocessors = self.session().information.multiprocessors;
-        let resident = u64::from(on_each.unsigned_abs()) * u64::from(multiprocessors);
+        let resident = u64::from(on_each) * u64::from(multiprocessors);
         let blocks = shape.blocks();
         if blocks > resident {
             return Err(DeviceError::InvalidLaunch {
@@ -248,6 +241,37 @@ impl Kernel {
             });
         }
         Ok(())
+    }
+
+    /// Shared memory of a block that the launch does not ask for.
+    pub(in crate::device) fn static_shared_bytes(&self) -> u32 {
+        self.static_shared_bytes
+    }
+
+    /// Registers of a thread.
+    pub(in crate::device) fn registers(&self) -> u32 {
+        self.registers
+    }
+
+    /// Blocks of this shape that are resident on a multiprocessor at once.
+    pub(in crate::device) fn resident_blocks(&self, shape: &Shape) -> Result<u32, DeviceError> {
+        self.session().activate()?;
+        self.check_shape(shape)?;
+        self.resident(shape, shape.block.iter().product())
+    }
+
+    fn resident(&self, shape: &Shape, threads: u32) -> Result<u32, DeviceError> {
+        let mut on_each = 0;
+        // SAFETY: the function belongs to a loaded module, and `on_each` may be written.
+        unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &raw mut on_each,
+                self.function,
+                i32::try_from(threads).unwrap_or(i32::MAX),
+                shape.dynamic_shared_bytes as usize,
+            )
+        }?;
+        Ok(on_each.unsigned_abs())
     }
 
     fn ask_for_shared_memory(&self, dynamic_shared_bytes: u32) -> Result<(), Failure> {

@@ -70,7 +70,9 @@ impl Allocation {
         self.session.activate()?;
         if self.bytes > 0 {
             // SAFETY: both sides have this many bytes. The driver has read the host's when the call returns.
-            unsafe { sys::cuMemcpyHtoD_v2(self.address, bytes.as_ptr().cast(), self.bytes) }?;
+            self.session.in_order(|| unsafe {
+                sys::cuMemcpyHtoD_v2(self.address, bytes.as_ptr().cast(), self.bytes)
+            })?;
         }
         Ok(())
     }
@@ -81,7 +83,9 @@ impl Allocation {
         self.session.activate()?;
         if self.bytes > 0 {
             // SAFETY: both sides have this many bytes. The driver has written the host's when the call returns.
-            unsafe { sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), self.address, self.bytes) }?;
+            self.session.in_order(|| unsafe {
+                sys::cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), self.address, self.bytes)
+            })?;
         }
         Ok(())
     }

@@ -196,6 +196,25 @@ impl Gpu {
         Stream::new(&self.session)
     }
 
+    pub(super) fn non_blocking_stream(&self) -> Result<Stream, DeviceError> {
+        Stream::non_blocking(&self.session)
+    }
+
+    pub(super) fn default_stream(&self) -> Stream {
+        Stream::default(&self.session)
+    }
+
+    pub(super) fn thread_stream(&self) -> Stream {
+        Stream::of_thread(&self.session)
+    }
+
+    /// # Safety
+    /// As for [`crate::device::Event::from_raw`].
+    pub(super) unsafe fn event_from_raw(&self, handle: *mut c_void) -> Event {
+        // SAFETY: the caller's contract is the same.
+        unsafe { Event::from_raw(&self.session, handle.cast()) }
+    }
+
     pub(super) fn event(&self) -> Result<Event, DeviceError> {
         Event::new(&self.session)
     }

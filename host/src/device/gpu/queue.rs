@@ -3,7 +3,7 @@
 use std::ptr;
 use warpfold_driver::{
     Failure,
-    sys::{self, CUevent, CUstream},
+    sys::{self, CUevent, CUstream, CUstreamCaptureStatus},
 };
 
 /// A stream of the driver, which lives as long as this value.
@@ -17,6 +17,12 @@ impl Queue {
     /// The default stream of whichever context is current.
     pub(super) const DEFAULT: Self = Self {
         handle: ptr::null_mut(),
+        owned: false,
+    };
+
+    /// The default stream of the thread that calls, in whichever context is current.
+    pub(super) const OF_THREAD: Self = Self {
+        handle: sys::CU_STREAM_PER_THREAD,
         owned: false,
     };
 
@@ -50,6 +56,14 @@ impl Queue {
         self.owned
     }
 
+    /// The driver also knows of captures that other code has begun, and of those that the stream joined by an event.
+    pub(super) fn is_capturing(&self) -> Result<bool, Failure> {
+        let mut status = CUstreamCaptureStatus::NONE;
+        // SAFETY: the stream is alive, and `status` may be written.
+        unsafe { sys::cuStreamIsCapturing(self.handle, &raw mut status) }?;
+        Ok(status != CUstreamCaptureStatus::NONE)
+    }
+
     pub(super) fn synchronize(&self) -> Result<(), Failure> {
         // SAFETY: the stream is alive.
         unsafe { sys::cuStreamSynchronize(self.handle) }
@@ -73,15 +87,38 @@ impl Drop for Queue {
     }
 }
 
-/// An event of the current context.
-pub(super) struct Mark(CUevent);
+/// An event of the driver, which lives as long as this value.
+pub(super) struct Mark {
+    handle: CUevent,
+    /// Whether it ends with this value.
+    owned: bool,
+}
 
 impl Mark {
+    /// An event of the current context.
     pub(super) fn new(flags: u32) -> Result<Self, Failure> {
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` may be written.
         unsafe { sys::cuEventCreate(&raw mut handle, flags) }?;
-        Ok(Self(handle))
+        Ok(Self {
+            handle,
+            owned: true,
+        })
+    }
+
+    /// An event that other code owns.
+    ///
+    /// # Safety
+    /// The handle is that of an event that outlives the value.
+    pub(super) unsafe fn borrowed(handle: CUevent) -> Self {
+        Self {
+            handle,
+            owned: false,
+        }
+    }
+
+    pub(super) fn handle(&self) -> CUevent {
+        self.handle
     }
 
     /// One that takes times.
@@ -91,33 +128,45 @@ impl Mark {
 
     pub(super) fn record(&self, queue: &Queue) -> Result<(), Failure> {
         // SAFETY: both are alive.
-        unsafe { sys::cuEventRecord(self.0, queue.handle()) }
+        unsafe { sys::cuEventRecord(self.handle, queue.handle()) }
     }
 
     /// What is queued on the stream from now on waits for it.
     pub(super) fn hold_back(&self, queue: &Queue) -> Result<(), Failure> {
         // SAFETY: both are alive, and the driver keeps what it needs of the event. 0 is the only value that the flags have.
-        unsafe { sys::cuStreamWaitEvent(queue.handle(), self.0, 0) }
+        unsafe { sys::cuStreamWaitEvent(queue.handle(), self.handle, 0) }
     }
 
     /// Waits until it has been reached.
     pub(super) fn synchronize(&self) -> Result<(), Failure> {
         // SAFETY: the event is alive.
-        unsafe { sys::cuEventSynchronize(self.0) }
+        unsafe { sys::cuEventSynchronize(self.handle) }
+    }
+
+    /// Whether it has been reached, or never recorded.
+    pub(super) fn is_reached(&self) -> Result<bool, Failure> {
+        // SAFETY: the event is alive.
+        match unsafe { sys::cuEventQuery(self.handle) } {
+            Ok(()) => Ok(true),
+            Err(failure) if failure.code() == Failure::NOT_READY => Ok(false),
+            Err(failure) => Err(failure),
+        }
     }
 
     pub(super) fn elapsed_ms_since(&self, start: &Self) -> Result<f64, Failure> {
         let mut elapsed_ms = 0.0;
         // SAFETY: both events are alive, and the time may be written; the driver checks that both have been reached.
-        unsafe { sys::cuEventElapsedTime(&raw mut elapsed_ms, start.0, self.0) }?;
+        unsafe { sys::cuEventElapsedTime(&raw mut elapsed_ms, start.handle, self.handle) }?;
         Ok(f64::from(elapsed_ms))
     }
 }
 
 impl Drop for Mark {
     fn drop(&mut self) {
-        // SAFETY: the handle comes from the driver, which keeps what a stream that waits for the event still needs of it. Where this
-        // fails, the event goes with its context.
-        let _ = unsafe { sys::cuEventDestroy_v2(self.0) };
+        if self.owned {
+            // SAFETY: the handle comes from the driver, which keeps what a stream that waits for the event still needs of it. Where
+            // this fails, the event goes with its context.
+            let _ = unsafe { sys::cuEventDestroy_v2(self.handle) };
+        }
     }
 }

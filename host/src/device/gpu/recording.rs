@@ -1,8 +1,10 @@
 //! What a capture keeps for its graph.
 
 use super::module::Module;
+use crate::device::DeviceError;
 use std::cell::RefCell;
 use std::rc::Rc;
+use warpfold_driver::Failure;
 
 /// The modules whose kernels a capture has recorded. Its graph keeps them loaded: the driver does not.
 #[derive(Default)]
@@ -18,5 +20,16 @@ impl Recording {
 
     pub(super) fn take(&self) -> Vec<Rc<Module>> {
         self.0.take()
+    }
+}
+
+/// What a failure says of captures, if it says anything of them.
+pub(super) fn of_captures(failure: Failure) -> DeviceError {
+    match failure.code() {
+        Failure::STREAM_CAPTURE_UNJOINED => DeviceError::UnjoinedCapture,
+        Failure::STREAM_CAPTURE_MERGE
+        | Failure::STREAM_CAPTURE_ISOLATION
+        | Failure::CAPTURED_EVENT => DeviceError::EventOfCapture,
+        _ => failure.into(),
     }
 }

@@ -2,8 +2,9 @@
 
 use super::{information::GpuInformation, queue::Queue};
 use crate::device::DeviceError;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ptr;
+use std::rc::{Rc, Weak};
 use warpfold_driver::{
     Failure, Version,
     sys::{self, CUcontext, CUdevice, CUdeviceptr, CUlimit},
@@ -16,6 +17,8 @@ use warpfold_driver::{
 pub(super) struct Session {
     // Dropped before the context.
     pub(super) stream: Queue,
+    /// The streams that the driver keeps apart from the default stream, while they are alive.
+    apart: RefCell<Vec<Weak<Queue>>>,
     context: PrimaryContext,
     /// Twice the L2 cache, from the first flush on.
     cache_flush: Cell<Option<CUdeviceptr>>,
@@ -34,6 +37,7 @@ impl Session {
         context.activate()?;
         Ok(Self {
             stream: Queue::new(sys::CU_STREAM_DEFAULT)?,
+            apart: RefCell::default(),
             context,
             cache_flush: Cell::new(None),
             information,
@@ -54,11 +58,53 @@ impl Session {
         Ok(self.context.activate()?)
     }
 
-    /// Waits for everything that is queued on any stream: the default stream comes after all of it, since the streams of this crate wait
-    /// for it and it for them, and what is queued on others is fenced against it. (`cuCtxSynchronize` would also wait for a stream
-    /// on which another thread captures, and so spoil the capture.)
+    /// Looks after a stream that the driver keeps apart from the default stream: what works on that one still comes after it.
+    pub(super) fn look_after(&self, queue: &Rc<Queue>) {
+        let mut apart = self.apart.borrow_mut();
+        apart.retain(|queue| queue.strong_count() > 0);
+        apart.push(Rc::downgrade(queue));
+    }
+
+    /// Lets the default stream wait for what is queued on the streams that the driver keeps apart from it, and returns those. What is
+    /// being captured there waits for nothing, and nothing for it.
+    fn join_those_apart(&self) -> Result<Vec<Rc<Queue>>, DeviceError> {
+        let apart: Vec<Rc<Queue>> = self
+            .apart
+            .borrow()
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect();
+        let mut joined = Vec::new();
+        for queue in apart {
+            if !queue.is_capturing()? {
+                Queue::DEFAULT.follow(&queue)?;
+                joined.push(queue);
+            }
+        }
+        Ok(joined)
+    }
+
+    /// Runs what works on the default stream, after all that is queued and before all that will be, on whatever stream. The context is
+    /// current.
+    pub(super) fn in_order(
+        &self,
+        work: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), DeviceError> {
+        let apart = self.join_those_apart()?;
+        work()?;
+        // The driver may return from an upload while its own copy of the bytes is still on the way.
+        for queue in apart {
+            queue.follow(&Queue::DEFAULT)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for everything that is queued on any stream: the default stream comes after all of it, since most streams of this crate wait
+    /// for it and it for them, those apart from it are joined, and what is queued on others is fenced against it. (`cuCtxSynchronize`
+    /// would also wait for a stream on which another thread captures, and so spoil the capture.)
     pub(super) fn wait_for_all(&self) -> Result<(), DeviceError> {
         self.activate()?;
+        self.join_those_apart()?;
         // SAFETY: a context is current, whose default stream the null handle is.
         Ok(unsafe { sys::cuStreamSynchronize(ptr::null_mut()) }?)
     }

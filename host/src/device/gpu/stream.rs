@@ -1,8 +1,14 @@
 //! Streams of a GPU.
 
 use super::{
-    event::Event, host_memory::HostAllocation, launch::Kernel, memory::Allocation, module::Module,
-    queue::Queue, recording::Recording, session::Session,
+    event::Event,
+    host_memory::HostAllocation,
+    launch::Kernel,
+    memory::Allocation,
+    module::Module,
+    queue::Queue,
+    recording::{Recording, of_captures},
+    session::Session,
 };
 use crate::device::{AccessPolicy, AccessProperty, Argument, DeviceError, Shape};
 use std::cell::RefCell;
@@ -12,14 +18,14 @@ use warpfold_driver::{
     Failure,
     sys::{
         self, CUaccessPolicyWindow, CUaccessProperty, CUgraph, CUstream, CUstreamAttrID,
-        CUstreamAttrValue, CUstreamCaptureMode, CUstreamCaptureStatus,
+        CUstreamAttrValue, CUstreamCaptureMode,
     },
 };
 
-/// A stream that the context's default stream waits for, and that waits for it.
+/// A stream.
 pub(in crate::device) struct Stream {
     // Dropped before the session, whose context owns it.
-    queue: Queue,
+    queue: Rc<Queue>,
     /// Whether the driver does not keep it in this order: then each operation does.
     is_apart: bool,
     /// The capture that it has a part in, while that is under way.
@@ -28,14 +34,37 @@ pub(in crate::device) struct Stream {
 }
 
 impl Stream {
+    /// One that the context's default stream waits for, and that waits for it.
     pub(super) fn new(session: &Rc<Session>) -> Result<Self, DeviceError> {
         session.activate()?;
-        Ok(Self {
-            queue: Queue::new(sys::CU_STREAM_DEFAULT)?,
+        Ok(Self::of(session, Queue::new(sys::CU_STREAM_DEFAULT)?))
+    }
+
+    /// One that the driver keeps apart from the default stream: the session waits for it by itself.
+    pub(super) fn non_blocking(session: &Rc<Session>) -> Result<Self, DeviceError> {
+        session.activate()?;
+        let stream = Self::of(session, Queue::new(sys::CU_STREAM_NON_BLOCKING)?);
+        session.look_after(&stream.queue);
+        Ok(stream)
+    }
+
+    /// The context's default stream.
+    pub(super) fn default(session: &Rc<Session>) -> Self {
+        Self::of(session, Queue::DEFAULT)
+    }
+
+    /// This thread's default stream, which the context's default stream waits for, and which waits for it.
+    pub(super) fn of_thread(session: &Rc<Session>) -> Self {
+        Self::of(session, Queue::OF_THREAD)
+    }
+
+    fn of(session: &Rc<Session>, queue: Queue) -> Self {
+        Self {
+            queue: queue.into(),
             is_apart: false,
             recording: RefCell::default(),
             session: session.clone(),
-        })
+        }
     }
 
     /// # Safety
@@ -57,13 +86,10 @@ impl Stream {
         if context != session.context() {
             return Err(DeviceError::OtherDevice);
         }
-        Ok(Self {
-            // SAFETY: the caller's contract is the same.
-            queue: unsafe { Queue::borrowed(handle) },
-            is_apart: flags & sys::CU_STREAM_NON_BLOCKING != 0,
-            recording: RefCell::default(),
-            session: session.clone(),
-        })
+        // SAFETY: the caller's contract is the same.
+        let mut stream = Self::of(session, unsafe { Queue::borrowed(handle) });
+        stream.is_apart = flags & sys::CU_STREAM_NON_BLOCKING != 0;
+        Ok(stream)
     }
 
     #[cfg(feature = "cudarc")]
@@ -191,14 +217,14 @@ impl Stream {
 
     pub(in crate::device) fn record(&self, event: &Event) -> Result<(), DeviceError> {
         self.activate_with(event.session())?;
-        event.mark().record(&self.queue)?;
+        event.mark().record(&self.queue).map_err(of_captures)?;
         event.recording.replace(self.recording.borrow().clone());
         Ok(())
     }
 
     pub(in crate::device) fn wait_for(&self, event: &Event) -> Result<(), DeviceError> {
         self.activate_with(event.session())?;
-        event.mark().hold_back(&self.queue)?;
+        event.mark().hold_back(&self.queue).map_err(of_captures)?;
         // A stream that waits for an event of a capture has a part in it from then on.
         let recording = event.recording.borrow();
         if recording.strong_count() > 0 {
@@ -262,13 +288,9 @@ impl Stream {
     /// threads, which go to the default stream, may go on during the capture: with an ordinary stream the driver would refuse them.
     pub(in crate::device) fn recorder(&self) -> Result<Self, DeviceError> {
         self.session.activate()?;
-        let recorder = Self {
-            queue: Queue::new(sys::CU_STREAM_NON_BLOCKING)?,
-            // Captured work has no place in that order, and nothing else is ever queued on this stream.
-            is_apart: false,
-            recording: RefCell::default(),
-            session: self.session.clone(),
-        };
+        // Captured work has no place in the order of uploads and downloads, and nothing else is ever queued on this stream: nothing
+        // has to look after it.
+        let recorder = Self::of(&self.session, Queue::new(sys::CU_STREAM_NON_BLOCKING)?);
         // SAFETY: both streams are alive.
         unsafe { sys::cuStreamCopyAttributes(recorder.handle(), self.handle()) }?;
         Ok(recorder)
@@ -294,13 +316,9 @@ impl Stream {
         ((!graph.is_null()).then_some(graph), ended)
     }
 
-    /// The driver also knows of captures that other code has begun, and of those that this stream joined by an event.
     pub(in crate::device) fn is_capturing(&self) -> Result<bool, DeviceError> {
         self.session.activate()?;
-        let mut status = CUstreamCaptureStatus::NONE;
-        // SAFETY: the stream is alive, and `status` may be written.
-        unsafe { sys::cuStreamIsCapturing(self.handle(), &raw mut status) }?;
-        Ok(status != CUstreamCaptureStatus::NONE)
+        Ok(self.queue.is_capturing()?)
     }
 }
 

@@ -70,6 +70,8 @@ fn streams_and_contexts_by_their_handles_are_those_of_a_gpu() {
             // SAFETY: there is always a default stream.
             let refused = unsafe { Stream::from_raw(&device, ptr::null_mut()) };
             assert_eq!(refused.map(|_| ()), Err(DeviceError::NoForeignCode));
+            let event = device.event().expect("there are events");
+            assert_eq!(event.raw(), Err(DeviceError::NoForeignCode));
             continue;
         }
         assert!(!device.raw_context().expect("it has one").is_null());

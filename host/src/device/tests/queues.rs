@@ -3,6 +3,7 @@
 use super::{devices, gpu, kernel};
 use crate::device::*;
 use crate::sum::{Mode, Sum};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const KINDS: [HostMemory; 4] = [
     HostMemory::PageLocked,
@@ -143,6 +144,133 @@ fn events_take_times_on_a_gpu_only() {
 }
 
 #[test]
+fn an_event_is_reached_when_what_is_queued_before_has_ended() {
+    for device in devices() {
+        let kernel = kernel(&device, "add_to_all");
+        let stream = device.stream().expect("there are streams");
+        let event = device.event().expect("there are events");
+        assert_eq!(event.is_reached(), Ok(true), "it was never recorded");
+        let n = 1 << if device.is_gpu() { 24 } else { 10 };
+        let buffer = device.upload(&vec![0_i32; n]).expect("it fits");
+        for _ in 0..200 {
+            add(&stream, &kernel, buffer.argument(), n, 1);
+        }
+        stream.record(&event).expect("one device");
+        // A GPU is not that fast; the emulator has run all of it.
+        assert_eq!(event.is_reached(), Ok(!device.is_gpu()));
+        while !event.is_reached().expect("nothing faults") {}
+        assert_eq!(event.synchronize(), Ok(()));
+        assert_eq!(buffer.read().expect("it is there"), vec![200; n]);
+    }
+}
+
+/// Where each kind of stream stands to the default stream: a kernel there that comes after one of theirs, and before another.
+#[test]
+fn the_default_stream_has_an_order_with_all_that_are_not_non_blocking() {
+    for device in devices() {
+        let kernel = kernel(&device, "add_to_all");
+        let default = device.default_stream();
+        let n = 1 << if device.is_gpu() { 24 } else { 10 };
+        let buffer = device.upload(&vec![0_i32; n]).expect("it fits");
+        let mut back = device
+            .allocate_on_host(HostMemory::PageLocked, n)
+            .expect("it fits");
+        for stream in [
+            device.stream().expect("there are streams"),
+            device.thread_stream(),
+        ] {
+            let mut zeros = device
+                .allocate_on_host(HostMemory::PageLocked, n)
+                .expect("it fits");
+            let mut buffer = device.upload(&vec![1_i32; n]).expect("it fits");
+            zeros.write(&vec![0; n]).expect("the length is right");
+            stream.upload(&zeros, &mut buffer).expect("one length");
+            for _ in 0..10 {
+                add(&stream, &kernel, buffer.argument(), n, 1);
+            }
+            default.download(&buffer, &mut back).expect("one length");
+            add(&stream, &kernel, buffer.argument(), n, 100);
+            stream.synchronize().expect("nothing faults");
+            assert!(back.read().expect("it is there").iter().all(|&x| x == 10));
+        }
+        if !device.is_gpu() {
+            continue;
+        }
+        let apart = device.non_blocking_stream().expect("there are streams");
+        let [late, early] = [(); 2].map(|()| device.event().expect("there are events"));
+        // Longer than the tests beside this one, whose streams the default stream also waits for.
+        for _ in 0..1000 {
+            add(&apart, &kernel, buffer.argument(), n, 1);
+        }
+        apart.record(&late).expect("one device");
+        default.record(&early).expect("one device");
+        early.synchronize().expect("nothing faults");
+        assert_eq!(late.is_reached(), Ok(false), "the default stream waited");
+    }
+}
+
+#[test]
+fn uploads_and_downloads_wait_for_non_blocking_streams() {
+    for device in devices() {
+        let kernel = kernel(&device, "add_to_all");
+        let n = if device.is_gpu() { 1 << 24 } else { 1000 };
+        let stream = device.non_blocking_stream().expect("there are streams");
+        let mut host = device
+            .allocate_on_host(HostMemory::PageLocked, n)
+            .expect("it fits");
+        let mut buffer = device.upload(&vec![0_i32; n]).expect("it fits");
+        for round in 1..=3 {
+            for _ in 0..50 {
+                add(&stream, &kernel, buffer.argument(), n, 1);
+            }
+            let sums = buffer.read().expect("it is there");
+            assert!(sums.iter().all(|&x| x == 50), "round {round}");
+            add(&stream, &kernel, buffer.argument(), n, 1);
+            buffer.write(&vec![7; n]).expect("one length");
+            add(&stream, &kernel, buffer.argument(), n, 1);
+            stream.download(&buffer, &mut host).expect("one length");
+            let sums = host.read().expect("it is there");
+            assert!(sums.iter().all(|&x| x == 8), "round {round}");
+            buffer.write(&vec![0; n]).expect("one length");
+        }
+        add(&stream, &kernel, buffer.argument(), n, 1);
+        drop(stream);
+        let sums = buffer.read().expect("it is there");
+        assert!(sums.iter().all(|&x| x == 1));
+    }
+}
+
+#[test]
+fn streams_of_other_threads_are_those_of_the_same_gpu() {
+    let Some(device) = gpu() else { return };
+    let origin = device.event().expect("there are events");
+    let stream = device.stream().expect("there are streams");
+    stream.record(&origin).expect("one device");
+    stream.synchronize().expect("nothing faults");
+    let handle = origin.raw().expect("it has one") as usize;
+    let elapsed_ms = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let device = gpu().expect("it was there before");
+            // SAFETY: the event outlives the scope, and is in no capture.
+            let origin =
+                unsafe { Event::from_raw(&device, std::ptr::with_exposed_provenance_mut(handle)) }
+                    .expect("it is of this GPU");
+            let end = device.event().expect("there are events");
+            let stream = device.thread_stream();
+            let kernel = kernel(&device, "add_to_all");
+            let buffer = device.upload(&[1_i32; 64]).expect("it fits");
+            add(&stream, &kernel, buffer.argument(), 64, 1);
+            stream.record(&end).expect("one device");
+            assert_eq!(buffer.read().expect("it is there"), [2; 64]);
+            end.elapsed_ms_since(&origin).expect("both are reached")
+        });
+        thread.join().expect("the thread does not panic")
+    });
+    assert!(elapsed_ms > 0.0, "{elapsed_ms}");
+    origin.synchronize().expect("the thread has left it alive");
+}
+
+#[test]
 fn an_event_that_was_not_recorded_has_no_time() {
     let Some(device) = gpu() else { return };
     let [start, end] = [(); 2].map(|()| device.event().expect("there are events"));
@@ -217,6 +345,128 @@ fn a_captured_stream_runs_nothing_until_its_graph_is_launched() {
         // The stream is an ordinary one again.
         add(&stream, &kernel, buffer.argument(), 64, 1);
         assert_eq!(buffer.read().expect("it is there"), [8; 64]);
+    }
+}
+
+/// A → B, C → D: (x + 1) + 10, and beside it (y + 1) + 100; then 1000 for both.
+#[test]
+fn a_diamond_is_one_graph_whether_built_or_captured() {
+    for device in devices() {
+        let kernel = kernel(&device, "add_to_all");
+        let n = if device.is_gpu() { 1 << 20 } else { 1000 };
+        let buffer = device.upload(&vec![0_i32; 2 * n]).expect("it fits");
+        let half = |first: usize| buffer.slice(first * n..(first + 1) * n).argument();
+        let whole = || buffer.argument();
+        let stream = device.stream().expect("there are streams");
+
+        let mut built = device.graph().expect("there are graphs");
+        let mut node = |data, n: usize, addend, after: &[Node]| {
+            let shape = Shape::linear(n.div_ceil(64) as u32, 64);
+            let arguments = addition(data, n, addend);
+            let node = built.add_kernel(&kernel, &shape, &arguments, after);
+            node.expect("the launch is right")
+        };
+        let a = node(whole(), 2 * n, 1, &[]);
+        let b = node(half(0), n, 10, &[a]);
+        let c = node(half(1), n, 100, &[a]);
+        node(whole(), 2 * n, 1000, &[b, c]);
+
+        let other = device.non_blocking_stream().expect("there are streams");
+        let [forked, joined] = [(); 2].map(|()| device.event().expect("there are events"));
+        let captured = stream.capture(|stream| {
+            add(stream, &kernel, whole(), 2 * n, 1);
+            stream.record(&forked)?;
+            other.wait_for(&forked)?;
+            assert_eq!(other.is_capturing(), Ok(true));
+            add(stream, &kernel, half(0), n, 10);
+            add(&other, &kernel, half(1), n, 100);
+            other.record(&joined)?;
+            stream.wait_for(&joined)?;
+            add(stream, &kernel, whole(), 2 * n, 1000);
+            Ok(())
+        });
+        assert_eq!(other.is_capturing(), Ok(false));
+        assert_eq!(buffer.read().expect("it is there"), vec![0; 2 * n]);
+        let mut round = 0;
+        for graph in [built, captured.expect("it can be captured")] {
+            let graph = graph.instantiate().expect("the graph is right");
+            for _ in 0..2 {
+                round += 1;
+                // SAFETY: the kernels add to the 2n integers of a buffer that outlives the graph.
+                unsafe { graph.launch(&stream) }.expect("one device");
+                let sums = buffer.read().expect("it is there");
+                assert!(sums[..n].iter().all(|&x| x == 1011 * round));
+                assert!(sums[n..].iter().all(|&x| x == 1101 * round));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_capture_ends_where_it_began_and_depends_on_nothing_else() {
+    for device in devices() {
+        let kernel = kernel(&device, "add_to_all");
+        let buffer = device.upload(&[0_i32; 64]).expect("it fits");
+        let event = device.event().expect("there are events");
+        let stream = device.stream().expect("there are streams");
+        let other = device.non_blocking_stream().expect("there are streams");
+        let unjoined = stream.capture(|stream| {
+            stream.record(&event)?;
+            other.wait_for(&event)?;
+            add(&other, &kernel, buffer.argument(), 64, 1);
+            Ok(())
+        });
+        assert_eq!(unjoined.map(|_| ()), Err(DeviceError::UnjoinedCapture));
+        // Neither stream has a part in it any more.
+        let other = device.stream().expect("there are streams");
+        add(&other, &kernel, buffer.argument(), 64, 1);
+        other.record(&event).expect("one device");
+        let refused = Err(DeviceError::EventOfCapture);
+        let outside = stream.capture(|stream| stream.wait_for(&event));
+        assert_eq!(outside.map(|_| ()), refused);
+        let asked = stream.capture(|stream| {
+            stream.record(&event)?;
+            event.is_reached().map(|_| ())
+        });
+        assert_eq!(asked.map(|_| ()), refused);
+        assert_eq!(buffer.read().expect("it is there"), [1; 64]);
+    }
+}
+
+/// The driver has no launch of a graph in a capture, and so the emulator has none either.
+#[test]
+fn a_graph_is_not_launched_where_another_is_captured() {
+    for device in devices() {
+        let kernel = kernel(&device, "add_to_all");
+        let stream = device.stream().expect("there are streams");
+        let buffer = device.upload(&[0_i32; 64]).expect("it fits");
+        let inner = stream
+            .capture(|stream| {
+                add(stream, &kernel, buffer.argument(), 64, 1);
+                Ok(())
+            })
+            .and_then(Graph::instantiate)
+            .expect("it can be captured");
+        // SAFETY: the kernel adds to the 64 integers of a buffer that outlives the graph.
+        let outer = stream.capture(|stream| unsafe { inner.launch(stream) });
+        assert_eq!(outer.map(|_| ()), Err(DeviceError::CapturedGraph));
+        assert_eq!(buffer.read().expect("it is there"), [0; 64]);
+    }
+}
+
+/// What other calls of this thread may do after that: wait, allocate and capture.
+#[test]
+fn a_capture_ends_where_its_closure_panics() {
+    for device in devices() {
+        let stream = device.stream().expect("there are streams");
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            stream.capture(|_| panic!("on purpose"))
+        }));
+        assert!(panicked.is_err());
+        let buffer = device.upload(&[1_i32; 64]).expect("it fits");
+        stream.synchronize().expect("nothing is captured");
+        assert_eq!(buffer.read().expect("it is there"), [1; 64]);
+        stream.capture(|_| Ok(())).expect("it can be captured");
     }
 }
 
@@ -387,20 +637,17 @@ fn a_graph_keeps_its_kernels_loaded() {
         };
         let captured = {
             let kernel = kernel(&device, "add_to_all");
-            let other = device.stream().expect("there are streams");
+            let other = device.non_blocking_stream().expect("there are streams");
             let [forked, joined] = [(); 2].map(|()| device.event().expect("there are events"));
             stream.capture(|stream| {
                 add(stream, &kernel, buffer.argument(), n, 10);
                 // Another stream has a part in the capture, with a module of its own.
-                if device.is_gpu() {
-                    let kernel = super::kernel(&device, "add_to_all");
-                    stream.record(&forked)?;
-                    other.wait_for(&forked)?;
-                    add(&other, &kernel, buffer.argument(), n, 100);
-                    other.record(&joined)?;
-                    stream.wait_for(&joined)?;
-                }
-                Ok(())
+                let kernel = super::kernel(&device, "add_to_all");
+                stream.record(&forked)?;
+                other.wait_for(&forked)?;
+                add(&other, &kernel, buffer.argument(), n, 100);
+                other.record(&joined)?;
+                stream.wait_for(&joined)
             })
         }
         .expect("launches can be captured");
@@ -409,8 +656,7 @@ fn a_graph_keeps_its_kernels_loaded() {
             // SAFETY: the kernels add to n integers, which the buffer has, and reading it waits for them.
             unsafe { graph.launch(&stream) }.expect("one device");
         }
-        let sum = if device.is_gpu() { 111 } else { 11 };
-        assert_eq!(buffer.read().expect("it is there"), vec![sum; n]);
+        assert_eq!(buffer.read().expect("it is there"), vec![111; n]);
     }
 }
 

@@ -15,6 +15,7 @@ use std::time::Instant;
 use cuda_builder::{NvvmArch, ptx};
 use warpfold_kernels::catalogue::Module;
 
+use super::compare::Finding;
 use super::generated::Generated;
 use super::refusal::unless_expected;
 use crate::build_ptx::error::BuildPtxError;
@@ -123,7 +124,16 @@ fn compile(
         "--copy-to",
         &file,
     ])?;
-    Ok(fs::read_to_string(path).map_err(io(format!("read {file}")))?)
+    let text = fs::read_to_string(path).map_err(io(format!("read {file}")))?;
+    // The builder of rust-cuda knows nothing of these.
+    let bounded = ptx::with_launch_bounds(&text).map_err(|violation| {
+        let file = file.clone();
+        BuildPtxError::Findings(vec![Finding::Violation { file, violation }])
+    })?;
+    if bounded != text {
+        fs::write(path, &bounded).map_err(io(format!("write {file}")))?;
+    }
+    Ok(bounded)
 }
 
 /// The cargo of the pinned nightly, in the workspace of rust-cuda.

@@ -1,0 +1,388 @@
+//! `warpfold exercise`: kernels to be written or mended, judged on the emulator.
+
+mod progress;
+mod verdict;
+
+use super::failure::Failure;
+use super::lookup;
+use super::names::Kind;
+use super::output::{JsonArguments, Output, print, write_file};
+use super::progress::during;
+use super::show;
+use super::watch::watch;
+use comfy_table::CellAlignment::{Left, Right};
+use progress::Progress;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use verdict::{describe, stars};
+use warpfold_exercises::{
+    EXERCISES, Exercise, FUNCTIONS, JudgeError, Judgement, Source, Stage, Workshop, find, judge,
+    verify,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  warpfold exercise                     # what there is, and how far you are
+  warpfold exercise guard               # writes the starter, shows the task, judges your solution
+  warpfold exercise guard --watch       # again whenever you save
+  warpfold exercise hint guard
+  warpfold exercise functions           # what a kernel may call, and how
+  warpfold exercise solution guard      # once you have a star, or with --give-up
+
+Your solutions are in the folder `warpfold-exercises`, beside a file with your progress. A solution has to be right for every size, and
+sound under 32 orders of its threads: that gives the first star. The others are for a counter near the reference's.";
+
+/// The folder of the solutions, unless another one is named.
+const FOLDER: &str = "warpfold-exercises";
+
+/// The command's arguments.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    /// The exercise, by its id or number [default: list them]
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// Judge again whenever the solution is saved, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
+    /// Run in the order of this seed alone, as a verdict names it
+    #[arg(long, conflicts_with = "watch")]
+    seed: Option<u64>,
+    /// The folder of your solutions
+    #[arg(long, value_name = "FOLDER", default_value = FOLDER)]
+    dir: PathBuf,
+    #[command(flatten)]
+    json: JsonArguments,
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+/// What else can be done.
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    /// List the exercises, and the stars you have
+    List {
+        /// The folder of your solutions
+        #[arg(long, value_name = "FOLDER", default_value = FOLDER)]
+        dir: PathBuf,
+    },
+    /// List the functions that a kernel may call
+    Functions,
+    /// Show the next hint: first what your own run shows, then a question, then a skeleton
+    Hint(One),
+    /// Put the starter back in the place of your solution, which is kept beside it
+    Reset(One),
+    /// Show the reference, once you have a star
+    Solution {
+        #[command(flatten)]
+        one: One,
+        /// Show it without a star
+        #[arg(long)]
+        give_up: bool,
+    },
+    /// Judge everything that comes with the exercises: starters, references and wrong solutions
+    Verify {
+        /// Exercises [default: all]
+        #[arg(value_name = "ID")]
+        ids: Vec<String>,
+        #[command(flatten)]
+        json: JsonArguments,
+    },
+    /// Write tasks and starters to a folder that a class can copy
+    Export {
+        /// The folder, which must not be there
+        folder: PathBuf,
+    },
+}
+
+/// One exercise.
+#[derive(clap::Args, Debug)]
+struct One {
+    /// The exercise, by its id or number
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The folder of your solutions
+    #[arg(long, value_name = "FOLDER", default_value = FOLDER)]
+    dir: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.action {
+        None => match &arguments.id {
+            None => list(&arguments.dir),
+            Some(id) => attempt(arguments, exercise(id)?),
+        },
+        Some(Action::List { dir }) => list(dir),
+        Some(Action::Functions) => print(FUNCTIONS.trim_end()),
+        Some(Action::Hint(one)) => Solution::of(one)?.hint(),
+        Some(Action::Reset(one)) => Solution::of(one)?.reset(),
+        Some(Action::Solution { one, give_up }) => Solution::of(one)?.reference(*give_up),
+        Some(Action::Verify { ids, json }) => verify_all(ids, json),
+        Some(Action::Export { folder }) => export(folder),
+    }
+}
+
+fn exercise(id: &str) -> Result<&'static Exercise, Failure> {
+    find(id).ok_or_else(|| lookup::no_such(id, &[Kind::Exercise], &[]))
+}
+
+fn list(folder: &Path) -> Result<(), Failure> {
+    let progress = Progress::read(folder)?;
+    let mut table = show::table(&[
+        ("", Right),
+        ("exercise", Left),
+        ("", Left),
+        ("stars", Left),
+        ("lesson", Left),
+    ]);
+    for exercise in EXERCISES {
+        table.add_row([
+            exercise.number.to_string(),
+            exercise.id.to_owned(),
+            exercise.title.to_owned(),
+            stars(progress.of(exercise.id).stars),
+            exercise.lesson.to_owned(),
+        ]);
+    }
+    print(show::fitted_text(&table, 2, &[]))
+}
+
+/// A workshop; says so where the first time takes long.
+fn workshop() -> Result<Workshop, Failure> {
+    let workshop = Workshop::open()?;
+    workshop.announce_the_first_time();
+    Ok(workshop)
+}
+
+/// A learner's solution of an exercise.
+struct Solution {
+    exercise: &'static Exercise,
+    folder: PathBuf,
+    file: PathBuf,
+}
+
+impl Solution {
+    fn of(one: &One) -> Result<Self, Failure> {
+        Ok(Self::new(exercise(&one.id)?, &one.dir))
+    }
+
+    fn new(exercise: &'static Exercise, folder: &Path) -> Self {
+        Self {
+            exercise,
+            folder: folder.to_owned(),
+            file: folder.join(format!("{}.rs", exercise.folder())),
+        }
+    }
+
+    /// Writes the starter, if there is no solution yet. Whether there was none.
+    fn begin(&self) -> Result<bool, Failure> {
+        if self.file.exists() {
+            return Ok(false);
+        }
+        let failed =
+            |error| Failure::Input(format!("cannot create {}: {error}", self.folder.display()));
+        fs::create_dir_all(&self.folder).map_err(failed)?;
+        write_file(&self.file, self.exercise.starter_text().as_bytes())?;
+        Ok(true)
+    }
+
+    fn judge(&self, workshop: &mut Workshop, seed: Option<u64>) -> Result<Judgement, Failure> {
+        let judge = || judge(workshop, self.exercise, Source::File(&self.file), seed);
+        let judgement = during(format!("judging {}", self.exercise.id), judge)??;
+        // One order alone says nothing about the others.
+        if seed.is_none() {
+            let mut progress = Progress::read(&self.folder)?;
+            progress.change(&self.folder, self.exercise.id, |tried| {
+                tried.stars = tried.stars.max(judgement.stars);
+            })?;
+        }
+        Ok(judgement)
+    }
+
+    fn describe(&self, judgement: &Judgement) -> Result<String, Failure> {
+        let text = fs::read_to_string(&self.file).map_err(Failure::input)?;
+        let name = self.file.display().to_string();
+        Ok(describe(self.exercise, &name, &text, judgement))
+    }
+
+    fn hint(&self) -> Result<(), Failure> {
+        let exercise = self.exercise;
+        self.begin()?;
+        let mut progress = Progress::read(&self.folder)?;
+        let shown = progress.of(exercise.id).hints;
+        let hints = exercise.hints();
+        match shown.checked_sub(1) {
+            None => {
+                let judgement = self.judge(&mut workshop()?, None)?;
+                print(self.describe(&judgement)?)?;
+                let stage = judgement.conviction.map(|conviction| conviction.stage);
+                if stage == Some(Stage::Build) {
+                    return print(
+                        "\nThe compiler comes first: `warpfold exercise functions` lists what a kernel may call. Hints begin with what compiles.",
+                    );
+                }
+                progress = Progress::read(&self.folder)?;
+            }
+            Some(place) => print(hints[place.min(hints.len() - 1)])?,
+        }
+        if shown < hints.len() {
+            print(format!(
+                "\nThe next hint: warpfold exercise hint {}",
+                exercise.id
+            ))?;
+            progress.change(&self.folder, exercise.id, |tried| tried.hints += 1)?;
+        }
+        Ok(())
+    }
+
+    fn reset(&self) -> Result<(), Failure> {
+        if self.file.exists() {
+            let kept = self.file.with_extension("rs.old");
+            fs::rename(&self.file, &kept).map_err(|error| {
+                Failure::Input(format!("cannot move {}: {error}", self.file.display()))
+            })?;
+            print(format!("your solution is now {}", kept.display()))?;
+        }
+        self.begin()?;
+        let mut progress = Progress::read(&self.folder)?;
+        progress.change(&self.folder, self.exercise.id, |tried| {
+            *tried = Default::default()
+        })?;
+        print(format!("{} is the starter", self.file.display()))
+    }
+
+    fn reference(&self, gives_up: bool) -> Result<(), Failure> {
+        let exercise = self.exercise;
+        let has_passed = Progress::read(&self.folder)?.of(exercise.id).stars > 0;
+        if !has_passed && !gives_up {
+            return Err(Failure::Input(format!(
+                "the solution opens with your first star; `warpfold exercise hint {0}` helps, and `warpfold exercise solution {0} --give-up` \
+                 opens it now",
+                exercise.id
+            )));
+        }
+        print(exercise.reference())?;
+        if has_passed && self.file.exists() {
+            let judgement = self.judge(&mut workshop()?, None)?;
+            print(self.describe(&judgement)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Shows the task the first time, and judges the solution.
+fn attempt(arguments: &Arguments, exercise: &'static Exercise) -> Result<(), Failure> {
+    let solution = Solution::new(exercise, &arguments.dir);
+    let output = Output::new(&arguments.json)?;
+    if solution.begin()? {
+        output.print(format!(
+            "{}\nYour file is {}; `warpfold exercise functions` lists what a kernel may call.\n",
+            exercise.task().trim_end(),
+            solution.file.display()
+        ))?;
+    }
+    let mut workshop = workshop()?;
+    let mut once = || {
+        let judgement = solution.judge(&mut workshop, arguments.seed)?;
+        output.print(solution.describe(&judgement)?)?;
+        output.write_json(&judgement)?;
+        match (judgement.stars, arguments.seed, &judgement.conviction) {
+            (0, None, _) | (0, Some(_), Some(_)) => Err(Failure::Finding(format!(
+                "{} is not solved yet",
+                exercise.id
+            ))),
+            _ => Ok(()),
+        }
+    };
+    if arguments.watch {
+        watch(&solution.file, once);
+    }
+    once()
+}
+
+fn verify_all(ids: &[String], json: &JsonArguments) -> Result<(), Failure> {
+    let output = Output::new(json)?;
+    let chosen: Vec<&'static Exercise> = match ids {
+        [] => EXERCISES.iter().collect(),
+        ids => ids
+            .iter()
+            .map(|id| exercise(id))
+            .collect::<Result<_, _>>()?,
+    };
+    let mut workshop = workshop()?;
+    let start = Instant::now();
+    let mut samples = Vec::new();
+    for exercise in &chosen {
+        let verified = during(format!("judging {}", exercise.id), || {
+            verify(&mut workshop, exercise)
+        })??;
+        let wrong = verified.iter().filter(|sample| sample.problem.is_some());
+        output.print(format!(
+            "{:2} {:20} starter, reference and {:2} wrong solutions: {}",
+            exercise.number,
+            exercise.id,
+            verified.len() - 2,
+            match wrong.count() {
+                0 => "judged as they should be".to_owned(),
+                count => format!("{count} judged otherwise"),
+            }
+        ))?;
+        samples.extend(verified);
+    }
+    output.write_json(&samples)?;
+    output.print(format!(
+        "{} samples in {:.1} s",
+        samples.len(),
+        start.elapsed().as_secs_f64()
+    ))?;
+    let problems: Vec<String> = samples
+        .iter()
+        .filter_map(|sample| {
+            let problem = sample.problem.as_ref()?;
+            Some(format!("{}/{}: {problem}", sample.exercise, sample.file))
+        })
+        .collect();
+    match problems[..] {
+        [] => Ok(()),
+        _ => Err(Failure::Finding(problems.join("; "))),
+    }
+}
+
+fn export(folder: &Path) -> Result<(), Failure> {
+    let failed = |error| Failure::Input(format!("cannot create {}: {error}", folder.display()));
+    fs::create_dir(folder).map_err(failed)?;
+    for exercise in EXERCISES {
+        let stem = folder.join(exercise.folder());
+        write_file(
+            &stem.with_extension("rs"),
+            exercise.starter_text().as_bytes(),
+        )?;
+        write_file(&stem.with_extension("md"), exercise.task().as_bytes())?;
+    }
+    let readme = "\
+# Exercises in CUDA kernels
+
+Each exercise has a task (`NN_name.md`) and a file to work on (`NN_name.rs`). In this folder,
+
+```console
+$ warpfold exercise NAME --dir .
+```
+
+judges one on an emulator; no GPU is needed. `warpfold exercise --dir .` lists them with your stars, which are kept in `progress.json`.
+With `--json FILE` the verdict is also written for a grading sheet.
+";
+    write_file(&folder.join("README.md"), readme.as_bytes())?;
+    print(format!(
+        "{} exercises in {}",
+        EXERCISES.len(),
+        folder.display()
+    ))
+}
+
+impl From<JudgeError> for Failure {
+    fn from(error: JudgeError) -> Self {
+        Self::input(error)
+    }
+}

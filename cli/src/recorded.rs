@@ -1,0 +1,164 @@
+//! What a GPU measured once, for those who have none.
+
+use super::failure::Failure;
+use super::show;
+use comfy_table::CellAlignment::{Left, Right};
+use std::collections::BTreeSet;
+use warpfold_course::size::short;
+
+/// The GPU.
+pub const GPU: &str = "an NVIDIA H200";
+
+/// How the times of the ladder were taken.
+pub const HOW: &str = "Medians of 101 launches, whose input is in the L2 cache as far as it fits.";
+
+/// Commands and what they printed there.
+const OUTPUTS: &str = include_str!("../recorded/measured.md");
+
+/// The medians of the ladder's steps: `kernel,n,block,ms`. `cargo xtask results` writes it.
+const LADDER: &str = include_str!("../recorded/ladder.csv");
+
+/// A command line and what it printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// `warpfold host-lesson residency --device gpu`, perhaps with variables before it.
+    pub command: &'static str,
+    /// What stood on standard output.
+    pub printed: &'static str,
+}
+
+/// What a command printed for a subject (`sweep`, `bank_stride`), whatever else was asked for.
+pub fn outputs(command: &str, subject: &str) -> Vec<Output> {
+    let begins = format!("warpfold {command} ");
+    let is_about = |output: &Output| {
+        let arguments = output.command.split_once(&begins).map(|(_, rest)| rest);
+        arguments.is_some_and(|arguments| arguments.split(' ').any(|word| word == subject))
+    };
+    all().filter(is_about).collect()
+}
+
+/// The recorded output of a command as text, or a sentence that says what is recorded instead.
+pub fn text(command: &str, subject: &str) -> Result<String, Failure> {
+    let outputs = outputs(command, subject);
+    if !outputs.is_empty() {
+        return Ok(shown(&outputs));
+    }
+    let begins = format!("warpfold {command} ");
+    let subjects: BTreeSet<&str> = all()
+        .filter_map(|output| output.command.split_once(&begins)?.1.split(' ').next())
+        .collect();
+    let subjects: Vec<&str> = subjects.into_iter().collect();
+    Err(Failure::Input(format!(
+        "nothing is recorded of `{command} {subject}`; there is {}",
+        subjects.join(", ")
+    )))
+}
+
+/// Recorded outputs, marked as such.
+pub fn shown(outputs: &[Output]) -> String {
+    let shown: Vec<String> = outputs
+        .iter()
+        .map(|Output { command, printed }| format!("Recorded on {GPU}: {command}\n{printed}"))
+        .collect();
+    shown.join("\n\n")
+}
+
+fn all() -> impl Iterator<Item = Output> {
+    let blocks = OUTPUTS.split("```console\n$ ").skip(1);
+    blocks.filter_map(|block| {
+        let (command, rest) = block.split_once('\n')?;
+        let (printed, _) = rest.split_once("\n```")?;
+        Some(Output { command, printed })
+    })
+}
+
+/// The median time of a step of the ladder, in milliseconds, with the input in the L2 cache as far as it fits.
+pub fn step_ms(kernel: &str, n: usize, block: u32) -> Option<f64> {
+    let found = steps().find(|step| (step.kernel, step.n, step.block) == (kernel, n, block));
+    found.map(|step| step.ms)
+}
+
+/// The times of the ladder's steps as a table: a row for each kernel, a column for each number of elements.
+pub fn ladder() -> String {
+    let sizes: BTreeSet<usize> = steps().map(|step| step.n).collect();
+    let titles: Vec<String> = sizes.iter().map(|&n| short(n)).collect();
+    let mut columns = vec![("kernel", Left)];
+    columns.extend(titles.iter().map(|title| (title.as_str(), Right)));
+    let mut table = show::table(&columns);
+    let mut seen = BTreeSet::new();
+    for first in steps().filter(|step| seen.insert(step.kernel)) {
+        let mut row = vec![first.kernel.to_owned()];
+        row.extend(sizes.iter().map(|&n| {
+            let ms = step_ms(first.kernel, n, first.block);
+            ms.map_or_else(String::new, show::significant)
+        }));
+        table.add_row(row);
+    }
+    let blocks: BTreeSet<String> = steps().map(|step| step.block.to_string()).collect();
+    let blocks: Vec<String> = blocks.into_iter().collect();
+    format!(
+        "Recorded on {GPU}: milliseconds by number of i32 elements, in blocks of {}\n\n{}\n\n{HOW}",
+        blocks.join(", "),
+        show::text(&table)
+    )
+}
+
+struct Step {
+    kernel: &'static str,
+    n: usize,
+    block: u32,
+    ms: f64,
+}
+
+fn steps() -> impl Iterator<Item = Step> {
+    LADDER.lines().skip(1).map(|line| {
+        let mut cells = line.split(',');
+        let mut next = || cells.next().unwrap_or_default();
+        let kernel = next();
+        let number = "`cargo xtask results` writes numbers";
+        Step {
+            kernel,
+            n: next().parse().expect(number),
+            block: next().parse().expect(number),
+            ms: next().parse().expect(number),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpfold_course::host_lesson;
+    use warpfold_kernels::catalogue;
+
+    #[test]
+    fn everything_recorded_is_of_the_catalogue() {
+        assert!(steps().count() > 50);
+        for step in steps() {
+            assert!(catalogue::find(step.kernel).is_some(), "{}", step.kernel);
+            assert!(step.ms > 0.0);
+        }
+        for output in all() {
+            let words: Vec<&str> = output
+                .command
+                .split(' ')
+                .skip_while(|word| *word != "warpfold")
+                .collect();
+            let known = match words[1] {
+                "host-lesson" => host_lesson::find(words[2]).is_some(),
+                _ => catalogue::find(words[2]).is_some(),
+            };
+            assert!(known, "{}", output.command);
+            assert!(output.printed.lines().count() > 2, "{}", output.command);
+        }
+    }
+
+    #[test]
+    fn an_output_is_found_by_its_command_and_subject() {
+        let of = outputs("host-lesson", "issue_order");
+        assert_eq!(of.len(), 2);
+        assert!(of[0].printed.contains("breadth first"));
+        assert_eq!(outputs("sweep", "wide_sum_i32").len(), 1);
+        assert!(outputs("sweep", "issue_order").is_empty());
+    }
+}

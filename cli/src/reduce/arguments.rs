@@ -1,0 +1,216 @@
+//! The command's arguments, and where they have it reduce.
+
+use super::input::{comes_in_pieces, is_table};
+use crate::device::KernelsArguments;
+use crate::output::JsonArguments;
+use crate::size::parse_count;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use warpfold::{Device, DeviceChoice};
+use warpfold_course::element::ElementType;
+use warpfold_course::operator::Operator;
+use warpfold_dynamic::{Named, TypeName};
+
+/// The command's arguments.
+#[derive(Clone, clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The numbers: .npy and .npz (any shape), .csv and .tsv, raw little-endian values (.bin, or anything with --type), each of them also
+    /// as .gz; or - for a table or a .npy file on standard input. Several files, also as a pattern like 'data/*.npy', are one after another
+    #[arg(value_name = "FILE", required = true)]
+    pub(super) files: Vec<PathBuf>,
+    #[arg(
+        long = "op",
+        value_name = "OPERATOR,…",
+        value_delimiter = ',',
+        default_value = "sum",
+        help = format!("How the values are combined, one or several: {}", Named::NAMES)
+    )]
+    pub(super) operators: Vec<Named>,
+    /// Reduce along this axis of an array, with a result for each place on the others: 0 of a matrix for its columns, 1 or -1 for its
+    /// rows [default: all values]
+    #[arg(long, allow_negative_numbers = true)]
+    pub(super) axis: Option<i64>,
+    #[arg(
+        long = "type",
+        value_name = "TYPE",
+        help = format!(
+            "Type of the values: {} [default: the file's own; in a table f64, and for one result from a .csv on a GPU or the emulator i32, \
+             or f32 where not all are integers]",
+            TypeName::NAMES
+        )
+    )]
+    pub(super) element_type: Option<TypeName>,
+    /// What stands between the cells of a table: one character [default: a comma, in .tsv a tab]
+    #[arg(long, value_parser = parse_delimiter)]
+    pub(super) delimiter: Option<u8>,
+    /// Column of a table: its name in the first row, or its number from 0; of a .npz file, the name of the array
+    #[arg(long)]
+    pub(super) column: Option<String>,
+    /// Values on the device at once, for one sum, product, min, max or mean of all values on a GPU or the emulator: 2^24, 16M; three
+    /// times as many are in this computer's memory [default: as many as take an eighth of a GPU's memory, at most 256 MiB; 64 MiB on
+    /// the emulator]. Other reductions have all values there
+    #[arg(long, value_name = "N", value_parser = parse_chunk)]
+    pub(super) chunk: Option<usize>,
+    /// Where to reduce: cpu (this computer's cores), gpu, gpu:1, emulator, auto; or on several devices together: all (every GPU), gpu:0,2,
+    /// emulator:4 [default: auto, a GPU, where there is one, for one sum,
+    /// product, min, max or mean of all values of a .npy or raw file; otherwise the cores]
+    #[arg(
+        long = "device",
+        value_name = "DEVICE",
+        default_value = "auto",
+        hide_default_value = true
+    )]
+    pub(super) place: Place,
+    /// Of several files: read them once more without reducing them, and say how close the reduction came to that
+    #[arg(long)]
+    pub(super) compare_read: bool,
+    #[command(flatten)]
+    pub(super) kernels: KernelsArguments,
+    #[command(flatten)]
+    pub(super) json: JsonArguments,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  warpfold reduce measurements.npy --op min,max,mean,std
+  warpfold reduce matrix.npy --op argmax --axis 1
+  warpfold reduce model.npz --column weights --op norm2 --device gpu
+  zcat flows.tsv.gz | warpfold reduce - --delimiter tab --column volume
+  warpfold reduce flow.csv --column volume --op mean --device emulator
+  warpfold reduce raw.bin --type f64 --op max --chunk 2^26 --json -
+  warpfold reduce 'shards/*.npy' --op mean,std --compare-read
+  warpfold reduce measurements.npy --op sum,std --device emulator:4
+
+Several operators read the file once. Several files of one type are reduced on the cores, and may be larger than memory together; argmin \
+and argmax count through all of them. On the cores the sum of integers is the true one; on a GPU and the emulator integers wrap around, and \
+where one sum or product of all values does, the true one is shown. The mean of integers is in f64. Variances are divided by the number of \
+values, those of samples by one less. With floats, one NaN makes every sum and extreme NaN, and -0.0 is less than 0.0; argmin and argmax \
+give the first of equal values, or of NaNs.";
+
+/// The most emulators of a group.
+const MOST_EMULATORS: usize = 64;
+
+/// What `--device` says.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// `cpu`: the cores of this computer.
+    Cpu,
+    /// A GPU, the emulator, or `auto`.
+    Device(DeviceChoice),
+    /// `gpu:0,2`, or so many emulators: `emulator:4`.
+    Group(Vec<DeviceChoice>),
+    /// `all`: every GPU.
+    AllGpus,
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "cpu" => return Ok(Self::Cpu),
+            "all" => return Ok(Self::AllGpus),
+            _ => {}
+        }
+        if let Some(count) = text.strip_prefix("emulator:")
+            && let Ok(count @ 1..=MOST_EMULATORS) = count.parse()
+        {
+            return Ok(Self::Group(vec![DeviceChoice::Emulator; count]));
+        }
+        let gpus = text.strip_prefix("gpu:").filter(|gpus| gpus.contains(','));
+        let gpus: Option<Vec<DeviceChoice>> = gpus.and_then(|gpus| {
+            let gpus = gpus.split(',').map(|gpu| format!("gpu:{gpu}").parse().ok());
+            gpus.collect()
+        });
+        if let Some(gpus) = gpus {
+            return Ok(Self::Group(gpus));
+        }
+        let choice = text.parse().map(Self::Device);
+        choice.map_err(|_| {
+            format!(
+                "'{text}' names no device: give auto, cpu, gpu, gpu:N (the GPU of index N, counted from 0), gpu:N,M, all, emulator or emulator:N (up to {MOST_EMULATORS})"
+            )
+        })
+    }
+}
+
+impl Arguments {
+    /// The file, where there is one.
+    pub(super) fn file(&self) -> &Path {
+        &self.files[0]
+    }
+
+    /// What the cells of tables are read as.
+    pub(super) fn type_of_tables(&self) -> TypeName {
+        self.element_type
+            .unwrap_or_else(|| "f64".parse().expect("it is one of the types"))
+    }
+
+    /// Whether a device was asked for that is not this computer's cores.
+    pub(super) fn asks_for_device(&self) -> bool {
+        !matches!(self.place, Place::Cpu | Place::Device(DeviceChoice::Auto))
+    }
+
+    /// The devices to reduce on together; `None` for one, or the cores.
+    pub(super) fn group(&self) -> Option<Vec<DeviceChoice>> {
+        match &self.place {
+            Place::Cpu | Place::Device(_) => None,
+            Place::Group(choices) => Some(choices.clone()),
+            Place::AllGpus => {
+                let count = warpfold::device::list().map_or(0, |list| list.gpus.len()) as u32;
+                Some((0..count).map(DeviceChoice::Gpu).collect())
+            }
+        }
+    }
+
+    /// The device to reduce on; `None` for the cores, or several devices.
+    pub(super) fn device(&self) -> Option<DeviceChoice> {
+        match self.place {
+            Place::Cpu | Place::Group(_) | Place::AllGpus => None,
+            // The work of a table is to read its text, and the emulator is there to be learnt from.
+            Place::Device(DeviceChoice::Auto) => {
+                let is_for_kernels = !is_table(self.file()) && self.of_kernels().is_some();
+                let has_gpu = || {
+                    let device = Device::open(&DeviceChoice::Auto);
+                    device.is_ok_and(|device| device.gpu_information().is_some())
+                };
+                (is_for_kernels && has_gpu()).then_some(DeviceChoice::Auto)
+            }
+            Place::Device(choice) => Some(choice),
+        }
+    }
+
+    /// The operator and the type that kernels of the course may be asked for, which verify the result and take a file of any size; `None`
+    /// where there are none.
+    pub(super) fn of_kernels(&self) -> Option<(Operator, Option<ElementType>)> {
+        let [operator] = self.operators[..] else {
+            return None;
+        };
+        if self.axis.is_some() || self.delimiter.is_some() || !comes_in_pieces(self.file()) {
+            return None;
+        }
+        let element_type = match self.element_type {
+            None => None,
+            Some(element_type) => Some(element_type.name().parse().ok()?),
+        };
+        Some((operator.name().parse().ok()?, element_type))
+    }
+}
+
+/// Reads what stands between cells.
+fn parse_delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" | b"tab" => Ok(b'\t'),
+        &[byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(byte),
+        _ => Err("a delimiter is one ASCII character, \\t or tab, and no quote".to_owned()),
+    }
+}
+
+/// Reads how many values are on the device at once.
+fn parse_chunk(text: &str) -> Result<usize, String> {
+    match parse_count(text)? {
+        0 => Err("a chunk has one value or more".to_owned()),
+        chunk => Ok(chunk),
+    }
+}

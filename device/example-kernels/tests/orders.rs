@@ -1,0 +1,144 @@
+//! Scans, runs, pairs, and columns and segments in the fixed order: no sanitizer finds anything, and memory is the same afterwards whatever
+//! the order of execution. That the results are right is tested where the library launches them.
+
+mod launch;
+
+use launch::{Given, Random, Watched};
+use warpfold_device::fixed::{self, CHUNK, Strips};
+use warpfold_device::operator::{Max, Operator, Sum, Variance};
+use warpfold_device::runs::TILE;
+use warpfold_device::scan::{self, COUNTERS, SinceHead, published, tile, tiles};
+
+const PTX: &str = include_str!("../ptx/shapes.sm_70.ptx");
+/// Orders of execution that are compared.
+const SCHEDULES: u64 = 24;
+
+#[track_caller]
+fn is_sound(kernel: &str, grid: (u32, u32), arguments: &[Given]) {
+    Watched::new(PTX, kernel, grid, arguments).is_clean();
+    Watched::new(PTX, kernel, grid, arguments).is_the_same_in(SCHEDULES);
+}
+
+fn floats(n: usize) -> Vec<f32> {
+    let number = |word: u64| (word % 2000) as f32 / 8.0 - 100.0;
+    Random(n as u64).take(n).map(number).collect()
+}
+
+/// The states and the words of so many tiles, and the grid.
+fn workspace<S>(tiles: usize) -> ([Given; 2], (u32, u32)) {
+    let places = published(tiles);
+    let words = Given::values(&vec![0_u32; COUNTERS + places]);
+    let grid = (tiles as u32, scan::BLOCK);
+    ([Given::room::<S>(places), words], grid)
+}
+
+fn scan_is_sound<T: Copy, O: Operator<T>>(name: &str, values: &[T], columns: usize) {
+    let rows = values.len() / columns;
+    let n = rows * columns;
+    let (workspace, grid) = workspace::<SinceHead<O::State>>(tiles(n, tile::<T, O>()));
+    let results = Given::room::<O::Output>(n);
+    for is_exclusive in [0, 1] {
+        let mut arguments = vec![Given::values(values)];
+        arguments.extend([rows, columns, columns].map(Given::count));
+        arguments.push(Given::word(is_exclusive));
+        arguments.extend(workspace.clone());
+        arguments.push(results.clone());
+        is_sound(&format!("{name}_scan"), grid, &arguments);
+    }
+    let n = values.len() as u32;
+    let offsets = [0, 0, n / 3, n / 3, n / 3 + 1, n / 2, n];
+    let (workspace, grid) =
+        self::workspace::<SinceHead<O::State>>(tiles(n as usize, tile::<T, O>()));
+    let mut arguments = vec![Given::values(values), Given::values(&offsets)];
+    arguments.extend([
+        Given::word(0),
+        Given::count(offsets.len() - 1),
+        Given::word(0),
+    ]);
+    arguments.extend(workspace);
+    arguments.push(Given::room::<O::Output>(n as usize));
+    is_sound(&format!("{name}_segment_scan"), grid, &arguments);
+}
+
+#[test]
+fn scans() {
+    scan_is_sound::<f32, Sum>("sum_f32", &floats(9000), 9000);
+    scan_is_sound::<f32, Sum>("sum_f32", &floats(9001), 1000);
+    let small: Vec<i8> = Random(1).take(5000).map(|word| word as i8).collect();
+    scan_is_sound::<i8, Sum>("sum_i8", &small, 7);
+    let wide: Vec<f64> = floats(5000).into_iter().map(f64::from).collect();
+    scan_is_sound::<f64, Max>("max_f64", &wide, 5000);
+}
+
+#[test]
+fn runs() {
+    for (n, room) in [(1, 1), (5000, 5000), (5000, 40)] {
+        let keys: Vec<u32> = (0..n as u32).map(|place| place / 37).collect();
+        let (workspace, grid) = workspace::<u64>(tiles(n, TILE));
+        let mut arguments = vec![Given::values(&keys), Given::count(n)];
+        arguments.extend([Given::room::<u64>(room + 1), Given::room::<u32>(room)]);
+        arguments.extend([Given::count(room), Given::room::<u64>(1)]);
+        arguments.extend(workspace);
+        is_sound("runs_u32", grid, &arguments);
+    }
+}
+
+#[test]
+fn pairs() {
+    for n in [0, 1, 1000, 3 * CHUNK + 5] {
+        let (left, right) = (Given::values(&floats(n)), Given::shifted(&floats(n), 1));
+        for (suffix, grid, states) in [
+            ("_pairs", (3, 96), 3),
+            ("_fixed_pairs", (2, fixed::BLOCK), n.div_ceil(CHUNK)),
+        ] {
+            let mut arguments = vec![left.clone(), right.clone(), Given::count(n)];
+            arguments.extend([Given::room::<f32>(states), Given::values(&[0_u32])]);
+            arguments.push(Given::room::<f32>(1));
+            is_sound(&format!("dot_f32{suffix}"), grid, &arguments);
+        }
+    }
+}
+
+fn fixed_is_sound<O: Operator<f32>>(name: &str) {
+    for (rows, columns) in [(1, 40), (300, 33), (2 * CHUNK + 9, 3)] {
+        let strips = Strips::new(columns);
+        let chunks = rows.div_ceil(CHUNK);
+        let mut arguments = vec![Given::values(&floats(rows * columns))];
+        arguments.extend([rows, columns, columns].map(Given::count));
+        arguments.push(Given::word(strips.width));
+        arguments.push(Given::room::<O::State>(columns * chunks));
+        arguments.push(Given::values(&vec![0_u32; strips.count(columns)]));
+        arguments.push(Given::room::<O::Output>(columns));
+        is_sound(
+            &format!("{name}_fixed_columns"),
+            (2, fixed::BLOCK),
+            &arguments,
+        );
+    }
+    let n = 5 * CHUNK + 77;
+    let offsets = [
+        0,
+        0,
+        3,
+        20,
+        400,
+        401,
+        CHUNK as u32,
+        3 * CHUNK as u32 + 1,
+        n as u32 - 9,
+        n as u32,
+    ];
+    let windows = n.div_ceil(CHUNK);
+    let mut arguments = vec![Given::values(&floats(n)), Given::values(&offsets)];
+    arguments.extend([Given::word(0), Given::count(offsets.len() - 1)]);
+    arguments.push(Given::room::<O::State>(2 * windows));
+    arguments.push(Given::values(&vec![0_u32; windows]));
+    arguments.push(Given::room::<O::Output>(offsets.len() - 1));
+    is_sound(&format!("{name}_fixed_segments"), (2, 64), &arguments);
+}
+
+#[test]
+fn columns_and_segments_in_the_fixed_order() {
+    fixed_is_sound::<Sum>("sum_f32");
+    fixed_is_sound::<Variance>("variance_f32");
+}

@@ -1,0 +1,245 @@
+//! Reductions and scans by all threads of a block, of one dimension and any size from 1 to 1024.
+//!
+//! Each warp works by itself; its result goes through a word of shared memory, and the first warp combines those. W is the number of
+//! warps, ⌈B ∕ 32⌉.
+//!
+//! | function | result | barriers | shared memory |
+//! |---|---|---|---|
+//! | [`reduce`] | in the first thread | 1, of one warp none | W states |
+//! | [`reduce_all`] | in every thread | 1 more | W states |
+//! | [`inclusive_scan`], [`exclusive_scan`] | each thread's, and the whole block's | 2 | W states |
+//!
+//! A kernel declares the shared memory with [`scratch!`](crate::scratch!), for blocks of up to as many threads as it says:
+//!
+//! ```ignore
+//! #[kernel]
+//! pub unsafe fn sum_of_block(input: *const i32, sums: *mut i32) {
+//!     let scratch = scratch!(scratch: i32, 1024);
+//!     unsafe {
+//!         let sum = block::reduce(Sum, *input.add(global_index()), scratch);
+//!         if thread_idx_x() == 0 {
+//!             *sums.add(block_idx_x() as usize) = sum;
+//!         }
+//!     }
+//! }
+//! ```
+
+use crate::lanes::WARP_SIZE;
+use crate::operator::Combine;
+use crate::shuffle::Lanes;
+use crate::thread::{block_dim_x, sync_threads, thread_idx_x};
+use crate::warp;
+use crate::words::Words;
+
+/// Shared memory for the states of the warps of a block of up to `BLOCK` threads, which is uninitialised.
+#[derive(Debug)]
+pub struct Scratch<S, const BLOCK: u32> {
+    states: *mut S,
+}
+
+impl<S, const BLOCK: u32> Copy for Scratch<S, BLOCK> {}
+
+impl<S, const BLOCK: u32> Clone for Scratch<S, BLOCK> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S, const BLOCK: u32> Scratch<S, BLOCK> {
+    /// How many states it has room for.
+    pub const LENGTH: u32 = {
+        assert!(BLOCK >= 1 && BLOCK <= 1024, "a block has 1 to 1024 threads");
+        BLOCK.div_ceil(WARP_SIZE)
+    };
+
+    /// The scratch memory in a shared array; [`scratch!`](crate::scratch!) makes both.
+    ///
+    /// # Safety
+    /// `states` points to [`LENGTH`](Self::LENGTH) states in shared memory, which the block uses for nothing else.
+    #[inline(always)]
+    pub unsafe fn new(states: *mut S) -> Self {
+        Self { states }
+    }
+}
+
+/// `scratch!(name: State, block)`: [`Scratch`](crate::block::Scratch) for blocks of up to `block` threads, in a shared array of that
+/// name.
+#[macro_export]
+macro_rules! scratch {
+    ($name:ident: $state:ty, $block:expr) => {{
+        type Scratch = $crate::block::Scratch<$state, { $block }>;
+        let states = $crate::shared_array!($name: [$state; Scratch::LENGTH]);
+        // SAFETY: the array is as long, and nobody else knows it.
+        unsafe { Scratch::new(states) }
+    }};
+}
+
+/// The number of this thread's warp in its block.
+#[inline(always)]
+fn warp_index() -> u32 {
+    thread_idx_x() / WARP_SIZE
+}
+
+/// The number of warps of the block.
+#[inline(always)]
+fn warps() -> u32 {
+    block_dim_x().div_ceil(WARP_SIZE)
+}
+
+/// The states of the block's threads combined in their order, in its first thread. What the others get is meaningless.
+///
+/// Before `scratch` is used again there has to be a barrier.
+///
+/// # Safety
+/// Every thread of the block makes the call, with the same operator; the block has `BLOCK` threads at most.
+#[inline(always)]
+pub unsafe fn reduce<S: Words, const BLOCK: u32>(
+    operator: impl Combine<S>,
+    state: S,
+    scratch: Scratch<S, BLOCK>,
+) -> S {
+    let lanes: Lanes = Lanes::of_block();
+    // SAFETY: the caller's promise; each state is written before the barrier and read after it; whole warps, but for lanes that do not
+    // exist, make the calls.
+    unsafe {
+        let reduced = warp::reduce(operator, lanes, state);
+        if BLOCK <= WARP_SIZE || warps() == 1 {
+            return reduced;
+        }
+        if lanes.rank() == 0 {
+            *scratch.states.add(warp_index() as usize) = reduced;
+        }
+        sync_threads();
+
+        if warp_index() != 0 {
+            return reduced;
+        }
+        let mine = if lanes.rank() < warps() {
+            *scratch.states.add(lanes.rank() as usize)
+        } else {
+            operator.identity()
+        };
+        // Before another warp there is a whole one.
+        warp::reduce(operator, Lanes::WARP, mine)
+    }
+}
+
+/// The states of the block's threads combined in their order, in every thread.
+///
+/// Before `scratch` is used again there has to be a barrier.
+///
+/// # Safety
+/// As for [`reduce`].
+#[inline(always)]
+pub unsafe fn reduce_all<S: Words, const BLOCK: u32>(
+    operator: impl Combine<S>,
+    state: S,
+    scratch: Scratch<S, BLOCK>,
+) -> S {
+    // SAFETY: the caller's promise; only the first thread has read the first state, which it overwrites.
+    unsafe {
+        let reduced = reduce(operator, state, scratch);
+        if thread_idx_x() == 0 {
+            *scratch.states = reduced;
+        }
+        sync_threads();
+        *scratch.states
+    }
+}
+
+/// What a scan gives to a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scanned<S> {
+    /// The states up to the thread's combined: with its own in an inclusive scan, without it in an exclusive one.
+    pub prefix: S,
+    /// The states of all threads of the block combined.
+    pub total: S,
+}
+
+/// For each thread, the states of the threads up to it and its own combined in their order.
+///
+/// Before `scratch` is used again there has to be a barrier.
+///
+/// # Safety
+/// As for [`reduce`].
+#[inline(always)]
+pub unsafe fn inclusive_scan<S: Words, const BLOCK: u32>(
+    operator: impl Combine<S>,
+    state: S,
+    scratch: Scratch<S, BLOCK>,
+) -> Scanned<S> {
+    let lanes: Lanes = Lanes::of_block();
+    // SAFETY: the caller's promise.
+    unsafe {
+        let of_warp = warp::inclusive_scan(operator, lanes, state);
+        scan(operator, lanes, of_warp, of_warp, scratch)
+    }
+}
+
+/// For each thread, the states of the threads up to it without its own combined in their order; the identity for the first.
+///
+/// Before `scratch` is used again there has to be a barrier.
+///
+/// # Safety
+/// As for [`reduce`].
+#[inline(always)]
+pub unsafe fn exclusive_scan<S: Words, const BLOCK: u32>(
+    operator: impl Combine<S>,
+    state: S,
+    scratch: Scratch<S, BLOCK>,
+) -> Scanned<S> {
+    let lanes: Lanes = Lanes::of_block();
+    // SAFETY: the caller's promise.
+    unsafe {
+        let of_warp = warp::inclusive_scan(operator, lanes, state);
+        let mine = warp::exclusive(operator, lanes, of_warp);
+        scan(operator, lanes, of_warp, mine, scratch)
+    }
+}
+
+/// Puts what the warps before this one have before `mine`. `of_warp` is the inclusive scan of the warp.
+///
+/// # Safety
+/// As for [`reduce`].
+#[inline(always)]
+unsafe fn scan<S: Words, const BLOCK: u32>(
+    operator: impl Combine<S>,
+    lanes: Lanes,
+    of_warp: S,
+    mine: S,
+    scratch: Scratch<S, BLOCK>,
+) -> Scanned<S> {
+    let (states, warp) = (scratch.states, warp_index());
+    // SAFETY: as in `reduce`; between the barriers each state is read and written by one thread alone.
+    unsafe {
+        if lanes.rank() == lanes.last() {
+            *states.add(warp as usize) = of_warp;
+        }
+        sync_threads();
+
+        if warp == 0 {
+            let is_of_warp = lanes.rank() < warps();
+            let total = if is_of_warp {
+                *states.add(lanes.rank() as usize)
+            } else {
+                operator.identity()
+            };
+            let scanned = warp::inclusive_scan(operator, lanes, total);
+            if is_of_warp {
+                *states.add(lanes.rank() as usize) = scanned;
+            }
+        }
+        sync_threads();
+
+        let prefix = if warp == 0 {
+            mine
+        } else {
+            operator.combine(*states.add(warp as usize - 1), mine)
+        };
+        Scanned {
+            prefix,
+            total: *states.add(warps() as usize - 1),
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! Reductions of the columns of a matrix, whose rows lie one after another.
+//!
+//! Each thread loads vectors of 16 bytes, and keeps a state for each of the columns that a vector covers. The neighbours of a thread have
+//! the neighbouring columns, so that a warp loads adjacent memory; the rows are shared by the rows of threads of a block, and by several
+//! blocks if there are few columns. [`Layout`] says how.
+//!
+//! *Narrow matrices are folded.* Where rows lie side by side and a block is wider than one, several of them are taken as one long row, in
+//! which the columns repeat. A matrix of 3 columns is loaded as fast as an array, and a row may begin anywhere.
+//!
+//! Other rows whose distance is no multiple of 16 bytes are loaded value by value, by neighbouring lanes from adjacent places.
+
+use crate::memory::{draw_ticket, store_relaxed};
+use crate::operator::{Combine, Operator, combine_all};
+use crate::rows::Rows;
+use crate::thread::{
+    block_dim_x, block_idx_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x,
+};
+use crate::unroll::{array, each};
+use crate::vector::Loaded;
+
+/// Rows that a thread loads from before it uses the first vector.
+const LOADS: usize = 4;
+/// The most values that a vector has.
+const MOST_LANES: usize = 16;
+/// States of other blocks that a thread loads before it uses the first.
+const STATES: usize = 8;
+/// Bytes of vectors.
+const BYTES: usize = 16;
+/// Bytes of shared memory for the states of a block.
+const STAGE_BYTES: usize = 32 << 10;
+
+/// The most threads of a block, a multiple of 32: as many as have room for their states in 32 KiB of shared memory, up to 256.
+pub const fn most_threads<T: Loaded, O: Operator<T>>() -> u32 {
+    let bytes = T::LANES * size_of::<O::State>();
+    let threads = match STAGE_BYTES.checked_div(bytes) {
+        Some(threads) => threads,
+        None => 256,
+    };
+    if threads >= 256 {
+        256
+    } else {
+        threads as u32 / 32 * 32
+    }
+}
+
+/// Blocks that are to fit on a multiprocessor, which leaves a thread 80 registers; 255 where its states alone would
+/// take most of those.
+///
+/// As many blocks, on each multiprocessor, are a good grid.
+pub const fn resident<T: Loaded, O: Operator<T>>() -> u32 {
+    if T::LANES * size_of::<O::State>() <= 64 {
+        768 / most_threads::<T, O>()
+    } else {
+        256 / most_threads::<T, O>()
+    }
+}
+
+/// The states that a block of [`most_threads`] has room for.
+pub const fn stage_length<T: Loaded, O: Operator<T>>() -> usize {
+    most_threads::<T, O>() as usize * T::LANES
+}
+
+/// How the blocks and their threads lie over a matrix.
+///
+/// A block has `width` threads side by side, and as many such rows of threads as fit into it. They cover a strip of columns, one vector
+/// wide for each thread; `slices` blocks share the rows of a strip, and the last of them to come finishes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// How many threads of a block are side by side.
+    pub width: u32,
+    /// How many rows are taken as one: 1, or more where rows lie side by side.
+    pub fold: u32,
+    /// How many blocks share a strip.
+    pub slices: u32,
+}
+
+impl Layout {
+    /// The layout for a matrix of vectors of `lanes` values: blocks of `block` threads, at least 32, and about as many of them as
+    /// `blocks` if the strips are fewer.
+    pub const fn new(
+        lanes: usize,
+        rows: usize,
+        columns: usize,
+        stride: usize,
+        block: u32,
+        blocks: u32,
+    ) -> Self {
+        let (block, most) = (block as usize, block as usize * lanes);
+        // As many rows as make whole vectors.
+        let mut unit = lanes;
+        while unit > 1 && (unit / 2 * columns).is_multiple_of(lanes) {
+            unit /= 2;
+        }
+        let folded = if stride == columns && columns > 0 {
+            most / columns / unit * unit
+        } else {
+            0
+        };
+        // Whole vectors of single rows are as good, and leave no threads over.
+        let fold = if folded > 1 && (unit > 1 || columns < 32 * lanes) {
+            folded
+        } else {
+            1
+        };
+        // A row that begins after a multiple of 16 bytes has one more.
+        let vectors = columns / lanes + 2;
+        let width = if fold > 1 {
+            fold * columns / lanes
+        } else {
+            let mut width = if block < 32 { block } else { 32 };
+            // Few rows need no more rows of threads, and many columns no narrow strips.
+            while 2 * width <= block
+                && (block / width > rows || vectors / (2 * width) >= blocks as usize)
+            {
+                width *= 2;
+            }
+            width
+        };
+        let strips = if fold > 1 {
+            1
+        } else {
+            (columns + lanes - 1).div_ceil(width * lanes)
+        };
+        let height = block / width;
+        let most_slices = rows.div_ceil(fold).div_ceil(height * LOADS);
+        let wanted = blocks as usize / if strips == 0 { 1 } else { strips };
+        let slices = if wanted < most_slices {
+            wanted
+        } else {
+            most_slices
+        };
+        Self {
+            width: width as u32,
+            fold: fold as u32,
+            slices: if slices == 0 { 1 } else { slices as u32 },
+        }
+    }
+
+    /// Columns of a strip; of a folded matrix, those of all rows that are taken as one.
+    pub const fn span(self, lanes: usize) -> usize {
+        self.width as usize * lanes
+    }
+
+    /// The number of strips. One more than the columns need at most, for rows that begin after a multiple of 16 bytes.
+    pub const fn strips(self, lanes: usize, columns: usize) -> usize {
+        if self.fold > 1 {
+            1
+        } else {
+            (columns + lanes - 1).div_ceil(self.span(lanes))
+        }
+    }
+
+    /// The number of blocks.
+    pub const fn grid(self, lanes: usize, columns: usize) -> usize {
+        self.strips(lanes, columns) * self.slices as usize
+    }
+
+    /// How many states the blocks hand to each other, in global memory.
+    pub const fn states(self, lanes: usize, columns: usize) -> usize {
+        if self.slices > 1 {
+            self.grid(lanes, columns) * self.span(lanes)
+        } else {
+            0
+        }
+    }
+}
+
+/// Reduces each column, in one launch.
+///
+/// # Safety
+/// - Every thread of the grid makes the call, once, with the same arguments. The grid and the layout are those of [`Layout`] for the
+///   matrix, or others with the same meaning: with a `fold` above 1 the rows lie side by side, `fold · columns` is `width` vectors, and
+///   there is one strip. A block has at least `width` threads and [`most_threads`] at most.
+/// - Nothing writes the matrix; `results` points to one result per column, which nothing else touches.
+/// - `stage` points to [`stage_length`] states in shared memory, which the block uses for nothing else.
+/// - With more than one slice, `states` points to [`Layout::states`] states, and `counters` to a word per strip that is 0; nothing else
+///   touches them. The counters are 0 again afterwards.
+#[inline(always)]
+pub unsafe fn columns<T: Loaded, O: Operator<T>>(
+    operator: O,
+    matrix: Rows<T>,
+    layout: Layout,
+    states: *mut O::State,
+    counters: *mut u32,
+    results: *mut O::Output,
+    stage: *mut O::State,
+) {
+    let (tid, block) = (thread_idx_x() as usize, block_dim_x() as usize);
+    let (width, slices) = (layout.width as usize, layout.slices as usize);
+    let height = block / width;
+    let (x, y) = (tid % width, tid / width);
+    let strips = (grid_dim_x() / layout.slices) as usize;
+    let (strip, slice) = (
+        block_idx_x() as usize % strips,
+        block_idx_x() as usize / strips,
+    );
+    let strip = Strip::new(matrix, layout, strip * layout.span(T::LANES), x);
+    let group = if strip.is_folded {
+        matrix.columns
+    } else {
+        strip.span
+    };
+
+    // SAFETY: the caller's promise; between two uses of a state by different threads there is a barrier, and of another block a ticket.
+    unsafe {
+        if y < height {
+            let mine = strip.fold(operator, slice * height + y, slices * height);
+            each(
+                T::LANES,
+                #[inline(always)]
+                |lane| *stage.add(y * strip.span + strip.place_of(lane)) = mine[lane],
+            );
+        }
+        sync_threads();
+        combine_groups(operator, stage, height * (strip.span / group), group);
+
+        if slices > 1 {
+            let states = states.add((strip.first / strip.span) * slices * strip.span);
+            let mut place = tid;
+            while place < group {
+                *states.add(slice * strip.span + place) = *stage.add(place);
+                place += block;
+            }
+            sync_threads();
+            let counter = counters.add(strip.first / strip.span);
+            let is_last = tid == 0 && draw_ticket(counter) as usize == slices - 1;
+            if !sync_threads_or(is_last) {
+                return;
+            }
+            if tid == 0 {
+                store_relaxed(counter, 0);
+            }
+            // So many threads for each column, if there are more threads than columns.
+            let parts = if group < block { block / group } else { 1 };
+            place = tid;
+            while place < parts * group {
+                let (part, states) = (place / group, states.add(place % group));
+                *stage.add(place) =
+                    combine_slices(operator, states, strip.span, part, slices, parts);
+                place += block;
+            }
+            sync_threads();
+            combine_groups(operator, stage, parts, group);
+        }
+
+        let mut place = tid;
+        while place < group {
+            let column = strip.column(place);
+            if column < matrix.columns {
+                *results.add(column) = operator.finish(*stage.add(place), matrix.rows as u64);
+            }
+            place += block;
+        }
+    }
+}
+
+/// A strip of a matrix as one of its threads sees it. A row here is of the matrix, or the `fold` rows that are taken as one.
+#[derive(Clone, Copy)]
+struct Strip<T> {
+    matrix: Rows<T>,
+    fold: usize,
+    is_folded: bool,
+    /// Whether vectors are loaded; if not, each lane of a thread is `width` columns after the one before.
+    is_aligned: bool,
+    /// The distance of two rows.
+    line: usize,
+    /// How far the input begins after a multiple of 16 bytes. So much earlier begins the strip.
+    shift: usize,
+    /// The columns of the strip: from `first` − `shift` on.
+    first: usize,
+    span: usize,
+    width: usize,
+    x: usize,
+}
+
+impl<T: Loaded> Strip<T> {
+    #[inline(always)]
+    fn new(matrix: Rows<T>, layout: Layout, first: usize, x: usize) -> Self {
+        let (fold, is_folded) = (layout.fold as usize, layout.fold > 1);
+        let line = if is_folded {
+            fold * matrix.columns
+        } else {
+            matrix.stride
+        };
+        let after = matrix.input as usize % BYTES;
+        let is_aligned = T::LANES > 1
+            && after.is_multiple_of(size_of::<T>())
+            && (line.is_multiple_of(T::LANES) || matrix.rows == 1);
+        Self {
+            matrix,
+            fold,
+            is_folded,
+            is_aligned,
+            line,
+            shift: if is_aligned {
+                after / size_of::<T>()
+            } else {
+                0
+            },
+            first,
+            span: layout.span(T::LANES),
+            width: layout.width as usize,
+            x,
+        }
+    }
+
+    /// The place of a lane in the strip.
+    #[inline(always)]
+    fn place_of(&self, lane: usize) -> usize {
+        if self.is_aligned {
+            self.x * T::LANES + lane
+        } else {
+            self.x + lane * self.width
+        }
+    }
+
+    /// The column at a place of the strip; one that the matrix does not have for places before and after it.
+    #[inline(always)]
+    fn column(&self, place: usize) -> usize {
+        if self.is_folded {
+            ((place + self.line - self.shift) as u32 % self.matrix.columns as u32) as usize
+        } else {
+            (self.first + place).wrapping_sub(self.shift)
+        }
+    }
+
+    /// How many values come before that of a lane in a row, and which row of the matrix it is in; before the first, both are below 0 and
+    /// wrap around.
+    #[inline(always)]
+    fn before(&self, lane: usize) -> (usize, u64) {
+        let place = self.first + self.place_of(lane);
+        let row = if self.is_folded {
+            let rows = (place + self.line - self.shift) as u32 / self.matrix.columns as u32;
+            u64::from(rows).wrapping_sub(self.fold as u64)
+        } else {
+            0
+        };
+        (place.wrapping_sub(self.shift), row)
+    }
+
+    /// Whether a lane's place in a row, which has so many values before it, is one of the matrix.
+    #[inline(always)]
+    fn has(&self, row: usize, before: usize) -> bool {
+        if self.is_folded {
+            (row * self.line).wrapping_add(before) < self.matrix.rows * self.matrix.columns
+        } else {
+            before < self.matrix.columns
+        }
+    }
+
+    /// Which rows this thread's vector is wholly in, from and to, and the end of those that it is in at all.
+    #[inline(always)]
+    fn rows(&self) -> (usize, usize, usize) {
+        let Rows { rows, columns, .. } = self.matrix;
+        let start = self.first + self.place_of(0);
+        if start >= columns + self.shift && !self.is_folded {
+            return (0, 0, 0);
+        }
+        if !self.is_folded {
+            let is_whole =
+                self.is_aligned && start >= self.shift && start - self.shift + T::LANES <= columns;
+            return if is_whole {
+                (0, rows, rows)
+            } else {
+                (0, 0, rows)
+            };
+        }
+        let end = rows * columns + self.shift;
+        let all = end.div_ceil(self.line);
+        if !self.is_aligned {
+            return (0, 0, all);
+        }
+        let whole = if start + T::LANES <= end {
+            (end - start - T::LANES) / self.line + 1
+        } else {
+            0
+        };
+        ((start < self.shift).into(), whole, all)
+    }
+
+    /// The states of this thread's columns, of the rows from `rank` on that are `of` apart; identities where there is no column.
+    ///
+    /// # Safety
+    /// Nothing writes the matrix.
+    #[inline(always)]
+    unsafe fn fold<O: Operator<T>>(
+        &self,
+        operator: O,
+        rank: usize,
+        of: usize,
+    ) -> [O::State; MOST_LANES] {
+        let (first_whole, whole, all) = self.rows();
+        let (fold, start) = (self.fold as u64, self.before(0).0);
+        let mut states = [operator.identity(); MOST_LANES];
+        let mut row = rank;
+        // SAFETY: vectors are loaded of the rows that they are a whole part of, and of the others each value that is there.
+        let load = |row: usize| unsafe {
+            let place = (row * self.line).wrapping_add(start);
+            *self.matrix.input.wrapping_add(place).cast::<T::Vector>()
+        };
+        while row < all {
+            if row >= first_whole && row + (LOADS - 1) * of < whole {
+                let vectors: [T::Vector; LOADS] = array(|index| load(row + index * of));
+                each(
+                    T::LANES,
+                    #[inline(always)]
+                    |lane| {
+                        let values: [T; LOADS] = array(|index| T::value(vectors[index], lane));
+                        let index = (row as u64 * fold).wrapping_add(self.before(lane).1);
+                        let lifted = operator.lift_spaced(values, index, of as u64 * fold);
+                        states[lane] = operator.combine(states[lane], lifted);
+                    },
+                );
+                row += LOADS * of;
+                continue;
+            }
+            let is_whole = row >= first_whole && row < whole;
+            let vector = is_whole.then(|| load(row));
+            each(
+                T::LANES,
+                #[inline(always)]
+                |lane| {
+                    let (before, of_lane) = self.before(lane);
+                    let value = match vector {
+                        Some(vector) => Some(T::value(vector, lane)),
+                        None if self.has(row, before) => {
+                            let place = (row * self.line).wrapping_add(before);
+                            // SAFETY: as above.
+                            Some(unsafe { *self.matrix.input.add(place) })
+                        }
+                        None => None,
+                    };
+                    if let Some(value) = value {
+                        let index = (row as u64 * fold).wrapping_add(of_lane);
+                        states[lane] = operator.combine(states[lane], operator.lift(value, index));
+                    }
+                },
+            );
+            row += of;
+        }
+        states
+    }
+}
+
+/// Combines groups of as many states, place by place, into the first; a barrier comes after each step.
+///
+/// # Safety
+/// All threads of the block make the call, after a barrier; `stage` points to that many states in shared memory.
+#[inline(always)]
+unsafe fn combine_groups<S: Copy>(
+    operator: impl Combine<S>,
+    stage: *mut S,
+    groups: usize,
+    group: usize,
+) {
+    let mut groups = groups;
+    while groups > 1 {
+        let half = groups.div_ceil(2);
+        let mut place = thread_idx_x() as usize;
+        while place < (groups - half) * group {
+            // SAFETY: the caller's promise; only this thread writes the one place, and nobody the other one.
+            unsafe {
+                let other = *stage.add(place + half * group);
+                *stage.add(place) = operator.combine(*stage.add(place), other);
+            }
+            place += block_dim_x() as usize;
+        }
+        sync_threads();
+        groups = half;
+    }
+}
+
+/// The states of the slices from `part` on that are `parts` apart, combined; they lie `pitch` apart.
+///
+/// # Safety
+/// The states are there, and nothing writes them.
+#[inline(always)]
+unsafe fn combine_slices<S: Copy>(
+    operator: impl Combine<S>,
+    states: *const S,
+    pitch: usize,
+    part: usize,
+    slices: usize,
+    parts: usize,
+) -> S {
+    let mut state = operator.identity();
+    let mut slice = part;
+    // SAFETY: the caller's promise.
+    unsafe {
+        while slice + (STATES - 1) * parts < slices {
+            let loaded: [S; STATES] = array(|index| *states.add((slice + index * parts) * pitch));
+            state = operator.combine(state, combine_all(operator, loaded));
+            slice += STATES * parts;
+        }
+        while slice < slices {
+            state = operator.combine(state, *states.add(slice * pitch));
+            slice += parts;
+        }
+    }
+    state
+}

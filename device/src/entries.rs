@@ -1,0 +1,608 @@
+//! Kernels of an operator, by a macro.
+
+/// Makes the kernels of reductions: for each line, one over a whole array, and those over the rows and the columns of a matrix and over
+/// segments.
+///
+/// ```ignore
+/// warpfold_device::reductions! {
+///     /// The sum.
+///     sum_f32: Sum, f32;
+///     /// The variance of a sample.
+///     variance_i16: Variance = Variance { ddof: 1 }, i16;
+/// }
+/// ```
+///
+/// The crate needs `cuda_std`, whose `#[kernel]` makes the entries, and the features `abi_ptx` and `asm_experimental_arch` on the device.
+/// A line `name: Type = value, T;` gives
+/// - `name(input: *const T, n: usize, states: *mut State, counter: *mut u32, result: *mut Output)`: the reduction of the array, in one
+///   launch of any grid. `states` has room for one state per block; the counter is 0 before and after.
+/// - what [`row_reductions!`](crate::row_reductions!), [`column_reductions!`](crate::column_reductions!),
+///   [`fixed_reductions!`](crate::fixed_reductions!) and [`segment_reductions!`](crate::segment_reductions!) make of the line.
+///
+/// A line `name(parameter): Type = value of the parameter, T;` gives them one parameter more, the last, which is a `u64`:
+/// `variance_f32(ddof): Variance = Variance { ddof }, f32;`.
+///
+/// Blocks have one dimension and any size up to 1024, where nothing else is said. Arrays and rows may begin at any element.
+#[macro_export]
+macro_rules! reductions {
+    ($($(#[$doc:meta])* $name:ident: $operator:ident, $value:ty;)*) => {
+        $crate::reductions! { $($(#[$doc])* $name: $operator = $operator, $value;)* }
+    };
+    ($($(#[$doc:meta])* $name:ident $(($parameter:ident))?: $operator:ty = $make:expr, $value:ty;)*) => {$(
+        $crate::pastey::paste! {
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// - `input` points to `n` values that nothing writes, `states` to one state per block, `counter` to a word that is 0, and
+            ///   `result` to one result; nothing else touches the last three.
+            /// - The grid has one dimension, and a block 1 to 1024 threads.
+            #[cuda_std::kernel]
+            pub unsafe fn $name(
+                input: *const $value,
+                n: usize,
+                states: *mut <$operator as $crate::operator::Operator<$value>>::State,
+                counter: *mut u32,
+                result: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+                $($parameter: u64,)?
+            ) {
+                let scratch = $crate::scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
+                // SAFETY: the caller's promise.
+                unsafe { $crate::reduce::array($make, input, n, states, counter, result, scratch) }
+            }
+        }
+        $crate::row_reductions! { $(#[$doc])* $name $(($parameter))?: $operator = $make, $value; }
+        $crate::column_reductions! { $(#[$doc])* $name $(($parameter))?: $operator = $make, $value; }
+        $crate::fixed_reductions! { $(#[$doc])* $name $(($parameter))?: $operator = $make, $value; }
+        $crate::segment_reductions! { $(#[$doc])* $name $(($parameter))?: $operator = $make, $value; }
+    )*};
+}
+
+/// Makes the kernels of reductions of rows, with lines like those of [`reductions!`](crate::reductions!), where that says what else the
+/// crate needs.
+///
+/// A line `name: Type = value, T;` gives
+/// - `name_rows(input: *const T, rows: usize, columns: usize, stride: usize, parts: u32, states: *mut State, counters: *mut u32,
+///   results: *mut Output)`: the reduction of each row, by `parts` blocks; `stride` is the distance of two rows in elements. For long rows.
+///   `states` has room for one state per part of each row, and `counters` has a word per row, which is 0 before and after; for one part
+///   neither is used.
+/// - `name_short_rows(input, rows, columns, stride, lanes: u32, results)`: by `lanes` lanes of a warp, a power of two up to 32. The size
+///   of the block must be a multiple of 32.
+/// - `name_packed_rows(input, rows, columns, results)`: rows side by side, through shared memory. A row has 1 to
+///   [`PACKED_BYTES`](crate::rows::PACKED_BYTES) bytes; the size of the block is a multiple of 32 up to
+///   [`PACKED_BLOCK`](crate::rows::PACKED_BLOCK).
+#[macro_export]
+macro_rules! row_reductions {
+    ($($(#[$doc:meta])* $name:ident $(($parameter:ident))?: $operator:ty = $make:expr, $value:ty;)*) => {$(
+        $crate::pastey::paste! {
+            $(#[$doc])*
+            /// Of each row, by blocks.
+            ///
+            /// # Safety
+            /// - Row r is `columns` values from `input + r · stride` on, which nothing writes, and `results` points to one result per row,
+            ///   which nothing else touches. `parts` is not 0.
+            /// - With more than one part, `states` points to one state for each part of each row, and `counters` to a word per row
+            ///   that is 0; nothing else touches them.
+            /// - The grid has one dimension, and a block 1 to 1024 threads.
+            #[cuda_std::kernel]
+            pub unsafe fn [<$name _rows>](
+                input: *const $value,
+                rows: usize,
+                columns: usize,
+                stride: usize,
+                parts: u32,
+                states: *mut <$operator as $crate::operator::Operator<$value>>::State,
+                counters: *mut u32,
+                results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+                $($parameter: u64,)?
+            ) {
+                let scratch = $crate::scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
+                let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                // SAFETY: the caller's promise.
+                unsafe { $crate::rows::by_blocks($make, matrix, parts, states, counters, results, scratch) }
+            }
+
+            $(#[$doc])*
+            /// Of each row, by some lanes of a warp.
+            ///
+            /// # Safety
+            /// - As for the kernel of blocks, without parts; the size of a block is a multiple of 32.
+            /// - `lanes` is a power of two up to 32.
+            #[cuda_std::kernel]
+            pub unsafe fn [<$name _short_rows>](
+                input: *const $value,
+                rows: usize,
+                columns: usize,
+                stride: usize,
+                lanes: u32,
+                results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+                $($parameter: u64,)?
+            ) {
+                let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                // SAFETY: the caller's promise.
+                unsafe { $crate::rows::by_lanes($make, matrix, lanes, results) }
+            }
+
+            $(#[$doc])*
+            /// Of each row, where they lie side by side.
+            ///
+            /// # Safety
+            /// - `input` points to `rows · columns` values, which nothing writes, and `results` to one result per row, which nothing else
+            ///   touches. A row has 1 to `PACKED_BYTES` bytes.
+            /// - The grid has one dimension, and a block a multiple of 32 threads up to `PACKED_BLOCK`.
+            #[cuda_std::kernel]
+            pub unsafe fn [<$name _packed_rows>](
+                input: *const $value,
+                rows: usize,
+                columns: usize,
+                results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+                $($parameter: u64,)?
+            ) {
+                let tiles = $crate::shared_array!(tiles: [$crate::vector::Quad; $crate::rows::PACKED_VECTORS]);
+                // SAFETY: the caller's promise.
+                unsafe { $crate::rows::packed($make, input, rows, columns, results, tiles) }
+            }
+        }
+    )*};
+}
+
+/// Makes the kernels of reductions in the fixed order of [`fixed`](crate::fixed), with lines like those of
+/// [`reductions!`](crate::reductions!), where that says what else the crate needs.
+///
+/// A line `name: Type = value, T;` gives
+/// - `name_fixed_rows(input: *const T, rows: usize, columns: usize, stride: usize, states: *mut State, counters: *mut u32,
+///   results: *mut Output)`: by blocks of [`BLOCK`](crate::fixed::BLOCK) threads. `states` has room for one state per chunk of each row, and
+///   `counters` has a word per row, which is 0 before and after; for rows of one chunk neither is used.
+/// - `name_fixed_short_rows(input, rows, columns, stride, lanes: u32, results)`: of up to [`SHORT`](crate::fixed::SHORT) values, by 32
+///   lanes of a warp, or fewer that are a power of two and not fewer than the values. The size of the block is a multiple of 32.
+/// - `name_fixed_columns(input, rows, columns, stride, width: u32, states, counters, results)`: the reduction of each column, by blocks of
+///   [`BLOCK`](crate::fixed::BLOCK) threads; `width` is that of [`Strips`](crate::fixed::Strips). `states` has room for one state per chunk
+///   of each column, and `counters` has a word per strip, which is 0 before and after; for columns of one chunk neither is used.
+/// - `name_fixed_segments(input, offsets: *const u64, are_wide: u32, segments: usize, states, counters, results)`: the reduction of each
+///   segment, as [`segment_reductions!`](crate::segment_reductions!) has them. `states` has room for two states, and `counters` a word that
+///   is 0 before and after, for each chunk of the values.
+/// - `name_chunks(input, n: usize, first: u64, states)`: the state of each chunk of an array, whose first value has the index `first`; by
+///   blocks of `BLOCK` threads. And `name_of_chunks(states, chunks: usize, n: usize, result)`: the result of an array from them, by one
+///   block.
+#[macro_export]
+macro_rules! fixed_reductions {
+    ($($(#[$doc:meta])* $name:ident $(($parameter:ident))?: $operator:ty = $make:expr, $value:ty;)*) => {$(
+        $crate::pastey::paste! {
+            $(#[$doc])*
+            /// Of each row, in the fixed order.
+            ///
+            /// # Safety
+            /// - Row r is `columns` values from `input + r · stride` on, which nothing writes, and `results` points to one result per row,
+            ///   which nothing else touches.
+            /// - If a row has more values than a chunk, `states` points to one state for each chunk of each row, and `counters` to a word
+            ///   per row that is 0; nothing else touches them.
+            /// - The grid has one dimension, and a block `fixed::BLOCK` threads.
+            #[cuda_std::kernel]
+            pub unsafe fn [<$name _fixed_rows>](
+                input: *const $value,
+                rows: usize,
+                columns: usize,
+                stride: usize,
+                states: *mut <$operator as $crate::operator::Operator<$value>>::State,
+                counters: *mut u32,
+                results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+                $($parameter: u64,)?
+            ) {
+                let scratch = $crate::shared_array!(scratch: [
+                    <$operator as $crate::operator::Operator<$value>>::State;
+                    $crate::fixed::BLOCK
+                ]);
+                let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                // SAFETY: the caller's promise.
+                unsafe { $crate::fixed::by_blocks($make, matrix, states, counters, results, scratch) }
+            }
+
+            $(#[$doc])*
+            /// Of each short row, in the fixed order.
+            ///
+            /// # Safety
+            /// - As for the kernel of blocks, with rows of up to `fixed::SHORT` values; the size of a block is a multiple of 32.
+            /// - `lanes` is 32, or another power of two that is no less than `columns`.
+            #[cuda_std::kernel]
+            pub unsafe fn [<$name _fixed_short_rows>](
+                input: *const $value,
+                rows: usize,
+                columns: usize,
+                stride: usize,
+                lanes: u32,
+                results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+                $($parameter: u64,)?
+            ) {
+                let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                // SAFETY: the caller's promise.
+                unsafe { $crate::fixed::by_warps($make, matrix, lanes, results) }
+            }
+
+            $(#[$doc])*
+            /// Of each column, in the fixed order.
+            ///
+            /// # Safety
+            /// - Row r is `columns` values from `input + r · stride` on, which nothing writes, and `results` points to one result per
+            ///   column, which nothing else touches.
+            /// - `width` is that of `fixed::Strips` for the columns. If there are more rows than a chunk has values, `states` points to one
+            ///   state for each chunk of each column, and `counters` to a word per strip that is 0; nothing else touches them.
+            /// - The grid has one dimension, and a block `fixed::BLOCK` threads.
+            #[cuda_std::kernel]
+            #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
+            pub unsafe fn [<$name _fixed_columns>](
+                input: *const $value,
+                rows: usize,
+                columns: usize,
+                stride: usize,
+                width: u32,
+                states: *mut <$operator as $crate::operator::Operator<$value>>::State,
+                counters: *mut u32,
+                results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+                $($parameter: u64,)?
+            ) {
+                let scratch = $crate::shared_array!(scratch: [
+                    <$operator as $crate::operator::Operator<$value>>::State;
+                    $crate::fixed::BLOCK
+                ]);
+                let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                let strips = $crate::fixed::Strips { width };
+                // SAFETY: the caller's promise.
+                unsafe { $crate::fixed::columns($make, matrix, strips, states, counters, results, scratch) }
+            }
+
+            $(#[$doc])*
+            /// Of each chunk.
+            ///
+            /// # Safety
+            /// - `input` points to `n` values, which nothing writes, and `states` to one state for each chunk, which nothing else touches.
+            /// - The grid has one dimension, and a block `fixed::BLOCK` threads.
+            #[cuda_std::kernel]
+            pub unsafe fn [<$name _chunks>](
+                input: *const $value,
+                n: usize,
+                first: u64,
+                states: *mut <$operator as $crate::operator::Operator<$value>>::State,
+                $($parameter: u64,)?
+            ) {
+                let scratch = $crate::shared_array!(scratch: [
+                    <$operator as $crate::operator::Operator<$value>>::State;
+                    $crate::fixed::BLOCK
+                ]);
+                // SAFETY: the caller's promise.
+                unsafe { $crate::fixed::states_of_chunks($make, input, n, first, states, scratch) }
+            }
+
+            $(#[$doc])*
+            /// From the states of chunks.
+            ///
+            /// # Safety
+            /// - `states` points to `chunks` states, which nothing writes, and `result` to one result, which nothing else touches.
+            /// - The grid is one block of `fixed::BLOCK` threads.
+            #[cuda_std::kernel]
+            pub unsafe fn [<$name _of_chunks>](
+                states: *const <$operator as $crate::operator::Operator<$value>>::State,
+                chunks: usize,
+                n: usize,
+                result: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+                $($parameter: u64,)?
+            ) {
+                let scratch = $crate::shared_array!(scratch: [
+                    <$operator as $crate::operator::Operator<$value>>::State;
+                    $crate::fixed::BLOCK
+                ]);
+                // SAFETY: the caller's promise.
+                unsafe { $crate::fixed::of_chunks::<$value, $operator>($make, states, chunks, n, result, scratch) }
+            }
+
+            $(#[$doc])*
+            /// Of each segment, in the fixed order.
+            ///
+            /// # Safety
+            /// - `offsets` points to `segments + 1` places of `input` that do not decrease, `u64` or, if `are_wide` is 0, `u32`; and `input`
+            ///   has values from the first to the last of them; nothing writes either. `results` points to one result per segment,
+            ///   which nothing else touches.
+            /// - `states` points to two states, and `counters` to a word that is 0, for each `fixed::CHUNK` of those values; nothing else
+            ///   touches them.
+            /// - The grid has one dimension, and a block a multiple of 32 threads.
+            #[cuda_std::kernel]
+            #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
+            pub unsafe fn [<$name _fixed_segments>](
+                input: *const $value,
+                offsets: *const u64,
+                are_wide: u32,
+                segments: usize,
+                states: *mut <$operator as $crate::operator::Operator<$value>>::State,
+                counters: *mut u32,
+                results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+                $($parameter: u64,)?
+            ) {
+                let offsets = $crate::segments::Offsets { places: offsets, are_wide: are_wide != 0 };
+                let workspace = $crate::fixed::Workspace { states, counters };
+                // SAFETY: the caller's promise.
+                unsafe { $crate::fixed::segments($make, input, offsets, segments, workspace, results) }
+            }
+        }
+    )*};
+}
+
+/// Makes the kernels of reductions of columns, with lines like those of [`reductions!`](crate::reductions!), where that says what else the
+/// crate needs.
+///
+/// A line `name: Type = value, T;` gives
+/// - `name_columns(input: *const T, rows: usize, columns: usize, stride: usize, width: u32, fold: u32, slices: u32, states: *mut State,
+///   counters: *mut u32, results: *mut Output)`: the reduction of each column of a matrix whose rows are `stride` elements apart.
+///   [`Layout`](crate::columns::Layout) gives the three numbers and the grid, and how many states there have to be; `counters` has a word
+///   per strip, which is 0 before and after. With one slice neither is used. A block has at least `width` threads, and
+///   [`most_threads`](crate::columns::most_threads) at most.
+#[macro_export]
+macro_rules! column_reductions {
+    ($($(#[$doc:meta])* $name:ident $(($parameter:ident))?: $operator:ty = $make:expr, $value:ty;)*) => {$(
+        $crate::pastey::paste! {
+            $(#[$doc])*
+            /// Of each column.
+            ///
+            /// # Safety
+            /// - Row r is `columns` values from `input + r · stride` on, which nothing writes, and `results` points to one result per
+            ///   column, which nothing else touches.
+            /// - The grid, which has one dimension, and `width`, `fold` and `slices` are those of a `Layout` for the matrix, and a block has
+            ///   the threads that the layout is for.
+            /// - With more than one slice, `states` points to as many states as the layout says, and `counters` to a word per strip that
+            ///   is 0; nothing else touches them.
+            #[cuda_std::kernel]
+            #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
+            pub unsafe fn [<$name _columns>](
+                input: *const $value,
+                rows: usize,
+                columns: usize,
+                stride: usize,
+                width: u32,
+                fold: u32,
+                slices: u32,
+                states: *mut <$operator as $crate::operator::Operator<$value>>::State,
+                counters: *mut u32,
+                results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+                $($parameter: u64,)?
+            ) {
+                $crate::launch_bounds!(
+                    $crate::columns::most_threads::<$value, $operator>(),
+                    $crate::columns::resident::<$value, $operator>()
+                );
+                let stage = $crate::shared_array!(stage: [
+                    <$operator as $crate::operator::Operator<$value>>::State;
+                    $crate::columns::stage_length::<$value, $operator>()
+                ]);
+                let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                let layout = $crate::columns::Layout { width, fold, slices };
+                // SAFETY: the caller's promise.
+                unsafe { $crate::columns::columns($make, matrix, layout, states, counters, results, stage) }
+            }
+        }
+    )*};
+}
+
+/// Makes the kernels of reductions of segments, with lines like those of [`reductions!`](crate::reductions!), where that says what else the
+/// crate needs.
+///
+/// A line `name: Type = value, T;` gives
+/// - `name_segments(input: *const T, offsets: *const u64, are_wide: u32, segments: usize, states: *mut State, ends: *mut u64,
+///   counter: *mut u32, results: *mut Output)`: the reduction of each segment, in one launch of any grid; segment k is the values from
+///   `offsets[k]` to `offsets[k + 1]`, which do not decrease. If `are_wide` is 0, the offsets are `u32`. `states` has room for two states
+///   per block, and `ends` for a word; the counter is 0 before and after. The size of a block is a multiple of 32 up to
+///   [`THREADS`](crate::segments::THREADS).
+#[macro_export]
+macro_rules! segment_reductions {
+    ($($(#[$doc:meta])* $name:ident $(($parameter:ident))?: $operator:ty = $make:expr, $value:ty;)*) => {$(
+        $crate::pastey::paste! {
+            $(#[$doc])*
+            /// Of each segment.
+            ///
+            /// # Safety
+            /// - `offsets` points to `segments + 1` places of `input` that do not decrease, `u64` or, if `are_wide` is 0, `u32`; and `input`
+            ///   has values from the first to the last of them; nothing writes either. `results` points to one result per segment,
+            ///   which nothing else touches.
+            /// - `states` points to two states per block, `ends` to a word per block, and `counter` to a word that is 0; nothing else touches
+            ///   them.
+            /// - The grid has one dimension, and a block a multiple of 32 threads up to `segments::THREADS`.
+            #[cuda_std::kernel]
+            #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
+            pub unsafe fn [<$name _segments>](
+                input: *const $value,
+                offsets: *const u64,
+                are_wide: u32,
+                segments: usize,
+                states: *mut <$operator as $crate::operator::Operator<$value>>::State,
+                ends: *mut u64,
+                counter: *mut u32,
+                results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+                $($parameter: u64,)?
+            ) {
+                $crate::launch_bounds!($crate::segments::THREADS, $crate::segments::RESIDENT);
+                let memory = $crate::segment_memory!($value, $operator);
+                let offsets = $crate::segments::Offsets { places: offsets, are_wide: are_wide != 0 };
+                let workspace = $crate::segments::Workspace { states, ends, counter };
+                // SAFETY: the caller's promise.
+                unsafe { $crate::segments::segments($make, input, offsets, segments, workspace, results, memory) }
+            }
+        }
+    )*};
+}
+
+/// Makes the kernels of reductions of the pairs of two arrays, with lines like those of [`reductions!`](crate::reductions!), where that says
+/// what else the crate needs. The operator is one of `(T, T)`, and the line names `T`.
+///
+/// A line `name: Type = value, T;` gives
+/// - `name_pairs(left: *const T, right: *const T, n: usize, states: *mut State, counter: *mut u32, result: *mut Output)`: the reduction
+///   in one launch of any grid. `states` has room for one state per block; the counter is 0 before and after.
+/// - `name_fixed_pairs(left, right, n, states, counter, result)`: in the fixed order, by blocks of [`BLOCK`](crate::fixed::BLOCK) threads;
+///   `states` has room for one state per chunk.
+#[macro_export]
+macro_rules! pair_reductions {
+    ($($(#[$doc:meta])* $name:ident: $operator:ty = $make:expr, $value:ty;)*) => {$(
+        $crate::pastey::paste! {
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// - `left` and `right` point to `n` values each that nothing writes, `states` to one state per block, `counter` to a word that is
+            ///   0, and `result` to one result; nothing else touches the last three.
+            /// - The grid has one dimension, and a block 1 to 1024 threads.
+            #[cuda_std::kernel]
+            pub unsafe fn [<$name _pairs>](
+                left: *const $value,
+                right: *const $value,
+                n: usize,
+                states: *mut <$operator as $crate::operator::Operator<($value, $value)>>::State,
+                counter: *mut u32,
+                result: *mut <$operator as $crate::operator::Operator<($value, $value)>>::Output,
+            ) {
+                let scratch = $crate::scratch!(
+                    scratch: <$operator as $crate::operator::Operator<($value, $value)>>::State, 1024
+                );
+                // SAFETY: the caller's promise.
+                unsafe { $crate::reduce::pairs($make, [left, right], n, states, counter, result, scratch) }
+            }
+
+            $(#[$doc])*
+            /// In the fixed order.
+            ///
+            /// # Safety
+            /// - As above, but `states` points to one state for each chunk; with one chunk neither they nor the counter are used.
+            /// - The grid has one dimension, and a block `fixed::BLOCK` threads.
+            #[cuda_std::kernel]
+            pub unsafe fn [<$name _fixed_pairs>](
+                left: *const $value,
+                right: *const $value,
+                n: usize,
+                states: *mut <$operator as $crate::operator::Operator<($value, $value)>>::State,
+                counter: *mut u32,
+                result: *mut <$operator as $crate::operator::Operator<($value, $value)>>::Output,
+            ) {
+                let scratch = $crate::shared_array!(scratch: [
+                    <$operator as $crate::operator::Operator<($value, $value)>>::State;
+                    $crate::fixed::BLOCK
+                ]);
+                // SAFETY: the caller's promise.
+                unsafe { $crate::fixed::pairs($make, [left, right], n, states, counter, result, scratch) }
+            }
+        }
+    )*};
+}
+
+/// Makes the kernels of scans, with lines like those of [`reductions!`](crate::reductions!), where that says what else the crate needs.
+///
+/// A line `name: Type = value, T;` gives
+/// - `name_scan(input: *const T, rows: usize, columns: usize, stride: usize, is_exclusive: u32, states: *mut SinceHead<State>,
+///   words: *mut u32, results: *mut Output)`: the scan of each row of a matrix, whose results lie side by side.
+/// - `name_segment_scan(input: *const T, offsets: *const u64, are_wide: u32, segments: usize, is_exclusive: u32, states, words, results)`:
+///   that of each segment, as [`segment_reductions!`](crate::segment_reductions!) has them. The first result is that of the value at the
+///   first offset.
+///
+/// Blocks have [`BLOCK`](crate::scan::BLOCK) threads, and there are as many as [`tiles`](crate::scan::tiles) of all values. `states` and
+/// `words` have room as [`published`](crate::scan::published) and [`COUNTERS`](crate::scan::COUNTERS) say; the words are 0 before and
+/// after.
+#[macro_export]
+macro_rules! scans {
+    ($($(#[$doc:meta])* $name:ident: $operator:ty = $make:expr, $value:ty;)*) => {$(
+        $crate::pastey::paste! {
+            $(#[$doc])*
+            /// The scan of each row.
+            ///
+            /// # Safety
+            /// - Row r is `columns` values, at least one, from `input + r · stride` on, which nothing writes, and `results` points to one
+            ///   result per value, which nothing else touches.
+            /// - `states` and `words` have room as `scan::published` and `scan::COUNTERS` say; the words are 0, and nothing else touches
+            ///   either.
+            /// - The grid has one dimension, a block for each tile, and a block `scan::BLOCK` threads.
+            #[cuda_std::kernel]
+            #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
+            pub unsafe fn [<$name _scan>](
+                input: *const $value,
+                rows: usize,
+                columns: usize,
+                stride: usize,
+                is_exclusive: u32,
+                states: *mut $crate::scan::SinceHead<<$operator as $crate::operator::Operator<$value>>::State>,
+                words: *mut u32,
+                results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+            ) {
+                let memory = $crate::scan_memory!($value, $operator);
+                let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                let workspace = $crate::scan::Workspace { states, words };
+                let (n, is_exclusive) = (rows * columns, is_exclusive != 0);
+                // SAFETY: the caller's promise.
+                unsafe { $crate::scan::scan($make, matrix, n, is_exclusive, workspace, results, memory) }
+            }
+
+            $(#[$doc])*
+            /// The scan of each segment.
+            ///
+            /// # Safety
+            /// - `offsets` points to `segments + 1` places of `input` that do not decrease, `u64` or, if `are_wide` is 0, `u32`; and `input`
+            ///   has values from the first to the last of them; nothing writes either. `results` points to one result for each of
+            ///   these values, which nothing else touches.
+            /// - As above of the workspace and the launch.
+            #[cuda_std::kernel]
+            #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
+            pub unsafe fn [<$name _segment_scan>](
+                input: *const $value,
+                offsets: *const u64,
+                are_wide: u32,
+                segments: usize,
+                is_exclusive: u32,
+                states: *mut $crate::scan::SinceHead<<$operator as $crate::operator::Operator<$value>>::State>,
+                words: *mut u32,
+                results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+            ) {
+                let memory = $crate::scan_memory!($value, $operator);
+                let marks = $crate::shared_array!(marks: [u8; $crate::scan::tile::<$value, $operator>()]);
+                let offsets = $crate::segments::Offsets { places: offsets, are_wide: are_wide != 0 };
+                let workspace = $crate::scan::Workspace { states, words };
+                let is_exclusive = is_exclusive != 0;
+                // SAFETY: the caller's promise.
+                unsafe {
+                    let source = $crate::scan::Segments { input, offsets, count: segments, marks };
+                    let n = source.values();
+                    $crate::scan::scan($make, source, n, is_exclusive, workspace, results, memory)
+                }
+            }
+        }
+    )*};
+}
+
+/// Makes the kernel that finds runs of equal keys: a line `name: K;` gives `name(keys: *const K, n: usize, starts: *mut u64, found: *mut K,
+/// room: usize, count: *mut u64, states: *mut u64, words: *mut u32)`.
+///
+/// Blocks have [`BLOCK`](crate::scan::BLOCK) threads, and there is one for each [`TILE`](crate::runs::TILE) of keys. `starts` has
+/// `room + 1` places and `found` `room`; `states` and `words` have room as for [`scans!`](crate::scans!).
+#[macro_export]
+macro_rules! runs {
+    ($($(#[$doc:meta])* $name:ident: $key:ty;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// - `keys` points to `n` keys, at least one, which nothing writes; `starts` to `room + 1` words, `found` to `room` keys and
+        ///   `count` to a word, which nothing else touches.
+        /// - `states` and `words` have room as `scan::published` and `scan::COUNTERS` say; the words are 0, and nothing else touches either.
+        /// - The grid has one dimension, a block for each tile, and a block `scan::BLOCK` threads.
+        #[cuda_std::kernel]
+        #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
+        pub unsafe fn $name(
+            keys: *const $key,
+            n: usize,
+            starts: *mut u64,
+            found: *mut $key,
+            room: usize,
+            count: *mut u64,
+            states: *mut u64,
+            words: *mut u32,
+        ) {
+            let memory = $crate::runs::Memory {
+                scratch: $crate::scratch!(scratch: u32, $crate::scan::BLOCK),
+                before: $crate::shared_array!(before: [u64; 1]),
+                number: $crate::shared_array!(number: [u32; 1]),
+            };
+            let found = $crate::runs::Found { starts, keys: found, room, count };
+            let workspace = $crate::scan::Workspace { states, words };
+            // SAFETY: the caller's promise.
+            unsafe { $crate::runs::runs(keys, n, found, workspace, memory) }
+        }
+    )*};
+}

@@ -1,0 +1,101 @@
+//! The operators and the types, in lists that macros take: one row for each, so that kernels, hosts and commands have the same ones.
+
+/// Calls a macro with a row for each operator over single values: its name in entries and commands, its type and its value.
+///
+/// `for_each_operator!(rows, of f32)` becomes `rows! { of f32; sum: Sum = Sum; product: Product = Product; … }`: the tokens after the
+/// macro's name come before the rows. The names of types are those of [`operator`](mod@crate::operator).
+#[macro_export]
+macro_rules! for_each_operator {
+    ($callback:path $(, $($first:tt)*)?) => {
+        $callback! { $($($first)*;)?
+            sum: Sum = Sum;
+            product: Product = Product;
+            min: Min = Min;
+            max: Max = Max;
+            minmax: MinMax = MinMax;
+            argmin: ArgMin = ArgMin::FIRST;
+            argmax: ArgMax = ArgMax::FIRST;
+            last_argmin: ArgMin = ArgMin::LAST;
+            last_argmax: ArgMax = ArgMax::LAST;
+            mean: Mean = Mean;
+            variance: Variance = Variance { ddof: 0 };
+            std: StdDev = StdDev { ddof: 0 };
+            sample_variance: Variance = Variance { ddof: 1 };
+            sample_std: StdDev = StdDev { ddof: 1 };
+            norm1: Norm1 = Norm1;
+            norm2: Norm2 = Norm2;
+            norm_inf: NormInf = NormInf;
+            logsumexp: LogSumExp = LogSumExp;
+            any: Any = Any;
+            all: All = All;
+            count_nonzero: CountNonzero = CountNonzero;
+        }
+    };
+}
+
+/// Calls a macro with a row for each operator that the library scans by, as [`for_each_operator!`](crate::for_each_operator!).
+#[macro_export]
+macro_rules! for_each_scan {
+    ($callback:path $(, $($first:tt)*)?) => {
+        $callback! { $($($first)*;)?
+            sum: Sum = Sum;
+            product: Product = Product;
+            min: Min = Min;
+            max: Max = Max;
+        }
+    };
+}
+
+/// Calls a macro with a row for each type: its name in entries and commands, and the type. `Bool`, `F16` and `Bf16` are those of
+/// [`half`](crate::half). Tokens after the macro's name come before the rows, as in [`for_each_operator!`](crate::for_each_operator!).
+#[macro_export]
+macro_rules! for_each_element {
+    ($callback:path $(, $($first:tt)*)?) => {
+        $callback! { $($($first)*;)?
+            bool: Bool;
+            i8: i8;
+            u8: u8;
+            i16: i16;
+            u16: u16;
+            f16: F16;
+            bf16: Bf16;
+            i32: i32;
+            u32: u32;
+            f32: f32;
+            i64: i64;
+            u64: u64;
+            f64: f64;
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::half::{Bf16, Bool, F16};
+    use crate::operator::*;
+    use std::collections::HashSet;
+    use std::vec::Vec;
+
+    macro_rules! each_of_one_value {
+        ($value:ty, $names:ident; $($name:ident: $operator:ty = $make:expr;)*) => {$(
+            $names.push(stringify!($name));
+            let operator: $operator = $make;
+            let _ = operator.of([<$value>::default()]);
+        )*};
+    }
+
+    macro_rules! each_type {
+        ($($name:ident: $value:ty;)*) => {$(
+            let mut names = Vec::new();
+            for_each_operator!(each_of_one_value, $value, names);
+            let different: HashSet<_> = names.iter().collect();
+            assert_eq!(different.len(), names.len());
+            assert_eq!(stringify!($name), stringify!($value).to_lowercase());
+        )*};
+    }
+
+    #[test]
+    fn every_operator_takes_every_type() {
+        for_each_element!(each_type);
+    }
+}

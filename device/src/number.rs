@@ -1,0 +1,206 @@
+//! The numbers that operators compute in: integers and floats of 32 and 64 bits.
+
+use crate::math::Float;
+use crate::words::Words;
+
+/// A number of 32 or 64 bits. Integers wrap around; floats round to the nearest.
+pub trait Number: Words + PartialEq + PartialOrd {
+    /// What can be added without a change: 0, of floats −0.0 (−0.0 + 0.0 is 0.0).
+    const ADDS_NOTHING: Self;
+    /// The number 1.
+    const ONE: Self;
+    /// The least number there is, of floats −∞.
+    const LEAST: Self;
+    /// The greatest number there is, of floats ∞.
+    const GREATEST: Self;
+
+    /// Whether it is a float: rounded, of two zeros, and possibly NaN.
+    const IS_FLOAT: bool;
+
+    /// On a host: an integer in whose order floats are, with NaN before all others or after them.
+    #[cfg(not(target_arch = "nvptx64"))]
+    type Rank: Copy + Ord;
+
+    /// The rank among numbers where a NaN is less than all others, or greater.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn rank<const NAN_IS_LEAST: bool>(self) -> Self::Rank;
+
+    /// The number with this rank.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn of_rank<const NAN_IS_LEAST: bool>(rank: Self::Rank) -> Self;
+
+    /// The sum.
+    fn plus(self, other: Self) -> Self;
+    /// The product.
+    fn times(self, other: Self) -> Self;
+    /// The lesser; of floats NaN if one is NaN, and −0.0 is less than 0.0.
+    fn lesser(self, other: Self) -> Self;
+    /// The greater; of floats NaN if one is NaN, and 0.0 is greater than −0.0.
+    fn greater(self, other: Self) -> Self;
+    /// Whether it is no number at all.
+    fn is_nan(self) -> bool;
+
+    /// The sum of the warp's 32 numbers in every lane, if the architecture has one instruction for it.
+    ///
+    /// # Safety
+    /// All 32 lanes of the warp call it, and none has exited. So for the next two.
+    #[inline(always)]
+    unsafe fn sum_of_warp(self) -> Option<Self> {
+        None
+    }
+    /// The least of the warp's 32 numbers.
+    ///
+    /// # Safety
+    /// As for [`sum_of_warp`](Self::sum_of_warp).
+    #[inline(always)]
+    unsafe fn least_of_warp(self) -> Option<Self> {
+        None
+    }
+    /// The greatest of the warp's 32 numbers.
+    ///
+    /// # Safety
+    /// As for [`sum_of_warp`](Self::sum_of_warp).
+    #[inline(always)]
+    unsafe fn greatest_of_warp(self) -> Option<Self> {
+        None
+    }
+}
+
+/// `integers! { i32 { what it overrides } u64 {} }`
+macro_rules! integers {
+    ($($value:ident { $($overridden:item)* })*) => {$(
+        impl Number for $value {
+            const ADDS_NOTHING: Self = 0;
+            const ONE: Self = 1;
+            const LEAST: Self = Self::MIN;
+            const GREATEST: Self = Self::MAX;
+            const IS_FLOAT: bool = false;
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            type Rank = Self;
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[inline(always)]
+            fn rank<const NAN_IS_LEAST: bool>(self) -> Self {
+                self
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[inline(always)]
+            fn of_rank<const NAN_IS_LEAST: bool>(rank: Self) -> Self {
+                rank
+            }
+
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self.wrapping_mul(other)
+            }
+            #[inline(always)]
+            fn lesser(self, other: Self) -> Self {
+                if other < self { other } else { self }
+            }
+            #[inline(always)]
+            fn greater(self, other: Self) -> Self {
+                if other > self { other } else { self }
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                false
+            }
+            $($overridden)*
+        }
+    )*};
+}
+
+/// A reduction of a warp by one instruction, where there is one.
+macro_rules! by_redux {
+    ($name:ident, |$value:ident| $reduced:expr) => {
+        #[cfg(any(target_feature = "sm_80", target_feature = "compute_80"))]
+        #[inline(always)]
+        unsafe fn $name(self) -> Option<Self> {
+            let $value = self;
+            // SAFETY: the caller's promise.
+            Some(unsafe { $reduced })
+        }
+    };
+}
+
+integers! {
+    i32 {
+        by_redux!(sum_of_warp, |value| crate::redux::redux_add(value));
+        by_redux!(least_of_warp, |value| crate::redux::redux_min(value));
+        by_redux!(greatest_of_warp, |value| crate::redux::redux_max(value));
+    }
+    u32 {
+        by_redux!(sum_of_warp, |value| crate::redux::redux_add(value as i32) as u32);
+        by_redux!(least_of_warp, |value| crate::redux::redux_min_u32(value));
+        by_redux!(greatest_of_warp, |value| crate::redux::redux_max_u32(value));
+    }
+    i64 {}
+    u64 {}
+}
+
+macro_rules! floats {
+    ($($value:ident $rank:ident $bits:ident)*) => {$(
+        const _: () = {
+        #[cfg(not(target_arch = "nvptx64"))]
+        const INFINITE: $rank = $value::INFINITY.to_bits() as $rank;
+
+        /// The bits of a float as an integer that is greater where the float is, and back.
+        #[cfg(not(target_arch = "nvptx64"))]
+        #[inline(always)]
+        fn in_order(bits: $rank) -> $rank {
+            bits ^ (((bits >> ($rank::BITS - 1)) as $bits) >> 1) as $rank
+        }
+
+        impl Number for $value {
+            const ADDS_NOTHING: Self = -0.0;
+            const ONE: Self = 1.0;
+            const LEAST: Self = Self::NEG_INFINITY;
+            const GREATEST: Self = Self::INFINITY;
+            const IS_FLOAT: bool = true;
+
+            #[cfg(not(target_arch = "nvptx64"))]
+            type Rank = $rank;
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[inline(always)]
+            fn rank<const NAN_IS_LEAST: bool>(self) -> $rank {
+                let rank = in_order(self.to_bits() as $rank);
+                // The NaNs of one sign go round to the others.
+                if NAN_IS_LEAST { rank.wrapping_add($rank::MAX - INFINITE) } else { rank.wrapping_sub($rank::MAX - INFINITE) }
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[inline(always)]
+            fn of_rank<const NAN_IS_LEAST: bool>(rank: $rank) -> Self {
+                let rank = if NAN_IS_LEAST { rank.wrapping_sub($rank::MAX - INFINITE) } else { rank.wrapping_add($rank::MAX - INFINITE) };
+                Self::from_bits(in_order(rank) as $bits)
+            }
+
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+            #[inline(always)]
+            fn lesser(self, other: Self) -> Self {
+                Float::minimum(self, other)
+            }
+            #[inline(always)]
+            fn greater(self, other: Self) -> Self {
+                Float::maximum(self, other)
+            }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                self.is_nan()
+            }
+        }
+        };
+    )*};
+}
+
+floats! { f32 i32 u32 f64 i64 u64 }

@@ -1,0 +1,200 @@
+//! Where the least or the greatest value is.
+
+use core::marker::PhantomData;
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::slice::extreme;
+use super::{Combine, Operator};
+use crate::element::Element;
+use crate::number::Number;
+use crate::words::Words;
+
+/// The index of the least value. A NaN is less than any number and equal to any NaN, as in NumPy, so that the index is that of a NaN
+/// if there is one; −0.0 and 0.0 are equal.
+///
+/// `I` is the type of the index, `u64` or `u32`. An index of 32 bits is one shuffle less, where the input has no more than 2³² − 1
+/// values.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgMin<I = u64> {
+    ties: Ties,
+    index: PhantomData<I>,
+}
+
+/// The index of the greatest value. A NaN is greater than any number; otherwise as [`ArgMin`].
+#[derive(Clone, Copy, Debug)]
+pub struct ArgMax<I = u64> {
+    ties: Ties,
+    index: PhantomData<I>,
+}
+
+/// Which of several equal values is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ties {
+    /// That with the least index.
+    #[default]
+    First,
+    /// That with the greatest index.
+    Last,
+}
+
+/// The best value so far, and where it is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Best<N, I> {
+    /// Its index; the greatest index where there is no value.
+    pub index: I,
+    /// The value.
+    pub value: N,
+}
+
+crate::words! { Best<N, I> { index, value } }
+
+/// The type of an index.
+pub trait Index: Words + Ord {
+    /// The index that no value has.
+    const NONE: Self;
+
+    /// The lower bits.
+    fn of(index: u64) -> Self;
+}
+
+macro_rules! indices {
+    ($($index:ident)*) => {$(
+        impl Index for $index {
+            const NONE: Self = Self::MAX;
+
+            #[inline(always)]
+            fn of(index: u64) -> Self {
+                index as Self
+            }
+        }
+    )*};
+}
+
+indices! { u32 u64 }
+
+/// Whether `right` takes the place of `left`: it comes `before` in the order of values, or is equal and its index decides.
+#[inline(always)]
+fn takes_over<N: Number, I: Index>(
+    left: Best<N, I>,
+    right: Best<N, I>,
+    is_before: bool,
+    ties: Ties,
+) -> bool {
+    let equal = (left.value == right.value) | (left.value.is_nan() & right.value.is_nan());
+    let before = is_before | (right.value.is_nan() & !left.value.is_nan());
+    let by_index = match ties {
+        Ties::First => right.index < left.index,
+        Ties::Last => (right.index > left.index) & (right.index != I::NONE),
+    };
+    // What stands for no value comes after all, whatever its value is equal to.
+    ((before & !left.value.is_nan()) | (equal & (by_index | (left.index == I::NONE))))
+        & (right.index != I::NONE)
+}
+
+/// How many values are searched at once for their extreme: few enough to stay in the nearest cache for a search for its place.
+#[cfg(not(target_arch = "nvptx64"))]
+const BLOCK: usize = 4096;
+
+/// Where in a block a value of it is.
+#[cfg(not(target_arch = "nvptx64"))]
+#[inline(always)]
+fn place_of<T: Element>(block: &[T], value: T::Wide, ties: Ties) -> usize {
+    let is_it = |candidate: &T| {
+        let candidate = candidate.widen();
+        (candidate == value) | (candidate.is_nan() & value.is_nan())
+    };
+    let place = match ties {
+        Ties::First => block.iter().position(is_it),
+        Ties::Last => block.iter().rposition(is_it),
+    };
+    place.unwrap_or_default()
+}
+
+macro_rules! arg {
+    ($operator:ident: $worst:ident, $before:tt, $is_least:literal) => {
+        impl<I> $operator<I> {
+            /// The first of equal values.
+            pub const FIRST: Self = Self { ties: Ties::First, index: PhantomData };
+            /// The last of equal values.
+            pub const LAST: Self = Self { ties: Ties::Last, index: PhantomData };
+
+            /// Which of equal values it is.
+            #[inline(always)]
+            pub fn ties(self) -> Ties {
+                self.ties
+            }
+        }
+
+        impl<N: Number, I: Index> Combine<Best<N, I>> for $operator<I> {
+            #[inline(always)]
+            fn identity(self) -> Best<N, I> {
+                Best { index: I::NONE, value: N::$worst }
+            }
+
+            #[inline(always)]
+            fn combine(self, left: Best<N, I>, right: Best<N, I>) -> Best<N, I> {
+                let is_before = right.value $before left.value;
+                if takes_over(left, right, is_before, self.ties) { right } else { left }
+            }
+        }
+
+        impl<T: Element, I: Index> Operator<T> for $operator<I> {
+            const ORDER_MATTERS: bool = false;
+
+            type State = Best<T::Wide, I>;
+            type Output = I;
+
+            #[inline(always)]
+            fn lift(self, value: T, index: u64) -> Best<T::Wide, I> {
+                Best { index: I::of(index), value: value.widen() }
+            }
+
+            /// The values in turn, without their indices: among neighbours the later is the last.
+            #[inline(always)]
+            fn lift_spaced<const N: usize>(self, values: [T; N], index: u64, step: u64) -> Best<T::Wide, I> {
+                if N == 0 {
+                    return self.identity();
+                }
+                let (mut best, mut best_place) = (values[0].widen(), 0_u32);
+                let mut place = 1;
+                while place < N {
+                    let value = values[place].widen();
+                    let is_equal = matches!(self.ties, Ties::Last)
+                        & ((value == best) | (value.is_nan() & best.is_nan()));
+                    let is_before = !best.is_nan() & ((value $before best) | value.is_nan());
+                    if is_before | is_equal {
+                        (best, best_place) = (value, place as u32);
+                    }
+                    place += 1;
+                }
+                Best { index: I::of(index.wrapping_add(u64::from(best_place) * step)), value: best }
+            }
+
+            /// The values alone first, and the index only where they beat all before.
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[inline(always)]
+            fn lift_slice(self, values: &[T], index: u64) -> Best<T::Wide, I> {
+                let mut best = self.identity();
+                let mut start = index;
+                for block in values.chunks(BLOCK) {
+                    let value = extreme::<$is_least, T, T::Wide>(block, T::widen);
+                    let right = Best { index: I::of(start), value };
+                    if takes_over(best, right, value $before best.value, self.ties) {
+                        let place = place_of(block, value, self.ties);
+                        best = Best { index: I::of(start + place as u64), value };
+                    }
+                    start += block.len() as u64;
+                }
+                best
+            }
+            #[inline(always)]
+            fn finish(self, state: Best<T::Wide, I>, _count: u64) -> I {
+                state.index
+            }
+        }
+    };
+}
+
+arg!(ArgMin: GREATEST, <, true);
+arg!(ArgMax: LEAST, >, false);

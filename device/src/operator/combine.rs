@@ -1,0 +1,57 @@
+//! How two states become one, and several.
+
+use crate::unroll::each;
+
+/// A way to combine two states into one, in any grouping.
+///
+/// # Laws
+/// For all states a, b and c, where ⊕ is [`combine`](Self::combine):
+/// - a ⊕ [`identity`](Self::identity) = [`identity`](Self::identity) ⊕ a = a, to the last bit (a NaN stays a NaN);
+/// - (a ⊕ b) ⊕ c = a ⊕ (b ⊕ c); where floats are added or multiplied, up to the rounding of each ⊕;
+/// - a ⊕ b = b ⊕ a, to the last bit (a NaN, where one is a NaN). [`warp::reduce`](crate::warp::reduce),
+///   [`block::reduce`](crate::block::reduce) and the scans keep the order of the values and do without this law; whatever spreads
+///   an array over threads needs it.
+pub trait Combine<S>: Copy {
+    /// The state that stands for no value.
+    fn identity(self) -> S;
+
+    /// One state of two.
+    fn combine(self, left: S, right: S) -> S;
+
+    /// The states of all 32 lanes of the warp combined, in every lane, if the architecture has one instruction for it.
+    ///
+    /// # Safety
+    /// All 32 lanes of the warp call it, and none has exited.
+    #[inline(always)]
+    unsafe fn combine_warp(self, state: S) -> Option<S> {
+        let _ = state;
+        None
+    }
+}
+
+/// Up to 32 states combined in their order, neighbours first; the identity of none.
+#[inline(always)]
+pub fn combine_all<S: Copy, const N: usize>(operator: impl Combine<S>, mut states: [S; N]) -> S {
+    if N == 0 {
+        return operator.identity();
+    }
+    const { assert!(N <= 32) };
+    each(
+        5,
+        #[inline(always)]
+        |level| {
+            let stride = 1 << level;
+            each(
+                16,
+                #[inline(always)]
+                |pair| {
+                    let place = 2 * stride * pair;
+                    if place + stride < N {
+                        states[place] = operator.combine(states[place], states[place + stride]);
+                    }
+                },
+            );
+        },
+    );
+    states[0]
+}

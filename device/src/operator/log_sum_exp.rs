@@ -1,0 +1,125 @@
+//! The logarithm of a sum of exponentials.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::Sum;
+#[cfg(not(target_arch = "nvptx64"))]
+use super::slice::{extreme, in_lanes};
+use super::{Combine, Operator};
+use crate::element::Element;
+use crate::math::Float;
+use crate::number::Number;
+
+/// ln Σ eˣ, which neither overflows nor loses what is small: every exponential is scaled by the greatest one so far. NaN if a value is
+/// NaN.
+///
+/// The exponential and the logarithm are [`Float`]'s own, so that the result has the same bits on every machine, if the grouping is
+/// the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LogSumExp;
+
+/// A sum of exponentials: e^`max` · `sum`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scaled<R> {
+    /// The greatest value; −∞ of none.
+    pub max: R,
+    /// The sum, scaled so that the greatest value counts 1.
+    pub sum: R,
+}
+
+crate::words! { Scaled<R> { max, sum } }
+
+/// e^(value − max), where no value is greater; 1 if both are the same infinity.
+#[inline(always)]
+fn scale<R: Float>(value: R, max: R) -> R {
+    if value == max {
+        R::of_count(1)
+    } else {
+        (value - max).exp_of_negative()
+    }
+}
+
+impl<R: Number + Float> Combine<Scaled<R>> for LogSumExp {
+    #[inline(always)]
+    fn identity(self) -> Scaled<R> {
+        Scaled {
+            max: R::LEAST,
+            sum: R::ZERO,
+        }
+    }
+
+    #[inline(always)]
+    fn combine(self, left: Scaled<R>, right: Scaled<R>) -> Scaled<R> {
+        let max = left.max.greater(right.max);
+        let (low, high) = if right.max > left.max {
+            (left, right)
+        } else {
+            (right, left)
+        };
+        // The lesser of the two, NaN if one is; one exponential for both.
+        Scaled {
+            max,
+            sum: high.sum + low.sum * scale(low.max, max),
+        }
+    }
+}
+
+impl<T: Element> Operator<T> for LogSumExp {
+    type State = Scaled<T::Real>;
+    type Output = T::Real;
+
+    #[inline(always)]
+    fn lift(self, value: T, _index: u64) -> Scaled<T::Real> {
+        Scaled {
+            max: value.real(),
+            sum: T::Real::ONE,
+        }
+    }
+
+    /// The greatest first, and then an exponential for each.
+    #[inline(always)]
+    fn lift_spaced<const N: usize>(
+        self,
+        values: [T; N],
+        _index: u64,
+        _step: u64,
+    ) -> Scaled<T::Real> {
+        let mut max = T::Real::LEAST;
+        let mut place = 0;
+        while place < N {
+            max = max.greater(values[place].real());
+            place += 1;
+        }
+        let mut sum = T::Real::ZERO;
+        place = 0;
+        while place < N {
+            sum = sum + scale(values[place].real(), max);
+            place += 1;
+        }
+        Scaled { max, sum }
+    }
+
+    /// Block by block: the greatest first, and then an exponential for each.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[inline(always)]
+    fn lift_slice(self, values: &[T], _index: u64) -> Scaled<T::Real> {
+        const BLOCK: usize = 1024;
+        let mut state = Combine::<Scaled<T::Real>>::identity(self);
+        for block in values.chunks(BLOCK) {
+            let max = extreme::<false, T, T::Real>(block, T::real);
+            let sum = in_lanes(Sum, block, 0, |value: T, _| scale(value.real(), max));
+            state = self.combine(state, Scaled { max, sum });
+        }
+        state
+    }
+
+    #[inline(always)]
+    fn finish(self, state: Scaled<T::Real>, _count: u64) -> T::Real {
+        // The sum of an infinity or NaN says nothing more.
+        if state.sum > T::Real::ZERO && state.max < T::Real::INFINITE {
+            state.max + state.sum.logarithm()
+        } else {
+            state.max
+        }
+    }
+}

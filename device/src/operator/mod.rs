@@ -1,0 +1,181 @@
+//! What a reduction or a scan does with its values: a state, how two states become one, how a value becomes a state, and how the
+//! last state becomes the result.
+//!
+//! | operator | state | result | of no values |
+//! |---|---|---|---|
+//! | [`Sum`], [`Product`] | accumulator | accumulator | 0, of floats −0.0; 1 |
+//! | [`Min`], [`Max`] | accumulator | a value | the greatest, the least |
+//! | [`MinMax`] | two accumulators | [`Extremes`]: two values | the greatest and the least |
+//! | [`ArgMin`], [`ArgMax`] | accumulator and index | index | the greatest index |
+//! | [`Mean`] | float | float | NaN |
+//! | [`Variance`], [`StdDev`] | three floats | float | NaN |
+//! | [`Norm1`], [`Norm2`], [`NormInf`] | float | float | 0.0 |
+//! | [`Dot`] of pairs | accumulator | accumulator | 0, of floats −0.0 |
+//! | [`LogSumExp`] | two floats | float | −∞ |
+//! | [`Any`], [`All`] | `u32` | [`Bool`](crate::half::Bool) | false, true |
+//! | [`CountNonzero`] | `u64` | `u64` | 0 |
+//!
+//! [`Element`](crate::element::Element) says what the accumulator and the float are for each type; [`As`] chooses another one.
+
+mod arg;
+mod combine;
+mod extremes;
+mod log_sum_exp;
+mod moments;
+mod norms;
+mod simple;
+#[cfg(not(target_arch = "nvptx64"))]
+mod slice;
+mod truth;
+mod wide;
+
+use crate::unroll::each;
+pub use arg::{ArgMax, ArgMin, Best, Index, Ties};
+pub use combine::{Combine, combine_all};
+pub use extremes::{Extremes, MinMax};
+pub use log_sum_exp::{LogSumExp, Scaled};
+pub use moments::{Mean, Moments, StdDev, Variance};
+pub use norms::{Norm1, Norm2, NormInf};
+pub use simple::{Dot, Max, Min, Product, Sum};
+pub use truth::{All, Any, CountNonzero};
+pub use wide::As;
+
+/// A reduction of values of type `T`.
+///
+/// An operator whose state is the value, like a sum, takes one line of [`operator!`](crate::operator!). This one needs the rest: the
+/// length of the longest value's path from 0.
+///
+/// ```
+/// use warpfold_device::operator::{Combine, Operator};
+///
+/// #[derive(Clone, Copy)]
+/// struct LongestPath;
+///
+/// impl Combine<f32> for LongestPath {
+///     fn identity(self) -> f32 {
+///         0.0
+///     }
+///     fn combine(self, left: f32, right: f32) -> f32 {
+///         left.max(right)
+///     }
+/// }
+///
+/// impl Operator<[f32; 2]> for LongestPath {
+///     type State = f32;
+///     type Output = f32;
+///     fn lift(self, [x, y]: [f32; 2], _index: u64) -> f32 {
+///         x * x + y * y
+///     }
+///     fn finish(self, state: f32, _count: u64) -> f32 {
+///         state.sqrt()
+///     }
+/// }
+///
+/// assert_eq!(LongestPath.of([[3.0, 4.0], [1.0, 1.0]]), 5.0);
+/// ```
+pub trait Operator<T>: Combine<Self::State> {
+    /// Whether the result depends on the order and the grouping, as that of rounded additions does.
+    const ORDER_MATTERS: bool = true;
+
+    /// What is combined.
+    type State: crate::words::Words;
+    /// The result.
+    type Output: Copy;
+
+    /// The state of one value, which has this index in the whole input.
+    fn lift(self, value: T, index: u64) -> Self::State;
+
+    /// The state of several values, which have this index and those that follow; neighbours are combined first.
+    #[inline(always)]
+    fn lift_all<const N: usize>(self, values: [T; N], index: u64) -> Self::State
+    where
+        T: Copy,
+    {
+        self.lift_spaced(values, index, 1)
+    }
+
+    /// The state of up to 16 values, whose indices begin with this one and are `step` apart; neighbours are combined first.
+    ///
+    /// It is the same as combining what [`lift`](Self::lift) makes of them, up to rounding. Some operators do it with less work.
+    #[inline(always)]
+    fn lift_spaced<const N: usize>(self, values: [T; N], index: u64, step: u64) -> Self::State
+    where
+        T: Copy,
+    {
+        let mut states = [self.identity(); N];
+        each(
+            N,
+            #[inline(always)]
+            |place| {
+                let index = index.wrapping_add(place as u64 * step);
+                states[place] = self.lift(values[place], index);
+            },
+        );
+        combine_all(self, states)
+    }
+
+    /// On a host: the state of values that lie side by side, of which the first has this index, in the order and the grouping that
+    /// take the least time; the identity of none.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[inline(always)]
+    fn lift_slice(self, values: &[T], index: u64) -> Self::State
+    where
+        T: Copy,
+    {
+        slice::in_lanes(self, values, index, |value, index| self.lift(value, index))
+    }
+
+    /// The result, from the state of all `count` values.
+    fn finish(self, state: Self::State, count: u64) -> Self::Output;
+
+    /// The result of a few values in their order: what the kernels compute, up to the grouping.
+    fn of(self, values: impl IntoIterator<Item = T>) -> Self::Output {
+        let (mut state, mut count) = (self.identity(), 0);
+        for value in values {
+            state = self.combine(state, self.lift(value, count));
+            count += 1;
+        }
+        self.finish(state, count)
+    }
+}
+
+/// Makes an operator of a type whose state is the value: `operator!(Gcd, u32: 0, |left, right| gcd(left, right));`
+///
+/// ```
+/// use warpfold_device::operator::Operator;
+///
+/// /// The bits that an odd number of values have.
+/// #[derive(Clone, Copy)]
+/// struct Parity;
+/// warpfold_device::operator!(Parity, u64: 0, |left, right| left ^ right);
+///
+/// assert_eq!(Parity.of([1, 2, 3, 4]), 4);
+/// ```
+#[macro_export]
+macro_rules! operator {
+    ($operator:ty, $value:ty: $identity:expr, |$left:ident, $right:ident| $combined:expr) => {
+        impl $crate::operator::Combine<$value> for $operator {
+            #[inline(always)]
+            fn identity(self) -> $value {
+                $identity
+            }
+            #[inline(always)]
+            fn combine(self, $left: $value, $right: $value) -> $value {
+                $combined
+            }
+        }
+
+        impl $crate::operator::Operator<$value> for $operator {
+            type State = $value;
+            type Output = $value;
+            #[inline(always)]
+            fn lift(self, value: $value, _index: u64) -> $value {
+                value
+            }
+            #[inline(always)]
+            fn finish(self, state: $value, _count: u64) -> $value {
+                state
+            }
+        }
+    };
+}

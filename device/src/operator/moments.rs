@@ -1,0 +1,227 @@
+//! Means and variances.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use super::Sum;
+#[cfg(not(target_arch = "nvptx64"))]
+use super::slice::in_lanes;
+use super::{Combine, Operator, combine_all};
+use crate::element::Element;
+use crate::math::Float;
+use crate::number::Number;
+use crate::unroll::array;
+
+/// The mean: the sum in [`Element::Real`], and one division.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mean;
+
+/// The mean square of the distances from the mean, whose sum is divided by the number of values − `ddof` (*delta degrees of
+/// freedom*): 0 for the variance of these values, 1 for an estimate of that of what they were taken from.
+///
+/// It never subtracts one large sum from another. Each state has its own mean, and two are joined by Chan's rule, so that an offset
+/// of all values costs no more digits than it takes from the values themselves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Variance {
+    /// What the number of values is lessened by.
+    pub ddof: u64,
+}
+
+/// The square root of the [`Variance`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StdDev {
+    /// What the number of values is lessened by.
+    pub ddof: u64,
+}
+
+/// What is known of some values: how many there are, their mean, and the sum of the squares of their distances from it.
+///
+/// The number is a float like the others: exact up to 2²⁴ in `f32`, and from there on rounded as a sum of its parts is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moments<R> {
+    /// How many values.
+    pub count: R,
+    /// Their mean.
+    pub mean: R,
+    /// The sum of the squares of their distances from the mean.
+    pub squares: R,
+}
+
+crate::words! { Moments<R> { count, mean, squares } }
+
+impl<R: Number> Combine<R> for Mean {
+    #[inline(always)]
+    fn identity(self) -> R {
+        R::ADDS_NOTHING
+    }
+    #[inline(always)]
+    fn combine(self, left: R, right: R) -> R {
+        left.plus(right)
+    }
+}
+
+impl<T: Element> Operator<T> for Mean {
+    type State = T::Real;
+    type Output = T::Real;
+
+    #[inline(always)]
+    fn lift(self, value: T, _index: u64) -> T::Real {
+        value.real()
+    }
+    /// Values of up to 16 bits are added in their accumulator, which 2¹⁶ of them do not fill, and converted once.
+    #[inline(always)]
+    fn lift_spaced<const N: usize>(self, values: [T; N], index: u64, _step: u64) -> T::Real {
+        if size_of::<T>() > 2 || N > 1 << 16 {
+            let states = array::<_, N>(
+                #[inline(always)]
+                |place| self.lift(values[place], index),
+            );
+            return combine_all(self, states);
+        }
+        let mut sum = T::Wide::ADDS_NOTHING;
+        let mut place = 0;
+        while place < N {
+            sum = sum.plus(values[place].widen());
+            place += 1;
+        }
+        T::real_of(sum)
+    }
+    #[inline(always)]
+    fn finish(self, state: T::Real, count: u64) -> T::Real {
+        state / T::Real::of_count(count)
+    }
+}
+
+/// No values.
+#[inline(always)]
+fn nothing<R: Float>() -> Moments<R> {
+    Moments {
+        count: R::ZERO,
+        mean: R::ZERO,
+        squares: R::ZERO,
+    }
+}
+
+/// Chan's rule: the distance of the two means is divided in the proportion of the counts.
+#[inline(always)]
+fn join<R: Float>(left: Moments<R>, right: Moments<R>) -> Moments<R> {
+    let count = left.count + right.count;
+    let distance = right.mean - left.mean;
+    let share = distance * (right.count / count);
+    let joined = Moments {
+        count,
+        mean: left.mean + share,
+        squares: left.squares + right.squares + distance * share * left.count,
+    };
+    if right.count == R::ZERO {
+        left
+    } else if left.count == R::ZERO {
+        right
+    } else {
+        joined
+    }
+}
+
+/// Several values by their own mean, in two passes over registers.
+#[inline(always)]
+fn moments_of<T: Element, const N: usize>(values: [T; N]) -> Moments<T::Real> {
+    let mut sum = T::Real::ZERO;
+    let mut place = 0;
+    while place < N {
+        sum = sum + values[place].real();
+        place += 1;
+    }
+    let count = T::Real::of_count(N as u64);
+    let mean = sum / count;
+    let mut squares = T::Real::ZERO;
+    place = 0;
+    while place < N {
+        // NaN of an infinity, whose distance from its own mean is none.
+        let distance = values[place].real() - mean;
+        squares = distance.multiply_add(distance, squares);
+        place += 1;
+    }
+    Moments {
+        count,
+        mean,
+        squares,
+    }
+}
+
+/// Block by block: the mean first, and then the distances from it.
+#[cfg(not(target_arch = "nvptx64"))]
+#[inline(always)]
+fn moments_of_slice<T: Element>(values: &[T]) -> Moments<T::Real> {
+    const BLOCK: usize = 1024;
+    let mut state = nothing();
+    for block in values.chunks(BLOCK) {
+        let count = T::Real::of_count(block.len() as u64);
+        let mean = in_lanes(Sum, block, 0, |value: T, _| value.real()) / count;
+        let squares = in_lanes(Sum, block, 0, |value: T, _| {
+            let distance = value.real() - mean;
+            distance * distance
+        });
+        let right = Moments {
+            count,
+            mean,
+            squares,
+        };
+        state = join(state, right);
+    }
+    state
+}
+
+#[inline(always)]
+fn variance<R: Float>(state: Moments<R>, count: u64, ddof: u64) -> R {
+    state.squares / R::of_count(count.saturating_sub(ddof))
+}
+
+macro_rules! moments {
+    ($operator:ident, |$variance:ident| $finished:expr) => {
+        impl<R: Float + crate::words::Words> Combine<Moments<R>> for $operator {
+            #[inline(always)]
+            fn identity(self) -> Moments<R> {
+                nothing()
+            }
+            #[inline(always)]
+            fn combine(self, left: Moments<R>, right: Moments<R>) -> Moments<R> {
+                join(left, right)
+            }
+        }
+
+        impl<T: Element> Operator<T> for $operator {
+            type State = Moments<T::Real>;
+            type Output = T::Real;
+
+            #[inline(always)]
+            fn lift(self, value: T, _index: u64) -> Moments<T::Real> {
+                moments_of([value])
+            }
+            #[inline(always)]
+            fn lift_spaced<const N: usize>(
+                self,
+                values: [T; N],
+                _index: u64,
+                _step: u64,
+            ) -> Moments<T::Real> {
+                if N == 0 {
+                    nothing()
+                } else {
+                    moments_of(values)
+                }
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            #[inline(always)]
+            fn lift_slice(self, values: &[T], _index: u64) -> Moments<T::Real> {
+                moments_of_slice(values)
+            }
+            #[inline(always)]
+            fn finish(self, state: Moments<T::Real>, count: u64) -> T::Real {
+                let $variance = variance(state, count, self.ddof);
+                $finished
+            }
+        }
+    };
+}
+
+moments!(Variance, |variance| variance);
+moments!(StdDev, |variance| variance.square_root());

@@ -1,0 +1,105 @@
+//! Operators whose state is one accumulator.
+
+use super::{Combine, Operator};
+use crate::element::Element;
+use crate::number::Number;
+
+/// Adds: integers wrap around, floats round to the nearest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sum;
+
+/// Multiplies: integers wrap around, floats round to the nearest.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Product;
+
+/// The least value; of floats NaN if one is NaN, and −0.0 is less than 0.0.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Min;
+
+/// The greatest value; of floats NaN if one is NaN, and 0.0 is greater than −0.0.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Max;
+
+/// Adds the products of pairs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Dot;
+
+/// Operators that combine two numbers into one: identity, what combines, and the warp's instruction.
+macro_rules! combine {
+    ($($operator:ident: $identity:ident $combine:ident $(by $of_warp:ident)?;)*) => {$(
+        impl<N: Number> Combine<N> for $operator {
+            #[inline(always)]
+            fn identity(self) -> N {
+                N::$identity
+            }
+            #[inline(always)]
+            fn combine(self, left: N, right: N) -> N {
+                left.$combine(right)
+            }
+            $(
+                #[inline(always)]
+                unsafe fn combine_warp(self, state: N) -> Option<N> {
+                    // SAFETY: the caller's promise.
+                    unsafe { state.$of_warp() }
+                }
+            )?
+        }
+    )*};
+}
+
+combine! {
+    Sum: ADDS_NOTHING plus by sum_of_warp;
+    Product: ONE times;
+    Min: GREATEST lesser by least_of_warp;
+    Max: LEAST greater by greatest_of_warp;
+    Dot: ADDS_NOTHING plus by sum_of_warp;
+}
+
+/// The operators of elements: the result, and how an accumulator becomes it.
+macro_rules! operators {
+    ($($operator:ident: $output:ty, |$state:ident| $finished:expr $(, least: $is_least:literal)?;)*) => {$(
+        impl<T: Element> Operator<T> for $operator {
+            const ORDER_MATTERS: bool = <T::Wide as Number>::IS_FLOAT;
+
+            type State = T::Wide;
+            type Output = $output;
+
+            #[inline(always)]
+            fn lift(self, value: T, _index: u64) -> T::Wide {
+                value.widen()
+            }
+            $(
+                #[cfg(not(target_arch = "nvptx64"))]
+                #[inline(always)]
+                fn lift_slice(self, values: &[T], _index: u64) -> T::Wide {
+                    super::slice::extreme::<$is_least, T, T::Wide>(values, T::widen)
+                }
+            )?
+            #[inline(always)]
+            fn finish(self, $state: T::Wide, _count: u64) -> $output {
+                $finished
+            }
+        }
+    )*};
+}
+
+operators! {
+    Sum: T::Wide, |state| state;
+    Product: T::Wide, |state| state;
+    Min: T, |state| T::narrow(state), least: true;
+    Max: T, |state| T::narrow(state), least: false;
+}
+
+impl<T: Element> Operator<(T, T)> for Dot {
+    type State = T::Wide;
+    type Output = T::Wide;
+
+    #[inline(always)]
+    fn lift(self, (left, right): (T, T), _index: u64) -> T::Wide {
+        left.widen().times(right.widen())
+    }
+    #[inline(always)]
+    fn finish(self, state: T::Wide, _count: u64) -> T::Wide {
+        state
+    }
+}

@@ -1,0 +1,73 @@
+//! Values that lie side by side in the memory of a host, reduced in lanes: loops that the compiler turns into vector instructions.
+
+use super::combine::{Combine, combine_all};
+use crate::number::Number;
+
+/// How many states a loop keeps: enough that no addition waits for the one before, and few enough for the registers.
+pub const LANES: usize = 32;
+
+/// The state of all values, of which lane l combines those with index l, l + [`LANES`], and so on. `lift` gets a value and its index.
+#[inline(always)]
+pub fn in_lanes<T: Copy, S: Copy>(
+    operator: impl Combine<S>,
+    values: &[T],
+    index: u64,
+    lift: impl Fn(T, u64) -> S,
+) -> S {
+    let (whole, rest) = values.as_chunks::<LANES>();
+    let mut states = [operator.identity(); LANES];
+    let mut index = index;
+    for values in whole {
+        for lane in 0..LANES {
+            states[lane] = operator.combine(states[lane], lift(values[lane], index + lane as u64));
+        }
+        index += LANES as u64;
+    }
+    let mut state = if whole.is_empty() {
+        operator.identity()
+    } else {
+        combine_all(operator, states)
+    };
+    for (place, &value) in rest.iter().enumerate() {
+        state = operator.combine(state, lift(value, index + place as u64));
+    }
+    state
+}
+
+/// The least of some values, as [`Min`](crate::operator::Min) has it, or the greatest, as [`Max`](crate::operator::Max). `number` makes
+/// a number of a value.
+#[inline(always)]
+pub fn extreme<const IS_LEAST: bool, T: Copy, N: Number>(
+    values: &[T],
+    number: impl Fn(T) -> N,
+) -> N {
+    let of_none = if IS_LEAST { N::GREATEST } else { N::LEAST };
+    let by_rank = ByRank::<N::Rank, IS_LEAST> {
+        of_none: of_none.rank::<IS_LEAST>(),
+    };
+    let rank = in_lanes(by_rank, values, 0, |value, _| {
+        number(value).rank::<IS_LEAST>()
+    });
+    N::of_rank::<IS_LEAST>(rank)
+}
+
+/// The lesser of two ranks, or the greater.
+#[derive(Clone, Copy)]
+struct ByRank<R, const IS_LEAST: bool> {
+    of_none: R,
+}
+
+impl<R: Copy + Ord, const IS_LEAST: bool> Combine<R> for ByRank<R, IS_LEAST> {
+    #[inline(always)]
+    fn identity(self) -> R {
+        self.of_none
+    }
+    #[inline(always)]
+    fn combine(self, left: R, right: R) -> R {
+        if IS_LEAST {
+            left.min(right)
+        } else {
+            left.max(right)
+        }
+    }
+}

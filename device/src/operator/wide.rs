@@ -1,0 +1,68 @@
+//! Another accumulator than the usual one.
+
+use core::marker::PhantomData;
+
+use super::{Combine, Operator};
+
+/// The operator `O` of values that are converted to `A` first, which must be possible without loss. `As::<i64, _>::new(Sum)` adds `i32`
+/// values in `i64`, and `As::<f64, _>::new(Mean)` those of `f32` in `f64`.
+#[derive(Debug)]
+pub struct As<A, O> {
+    operator: O,
+    values: PhantomData<A>,
+}
+
+impl<A, O> As<A, O> {
+    /// The operator, with values of type `A`.
+    pub const fn new(operator: O) -> Self {
+        Self {
+            operator,
+            values: PhantomData,
+        }
+    }
+}
+
+impl<A, O: Copy> Copy for As<A, O> {}
+
+impl<A, O: Copy> Clone for As<A, O> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S, A, O: Combine<S>> Combine<S> for As<A, O> {
+    #[inline(always)]
+    fn identity(self) -> S {
+        self.operator.identity()
+    }
+    #[inline(always)]
+    fn combine(self, left: S, right: S) -> S {
+        self.operator.combine(left, right)
+    }
+    #[inline(always)]
+    unsafe fn combine_warp(self, state: S) -> Option<S> {
+        // SAFETY: the caller's promise.
+        unsafe { self.operator.combine_warp(state) }
+    }
+}
+
+impl<T: Copy, A: From<T> + Copy, O: Operator<A>> Operator<T> for As<A, O> {
+    const ORDER_MATTERS: bool = O::ORDER_MATTERS;
+
+    type State = O::State;
+    type Output = O::Output;
+
+    #[inline(always)]
+    fn lift(self, value: T, index: u64) -> O::State {
+        self.operator.lift(value.into(), index)
+    }
+    #[inline(always)]
+    fn lift_spaced<const N: usize>(self, values: [T; N], index: u64, step: u64) -> O::State {
+        self.operator.lift_spaced(values.map(A::from), index, step)
+    }
+    #[inline(always)]
+    fn finish(self, state: O::State, count: u64) -> O::Output {
+        self.operator.finish(state, count)
+    }
+}

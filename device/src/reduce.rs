@@ -1,0 +1,64 @@
+//! The reduction of an array: what the first of the kernels of [`reductions!`](crate::reductions!) does; and of two arrays of pairs.
+
+use crate::block::{self, Scratch};
+use crate::grid;
+use crate::operator::Operator;
+use crate::vector::{self, Loaded, Share};
+
+/// Vectors that a thread loads before it uses the first.
+const LOADS: usize = 4;
+
+/// Reduces an array of any length that begins anywhere, in one launch of any grid.
+///
+/// Each thread loads vectors of 16 bytes; then a tree in each block, and one in the last block to come. The result depends on the shape of
+/// the launch only as far as the operator's rounding depends on the grouping, and is the same in every run.
+///
+/// # Safety
+/// - Every thread of the grid makes the call, once. A block has `BLOCK` threads at most.
+/// - `input` points to `n` values that nothing writes, `states` to one state per block, `counter` to a word that is 0, and `result` to one
+///   result; nothing else touches the last three. The counter is 0 again afterwards.
+#[inline(always)]
+pub unsafe fn array<T: Loaded, O: Operator<T>, const BLOCK: u32>(
+    operator: O,
+    input: *const T,
+    n: usize,
+    states: *mut O::State,
+    counter: *mut u32,
+    result: *mut O::Output,
+    scratch: Scratch<O::State, BLOCK>,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mine = vector::fold::<LOADS, T, O>(operator, input, n, 0, Share::of_grid());
+        let of_block = block::reduce(operator, mine, scratch);
+        let total = grid::finish_by_ticket(operator, of_block, states, counter, scratch);
+        if let Some(state) = total {
+            *result = operator.finish(state, n as u64);
+        }
+    }
+}
+
+/// Reduces the pairs of two arrays, in one launch of any grid, as [`array()`] reduces values.
+///
+/// # Safety
+/// As for [`array()`], of both.
+#[inline(always)]
+pub unsafe fn pairs<T: Loaded, O: Operator<(T, T)>, const BLOCK: u32>(
+    operator: O,
+    inputs: [*const T; 2],
+    n: usize,
+    states: *mut O::State,
+    counter: *mut u32,
+    result: *mut O::Output,
+    scratch: Scratch<O::State, BLOCK>,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mine = vector::fold_pairs::<LOADS, T, O>(operator, inputs, n, 0, Share::of_grid());
+        let of_block = block::reduce(operator, mine, scratch);
+        let total = grid::finish_by_ticket(operator, of_block, states, counter, scratch);
+        if let Some(state) = total {
+            *result = operator.finish(state, n as u64);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Reductions of the rows of a matrix: three ways, for long rows, for shorter ones, and for short ones that lie side by side.
+//!
+//! | function | a row is reduced by | rows | reads |
+//! |---|---|---|---|
+//! | [`by_blocks`] | one block, or several that finish by a ticket | long; few, if they are very long | vectors, with heads and tails |
+//! | [`by_lanes`] | 1 to 32 lanes of a warp | of some vectors | vectors, with heads and tails |
+//! | [`packed`] | 1 to 32 lanes, out of shared memory | of any number of elements, up to a tile, without gaps | vectors, whatever the length of a row |
+//!
+//! All give the same results up to the grouping of a row's values. Indices and counts are those within the row.
+
+use crate::block::{self, Scratch};
+use crate::grid::{Part, finish_part_by_ticket};
+use crate::lanes::{WARP_SIZE, sync_lanes};
+use crate::operator::Operator;
+use crate::thread::{block_dim_x, global_index, sync_threads, thread_idx_x};
+use crate::tile::{self, Bytes, Section, Tile};
+use crate::vector::{self, Loaded, Quad, Share};
+
+/// Vectors that a thread loads before it uses the first.
+const LOADS: usize = 4;
+
+/// Where the rows of a matrix lie: row r is `columns` values from `input + r · stride` on.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<T> {
+    /// The first value of the first row.
+    pub input: *const T,
+    /// How many rows.
+    pub rows: usize,
+    /// How many values each has.
+    pub columns: usize,
+    /// The distance of two rows in values.
+    pub stride: usize,
+}
+
+/// Reduces each row by a block at a time, or by `parts` blocks, the last of which to come finishes the row.
+///
+/// For a row: its vectors, one barrier of the tree and one before the next row. With several parts also a store, an atomic and a barrier.
+///
+/// # Safety
+/// - Every thread of the grid makes the call, once, with the same arguments. A block has `BLOCK` threads at most, and `parts` is not 0.
+/// - Nothing writes the rows; `results` points to one result per row, which nothing else touches.
+/// - With more than one part, `states` points to one state for each part of each row, and `counters` to a word per row that is 0; nothing
+///   else touches them. The counters are 0 again afterwards.
+#[inline(always)]
+pub unsafe fn by_blocks<T: Loaded, O: Operator<T>, const BLOCK: u32>(
+    operator: O,
+    matrix: Rows<T>,
+    parts: u32,
+    states: *mut O::State,
+    counters: *mut u32,
+    results: *mut O::Output,
+    scratch: Scratch<O::State, BLOCK>,
+) {
+    let blocks = Share::of_blocks();
+    let mut place = blocks.rank;
+    while place < matrix.rows * parts as usize {
+        let (row, part) = if parts == 1 {
+            (place, 0)
+        } else {
+            (place / parts as usize, (place % parts as usize) as u32)
+        };
+        let share = Share {
+            rank: part as usize * block_dim_x() as usize + thread_idx_x() as usize,
+            of: parts as usize * block_dim_x() as usize,
+        };
+        // SAFETY: the caller's promise; there is a barrier between two uses of the scratch memory.
+        unsafe {
+            let values = matrix.input.add(row * matrix.stride);
+            let mine = vector::fold::<LOADS, T, O>(operator, values, matrix.columns, 0, share);
+            let of_block = block::reduce(operator, mine, scratch);
+            let of_row = if parts == 1 {
+                (thread_idx_x() == 0).then_some(of_block)
+            } else {
+                let states = states.add(row * parts as usize);
+                let part = Part {
+                    rank: part,
+                    of: parts,
+                };
+                finish_part_by_ticket(operator, of_block, part, states, counters.add(row), scratch)
+            };
+            if let Some(state) = of_row {
+                *results.add(row) = operator.finish(state, matrix.columns as u64);
+            }
+        }
+        sync_threads();
+        place += blocks.of;
+    }
+}
+
+/// Reduces each row by `lanes` neighbouring lanes of a warp, without shared memory and without a barrier.
+///
+/// # Safety
+/// - Every thread of the grid makes the call, once, with the same arguments. The size of a block is a multiple of 32, and `lanes` a power
+///   of two up to 32.
+/// - Nothing writes the rows; `results` points to one result per row, which nothing else touches.
+#[inline(always)]
+pub unsafe fn by_lanes<T: Loaded, O: Operator<T>>(
+    operator: O,
+    matrix: Rows<T>,
+    lanes: u32,
+    results: *mut O::Output,
+) {
+    let group = Section::of(lanes);
+    let at_once = (WARP_SIZE / lanes) as usize;
+    let warps = Share::of_grid().of / WARP_SIZE as usize;
+    // The first row of the warp, so that all its lanes go on as long as one has a row.
+    let mut first = global_index() / WARP_SIZE as usize * at_once;
+    while first < matrix.rows {
+        let row = first + group.index as usize;
+        let share = Share {
+            rank: group.rank as usize,
+            of: lanes as usize,
+        };
+        // SAFETY: the caller's promise; the whole warp makes the calls, each lane for a row that there is.
+        unsafe {
+            let mine = if row < matrix.rows {
+                let values = matrix.input.add(row * matrix.stride);
+                vector::fold::<LOADS, T, O>(operator, values, matrix.columns, 0, share)
+            } else {
+                operator.identity()
+            };
+            let state = group.reduce(operator, mine);
+            if group.rank == 0 && row < matrix.rows {
+                *results.add(row) = operator.finish(state, matrix.columns as u64);
+            }
+        }
+        first += warps * at_once;
+    }
+}
+
+/// Vectors that a warp keeps in shared memory, and with the gaps between them.
+const TILE: usize = tile::VECTORS;
+const TILE_WITH_GAPS: usize = TILE + TILE / 8;
+
+/// The bytes of the longest row that [`packed`] reduces: a tile of a warp holds it wherever it begins.
+pub const PACKED_BYTES: usize = (TILE - 1) * size_of::<Quad>();
+
+/// The most threads of a block of [`packed`], each warp of which has a tile.
+pub const PACKED_BLOCK: u32 = 256;
+
+/// The vectors of the shared memory of [`packed`].
+pub const PACKED_VECTORS: usize = TILE_WITH_GAPS * (PACKED_BLOCK / WARP_SIZE) as usize;
+
+/// Reduces rows that lie side by side, through shared memory.
+///
+/// Each warp copies as many rows as a tile holds, in vectors, whatever the length of a row; then a row is reduced by one lane, or, where
+/// a tile holds fewer than 32 rows, by so many that no lane is idle. After every eight vectors of a tile a gap of one spreads the rows
+/// over the banks. No barrier of the block.
+///
+/// # Safety
+/// - Every thread of the grid makes the call, once, with the same arguments. The size of a block is a multiple of 32 up to [`PACKED_BLOCK`].
+/// - `input` points to `rows · columns` values that nothing writes; a row has at least one, and [`PACKED_BYTES`] bytes at most. `results`
+///   points to one result per row, which nothing else touches.
+/// - `tiles` points to [`PACKED_VECTORS`] vectors in shared memory, which the block uses for nothing else.
+#[inline(always)]
+pub unsafe fn packed<T: Loaded, O: Operator<T>>(
+    operator: O,
+    input: *const T,
+    rows: usize,
+    columns: usize,
+    results: *mut O::Output,
+    tiles: *mut Quad,
+) {
+    // Values that go over the bounds of vectors.
+    if T::LANES == 1 || !(input as usize).is_multiple_of(size_of::<T>()) {
+        let matrix = Rows {
+            input,
+            rows,
+            columns,
+            stride: columns,
+        };
+        // SAFETY: the caller's promise.
+        return unsafe { by_lanes(operator, matrix, 1, results) };
+    }
+    let columns = columns as u32;
+    let row_bytes = columns * size_of::<T>() as u32;
+    let is_aligned = (input as usize | row_bytes as usize).is_multiple_of(size_of::<Quad>());
+    let room = (TILE as u32 - u32::from(!is_aligned)) * size_of::<Quad>() as u32;
+    let fits = room / row_bytes;
+    let mut lanes = 1;
+    while fits * lanes < WARP_SIZE {
+        lanes *= 2;
+    }
+    let of_tile = if lanes == 1 {
+        fits / WARP_SIZE * WARP_SIZE
+    } else {
+        WARP_SIZE / lanes
+    };
+
+    let group = Section::of(lanes);
+    let lane = thread_idx_x() % WARP_SIZE;
+    let tile = Tile::<true> {
+        // SAFETY: the caller's promise: there is one for each warp of the block.
+        vectors: unsafe { tiles.add((thread_idx_x() / WARP_SIZE) as usize * TILE_WITH_GAPS) },
+    };
+    let whole = Bytes {
+        start: input as usize,
+        end: input as usize + rows * row_bytes as usize,
+    };
+    let warps = Share::of_grid().of / WARP_SIZE as usize;
+    let mut first = global_index() / WARP_SIZE as usize * of_tile as usize;
+    while first < rows {
+        let left = rows - first;
+        let count = if left < of_tile as usize {
+            left as u32
+        } else {
+            of_tile
+        };
+        let start = whole.start + first * row_bytes as usize;
+        // SAFETY: the caller's promise; `count` rows fit into the tile behind what comes before them in their first vector. The whole warp
+        // makes the calls, and waits for itself between the writes of the tile and the reads, both ways.
+        unsafe {
+            let shift = tile.fill::<T>(start, count * row_bytes, whole, lane);
+            sync_lanes(u32::MAX);
+
+            let mut row = group.index;
+            // The same number of rounds in each lane.
+            let mut of_warp = 0;
+            while of_warp < count {
+                let mine = if row < count {
+                    let offset = shift + row * row_bytes;
+                    tile.fold_row::<T, O>(operator, offset, columns, is_aligned, group)
+                } else {
+                    operator.identity()
+                };
+                let state = group.reduce(operator, mine);
+                if group.rank == 0 && row < count {
+                    *results.add(first + row as usize) = operator.finish(state, u64::from(columns));
+                }
+                row += WARP_SIZE / lanes;
+                of_warp += WARP_SIZE / lanes;
+            }
+            sync_lanes(u32::MAX);
+        }
+        first += warps * of_tile as usize;
+    }
+}

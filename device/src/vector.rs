@@ -1,0 +1,314 @@
+//! Loads of 16 bytes: the fewest instructions for the most bytes.
+//!
+//! An array may begin anywhere. Its *head*, the elements before the first multiple of 16 bytes, and its *tail*, what is left of a last
+//! vector, are loaded one by one; the rest are vectors.
+
+use crate::operator::{Combine, Operator, combine_all};
+use crate::thread::{block_dim_x, block_idx_x, global_index, grid_dim_x, thread_idx_x};
+use crate::unroll::array;
+
+/// Bytes of a vector.
+const BYTES: usize = 16;
+
+/// A type whose values a load of 16 bytes brings several of. [`vectors!`](crate::vectors!) implements it for types of one's own.
+pub trait Loaded: Copy {
+    /// The values of 16 bytes: an array of them.
+    type Values: Copy;
+    /// 16 bytes as they are loaded; of values that 16 bytes are no multiple of, one value.
+    type Vector: Copy;
+    /// How many values a vector has.
+    const LANES: usize;
+
+    /// One of the values of a vector: that of lane 0 comes first in memory.
+    fn value(vector: Self::Vector, lane: usize) -> Self;
+
+    /// The state of the values of a vector, the first of which has this index.
+    fn lift<O: Operator<Self>>(operator: O, vector: Self::Vector, index: u64) -> O::State;
+
+    /// The state of the pairs of values of two vectors.
+    fn lift_pairs<O: Operator<(Self, Self)>>(
+        operator: O,
+        vectors: [Self::Vector; 2],
+        index: u64,
+    ) -> O::State;
+}
+
+/// 16 bytes that one instruction loads.
+#[doc(hidden)]
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug)]
+pub struct Quad(pub [u32; 4]);
+
+/// Like [`Quad`], for values of 64 bits.
+#[doc(hidden)]
+#[repr(C, align(16))]
+#[derive(Clone, Copy, Debug)]
+pub struct Double(pub [u64; 2]);
+
+/// Implements [`Loaded`]: `vectors! { Celsius = 4 of u16, |bits| Celsius(bits); }` for a type of 16 bits, of which a vector would have 8.
+///
+/// What stands after `of` says how the value lies in memory: `u8`, `u16`, `u32` or `u64`; the closure makes it of those bits. A type of
+/// another size is loaded one by one: `vectors! { Triple; }`.
+#[macro_export]
+macro_rules! vectors {
+    ($($value:ty $(= $bits:ident, |$name:ident| $made:expr)?;)*) => {$(
+        $crate::vectors!(@impl $value $(= $bits, |$name| $made)?);
+    )*};
+    (@impl $value:ty = u64, |$name:ident| $made:expr) => {
+        $crate::vectors!(@vector $value, $crate::vector::Double, 2, |vector, lane| {
+            let $name = vector.0[lane];
+            $made
+        });
+    };
+    (@impl $value:ty = $bits:ident, |$name:ident| $made:expr) => {
+        $crate::vectors!(@vector $value, $crate::vector::Quad, 16 / size_of::<$bits>(), |vector, lane| {
+            // Of each word the lowest value first.
+            let bit = 8 * size_of::<$bits>() * lane;
+            let $name = (vector.0[bit / 32] >> (bit % 32)) as $bits;
+            $made
+        });
+    };
+    (@impl $value:ty) => {
+        $crate::vectors!(@vector $value, $value, 1, |vector, _lane| vector);
+    };
+    (@vector $value:ty, $vector:ty, $lanes:expr, |$loaded:ident, $lane:ident| $made:expr) => {
+        impl $crate::vector::Loaded for $value {
+            type Values = [Self; $lanes];
+            type Vector = $vector;
+            const LANES: usize = $lanes;
+
+            #[inline(always)]
+            fn value($loaded: $vector, $lane: usize) -> Self {
+                $made
+            }
+
+            #[inline(always)]
+            fn lift<O: $crate::operator::Operator<Self>>(operator: O, $loaded: $vector, index: u64) -> O::State {
+                let values: [Self; $lanes] = ::core::array::from_fn(
+                    #[inline(always)]
+                    |$lane| $made,
+                );
+                operator.lift_all(values, index)
+            }
+
+            #[inline(always)]
+            fn lift_pairs<O: $crate::operator::Operator<(Self, Self)>>(
+                operator: O,
+                [left, right]: [$vector; 2],
+                index: u64,
+            ) -> O::State {
+                let values = |$loaded: $vector| -> [Self; $lanes] { ::core::array::from_fn(|$lane| $made) };
+                let (left, right) = (values(left), values(right));
+                let pairs: [(Self, Self); $lanes] = ::core::array::from_fn(|lane| (left[lane], right[lane]));
+                operator.lift_all(pairs, index)
+            }
+        }
+    };
+}
+
+vectors! {
+    i8 = u8, |bits| bits as i8;
+    u8 = u8, |bits| bits;
+    crate::half::Bool = u8, |bits| crate::half::Bool(bits);
+    i16 = u16, |bits| bits as i16;
+    u16 = u16, |bits| bits;
+    crate::half::F16 = u16, |bits| crate::half::F16(bits);
+    crate::half::Bf16 = u16, |bits| crate::half::Bf16(bits);
+    i32 = u32, |bits| bits as i32;
+    u32 = u32, |bits| bits;
+    f32 = u32, |bits| f32::from_bits(bits);
+    i64 = u64, |bits| bits as i64;
+    u64 = u64, |bits| bits;
+    f64 = u64, |bits| f64::from_bits(bits);
+}
+
+/// Which of several threads a thread is, where an array is divided among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The number of the thread: 0 to `of` − 1.
+    pub rank: usize,
+    /// How many threads there are, at least one.
+    pub of: usize,
+}
+
+impl Share {
+    /// The thread that has it all.
+    pub const ALONE: Self = Self { rank: 0, of: 1 };
+
+    /// Among the threads of its block.
+    #[inline(always)]
+    pub fn of_block() -> Self {
+        Self {
+            rank: thread_idx_x() as usize,
+            of: block_dim_x() as usize,
+        }
+    }
+
+    /// Among the threads of the grid.
+    #[inline(always)]
+    pub fn of_grid() -> Self {
+        Self {
+            rank: global_index(),
+            of: grid_dim_x() as usize * block_dim_x() as usize,
+        }
+    }
+
+    /// Among the blocks of the grid: which rows a block takes.
+    #[inline(always)]
+    pub fn of_blocks() -> Self {
+        Self {
+            rank: block_idx_x() as usize,
+            of: grid_dim_x() as usize,
+        }
+    }
+}
+
+/// The state of this thread's share of an array; the identity if it has none. The first value has the index `first`.
+///
+/// The threads take neighbouring vectors, and each goes on as many vectors further as there are threads, so that the loads of a warp
+/// are of adjacent memory. A thread loads `LOADS` vectors before it uses the first, so that their times overlap. The operator must be
+/// commutative.
+///
+/// # Safety
+/// `input` points to `n` values, at an address that is right for their type, which nothing writes.
+#[inline(always)]
+pub unsafe fn fold<const LOADS: usize, T: Loaded, O: Operator<T>>(
+    operator: O,
+    input: *const T,
+    n: usize,
+    first: u64,
+    share: Share,
+) -> O::State {
+    let head = head_length(input, n);
+    // SAFETY: the caller's promise: `fold_parts` asks for elements below n and for vectors of those after the head.
+    unsafe {
+        fold_parts::<LOADS, _, _>(
+            operator,
+            (n, head, T::LANES),
+            share,
+            |place| operator.lift(*input.add(place), first + place as u64),
+            |place| *input.add(place).cast::<T::Vector>(),
+            |vector, place| T::lift(operator, vector, first + place as u64),
+        )
+    }
+}
+
+/// The state of this thread's share of the pairs of two arrays of the same length, as [`fold`]. If only one of the arrays begins at a
+/// multiple of 16 bytes after its head, both are loaded one by one.
+///
+/// # Safety
+/// As for [`fold`], of both.
+#[inline(always)]
+pub unsafe fn fold_pairs<const LOADS: usize, T: Loaded, O: Operator<(T, T)>>(
+    operator: O,
+    [left, right]: [*const T; 2],
+    n: usize,
+    first: u64,
+    share: Share,
+) -> O::State {
+    let are_alike = left as usize % BYTES == right as usize % BYTES;
+    let head = if are_alike { head_length(left, n) } else { n };
+    // SAFETY: as in `fold`.
+    unsafe {
+        fold_parts::<LOADS, _, _>(
+            operator,
+            (n, head, T::LANES),
+            share,
+            |place| {
+                let pair = (*left.add(place), *right.add(place));
+                operator.lift(pair, first + place as u64)
+            },
+            |place| {
+                [
+                    *left.add(place).cast::<T::Vector>(),
+                    *right.add(place).cast::<T::Vector>(),
+                ]
+            },
+            |vectors, place| T::lift_pairs(operator, vectors, first + place as u64),
+        )
+    }
+}
+
+/// How many values come before the first multiple of 16 bytes; all where none begins at one, and none where a vector is one value.
+#[inline(always)]
+fn head_length<T: Loaded>(input: *const T, n: usize) -> usize {
+    if T::LANES == 1 {
+        return 0;
+    }
+    let bytes = (BYTES - input as usize % BYTES) % BYTES;
+    let head = bytes / size_of::<T>();
+    if head < n && bytes.is_multiple_of(size_of::<T>()) {
+        head
+    } else {
+        n
+    }
+}
+
+/// The share of a thread: head, vectors and tail. `lift` gives the state of the value at a place, `load` the vector that begins there,
+/// and `lift_vector` the state of a vector.
+#[inline(always)]
+fn fold_parts<const LOADS: usize, S: Copy, V: Copy>(
+    operator: impl Combine<S>,
+    (n, head, lanes): (usize, usize, usize),
+    share: Share,
+    lift: impl Fn(usize) -> S,
+    load: impl Fn(usize) -> V,
+    lift_vector: impl Fn(V, usize) -> S,
+) -> S {
+    let mut state = operator.identity();
+    let mut place = share.rank;
+    while place < head {
+        state = operator.combine(state, lift(place));
+        place += share.of;
+    }
+
+    let end = head + (n - head) / lanes * lanes;
+    let step = share.of * lanes;
+    place = head + share.rank * lanes;
+    while place + (LOADS - 1) * step < end {
+        let vectors: [V; LOADS] = array(
+            #[inline(always)]
+            |index| load(place + index * step),
+        );
+        let states = array::<S, LOADS>(
+            #[inline(always)]
+            |index| lift_vector(vectors[index], place + index * step),
+        );
+        state = operator.combine(state, combine_all(operator, states));
+        place += LOADS * step;
+    }
+    // Of the last vectors the first is loaded in the place of each that is not there, so that all loads are under way together. With one
+    // load at a time nothing is left.
+    if LOADS > 1 && place < end {
+        let is_there = |index| place + index * step < end;
+        let vectors: [V; LOADS] = array(
+            #[inline(always)]
+            |index| {
+                load(if is_there(index) {
+                    place + index * step
+                } else {
+                    place
+                })
+            },
+        );
+        let states = array::<S, LOADS>(
+            #[inline(always)]
+            |index| {
+                let lifted = lift_vector(vectors[index], place + index * step);
+                if is_there(index) {
+                    lifted
+                } else {
+                    operator.identity()
+                }
+            },
+        );
+        state = operator.combine(state, combine_all(operator, states));
+    }
+
+    place = end + share.rank;
+    while place < n {
+        state = operator.combine(state, lift(place));
+        place += share.of;
+    }
+    state
+}

@@ -1,0 +1,291 @@
+//! The laws of the operators, with all that floats may be.
+
+use std::fmt::Debug;
+
+use proptest::prelude::*;
+use warpfold_device::element::Element;
+use warpfold_device::half::{Bf16, Bool, F16};
+use warpfold_device::operator::*;
+
+/// Parts of a state that can be compared: numbers, each with its sign.
+trait Parts: Copy + Debug {
+    fn parts(self) -> Vec<f64>;
+}
+
+macro_rules! numbers {
+    ($($number:ident)*) => {$(
+        impl Parts for $number {
+            fn parts(self) -> Vec<f64> {
+                vec![self as f64]
+            }
+        }
+    )*};
+}
+
+numbers! { i32 u32 i64 u64 f32 f64 }
+
+impl<N: Parts> Parts for Extremes<N> {
+    fn parts(self) -> Vec<f64> {
+        [self.min.parts(), self.max.parts()].concat()
+    }
+}
+
+impl<N: Parts, I: Parts> Parts for Best<N, I> {
+    fn parts(self) -> Vec<f64> {
+        [self.index.parts(), self.value.parts()].concat()
+    }
+}
+
+impl<N: Parts> Parts for Moments<N> {
+    fn parts(self) -> Vec<f64> {
+        [self.count.parts(), self.mean.parts(), self.squares.parts()].concat()
+    }
+}
+
+impl<N: Parts> Parts for Scaled<N> {
+    fn parts(self) -> Vec<f64> {
+        [self.max.parts(), self.sum.parts()].concat()
+    }
+}
+
+/// The same bits, or both NaN.
+#[track_caller]
+fn same(left: impl Parts, right: impl Parts, law: &str) {
+    let bits = |parts: Vec<f64>| -> Vec<u64> {
+        let canonical = |part: f64| if part.is_nan() { f64::NAN } else { part };
+        parts
+            .into_iter()
+            .map(|part| canonical(part).to_bits())
+            .collect()
+    };
+    let (a, b) = (left.parts(), right.parts());
+    // A state of which a part is NaN gives NaN, whatever the others are.
+    let both_nan = |a: &[f64], b: &[f64]| {
+        a.iter().any(|part| part.is_nan()) && b.iter().any(|part| part.is_nan())
+    };
+    assert!(
+        bits(a.clone()) == bits(b.clone()) || both_nan(&a, &b),
+        "{law}: {left:?} and {right:?}"
+    );
+}
+
+/// As [`same`], up to a relative difference; where one has overflowed, the other may be NaN.
+#[track_caller]
+fn near(left: impl Parts, right: impl Parts, tolerance: f64, law: &str) {
+    for (a, b) in left.parts().into_iter().zip(right.parts()) {
+        let is_near = (a - b).abs() <= tolerance * (1.0 + a.abs().max(b.abs()));
+        let overflown = |x: f64| !x.is_finite() || x.abs() > 1e30;
+        assert!(
+            is_near || a == b || overflown(a) && overflown(b),
+            "{law}: {left:?} and {right:?}"
+        );
+    }
+}
+
+/// The laws for three states that come from values.
+#[track_caller]
+fn obeys<T: Copy + Debug, O: Operator<T, State: Parts> + Debug>(
+    operator: O,
+    values: [T; 6],
+    tolerance: f64,
+) {
+    let lift = |index: usize| operator.lift(values[index], index as u64 + 3);
+    // One is of a value, one of two, one of three.
+    let a = lift(0);
+    let b = operator.combine(lift(1), lift(2));
+    let c = operator.lift_all([values[3], values[4], values[5]], 6);
+    let identity = operator.identity();
+    let law = |law: &str| format!("{law} of {operator:?} over {values:?}");
+    for state in [a, b, c, identity] {
+        same(
+            operator.combine(state, identity),
+            state,
+            &law("a ⊕ identity = a"),
+        );
+        same(
+            operator.combine(identity, state),
+            state,
+            &law("identity ⊕ a = a"),
+        );
+    }
+    for (left, right) in [(a, b), (b, c), (a, c)] {
+        let (one, other) = (operator.combine(left, right), operator.combine(right, left));
+        if tolerance == 0.0 {
+            same(one, other, &law("a ⊕ b = b ⊕ a"));
+        } else {
+            near(one, other, tolerance, &law("a ⊕ b = b ⊕ a"));
+        }
+    }
+    let left = operator.combine(operator.combine(a, b), c);
+    let right = operator.combine(a, operator.combine(b, c));
+    let one_by_one = (0..6).fold(identity, |state, index| {
+        operator.combine(state, lift(index))
+    });
+    for (other, law_of) in [
+        (right, "(a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)"),
+        (one_by_one, "lift_all is lift and combine"),
+    ] {
+        if tolerance == 0.0 {
+            same(left, other, &law(law_of));
+        } else {
+            near(left, other, tolerance, &law(law_of));
+        }
+    }
+}
+
+/// All operators over values of a type; those that round up to as much as its floats may.
+#[track_caller]
+fn all_obey<T>(values: [T; 6], rounding: f64)
+where
+    T: Element<Wide: Parts, Real: Parts> + Debug,
+{
+    // Sums of integers wrap around, and are exact.
+    let of_accumulators = if std::any::type_name::<T::Wide>().starts_with('f') {
+        rounding
+    } else {
+        0.0
+    };
+    obeys(Sum, values, of_accumulators);
+    obeys(Product, values, of_accumulators);
+    obeys(Min, values, 0.0);
+    obeys(Max, values, 0.0);
+    obeys(MinMax, values, 0.0);
+    obeys(ArgMin::<u64>::FIRST, values, 0.0);
+    obeys(ArgMin::<u32>::LAST, values, 0.0);
+    obeys(ArgMax::<u32>::FIRST, values, 0.0);
+    obeys(ArgMax::<u64>::LAST, values, 0.0);
+    obeys(Mean, values, rounding);
+    obeys(Norm1, values, rounding);
+    obeys(Norm2, values, rounding);
+    obeys(NormInf, values, 0.0);
+    obeys(LogSumExp, values, rounding);
+    obeys(Any, values, 0.0);
+    obeys(All, values, 0.0);
+    obeys(CountNonzero, values, 0.0);
+}
+
+/// Ordinary floats, and in one of three cases one with a meaning.
+fn floats() -> impl Strategy<Value = [f32; 6]> {
+    let special = prop_oneof![
+        Just(0.0),
+        Just(-0.0),
+        Just(f32::NAN),
+        Just(f32::INFINITY),
+        Just(f32::NEG_INFINITY),
+        Just(1.0),
+    ];
+    proptest::array::uniform6(prop_oneof![2 => -100.0_f32..100.0, 1 => special])
+}
+
+/// Small floats, of which no sum cancels so much that rounding is seen.
+fn tame() -> impl Strategy<Value = [f64; 6]> {
+    proptest::array::uniform6(1.0_f64..100.0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn of_integers(words in proptest::array::uniform6(any::<u64>())) {
+        all_obey(words.map(|word| word as i8), 1e-12);
+        all_obey(words.map(|word| word as u8), 1e-12);
+        all_obey(words.map(|word| word as i16), 1e-12);
+        all_obey(words.map(|word| word as u16), 1e-12);
+        all_obey(words.map(|word| word as i32), 1e-12);
+        all_obey(words.map(|word| word as u32), 1e-12);
+        all_obey(words.map(|word| word as i64), 1e-12);
+        all_obey(words, 1e-12);
+        all_obey(words.map(|word| Bool(word as u8 & 1)), 1e-12);
+        // Ties.
+        all_obey(words.map(|word| (word % 2) as i32), 1e-12);
+    }
+
+    #[test]
+    fn of_floats(values in floats()) {
+        // Sums of either sign may cancel to any small rest.
+        all_obey(values, 1e-4);
+        all_obey(values.map(f64::from), 1e-12);
+        all_obey(values.map(F16::from_f32), 1e-2);
+        all_obey(values.map(Bf16::from_f32), 1e-2);
+    }
+
+    #[test]
+    fn of_variances(values in tame(), special in floats()) {
+        obeys(Variance { ddof: 0 }, values, 1e-12);
+        obeys(Variance { ddof: 0 }, values.map(|value| value as f32), 1e-5);
+        obeys(StdDev { ddof: 1 }, values.map(|value| value as i16), 1e-12);
+        // An infinity or NaN makes it NaN, wherever it is.
+        let is_nan = Variance { ddof: 0 }.of(special).is_nan();
+        prop_assert_eq!(is_nan, special.iter().any(|value| !value.is_finite()));
+    }
+
+    #[test]
+    fn of_pairs(left in tame(), right in tame()) {
+        let pair = |index: usize| (left[index], right[index]);
+        obeys(Dot, [0, 1, 2, 3, 4, 5].map(pair), 1e-12);
+        obeys(Dot, [0, 1, 2, 3, 4, 5].map(|index| (left[index] as i8, right[index] as i8)), 0.0);
+    }
+
+    #[test]
+    fn of_other_accumulators(values in proptest::array::uniform6(any::<i32>())) {
+        obeys(As::<i64, _>::new(Sum), values, 0.0);
+        let sum: i64 = values.iter().map(|&value| i64::from(value)).sum();
+        prop_assert_eq!(As::<i64, _>::new(Sum).of(values), sum);
+    }
+
+    /// Where the difference of two sums of squares would have no digit left.
+    #[test]
+    fn variances_with_an_offset(values in proptest::collection::vec(0.0_f64..1.0, 2..200)) {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / n;
+        let found = Variance { ddof: 0 }.of(values.iter().map(|value| value + 1e8));
+        // What the offset takes from the values themselves: their last place is 1.5e-8 then.
+        prop_assert!((found - variance).abs() <= 1e-7, "{found}, which should be {variance}");
+    }
+}
+
+#[test]
+fn indices_by_numpy() {
+    let nan = f32::NAN;
+    for (values, first_min, last_min, first_max, last_max) in [
+        (&[1.0, -0.0, 0.0, 1.0][..], 1, 2, 0, 3),
+        (&[1.0, nan, -5.0, nan, 9.0], 1, 3, 1, 3),
+        (&[f32::INFINITY; 3], 0, 2, 0, 2),
+        (&[f32::NEG_INFINITY, f32::INFINITY], 0, 0, 1, 1),
+        (&[], u64::MAX, u64::MAX, u64::MAX, u64::MAX),
+    ] {
+        let values = || values.iter().copied();
+        assert_eq!(ArgMin::<u64>::FIRST.of(values()), first_min);
+        assert_eq!(ArgMin::<u64>::LAST.of(values()), last_min);
+        assert_eq!(ArgMax::<u64>::FIRST.of(values()), first_max);
+        assert_eq!(ArgMax::<u64>::LAST.of(values()), last_max);
+    }
+    assert_eq!(ArgMin::<u32>::FIRST.of([3_u8, 2, 2]), 1);
+}
+
+#[test]
+fn results_of_no_values() {
+    assert_eq!(Sum.of([0_i8; 0]), 0);
+    assert!(Sum.of([0.0_f32; 0]).is_sign_negative());
+    assert_eq!(Min.of([0_i8; 0]), i8::MAX);
+    assert_eq!(Max.of([0_u16; 0]), 0);
+    assert_eq!(Max.of([F16(0); 0]), F16(0xfc00));
+    assert_eq!(Min.of([Bool(0); 0]), Bool(1));
+    assert!(Mean.of([0_i32; 0]).is_nan());
+    assert!(Variance { ddof: 0 }.of([0_i32; 0]).is_nan());
+    assert!(Variance { ddof: 1 }.of([5_i32]).is_nan());
+    assert_eq!(LogSumExp.of([0.0_f64; 0]), f64::NEG_INFINITY);
+    assert_eq!(Norm2.of([0_u8; 0]), 0.0);
+    assert_eq!((Any.of([0_i32; 0]), All.of([0_i32; 0])), (Bool(0), Bool(1)));
+}
+
+#[test]
+fn log_sum_exp_neither_overflows_nor_vanishes() {
+    let half = LogSumExp.of([1e4_f64, 1e4]) - 1e4;
+    assert!((half - std::f64::consts::LN_2).abs() < 1e-11, "{half}");
+    assert_eq!(LogSumExp.of([-1e30_f32]), -1e30);
+    assert_eq!(LogSumExp.of([f32::NEG_INFINITY; 4]), f32::NEG_INFINITY);
+    assert_eq!(LogSumExp.of([f32::INFINITY, 1.0]), f32::INFINITY);
+    assert!(LogSumExp.of([f32::NAN, 1.0]).is_nan());
+}

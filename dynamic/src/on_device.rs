@@ -1,0 +1,133 @@
+//! The same on a GPU or the emulator, by the library's kernels.
+
+use crate::names::{Named, TypeName};
+use crate::results::{Results, Value};
+use bytemuck::Pod;
+use warpfold::device::Slice;
+use warpfold::group::UntypedGroup;
+use warpfold::reduce::{BuiltIn, Form, Untyped};
+use warpfold::{Along, Device, Error, Group, Matrix};
+use warpfold_device::half::{Bf16, Bool, F16};
+use warpfold_device::operator::*;
+use warpfold_device::{for_each_element, for_each_operator};
+
+/// An operator over a type.
+struct Pair {
+    /// The operator in the kernels' names, and the argument that they take besides.
+    kernels: (&'static str, Option<u64>),
+    form: Form,
+    /// Results from their bytes.
+    results: fn(&[u8]) -> Box<dyn Results>,
+}
+
+fn results<R: Pod + Into<Value> + Send + Sync>(bytes: &[u8]) -> Box<dyn Results> {
+    let results = bytes.chunks_exact(size_of::<R>());
+    let results: Vec<R> = results.map(bytemuck::pod_read_unaligned).collect();
+    Box::new(results)
+}
+
+macro_rules! pairs_of {
+    ($function:ident, $value:ty; $($name:ident: $operator:ty = $make:expr;)*) => {
+        fn $function(operator: Named) -> Pair {
+            match operator.name() {
+                $(stringify!($name) => Pair {
+                    kernels: BuiltIn::<$value>::kernels(&{ $make }),
+                    form: const { Form::of::<$value, $operator>() },
+                    results: results::<<$operator as Operator<$value>>::Output>,
+                },)*
+                _ => unreachable!("a name is one of the list"),
+            }
+        }
+    };
+}
+
+macro_rules! pairs {
+    ($($name:ident: $value:ty;)*) => {
+        impl Pair {
+            fn of(element: TypeName, operator: Named) -> Self {
+                match element.name() {
+                    $(stringify!($name) => {
+                        for_each_operator!(pairs_of, of_type, $value);
+                        of_type(operator)
+                    })*
+                    _ => unreachable!("a name is one of the list"),
+                }
+            }
+        }
+    };
+}
+
+for_each_element!(pairs);
+
+/// Reduces values by each operator in turn, along the middle axis of an array of this shape, whose bytes are on the host; waits for the
+/// results. Sums of integers wrap around.
+///
+/// # Errors
+/// The device has no room for the values, or it fails.
+pub fn reduce_on(
+    device: &Device,
+    element: TypeName,
+    operators: &[Named],
+    values: &[u8],
+    shape: [usize; 3],
+) -> Result<Vec<Box<dyn Results>>, Error> {
+    let [outer, length, inner] = shape;
+    let values = device.upload(values)?;
+    let reduce = |&operator: &Named| {
+        let Pair {
+            kernels: (name, parameter),
+            form,
+            results,
+        } = Pair::of(element, operator);
+        // SAFETY: the form is that of the pair.
+        let untyped = unsafe { Untyped::of_library(device, name, element.name(), parameter, form) };
+        let mut untyped = untyped?;
+        let reduced = device.allocate::<u8>(outer * inner * form.result_bytes)?;
+        let all = Slice::from(&reduced);
+        // A matrix of which the rows are reduced, or several of which the columns are.
+        let (along, matrix, matrices) = match inner {
+            1 => (Along::Rows, Matrix::contiguous(outer, length), 1),
+            _ => (Along::Columns, Matrix::contiguous(length, inner), outer),
+        };
+        let given = matrix.rows * matrix.columns * form.value_bytes;
+        let made = all.len() / matrices.max(1);
+        for place in 0..matrices {
+            let values = values.slice(place * given..(place + 1) * given);
+            let results = all.slice(place * made..(place + 1) * made);
+            // SAFETY: a device allocates at addresses for any type, and the parts begin at whole values; the results are this call's own.
+            unsafe { untyped.reduce(device, values, along, matrix, results)? };
+        }
+        Ok(results(&reduced.read()?))
+    };
+    operators.iter().map(reduce).collect()
+}
+
+/// The reduction of all values, whose bytes are on the host, by each operator in turn, on several devices together; waits for the results.
+/// Their bits are the same for any number of devices. Sums of integers wrap around.
+///
+/// # Errors
+/// A device has no room for its part, or fails.
+pub fn reduce_on_group(
+    group: &Group,
+    element: TypeName,
+    operators: &[Named],
+    values: &[u8],
+) -> Result<Vec<Box<dyn Results>>, Error> {
+    let parts = group.upload_in(values, element.bytes())?;
+    let parts: Vec<Slice<'_, u8>> = parts.iter().map(Slice::from).collect();
+    let reduce = |&operator: &Named| {
+        let Pair {
+            kernels: (name, parameter),
+            form,
+            results,
+        } = Pair::of(element, operator);
+        // SAFETY: the form is that of the pair.
+        let untyped =
+            unsafe { UntypedGroup::of_library(group, name, element.name(), parameter, form) };
+        let reduced = group.devices()[0].allocate::<u8>(form.result_bytes)?;
+        // SAFETY: a device allocates at addresses for any type, and the result is this call's own.
+        unsafe { untyped?.reduce(group, &parts, Slice::from(&reduced))? };
+        Ok(results(&reduced.read()?))
+    };
+    operators.iter().map(reduce).collect()
+}

@@ -1,0 +1,470 @@
+//! Every way to reduce rows, timed on a GPU at every shape, beside a kernel that reads as much and writes as many bytes of results:
+//! `cargo run --release --example time_reductions -- argmax f32`.
+//!
+//! Every kernel is verified first. Each line is a launch: the shape, the kernel and its grid, gigabytes read and written per second, and the share
+//! of the ceiling. `chosen` marks the library's choice and `best` the fastest. `-- OPERATOR TYPE [BYTES [every|segments]]`: BYTES are those
+//! of the input, 2^30 unless given; with `every` all launches are shown, otherwise the marked ones. With `segments` it is segments of every
+//! spread of lengths that are reduced, and the ceiling reads their offsets too. On the emulator nothing is timed.
+
+use bytemuck::Zeroable;
+use std::collections::HashSet;
+use std::error::Error;
+use std::fmt::Debug;
+use warpfold::device::{Argument, Buffer, DeviceError, Kernel, Pod, Shape, Timing};
+use warpfold::operator::*;
+use warpfold::reduce::table::{Launch, Problem, Way};
+use warpfold::reduce::{BuiltIn, Reducible};
+use warpfold::{Along, Bf16, Bool, Device, F16, Matrix, Reduction, Segments};
+
+const CEILING: &str = include_str!("read_and_write.ptx");
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let word = |place: usize| arguments.get(place).map(String::as_str);
+    let (operator, element) = (word(0).unwrap_or("sum"), word(1).unwrap_or("f32"));
+    let device = Device::best();
+    println!("{}", device.describe());
+    let usual = if device.is_gpu() { 1 << 30 } else { 1 << 14 };
+    let bytes = word(2).map_or(Ok(usual), str::parse)?;
+    let run = Run {
+        device: &device,
+        bytes,
+        shows_all: word(3) == Some("every"),
+        of_segments: word(3) == Some("segments"),
+    };
+    macro_rules! operators {
+        ($value:ty; $($name:ident: $operator:ty = $make:expr;)*) => {
+            $(if operator == stringify!($name) {
+                return run.of::<$value, $operator>($make);
+            })*
+        };
+    }
+    macro_rules! of_type {
+        ($value:ty) => {{
+            warpfold_device::for_each_operator!(operators, $value);
+        }};
+    }
+    match element {
+        "f32" => of_type!(f32),
+        "f64" => of_type!(f64),
+        "bf16" => of_type!(Bf16),
+        "f16" => of_type!(F16),
+        "i8" => of_type!(i8),
+        "i32" => of_type!(i32),
+        _ => {
+            return Err(
+                format!("this measures f32, f64, bf16, f16, i8 and i32, not `{element}`").into(),
+            );
+        }
+    }
+    Err(format!("there is no operator `{operator}`").into())
+}
+
+struct Run<'d> {
+    device: &'d Device,
+    bytes: usize,
+    shows_all: bool,
+    of_segments: bool,
+}
+
+/// A value of the input: small whole numbers, which most operators lose nothing of.
+trait Made: Reducible {
+    fn made(number: u64) -> Self;
+}
+
+/// A result as a number to compare.
+trait Outcome {
+    fn number(&self) -> f64;
+}
+
+macro_rules! numbers {
+    ($($value:ty: |$it:ident| $number:expr $(, |$small:ident| $made:expr)?;)*) => {$(
+        $(impl Made for $value {
+            fn made(number: u64) -> Self {
+                let $small = (number % 13) as i8 - 5;
+                $made
+            }
+        })?
+        impl Outcome for $value {
+            fn number(&self) -> f64 {
+                let $it = *self;
+                $number
+            }
+        }
+    )*};
+}
+
+numbers! {
+    f32: |it| it.into(), |small| small.into();
+    f64: |it| it, |small| small.into();
+    Bf16: |it| it.into(), |small| Self::from_f32(small.into());
+    F16: |it| it.into(), |small| Self::from_f32(small.into());
+    i8: |it| it.into(), |small| small;
+    i32: |it| it.into(), |small| small.into();
+    u64: |it| it as f64;
+    Bool: |it| u32::from(it).into();
+}
+
+impl<T: Outcome> Outcome for Extremes<T> {
+    fn number(&self) -> f64 {
+        self.min.number() + 1000.0 * self.max.number()
+    }
+}
+
+impl Run<'_> {
+    fn of<T: Made, O: BuiltIn<T, Output: Outcome>>(
+        &self,
+        operator: O,
+    ) -> Result<(), Box<dyn Error>> {
+        let n = self.bytes / size_of::<T>();
+        let mut state = 1_u64;
+        let values: Vec<T> = (0..n)
+            .map(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                T::made(state >> 33)
+            })
+            .collect();
+        let input = self.device.upload(&values)?;
+        let mut reduction = Reduction::new(self.device, operator)?;
+        println!("{} of {}", operator.kernels().0, T::NAME);
+        if self.of_segments {
+            println!("segments mean spread ms GB/s share");
+            for (spread, mean) in SPREADS {
+                self.in_segments(&mut reduction, &values, &input, spread, mean)?;
+            }
+            return Ok(());
+        }
+        println!("rows columns way blocks block ms GB/s share");
+        let mut columns = n;
+        while columns * size_of::<T>() >= 4 {
+            self.at(&mut reduction, &values, &input, columns)?;
+            columns /= if self.shows_all || columns <= 1024 {
+                2
+            } else {
+                4
+            };
+        }
+        Ok(())
+    }
+
+    fn at<T: Made, O: BuiltIn<T, Output: Outcome>>(
+        &self,
+        reduction: &mut Reduction<'_, T, O>,
+        values: &[T],
+        input: &Buffer<T>,
+        columns: usize,
+    ) -> Result<(), Box<dyn Error>> {
+        let matrix = Matrix::contiguous(values.len() / columns, columns);
+        let mut results = self.device.allocate(matrix.rows)?;
+        let problem = reduction.problem(Along::Rows, matrix);
+        let chosen = problem.choose();
+        let mut launches = launches(&problem);
+        if !launches.contains(&chosen) {
+            launches.push(chosen);
+        }
+        let expected = Expected::of_some(reduction.operator(), values, columns);
+        let bytes = size_of_val(values) + matrix.rows * size_of::<O::Output>();
+        let ceiling = self.ceiling(input, &results, bytes)?;
+        let mut timed = Vec::new();
+        let mut verified = HashSet::new();
+        for &launch in &launches {
+            // Millions of results take long to copy: of those each kernel is verified once.
+            let is_verified =
+                matrix.rows <= 1 << 20 || verified.insert(std::mem::discriminant(&launch.way));
+            if is_verified {
+                // What was there before is no result.
+                results.write(&vec![O::Output::zeroed(); matrix.rows])?;
+            }
+            // SAFETY: a launch for this matrix.
+            let launched =
+                unsafe { reduction.launch_by(None, input.slice(..), matrix, &mut results, launch) };
+            match launched {
+                // A block of so many threads needs more registers than there are.
+                Err(warpfold::Error::Device(DeviceError::InvalidLaunch { .. })) => continue,
+                launched => launched?,
+            }
+            if is_verified {
+                expected.verify(&results.read()?, launch)?;
+            }
+            let (kernel, arguments) =
+                reduction.arguments(input.slice(..), matrix, &results, launch);
+            let shape = Shape::linear(launch.blocks, launch.block);
+            timed.push((launch, self.median(kernel, &shape, &arguments)?));
+        }
+        let best = timed
+            .iter()
+            .min_by(|left, right| left.1.total_cmp(&right.1))
+            .map(|(launch, _)| *launch);
+        let show = |name: &str, launch: &str, ms: f64| {
+            println!(
+                "{} {columns} {launch} {ms:.4} {:.0} {:.3}{name}",
+                matrix.rows,
+                bytes as f64 / ms / 1e6,
+                ceiling / ms
+            );
+        };
+        show("", "ceiling - -", ceiling);
+        for (launch, ms) in timed {
+            let marks = [
+                (launch == chosen, " chosen"),
+                (Some(launch) == best, " best"),
+            ];
+            let marks: String = marks
+                .iter()
+                .filter(|(is, _)| *is)
+                .map(|(_, mark)| *mark)
+                .collect();
+            if self.shows_all || !marks.is_empty() {
+                let way = format!("{:?}", launch.way);
+                show(
+                    &marks,
+                    &format!("{way} {} {}", launch.blocks, launch.block),
+                    ms,
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Segments of this spread and mean length.
+    fn in_segments<T: Made, O: BuiltIn<T, Output: Outcome>>(
+        &self,
+        reduction: &mut Reduction<'_, T, O>,
+        values: &[T],
+        input: &Buffer<T>,
+        spread: &str,
+        mean: usize,
+    ) -> Result<(), Box<dyn Error>> {
+        let offsets = offsets(spread, mean, values.len());
+        let count = offsets.len() - 1;
+        let segments = Segments::new(self.device, &offsets)?;
+        reduction.prepare_segments(&segments)?;
+        let results = reduction.segments(input, &segments)?;
+        let sampled = (0..count).step_by((count >> 12).max(1)).map(|segment| {
+            let range = offsets[segment] as usize..offsets[segment + 1] as usize;
+            let length = range.len() as u64;
+            let state = state_of(reduction.operator(), &values[range], 0);
+            (segment, reduction.operator().finish(state, length))
+        });
+        Expected(sampled.collect()).verify(&results, spread)?;
+
+        let results = self.device.upload(&results)?;
+        let read = self
+            .device
+            .allocate::<u64>((input.bytes() + size_of_val(&offsets[..])) / 8)?;
+        let bytes = read.bytes() + results.bytes();
+        let ceiling = self.ceiling(&read, &results, bytes)?;
+        let (kernel, launch, arguments) =
+            reduction.arguments_of_segments(input.slice(..), &segments, &results);
+        let shape = Shape::linear(launch.blocks, launch.block);
+        let ms = self.median(kernel, &shape, &arguments)?;
+        println!(
+            "{count} {mean} {spread} {ms:.4} {:.0} {:.3}",
+            bytes as f64 / ms / 1e6,
+            ceiling / ms
+        );
+        Ok(())
+    }
+
+    /// The time of a kernel that reads the input and writes the bytes of the results, with the best of some sizes of blocks.
+    fn ceiling<T: Pod, R: Pod>(
+        &self,
+        input: &Buffer<T>,
+        results: &Buffer<R>,
+        bytes: usize,
+    ) -> Result<f64, Box<dyn Error>> {
+        let kernel = self.device.load(CEILING)?.kernel("read_and_write")?;
+        let (vectors, words) = (input.bytes() / 16, results.bytes() / 4);
+        let mut best = f64::INFINITY;
+        for block in [128, 256, 512] {
+            let blocks = vectors.div_ceil(4 * block as usize);
+            let shape = Shape::linear(blocks.try_into()?, block);
+            let arguments = [
+                input.argument(),
+                results.argument(),
+                vectors.into(),
+                words.into(),
+            ];
+            // SAFETY: it reads as many vectors as the input has, and writes as many words as the results have.
+            unsafe { kernel.launch(&shape, &arguments) }?;
+            best = best.min(self.median(&kernel, &shape, &arguments)?);
+        }
+        assert!(bytes >= input.bytes());
+        Ok(best)
+    }
+
+    /// The median of some launches that find nothing in the cache; NaN on the emulator.
+    fn median(
+        &self,
+        kernel: &Kernel,
+        shape: &Shape,
+        arguments: &[Argument],
+    ) -> Result<f64, Box<dyn Error>> {
+        if !self.device.is_gpu() {
+            return Ok(f64::NAN);
+        }
+        let timing = Timing {
+            repeat: 9,
+            cold: true,
+        };
+        // SAFETY: the same launch has been made before.
+        Ok(unsafe { kernel.time(shape, arguments, &timing, || Ok(())) }?.median_ms())
+    }
+}
+
+/// The spreads of lengths that are measured, with their means.
+const SPREADS: [(&str, usize); 17] = [
+    ("uniform", 1),
+    ("uniform", 4),
+    ("uniform", 8),
+    ("uniform", 16),
+    ("uniform", 32),
+    ("uniform", 64),
+    ("uniform", 128),
+    ("uniform", 512),
+    ("uniform", 4096),
+    ("uniform", 65536),
+    ("uniform", 1 << 22),
+    ("equal", 4),
+    ("equal", 32),
+    ("equal", 64),
+    ("equal", 256),
+    ("zipf", 32),
+    ("giant", 4),
+];
+
+/// Where segments of about this mean length begin in so many values: of lengths from 0 to twice the mean, all alike, by Zipf's law, or
+/// one giant with half of the values among equal ones.
+fn offsets(spread: &str, mean: usize, n: usize) -> Vec<u32> {
+    let mut offsets = vec![0_u32];
+    let mut place = 0;
+    let mut state = 7_u64;
+    while place < n {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let random = (state >> 33) as usize;
+        let length = match spread {
+            "uniform" => random % (2 * mean + 1),
+            // 1 / u for equally likely u: half of the segments are of 1 or 2 values, and a few have most.
+            "zipf" => ((1_u64 << 31) / (random as u64 + 1)).min(1 << 24) as usize,
+            "giant" if place >= n / 4 && place < n / 2 => n / 2,
+            _ => mean,
+        };
+        place = (place + length).min(n);
+        offsets.push(place as u32);
+    }
+    offsets
+}
+
+/// The launches that are worth a try at a shape.
+fn launches(problem: &Problem) -> Vec<Launch> {
+    let Matrix { rows, columns, .. } = problem.matrix;
+    let bytes = columns * problem.value_bytes;
+    let multiprocessors = problem.multiprocessors;
+    let mut launches = Vec::new();
+    let mut add = |way, blocks: usize, block| {
+        let launch = Launch {
+            way,
+            blocks: blocks.clamp(1, 1 << 24) as u32,
+            block,
+        };
+        if !launches.contains(&launch) {
+            launches.push(launch);
+        }
+    };
+    if bytes >= 1024 {
+        for block in [128, 256, 512, 1024] {
+            let most = bytes.div_ceil(64 * block as usize);
+            for parts in [1, 2, 4, 8, 16, 32, 66, 132, 264, 528, 792, 1056, 2112, 4224] {
+                // No fewer blocks than run at once, nor far more, but as there are rows.
+                let is_few = rows * parts * (block as usize) < 132 * 512;
+                let is_many = parts > 1 && rows * parts > 1 << 14;
+                if parts <= most && !is_few && !is_many {
+                    add(Way::Blocks(parts as u32), rows * parts, block);
+                    if rows * parts > 1 << 14 {
+                        add(
+                            Way::Blocks(parts as u32),
+                            (multiprocessors * (2048 / block)) as usize,
+                            block,
+                        );
+                    }
+                }
+            }
+        }
+    }
+    for per_multiprocessor in [8, 16, 32, 1 << 16] {
+        let blocks = |needed: usize| needed.min((per_multiprocessor * multiprocessors) as usize);
+        for lanes in [1, 2, 4, 8, 16, 32_usize] {
+            let vectors = bytes.div_ceil(16);
+            if lanes <= vectors.max(1) && vectors <= 16 * lanes
+                || lanes == 32 && (512..=65536).contains(&bytes)
+            {
+                add(
+                    Way::Lanes(lanes as u32),
+                    blocks(rows.div_ceil(8 * 32 / lanes)),
+                    256,
+                );
+            }
+        }
+        if bytes <= 2032 {
+            for block in [128, 256] {
+                let rows_of_block = (2032 / bytes) * (block as usize / 32);
+                add(Way::Packed, blocks(rows.div_ceil(rows_of_block)), block);
+            }
+        }
+    }
+    launches
+}
+
+/// The host's results of some rows, by their numbers.
+struct Expected<R>(Vec<(usize, R)>);
+
+impl<R: Pod + Outcome + Debug> Expected<R> {
+    fn of_some<T: Made, O: BuiltIn<T, Output = R>>(
+        operator: O,
+        values: &[T],
+        columns: usize,
+    ) -> Self {
+        let rows = values.len() / columns;
+        let sampled = (1 << 18) / columns;
+        let step = (rows / sampled.max(1)).max(1);
+        let last = rows - 1;
+        let of_row = |row: usize| {
+            let row_values = &values[row * columns..][..columns];
+            let state = state_of(operator, row_values, 0);
+            (row, operator.finish(state, columns as u64))
+        };
+        Self((0..last).step_by(step).chain([last]).map(of_row).collect())
+    }
+
+    fn verify(&self, results: &[R], by: impl Debug) -> Result<(), Box<dyn Error>> {
+        for (row, expected) in &self.0 {
+            let (found, wanted) = (results[*row].number(), expected.number());
+            let is_near = (found - wanted).abs() <= 1e-3 * wanted.abs().max(1.0);
+            if !is_near && found.to_bits() != wanted.to_bits() {
+                let found = results[*row];
+                return Err(format!("row {row} by {by:?}: {found:?}, not {expected:?}").into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The state of values, halves first, so that little is rounded.
+fn state_of<T: Made, O: BuiltIn<T>>(operator: O, values: &[T], index: u64) -> O::State {
+    if values.len() > 1024 {
+        let (left, right) = values.split_at(values.len() / 2);
+        let right = state_of(operator, right, index + left.len() as u64);
+        return operator.combine(state_of(operator, left, index), right);
+    }
+    let lifted = values
+        .iter()
+        .zip(index..)
+        .map(|(&value, index)| operator.lift(value, index));
+    lifted.fold(operator.identity(), |left, right| {
+        operator.combine(left, right)
+    })
+}

@@ -1,0 +1,26 @@
+//! Convicted by: races
+//! A step as wide as the grid, from where the block's elements begin: blocks meet at the same elements.
+
+use crate::prelude::*;
+
+/// Threads of a block.
+const BLOCK: usize = 64;
+/// Elements of a thread.
+const EACH: usize = 8;
+
+/// Adds to each of `n` numbers `y` the number `x` in the same place, times `a`.
+///
+/// # Safety
+/// `x` and `y` point to `n` numbers each. A block has 64 threads for 512 elements; there are enough blocks for all elements.
+#[kernel]
+pub unsafe fn axpy(a: i32, x: *const i32, y: *mut i32, n: usize) {
+    // The block's elements begin here. A thread's own are a block apart.
+    let start = block_idx_x() as usize * BLOCK * EACH;
+    for step in 0..EACH {
+        let index = start + step * BLOCK * grid_dim_x() as usize + thread_idx_x() as usize;
+        if index < n {
+            // SAFETY: in bounds, but another block may have this element too.
+            unsafe { *y.add(index) += a * *x.add(index) };
+        }
+    }
+}

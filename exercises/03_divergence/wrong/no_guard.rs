@@ -1,0 +1,46 @@
+//! Convicted by: memory
+//! Blocks are taken for full ones.
+
+use crate::prelude::*;
+
+/// Threads of a block, and elements of it.
+const BLOCK: usize = 128;
+/// How long either function takes.
+const ROUNDS: u32 = 16;
+
+/// What becomes of elements at even places.
+#[inline(always)]
+fn stir(mut x: u32) -> u32 {
+    for _ in 0..ROUNDS {
+        x = x.wrapping_mul(x | 1).rotate_left(5);
+    }
+    x
+}
+
+/// What becomes of elements at odd places.
+#[inline(always)]
+fn shake(mut x: u32) -> u32 {
+    for _ in 0..ROUNDS {
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+    }
+    x
+}
+
+/// Stirs the elements at even places and shakes those at odd ones.
+///
+/// # Safety
+/// `input` and `output` point to `n` numbers each. The launch has at least `n` threads, in blocks of 128.
+#[kernel]
+pub unsafe fn stir_and_shake(input: *const u32, output: *mut u32, n: usize) {
+    let tid = thread_idx_x() as usize;
+    // Of the block's 64 pairs of elements this thread has one of a pair: the first or the second, as the other lanes of its warp.
+    let (pair, place) = (tid % (BLOCK / 2), tid / (BLOCK / 2));
+    let index = block_idx_x() as usize * BLOCK + 2 * pair + place;
+    // SAFETY: wrong unless n is a multiple of 128.
+    unsafe {
+        let x = *input.add(index);
+        *output.add(index) = if place == 0 { stir(x) } else { shake(x) };
+    }
+}

@@ -1,0 +1,34 @@
+//! Convicted by: counter
+//! The first threads work, on words ever further apart, which lie in ever fewer banks.
+
+use crate::prelude::*;
+
+/// Threads of a block, and elements of it.
+const BLOCK: usize = 256;
+
+/// Writes the sum of each block's 256 elements to `partials`; the last block may have fewer.
+///
+/// # Safety
+/// `input` points to `n` numbers, `partials` to one for each block. The launch has at least `n` threads, in blocks of 256.
+#[kernel]
+pub unsafe fn block_sums(input: *const i32, partials: *mut i32, n: usize) {
+    let tid = thread_idx_x() as usize;
+    let index = global_index();
+    let tile = shared_array!(tile: [i32; BLOCK]);
+    // SAFETY: the input is read in bounds; the word of the tile is this thread's own.
+    unsafe { *tile.add(tid) = if index < n { *input.add(index) } else { 0 } };
+    let mut stride = 1;
+    while stride < BLOCK {
+        sync_threads();
+        let word = 2 * stride * tid;
+        if word < BLOCK {
+            // SAFETY: word + stride is below 256; nobody writes there in this step.
+            unsafe { *tile.add(word) += *tile.add(word + stride) };
+        }
+        stride *= 2;
+    }
+    if tid == 0 {
+        // SAFETY: each block has a partial sum of its own.
+        unsafe { *partials.add(block_idx_x() as usize) = *tile };
+    }
+}

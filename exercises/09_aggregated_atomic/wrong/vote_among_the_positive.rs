@@ -1,0 +1,27 @@
+//! Convicted by: result
+//! Only lanes with a positive number vote, each by itself: the first lane may not be one of them.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::prelude::*;
+
+/// Adds to `count` how many of `n` numbers are positive.
+///
+/// # Safety
+/// `values` points to `n` numbers, `count` to one that others change by atomics alone. The launch has at least `n` threads, in blocks
+/// of 128.
+#[kernel]
+pub unsafe fn count_positive(values: *const i32, count: *mut u32, n: usize) {
+    let index = global_index();
+    // SAFETY: the value is read in bounds.
+    if index < n && unsafe { *values.add(index) } > 0 {
+        // SAFETY: whoever is here votes.
+        let positive = unsafe { ballot(cuda_std::warp::activemask(), true) };
+        if thread_idx_x() % WARP_SIZE == 0 {
+            // SAFETY: the count is changed by atomics alone.
+            unsafe {
+                AtomicU32::from_ptr(count).fetch_add(positive.count_ones(), Ordering::Relaxed)
+            };
+        }
+    }
+}

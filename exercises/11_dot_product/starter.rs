@@ -1,0 +1,29 @@
+//! Exercise 11 · A dot product. `warpfold exercise dot_product` judges this file.
+
+use crate::prelude::*;
+
+/// Threads of a block.
+const BLOCK: usize = 128;
+/// Pairs of a block.
+const TILE: usize = 2048;
+
+/// Writes to `partials` for each block the dot product of its 2048 pairs; the last block may have fewer.
+///
+/// # Safety
+/// `left` and `right` point to `n` numbers each, at addresses that are alike mod 16; `partials` to one for each block. A block has 128
+/// threads; there are enough blocks for all pairs.
+#[kernel]
+pub unsafe fn dot(left: *const f32, right: *const f32, partials: *mut f32, n: usize) {
+    let tid = thread_idx_x() as usize;
+    let start = block_idx_x() as usize * TILE;
+    // The block has this many pairs.
+    let count = (n - start).min(TILE);
+    let sum = 0.0;
+
+    // Here everything is missing: the sum of the thread's products, then of the warp's, then of the block's.
+
+    if tid == 0 {
+        // SAFETY: each block has a partial sum of its own.
+        unsafe { *partials.add(block_idx_x() as usize) = sum };
+    }
+}

@@ -1,0 +1,46 @@
+//! Convicted by: counter
+//! Thread 0 adds up, and the others wait for it.
+
+use crate::prelude::*;
+use warpfold_device::shuffle::shuffle_up;
+
+/// Warps of a block.
+const WARPS: u32 = 8;
+
+/// Writes to `sums`, for each of `n` numbers, the sum of all from the first of its block to itself. Sums wrap around.
+///
+/// # Safety
+/// `values` and `sums` point to `n` numbers each and do not overlap. The grid has a block of 256 threads for every 256 numbers.
+#[kernel]
+pub unsafe fn scan(values: *const i32, sums: *mut i32, n: usize) {
+    let warp_sums = shared_array!(warp_sums: [i32; WARPS]);
+    let (tid, index) = (thread_idx_x(), global_index());
+    let (lane, warp) = (tid % WARP_SIZE, tid / WARP_SIZE);
+    // SAFETY: the number is read in bounds.
+    let mut sum = if index < n { unsafe { *values.add(index) } } else { 0 };
+    let mut distance = 1;
+    while distance < WARP_SIZE {
+        // SAFETY: all lanes of the warp are here, those without a number too.
+        let left = unsafe { shuffle_up(sum, distance) };
+        if lane >= distance {
+            sum = sum.wrapping_add(left);
+        }
+        distance *= 2;
+    }
+    if lane == WARP_SIZE - 1 {
+        // SAFETY: one place for each warp.
+        unsafe { *warp_sums.add(warp as usize) = sum };
+    }
+    sync_threads();
+    if tid == 0 {
+        let mut sum = 0_i32;
+        for other in index..n.min(index + 256) {
+            // SAFETY: the places are in bounds.
+            unsafe {
+                sum = sum.wrapping_add(*values.add(other));
+                *sums.add(other) = sum;
+            }
+        }
+    }
+    sync_threads();
+}

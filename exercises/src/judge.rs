@@ -1,0 +1,384 @@
+//! The judge: is a solution right, is it sound in any order, and what does it cost beside the reference.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rayon::prelude::*;
+use serde::Serialize;
+use warpfold_emulator::{LaunchError, Measurements, Metric, Module};
+
+use crate::exercise::{Better, Exercise};
+use crate::run::{Fault, measure, run};
+use crate::stage::Stage;
+use warpfold_workshop::{Messages, NvvmArch, Source, Workshop, WorkshopError};
+
+/// The architecture that solutions are compiled for.
+pub const ARCH: NvvmArch = NvvmArch::Compute80;
+
+/// How many schedules a solution has to be sound under.
+pub const SCHEDULES: u64 = 32;
+
+/// How far above the reference's a counter may be for two stars, and for three.
+pub const TWO_STARS: f64 = 1.10;
+/// For three stars.
+pub const THREE_STARS: f64 = 1.02;
+
+/// Room for the rounding of ratios.
+const ROUNDING: f64 = 1e-9;
+
+/// What the judge says.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judgement {
+    /// 0 to 3.
+    pub stars: u32,
+    /// The first stage that convicts the solution; of the last two stages it leaves a star or two.
+    pub conviction: Option<Conviction>,
+    /// The counter that gives stars, where the solution is right.
+    pub counter: Option<Comparison>,
+    /// What must not be paid elsewhere.
+    pub gates: Vec<Comparison>,
+    /// Launches that were run.
+    pub launches: usize,
+    /// How long the compiler took.
+    pub compiled_in_ms: f64,
+    /// How long the launches took.
+    pub judged_in_ms: f64,
+}
+
+/// Why a solution does not get three stars.
+#[derive(Clone, Debug, Serialize)]
+pub struct Conviction {
+    /// The stage.
+    pub stage: Stage,
+    /// In one sentence.
+    pub headline: String,
+    /// The compiler's messages, or the threads and lines that have to do with it; may be empty.
+    pub details: String,
+    /// The line of the solution.
+    pub line: Option<u32>,
+    /// The launch.
+    pub launch: Option<LaunchFigures>,
+}
+
+/// A launch of the judge's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LaunchFigures {
+    /// Number of elements.
+    pub n: usize,
+    /// How many elements past a 256-byte boundary the arrays begin.
+    pub offset: usize,
+    /// The seed of its schedule; `None` in the usual order.
+    pub seed: Option<u64>,
+}
+
+/// A counter beside the reference's.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Comparison {
+    /// The counter.
+    pub metric: &'static str,
+    /// The solution's; `None` where it has none, as a ratio to nothing.
+    pub yours: Option<f64>,
+    /// What is allowed, for two stars or at all.
+    pub gate: Option<f64>,
+    /// The reference's.
+    pub reference: Option<f64>,
+    /// Whether the gate lets it pass.
+    pub passes: bool,
+}
+
+/// Why there is no judgement.
+#[derive(Debug, thiserror::Error)]
+pub enum JudgeError {
+    /// The workshop cannot compile anything.
+    #[error(transparent)]
+    Workshop(#[from] WorkshopError),
+    /// The reference cannot be compared with: a mistake in the exercise.
+    #[error("exercise {id}: the reference {problem}; mend the exercise")]
+    Reference {
+        /// The exercise.
+        id: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+/// Judges a solution under 32 schedules, or under that of one seed alone.
+///
+/// # Errors
+/// There is no compiler, or the exercise itself is wrong.
+pub fn judge(
+    workshop: &mut Workshop,
+    exercise: &Exercise,
+    source: Source<'_>,
+    seed: Option<u64>,
+) -> Result<Judgement, JudgeError> {
+    let start = Instant::now();
+    let compiled = match source {
+        Source::File(_) => workshop.compile(source, ARCH, Messages::Kept),
+        Source::Text { name, text } => workshop.compile_once(name, text, ARCH),
+    };
+    let compiled_in_ms = start.elapsed().as_secs_f64() * 1e3;
+    let mut judgement = Judgement {
+        stars: 0,
+        conviction: None,
+        counter: None,
+        gates: Vec::new(),
+        launches: 0,
+        compiled_in_ms,
+        judged_in_ms: 0.0,
+    };
+    let ptx = match compiled {
+        Ok(ptx) => ptx,
+        Err(WorkshopError::DoesNotCompile(messages)) => {
+            judgement.conviction = Some(Conviction::of_build("it does not compile", messages));
+            return Ok(judgement);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let name = match source {
+        Source::File(path) => file_name(path),
+        Source::Text { name, .. } => name.to_owned(),
+    };
+    let reference = workshop.compile_once("reference.rs", exercise.reference(), ARCH)?;
+
+    let start = Instant::now();
+    judgement.conviction = judge_ptx(exercise, &name, &ptx, seed, &mut judgement.launches);
+    if judgement.conviction.is_none() {
+        compare(exercise, &ptx, &reference, &mut judgement)?;
+    }
+    judgement.judged_in_ms = start.elapsed().as_secs_f64() * 1e3;
+    Ok(judgement)
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+impl Conviction {
+    fn of_build(headline: &str, details: String) -> Self {
+        Self {
+            stage: Stage::Build,
+            headline: headline.to_owned(),
+            details,
+            line: None,
+            launch: None,
+        }
+    }
+
+    fn of_fault(fault: Fault, launch: LaunchFigures) -> Self {
+        Self {
+            stage: fault.stage,
+            headline: fault.headline,
+            details: fault.details,
+            line: fault.line,
+            launch: Some(launch),
+        }
+    }
+}
+
+/// Whether a solution is right and sound.
+fn judge_ptx(
+    exercise: &Exercise,
+    file: &str,
+    ptx: &str,
+    seed: Option<u64>,
+    launches: &mut usize,
+) -> Option<Conviction> {
+    if let Some(conviction) = forbidden(exercise, ptx) {
+        return Some(conviction);
+    }
+    let module = match parse(exercise, ptx) {
+        Ok(module) => module,
+        Err(problem) => return Some(Conviction::of_build(&problem, String::new())),
+    };
+    let usual = exercise.sizes().into_iter().flat_map(|n| {
+        let launch = move |&offset| LaunchFigures {
+            n,
+            offset,
+            seed: None,
+        };
+        exercise.offsets.iter().map(launch)
+    });
+    let seeds = match seed {
+        Some(seed) => seed..=seed,
+        None => 0..=SCHEDULES - 1,
+    };
+    let scheduled = seeds.map(|seed| LaunchFigures {
+        n: exercise.many(),
+        offset: exercise.offsets[seed as usize % exercise.offsets.len()],
+        seed: Some(seed),
+    });
+    let all: Vec<LaunchFigures> = match seed {
+        None => usual.chain(scheduled).collect(),
+        Some(_) => scheduled.collect(),
+    };
+    *launches = all.len();
+    all.par_iter().find_map_first(|&launch| {
+        let case = (exercise.case)(launch.n, launch.offset);
+        match run(&module, exercise.kernel, file, &case, launch.seed) {
+            Ok(fault) => fault.map(|fault| Conviction::of_fault(fault, launch)),
+            Err(error) => Some(refused(&error, launch)),
+        }
+    })
+}
+
+/// A launch that no device would take.
+fn refused(error: &LaunchError, launch: LaunchFigures) -> Conviction {
+    Conviction {
+        launch: Some(launch),
+        ..Conviction::of_build(&error.to_string(), String::new())
+    }
+}
+
+/// The first instruction that is forbidden.
+fn forbidden(exercise: &Exercise, ptx: &str) -> Option<Conviction> {
+    let instructions = ptx.lines().map(str::trim_start).map(|line| {
+        // A predicate comes first.
+        match line.strip_prefix('@').and_then(|rest| rest.split_once(' ')) {
+            Some((_, instruction)) => instruction.trim_start(),
+            None => line,
+        }
+    });
+    let mut found = instructions.filter_map(|line| {
+        let forbidden = exercise.forbidden.iter();
+        let mut those = forbidden.filter(|forbidden| {
+            let rest = line.strip_prefix(forbidden.instruction);
+            rest.is_some_and(|rest| rest.starts_with(['.', ' ', '\t', ';']))
+        });
+        those.next().map(|forbidden| (line, forbidden))
+    });
+    let (line, forbidden) = found.next()?;
+    Some(Conviction {
+        stage: Stage::Forbidden,
+        headline: format!(
+            "`{}` is forbidden here: {}",
+            forbidden.instruction, forbidden.because
+        ),
+        details: format!("the PTX has `{}`", line.trim_end()),
+        line: None,
+        launch: None,
+    })
+}
+
+/// The module, if it has the kernel with the right parameters.
+fn parse(exercise: &Exercise, ptx: &str) -> Result<Arc<Module>, String> {
+    let name = exercise.kernel;
+    let module = Module::parse(ptx).map_err(|error| error.to_string())?;
+    if !module.entries().any(|entry| entry == name) {
+        return Err(format!(
+            "there is no kernel `{name}`: keep the name, and `#[kernel]` above it"
+        ));
+    }
+    Ok(Arc::new(module))
+}
+
+/// Compares the counters with the reference's, and gives the stars.
+fn compare(
+    exercise: &Exercise,
+    ptx: &str,
+    reference: &str,
+    judgement: &mut Judgement,
+) -> Result<(), JudgeError> {
+    let wrong = |problem: String| JudgeError::Reference {
+        id: exercise.id,
+        problem,
+    };
+    let case = (exercise.case)(exercise.counter.n, exercise.offsets[0]);
+    let measured = |ptx: &str| -> Result<Measurements, String> {
+        let module = parse(exercise, ptx)?;
+        measure(&module, exercise.kernel, &case).map_err(|error| error.to_string())
+    };
+    // The step limit, at a size that has not been run yet, is what remains.
+    let yours = match measured(ptx) {
+        Ok(yours) => yours,
+        Err(problem) => {
+            judgement.stars = 1;
+            judgement.conviction = Some(Conviction {
+                stage: Stage::Counter,
+                ..Conviction::of_build(&format!("it cannot be measured: {problem}"), String::new())
+            });
+            return Ok(());
+        }
+    };
+    let reference = measured(reference).map_err(wrong)?;
+
+    let counter = exercise.counter;
+    let comparison = |metric, better, factor| {
+        Comparison::new(metric, better, factor, &yours, &reference)
+            .ok_or_else(|| wrong(format!("is measured by `{metric}`, which does not exist")))
+    };
+    let two = comparison(counter.metric, counter.better, TWO_STARS)?;
+    let three = comparison(counter.metric, counter.better, THREE_STARS)?;
+    for gate in exercise.gates {
+        let gate = comparison(gate.metric, Better::Less, gate.factor)?;
+        judgement.gates.push(gate);
+    }
+    judgement.counter = Some(two);
+    let paid_elsewhere = judgement.gates.iter().find(|gate| !gate.passes);
+    judgement.stars = match (paid_elsewhere, three.passes, two.passes) {
+        (Some(_), ..) | (None, false, false) => 1,
+        (None, false, true) => 2,
+        (None, true, _) => 3,
+    };
+    let (stage, comparison) = match (paid_elsewhere, three.passes) {
+        (_, false) => (Stage::Counter, &two),
+        (Some(gate), true) => (Stage::Gate, gate),
+        (None, true) => return Ok(()),
+    };
+    judgement.conviction = Some(Conviction {
+        stage,
+        ..Conviction::of_build(&comparison.to_string(), String::new())
+    });
+    Ok(())
+}
+
+impl Comparison {
+    fn new(
+        metric: &'static str,
+        better: Better,
+        factor: f64,
+        yours: &Measurements,
+        reference: &Measurements,
+    ) -> Option<Self> {
+        let of = Metric::find(metric)?;
+        let (yours, reference) = (of.value(yours), of.value(reference));
+        let gate = reference.map(|reference| match better {
+            Better::Less => reference * factor,
+            Better::More => reference / factor,
+        });
+        let passes = match (yours, gate, better) {
+            (Some(yours), Some(gate), Better::Less) => yours <= gate + ROUNDING,
+            (Some(yours), Some(gate), Better::More) => yours + ROUNDING >= gate,
+            // A solution without what the counter is a ratio to has nothing of what it counts either.
+            (None, ..) => better == Better::Less,
+            (Some(_), None, _) => false,
+        };
+        Some(Self {
+            metric,
+            yours,
+            gate,
+            reference,
+            passes,
+        })
+    }
+}
+
+impl std::fmt::Display for Comparison {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let number = |value: Option<f64>| match value {
+            None => "none".to_owned(),
+            Some(value) if value.fract() == 0.0 => format!("{value}"),
+            Some(value) => format!("{value:.1}"),
+        };
+        write!(
+            f,
+            "{}: yours {} · gate {} · reference {}",
+            self.metric.replace('_', " "),
+            number(self.yours),
+            number(self.gate),
+            number(self.reference)
+        )
+    }
+}

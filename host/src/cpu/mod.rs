@@ -1,0 +1,293 @@
+//! Reductions of values in the memory of the host, on all of its cores.
+//!
+//! ```
+//! use warpfold::cpu::{self, Order};
+//! use warpfold::operator::{ArgMax, Mean, Sum};
+//! use warpfold::Matrix;
+//!
+//! let values = [3.0_f32, 1.0, 2.0, -7.0, -5.0, -6.0];
+//! assert_eq!(cpu::reduce(Mean, &values, Order::Fast), -2.0);
+//! assert_eq!(cpu::rows(ArgMax::<u64>::FIRST, &values, Matrix::contiguous(2, 3), Order::Fast)?, [0, 1]);
+//! assert_eq!(cpu::columns(Sum, &values, Matrix::contiguous(2, 3), Order::Fast)?, [-4.0, -4.0, -4.0]);
+//! assert_eq!(cpu::segments(Sum, &values, &[0_u32, 1, 1, 6], Order::Fast)?, [3.0, -0.0, -15.0]);
+//! assert_eq!(cpu::by_key(Sum, &[7, 7, 7, 7, 9, 9], &values, Order::Fast)?, (vec![7, 9], vec![-1.0, -11.0]));
+//! # Ok::<(), cpu::ShapeError>(())
+//! ```
+//!
+//! The index that an operator like `ArgMax` gives, and the number that a mean is divided by, are those within the row, column or segment.
+//! The work is done by the threads of `rayon`'s current pool.
+
+mod columns;
+mod order;
+mod ranges;
+mod scan;
+mod slots;
+#[cfg(test)]
+mod tests;
+mod widest;
+
+use crate::matrix::Matrix;
+pub use crate::offsets::Offset;
+use crate::scan::ScanKind;
+pub use order::{Order, Parallel};
+use rayon::prelude::*;
+use std::ops::Range;
+use warpfold_device::operator::Operator;
+#[doc(hidden)]
+pub use widest::{Task, widest};
+
+/// The order that the operator needs: the fastest where the result is the same in any.
+fn needed<T, O: Operator<T>>(order: Order) -> Order {
+    if O::ORDER_MATTERS { order } else { Order::Fast }
+}
+
+/// Rows, segments or keys that do not fit the values.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShapeError {
+    /// The rows go beyond the values.
+    #[error(
+        "{} rows of {} elements, {} apart, do not lie within {given} elements: give as many, or fewer rows", matrix.rows, matrix.columns, matrix.stride
+    )]
+    Outside {
+        /// The rows.
+        matrix: Matrix,
+        /// How many elements there are.
+        given: usize,
+    },
+    /// No offset at all, where there is one more than segments.
+    #[error("there are no offsets: give one more than there are segments")]
+    NoOffsets,
+    /// A segment that ends before it begins, or after the values.
+    #[error(
+        "segment {segment} goes from element {start} to {end} of {given}: offsets must not decrease, and end within the values"
+    )]
+    Segment {
+        /// Its number, from 0.
+        segment: usize,
+        /// Its offset.
+        start: u64,
+        /// The next offset.
+        end: u64,
+        /// How many values there are.
+        given: usize,
+    },
+    /// Not one key for each value.
+    #[error("{keys} keys do not go with {values} values: give one for each")]
+    Keys {
+        /// How many keys.
+        keys: usize,
+        /// How many values.
+        values: usize,
+    },
+}
+
+/// The reduction of all values; of none, what the operator makes of its identity.
+pub fn reduce<T: Copy + Sync, O: Parallel<T>>(
+    operator: O,
+    values: &[T],
+    order: Order,
+) -> O::Output {
+    operator.finish(state(operator, values, 0, order), values.len() as u64)
+}
+
+/// The state of values of which the first has this index: what [`reduce`] finishes, for those who have more values to combine it with.
+pub fn state<T: Copy + Sync, O: Parallel<T>>(
+    operator: O,
+    values: &[T],
+    index: u64,
+    order: Order,
+) -> O::State {
+    ranges::state(operator, values, index, needed::<T, O>(order))
+}
+
+/// The reduction of each row.
+///
+/// # Errors
+/// [`ShapeError::Outside`]
+pub fn rows<T: Copy + Sync, O: Parallel<T>>(
+    operator: O,
+    values: &[T],
+    matrix: Matrix,
+    order: Order,
+) -> Result<Vec<O::Output>, ShapeError> {
+    check(matrix, values.len())?;
+    let row = |row: usize| {
+        let start = row * matrix.stride;
+        start..start + matrix.columns
+    };
+    Ok(ranges::each(
+        operator,
+        values,
+        matrix.rows,
+        &row,
+        needed::<T, O>(order),
+    ))
+}
+
+/// The reduction of each column.
+///
+/// # Errors
+/// [`ShapeError::Outside`]
+pub fn columns<T: Copy + Sync, O: Parallel<T>>(
+    operator: O,
+    values: &[T],
+    matrix: Matrix,
+    order: Order,
+) -> Result<Vec<O::Output>, ShapeError> {
+    check(matrix, values.len())?;
+    let states = columns::states(operator, values, matrix, needed::<T, O>(order));
+    let finish = |state| operator.finish(state, matrix.rows as u64);
+    Ok(states.into_iter().map(finish).collect())
+}
+
+/// The reduction of each segment: segment k is the values from `offsets[k]` up to, but not including, `offsets[k + 1]`.
+///
+/// # Errors
+/// [`ShapeError::NoOffsets`], [`ShapeError::Segment`]
+pub fn segments<T: Copy + Sync, O: Parallel<T>, I: Offset>(
+    operator: O,
+    values: &[T],
+    offsets: &[I],
+    order: Order,
+) -> Result<Vec<O::Output>, ShapeError> {
+    let count = check_offsets(offsets, values.len())?;
+    // They are within the values.
+    let place = |index: usize| -> u64 { offsets[index].into() };
+    let segment =
+        |segment: usize| -> Range<usize> { place(segment) as usize..place(segment + 1) as usize };
+    Ok(ranges::each(
+        operator,
+        values,
+        count,
+        &segment,
+        needed::<T, O>(order),
+    ))
+}
+
+/// The scan of all values: result i is what the values up to value i combine to, or in an exclusive scan those before it.
+///
+/// States are combined in the order of [`warpfold_device::scan`], so that floats have the same bits on every machine.
+///
+/// ```
+/// use warpfold::cpu;
+/// use warpfold::operator::{Max, Sum};
+/// use warpfold::scan::ScanKind::{Exclusive, Inclusive};
+///
+/// assert_eq!(cpu::scan(Sum, Inclusive, &[3, 1, 2]), [3, 4, 6]);
+/// assert_eq!(cpu::scan(Sum, Exclusive, &[3, 1, 2]), [0, 3, 4]);
+/// assert_eq!(cpu::scan_segments(Max, Inclusive, &[3, 1, 2, 5], &[0_u32, 1, 4])?, [3, 1, 2, 5]);
+/// # Ok::<(), cpu::ShapeError>(())
+/// ```
+pub fn scan<T: Copy + Sync, O: Parallel<T>>(
+    operator: O,
+    kind: ScanKind,
+    values: &[T],
+) -> Vec<O::Output> {
+    let matrix = Matrix::contiguous(1, values.len());
+    scan::scan(operator, kind, &scan::Rows { values, matrix })
+}
+
+/// As [`scan`], of each row. The results of the rows lie side by side.
+///
+/// # Errors
+/// [`ShapeError::Outside`]
+pub fn scan_rows<T: Copy + Sync, O: Parallel<T>>(
+    operator: O,
+    kind: ScanKind,
+    values: &[T],
+    matrix: Matrix,
+) -> Result<Vec<O::Output>, ShapeError> {
+    check(matrix, values.len())?;
+    Ok(scan::scan(operator, kind, &scan::Rows { values, matrix }))
+}
+
+/// As [`scan`], of each segment. The first result is that of the value at the first offset.
+///
+/// # Errors
+/// [`ShapeError::NoOffsets`], [`ShapeError::Segment`]
+pub fn scan_segments<T: Copy + Sync, O: Parallel<T>, I: Offset>(
+    operator: O,
+    kind: ScanKind,
+    values: &[T],
+    offsets: &[I],
+) -> Result<Vec<O::Output>, ShapeError> {
+    let count = check_offsets(offsets, values.len())?;
+    // They are within the values.
+    let place = |index: usize| -> u64 { offsets[index].into() };
+    let (first, end) = (place(0) as usize, place(count) as usize);
+    let segments = scan::Segments {
+        values: &values[first..end],
+        count,
+        start: |segment| place(segment) as usize - first,
+    };
+    Ok(scan::scan(operator, kind, &segments))
+}
+
+/// The reduction of each run of equal neighbours among the keys: the key of each run, and what its values give.
+///
+/// # Errors
+/// [`ShapeError::Keys`]
+pub fn by_key<K: Copy + PartialEq + Send + Sync, T: Copy + Sync, O: Parallel<T>>(
+    operator: O,
+    keys: &[K],
+    values: &[T],
+    order: Order,
+) -> Result<(Vec<K>, Vec<O::Output>), ShapeError> {
+    const PIECE: usize = 1 << 16;
+    if keys.len() != values.len() {
+        return Err(ShapeError::Keys {
+            keys: keys.len(),
+            values: values.len(),
+        });
+    }
+    let pieces: Vec<Vec<usize>> = (0..keys.len().div_ceil(PIECE))
+        .into_par_iter()
+        .map(|piece| {
+            let places = piece * PIECE..keys.len().min((piece + 1) * PIECE);
+            let begins = |&place: &usize| place == 0 || keys[place] != keys[place - 1];
+            places.filter(begins).collect()
+        })
+        .collect();
+    let mut starts = pieces.concat();
+    let runs = starts.iter().map(|&start| keys[start]).collect();
+    starts.push(keys.len());
+    let run = |run: usize| starts[run]..starts[run + 1];
+    let results = ranges::each(
+        operator,
+        values,
+        starts.len() - 1,
+        &run,
+        needed::<T, O>(order),
+    );
+    Ok((runs, results))
+}
+
+/// How many segments there are, which lie within so many values.
+fn check_offsets<I: Offset>(offsets: &[I], given: usize) -> Result<usize, ShapeError> {
+    let count = offsets.len().checked_sub(1).ok_or(ShapeError::NoOffsets)?;
+    let ends = |segment: usize| (offsets[segment].into(), offsets[segment + 1].into());
+    let is_wrong = |&segment: &usize| {
+        let (start, end) = ends(segment);
+        start > end || end > given as u64
+    };
+    match (0..count).into_par_iter().find_first(is_wrong) {
+        Some(segment) => {
+            let (start, end) = ends(segment);
+            Err(ShapeError::Segment {
+                segment,
+                start,
+                end,
+                given,
+            })
+        }
+        None => Ok(count),
+    }
+}
+
+fn check(matrix: Matrix, given: usize) -> Result<(), ShapeError> {
+    match matrix.span() {
+        Some(span) if span <= given => Ok(()),
+        _ => Err(ShapeError::Outside { matrix, given }),
+    }
+}

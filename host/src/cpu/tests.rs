@@ -1,0 +1,292 @@
+use super::*;
+use proptest::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::fmt::Debug;
+use std::sync::OnceLock;
+use warpfold_device::half::Bf16;
+use warpfold_device::operator::*;
+
+/// Runs something on each number of threads.
+fn on_threads<R: Send>(task: impl Fn() -> R + Sync) -> Vec<R> {
+    static POOLS: OnceLock<Vec<ThreadPool>> = OnceLock::new();
+    let pool = |threads| {
+        ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap()
+    };
+    let pools = POOLS.get_or_init(|| (1..=3).map(pool).collect());
+    pools.iter().map(|pool| pool.install(&task)).collect()
+}
+
+/// The numbers in what is printed of a result.
+fn numbers(result: &impl Debug) -> Vec<f64> {
+    let text = format!("{result:?}");
+    let parts =
+        text.split(|character: char| !(character.is_alphanumeric() || "+-.".contains(character)));
+    parts.filter_map(|part| part.parse().ok()).collect()
+}
+
+/// Whether two results agree but for the rounding of a few thousand additions.
+#[track_caller]
+fn assert_close(result: &impl Debug, expected: &impl Debug, what: &str) {
+    let (results, expected) = (numbers(result), numbers(expected));
+    assert_eq!(results.len(), expected.len(), "{what}");
+    for (left, right) in results.into_iter().zip(expected) {
+        let is_close = left == right
+            || left.is_nan() && right.is_nan()
+            || (left - right).abs() <= 1e-3 * right.abs().max(1.0);
+        assert!(is_close, "{what}: {left} instead of {right}");
+    }
+}
+
+/// The definition of the deterministic order, word by word.
+fn by_definition<T: Copy, O: Operator<T>>(operator: O, values: &[T]) -> O::Output {
+    fn tree<S: Copy>(operator: impl Combine<S>, states: &[S]) -> S {
+        let mut slots: Vec<Option<S>> = vec![None; 1024];
+        for (place, &state) in states.iter().enumerate() {
+            let slot = &mut slots[place % 1024];
+            *slot = Some(slot.map_or(state, |slot| operator.combine(slot, state)));
+        }
+        for distance in [512, 256, 128, 64, 32, 16, 8, 4, 2, 1] {
+            for slot in 0..distance {
+                if let (Some(left), Some(right)) = (slots[slot], slots[slot + distance]) {
+                    slots[slot] = Some(operator.combine(left, right));
+                }
+            }
+        }
+        slots[0].unwrap_or_else(|| operator.identity())
+    }
+    let lifted: Vec<O::State> = values
+        .iter()
+        .zip(0..)
+        .map(|(&value, index)| operator.lift(value, index))
+        .collect();
+    let chunks: Vec<O::State> = lifted
+        .chunks(4096)
+        .map(|chunk| tree(operator, chunk))
+        .collect();
+    operator.finish(tree(operator, &chunks), values.len() as u64)
+}
+
+/// What every shape gives, against one value after the other and against the definition.
+fn agrees<T: Copy + Sync + Debug, O: Parallel<T> + Debug>(operator: O, values: &[T], columns: usize)
+where
+    O::Output: Debug,
+{
+    let matrix = Matrix {
+        rows: values.len() / (columns + 1),
+        columns,
+        stride: columns + 1,
+    };
+    let row = |row: usize| values[row * (columns + 1)..][..columns].to_vec();
+    let column = |column: usize| -> Vec<T> {
+        values
+            .iter()
+            .skip(column)
+            .step_by(columns + 1)
+            .take(matrix.rows)
+            .copied()
+            .collect()
+    };
+    // Empty ones, short ones, and one with all the rest.
+    let third = values.len() as u32 / 3;
+    let offsets = [
+        0,
+        0,
+        third.min(1),
+        third.min(3),
+        third,
+        third,
+        values.len() as u32,
+    ];
+    let segment =
+        |segment: usize| values[offsets[segment] as usize..offsets[segment + 1] as usize].to_vec();
+    let mut inputs = vec![values.to_vec()];
+    inputs.extend((0..matrix.rows).map(row));
+    inputs.extend((0..if matrix.rows == 0 { 0 } else { columns }).map(column));
+    inputs.extend((0..offsets.len() - 1).map(segment));
+    let results = |order| {
+        let mut results = vec![reduce(operator, values, order)];
+        results.extend(rows(operator, values, matrix, order).unwrap());
+        if matrix.rows > 0 {
+            results.extend(super::columns(operator, values, matrix, order).unwrap());
+        }
+        results.extend(segments(operator, values, &offsets, order).unwrap());
+        results
+    };
+    for threads in on_threads(|| results(Order::Fast)) {
+        for (result, input) in threads.iter().zip(&inputs) {
+            let expected = operator.of(input.iter().copied());
+            assert_close(
+                result,
+                &expected,
+                &format!("{operator:?}, {} values", input.len()),
+            );
+        }
+    }
+    let expected: Vec<O::Output> = inputs
+        .iter()
+        .map(|input| by_definition(operator, input))
+        .collect();
+    for threads in on_threads(|| results(Order::Deterministic)) {
+        for ((result, expected), input) in threads.iter().zip(&expected).zip(&inputs) {
+            let bits = |output| format!("{output:?}");
+            assert_eq!(
+                bits(result),
+                bits(expected),
+                "{operator:?}, {} values",
+                input.len()
+            );
+        }
+    }
+}
+
+fn sizes() -> impl Strategy<Value = usize> {
+    prop_oneof![
+        0..70_usize,
+        1000..1100_usize,
+        4000..4200_usize,
+        9000..14_000_usize
+    ]
+}
+
+fn widths() -> impl Strategy<Value = usize> {
+    prop_oneof![1..9_usize, 60..140_usize, 5000..6000_usize]
+}
+
+/// Numbers whose products do not leave the range of a float.
+fn finite(sign: usize) -> f32 {
+    [1.0, -1.0, 0.5, -2.0, 2.0, -0.5][sign % 6]
+}
+
+fn special(kind: usize) -> f32 {
+    [
+        1.0,
+        3.5,
+        -7.0,
+        0.0,
+        -0.0,
+        2.0,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+        -f32::NAN,
+    ][kind % 10]
+}
+
+fn numbers_of(count: usize, seed: u64) -> impl Iterator<Item = usize> {
+    (0..count as u64).map(move |index| {
+        let mixed = (index ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) as usize
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3))]
+
+    /// A few operators, of each kind of state and of each way to go through a slice.
+    #[test]
+    fn a_few_operators_of_finite_floats(count in sizes(), seed: u64, columns in widths()) {
+        let values: Vec<f32> = numbers_of(count, seed).map(finite).collect();
+        agrees(Sum, &values, columns);
+        agrees(Variance { ddof: 1 }, &values, columns);
+        agrees(LogSumExp, &values, columns);
+        let values: Vec<Bf16> = values.into_iter().map(Bf16::from_f32).collect();
+        agrees(Mean, &values, columns);
+    }
+
+    #[test]
+    fn a_few_operators_of_integers(count in sizes(), seed: u64, columns in widths()) {
+        let values: Vec<i8> = numbers_of(count, seed).map(|number| number as i8).collect();
+        agrees(Sum, &values, columns);
+        agrees(ArgMax::<u64>::LAST, &values, columns);
+        let values: Vec<i64> = numbers_of(count, seed).map(|number| number as i64 - (1 << 20)).collect();
+        agrees(Max, &values, columns);
+    }
+
+    #[test]
+    fn what_does_not_round_knows_nan_zeros_and_infinities(count in sizes(), seed: u64, kinds in 1..11_usize, columns in 1..100_usize) {
+        let values: Vec<f32> = numbers_of(count, seed).map(|number| special(number % kinds)).collect();
+        macro_rules! agree {
+            ($($operator:expr;)*) => {$(
+                agrees($operator, &values, columns);
+            )*};
+        }
+        agree! {
+            Min; Max; ArgMin::<u64>::FIRST; ArgMax::<u32>::FIRST; NormInf; Any; LogSumExp;
+        }
+    }
+
+    #[test]
+    fn runs_of_equal_keys(count in sizes(), seed: u64, runs in 1..2000_usize) {
+        let keys: Vec<usize> = numbers_of(count, seed).map(|number| number % runs / runs.min(7)).collect();
+        let values: Vec<i32> = numbers_of(count, !seed).map(|number| number as i32).collect();
+        let expected: Vec<(usize, i32)> = keys
+            .iter()
+            .zip(&values)
+            .collect::<Vec<_>>()
+            .chunk_by(|left, right| left.0 == right.0)
+            .map(|run| (*run[0].0, run.iter().fold(0, |sum: i32, (_, value)| sum.wrapping_add(**value))))
+            .collect();
+        for (keys, sums) in on_threads(|| by_key(Sum, &keys, &values, Order::Fast).unwrap()) {
+            prop_assert_eq!(&keys.into_iter().zip(sums).collect::<Vec<_>>(), &expected);
+        }
+    }
+}
+
+#[test]
+fn the_two_zeros_and_nan_are_kept_apart() {
+    let text = |value: f32| format!("{value:?}");
+    let zeros = [-0.0_f32, 0.0, -0.0];
+    assert_eq!(text(reduce(Min, &zeros, Order::Fast)), "-0.0");
+    assert_eq!(text(reduce(Max, &zeros, Order::Fast)), "0.0");
+    assert_eq!(reduce(ArgMax::<u64>::FIRST, &zeros, Order::Fast), 0);
+    assert_eq!(
+        reduce(
+            ArgMax::<u64>::LAST,
+            &[1.0, -f64::NAN, f64::NAN, 3.0],
+            Order::Fast
+        ),
+        2
+    );
+    assert_eq!(
+        reduce(ArgMin::<u64>::FIRST, &[0_u8; 0], Order::Fast),
+        u64::MAX
+    );
+    let numbers: Vec<f32> = (0..100_000)
+        .map(|number| 1e8 + (number % 2) as f32 * 8.0)
+        .collect();
+    for order in [Order::Fast, Order::Deterministic] {
+        let variance = reduce(As::<f64, _>::new(Variance { ddof: 0 }), &numbers, order);
+        assert!((variance - 16.0).abs() < 1e-6, "{variance}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_told() {
+    let matrix = Matrix {
+        rows: 2,
+        columns: 3,
+        stride: 4,
+    };
+    assert_eq!(
+        rows(Sum, &[1; 6], matrix, Order::Fast)
+            .unwrap_err()
+            .to_string(),
+        "2 rows of 3 elements, 4 apart, do not lie within 6 elements: give as many, or fewer rows"
+    );
+    assert!(columns(Sum, &[1; 7], matrix, Order::Fast).is_ok());
+    let of = |offsets: &[u64]| segments(Sum, &[1; 6], offsets, Order::Fast);
+    assert_eq!(of(&[]), Err(ShapeError::NoOffsets));
+    assert_eq!(of(&[3]), Ok(vec![]));
+    for offsets in [[0, 5, 4], [0, 5, 7]] {
+        let error = of(&offsets).unwrap_err().to_string();
+        assert!(
+            error.starts_with("segment 1 goes from element 5 to"),
+            "{error}"
+        );
+    }
+    let error = by_key(Sum, &[1; 5], &[1; 6], Order::Fast).unwrap_err();
+    assert_eq!(error, ShapeError::Keys { keys: 5, values: 6 });
+}

@@ -1,0 +1,194 @@
+//! Dot products: the sum of the products of the pairs of two arrays.
+
+use crate::device::{Argument, Buffer, Device, DeviceError, Shape, Slice, Stream};
+use crate::family::{Attached, Family, Needs, Source};
+use crate::kernels::Error;
+use crate::reduce::Reducible;
+use crate::reduce::table::choose_for_pairs;
+use crate::sum::Mode;
+use crate::values::Values;
+use std::fmt;
+use std::marker::PhantomData;
+use warpfold_device::fixed::CHUNK;
+
+/// Dot products of arrays of type `T`, again and again on one device: it keeps the kernels and the memory that they need.
+///
+/// Integers wrap around; `f16` and `bf16` are multiplied and added in `f32`, other floats as they are.
+///
+/// ```
+/// # use warpfold::{Device, DeviceChoice, DotProduct};
+/// let device = Device::open(&DeviceChoice::Emulator)?;
+/// let left = device.upload(&[1.0_f32, 2.0, 3.0])?;
+/// let right = device.upload(&[4.0_f32, 5.0, 6.0])?;
+/// assert_eq!(DotProduct::new(&device)?.of(&left, &right)?, 32.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct DotProduct<'d, T: Reducible> {
+    device: &'d Device,
+    family: Family,
+    mode: Mode,
+    values: PhantomData<T>,
+}
+
+impl<'d, T: Reducible> DotProduct<'d, T> {
+    /// Prepares for dot products. No kernel is loaded yet.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn new(device: &'d Device) -> Result<Self, Error> {
+        Ok(Self {
+            device,
+            family: Family::new(device, Source::of_library(T::NAME), name::<T>())?,
+            mode: Mode::Fast,
+            values: PhantomData,
+        })
+    }
+
+    /// The same products added in this order: [`Mode::Deterministic`] is that of [`warpfold_device::fixed`].
+    #[must_use]
+    pub fn with_mode(self, mode: Mode) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// The dot product of two buffers, of parts of them, or of other memory of the device; waits for it.
+    ///
+    /// # Errors
+    /// [`Error::Lengths`]; the values are in the memory of another device, the device has no room for the states of the blocks, or it fails.
+    pub fn of<'a, 'b>(
+        &mut self,
+        left: impl Into<Slice<'a, T>>,
+        right: impl Into<Slice<'b, T>>,
+    ) -> Result<T::Wide, Error> {
+        let pair = (left.into(), right.into());
+        of(&mut self.family, self.device, self.mode, pair)
+    }
+
+    /// Queues the dot product on a stream, which writes it to `result`, a buffer of one element. Does not wait, except for memory of
+    /// `cust`.
+    ///
+    /// The first of longer arrays than before loads a kernel or allocates; [`Self::prepare`] does that before.
+    ///
+    /// # Errors
+    /// As [`Self::of`]; the stream or the buffer is of another device, or the buffer's length is not 1; [`Error::Unprepared`].
+    pub fn queue<'a, 'b>(
+        &mut self,
+        stream: &Stream,
+        left: impl Into<Slice<'a, T>>,
+        right: impl Into<Slice<'b, T>>,
+        result: &mut Buffer<T::Wide>,
+    ) -> Result<(), Error> {
+        let (device, mode, pair) = (self.device, self.mode, (left.into(), right.into()));
+        launch(&mut self.family, device, mode, Some(stream), pair, result)
+    }
+
+    /// Loads the kernel and allocates what arrays of so many values need, so that queueing them does neither: it may then be captured into
+    /// a graph. The number of bytes that are kept.
+    ///
+    /// Whoever launches such a graph keeps this value, and has not prepared it for more since.
+    ///
+    /// # Errors
+    /// The device refuses the kernel, or has no room.
+    pub fn prepare(&mut self, values: usize) -> Result<usize, Error> {
+        let (_, needs) = plan::<T>(self.device, self.mode, values);
+        self.family.prepare(self.device, &needs)?;
+        Ok(needs.bytes())
+    }
+}
+
+fn name<T: Reducible>() -> String {
+    format!("dot_{}", T::NAME)
+}
+
+fn plan<T: Reducible>(device: &Device, mode: Mode, n: usize) -> (Shape, Needs) {
+    let launch = choose_for_pairs(mode, n, size_of::<T>(), device.multiprocessors());
+    let (suffix, states) = match mode {
+        Mode::Fast => ("_pairs", launch.blocks as usize),
+        Mode::Deterministic => ("_fixed_pairs", n.div_ceil(CHUNK)),
+    };
+    let needs = Needs {
+        suffix,
+        states: (states * size_of::<T::Wide>()).div_ceil(size_of::<u64>()),
+        words: 1,
+    };
+    (Shape::linear(launch.blocks, launch.block), needs)
+}
+
+fn of<T: Reducible>(
+    family: &mut Family,
+    device: &Device,
+    mode: Mode,
+    pair: (Slice<'_, T>, Slice<'_, T>),
+) -> Result<T::Wide, Error> {
+    let mut result = device.allocate(1)?;
+    launch(family, device, mode, None, pair, &mut result)?;
+    Ok(result.read()?[0])
+}
+
+fn launch<T: Reducible>(
+    family: &mut Family,
+    device: &Device,
+    mode: Mode,
+    stream: Option<&Stream>,
+    (left, right): (Slice<'_, T>, Slice<'_, T>),
+    result: &mut Buffer<T::Wide>,
+) -> Result<(), Error> {
+    let result = Slice::from(&*result);
+    if left.len() != right.len() {
+        return Err(Error::Lengths {
+            left: left.len(),
+            right: right.len(),
+        });
+    }
+    left.check_device(device)?;
+    right.check_device(device)?;
+    result.check_device(device)?;
+    DeviceError::check_length(result.len(), 1)?;
+    let (shape, needs) = plan::<T>(device, mode, left.len());
+    family.prepare_on(device, stream, &needs)?;
+    let n = Argument::from(left.len());
+    let mut arguments = vec![left.argument(), right.argument(), n];
+    arguments.extend(family.workspace());
+    arguments.push(result.argument());
+    // SAFETY: both have as many values; there is one result; the workspace is large enough, and its word is 0. Memory of buffers is freed when
+    // the device has done what is queued; `read_by` keeps the order of other memory, or who has made the slice has promised it.
+    let launch = || unsafe { family.launch(stream, needs.suffix, &shape, &arguments) };
+    let launched: Result<(), DeviceError> =
+        left.read_by(device, stream, || right.read_by(device, stream, launch));
+    if launched.is_err() {
+        family.forget_words(device)?;
+    }
+    Ok(launched?)
+}
+
+impl<T: Reducible> fmt::Debug for DotProduct<'_, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("DotProduct")
+            .field("name", &self.family.name())
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The sum of the products of two arrays' values, on the host or on the device; waits for it. [`DotProduct`] also queues it.
+///
+/// ```
+/// # let device = warpfold::Device::open(&warpfold::DeviceChoice::Emulator)?;
+/// assert_eq!(warpfold::dot(&device, &[1_i32, 2, 3], &[4, 5, 6])?, 32);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`DotProduct::of`], and the device has no room for the values.
+pub fn dot<'a, 'b, T: Reducible>(
+    device: &Device,
+    left: impl Into<Values<'a, T>>,
+    right: impl Into<Values<'b, T>>,
+) -> Result<T::Wide, Error> {
+    let (mut of_left, mut of_right) = (None, None);
+    let left = left.into().on(device, &mut of_left)?;
+    let right = right.into().on(device, &mut of_right)?;
+    Attached::with(device, name::<T>(), T::NAME, |family| {
+        of(family, device, Mode::Fast, (left, right))
+    })
+}

@@ -1,0 +1,207 @@
+//! Kernels whose names begin alike, each loaded when it is first needed, and the memory that their blocks hand states to each other in.
+
+use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Shape, Stream};
+use crate::kernels::Error;
+use crate::ptx::Entries;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{LazyLock, OnceLock};
+
+/// The kernels and the memory of a reduction or a scan.
+pub(crate) struct Family {
+    ptx: Source,
+    /// What the kernels' names begin with.
+    name: String,
+    kernels: HashMap<&'static str, Kernel>,
+    workspace: Workspace,
+}
+
+/// Where the kernels come from.
+pub(crate) enum Source {
+    /// The library's text of a type, whose entries are looked for once.
+    Library(&'static Entries<'static>),
+    /// One of one's own.
+    Own(String),
+}
+
+impl Source {
+    /// The library's text of a type, by its name.
+    pub(crate) fn of_library(element: &str) -> Self {
+        static OF_TEXTS: LazyLock<HashMap<&'static str, OnceLock<Entries<'static>>>> =
+            LazyLock::new(|| {
+                warpfold_reductions::elements()
+                    .map(|name| (name, OnceLock::new()))
+                    .collect()
+            });
+        let text = || warpfold_reductions::text(element).expect("every type has its text");
+        let entries = OF_TEXTS[element]
+            .get_or_init(|| Entries::of(text()).expect("compilers end what they begin"));
+        Self::Library(entries)
+    }
+
+    /// The text of an entry alone: a driver compiles all that it is given.
+    fn only(&self, entry: &str) -> Option<String> {
+        match self {
+            Self::Library(entries) => entries.only(entry),
+            Self::Own(text) => Entries::of(text)?.only(entry),
+        }
+    }
+}
+
+/// The memory that a launch of several blocks needs.
+struct Workspace {
+    /// The states of the blocks, as words of 8 bytes.
+    states: Buffer<u64>,
+    /// Words that are 0 between the launches.
+    words: Buffer<u32>,
+}
+
+/// What a launch needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Needs {
+    /// What the kernel's name ends with.
+    pub(crate) suffix: &'static str,
+    /// Words of 8 bytes for states.
+    pub(crate) states: usize,
+    /// Words of 4 bytes that are 0.
+    pub(crate) words: usize,
+}
+
+impl Needs {
+    /// Bytes of the device's memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.states * size_of::<u64>() + self.words * size_of::<u32>()
+    }
+}
+
+impl Family {
+    pub(crate) fn new(device: &Device, ptx: Source, name: String) -> Result<Self, DeviceError> {
+        Ok(Self {
+            ptx,
+            name,
+            kernels: HashMap::new(),
+            workspace: Workspace {
+                states: device.allocate(0)?,
+                words: device.allocate(0)?,
+            },
+        })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Loads the kernel and allocates what there is not.
+    pub(crate) fn prepare(&mut self, device: &Device, needs: &Needs) -> Result<(), Error> {
+        if !self.kernels.contains_key(needs.suffix) {
+            let entry = format!("{}{}", self.name, needs.suffix);
+            let text = self
+                .ptx
+                .only(&entry)
+                .ok_or_else(|| Error::NoKernel(entry.clone()))?;
+            let kernel = device.load(&text)?.kernel(&entry)?;
+            self.kernels.insert(needs.suffix, kernel);
+        }
+        let Workspace { states, words } = &mut self.workspace;
+        if states.len() < needs.states {
+            *states = device.allocate(needs.states)?;
+        }
+        if words.len() < needs.words {
+            *words = device.upload(&vec![0; needs.words])?;
+        }
+        Ok(())
+    }
+
+    /// As [`Self::prepare`], before a launch on this stream: refused where that would be captured.
+    pub(crate) fn prepare_on(
+        &mut self,
+        device: &Device,
+        stream: Option<&Stream>,
+        needs: &Needs,
+    ) -> Result<(), Error> {
+        if let Some(stream) = stream {
+            stream.check_device(device)?;
+        }
+        let is_prepared = self.kernels.contains_key(needs.suffix)
+            && self.workspace.states.len() >= needs.states
+            && self.workspace.words.len() >= needs.words;
+        if is_prepared {
+            return Ok(());
+        }
+        if let Some(stream) = stream
+            && stream.is_capturing()?
+        {
+            return Err(Error::Unprepared);
+        }
+        self.prepare(device, needs)
+    }
+
+    /// A kernel that has been prepared.
+    pub(crate) fn kernel(&self, suffix: &str) -> &Kernel {
+        &self.kernels[suffix]
+    }
+
+    /// The states, from a word of 8 bytes on, and the words, as kernels take them.
+    pub(crate) fn workspace(&self) -> [Argument; 2] {
+        [
+            self.workspace.states.argument(),
+            self.workspace.words.argument(),
+        ]
+    }
+
+    /// The states from a word of 8 bytes on.
+    pub(crate) fn states_from(&self, word: usize) -> Argument {
+        self.workspace.states.slice(word..).argument()
+    }
+
+    /// Queues a kernel that has been prepared on a stream; without one it waits.
+    ///
+    /// # Safety
+    /// As for [`Stream::launch`].
+    pub(crate) unsafe fn launch(
+        &self,
+        stream: Option<&Stream>,
+        suffix: &str,
+        shape: &Shape,
+        arguments: &[Argument],
+    ) -> Result<(), DeviceError> {
+        let kernel = self.kernel(suffix);
+        // SAFETY: the caller's contract is the same.
+        unsafe {
+            match stream {
+                Some(stream) => stream.launch(kernel, shape, arguments),
+                None => kernel.launch(shape, arguments),
+            }
+        }
+    }
+
+    /// After a launch that failed: some blocks may have come to their end and others not, so that the words are not used again.
+    pub(crate) fn forget_words(&mut self, device: &Device) -> Result<(), DeviceError> {
+        self.workspace.words = device.allocate(0)?;
+        Ok(())
+    }
+}
+
+/// What is kept with a device from one call of a function to the next, by the kernels' names.
+#[derive(Default)]
+pub(crate) struct Attached(RefCell<HashMap<String, Family>>);
+
+impl Attached {
+    /// Runs a function with the library's kernels of this name and type.
+    pub(crate) fn with<R>(
+        device: &Device,
+        name: String,
+        element: &str,
+        function: impl FnOnce(&mut Family) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let attached = device.attached::<Self>();
+        let kept = attached.0.borrow_mut().remove(&name);
+        let mut family = match kept {
+            Some(family) => family,
+            None => Family::new(device, Source::of_library(element), name.clone())?,
+        };
+        let result = function(&mut family);
+        attached.0.borrow_mut().insert(name, family);
+        result
+    }
+}

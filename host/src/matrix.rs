@@ -1,0 +1,193 @@
+//! Matrices in memory.
+
+/// Where the rows of a matrix lie: `rows` of `columns` elements each, the first elements of two neighbours `stride` elements apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matrix {
+    /// How many rows.
+    pub rows: usize,
+    /// How many elements each has.
+    pub columns: usize,
+    /// From the first element of a row to that of the next.
+    pub stride: usize,
+}
+
+/// What becomes one result of a reduction of a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Along {
+    /// Each row.
+    Rows,
+    /// Each column.
+    Columns,
+}
+
+impl Matrix {
+    /// Rows that lie side by side.
+    pub const fn contiguous(rows: usize, columns: usize) -> Self {
+        Self {
+            rows,
+            columns,
+            stride: columns,
+        }
+    }
+
+    /// How many elements there are from the first to the last, with those between the rows; `None` if that is more than any memory has.
+    pub fn span(&self) -> Option<usize> {
+        if self.rows == 0 || self.columns == 0 {
+            return Some(0);
+        }
+        let before_last = self.stride.checked_mul(self.rows - 1)?;
+        before_last.checked_add(self.columns)
+    }
+
+    /// The matrix of which the reduction along an axis of an array is the reduction of the rows or the columns: `shape` has the length of
+    /// each axis and `strides` the distance of two neighbours along it, in elements.
+    ///
+    /// There is one where the elements along the axis lie side by side, or the others do, and the others are one sequence of equal
+    /// distances. Where an axis is repeated, its stride is 0. `None` for others, for strides that are negative, and for an axis that
+    /// the array does not have.
+    ///
+    /// ```
+    /// use warpfold::{Along, Matrix};
+    ///
+    /// let matrix = Matrix { rows: 12, columns: 5, stride: 5 };
+    /// assert_eq!(Matrix::of_axis(&[3, 4, 5], &[20, 5, 1], 2), Some((Along::Rows, matrix)));
+    /// assert_eq!(Matrix::of_axis(&[3, 4, 5], &[20, 5, 1], 1), None);
+    /// ```
+    pub fn of_axis(shape: &[usize], strides: &[isize], axis: usize) -> Option<(Along, Self)> {
+        if shape.len() != strides.len() {
+            return None;
+        }
+        let strides = strides
+            .iter()
+            .map(|&stride| usize::try_from(stride).ok())
+            .collect::<Option<Vec<_>>>()?;
+        let (&length, &step) = (shape.get(axis)?, strides.get(axis)?);
+        let axes = (0..shape.len()).filter(|&other| other != axis);
+        let (others, stride) = axes.map(|other| (shape[other], strides[other])).try_rfold(
+            (1_usize, 1),
+            |(inner, stride), (outer, outer_stride)| {
+                if outer == 1 {
+                    Some((inner, stride))
+                } else if inner == 1 {
+                    Some((outer, outer_stride))
+                } else {
+                    let is_sequence = inner.checked_mul(stride)? == outer_stride;
+                    is_sequence.then_some((inner.checked_mul(outer)?, stride))
+                }
+            },
+        )?;
+        if step == 1 || length <= 1 {
+            let matrix = Self {
+                rows: others,
+                columns: length,
+                stride,
+            };
+            Some((Along::Rows, matrix))
+        } else if stride == 1 || others <= 1 {
+            let matrix = Self {
+                rows: length,
+                columns: others,
+                stride: step,
+            };
+            Some((Along::Columns, matrix))
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::{ProptestConfig, prop, proptest};
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        /// Where there is a matrix, it has the places of the array, in the order of the results.
+        #[test]
+        fn the_matrix_of_an_axis_has_its_places(
+            axes in prop::collection::vec((0_usize..4, -2_isize..13), 1..4),
+            axis in 0_usize..4,
+        ) {
+            let (shape, strides): (Vec<_>, Vec<_>) = axes.iter().copied().unzip();
+            let Some((along, matrix)) = Matrix::of_axis(&shape, &strides, axis) else {
+                return Ok(());
+            };
+            let of_matrix: Vec<Vec<usize>> = match along {
+                Along::Rows => (0..matrix.rows)
+                    .map(|row| (0..matrix.columns).map(|column| row * matrix.stride + column).collect())
+                    .collect(),
+                Along::Columns => (0..matrix.columns)
+                    .map(|column| (0..matrix.rows).map(|row| row * matrix.stride + column).collect())
+                    .collect(),
+            };
+            // The places of all results, the last axis fastest.
+            let mut starts = vec![0];
+            for (other, &(length, stride)) in axes.iter().enumerate() {
+                if other != axis {
+                    starts = starts
+                        .iter()
+                        .flat_map(|start| (0..length).map(move |index| start + index as isize * stride))
+                        .collect();
+                }
+            }
+            let of_array: Vec<Vec<usize>> = starts
+                .iter()
+                .map(|start| {
+                    (0..shape[axis])
+                        .map(|index| (start + index as isize * strides[axis]) as usize)
+                        .collect()
+                })
+                .collect();
+            assert_eq!(of_matrix, of_array);
+        }
+    }
+
+    #[test]
+    fn axes_of_contiguous_and_broadcast_arrays() {
+        let of = |shape: &[usize], strides: &[isize], axis| Matrix::of_axis(shape, strides, axis);
+        let matrix = |rows, columns, stride| Matrix {
+            rows,
+            columns,
+            stride,
+        };
+        assert_eq!(of(&[7], &[1], 0), Some((Along::Rows, matrix(1, 7, 1))));
+        assert_eq!(of(&[7], &[3], 0), Some((Along::Columns, matrix(7, 1, 3))));
+        assert_eq!(
+            of(&[2, 3, 4], &[12, 4, 1], 0),
+            Some((Along::Columns, matrix(2, 12, 12)))
+        );
+        assert_eq!(
+            of(&[2, 3, 4], &[12, 4, 1], 2),
+            Some((Along::Rows, matrix(6, 4, 4)))
+        );
+        assert_eq!(
+            of(&[5, 4], &[0, 1], 1),
+            Some((Along::Rows, matrix(5, 4, 0)))
+        );
+        assert_eq!(
+            of(&[5, 4], &[0, 1], 0),
+            Some((Along::Columns, matrix(5, 4, 0)))
+        );
+        assert_eq!(of(&[5, 4], &[-4, 1], 1), None);
+        assert_eq!(of(&[5, 4], &[4, 1], 2), None);
+        assert_eq!(of(&[5, 4], &[4], 0), None);
+    }
+
+    #[test]
+    fn the_last_row_ends_the_span() {
+        let matrix = |rows, columns, stride| Matrix {
+            rows,
+            columns,
+            stride,
+        };
+        assert_eq!(Matrix::contiguous(3, 5).span(), Some(15));
+        assert_eq!(matrix(3, 5, 7).span(), Some(19));
+        // All rows are the same one.
+        assert_eq!(matrix(3, 5, 0).span(), Some(5));
+        assert_eq!(matrix(0, 5, 5).span(), Some(0));
+        assert_eq!(matrix(usize::MAX, 0, 9).span(), Some(0));
+        assert_eq!(matrix(3, 1, usize::MAX).span(), None);
+    }
+}

@@ -1,0 +1,358 @@
+//! A reduction without its types: kernels by their names, and values, states and results by their sizes.
+
+use super::segments::Segments;
+use super::table::{Launch, Problem, Way, choose_for_segments};
+use crate::device::{Argument, Device, DeviceError, Kernel, Shape, Slice, Stream};
+use crate::family::{Family, Needs, Source};
+use crate::kernels::Error;
+use crate::matrix::{Along, Matrix};
+use crate::sum::Mode;
+use warpfold_device::columns::{Layout, most_threads, resident};
+use warpfold_device::fixed;
+use warpfold_device::operator::Operator;
+use warpfold_device::segments;
+use warpfold_device::vector::Loaded;
+
+/// What the launches of an operator over a type depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Bytes of a value.
+    pub value_bytes: usize,
+    /// Bytes of a result.
+    pub result_bytes: usize,
+    state_bytes: usize,
+    lanes: usize,
+    most_threads: u32,
+    resident: u32,
+    tile: usize,
+}
+
+impl Form {
+    /// That of an operator over a type.
+    pub const fn of<T: Loaded, O: Operator<T>>() -> Self {
+        Self {
+            value_bytes: size_of::<T>(),
+            result_bytes: size_of::<O::Output>(),
+            state_bytes: size_of::<O::State>(),
+            lanes: T::LANES,
+            most_threads: most_threads::<T, O>(),
+            resident: resident::<T, O>(),
+            tile: segments::tile::<T>(),
+        }
+    }
+}
+
+impl Form {
+    /// Bytes of a state.
+    pub(crate) fn state_bytes(&self) -> usize {
+        self.state_bytes
+    }
+}
+
+/// What of the values becomes one result each.
+#[derive(Clone, Copy)]
+pub(super) enum Parts<'a> {
+    /// Rows or columns, as the launch says.
+    Of(Matrix),
+    Segments(&'a Segments<'a>),
+}
+
+impl Parts<'_> {
+    /// How many results a launch makes.
+    fn results(self, way: Way) -> usize {
+        match (self, way) {
+            (Self::Of(matrix), Way::Columns(_) | Way::FixedColumns(_)) => matrix.columns,
+            (Self::Of(matrix), _) => matrix.rows,
+            (Self::Segments(segments), _) => segments.len(),
+        }
+    }
+
+    fn check(self, device: &Device, given: usize) -> Result<(), Error> {
+        match self {
+            Self::Of(matrix) => check_inside(matrix, given),
+            Self::Segments(segments) => segments.check(device, given),
+        }
+    }
+
+    /// What kernels take to find them.
+    fn arguments(self) -> Vec<Argument> {
+        match self {
+            Self::Of(Matrix {
+                rows,
+                columns,
+                stride,
+            }) => vec![rows.into(), columns.into(), stride.into()],
+            Self::Segments(segments) => {
+                let [offsets, are_wide] = segments.arguments();
+                vec![offsets, are_wide, segments.len().into()]
+            }
+        }
+    }
+}
+
+/// The kernels of an operator over a type, and the memory that they need.
+pub struct Untyped {
+    family: Family,
+    /// The kernels' last argument, if they take one more.
+    parameter: Option<u64>,
+    form: Form,
+}
+
+/// What a reduction of some rows takes besides the values and the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Bytes of the device's memory that the [`Reduction`](super::Reduction) keeps for it.
+    pub workspace_bytes: usize,
+    launch: Launch,
+    needs: Needs,
+}
+
+impl Untyped {
+    /// The library's kernels of an operator and a type, by their names there. None is loaded yet.
+    ///
+    /// # Errors
+    /// The device fails.
+    ///
+    /// # Safety
+    /// The form is that of the operator and the type.
+    pub unsafe fn of_library(
+        device: &Device,
+        operator: &str,
+        element: &str,
+        parameter: Option<u64>,
+        form: Form,
+    ) -> Result<Self, Error> {
+        let name = format!("{operator}_{element}");
+        Self::new(device, Source::of_library(element), name, parameter, form)
+    }
+
+    pub(super) fn new(
+        device: &Device,
+        ptx: Source,
+        name: String,
+        parameter: Option<u64>,
+        form: Form,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            family: Family::new(device, ptx, name)?,
+            parameter,
+            form,
+        })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.family.name()
+    }
+
+    pub(super) fn with_parameter_of(self, other: &Self) -> Self {
+        let parameter = other.parameter;
+        Self { parameter, ..self }
+    }
+
+    /// What the choice of a launch depends on.
+    pub(super) fn problem(
+        &self,
+        device: &Device,
+        along: Along,
+        matrix: Matrix,
+        mode: Mode,
+    ) -> Problem {
+        Problem {
+            matrix,
+            along,
+            mode,
+            value_bytes: self.form.value_bytes,
+            state_bytes: self.form.state_bytes,
+            lanes: self.form.lanes,
+            most_threads: self.form.most_threads,
+            resident: self.form.resident,
+            multiprocessors: device.multiprocessors(),
+        }
+    }
+
+    /// The launch for segments.
+    pub(super) fn choose_for_segments(
+        &self,
+        device: &Device,
+        segments: &Segments<'_>,
+        mode: Mode,
+    ) -> Launch {
+        let work = (segments.len(), segments.values());
+        choose_for_segments(mode, work, self.form.tile, device.multiprocessors())
+    }
+
+    pub(super) fn plan(&self, parts: Parts<'_>, launch: Launch) -> Plan {
+        let (rows, columns, windows) = match parts {
+            Parts::Of(matrix) => (matrix.rows, matrix.columns, 0),
+            Parts::Segments(segments) => (0, 0, segments.values().div_ceil(fixed::CHUNK)),
+        };
+        // In words of 8 bytes, after the states: how many segments end in a block and before.
+        let mut ends = 0;
+        let (states, counters) = match launch.way {
+            Way::Segments => {
+                ends = launch.blocks as usize;
+                (2 * launch.blocks as usize, 1)
+            }
+            Way::Blocks(parts) if parts > 1 => (rows * parts as usize, rows),
+            Way::FixedBlocks if columns > fixed::CHUNK => {
+                (rows * columns.div_ceil(fixed::CHUNK), rows)
+            }
+            Way::FixedColumns(strips) if rows > fixed::CHUNK => {
+                (columns * rows.div_ceil(fixed::CHUNK), strips.count(columns))
+            }
+            Way::FixedSegments => (2 * windows, windows),
+            Way::Columns(layout) if layout.slices > 1 => (
+                layout.states(self.form.lanes, columns),
+                layout.strips(self.form.lanes, columns),
+            ),
+            _ => (0, 0),
+        };
+        let needs = Needs {
+            suffix: suffix(launch.way),
+            states: self.words(states) + ends,
+            words: counters,
+        };
+        Plan {
+            workspace_bytes: needs.bytes(),
+            launch,
+            needs,
+        }
+    }
+
+    /// The words of 8 bytes that have room for so many states.
+    fn words(&self, states: usize) -> usize {
+        (states * self.form.state_bytes).div_ceil(size_of::<u64>())
+    }
+
+    pub(super) fn prepare_for(&mut self, device: &Device, plan: &Plan) -> Result<(), Error> {
+        self.family.prepare(device, &plan.needs)
+    }
+
+    /// The reduction of each row or column in the fastest order, by a launch of the table's choice; waits for it. The slices hold the
+    /// bytes of the values and of the results.
+    ///
+    /// # Errors
+    /// As [`Reduction::rows`](super::Reduction::rows).
+    ///
+    /// # Safety
+    /// - The values and the results are at addresses for their types.
+    /// - Nothing else reads or writes the results meanwhile.
+    pub unsafe fn reduce(
+        &mut self,
+        device: &Device,
+        values: Slice<'_, u8>,
+        along: Along,
+        matrix: Matrix,
+        results: Slice<'_, u8>,
+    ) -> Result<(), Error> {
+        let launch = self.problem(device, along, matrix, Mode::Fast).choose();
+        // SAFETY: it is the choice for this matrix, and the rest is the caller's contract.
+        unsafe { self.launch_by(device, None, values, Parts::Of(matrix), results, launch) }
+    }
+
+    /// As [`Reduction::launch_by`](super::Reduction::launch_by).
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// As there, and as for [`Self::reduce`].
+    pub(super) unsafe fn launch_by(
+        &mut self,
+        device: &Device,
+        stream: Option<&Stream>,
+        values: Slice<'_, u8>,
+        parts: Parts<'_>,
+        results: Slice<'_, u8>,
+        launch: Launch,
+    ) -> Result<(), Error> {
+        values.check_device(device)?;
+        results.check_device(device)?;
+        parts.check(device, values.len() / self.form.value_bytes)?;
+        let expected = parts.results(launch.way);
+        DeviceError::check_length(results.len() / self.form.result_bytes, expected)?;
+        let needs = self.plan(parts, launch).needs;
+        if expected == 0 {
+            return Ok(());
+        }
+        self.family.prepare_on(device, stream, &needs)?;
+        let (_, arguments) = self.arguments(values, parts, results, launch);
+        let shape = Shape::linear(launch.blocks, launch.block);
+        // SAFETY: `arguments` says so. Memory of buffers is freed when the device has done what is queued; `read_by` keeps the order of
+        // other memory, or who has made the slice has promised it.
+        let launch = || unsafe { self.family.launch(stream, needs.suffix, &shape, &arguments) };
+        let launched = values.read_by(device, stream, || match parts {
+            Parts::Of(_) => launch(),
+            Parts::Segments(segments) => segments.slice().read_by(device, stream, launch),
+        });
+        if launched.is_err() {
+            self.family.forget_words(device)?;
+        }
+        Ok(launched?)
+    }
+
+    /// As [`Reduction::arguments`](super::Reduction::arguments).
+    pub(super) fn arguments(
+        &self,
+        values: Slice<'_, u8>,
+        parts: Parts<'_>,
+        results: Slice<'_, u8>,
+        launch: Launch,
+    ) -> (&Kernel, Vec<Argument>) {
+        let mut arguments = vec![values.argument()];
+        arguments.extend(parts.arguments());
+        let workspace = self.family.workspace();
+        match launch.way {
+            Way::Blocks(parts) => {
+                arguments.push(parts.into());
+                arguments.extend(workspace);
+            }
+            Way::Lanes(lanes) | Way::FixedLanes(lanes) => arguments.push(lanes.into()),
+            Way::Columns(Layout {
+                width,
+                fold,
+                slices,
+            }) => {
+                arguments.extend([width.into(), fold.into(), slices.into()]);
+                arguments.extend(workspace);
+            }
+            Way::FixedBlocks | Way::FixedSegments => arguments.extend(workspace),
+            Way::FixedColumns(strips) => {
+                arguments.push(strips.width.into());
+                arguments.extend(workspace);
+            }
+            // Packed rows have no distance of their own.
+            Way::Packed => arguments.truncate(3),
+            Way::Segments => {
+                let ends = self.words(2 * launch.blocks as usize);
+                let [states, counters] = workspace;
+                arguments.extend([states, self.family.states_from(ends), counters]);
+            }
+        }
+        arguments.push(results.argument());
+        arguments.extend(self.parameter.map(Argument::from));
+        (self.family.kernel(suffix(launch.way)), arguments)
+    }
+}
+
+/// What the kernel's name ends with.
+fn suffix(way: Way) -> &'static str {
+    match way {
+        Way::Blocks(_) => "_rows",
+        Way::Lanes(_) => "_short_rows",
+        Way::Packed => "_packed_rows",
+        Way::Columns(_) => "_columns",
+        Way::FixedBlocks => "_fixed_rows",
+        Way::FixedLanes(_) => "_fixed_short_rows",
+        Way::FixedColumns(_) => "_fixed_columns",
+        Way::Segments => "_segments",
+        Way::FixedSegments => "_fixed_segments",
+    }
+}
+
+pub(crate) fn check_inside(matrix: Matrix, given: usize) -> Result<(), Error> {
+    match matrix.span() {
+        Some(span) if span <= given => Ok(()),
+        _ => Err(Error::Outside { matrix, given }),
+    }
+}
