@@ -143,7 +143,11 @@ impl<T: Reducible + Sync> Calls<'_, T> {
                 Ok(())
             })?;
             let expected = cpu::columns(operator, &self.values, matrix, order)?;
-            assert!(are_same(&results.read()?, &expected), "columns of {}", matrix.rows);
+            assert!(
+                are_same(&results.read()?, &expected),
+                "columns of {}",
+                matrix.rows
+            );
             let bytes = self.input.bytes() + results.bytes();
             let call = format!("fixed {name} columns {}x{columns}", matrix.rows);
             self.show(&call, bytes, &results, ms)?;
