@@ -85,7 +85,12 @@ impl Workshop {
         // Another process may be compiling what it has put in the place of a lesson's file.
         let lock = workshop.lock()?;
         unpack(&workshop.packages())?;
-        write(&workshop.packages().join("file/Cargo.toml"), MANIFEST)?;
+        let package = workshop.packages().join("file");
+        write(&package.join("Cargo.toml"), MANIFEST)?;
+        // Cargo refuses all packages if one has no library, even where a lesson is compiled first.
+        if !package.join("src/lib.rs").exists() {
+            write(&package.join("src/lib.rs"), "#![no_std]\n")?;
+        }
         drop(lock);
         Ok(workshop)
     }
@@ -282,4 +287,23 @@ fn readable(file: &Path) -> Result<PathBuf, WorkshopError> {
             path: file.to_owned(),
             source,
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn cargo_takes_a_workshop_in_which_nothing_has_been_compiled() {
+        let scratch = tempfile::tempdir().expect("a temporary folder");
+        Workshop::in_folder(scratch.path()).expect("it is written");
+        let metadata = Command::new(env!("CARGO"))
+            .args(["metadata", "--no-deps", "--format-version", "1"])
+            .current_dir(scratch.path().join("workshop/kernels"))
+            .output()
+            .expect("cargo runs");
+        let messages = String::from_utf8_lossy(&metadata.stderr);
+        assert!(metadata.status.success(), "{messages}");
+    }
 }
