@@ -7,7 +7,7 @@
 //! |---|---|---|---|
 //! | [`reduce`] | in the first thread | 1, of one warp none | W states |
 //! | [`reduce_all`] | in every thread | 1 more | W states |
-//! | [`inclusive_scan`], [`exclusive_scan`] | each thread's, and the whole block's | 2 | W states |
+//! | [`inclusive_scan`], [`exclusive_scan`] | each thread's, and the whole block's | 1, with a last warp that is not whole 2 | W states |
 //!
 //! A kernel declares the shared memory with [`scratch!`](crate::scratch!), for blocks of up to as many threads as it says:
 //!
@@ -217,6 +217,25 @@ unsafe fn scan<S: Words, const BLOCK: u32>(
             *states.add(warp as usize) = of_warp;
         }
         sync_threads();
+
+        if warps() * WARP_SIZE == block_dim_x() {
+            // Whole warps: each scans what all of them have.
+            let total = if lanes.rank() < warps() {
+                *states.add(lanes.rank() as usize)
+            } else {
+                operator.identity()
+            };
+            let scanned = warp::inclusive_scan(operator, Lanes::WARP, total);
+            let before = lanes.shuffle_index(scanned, if warp == 0 { 0 } else { warp - 1 });
+            return Scanned {
+                prefix: if warp == 0 {
+                    mine
+                } else {
+                    operator.combine(before, mine)
+                },
+                total: lanes.shuffle_index(scanned, warps() - 1),
+            };
+        }
 
         if warp == 0 {
             let is_of_warp = lanes.rank() < warps();

@@ -489,15 +489,14 @@ macro_rules! pair_reductions {
 /// Makes the kernels of scans, with lines like those of [`reductions!`](crate::reductions!), where that says what else the crate needs.
 ///
 /// A line `name: Type = value, T;` gives
-/// - `name_scan(input: *const T, rows: usize, columns: usize, stride: usize, is_exclusive: u32, states: *mut SinceHead<State>,
-///   words: *mut u32, results: *mut Output)`: the scan of each row of a matrix, whose results lie side by side.
-/// - `name_segment_scan(input: *const T, offsets: *const u64, are_wide: u32, segments: usize, is_exclusive: u32, states, words, results)`:
+/// - `name_scan(input: *const T, rows: usize, columns: usize, stride: usize, is_exclusive: u32, workspace: *mut u64,
+///   results: *mut Output)`: the scan of each row of a matrix, whose results lie side by side.
+/// - `name_segment_scan(input: *const T, offsets: *const u64, are_wide: u32, segments: usize, is_exclusive: u32, workspace, results)`:
 ///   that of each segment, as [`segment_reductions!`](crate::segment_reductions!) has them. The first result is that of the value at the
 ///   first offset.
 ///
-/// Blocks have [`BLOCK`](crate::scan::BLOCK) threads, and there are as many as [`tiles`](crate::scan::tiles) of all values. `states` and
-/// `words` have room as [`published`](crate::scan::published) and [`COUNTERS`](crate::scan::COUNTERS) say; the words are 0 before and
-/// after.
+/// Blocks have [`BLOCK`](crate::scan::BLOCK) threads; any number of them takes the tiles of [`tile`](crate::scan::tile) values in turn.
+/// The workspace has as many words as [`workspace_words`](crate::look_back::workspace_words) says, which are 0 before and after.
 #[macro_export]
 macro_rules! scans {
     ($($(#[$doc:meta])* $name:ident: $operator:ty = $make:expr, $value:ty;)*) => {$(
@@ -508,9 +507,8 @@ macro_rules! scans {
             /// # Safety
             /// - Row r is `columns` values, at least one, from `input + r · stride` on, which nothing writes, and `results` points to one
             ///   result per value, which nothing else touches.
-            /// - `states` and `words` have room as `scan::published` and `scan::COUNTERS` say; the words are 0, and nothing else touches
-            ///   either.
-            /// - The grid has one dimension, a block for each tile, and a block `scan::BLOCK` threads.
+            /// - `workspace` points to as many words as `look_back::workspace_words` says, which are 0 and which nothing else touches.
+            /// - The grid has one dimension, and a block `scan::BLOCK` threads.
             #[cuda_std::kernel]
             #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
             pub unsafe fn [<$name _scan>](
@@ -519,16 +517,16 @@ macro_rules! scans {
                 columns: usize,
                 stride: usize,
                 is_exclusive: u32,
-                states: *mut $crate::scan::SinceHead<<$operator as $crate::operator::Operator<$value>>::State>,
-                words: *mut u32,
+                workspace: *mut u64,
                 results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
             ) {
                 let memory = $crate::scan_memory!($value, $operator);
                 let matrix = $crate::rows::Rows { input, rows, columns, stride };
-                let workspace = $crate::scan::Workspace { states, words };
                 let (n, is_exclusive) = (rows * columns, is_exclusive != 0);
                 // SAFETY: the caller's promise.
-                unsafe { $crate::scan::scan($make, matrix, n, is_exclusive, workspace, results, memory) }
+                unsafe {
+                    $crate::scan::scan($make, matrix, n, is_exclusive, workspace, results, memory)
+                }
             }
 
             $(#[$doc])*
@@ -547,14 +545,12 @@ macro_rules! scans {
                 are_wide: u32,
                 segments: usize,
                 is_exclusive: u32,
-                states: *mut $crate::scan::SinceHead<<$operator as $crate::operator::Operator<$value>>::State>,
-                words: *mut u32,
+                workspace: *mut u64,
                 results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
             ) {
                 let memory = $crate::scan_memory!($value, $operator);
                 let marks = $crate::shared_array!(marks: [u8; $crate::scan::tile::<$value, $operator>()]);
                 let offsets = $crate::segments::Offsets { places: offsets, are_wide: are_wide != 0 };
-                let workspace = $crate::scan::Workspace { states, words };
                 let is_exclusive = is_exclusive != 0;
                 // SAFETY: the caller's promise.
                 unsafe {
@@ -568,10 +564,10 @@ macro_rules! scans {
 }
 
 /// Makes the kernel that finds runs of equal keys: a line `name: K;` gives `name(keys: *const K, n: usize, starts: *mut u64, found: *mut K,
-/// room: usize, count: *mut u64, states: *mut u64, words: *mut u32)`.
+/// room: usize, count: *mut u64, workspace: *mut u64)`.
 ///
-/// Blocks have [`BLOCK`](crate::scan::BLOCK) threads, and there is one for each [`TILE`](crate::runs::TILE) of keys. `starts` has
-/// `room + 1` places and `found` `room`; `states` and `words` have room as for [`scans!`](crate::scans!).
+/// Blocks have [`BLOCK`](crate::scan::BLOCK) threads; any number of them takes the tiles of [`tile`](crate::runs::tile) keys in turn.
+/// `starts` has `room + 1` places and `found` `room`; the workspace is that of [`scans!`](crate::scans!).
 #[macro_export]
 macro_rules! runs {
     ($($(#[$doc:meta])* $name:ident: $key:ty;)*) => {$(
@@ -580,8 +576,8 @@ macro_rules! runs {
         /// # Safety
         /// - `keys` points to `n` keys, at least one, which nothing writes; `starts` to `room + 1` words, `found` to `room` keys and
         ///   `count` to a word, which nothing else touches.
-        /// - `states` and `words` have room as `scan::published` and `scan::COUNTERS` say; the words are 0, and nothing else touches either.
-        /// - The grid has one dimension, a block for each tile, and a block `scan::BLOCK` threads.
+        /// - `workspace` points to as many words as `look_back::workspace_words` says, which are 0 and which nothing else touches.
+        /// - The grid has one dimension, and a block `scan::BLOCK` threads.
         #[cuda_std::kernel]
         #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
         pub unsafe fn $name(
@@ -591,18 +587,18 @@ macro_rules! runs {
             found: *mut $key,
             room: usize,
             count: *mut u64,
-            states: *mut u64,
-            words: *mut u32,
+            workspace: *mut u64,
         ) {
             let memory = $crate::runs::Memory {
                 scratch: $crate::scratch!(scratch: u32, $crate::scan::BLOCK),
-                before: $crate::shared_array!(before: [u64; 1]),
+                before: $crate::shared_array!(before: [$crate::look_back::SinceHead<u64>; $crate::look_back::PARTS]),
                 number: $crate::shared_array!(number: [u32; 1]),
             };
             let found = $crate::runs::Found { starts, keys: found, room, count };
-            let workspace = $crate::scan::Workspace { states, words };
             // SAFETY: the caller's promise.
-            unsafe { $crate::runs::runs(keys, n, found, workspace, memory) }
+            unsafe {
+                $crate::runs::runs(keys, n, found, workspace, memory)
+            }
         }
     )*};
 }

@@ -19,6 +19,7 @@ pub mod group;
 pub mod half;
 pub mod lanes;
 mod lists;
+pub mod look_back;
 pub mod math;
 pub mod memory;
 pub mod number;

@@ -54,45 +54,6 @@ relaxed! {
     load_relaxed_u64 store_relaxed_u64: u64 = "b64" reg64, "of 64 bits ";
 }
 
-/// Writes a word that other blocks are waiting for. What this thread has written before, and what it has seen of others' writes, is seen
-/// by whoever sees the word by [`load_acquire`].
-///
-/// # Safety
-/// As for [`store_relaxed`].
-#[gpu_only]
-#[inline(always)]
-pub unsafe fn store_release(word: *mut u32, value: u32) {
-    // SAFETY: one store to a word that is valid by the caller's promise.
-    unsafe {
-        core::arch::asm!(
-            "st.release.gpu.b32 [{word}], {value};",
-            word = in(reg64) word,
-            value = in(reg32) value,
-            options(nostack, preserves_flags),
-        );
-    }
-}
-
-/// The value of a word that another block writes by [`store_release`]: what came before that store is seen from here on.
-///
-/// # Safety
-/// As for [`load_relaxed`].
-#[gpu_only]
-#[inline(always)]
-pub unsafe fn load_acquire(word: *const u32) -> u32 {
-    let value: u32;
-    // SAFETY: one load of a word that is valid by the caller's promise.
-    unsafe {
-        core::arch::asm!(
-            "ld.acquire.gpu.b32 {value}, [{word}];",
-            word = in(reg64) word,
-            value = out(reg32) value,
-            options(nostack, preserves_flags),
-        );
-    }
-    value
-}
-
 /// The value of a word in global memory that nothing writes as long as the kernel runs. It may come from a cache that notices
 /// no stores.
 ///

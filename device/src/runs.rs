@@ -1,15 +1,33 @@
 //! Runs of equal neighbours: where each begins, and what its values are. With it a reduction by key is one of segments.
 
-use crate::block::{self, Scratch};
-use crate::lanes::WARP_SIZE;
-use crate::operator::Sum;
-use crate::scan::{BLOCK, Workspace, tiles};
-use crate::thread::{sync_threads, thread_idx_x};
+use core::hint::assert_unchecked;
 
-/// Keys of a tile.
-pub const TILE: usize = ITEMS * BLOCK as usize;
-/// Keys of a thread.
-const ITEMS: usize = 8;
+use crate::block::{self, Scratch};
+use crate::lanes::{WARP_SIZE, ballot};
+use crate::look_back::{FromHeads, SinceHead, Workspace, tiles};
+use crate::operator::Sum;
+use crate::scan::BLOCK;
+use crate::shuffle::{shuffle_index, shuffle_up};
+use crate::thread::{block_dim_x, thread_idx_x};
+use crate::unroll::each;
+use crate::words::Words;
+
+/// The most keys of a thread.
+const MOST_ITEMS: usize = 16;
+
+/// The keys of a thread.
+const fn items<K>() -> usize {
+    if size_of::<K>() > 4 {
+        MOST_ITEMS / 2
+    } else {
+        MOST_ITEMS
+    }
+}
+
+/// The keys of a tile.
+pub const fn tile<K>() -> usize {
+    items::<K>() * BLOCK as usize
+}
 
 /// What is found, in global memory.
 #[derive(Clone, Copy, Debug)]
@@ -29,68 +47,117 @@ pub struct Found<K> {
 pub struct Memory {
     /// The counts of the warps.
     pub scratch: Scratch<u32, BLOCK>,
-    /// How many runs begin before the tile.
-    pub before: *mut u64,
+    /// How many runs begin before the tile, in parts.
+    pub before: *mut SinceHead<u64>,
     /// The number of the tile.
     pub number: *mut u32,
 }
 
 /// Finds the runs of `n` keys, in one pass. If there are more than there is room for, the first are written, and how many there are.
 ///
-/// Tiles hand to each other how many runs begin in them, as those of a [`scan`](crate::scan) their states.
+/// A warp has rows of 32 neighbouring keys. Of each row it votes where a run begins; how many begin before the tile, tiles tell each
+/// other as those of a [`scan`](crate::scan) do.
 ///
 /// # Safety
-/// - The grid has one dimension and a block for each of the [`tiles`] of `n` keys, at least one key, and a block [`BLOCK`] threads; every
-///   thread makes the call, once, with the same arguments.
-/// - Nothing writes the keys, and nothing else touches what is found, nor the workspace.
+/// - There is at least one key. The grid has one dimension, and a block [`BLOCK`] threads; every thread makes the call, once, with the same
+///   arguments.
+/// - Nothing writes the keys, and nothing else touches what is found. `workspace` points to as many words as
+///   [`workspace_words`](crate::look_back::workspace_words) says for the [`tile`]s of `n` keys and a `u64`, which are 0; they are 0 again
+///   afterwards.
 #[inline(always)]
-pub unsafe fn runs<K: Copy + PartialEq>(
+pub unsafe fn runs<K: Words + PartialEq>(
     keys: *const K,
     n: usize,
     found: Found<K>,
-    workspace: Workspace<u64>,
+    workspace: *mut u64,
     memory: Memory,
 ) {
-    let thread = thread_idx_x() as usize;
-    // SAFETY: the caller's promise; between the writes and the reads of shared memory by different threads there is a barrier.
+    let lane = thread_idx_x() % WARP_SIZE;
+    let items = items::<K>();
+    let tiles = tiles(n, tile::<K>()) as u32;
+    let last = n - 1;
+    // SAFETY: the caller's promise; whole warps shuffle and vote; there is a barrier between the writes and the reads of shared memory.
     unsafe {
-        let number = workspace.next_tile(memory.number);
-        let tiles = tiles(n, TILE);
-        let first = number * TILE + thread * ITEMS;
-        let mut heads = 0_u32;
-        let mut item = 0;
-        while item < ITEMS {
-            let place = first + item;
-            if place < n {
-                let begins = place == 0 || *keys.add(place) != *keys.add(place - 1);
-                heads |= u32::from(begins) << item;
+        assert_unchecked(block_dim_x() == BLOCK && thread_idx_x() < BLOCK);
+        let workspace = Workspace::new(workspace, tiles);
+        loop {
+            let number = workspace.next_tile(memory.number);
+            if number >= tiles {
+                break;
             }
-            item += 1;
-        }
-        let scanned = block::exclusive_scan(Sum, u32::count_ones(heads), memory.scratch);
-        let in_tile = u64::from(scanned.total);
-        if thread < WARP_SIZE as usize {
-            let before = workspace.before(Sum, number, tiles, in_tile);
-            if thread == 0 {
-                *memory.before = before;
-                if number == tiles - 1 {
-                    let count = before + in_tile;
-                    *found.count = count;
-                    if count as usize <= found.room {
-                        *found.starts.add(count as usize) = n as u64;
-                    }
+            let of_warp = number as usize * tile::<K>() + (thread_idx_x() - lane) as usize * items;
+            let place = |item: usize| of_warp + item * WARP_SIZE as usize + lane as usize;
+            // All loads are under way together. Beyond the end it is the last key once more.
+            let nearest = |place: usize| if place < last { place } else { last };
+            let mut before_row = *keys.add(nearest(if of_warp == 0 { 0 } else { of_warp - 1 }));
+            let mut loaded = [before_row; MOST_ITEMS];
+            if of_warp + items * WARP_SIZE as usize <= n {
+                let mine = keys.add(place(0));
+                each(
+                    items,
+                    #[inline(always)]
+                    |item| loaded[item] = *mine.add(item * WARP_SIZE as usize),
+                );
+            } else {
+                each(
+                    items,
+                    #[inline(always)]
+                    |item| loaded[item] = *keys.add(nearest(place(item))),
+                );
+            }
+            // Where runs begin among the keys of this lane, a bit for each, and how many do in the warp.
+            let (mut heads, mut of_warp_begin) = (0_u32, 0);
+            each(
+                items,
+                #[inline(always)]
+                |item| {
+                    let below = shuffle_up(loaded[item], 1);
+                    let previous = if lane == 0 { before_row } else { below };
+                    let place = place(item);
+                    let begins = place < n && (place == 0 || loaded[item] != previous);
+                    heads |= u32::from(begins) << item;
+                    of_warp_begin += u32::count_ones(ballot(u32::MAX, begins));
+                    before_row = shuffle_index(loaded[item], WARP_SIZE - 1);
+                },
+            );
+            // The last lane stands for its warp: what comes before it comes before the warp.
+            let mine = if lane == WARP_SIZE - 1 {
+                of_warp_begin
+            } else {
+                0
+            };
+            let scanned = block::exclusive_scan(Sum, mine, memory.scratch);
+            let in_tile = u64::from(scanned.total);
+            let mine = SinceHead {
+                state: in_tile,
+                has_head: false,
+            };
+            let before = workspace
+                .before(FromHeads(Sum), number, mine, memory.before)
+                .state;
+            if thread_idx_x() == 0 && number == tiles - 1 {
+                let count = before + in_tile;
+                *found.count = count;
+                if count as usize <= found.room {
+                    *found.starts.add(count as usize) = n as u64;
                 }
             }
+            let mut before_row = before as usize + scanned.prefix as usize;
+            each(
+                items,
+                #[inline(always)]
+                |item| {
+                    let begins = heads >> item & 1 != 0;
+                    let row = ballot(u32::MAX, begins);
+                    let rank = before_row + u32::count_ones(row & ((1 << lane) - 1)) as usize;
+                    if begins && rank < found.room {
+                        *found.starts.add(rank) = place(item) as u64;
+                        *found.keys.add(rank) = *keys.add(place(item));
+                    }
+                    before_row += u32::count_ones(row) as usize;
+                },
+            );
         }
-        sync_threads();
-        let mut rank = (*memory.before + u64::from(scanned.prefix)) as usize;
-        while heads != 0 && rank < found.room {
-            let place = first + u32::trailing_zeros(heads) as usize;
-            *found.starts.add(rank) = place as u64;
-            *found.keys.add(rank) = *keys.add(place);
-            heads &= heads - 1;
-            rank += 1;
-        }
-        workspace.leave(tiles);
+        workspace.leave(0);
     }
 }

@@ -1,35 +1,34 @@
 //! Scans: for each value what it and those before it combine to, in one pass over the values, whatever begins anew at which place.
 //!
-//! *A tile for each block.* Tickets give a block the next tile. It copies the values to shared memory, so that both the loads of neighbours
-//! and the work of a thread on values that follow one another are fast, and combines them as [`block`] does.
+//! *Tiles.* Tickets give a block one tile after the other. Each warp loads its part of the tile with neighbouring lanes at neighbouring
+//! values, all loads at once, and turns it over in shared memory, so that each thread has values that follow one another. The
+//! threads' states are combined as [`block`] does, and the results go back the same way.
 //!
-//! *What comes before a tile.* 32 tiles are a group, and 32 groups a batch. A tile publishes the state of its values; the last tile of a
-//! group publishes that of the group, and the last of a batch that of all values up to its end. What comes before a tile is the state of all
-//! batches before, that of each group before in the batch, and that of each tile before in the group: a warp waits for 32 words twice, and
-//! for one word. The tiles that it waits for have drawn their tickets before it.
-//!
-//! *One order.* So states are combined in an order that the number of values alone decides: the same bits in every run, on every
-//! device. Merrill's and Garland's decoupled look-back (2016) combines what happens to be there.
+//! *What comes before a tile* is the business of [`look_back`](crate::look_back), in an order that the number of values alone decides:
+//! the same bits in every run, on every device.
 //!
 //! *Heads.* Where a row or a segment begins, the scan begins anew: a state carries with it whether there was such a place.
 
+use core::hint::assert_unchecked;
+use core::mem::MaybeUninit;
+
 use crate::block::{self, Scratch};
-use crate::lanes::{WARP_SIZE, ballot, vote_all};
-use crate::memory::{draw_ticket, load_acquire, store_relaxed, store_release};
+use crate::lanes::{WARP_SIZE, ballot, sync_warp};
+use crate::look_back::{FromHeads, SinceHead, Workspace, tiles};
 use crate::operator::{Combine, Operator};
 use crate::segments::Offsets;
-use crate::shuffle::{Lanes, shuffle_index};
-use crate::thread::{block_dim_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x};
+use crate::thread::{block_dim_x, sync_threads, thread_idx_x};
 use crate::unroll::each;
-use crate::warp;
-use crate::words::Words;
 
+/// Lanes of a warp.
+const LANES: usize = WARP_SIZE as usize;
 /// Threads of a block.
 pub const BLOCK: u32 = 256;
 /// The most values of a thread.
 const MOST_ITEMS: usize = 16;
-/// Tiles of a group, and groups of a batch: as many as a warp has lanes.
-pub const FAN: usize = WARP_SIZE as usize;
+
+/// Places in shared memory for the values that the lanes of a warp load at once: one is left free, so that banks differ.
+const TURNED: usize = LANES + 1;
 
 /// The values of a thread, where the larger of a value and a result has so many bytes.
 const fn items(bytes: usize) -> usize {
@@ -51,204 +50,26 @@ const fn bytes<T, O: Operator<T>>() -> usize {
     if value > result { value } else { result }
 }
 
-/// Words of 16 bytes of the shared memory that a tile goes through, with one place in 32 left free so that banks differ.
+/// Words of 16 bytes of the shared memory that a tile goes through: values, and results in their places if they are as large, or else
+/// behind them.
 #[doc(hidden)]
 pub const fn exchange_length<T, O: Operator<T>>() -> usize {
-    (tile::<T, O>() / 32 * 33 * bytes::<T, O>()).div_ceil(16)
+    let results = TURNED * tile::<T, O>() / LANES * size_of::<O::Output>();
+    (results_from::<T, O>() + results).div_ceil(16)
+}
+
+/// The byte of that memory with the first result.
+const fn results_from<T, O: Operator<T>>() -> usize {
+    if size_of::<T>() == size_of::<O::Output>() {
+        0
+    } else {
+        TURNED * tile::<T, O>() / LANES * size_of::<T>()
+    }
 }
 
 /// The values of a thread of an operator's scan.
 pub const fn items_of<T, O: Operator<T>>() -> usize {
     items(bytes::<T, O>())
-}
-
-/// The tiles of so many values.
-pub const fn tiles(n: usize, tile: usize) -> usize {
-    n.div_ceil(tile)
-}
-
-/// How many states tiles hand to each other, and how many words say that they are there: one for each tile, each group and each batch.
-pub const fn published(tiles: usize) -> usize {
-    tiles + tiles / FAN + tiles / (FAN * FAN)
-}
-
-/// Words that a scan counts its tiles with, before those of [`published`].
-pub const COUNTERS: usize = 2;
-
-/// A state, and whether a row or a segment has begun among its values.
-#[derive(Clone, Copy, Debug)]
-pub struct SinceHead<S> {
-    /// Of all values, or from the last such place on.
-    pub state: S,
-    /// Whether there is such a place.
-    pub has_head: bool,
-}
-
-crate::words! { SinceHead<S> { state, has_head } }
-
-/// Combines such states by an operator.
-#[derive(Clone, Copy, Debug)]
-pub struct FromHeads<O>(pub O);
-
-impl<S: Copy, O: Combine<S>> Combine<SinceHead<S>> for FromHeads<O> {
-    #[inline(always)]
-    fn identity(self) -> SinceHead<S> {
-        SinceHead {
-            state: self.0.identity(),
-            has_head: false,
-        }
-    }
-    #[inline(always)]
-    fn combine(self, left: SinceHead<S>, right: SinceHead<S>) -> SinceHead<S> {
-        SinceHead {
-            state: if right.has_head {
-                right.state
-            } else {
-                self.0.combine(left.state, right.state)
-            },
-            has_head: left.has_head | right.has_head,
-        }
-    }
-}
-
-/// What tiles hand to each other, in global memory.
-#[derive(Debug)]
-pub struct Workspace<S> {
-    /// [`published`] states.
-    pub states: *mut S,
-    /// [`COUNTERS`] words and [`published`] ones, which are 0 before and after.
-    pub words: *mut u32,
-}
-
-impl<S> Copy for Workspace<S> {}
-
-impl<S> Clone for Workspace<S> {
-    #[inline(always)]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S: Words> Workspace<S> {
-    /// The next tile, in every thread of the block. Ends with a barrier.
-    ///
-    /// # Safety
-    /// Every thread of the block makes the call, once; `shared` points to a word that the block uses for nothing else.
-    #[inline(always)]
-    pub(crate) unsafe fn next_tile(self, shared: *mut u32) -> usize {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if thread_idx_x() == 0 {
-                *shared = draw_ticket(self.words);
-            }
-            sync_threads();
-            *shared as usize
-        }
-    }
-
-    /// Leaves a state for others, at one of the [`published`] places.
-    ///
-    /// # Safety
-    /// One thread makes the call for a place.
-    #[inline(always)]
-    unsafe fn publish(self, place: usize, state: S) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            *self.states.add(place) = state;
-            store_release(self.words.add(COUNTERS + place), 1);
-        }
-    }
-
-    /// The states at these places, for the lanes that want one, as soon as all are there; the identity for the others.
-    ///
-    /// # Safety
-    /// The whole warp makes the call; the states that are wanted are being published.
-    #[inline(always)]
-    unsafe fn wait_for(self, operator: impl Combine<S>, place: usize, is_wanted: bool) -> S {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let word = self.words.add(COUNTERS + place);
-            loop {
-                let is_there = !is_wanted || load_acquire(word) != 0;
-                if vote_all(u32::MAX, is_there) {
-                    break;
-                }
-            }
-            if is_wanted {
-                *self.states.add(place)
-            } else {
-                operator.identity()
-            }
-        }
-    }
-
-    /// What comes before a tile, from the state of its own values; in every lane of the warp.
-    ///
-    /// # Safety
-    /// One whole warp of the block of the tile makes the call, once.
-    #[inline(always)]
-    pub(crate) unsafe fn before(
-        self,
-        operator: impl Combine<S>,
-        tile: usize,
-        tiles: usize,
-        mine: S,
-    ) -> S {
-        let lane = (thread_idx_x() % WARP_SIZE) as usize;
-        let groups = tiles / FAN;
-        let (group, of_group) = (tile / FAN, tile % FAN);
-        let (batch, of_batch) = (group / FAN, group % FAN);
-        // SAFETY: the caller's promise: blocks that run, or have run, publish what is waited for, before they wait themselves or, of groups and
-        // batches, after they have waited for tiles before them.
-        unsafe {
-            if lane == 0 {
-                self.publish(tile, mine);
-            }
-            let of_tiles = self.wait_for(operator, tile - of_group + lane, lane < of_group);
-            let in_group = warp::reduce(operator, Lanes::WARP, of_tiles);
-            let whole_group = operator.combine(in_group, mine);
-            if lane == 0 && of_group == FAN - 1 {
-                self.publish(tiles + group, whole_group);
-            }
-            let first_group = tiles + group - of_batch;
-            let of_groups = self.wait_for(operator, first_group + lane, lane < of_batch);
-            let in_batch = warp::reduce(operator, Lanes::WARP, of_groups);
-            let is_after_batch = lane == 0 && batch > 0;
-            let place = (tiles + groups + batch).wrapping_sub(1);
-            let before_batch = self.wait_for(operator, place, is_after_batch);
-            if lane == 0 && of_group == FAN - 1 && of_batch == FAN - 1 {
-                let whole_batch = operator.combine(in_batch, whole_group);
-                let all = operator.combine(before_batch, whole_batch);
-                self.publish(tiles + groups + batch, all);
-            }
-            let before_group = operator.combine(before_batch, in_batch);
-            let before = operator.combine(before_group, in_group);
-            before.map_words(
-                #[inline(always)]
-                |word| shuffle_index(word, 0),
-            )
-        }
-    }
-
-    /// Says that the block needs nothing of the others any more. The last leaves 0 in all words.
-    ///
-    /// # Safety
-    /// Every thread of each block of the grid makes the call, once, as the last.
-    #[inline(always)]
-    pub(crate) unsafe fn leave(self, tiles: usize) {
-        // SAFETY: the caller's promise: when all blocks have left, nobody reads the words.
-        unsafe {
-            sync_threads();
-            let is_last = thread_idx_x() == 0 && draw_ticket(self.words.add(1)) == grid_dim_x() - 1;
-            if sync_threads_or(is_last) {
-                let mut word = thread_idx_x() as usize;
-                while word < COUNTERS + published(tiles) {
-                    store_relaxed(self.words.add(word), 0);
-                    word += block_dim_x() as usize;
-                }
-            }
-        }
-    }
 }
 
 /// Where values are, and where rows or segments begin among them. A place is the number of a value in their order.
@@ -258,6 +79,9 @@ pub trait Source<T> {
     /// # Safety
     /// There is such a value.
     unsafe fn value(&self, place: usize) -> T;
+
+    /// Where the first of these values is, if all of them lie side by side.
+    fn side_by_side(&self, first: usize, end: usize) -> Option<*const T>;
 
     /// Makes the heads of a tile known. Ends with a barrier if it needs one.
     ///
@@ -278,14 +102,19 @@ impl<T: Copy> Source<T> for crate::rows::Rows<T> {
     unsafe fn value(&self, place: usize) -> T {
         // SAFETY: the caller's promise.
         unsafe {
-            if self.stride == self.columns || place < self.columns {
-                *self.input.add(place)
-            } else {
-                *self
-                    .input
-                    .add(place / self.columns * self.stride + place % self.columns)
-            }
+            *self
+                .input
+                .add(place / self.columns * self.stride + place % self.columns)
         }
+    }
+
+    #[inline(always)]
+    fn side_by_side(&self, first: usize, end: usize) -> Option<*const T> {
+        if self.stride == self.columns || end <= self.columns {
+            // SAFETY: the place is that of a value.
+            return Some(unsafe { self.input.add(first) });
+        }
+        None
     }
 
     #[inline(always)]
@@ -295,6 +124,8 @@ impl<T: Copy> Source<T> for crate::rows::Rows<T> {
     unsafe fn heads(&self, place: usize, count: usize, _first: usize) -> u32 {
         let mut head = if place == 0 {
             0
+        } else if place + count <= self.columns {
+            count
         } else {
             place.div_ceil(self.columns) * self.columns - place
         };
@@ -340,7 +171,7 @@ impl<T> Segments<T> {
         let lane = (thread_idx_x() % WARP_SIZE) as usize;
         let (mut low, mut high) = (0, self.count);
         while low < high {
-            let stride = (high - low).div_ceil(FAN);
+            let stride = (high - low).div_ceil(LANES);
             let segment = low + lane * stride;
             // SAFETY: the segment is one of them; the whole warp votes.
             let before = unsafe {
@@ -364,6 +195,12 @@ impl<T: Copy> Source<T> for Segments<T> {
     unsafe fn value(&self, place: usize) -> T {
         // SAFETY: the caller's promise.
         unsafe { *self.input.add(self.offsets.get(0) + place) }
+    }
+
+    #[inline(always)]
+    fn side_by_side(&self, first: usize, _end: usize) -> Option<*const T> {
+        // SAFETY: there is one offset at least, and the place is that of a value.
+        Some(unsafe { self.input.add(self.offsets.get(0) + first) })
     }
 
     #[inline(always)]
@@ -412,7 +249,7 @@ pub struct Memory<S> {
     pub exchange: *mut u8,
     /// The states of the warps.
     pub scratch: Scratch<SinceHead<S>, BLOCK>,
-    /// What comes before the tile.
+    /// What comes before the tile, in parts.
     pub before: *mut SinceHead<S>,
     /// The number of the tile.
     pub number: *mut u32,
@@ -422,7 +259,7 @@ pub struct Memory<S> {
 #[macro_export]
 macro_rules! scan_memory {
     ($value:ty, $operator:ty) => {{
-        type State = $crate::scan::SinceHead<<$operator as $crate::operator::Operator<$value>>::State>;
+        type State = $crate::look_back::SinceHead<<$operator as $crate::operator::Operator<$value>>::State>;
         $crate::scan::Memory {
             exchange: $crate::shared_array!(exchange: [
                 $crate::vector::Quad;
@@ -430,28 +267,22 @@ macro_rules! scan_memory {
             ])
             .cast(),
             scratch: $crate::scratch!(scratch: State, $crate::scan::BLOCK),
-            before: $crate::shared_array!(before: [State; 1]),
+            before: $crate::shared_array!(before: [State; $crate::look_back::PARTS]),
             number: $crate::shared_array!(number: [u32; 1]),
         }
     }};
 }
 
-/// Where a value of a tile lies in shared memory, with one place in 32 left free.
-#[inline(always)]
-fn spread(place: usize) -> usize {
-    place + place / 32
-}
-
 /// Scans values: result i is what the values from the last head up to value i combine to, in an exclusive scan without value i itself.
 ///
-/// Two barriers of a block's scan, and five more; a tile's state and a word that says so, and for the last of a group or a batch two or three.
-/// The operator need not be commutative. Indices are those among all values.
+/// For each tile: the two barriers of a block's scan, that of the look-back, and one for the ticket. The operator need not be
+/// commutative. Indices are those among all values.
 ///
 /// # Safety
-/// - The grid has one dimension and a block for each of the [`tiles`] of `n` values or more, and a block [`BLOCK`] threads; every
-///   thread makes the call, once, with the same arguments.
-/// - The source has `n` values, which nothing writes, and `results` points to `n` results, which nothing else touches, nor the
-///   workspace.
+/// - The grid has one dimension, and a block [`BLOCK`] threads; every thread makes the call, once, with the same arguments.
+/// - The source has `n` values, which nothing writes, and `results` points to `n` results, which nothing else touches.
+/// - `workspace` points to as many words as [`workspace_words`](crate::look_back::workspace_words) says for the tiles of `n` values, which
+///   are 0 and which nothing else touches; they are 0 again afterwards.
 /// - `memory` is that of [`scan_memory!`](crate::scan_memory!) for this operator.
 #[inline(always)]
 pub unsafe fn scan<T: Copy, O: Operator<T>>(
@@ -459,90 +290,138 @@ pub unsafe fn scan<T: Copy, O: Operator<T>>(
     source: impl Source<T>,
     n: usize,
     is_exclusive: bool,
-    workspace: Workspace<SinceHead<O::State>>,
+    workspace: *mut u64,
     results: *mut O::Output,
     memory: Memory<O::State>,
 ) {
-    let thread = thread_idx_x() as usize;
+    let lane = (thread_idx_x() % WARP_SIZE) as usize;
+    let warp = (thread_idx_x() / WARP_SIZE) as usize;
     let (size, items) = (tile::<T, O>(), items_of::<T, O>());
+    let tiles = tiles(n, size) as u32;
     let from_heads = FromHeads(operator);
-    // SAFETY: the caller's promise; between the writes and the reads of shared memory by different threads there is a barrier.
+    // SAFETY: the caller's promise.
+    let workspace = unsafe { Workspace::new(workspace, tiles) };
+    // Where this warp's part of a tile begins; where that lies in shared memory; and in it the values of this thread, which go on from there,
+    // while those that it loads and stores are `TURNED` apart.
+    let of_warp = warp * LANES * items;
+    let exchange = warp * TURNED * items;
+    let of_thread = lane * items + lane * items / LANES;
+    // SAFETY: the caller's promise; between the writes and the reads of shared memory by different threads there is a barrier, and
+    // what a tile goes through is each warp's own.
     unsafe {
-        let number = workspace.next_tile(memory.number);
-        let first = number * size;
-        if first >= n {
-            workspace.leave(tiles(n, size));
-            return;
-        }
-        let end = if n - first < size { n } else { first + size };
-        source.prepare(first, end);
-        let values = memory.exchange.cast::<T>();
-        let mut place = thread;
-        while first + place < end {
-            *values.add(spread(place)) = source.value(first + place);
-            place += BLOCK as usize;
-        }
-        sync_threads();
-
-        // The values of this thread.
-        let mine = first + thread * items;
-        let count = if mine >= end {
-            0
-        } else if end - mine < items {
-            end - mine
-        } else {
-            items
-        };
-        let heads = source.heads(mine, count, first);
-        let mut states = [operator.identity(); MOST_ITEMS];
-        let mut of_thread = from_heads.identity();
-        each(
-            items,
-            #[inline(always)]
-            |item| {
-                if item < count {
-                    let value = *values.add(spread(thread * items + item));
-                    let state = operator.lift(value, (mine + item) as u64);
-                    states[item] = state;
-                    let has_head = heads >> item & 1 != 0;
-                    of_thread = from_heads.combine(of_thread, SinceHead { state, has_head });
+        assert_unchecked(block_dim_x() == BLOCK && thread_idx_x() < BLOCK);
+        let values = memory.exchange.cast::<T>().add(exchange);
+        let of_tile = memory
+            .exchange
+            .add(results_from::<T, O>())
+            .cast::<O::Output>()
+            .add(exchange);
+        loop {
+            let number = workspace.next_tile(memory.number);
+            if number >= tiles {
+                break;
+            }
+            let first = number as usize * size;
+            let end = if n - first < size { n } else { first + size };
+            let is_whole = end - first == size;
+            // The place of the first value that this lane loads.
+            let mine = first + of_warp + lane;
+            // All loads are under way together.
+            let side_by_side = if is_whole {
+                source.side_by_side(first, end)
+            } else {
+                None
+            };
+            let mut loaded = [MaybeUninit::uninit(); MOST_ITEMS];
+            if let Some(input) = side_by_side {
+                let input = input.add(of_warp + lane);
+                each(
+                    items,
+                    #[inline(always)]
+                    |item| loaded[item] = MaybeUninit::new(*input.add(item * LANES)),
+                );
+            }
+            source.prepare(first, end);
+            let to = values.add(lane);
+            if side_by_side.is_some() {
+                each(
+                    items,
+                    #[inline(always)]
+                    |item| *to.add(item * TURNED) = loaded[item].assume_init(),
+                );
+            } else {
+                let mut item = 0;
+                while item < items && mine + item * LANES < end {
+                    *to.add(item * TURNED) = source.value(mine + item * LANES);
+                    item += 1;
                 }
-            },
-        );
-        let scanned = block::exclusive_scan(from_heads, of_thread, memory.scratch);
-        if thread < WARP_SIZE as usize {
-            let tiles = tiles(n, size);
-            let before = workspace.before(from_heads, number, tiles, scanned.total);
-            if thread == 0 {
-                *memory.before = before;
+            }
+            sync_warp();
+
+            // The values of this thread.
+            let mine = first + of_warp + lane * items;
+            let count = if is_whole {
+                items
+            } else if mine >= end {
+                0
+            } else if end - mine < items {
+                end - mine
+            } else {
+                items
+            };
+            let heads = source.heads(mine, count, first);
+            let mut combined = from_heads.identity();
+            let own = values.add(of_thread);
+            let lifted = |item: usize| operator.lift(*own.add(item), (mine + item) as u64);
+            each(
+                items,
+                #[inline(always)]
+                |item| {
+                    if item < count {
+                        let state = lifted(item);
+                        let has_head = heads >> item & 1 != 0;
+                        combined = from_heads.combine(combined, SinceHead { state, has_head });
+                    }
+                },
+            );
+            let scanned = block::exclusive_scan(from_heads, combined, memory.scratch);
+            let before = workspace.before(from_heads, number, scanned.total, memory.before);
+
+            let mut state = from_heads.combine(before, scanned.prefix).state;
+            let turned = of_tile.add(of_thread);
+            each(
+                items,
+                #[inline(always)]
+                |item| {
+                    if item < count {
+                        if heads >> item & 1 != 0 {
+                            state = operator.identity();
+                        }
+                        let without = state;
+                        state = operator.combine(state, lifted(item));
+                        let scanned = if is_exclusive { without } else { state };
+                        *turned.add(item) = operator.finish(scanned, (mine + item) as u64);
+                    }
+                },
+            );
+            sync_warp();
+            let from = of_tile.add(lane);
+            let mine = first + of_warp + lane;
+            let to = results.add(mine);
+            if is_whole {
+                each(
+                    items,
+                    #[inline(always)]
+                    |item| *to.add(item * LANES) = *from.add(item * TURNED),
+                );
+            } else {
+                let mut item = 0;
+                while item < items && mine + item * LANES < end {
+                    *to.add(item * LANES) = *from.add(item * TURNED);
+                    item += 1;
+                }
             }
         }
-        sync_threads();
-
-        let of_tile = memory.exchange.cast::<O::Output>();
-        let mut state = from_heads.combine(*memory.before, scanned.prefix).state;
-        each(
-            items,
-            #[inline(always)]
-            |item| {
-                if item < count {
-                    if heads >> item & 1 != 0 {
-                        state = operator.identity();
-                    }
-                    let without = state;
-                    state = operator.combine(state, states[item]);
-                    let scanned = if is_exclusive { without } else { state };
-                    let result = operator.finish(scanned, (mine + item) as u64);
-                    *of_tile.add(spread(thread * items + item)) = result;
-                }
-            },
-        );
-        sync_threads();
-        let mut place = thread;
-        while first + place < end {
-            *results.add(first + place) = *of_tile.add(spread(place));
-            place += BLOCK as usize;
-        }
-        workspace.leave(tiles(n, size));
+        workspace.leave(operator.identity());
     }
 }

@@ -94,6 +94,7 @@ numbers! {
         LIBRARY = 4,
     }
     CUjit_option: "`CU_JIT_…`" {
+        MAX_REGISTERS = 0,
         ERROR_LOG_BUFFER = 5,
         ERROR_LOG_BUFFER_SIZE_BYTES = 6,
     }
@@ -252,6 +253,7 @@ functions! {
     fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice);
     fn cuDevicePrimaryCtxRelease_v2(device: CUdevice);
     fn cuCtxSetCurrent(context: CUcontext);
+    fn cuCtxGetCurrent(context: *mut CUcontext);
     fn cuCtxSynchronize();
     fn cuCtxGetLimit(value: *mut usize, limit: CUlimit);
     fn cuCtxSetLimit(limit: CUlimit, value: usize);

@@ -9,6 +9,8 @@ mod results;
 mod states;
 
 pub use names::{Named, TypeName, UnknownOperator, UnknownType};
+#[doc(hidden)]
+pub use on_device::kernels;
 pub use on_device::{reduce_on, reduce_on_group};
 pub use reduction::Reduction;
 pub use results::{Number, Results, Value};

@@ -59,6 +59,28 @@ macro_rules! pairs {
 
 for_each_element!(pairs);
 
+/// The library's kernels of an operator over a type, for those who launch them on memory of their own, and their form. An operator that takes
+/// a divisor less than the number of values takes this instead of the one in its name.
+///
+/// # Errors
+/// The device fails.
+pub fn kernels(
+    device: &Device,
+    element: TypeName,
+    operator: Named,
+    ddof: Option<u64>,
+) -> Result<(Untyped, Form), Error> {
+    let Pair {
+        kernels: (name, parameter),
+        form,
+        ..
+    } = Pair::of(element, operator);
+    let parameter = parameter.map(|named| ddof.unwrap_or(named));
+    // SAFETY: the form is that of the pair.
+    let untyped = unsafe { Untyped::of_library(device, name, element.name(), parameter, form) };
+    Ok((untyped?, form))
+}
+
 /// Reduces values by each operator in turn, along the middle axis of an array of this shape, whose bytes are on the host; waits for the
 /// results. Sums of integers wrap around.
 ///

@@ -64,6 +64,21 @@ impl Reduction {
         self.n += (values.len() / self.conversions.bytes) as u64;
     }
 
+    /// As [`Self::take`], of `count` values that are brought piece by piece, on any thread: `bring` puts the bytes of the values of a range at
+    /// the beginning of the memory.
+    ///
+    /// # Panics
+    /// The memory is left shorter than the values.
+    pub fn take_brought(
+        &mut self,
+        count: usize,
+        bring: impl Fn(Range<usize>, &mut Vec<u64>) + Sync,
+    ) {
+        let further = self.of_brought(0..count, self.n, &bring);
+        join(&mut self.states, further);
+        self.n += count as u64;
+    }
+
     /// The result of each operator over all values that were taken in.
     pub fn finish(&self) -> Vec<Box<dyn Results>> {
         self.finished(&self.states, self.n)
@@ -124,6 +139,39 @@ impl Reduction {
         let (mut left, right) = rayon::join(
             || self.of_row(left, index),
             || self.of_row(right, index + half as u64),
+        );
+        join(&mut left, right);
+        left
+    }
+
+    /// The state of values that are brought.
+    fn of_brought(
+        &self,
+        values: Range<usize>,
+        index: u64,
+        bring: &(impl Fn(Range<usize>, &mut Vec<u64>) + Sync),
+    ) -> All {
+        let count = values.len();
+        if count <= PIECE {
+            let mut all = self.none(1);
+            let (mut memory, mut converted) = (Vec::new(), Default::default());
+            for first in values.clone().step_by(BLOCK) {
+                let block = first..values.end.min(first + BLOCK);
+                let (length, index) = (block.len(), index + (first - values.start) as u64);
+                bring(block, &mut memory);
+                let bytes = &bytemuck::cast_slice(&memory)[..length * self.conversions.bytes];
+                let forms = self.conversions.forms(bytes, self.asked, &mut converted);
+                for (states, &(_, form, _)) in all.iter_mut().zip(&self.operators) {
+                    states.take(0, forms[form as usize], length, index);
+                }
+            }
+            return all;
+        }
+        let middle = values.start + count.div_ceil(PIECE) / 2 * PIECE;
+        let right_index = index + (middle - values.start) as u64;
+        let (mut left, right) = rayon::join(
+            || self.of_brought(values.start..middle, index, bring),
+            || self.of_brought(middle..values.end, right_index, bring),
         );
         join(&mut left, right);
         left

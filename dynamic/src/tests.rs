@@ -106,6 +106,14 @@ where
         whole.take(bytes);
         let expected = cpu::reduce(operator, &values, Order::Fast);
         assert_same(name, &*whole.finish()[0], vec![expected.into()]);
+        let expected = cpu::reduce(operator, &values, Order::Fast);
+        let mut brought = new();
+        brought.take_brought(count, |range, memory| {
+            let values: &[u8] = bytemuck::cast_slice(&values[range]);
+            memory.resize(values.len().div_ceil(8), 0);
+            bytemuck::cast_slice_mut(memory)[..values.len()].copy_from_slice(values);
+        });
+        assert_same(name, &*brought.finish()[0], vec![expected.into()]);
         // Rows and columns: many short ones, and a few long ones.
         for width in [3, 300, 5000, 70_000] {
             let rows = count / width;

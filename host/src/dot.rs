@@ -109,6 +109,7 @@ fn plan<T: Reducible>(device: &Device, mode: Mode, n: usize) -> (Shape, Needs) {
         suffix,
         states: (states * size_of::<T::Wide>()).div_ceil(size_of::<u64>()),
         words: 1,
+        registers: None,
     };
     (Shape::linear(launch.blocks, launch.block), needs)
 }
@@ -129,10 +130,20 @@ fn launch<T: Reducible>(
     device: &Device,
     mode: Mode,
     stream: Option<&Stream>,
-    (left, right): (Slice<'_, T>, Slice<'_, T>),
+    pair: (Slice<'_, T>, Slice<'_, T>),
     result: &mut Buffer<T::Wide>,
 ) -> Result<(), Error> {
-    let result = Slice::from(&*result);
+    launch_to(family, device, mode, stream, pair, Slice::from(&*result))
+}
+
+fn launch_to<T: Reducible>(
+    family: &mut Family,
+    device: &Device,
+    mode: Mode,
+    stream: Option<&Stream>,
+    (left, right): (Slice<'_, T>, Slice<'_, T>),
+    result: Slice<'_, T::Wide>,
+) -> Result<(), Error> {
     if left.len() != right.len() {
         return Err(Error::Lengths {
             left: left.len(),
@@ -158,6 +169,26 @@ fn launch<T: Reducible>(
         family.forget_words(device)?;
     }
     Ok(launched?)
+}
+
+/// As [`DotProduct::queue`], with the kernels that are kept with the device, to memory of any kind.
+///
+/// # Errors
+/// As there.
+///
+/// # Safety
+/// Nothing else reads or writes the result until the kernel has ended, nor is the function called for another stream of the device before.
+#[doc(hidden)]
+pub unsafe fn queue_dot<T: Reducible>(
+    device: &Device,
+    stream: &Stream,
+    mode: Mode,
+    pair: (Slice<'_, T>, Slice<'_, T>),
+    result: Slice<'_, T::Wide>,
+) -> Result<(), Error> {
+    Attached::with(device, name::<T>(), T::NAME, |family| {
+        launch_to(family, device, mode, Some(stream), pair, result)
+    })
 }
 
 impl<T: Reducible> fmt::Debug for DotProduct<'_, T> {

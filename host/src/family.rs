@@ -65,9 +65,27 @@ pub(crate) struct Needs {
     pub(crate) states: usize,
     /// Words of 4 bytes that are 0.
     pub(crate) words: usize,
+    /// The most registers that a thread gets on a GPU.
+    pub(crate) registers: Option<u32>,
 }
 
 impl Needs {
+    /// The threads of a multiprocessor that the tiles of a launch are shared by, if they [look back](warpfold_device::look_back). The time
+    /// goes into waiting: twice as many threads with half the registers were no faster, and half as many a quarter slower.
+    pub(crate) const RESIDENT: usize = 1024;
+
+    /// Those of a kernel whose tiles look back: words of 8 bytes, which are 0, and no more registers than leave room for
+    /// [`Self::RESIDENT`] threads.
+    pub(crate) fn to_look_back(suffix: &'static str, words: usize) -> Self {
+        const REGISTERS: usize = 65536;
+        Self {
+            suffix,
+            states: 0,
+            words: 2 * words,
+            registers: Some((REGISTERS / Self::RESIDENT) as u32),
+        }
+    }
+
     /// Bytes of the device's memory.
     pub(crate) fn bytes(&self) -> usize {
         self.states * size_of::<u64>() + self.words * size_of::<u32>()
@@ -99,7 +117,8 @@ impl Family {
                 .ptx
                 .only(&entry)
                 .ok_or_else(|| Error::NoKernel(entry.clone()))?;
-            let kernel = device.load(&text)?.kernel(&entry)?;
+            let module = device.load_within(&text, needs.registers)?;
+            let kernel = module.kernel(&entry)?;
             self.kernels.insert(needs.suffix, kernel);
         }
         let Workspace { states, words } = &mut self.workspace;
@@ -149,6 +168,11 @@ impl Family {
         ]
     }
 
+    /// The words alone.
+    pub(crate) fn words(&self) -> Argument {
+        self.workspace.words.argument()
+    }
+
     /// The states from a word of 8 bytes on.
     pub(crate) fn states_from(&self, word: usize) -> Argument {
         self.workspace.states.slice(word..).argument()
@@ -194,11 +218,21 @@ impl Attached {
         element: &str,
         function: impl FnOnce(&mut Family) -> Result<R, Error>,
     ) -> Result<R, Error> {
+        Self::with_source(device, name, || Source::of_library(element), function)
+    }
+
+    /// Runs a function with the kernels of this name, from this text.
+    pub(crate) fn with_source<R>(
+        device: &Device,
+        name: String,
+        source: impl FnOnce() -> Source,
+        function: impl FnOnce(&mut Family) -> Result<R, Error>,
+    ) -> Result<R, Error> {
         let attached = device.attached::<Self>();
         let kept = attached.0.borrow_mut().remove(&name);
         let mut family = match kept {
             Some(family) => family,
-            None => Family::new(device, Source::of_library(element), name.clone())?,
+            None => Family::new(device, source(), name.clone())?,
         };
         let result = function(&mut family);
         attached.0.borrow_mut().insert(name, family);

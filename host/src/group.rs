@@ -267,6 +267,7 @@ fn needs(suffix: &'static str) -> Needs {
         suffix,
         states: 0,
         words: 0,
+        registers: None,
     }
 }
 

@@ -45,6 +45,8 @@ pub mod sum;
 mod values;
 
 pub use device::{Buffer, Device, DeviceChoice, DeviceError, Slice, Stream};
+#[doc(hidden)]
+pub use dot::queue_dot;
 pub use dot::{DotProduct, dot};
 pub use functions::{
     all, any, argmax, argmin, count_nonzero, log_sum_exp, max, mean, min, minmax, norm_inf, norm1,

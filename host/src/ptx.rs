@@ -184,6 +184,12 @@ fn alone(ptx: &str, entry: &str) -> Option<String> {
     (is_there && depth == 0).then_some(kept)
 }
 
+/// The text of an entry alone, from PTX that has several: a driver compiles all that it is given. `None` where there is no such entry.
+#[doc(hidden)]
+pub fn only(text: &str, entry: &str) -> Option<String> {
+    Entries::of(text)?.only(entry)
+}
+
 /// A text of many entries, from which a few are taken.
 #[derive(Debug)]
 pub(crate) struct Entries<'t> {

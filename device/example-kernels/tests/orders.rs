@@ -5,9 +5,10 @@ mod launch;
 
 use launch::{Given, Random, Watched};
 use warpfold_device::fixed::{self, CHUNK, Strips};
+use warpfold_device::look_back::{tiles, workspace_words};
 use warpfold_device::operator::{Max, Operator, Sum, Variance};
-use warpfold_device::runs::TILE;
-use warpfold_device::scan::{self, COUNTERS, SinceHead, published, tile, tiles};
+use warpfold_device::scan::{self, tile};
+use warpfold_device::{runs, words::Words};
 
 const PTX: &str = include_str!("../ptx/shapes.sm_70.ptx");
 /// Orders of execution that are compared.
@@ -24,61 +25,59 @@ fn floats(n: usize) -> Vec<f32> {
     Random(n as u64).take(n).map(number).collect()
 }
 
-/// The states and the words of so many tiles, and the grid.
-fn workspace<S>(tiles: usize) -> ([Given; 2], (u32, u32)) {
-    let places = published(tiles);
-    let words = Given::values(&vec![0_u32; COUNTERS + places]);
-    let grid = (tiles as u32, scan::BLOCK);
-    ([Given::room::<S>(places), words], grid)
+/// The words for so many tiles that hand over such states, and the grid, which has blocks for half of them.
+fn workspace<S: Words>(tiles: usize, state: S) -> (Given, (u32, u32)) {
+    let words = Given::values(&vec![0_u64; workspace_words(tiles, state)]);
+    (words, (tiles.div_ceil(2) as u32, scan::BLOCK))
 }
 
-fn scan_is_sound<T: Copy, O: Operator<T>>(name: &str, values: &[T], columns: usize) {
+fn scan_is_sound<T: Copy, O: Operator<T>>(operator: O, name: &str, values: &[T], columns: usize) {
+    let state = operator.identity();
     let rows = values.len() / columns;
     let n = rows * columns;
-    let (workspace, grid) = workspace::<SinceHead<O::State>>(tiles(n, tile::<T, O>()));
+    let (workspace, grid) = workspace(tiles(n, tile::<T, O>()), state);
     let results = Given::room::<O::Output>(n);
     for is_exclusive in [0, 1] {
         let mut arguments = vec![Given::values(values)];
         arguments.extend([rows, columns, columns].map(Given::count));
         arguments.push(Given::word(is_exclusive));
-        arguments.extend(workspace.clone());
+        arguments.push(workspace.clone());
         arguments.push(results.clone());
         is_sound(&format!("{name}_scan"), grid, &arguments);
     }
     let n = values.len() as u32;
     let offsets = [0, 0, n / 3, n / 3, n / 3 + 1, n / 2, n];
-    let (workspace, grid) =
-        self::workspace::<SinceHead<O::State>>(tiles(n as usize, tile::<T, O>()));
+    let (workspace, grid) = self::workspace(tiles(n as usize, tile::<T, O>()), state);
     let mut arguments = vec![Given::values(values), Given::values(&offsets)];
     arguments.extend([
         Given::word(0),
         Given::count(offsets.len() - 1),
         Given::word(0),
     ]);
-    arguments.extend(workspace);
+    arguments.push(workspace);
     arguments.push(Given::room::<O::Output>(n as usize));
     is_sound(&format!("{name}_segment_scan"), grid, &arguments);
 }
 
 #[test]
 fn scans() {
-    scan_is_sound::<f32, Sum>("sum_f32", &floats(9000), 9000);
-    scan_is_sound::<f32, Sum>("sum_f32", &floats(9001), 1000);
+    scan_is_sound::<f32, _>(Sum, "sum_f32", &floats(9000), 9000);
+    scan_is_sound::<f32, _>(Sum, "sum_f32", &floats(9001), 1000);
     let small: Vec<i8> = Random(1).take(5000).map(|word| word as i8).collect();
-    scan_is_sound::<i8, Sum>("sum_i8", &small, 7);
+    scan_is_sound::<i8, _>(Sum, "sum_i8", &small, 7);
     let wide: Vec<f64> = floats(5000).into_iter().map(f64::from).collect();
-    scan_is_sound::<f64, Max>("max_f64", &wide, 5000);
+    scan_is_sound::<f64, _>(Max, "max_f64", &wide, 5000);
 }
 
 #[test]
 fn runs() {
     for (n, room) in [(1, 1), (5000, 5000), (5000, 40)] {
         let keys: Vec<u32> = (0..n as u32).map(|place| place / 37).collect();
-        let (workspace, grid) = workspace::<u64>(tiles(n, TILE));
+        let (workspace, grid) = workspace(tiles(n, runs::tile::<u32>()), 0_u64);
         let mut arguments = vec![Given::values(&keys), Given::count(n)];
         arguments.extend([Given::room::<u64>(room + 1), Given::room::<u32>(room)]);
         arguments.extend([Given::count(room), Given::room::<u64>(1)]);
-        arguments.extend(workspace);
+        arguments.push(workspace);
         is_sound("runs_u32", grid, &arguments);
     }
 }

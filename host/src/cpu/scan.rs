@@ -1,4 +1,4 @@
-//! Scans, tile by tile, in the order of [`warpfold_device::scan`]: the same bits as on a device.
+//! Scans, tile by tile, in the order of [`warpfold_device::look_back`]: the same bits as on a device.
 
 use super::order::Parallel;
 use super::widest::{Task, widest};
@@ -7,8 +7,9 @@ use crate::scan::ScanKind;
 use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::ops::Range;
+use warpfold_device::look_back::{FAN, FromHeads, SinceHead};
 use warpfold_device::operator::{Combine, Operator, combine_all};
-use warpfold_device::scan::{BLOCK, FAN, FromHeads, SinceHead, items_of, tile};
+use warpfold_device::scan::{BLOCK, items_of, tile};
 
 /// Lanes of a warp, and warps of a block.
 const LANES: usize = 32;

@@ -5,7 +5,7 @@
 use super::backend::Backend;
 use super::buffer::{Buffer, MemoryOn};
 use super::stream::{Event, EventOn, Stream, StreamOn};
-use super::{Device, DeviceError, IPC_HANDLE_BYTES};
+use super::{Device, DeviceError, IPC_HANDLE_BYTES, gpu};
 use std::{ffi::c_void, fmt, marker::PhantomData, ops::Deref};
 
 impl Device {
@@ -20,6 +20,13 @@ impl Device {
             Backend::Emulator(_) => Err(DeviceError::NoForeignCode),
         }
     }
+}
+
+/// Runs a function, and then makes that context current again on this thread which was before. [`Device::open`] and what waits or queues on
+/// a GPU make the GPU's own context current, by which other code in this thread, such as the CUDA runtime, would see another GPU as its own.
+pub fn keep_current_context<R>(function: impl FnOnce() -> R) -> R {
+    let _restored = gpu::CurrentContext::get();
+    function()
 }
 
 /// A stream of other code, which borrows it for `'a`.

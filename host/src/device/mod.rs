@@ -108,7 +108,7 @@ pub use bytemuck::Pod;
 pub use choice::{DeviceChoice, DeviceChoiceError};
 pub use emulator::Emulator;
 pub use error::DeviceError;
-pub use foreign::StreamRef;
+pub use foreign::{StreamRef, keep_current_context};
 pub use gpu::{GpuInformation, IPC_HANDLE_BYTES};
 pub use graph::{ExecutableGraph, Graph, Node};
 pub use host_buffer::HostBuffer;

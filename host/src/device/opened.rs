@@ -111,8 +111,17 @@ impl Device {
     /// # Errors
     /// PTX that the device refuses, with the driver's compiler log or the emulator's line number.
     pub fn load(&self, ptx: &str) -> Result<Module, DeviceError> {
+        self.load_within(ptx, None)
+    }
+
+    /// As [`Self::load`]. On a GPU a thread gets so many registers at most, so that more threads run at the same time.
+    pub(crate) fn load_within(
+        &self,
+        ptx: &str,
+        registers: Option<u32>,
+    ) -> Result<Module, DeviceError> {
         match &self.backend {
-            Backend::Gpu(gpu) => gpu.load(ptx).map(ModuleOn::Gpu),
+            Backend::Gpu(gpu) => gpu.load(ptx, registers).map(ModuleOn::Gpu),
             Backend::Emulator(emulator) => emulator
                 .load(ptx)
                 .map(|module| ModuleOn::Emulator(Box::new(module))),

@@ -1,12 +1,13 @@
 //! Runs of equal keys, for reductions by key.
 
 use super::segments::Segments;
-use crate::device::{Buffer, Device, Pod, Shape, Slice};
+use crate::device::{Buffer, Device, Pod, Slice};
 use crate::family::{Attached, Needs};
 use crate::kernels::Error;
+use crate::scan::one_pass;
 use warpfold_device::half::Bool;
-use warpfold_device::runs::TILE;
-use warpfold_device::scan::{BLOCK, COUNTERS, published, tiles};
+use warpfold_device::look_back::{tiles, workspace_words};
+use warpfold_device::runs::tile;
 
 mod sealed {
     pub trait Sealed {}
@@ -90,12 +91,8 @@ impl<K: Key> Runs<K> {
             4 => "u32",
             _ => "u64",
         };
-        let tiles = tiles(keys.len(), TILE);
-        let needs = Needs {
-            suffix: "",
-            states: published(tiles),
-            words: COUNTERS + published(tiles),
-        };
+        let tiles = tiles(keys.len(), tile::<K>());
+        let needs = Needs::to_look_back("", workspace_words(tiles, 0_u64));
         let mut found = Self {
             starts: device.allocate(room + 1)?,
             keys: device.allocate(room)?,
@@ -108,8 +105,8 @@ impl<K: Key> Runs<K> {
             let mut arguments = vec![keys.argument(), keys.len().into()];
             arguments.extend([found.starts.argument(), found.keys.argument()]);
             arguments.extend([room.into(), count.argument()]);
-            arguments.extend(family.workspace());
-            let shape = Shape::linear(tiles as u32, BLOCK);
+            arguments.push(family.words());
+            let shape = one_pass(device, tiles);
             // SAFETY: all buffers are as long as the kernel is told, and the workspace's words are 0; it waits for its end.
             let launch = || unsafe { family.launch(None, needs.suffix, &shape, &arguments) };
             let launched = keys.read_by(device, None, launch);

@@ -126,6 +126,23 @@ impl Untyped {
         Self::new(device, Source::of_library(element), name, parameter, form)
     }
 
+    /// Kernels of one's own, by what their names begin with, from PTX that has those which `warpfold_device` makes of an operator. None is
+    /// loaded yet.
+    ///
+    /// # Errors
+    /// The device fails.
+    ///
+    /// # Safety
+    /// The form is that of the operator and the type that the kernels of this name are made of.
+    pub unsafe fn from_ptx(
+        device: &Device,
+        ptx: impl Into<String>,
+        name: &str,
+        form: Form,
+    ) -> Result<Self, Error> {
+        Self::new(device, Source::Own(ptx.into()), name.to_owned(), None, form)
+    }
+
     pub(super) fn new(
         device: &Device,
         ptx: Source,
@@ -211,6 +228,7 @@ impl Untyped {
             suffix: suffix(launch.way),
             states: self.words(states) + ends,
             words: counters,
+            registers: None,
         };
         Plan {
             workspace_bytes: needs.bytes(),
@@ -245,9 +263,30 @@ impl Untyped {
         matrix: Matrix,
         results: Slice<'_, u8>,
     ) -> Result<(), Error> {
-        let launch = self.problem(device, along, matrix, Mode::Fast).choose();
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.queue(device, None, Mode::Fast, values, (along, matrix), results) }
+    }
+
+    /// As [`Self::reduce`], in this order, queued on a stream; without one it waits.
+    ///
+    /// # Errors
+    /// As [`Reduction::queue_rows`](super::Reduction::queue_rows).
+    ///
+    /// # Safety
+    /// As for [`Self::reduce`], until the kernel has ended.
+    pub unsafe fn queue(
+        &mut self,
+        device: &Device,
+        stream: Option<&Stream>,
+        mode: Mode,
+        values: Slice<'_, u8>,
+        (along, matrix): (Along, Matrix),
+        results: Slice<'_, u8>,
+    ) -> Result<(), Error> {
+        let launch = self.problem(device, along, matrix, mode).choose();
+        let parts = Parts::Of(matrix);
         // SAFETY: it is the choice for this matrix, and the rest is the caller's contract.
-        unsafe { self.launch_by(device, None, values, Parts::Of(matrix), results, launch) }
+        unsafe { self.launch_by(device, stream, values, parts, results, launch) }
     }
 
     /// As [`Reduction::launch_by`](super::Reduction::launch_by).

@@ -34,8 +34,9 @@ use crate::reduce::{BuiltIn, Reducible, Segments, check_inside};
 use crate::values::Values;
 use std::fmt;
 use std::marker::PhantomData;
+use warpfold_device::look_back::{tiles, workspace_words};
 use warpfold_device::operator::{Max, Min, Operator, Product, Sum};
-use warpfold_device::scan::{BLOCK, COUNTERS, SinceHead, published, tile, tiles};
+use warpfold_device::scan::{BLOCK, tile};
 
 /// An operator that the library has scans of, for values of type `T`: [`Sum`], [`Product`], [`Min`] and [`Max`].
 pub trait Scannable<T: Reducible>: BuiltIn<T> {}
@@ -266,7 +267,7 @@ impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
     }
 
     fn prepare_for(&mut self, parts: Parts<'_>) -> Result<usize, Error> {
-        let needs = needs::<T, O>(parts);
+        let needs = needs::<T, O>(self.operator, parts);
         self.family.prepare(self.device, &needs)?;
         Ok(needs.bytes())
     }
@@ -278,11 +279,10 @@ impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
         parts: Parts<'_>,
         results: &mut Buffer<O::Output>,
     ) -> Result<(), Error> {
-        let (device, kind) = (self.device, self.kind);
         launch::<T, O>(
             &mut self.family,
-            device,
-            kind,
+            self.device,
+            (self.operator, self.kind),
             stream,
             values,
             parts,
@@ -291,25 +291,41 @@ impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
     }
 }
 
-fn needs<T, O: Operator<T>>(parts: Parts<'_>) -> Needs {
-    let places = published(tiles(parts.values(), tile::<T, O>()));
-    Needs {
-        suffix: parts.suffix(),
-        states: (places * size_of::<SinceHead<O::State>>()).div_ceil(size_of::<u64>()),
-        words: COUNTERS + places,
-    }
+fn needs<T, O: Operator<T>>(operator: O, parts: Parts<'_>) -> Needs {
+    let tiles = tiles(parts.values(), tile::<T, O>());
+    Needs::to_look_back(parts.suffix(), workspace_words(tiles, operator.identity()))
+}
+
+/// The launch of a kernel whose blocks take so many tiles in turn: as many blocks as run at the same time.
+pub(crate) fn one_pass(device: &Device, tiles: usize) -> Shape {
+    const RESIDENT: usize = Needs::RESIDENT / BLOCK as usize;
+    let at_once = device.multiprocessors() as usize * RESIDENT;
+    Shape::linear(tiles.min(at_once) as u32, BLOCK)
 }
 
 fn launch<T: Pod, O: Operator<T, Output: Pod>>(
     family: &mut Family,
     device: &Device,
-    kind: ScanKind,
+    (operator, kind): (O, ScanKind),
     stream: Option<&Stream>,
     values: Slice<'_, T>,
     parts: Parts<'_>,
     results: &mut Buffer<O::Output>,
 ) -> Result<(), Error> {
     let results = Slice::from(&*results);
+    let scan = (operator, kind);
+    launch_to::<T, O>(family, device, scan, stream, values, parts, results)
+}
+
+fn launch_to<T: Pod, O: Operator<T, Output: Pod>>(
+    family: &mut Family,
+    device: &Device,
+    (operator, kind): (O, ScanKind),
+    stream: Option<&Stream>,
+    values: Slice<'_, T>,
+    parts: Parts<'_>,
+    results: Slice<'_, O::Output>,
+) -> Result<(), Error> {
     values.check_device(device)?;
     results.check_device(device)?;
     let mut arguments = vec![values.argument()];
@@ -328,13 +344,11 @@ fn launch<T: Pod, O: Operator<T, Output: Pod>>(
     if parts.values() == 0 {
         return Ok(());
     }
-    let needs = needs::<T, O>(parts);
+    let needs = needs::<T, O>(operator, parts);
     family.prepare_on(device, stream, &needs)?;
     arguments.push(u32::from(kind == ScanKind::Exclusive).into());
-    arguments.extend(family.workspace());
-    arguments.push(results.argument());
-    let blocks = tiles(parts.values(), tile::<T, O>()) as u32;
-    let shape = Shape::linear(blocks, BLOCK);
+    arguments.extend([family.words(), results.argument()]);
+    let shape = one_pass(device, tiles(parts.values(), tile::<T, O>()));
     // SAFETY: the rows or segments lie inside the values; the results are as many; the workspace is large enough, and its words are 0. Memory
     // of buffers is freed when the device has done what is queued; `read_by` keeps the order of other memory, or who has made the slice
     // has promised it.
@@ -347,6 +361,44 @@ fn launch<T: Pod, O: Operator<T, Output: Pod>>(
         family.forget_words(device)?;
     }
     Ok(launched?)
+}
+
+/// Where kernels come from.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum ScanKernels<'a> {
+    /// The library's text of the type of this name.
+    Library(&'static str),
+    /// This PTX.
+    Own(&'a str),
+}
+
+/// As [`Scan::queue_rows`], with the kernels that are kept with the device, to memory of any kind: those of the library by their name, or
+/// those in this text.
+///
+/// # Errors
+/// As there.
+///
+/// # Safety
+/// - The kernels of this name are those that `scans!` makes of this operator, with this value, and this type.
+/// - Nothing else reads or writes the results until the kernel has ended, nor is the function called for another stream of the device before.
+#[doc(hidden)]
+pub unsafe fn queue_scan<T: Pod, O: Operator<T, Output: Pod>>(
+    device: &Device,
+    stream: &Stream,
+    (name, kernels): (&str, ScanKernels<'_>),
+    scan: (O, ScanKind),
+    (values, matrix): (Slice<'_, T>, Matrix),
+    results: Slice<'_, O::Output>,
+) -> Result<(), Error> {
+    let source = || match kernels {
+        ScanKernels::Own(text) => Source::Own(text.to_owned()),
+        ScanKernels::Library(element) => Source::of_library(element),
+    };
+    Attached::with_source(device, name.to_owned(), source, |family| {
+        let parts = Parts::Rows(matrix);
+        launch_to::<T, O>(family, device, scan, Some(stream), values, parts, results)
+    })
 }
 
 impl<T, O: Operator<T> + fmt::Debug> fmt::Debug for Scan<'_, T, O> {
@@ -404,7 +456,15 @@ fn scan<T: Reducible, O: Scannable<T>>(
     let mut results = device.allocate(values.len())?;
     let parts = Parts::Rows(Matrix::contiguous(1, values.len()));
     Attached::with(device, name::<T, O>(operator), T::NAME, |family| {
-        launch::<T, O>(family, device, kind, None, values, parts, &mut results)
+        launch::<T, O>(
+            family,
+            device,
+            (operator, kind),
+            None,
+            values,
+            parts,
+            &mut results,
+        )
     })?;
     Ok(results.read()?)
 }

@@ -145,19 +145,8 @@ pub unsafe fn look_back(
         let scan = scan_block(of_thread, warp_sums);
 
         if tid < WARP_SIZE {
-            let before = if tile == 0 {
-                0
-            } else {
-                if tid == 0 {
-                    let sum = Published::new(launch, Published::SUM, scan.total);
-                    store_relaxed_u64(published.add(tile as usize), sum.0);
-                }
-                sum_of_tiles_before(published, tile, launch)
-            };
+            let before = look_back_from(published, tile, launch, scan.total);
             if tid == 0 {
-                let all = before.wrapping_add(scan.total);
-                let all = Published::new(launch, Published::PREFIX, all);
-                store_relaxed_u64(published.add(tile as usize), all.0);
                 *prefix = before;
             }
         }
@@ -174,7 +163,7 @@ pub unsafe fn look_back(
 /// # Safety
 /// `ticket` points to a word that nothing but this function touches, and each block of the grid draws once.
 #[inline(always)]
-unsafe fn draw(ticket: *mut u32) -> u32 {
+pub unsafe fn draw(ticket: *mut u32) -> u32 {
     // SAFETY: the caller's promise. Nothing is handed on by a ticket, so that it need not order anything.
     let ticket = unsafe { AtomicU32::from_ptr(ticket) };
     let mine = ticket.fetch_add(1, Ordering::Relaxed);
@@ -182,6 +171,30 @@ unsafe fn draw(ticket: *mut u32) -> u32 {
         ticket.swap(0, Ordering::Relaxed);
     }
     mine
+}
+
+/// The sum of all tiles before this one, in every lane. Publishes the sum of this one, and then the prefix.
+///
+/// # Safety
+/// All 32 lanes of one warp of the block make the call, once. `published` is that of [`look_back`], and blocks that run now, or have run, have
+/// drawn the tiles before `tile`.
+#[inline(always)]
+pub unsafe fn look_back_from(published: *mut u64, tile: u32, launch: u32, sum: i32) -> i32 {
+    let publish = |kind, value| {
+        if thread_idx_x() % WARP_SIZE == 0 {
+            let word = Published::new(launch, kind, value);
+            // SAFETY: the word is the tile's own.
+            unsafe { store_relaxed_u64(published.add(tile as usize), word.0) };
+        }
+    };
+    let mut before = 0_i32;
+    if tile > 0 {
+        publish(Published::SUM, sum);
+        // SAFETY: there is a tile before.
+        before = unsafe { sum_of_tiles_before(published, tile, launch) };
+    }
+    publish(Published::PREFIX, before.wrapping_add(sum));
+    before
 }
 
 /// The sum of all tiles before this one, in every lane: the look-back.

@@ -8,27 +8,34 @@ use warpfold_driver::{Failure, sys::CUjit_option};
 /// Room for what is written; what does not fit is left out.
 const BYTES: usize = 16 * 1024;
 
-/// The options that ask for a log, and the log.
+/// The options of the driver's compiler, which ask for a log, and the log.
 pub(super) struct CompilerLog {
     text: Vec<u8>,
-    options: [CUjit_option; 2],
-    values: [*mut c_void; 2],
+    options: Vec<CUjit_option>,
+    values: Vec<*mut c_void>,
 }
 
 impl CompilerLog {
-    pub(super) fn new() -> Self {
+    /// `registers` are the most that a thread gets.
+    pub(super) fn new(registers: Option<u32>) -> Self {
         let mut text = vec![0; BYTES];
-        Self {
-            options: [
-                CUjit_option::ERROR_LOG_BUFFER,
+        // An option whose value fits into a pointer is passed in its place.
+        let mut options = vec![
+            (CUjit_option::ERROR_LOG_BUFFER, text.as_mut_ptr().cast()),
+            (
                 CUjit_option::ERROR_LOG_BUFFER_SIZE_BYTES,
-            ],
-            // An option whose value fits into a pointer is passed in its place.
-            values: [
-                text.as_mut_ptr().cast(),
                 ptr::without_provenance_mut(text.len()),
-            ],
+            ),
+        ];
+        options.extend(registers.map(|most| {
+            let most = ptr::without_provenance_mut(most as usize);
+            (CUjit_option::MAX_REGISTERS, most)
+        }));
+        let (options, values) = options.into_iter().unzip();
+        Self {
             text,
+            options,
+            values,
         }
     }
 

@@ -39,7 +39,7 @@ pub(super) fn link(ptx: &CStr) -> Result<Vec<u8>, DeviceError> {
             position: error.nul_position(),
         }
     })?;
-    let mut log = CompilerLog::new();
+    let mut log = CompilerLog::new(None);
     let (count, options, values) = log.options();
     let mut state = ptr::null_mut();
     // SAFETY: `state` may be written, and the log outlives the linker, which is dropped below before the log is read.

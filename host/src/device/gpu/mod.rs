@@ -25,6 +25,7 @@ pub(super) use launch::Kernel;
 pub(super) use memory::Allocation;
 pub use memory::IPC_HANDLE_BYTES;
 pub(super) use module::Module;
+pub(super) use session::CurrentContext;
 pub(super) use stream::Stream;
 
 #[cfg(feature = "cudarc")]
@@ -231,8 +232,12 @@ impl Gpu {
         SetAside::new(&self.session, bytes)
     }
 
-    pub(super) fn load(&self, ptx: &str) -> Result<Rc<Module>, DeviceError> {
-        Module::load(&self.session, ptx)
+    pub(super) fn load(
+        &self,
+        ptx: &str,
+        registers: Option<u32>,
+    ) -> Result<Rc<Module>, DeviceError> {
+        Module::load(&self.session, ptx, registers)
     }
 }
 

@@ -22,7 +22,12 @@ pub(in crate::device) struct Module {
 }
 
 impl Module {
-    pub(super) fn load(session: &Rc<Session>, ptx: &str) -> Result<Rc<Self>, DeviceError> {
+    /// `registers` are the most that a thread gets; kernels that launch others, which are linked, get as many as they like.
+    pub(super) fn load(
+        session: &Rc<Session>,
+        ptx: &str,
+        registers: Option<u32>,
+    ) -> Result<Rc<Self>, DeviceError> {
         check_driver(ptx, session.driver)?;
         let text = PtxText::parse(ptx).ok();
         let (kept, waiting) = match &text {
@@ -36,7 +41,7 @@ impl Module {
         let handle = if link::is_needed(ptx) {
             load_linked(&image)?
         } else {
-            compile(&image)?
+            compile(&image, registers)?
         };
         Ok(Rc::new(Self {
             handle,
@@ -105,8 +110,8 @@ fn load_linked(ptx: &CStr) -> Result<sys::CUmodule, DeviceError> {
     Ok(handle)
 }
 
-fn compile(image: &CStr) -> Result<sys::CUmodule, DeviceError> {
-    let mut log = CompilerLog::new();
+fn compile(image: &CStr, registers: Option<u32>) -> Result<sys::CUmodule, DeviceError> {
+    let mut log = CompilerLog::new(registers);
     let (count, options, values) = log.options();
     let mut handle = ptr::null_mut();
     // SAFETY: `handle` may be written, `image` ends with a zero byte, and the log outlives the call, which ends its use.

@@ -166,6 +166,26 @@ impl Drop for Session {
     }
 }
 
+/// The context that was current on this thread; it is again when this is dropped.
+pub(in crate::device) struct CurrentContext(CUcontext);
+
+impl CurrentContext {
+    pub(in crate::device) fn get() -> Self {
+        let mut context = ptr::null_mut();
+        // Where there is no driver, or none that has started, there is no context.
+        // SAFETY: `context` may be written.
+        let _ = unsafe { sys::cuCtxGetCurrent(&raw mut context) };
+        Self(context)
+    }
+}
+
+impl Drop for CurrentContext {
+    fn drop(&mut self) {
+        // SAFETY: it was current before, and who made it so keeps it. Where this fails, the thread has lost the GPU.
+        let _ = unsafe { sys::cuCtxSetCurrent(self.0) };
+    }
+}
+
 /// The primary context of a GPU, retained until this is dropped.
 struct PrimaryContext {
     handle: CUcontext,

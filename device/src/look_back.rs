@@ -1,0 +1,312 @@
+//! What comes before a tile: how the tiles of one launch hand their states to each other, in an order that never varies.
+//!
+//! 32 tiles are a group, and 32 groups a batch. A tile publishes the state of its values; the last tile of a group publishes that of the
+//! group, and the last of a batch that of all values up to its end. What comes before a tile is the state of all batches before, that of each
+//! group before in the batch, and that of each tile before in the group: three warps wait for those at the same time. Tickets give the
+//! blocks their tiles, so that whatever a tile waits for belongs to a block that runs or has run.
+//!
+//! *The word says all.* A state is published word by word, each in the lower half of 64 bits whose upper half says that it is there. One
+//! load sees both or neither, so that neither the store nor the load has to order anything else: no fence, and no cache that is emptied.
+//!
+//! *One order.* So states are combined in an order that the number of tiles alone decides: the same bits in every run, on every
+//! device. Merrill's and Garland's decoupled look-back (2016) combines what happens to be there.
+
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::lanes::{WARP_SIZE, vote_all};
+use crate::memory::{draw_ticket, load_relaxed_u64, store_relaxed_u64};
+use crate::operator::Combine;
+use crate::shuffle::Lanes;
+use crate::thread::{block_dim_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x};
+use crate::warp;
+use crate::words::Words;
+
+/// Tiles of a group, and groups of a batch: as many as a warp has lanes.
+pub const FAN: usize = WARP_SIZE as usize;
+
+/// What a tile waits for: the tiles before it in its group, the groups before that in its batch, and the batches before that. A warp each.
+pub const PARTS: usize = 3;
+
+/// In the upper half of a word: that the lower half is there.
+const IS_THERE: u64 = 1 << 32;
+/// And that something has begun among the values of its state.
+const HAS_HEAD: u64 = 1 << 33;
+
+/// The tiles of so many values: fewer than 2³².
+pub const fn tiles(n: usize, tile: usize) -> usize {
+    n.div_ceil(tile)
+}
+
+/// How many states are handed over: one for each tile, each group and each batch.
+const fn published(tiles: usize) -> usize {
+    tiles + tiles / FAN + tiles / (FAN * FAN)
+}
+
+/// How many words of 64 bits the tiles need to hand over states like this one: a word with two counters, and those of the states.
+pub fn workspace_words<S: Words>(tiles: usize, state: S) -> usize {
+    1 + published(tiles) * words_of(state)
+}
+
+/// How many words a state is made of.
+#[inline(always)]
+fn words_of<S: Words>(state: S) -> usize {
+    let words = Cell::new(0);
+    state.map_words(
+        #[inline(always)]
+        |word| {
+            words.set(words.get() + 1);
+            word
+        },
+    );
+    words.get()
+}
+
+/// A state, and whether a row or a segment has begun among its values.
+#[derive(Clone, Copy, Debug)]
+pub struct SinceHead<S> {
+    /// Of all values, or from the last such place on.
+    pub state: S,
+    /// Whether there is such a place.
+    pub has_head: bool,
+}
+
+crate::words! { SinceHead<S> { state, has_head } }
+
+/// Combines such states by an operator.
+#[derive(Clone, Copy, Debug)]
+pub struct FromHeads<O>(pub O);
+
+impl<S: Copy, O: Combine<S>> Combine<SinceHead<S>> for FromHeads<O> {
+    #[inline(always)]
+    fn identity(self) -> SinceHead<S> {
+        SinceHead {
+            state: self.0.identity(),
+            has_head: false,
+        }
+    }
+    #[inline(always)]
+    fn combine(self, left: SinceHead<S>, right: SinceHead<S>) -> SinceHead<S> {
+        SinceHead {
+            state: if right.has_head {
+                right.state
+            } else {
+                self.0.combine(left.state, right.state)
+            },
+            has_head: left.has_head | right.has_head,
+        }
+    }
+}
+
+/// What tiles hand to each other, in global memory: [`workspace_words`] words, which are 0 before and after.
+#[derive(Debug)]
+pub(crate) struct Workspace<S> {
+    /// A word with two counters, then the first word of each state, then the second of each, and so on.
+    words: *mut u64,
+    tiles: u32,
+    states: PhantomData<S>,
+}
+
+impl<S> Copy for Workspace<S> {}
+
+impl<S> Clone for Workspace<S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Words> Workspace<S> {
+    /// The workspace of so many tiles that begins with this word.
+    ///
+    /// # Safety
+    /// `words` points to as many words in global memory as [`workspace_words`] says, which are 0 and which nothing else touches.
+    #[inline(always)]
+    pub(crate) unsafe fn new(words: *mut u64, tiles: u32) -> Self {
+        Self {
+            words,
+            tiles,
+            states: PhantomData,
+        }
+    }
+
+    /// How many tiles blocks have taken, and, after it, how many blocks need nothing any more.
+    #[inline(always)]
+    fn counters(self) -> *mut u32 {
+        self.words.cast()
+    }
+
+    /// The next tile that no block has taken, in every thread of the block. Has a barrier.
+    ///
+    /// # Safety
+    /// Every thread of the block makes the call; `shared` points to a word that the block uses for nothing else. Between two calls there is
+    /// another barrier.
+    #[inline(always)]
+    pub(crate) unsafe fn next_tile(self, shared: *mut u32) -> u32 {
+        // SAFETY: the caller's promise. The counter tells nothing but its own value, and so needs no order.
+        unsafe {
+            if thread_idx_x() == 0 {
+                let tickets = AtomicU32::from_ptr(self.counters());
+                *shared = tickets.fetch_add(1, Ordering::Relaxed);
+            }
+            sync_threads();
+            *shared
+        }
+    }
+
+    /// A word of one of the [`published`] states.
+    #[inline(always)]
+    fn word(self, place: u32, index: usize) -> *mut u64 {
+        let place = place as usize + index * published(self.tiles as usize);
+        // SAFETY: callers ask for those that there are.
+        unsafe { self.words.add(1 + place) }
+    }
+
+    /// Leaves a state for others, at one of the [`published`] places.
+    ///
+    /// # Safety
+    /// One thread makes the call for a place.
+    #[inline(always)]
+    unsafe fn publish(self, place: u32, state: SinceHead<S>) {
+        let upper = if state.has_head {
+            IS_THERE | HAS_HEAD
+        } else {
+            IS_THERE
+        };
+        let index = Cell::new(0);
+        state.state.map_words(
+            #[inline(always)]
+            |word| {
+                // SAFETY: a word of that state; the caller's promise.
+                unsafe {
+                    store_relaxed_u64(self.word(place, index.get()), upper | u64::from(word));
+                }
+                index.set(index.get() + 1);
+                word
+            },
+        );
+    }
+
+    /// The state at a place, if all of it is there.
+    ///
+    /// # Safety
+    /// There is such a place.
+    #[inline(always)]
+    unsafe fn published_at(self, place: u32, identity: SinceHead<S>) -> Option<SinceHead<S>> {
+        let (index, all) = (Cell::new(0), Cell::new(u64::MAX));
+        let state = identity.state.map_words(
+            #[inline(always)]
+            |_| {
+                // SAFETY: a word of that state.
+                let word = unsafe { load_relaxed_u64(self.word(place, index.get())) };
+                index.set(index.get() + 1);
+                all.set(all.get() & word);
+                word as u32
+            },
+        );
+        let has_head = all.get() & HAS_HEAD != 0;
+        (all.get() & IS_THERE != 0).then_some(SinceHead { state, has_head })
+    }
+
+    /// The states at these places, for the lanes that want one, as soon as all are there; the identity for the others.
+    ///
+    /// # Safety
+    /// The whole warp makes the call; the states that are wanted are being published.
+    #[inline(always)]
+    unsafe fn wait_for(self, identity: SinceHead<S>, place: u32, is_wanted: bool) -> SinceHead<S> {
+        let mut state = identity;
+        let mut is_waiting = is_wanted;
+        // SAFETY: the caller's promise.
+        unsafe {
+            loop {
+                if is_waiting && let Some(published) = self.published_at(place, identity) {
+                    state = published;
+                    is_waiting = false;
+                }
+                if vote_all(u32::MAX, !is_waiting) {
+                    return state;
+                }
+            }
+        }
+    }
+
+    /// What comes before a tile, from the state of its own values; in every thread. Has a barrier.
+    ///
+    /// # Safety
+    /// Every thread of the block of the tile makes the call, once, with the same arguments, and there are [`PARTS`] whole warps. `parts`
+    /// points to as many states in shared memory, which nothing else touches until another barrier.
+    #[inline(always)]
+    pub(crate) unsafe fn before(
+        self,
+        operator: impl Combine<SinceHead<S>>,
+        tile: u32,
+        mine: SinceHead<S>,
+        parts: *mut SinceHead<S>,
+    ) -> SinceHead<S> {
+        const FAN: u32 = self::FAN as u32;
+        let (warp, lane) = (thread_idx_x() / WARP_SIZE, thread_idx_x() % WARP_SIZE);
+        let tiles = self.tiles;
+        let groups = tiles / FAN;
+        let (group, of_group) = (tile / FAN, tile % FAN);
+        let (batch, of_batch) = (group / FAN, group % FAN);
+        let (ends_group, ends_batch) = (of_group == FAN - 1, of_batch == FAN - 1);
+        // SAFETY: the caller's promise: blocks that run, or have run, publish what is waited for, before they wait themselves or, of groups and
+        // batches, after they have waited for tiles before them. Each part is written by one thread, before the barrier.
+        unsafe {
+            if thread_idx_x() == 0 && !ends_group {
+                self.publish(tile, mine);
+            }
+            if warp < PARTS as u32 {
+                let (first, count) = match warp {
+                    0 => (tile - of_group, of_group),
+                    1 => (tiles + group - of_batch, of_batch),
+                    _ => (
+                        (tiles + groups + batch).wrapping_sub(1),
+                        u32::from(batch > 0),
+                    ),
+                };
+                let place = first.wrapping_add(lane);
+                let mut part = self.wait_for(operator.identity(), place, lane < count);
+                if warp < PARTS as u32 - 1 {
+                    part = warp::reduce(operator, Lanes::WARP, part);
+                }
+                if lane == 0 {
+                    *parts.add(warp as usize) = part;
+                    if warp == 0 && ends_group && !ends_batch {
+                        self.publish(tiles + group, operator.combine(part, mine));
+                    }
+                }
+            }
+            sync_threads();
+            let (in_group, in_batch, before_batch) = (*parts, *parts.add(1), *parts.add(2));
+            if thread_idx_x() == 0 && ends_group && ends_batch {
+                let whole_group = operator.combine(in_group, mine);
+                let whole_batch = operator.combine(in_batch, whole_group);
+                let all = operator.combine(before_batch, whole_batch);
+                self.publish(tiles + groups + batch, all);
+            }
+            operator.combine(operator.combine(before_batch, in_batch), in_group)
+        }
+    }
+
+    /// Says that the block needs nothing of the others any more. The last leaves 0 in all words.
+    ///
+    /// # Safety
+    /// Every thread of each block of the grid makes the call, once, as the last, after a barrier; the state is like those that are published.
+    #[inline(always)]
+    pub(crate) unsafe fn leave(self, state: S) {
+        // SAFETY: the caller's promise: when all blocks have left, nobody uses the words.
+        unsafe {
+            let is_last =
+                thread_idx_x() == 0 && draw_ticket(self.counters().add(1)) == grid_dim_x() - 1;
+            if sync_threads_or(is_last) {
+                let mut word = thread_idx_x() as usize;
+                while word < workspace_words(self.tiles as usize, state) {
+                    store_relaxed_u64(self.words.add(word), 0);
+                    word += block_dim_x() as usize;
+                }
+            }
+        }
+    }
+}
