@@ -1,4 +1,4 @@
-//! What the lessons on divergence, memory access, cooperation and scans are there to show: the counter or the finding that makes the
+//! What the lessons on divergence, memory access, cooperation, scans and shapes are there to show: the counter or the finding that makes the
 //! point of each. That their results are right is tested with those of all lessons.
 
 #[path = "demonstrations/cooperation.rs"]
@@ -11,3 +11,5 @@ mod launch;
 mod memory;
 #[path = "demonstrations/scans.rs"]
 mod scans;
+#[path = "demonstrations/shapes.rs"]
+mod shapes;

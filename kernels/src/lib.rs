@@ -40,6 +40,7 @@
 //!   GPU's driver has to link it with a library.
 //! - [`divergence`], [`memory`] and [`cooperation`]: one property of the hardware in each file, in kernels that are mostly no reductions.
 //! - [`scans`]: the sums of all elements up to each, of warps, of blocks and of any length in one pass.
+//! - [`shapes`]: reductions to a place or to a mean and a variance, and of rows, columns, segments and runs of a key, all at once.
 //! - [`histogram`]: counting the colours of an image. Where a value goes is known only once it has been read, so threads collide.
 //! - [`operators`]: steps of the ladder as bodies that are generic over the operator and the element type. Their kernels take pointers to
 //!   that type; otherwise they are launched as the ladder's are.
@@ -80,3 +81,4 @@ pub mod nested;
 pub mod operators;
 pub mod roads;
 pub mod scans;
+pub mod shapes;

@@ -13,6 +13,7 @@ mod memory;
 mod nested;
 mod questions;
 mod scans;
+mod shapes;
 
 /// Sets up a demonstration over `n` elements, random ones from this seed where it takes any.
 pub(crate) fn prepare(
@@ -29,6 +30,7 @@ pub(crate) fn prepare(
         Demonstration::Cooperation(which) => cooperation::prepare(which, lesson, variant, n, seed),
         Demonstration::Histogram(which) => histogram::prepare(which, lesson, variant, n, seed),
         Demonstration::Scan(which) => scans::prepare(which, lesson, variant, n, seed),
+        Demonstration::Shapes(which) => shapes::prepare(which, lesson, variant, n, seed),
     }
 }
 
@@ -43,6 +45,9 @@ pub fn useful_bytes(lesson: &Lesson, variant: Variant, n: usize) -> Option<u64> 
     match lesson.task {
         Task::Demonstration(Demonstration::Memory(which)) => {
             memory::useful_bytes(which, variant, n)
+        }
+        Task::Demonstration(Demonstration::Shapes(which)) => {
+            shapes::useful_bytes(which, variant, n)
         }
         _ => None,
     }

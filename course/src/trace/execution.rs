@@ -18,7 +18,7 @@ use warpfold::device::{Argument, DeviceError, Pod};
 use warpfold_emulator::{AccessKind, Racecheck, Space, Trace, TraceEvent};
 use warpfold_kernels::catalogue::{
     Cooperation, Demonstration, Entries, Finish, Lesson, Operator, Part, Reduction, Role, Scan,
-    Task, Variant,
+    Shapes, Task, Variant,
 };
 
 /// The sizes of blocks that a picture takes.
@@ -117,11 +117,14 @@ fn is_drawn(demonstration: Demonstration) -> bool {
         Demonstration::Memory(_)
         | Demonstration::Divergence(_)
         | Demonstration::Nested(_)
-        | Demonstration::Scan(Scan::Warp | Scan::Block) => true,
+        | Demonstration::Scan(Scan::Warp | Scan::Block)
+        | Demonstration::Shapes(Shapes::Rows(_) | Shapes::Columns(_)) => true,
         Demonstration::Cooperation(which) => {
             matches!(which, Cooperation::Question(_) | Cooperation::ActiveMask)
         }
-        Demonstration::Histogram(_) | Demonstration::Scan(Scan::Array) => false,
+        Demonstration::Histogram(_)
+        | Demonstration::Scan(Scan::Array)
+        | Demonstration::Shapes(_) => false,
     }
 }
 

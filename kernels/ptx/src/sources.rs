@@ -55,6 +55,18 @@ const REDUCTION_SOURCES: [&str; 8] = [
     "cuda_std/macros/src",
 ];
 
+/// What the PTX of the Python package is made from.
+const PYTHON_SOURCES: [&str; 8] = [
+    "python/kernels/Cargo.toml",
+    "python/kernels/src",
+    "device/Cargo.toml",
+    "device/src",
+    "cuda_std/Cargo.toml",
+    "cuda_std/src",
+    "cuda_std/macros/Cargo.toml",
+    "cuda_std/macros/src",
+];
+
 /// The SHA-256 of everything the PTX is made from, as 64 hexadecimal digits. It does not depend on the order in which the
 /// file system lists files, nor on whether lines end with LF or CRLF, nor on what stands in lines that hold a comment alone. How many
 /// such lines there are counts: the PTX names lines. A page may be reworded without another build as long as it does not grow or shrink.
@@ -88,6 +100,14 @@ pub fn hash_examples(repository: &Path) -> io::Result<String> {
 /// As [`hash_sources`].
 pub fn hash_reductions(repository: &Path) -> io::Result<String> {
     hash(repository, &REDUCTION_SOURCES, code)
+}
+
+/// As [`hash_examples`], for the kernels of the Python package.
+///
+/// # Errors
+/// As [`hash_sources`].
+pub fn hash_python(repository: &Path) -> io::Result<String> {
+    hash(repository, &PYTHON_SOURCES, code)
 }
 
 /// A line, unless it holds a comment alone.

@@ -9,10 +9,12 @@ pub mod flagship;
 pub use crate::lesson::{
     BLOCK_SIZES, Cooperation, Demonstration, Divergence, ElementType, Entries, Finish, Geometry,
     Half, Histogram, Lesson, Memory, Module, Nested, Operator, Page, Parameter, Part, Question,
-    Reduction, Role, Scan, Task, Variant,
+    Reduction, Role, Scan, Shapes, Task, Variant, Worker,
 };
 
-use crate::{cooperation, divergence, histogram, ladder, memory, nested, operators, roads, scans};
+use crate::{
+    cooperation, divergence, histogram, ladder, memory, nested, operators, roads, scans, shapes,
+};
 
 /// The lessons of a part in reading order.
 pub const fn lessons_of(part: Part) -> &'static [Lesson] {
@@ -24,6 +26,7 @@ pub const fn lessons_of(part: Part) -> &'static [Lesson] {
         Part::Memory => memory::catalogue::LESSONS,
         Part::Cooperation => cooperation::catalogue::LESSONS,
         Part::Scans => scans::catalogue::LESSONS,
+        Part::Shapes => shapes::catalogue::LESSONS,
         Part::Histogram => histogram::catalogue::LESSONS,
         Part::Operators => operators::catalogue::LESSONS,
     }
@@ -39,6 +42,7 @@ pub const fn pages_of(part: Part) -> &'static [Page] {
         Part::Memory => memory::catalogue::PAGES,
         Part::Cooperation => cooperation::catalogue::PAGES,
         Part::Scans => scans::catalogue::PAGES,
+        Part::Shapes => shapes::catalogue::PAGES,
         Part::Histogram => histogram::catalogue::PAGES,
         Part::Operators => operators::catalogue::PAGES,
     }

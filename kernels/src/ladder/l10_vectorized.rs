@@ -66,7 +66,7 @@ use crate::prelude::*;
 /// Four elements that one load brings.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
-pub struct Vector([i32; 4]);
+pub struct Vector(pub [i32; 4]);
 
 impl Vector {
     /// The sum of the four.

@@ -115,3 +115,33 @@ pub enum Scan {
     /// Of all.
     Array,
 }
+
+/// What a lesson of this part shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shapes {
+    /// The greatest element of each block and its first place; the lesson's parameter is how many elements are NaN.
+    ArgMax,
+    /// The sum of each block and that of the squares; the parameter is an offset of all elements.
+    SumOfSquares,
+    /// The mean of each block and the squares of the distances from it; the parameter is an offset of all elements.
+    Welford,
+    /// The sum of each row of a matrix; the parameter is how many columns it has.
+    Rows(Worker),
+    /// The sum of each column of a matrix, by warps that go down a column or by threads that each have one; the parameter is how many
+    /// columns it has.
+    Columns(Worker),
+    /// The sum of each segment, by a warp each or by equal parts of a path for the threads; the parameter is the share of the longest
+    /// segment in percent.
+    Segments(Worker),
+    /// The sum of each run of equal keys; the parameter is how long a run is on average.
+    Keys,
+}
+
+/// Who makes a result, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worker {
+    /// A warp.
+    Warp,
+    /// A thread.
+    Thread,
+}

@@ -7,7 +7,9 @@ mod page;
 mod part;
 mod row;
 
-pub use demonstration::{Cooperation, Divergence, Half, Histogram, Memory, Nested, Question, Scan};
+pub use demonstration::{
+    Cooperation, Divergence, Half, Histogram, Memory, Nested, Question, Scan, Shapes, Worker,
+};
 pub use element::{ElementType, Operator};
 pub use finish::{Finish, Role};
 pub use page::Page;

@@ -17,6 +17,8 @@ pub enum Part {
     Cooperation,
     /// The sums of all elements up to each.
     Scans,
+    /// Reductions to something else than one sum, and of many rows, columns and segments at once.
+    Shapes,
     /// Counting the colours of a real image.
     Histogram,
     /// Steps of the ladder for other operators and types, through generic bodies.
@@ -25,7 +27,7 @@ pub enum Part {
 
 impl Part {
     /// All parts in reading order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Ladder,
         Self::Roads,
         Self::Nested,
@@ -33,6 +35,7 @@ impl Part {
         Self::Memory,
         Self::Cooperation,
         Self::Scans,
+        Self::Shapes,
         Self::Histogram,
         Self::Operators,
     ];
@@ -47,6 +50,7 @@ impl Part {
             Self::Memory => "Memory access",
             Self::Cooperation => "Cooperation",
             Self::Scans => "Scans",
+            Self::Shapes => "Every shape",
             Self::Histogram => "A histogram",
             Self::Operators => "Operators and types",
         }
@@ -62,6 +66,7 @@ impl Part {
             Self::Memory => "Memory access",
             Self::Cooperation => "Cooperation",
             Self::Scans => "Scans",
+            Self::Shapes => "Shapes",
             Self::Histogram => "Histogram",
             Self::Operators => "Operators and types",
         }
@@ -77,6 +82,7 @@ impl Part {
             Self::Memory => "memory",
             Self::Cooperation => "cooperation",
             Self::Scans => "scans",
+            Self::Shapes => "shapes",
             Self::Histogram => "histogram",
             Self::Operators => "operators",
         }
@@ -104,6 +110,9 @@ impl Part {
             Self::Scans => {
                 "the sums of all that comes before: of a warp, of a block, and of any length in one pass over the memory"
             }
+            Self::Shapes => {
+                "places, means and variances instead of sums; rows, columns, segments and runs of a key, each at the speed of the memory"
+            }
             Self::Histogram => "atomics that collide, and the private copy that keeps them apart",
             Self::Operators => {
                 "one generic body for sums, products, minima and maxima of every type, at no cost"
@@ -120,6 +129,7 @@ impl Part {
             }
             Self::Cooperation => &[Self::Ladder, Self::Roads],
             Self::Scans => &[Self::Roads, Self::Cooperation],
+            Self::Shapes => &[Self::Memory, Self::Scans],
             Self::Histogram => &[Self::Memory, Self::Cooperation],
         }
     }
@@ -135,6 +145,7 @@ impl Part {
             | Self::Memory
             | Self::Cooperation
             | Self::Scans
+            | Self::Shapes
             | Self::Histogram => Module::Kernels,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{
     Cooperation, Divergence, ElementType, Finish, Histogram, Memory, Module, Nested, Operator,
-    Page, Part, Scan,
+    Page, Part, Scan, Shapes,
 };
 use crate::lists::for_each_block_size;
 
@@ -178,6 +178,7 @@ pub enum Demonstration {
     Cooperation(Cooperation),
     Histogram(Histogram),
     Scan(Scan),
+    Shapes(Shapes),
 }
 
 impl Lesson {
