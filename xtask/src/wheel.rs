@@ -1,4 +1,4 @@
-//! `cargo xtask wheel`: the command line as a Python wheel, tried in an environment of its own.
+//! `cargo xtask wheel`: the command line and the Python library as wheels, each tried in an environment of its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,35 @@ use std::time::Instant;
 
 use crate::failure::{BAD_USE, FailedStep, Failure, IoError, io};
 
-/// Where the wheel goes.
+/// Which wheels, and where they go.
 #[derive(clap::Args)]
-#[command(after_help = "Example: cargo xtask wheel --out dist")]
+#[command(after_help = "Example: cargo xtask wheel --only python --out dist")]
 pub struct Options {
-    /// The folder that gets the wheel.
+    /// The folder that gets the wheels.
     #[arg(long, value_name = "FOLDER", default_value = "target/wheels")]
     out: PathBuf,
+    /// Build only this one.
+    #[arg(long, value_enum)]
+    only: Option<Wheel>,
+}
+
+/// A wheel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Wheel {
+    /// The command line, as the package `warpfold-cli`.
+    Cli,
+    /// The library for arrays of NumPy, torch, CuPy and JAX, as the package `warpfold`.
+    Python,
+}
+
+impl Wheel {
+    /// The manifest of its crate.
+    fn manifest(self) -> &'static str {
+        match self {
+            Self::Cli => "cli/Cargo.toml",
+            Self::Python => "python/Cargo.toml",
+        }
+    }
 }
 
 /// Why there is no wheel, or none that works.
@@ -86,10 +108,10 @@ const TRIALS: [(&[&str], &str); 2] = [
     ),
 ];
 
-/// Builds the wheel, installs it in a fresh environment, and runs the program there.
+/// Builds the wheels, installs each in a fresh environment, and tries it there: the command line by running it, the library by its tests.
 ///
 /// # Errors
-/// A tool is missing, it does not build, or the program does not do what it should.
+/// A tool is missing, one does not build, or does not do what it should.
 pub fn run(repository: &Path, options: &Options) -> Result<(), WheelError> {
     for (tool, command, install) in TOOLS {
         let answer = program(command)
@@ -100,57 +122,73 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), WheelError> {
             return Err(WheelError::Missing { tool, install });
         }
     }
+    for wheel in [Wheel::Cli, Wheel::Python] {
+        if options.only.is_none_or(|only| only == wheel) {
+            make(repository, wheel, &options.out)?;
+        }
+    }
+    Ok(())
+}
+
+fn make(repository: &Path, wheel: Wheel, out: &Path) -> Result<(), WheelError> {
     let folder = tempfile::tempdir().map_err(io("create a temporary folder"))?;
     let built = folder.path().join("built");
     let mut maturin = program(&["maturin", "build", "--release", "--locked", "--out"]);
     maturin
         .arg(&built)
         .arg("--manifest-path")
-        .arg(repository.join("cli/Cargo.toml"));
+        .arg(repository.join(wheel.manifest()));
     if cfg!(target_os = "linux") {
         maturin.args(["--zig", "--compatibility", "manylinux2014"]);
     }
     // Elsewhere than in the repository, whose configuration of cargo nobody else has.
     step(maturin.current_dir(folder.path()))?;
-    let wheel = only_file_in(&built)?;
+    let file = only_file_in(&built)?;
 
     let environment = folder.path().join("environment");
     step(program(&["python3", "-m", "venv"]).arg(&environment))?;
     let programs = environment.join(if cfg!(windows) { "Scripts" } else { "bin" });
-    step(
-        Command::new(programs.join("pip"))
-            .args([
-                "install",
-                "--quiet",
-                "--no-index",
-                "--disable-pip-version-check",
-            ])
-            .arg(&wheel),
-    )?;
-    let data = repository.join("tests/data/nile.csv");
-    fs::copy(&data, folder.path().join("nile.csv"))
-        .map_err(io(format!("copy {}", data.display())))?;
-    for (arguments, expected) in TRIALS {
-        try_out(
-            &programs.join("warpfold"),
-            arguments,
-            expected,
-            folder.path(),
-        )?;
-    }
+    let pip = || {
+        let mut pip = Command::new(programs.join("pip"));
+        pip.args(["install", "--quiet", "--disable-pip-version-check"]);
+        pip
+    };
+    step(pip().arg("--no-index").arg(&file))?;
+    let tried = match wheel {
+        Wheel::Cli => {
+            let data = repository.join("tests/data/nile.csv");
+            fs::copy(&data, folder.path().join("nile.csv"))
+                .map_err(io(format!("copy {}", data.display())))?;
+            for (arguments, expected) in TRIALS {
+                let program = programs.join("warpfold");
+                try_out(&program, arguments, expected, folder.path())?;
+            }
+            "installs and runs"
+        }
+        Wheel::Python => {
+            step(pip().args(["numpy", "ml_dtypes", "pytest"]))?;
+            let mut pytest = Command::new(programs.join("python"));
+            pytest
+                .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
+                .arg(repository.join("python/tests"))
+                .env("PYTHONDONTWRITEBYTECODE", "1");
+            step(pytest.current_dir(folder.path()))?;
+            "installs and passes its tests"
+        }
+    };
 
-    let out = repository.join(&options.out);
+    let out = repository.join(out);
     fs::create_dir_all(&out).map_err(io(format!("create {}", out.display())))?;
-    let name = wheel.file_name().unwrap_or_default();
+    let name = file.file_name().unwrap_or_default();
     let (kept, temporary) = (out.join(name), out.join(name).with_extension("tmp"));
-    fs::copy(&wheel, &temporary)
+    fs::copy(&file, &temporary)
         .and_then(|_| fs::rename(&temporary, &kept))
         .map_err(io(format!("write {}", kept.display())))?;
     let bytes = fs::metadata(&kept)
         .map_err(io(format!("read {}", kept.display())))?
         .len();
     println!(
-        "{}: {:.1} MiB, installs and runs",
+        "{}: {:.1} MiB, {tried}",
         kept.display(),
         bytes as f64 / f64::from(1 << 20)
     );
