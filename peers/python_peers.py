@@ -35,6 +35,20 @@ def reason(error):
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
+def opened(handle):
+    """The address of memory that another process has made a handle of."""
+
+    class Handle(ctypes.Structure):
+        _fields_ = [("reserved", ctypes.c_ubyte * 64)]
+
+    address = ctypes.c_uint64()
+    handle = Handle((ctypes.c_ubyte * 64)(*handle))
+    code = ctypes.CDLL("libcuda.so.1").cuIpcOpenMemHandle_v2(ctypes.byref(address), handle, ctypes.c_uint(IPC_LAZY_PEER_ACCESS))
+    if code != 0:
+        raise RuntimeError(f"cuIpcOpenMemHandle failed with code {code}")
+    return address
+
+
 class Shared:
     """Memory on the GPU, as torch and CuPy read it."""
 
@@ -134,14 +148,7 @@ class Peers:
     def open(self, handle, n, element_type):
         """Maps the memory that another process has made a handle of; answers with who adds it up."""
 
-        class Handle(ctypes.Structure):
-            _fields_ = [("reserved", ctypes.c_ubyte * 64)]
-
-        address = ctypes.c_uint64()
-        handle = Handle((ctypes.c_ubyte * 64)(*handle))
-        code = ctypes.CDLL("libcuda.so.1").cuIpcOpenMemHandle_v2(ctypes.byref(address), handle, ctypes.c_uint(IPC_LAZY_PEER_ACCESS))
-        if code != 0:
-            raise RuntimeError(f"cuIpcOpenMemHandle failed with code {code}")
+        address = opened(handle)
         self.address, self.element_type = address, element_type
         shared, name = Shared(address.value, n, element_type), TYPES[element_type][1]
         for library in self.libraries:
@@ -192,4 +199,5 @@ def main():
         print(json.dumps(answer), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

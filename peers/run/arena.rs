@@ -1,21 +1,16 @@
 //! Where the contenders meet: one input on one GPU, one stream, one way to time.
 
 use crate::answer::Answer;
+use crate::clock::Clock;
 use crate::element::{self, Element};
 use crate::error::PeersError;
 use crate::record::Finds;
 use rayon::prelude::*;
-use warpfold::device::{
-    Argument, Buffer, Device, DeviceError, Event, Kernel, Shape, Slice, Stream,
-};
+use warpfold::device::{Buffer, Device, DeviceError, Slice, Stream};
 use warpfold_course::number::Number;
 use warpfold_course::oracle::Oracle;
 use warpfold_kernels::catalogue::Operator;
 
-/// `hold(nanoseconds)` and `empty(input, out, n)`: see there.
-pub const HOLD: &str = include_str!("hold.ptx");
-/// How long the GPU is kept busy while the host queues a launch and the events around it.
-const HOLD_NANOSECONDS: u64 = 30_000;
 /// Launches before one that finds the GPU idle: after others, also of another process, the host's caches are not what they are for a
 /// program that goes on adding up.
 const LAUNCHES_BEFORE_IDLE: usize = 3;
@@ -37,10 +32,7 @@ pub struct Arena<'d, T: Element> {
     head: Vec<T>,
     oracle: T::Oracle,
     fold: u32,
-    stream: Stream,
-    start: Event,
-    end: Event,
-    hold: Kernel,
+    clock: Clock,
 }
 
 /// What a contender reads.
@@ -71,10 +63,7 @@ impl<'d, T: Element> Arena<'d, T> {
             head,
             oracle,
             fold,
-            stream: device.stream()?,
-            start: device.event()?,
-            end: device.event()?,
-            hold: device.load(HOLD)?.kernel("hold")?,
+            clock: Clock::new(device)?,
         })
     }
 
@@ -95,9 +84,6 @@ impl<'d, T: Element> Arena<'d, T> {
 
     /// The milliseconds of one launch, which `queue` queues on a stream for an input. Who overwrites the input gets it afresh, outside
     /// of the time.
-    ///
-    /// While the GPU is not to be found idle, it is held for so long that everything is queued meanwhile, and the time has no work of
-    /// the host in it, unless `queue` takes longer or itself waits for the GPU.
     pub fn time_ms(
         &mut self,
         finds: Finds,
@@ -111,30 +97,20 @@ impl<'d, T: Element> Arena<'d, T> {
         };
         for _ in 0..before {
             self.refresh(input)?;
-            queue(&self.stream, self.slice(input))?;
+            queue(self.clock.stream(), self.slice(input))?;
             if finds == Finds::Idle {
-                self.stream.synchronize()?;
+                self.clock.stream().synchronize()?;
             }
         }
         self.refresh(input)?;
-        match finds {
-            Finds::Warm => self.hold()?,
-            Finds::Cold => {
-                self.hold()?;
-                self.stream.overwrite_l2()?;
-            }
-            Finds::Idle => self.stream.synchronize()?,
-        }
-        self.stream.record(&self.start)?;
-        queue(&self.stream, self.slice(input))?;
-        self.stream.record(&self.end)?;
-        self.end.synchronize()?;
-        Ok(self.end.elapsed_ms_since(&self.start)?)
+        self.clock.prepare(finds)?;
+        self.clock
+            .elapsed_ms(|stream| queue(stream, self.slice(input)))
     }
 
     /// Waits for everything that is queued.
     pub fn wait(&self) -> Result<(), DeviceError> {
-        self.stream.synchronize()
+        self.clock.stream().synchronize()
     }
 
     /// Whether an answer is right.
@@ -156,16 +132,6 @@ impl<'d, T: Element> Arena<'d, T> {
         })
     }
 
-    /// Keeps the GPU busy for a while.
-    fn hold(&self) -> Result<(), DeviceError> {
-        let nanoseconds = [Argument::from(HOLD_NANOSECONDS)];
-        // SAFETY: the kernel touches no memory.
-        unsafe {
-            self.stream
-                .launch(&self.hold, &Shape::linear(1, 1), &nanoseconds)
-        }
-    }
-
     fn slice(&self, input: &Input) -> Slice<'_, T> {
         match input {
             Input::Overwritten => self.working.as_ref().unwrap_or(&self.input).slice(..self.n),
@@ -179,7 +145,7 @@ impl<'d, T: Element> Arena<'d, T> {
                 Some(working) => working,
                 none => none.insert(self.device.allocate(self.input.len())?),
             };
-            self.stream.copy(&self.input, working)?;
+            self.clock.stream().copy(&self.input, working)?;
         }
         Ok(())
     }

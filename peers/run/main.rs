@@ -5,15 +5,19 @@
 
 mod answer;
 mod arena;
+mod clock;
 mod comparison;
 mod contender;
 mod element;
 mod error;
 mod library;
+mod machine;
 mod ours;
 mod process;
 mod record;
 mod rounds;
+mod shapes;
+mod shapes_record;
 mod sums;
 
 use clap::{Parser, ValueEnum};
@@ -26,12 +30,10 @@ use rounds::leave_out;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use std::cell::RefCell;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::PathBuf;
+use std::process::{Command as System, ExitCode};
 use std::rc::Rc;
 use std::str::FromStr;
-use std::time::SystemTime;
 use warpfold::device::DeviceChoice;
 use warpfold::{Device, Error};
 use warpfold_course::size::parse_count;
@@ -47,7 +49,24 @@ const OF_CUBECL: &str = "CubeCL";
 
 /// Times our kernels and everybody else's; `cargo xtask peers` prepares and shows what this measures.
 #[derive(Parser)]
+#[command(subcommand_negates_reqs = true, args_conflicts_with_subcommands = true)]
 struct Options {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    sums: Option<Sums>,
+}
+
+/// What to time instead of sums of whole arrays.
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Reductions of every shape.
+    Shapes(shapes::Options),
+}
+
+/// What of sums to time.
+#[derive(clap::Args)]
+struct Sums {
     /// Numbers of elements.
     #[arg(
         long,
@@ -120,7 +139,14 @@ fn parse_block(text: &str) -> Result<u32, String> {
 }
 
 fn main() -> ExitCode {
-    match run(&Options::parse()) {
+    let options = Options::parse();
+    let done = match (&options.command, &options.sums) {
+        (Some(Command::Shapes(options)), _) => shapes::run(options),
+        (None, Some(sums)) => run(sums),
+        // The parser wants one of them.
+        (None, None) => Ok(()),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -129,28 +155,27 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(options: &Options) -> Result<(), PeersError> {
+fn run(options: &Sums) -> Result<(), PeersError> {
     let version = warpfold_driver::available().map_err(PeersError::NoGpu)?;
     let device = Device::open(&DeviceChoice::Gpu(0))?;
     let mut record = Record {
-        date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        date: machine::date(),
         device: device.describe(),
-        driver: driver(&version.to_string()),
-        datasheet_gigabytes_per_second: datasheet(&device),
+        driver: machine::driver(&version.to_string()),
+        datasheet_gigabytes_per_second: machine::datasheet(&device),
         compilers: Vec::new(),
         block: options.block,
         measurements: Vec::new(),
         notes: Vec::new(),
         left_out: Vec::new(),
     };
-    let machine = device;
-    let ptx = machine.ptx(Module::Kernels).map_err(Error::from)?;
+    let ptx = device.ptx(Module::Kernels).map_err(Error::from)?;
     let header = Header::parse(&ptx);
     record
         .compilers
         .extend(header.map(|header| header.compiler));
     let comparison = Comparison {
-        machine,
+        machine: device,
         library: library(options, &mut record)?,
         processes: processes(options, &mut record),
         finds: options
@@ -170,14 +195,14 @@ fn run(options: &Options) -> Result<(), PeersError> {
                 Type::F64 => comparison.compare::<f64>(n, &mut record)?,
             }
             // After each size, so that a run that is cut short keeps what it has measured.
-            write(&options.json, &record)?;
+            machine::write(&options.json, &record)?;
         }
     }
     Ok(())
 }
 
 /// The contenders in C++.
-fn library(options: &Options, record: &mut Record) -> Result<Option<Rc<Library>>, PeersError> {
+fn library(options: &Sums, record: &mut Record) -> Result<Option<Rc<Library>>, PeersError> {
     let Some(path) = &options.library else {
         leave_out(record, OF_LIBRARY, None, "they take nvcc to build");
         return Ok(None);
@@ -189,12 +214,12 @@ fn library(options: &Options, record: &mut Record) -> Result<Option<Rc<Library>>
 }
 
 /// The contenders in processes of their own.
-fn processes(options: &Options, record: &mut Record) -> Vec<Rc<RefCell<Process>>> {
-    let mut python = Command::new(&options.python);
+fn processes(options: &Sums, record: &mut Record) -> Vec<Rc<RefCell<Process>>> {
+    let mut python = System::new(&options.python);
     python.args(["-c", PYTHON_PEERS]);
     let mut commands = vec![(OF_PYTHON, Maker::Python, python)];
     match &options.cubecl {
-        Some(program) => commands.push((OF_CUBECL, Maker::Rust, Command::new(program))),
+        Some(program) => commands.push((OF_CUBECL, Maker::Rust, System::new(program))),
         None => leave_out(record, OF_CUBECL, None, "peers/cubecl was not built"),
     }
     let mut processes = Vec::new();
@@ -210,54 +235,4 @@ fn processes(options: &Options, record: &mut Record) -> Vec<Rc<RefCell<Process>>
         }
     }
     processes
-}
-
-/// The driver's own version, where `nvidia-smi` tells it, and that of CUDA.
-fn driver(cuda: &str) -> String {
-    let asked = Command::new("nvidia-smi")
-        .args([
-            "--query-gpu=driver_version",
-            "--format=csv,noheader",
-            "--id=0",
-        ])
-        .output();
-    match asked {
-        Ok(output) if output.status.success() => {
-            format!(
-                "{} (CUDA {cuda})",
-                String::from_utf8_lossy(&output.stdout).trim()
-            )
-        }
-        _ => format!("CUDA {cuda}"),
-    }
-}
-
-fn datasheet(device: &Device) -> Option<f64> {
-    let bytes_per_second = device.gpu_information()?.memory_bytes_per_second?;
-    Some(bytes_per_second as f64 / 1e9)
-}
-
-/// Writes the record under a temporary name, and renames it.
-fn write(path: &Path, record: &Record) -> Result<(), PeersError> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let failed = |source| PeersError::Write {
-        path: path.to_owned(),
-        source,
-    };
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The permissions of an ordinary new file; the process's mask takes its share away.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder
-        .tempfile_in(folder.unwrap_or(Path::new(".")))
-        .map_err(failed)?;
-    serde_json::to_writer_pretty(&mut file, record).map_err(|error| failed(error.into()))?;
-    writeln!(file).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
 }

@@ -1,7 +1,8 @@
 //! Kernels of ours as contenders: the steps of the ladder, and those that add up nothing.
 
 use crate::answer::Answer;
-use crate::arena::{Arena, HOLD, Input, fold};
+use crate::arena::{Arena, Input, fold};
+use crate::clock::HOLD;
 use crate::contender::Contender;
 use crate::element::Element;
 use crate::error::PeersError;

@@ -53,17 +53,20 @@ enum Reply<T> {
 
 /// Nothing to tell.
 #[derive(Deserialize)]
-struct Done {}
+pub struct Done {}
 
 /// Who adds up what was opened.
 #[derive(Deserialize)]
-struct Opened {
-    contenders: Vec<String>,
+pub struct Opened {
+    /// Their names.
+    pub contenders: Vec<String>,
 }
 
+/// The time of a launch.
 #[derive(Deserialize)]
-struct Elapsed {
-    ms: f64,
+pub struct Elapsed {
+    /// In milliseconds.
+    pub ms: f64,
 }
 
 #[derive(Deserialize)]
@@ -159,7 +162,16 @@ impl Process {
         self.ask::<Done>(&Request::Close {}).map(drop)
     }
 
-    fn ask<T: DeserializeOwned>(&mut self, request: &Request<'_>) -> Result<T, PeersError> {
+    /// Whether it has ended.
+    pub fn is_gone(&mut self) -> bool {
+        !matches!(self.process.try_wait(), Ok(None))
+    }
+
+    /// Asks the process something, in a line of JSON, and waits for its answer.
+    ///
+    /// # Errors
+    /// It answers that it failed, or something else, or not at all.
+    pub fn ask<T: DeserializeOwned>(&mut self, request: &impl Serialize) -> Result<T, PeersError> {
         let line = serde_json::to_string(request).map_err(|error| self.failed(error))?;
         writeln!(self.requests, "{line}").map_err(|error| self.failed(error))?;
         match self.receive()? {

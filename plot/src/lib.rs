@@ -1,5 +1,5 @@
-//! What pictures share: their letters, their heading, where names go that stand beside points, plots of lines over numbers, and their
-//! colours, on white and on dark pages.
+//! What pictures share: their letters, their heading, where names go that stand beside points, plots of lines over numbers, heat maps, and
+//! their colours, on white and on dark pages.
 //!
 //! ```
 //! use warpfold_plot::{Line, LineChart, LinePlot, Scale};
@@ -25,9 +25,11 @@
 //! ```
 
 mod colours;
+mod heat;
 mod letters;
 mod lines;
 
 pub use colours::{BLUE, GREEN, RED, for_dark_pages};
+pub use heat::{HeatCell, HeatMap, HeatPlot};
 pub use letters::{font, grouped, heading, register_letters, spread};
 pub use lines::{Line, LineChart, LinePlot, LinePlotError, Scale};

@@ -96,6 +96,13 @@ pub struct Line<'a> {
 #[error("the picture cannot be drawn: {0}")]
 pub struct LinePlotError(String);
 
+impl LinePlotError {
+    /// What the drawing library says.
+    pub(crate) fn new(error: &impl std::error::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
 /// The least and the greatest of something.
 type Ends = (f64, f64);
 
@@ -108,7 +115,7 @@ impl LinePlot<'_> {
         let mut text = String::new();
         let area = SVGBackend::with_string(&mut text, self.size).into_drawing_area();
         self.draw(&area)
-            .map_err(|error| LinePlotError(error.to_string()))?;
+            .map_err(|error| LinePlotError::new(&error))?;
         drop(area);
         Ok(for_dark_pages(&text))
     }

@@ -1,22 +1,27 @@
-//! `cargo xtask peers`: builds what the kernels are compared with, runs the comparison, and shows it.
+//! `cargo xtask peers`: builds what the kernels are compared with, runs the comparison, and shows it; `cargo xtask peers shapes` does so
+//! with reductions of every shape.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use warpfold_driver::Unavailable;
 
 use crate::failure::{BAD_USE, Failure, IoError, io};
-use crate::results::{self, ResultsError, long};
+use crate::results::{self, ResultsError, long, shapes};
 
 /// What to compare; what is left out is up to the comparison.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example: cargo xtask peers --sizes 2^20,2^24,2^28 --types i32,f64 --json peers/results/h200.json"
 )]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Options {
+    #[command(subcommand)]
+    subject: Option<Subject>,
     /// Numbers of elements [default: 2^10, 2^12 and so on to 2^30].
     #[arg(long)]
     sizes: Option<String>,
@@ -44,22 +49,73 @@ pub struct Options {
     json: PathBuf,
 }
 
+/// What is compared instead of sums of whole arrays.
+#[derive(clap::Subcommand)]
+enum Subject {
+    /// Reductions of every shape: rows, columns, segments, small types and arrays, scans, and by key.
+    Shapes(OfShapes),
+}
+
+/// What of them to compare; what is left out is up to the comparison.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example: cargo xtask peers shapes --only rows,segments --json peers/results/h200.shapes.json"
+)]
+struct OfShapes {
+    /// Only these, of rows, columns, types, segments, graphs, scans and keys.
+    #[arg(long)]
+    only: Option<String>,
+    /// Timed launches of each contender [default: 7].
+    #[arg(long)]
+    repeat: Option<u32>,
+    /// After so many seconds nothing new is begun [default: 300].
+    #[arg(long)]
+    seconds: Option<u64>,
+    /// The Python that has torch, CuPy, Triton or JAX [default: python3].
+    #[arg(long, value_name = "PROGRAM")]
+    python: Option<String>,
+    /// CUB and Thrust from this folder, which has `cub` and `thrust` in it, instead of those that nvcc comes with.
+    #[arg(long, value_name = "FOLDER")]
+    cccl: Option<PathBuf>,
+    /// Where the record goes.
+    #[arg(long, value_name = "FILE", default_value = "target/peers/shapes.json")]
+    json: PathBuf,
+}
+
+impl OfShapes {
+    /// What the comparison is told.
+    fn arguments(&self) -> impl Iterator<Item = String> {
+        given([
+            ("--only", self.only.clone()),
+            ("--repeat", self.repeat.map(|number| number.to_string())),
+            ("--seconds", self.seconds.map(|number| number.to_string())),
+            ("--python", self.python.clone()),
+        ])
+    }
+}
+
+/// Options with their values, those that have one.
+fn given<const N: usize>(
+    options: [(&'static str, Option<String>); N],
+) -> impl Iterator<Item = String> {
+    options
+        .into_iter()
+        .filter_map(|(name, value)| Some([name.to_owned(), value?]))
+        .flatten()
+}
+
 impl Options {
     /// What the comparison is told.
     fn arguments(&self) -> impl Iterator<Item = String> {
         let number = |number: Option<u32>| number.map(|number| number.to_string());
-        let options = [
+        given([
             ("--sizes", self.sizes.clone()),
             ("--types", self.types.clone()),
             ("--repeat", number(self.repeat)),
             ("--finds", self.finds.clone()),
             ("--block", number(self.block)),
             ("--python", self.python.clone()),
-        ];
-        let given = options
-            .into_iter()
-            .filter_map(|(name, value)| Some([name.to_owned(), value?]));
-        given.flatten()
+        ])
     }
 }
 
@@ -100,9 +156,10 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), PeersError> {
     warpfold_driver::available()?;
     let folder = repository.join("target/peers");
     fs::create_dir_all(&folder).map_err(io(format!("create {}", folder.display())))?;
-    let json = env::current_dir()
-        .map_err(io("find the current folder"))?
-        .join(&options.json);
+    if let Some(Subject::Shapes(options)) = &options.subject {
+        return run_shapes(repository, &folder, options);
+    }
+    let json = absolute(&options.json)?;
     let library = build_library(
         &repository.join("peers/reduce.cu"),
         &folder.join("libpeers.so"),
@@ -110,20 +167,8 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), PeersError> {
     );
     let cubecl = build_cubecl(&repository.join("peers/cubecl"));
 
-    let mut command = Command::new(cargo());
-    command
-        .args([
-            "run",
-            "--quiet",
-            "--release",
-            "--package",
-            "warpfold-peers",
-            "--",
-        ])
-        .args(options.arguments())
-        .arg("--json")
-        .arg(&json)
-        .current_dir(repository);
+    let mut command = comparison(repository);
+    command.args(options.arguments()).arg("--json").arg(&json);
     for (option, what, built) in [
         ("--library", "CUDA C++, CUB and Thrust", library),
         ("--cubecl", "CubeCL", cubecl),
@@ -135,19 +180,89 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), PeersError> {
             Err(reason) => println!("left out: {what}: {reason}"),
         }
     }
-    let status = command.status().map_err(io("run cargo"))?;
-    if !status.success() {
-        // 101 is cargo's own, where the comparison does not build.
-        let status = status
-            .code()
-            .and_then(|code| u8::try_from(code).ok())
-            .unwrap_or(1);
-        return Err(PeersError::NotFinished { status });
-    }
+    finish(&mut command)?;
     let record = results::read(&json)?;
     println!("{}", long::text(&record));
     println!("kept in {}", json.display());
     Ok(())
+}
+
+/// The same for reductions of every shape.
+fn run_shapes(repository: &Path, folder: &Path, options: &OfShapes) -> Result<(), PeersError> {
+    let json = absolute(&options.json)?;
+    let sources = repository.join("peers/shapes");
+    // Each takes half a minute.
+    let built = thread::scope(|scope| {
+        let threads = SHAPES.map(|name| {
+            let source = sources.join(name).with_extension("cu");
+            let library = folder.join(format!("lib{name}.so"));
+            let cccl = options.cccl.as_deref();
+            scope.spawn(move || build_library(&source, &library, cccl))
+        });
+        threads.map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|_| Err("its thread was stopped".to_owned()))
+        })
+    });
+    let mut command = comparison(repository);
+    command
+        .arg("shapes")
+        .args(options.arguments())
+        .arg("--json")
+        .arg(&json);
+    for (name, built) in SHAPES.into_iter().zip(built) {
+        match built {
+            Ok(path) => {
+                command.arg("--library").arg(path);
+            }
+            Err(reason) => println!("left out: {name} in CUDA C++: {reason}"),
+        }
+    }
+    finish(&mut command)?;
+    for line in shapes::verdict(&results::read_shapes(&json)?) {
+        println!("{line}");
+    }
+    println!("kept in {}", json.display());
+    Ok(())
+}
+
+/// The files of peers/shapes, each of which becomes a library.
+const SHAPES: [&str; 6] = ["arrays", "rows", "segments", "scans", "bf16", "i8"];
+
+fn absolute(path: &Path) -> Result<PathBuf, PeersError> {
+    let folder = env::current_dir().map_err(io("find the current folder"))?;
+    Ok(folder.join(path))
+}
+
+/// The program that compares.
+fn comparison(repository: &Path) -> Command {
+    let mut command = Command::new(cargo());
+    command
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "warpfold-peers",
+            "--",
+        ])
+        .current_dir(repository);
+    command
+}
+
+/// Runs it to its end.
+fn finish(command: &mut Command) -> Result<(), PeersError> {
+    let status = command.status().map_err(io("run cargo"))?;
+    if status.success() {
+        return Ok(());
+    }
+    // 101 is cargo's own, where the comparison does not build.
+    let status = status
+        .code()
+        .and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(1);
+    Err(PeersError::NotFinished { status })
 }
 
 /// Compiles the contenders in C++ for this machine's GPU, or says why not.
@@ -172,8 +287,9 @@ fn build_library(source: &Path, library: &Path, cccl: Option<&Path>) -> Result<P
     match status {
         Ok(status) if status.success() => Ok(library.to_owned()),
         Ok(_) => Err(format!(
-            "{} does not compile peers/reduce.cu",
-            nvcc.display()
+            "{} does not compile {}",
+            nvcc.display(),
+            source.display()
         )),
         Err(error) => Err(format!("{} does not run: {error}", nvcc.display())),
     }

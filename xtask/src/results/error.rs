@@ -26,6 +26,14 @@ pub enum ResultsError {
         /// The document.
         document: &'static str,
     },
+    /// The same for reductions of every shape.
+    #[error(
+        "{document} has no lines `<!-- shapes: begin -->` and `<!-- shapes: end -->`: add them where the table belongs"
+    )]
+    NoPlaceForShapes {
+        /// The document.
+        document: &'static str,
+    },
     /// The picture cannot be drawn.
     #[error(transparent)]
     Picture(#[from] LinePlotError),

@@ -7,6 +7,9 @@ mod picture;
 // The comparison writes what this program reads. It is shared as a file, because nothing here depends on the host.
 #[path = "../../../peers/run/record.rs"]
 pub mod record;
+pub mod shapes;
+#[path = "../../../peers/run/shapes_record.rs"]
+pub mod shapes_record;
 mod tables;
 mod verdict;
 
@@ -17,12 +20,14 @@ use crate::failure::io;
 use crate::files::write;
 pub use error::ResultsError;
 use record::{Finds, Maker, Measurement, Record};
+use shapes_record::ShapesRecord;
 
 /// What to write from.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo xtask results peers/results/h200.json")]
 pub struct Options {
-    /// A record that `cargo xtask peers --json` has kept.
+    /// A record that `cargo xtask peers --json` has kept. That of `cargo xtask peers shapes` is looked for beside it: as
+    /// `h200.shapes.json` beside `h200.json`.
     #[arg(value_name = "FILE")]
     record: PathBuf,
 }
@@ -38,7 +43,11 @@ const LADDER: &str = "cli/recorded/ladder.csv";
 /// The picture of a record.
 const PICTURE: &str = "docs/speed.svg";
 
-/// Writes the documents' blocks and the picture, and says what the record comes to.
+/// The document that shows reductions of every shape, and its picture.
+const SHAPES: &str = "docs/speed.md";
+const SHAPES_PICTURE: &str = "docs/shapes.svg";
+
+/// Writes the documents' blocks and the pictures, and says what the record comes to.
 ///
 /// # Errors
 /// A record that cannot be read or shows nothing, a document without the block, or a file that cannot be written.
@@ -58,6 +67,12 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ResultsError> {
     }
     write(&repository.join(LADDER), &ladder(&record))?;
     write(&repository.join(PICTURE), &picture::svg(&record)?)?;
+    let of_shapes = beside(&options.record);
+    let of_shapes = match of_shapes.is_file() {
+        true => Some(read_shapes(&of_shapes)?),
+        false => None,
+    };
+    write_shapes(repository, of_shapes.as_ref())?;
     println!("README.md, docs/speed.md, {LADDER} and {PICTURE} show {file}:");
     for line in verdict::lines(&record)
         .into_iter()
@@ -65,7 +80,38 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ResultsError> {
     {
         println!("{line}");
     }
+    for line in of_shapes.iter().flat_map(shapes::verdict) {
+        println!("{line}");
+    }
     Ok(())
+}
+
+/// Writes what is shown of reductions of every shape: nothing where nothing has been measured.
+fn write_shapes(repository: &Path, record: Option<&ShapesRecord>) -> Result<(), ResultsError> {
+    let path = repository.join(SHAPES);
+    let text = fs::read_to_string(&path).map_err(io(format!("read {SHAPES}")))?;
+    let no_place = ResultsError::NoPlaceForShapes { document: SHAPES };
+    let text = shapes::with_block(&text, &shapes::block(record)).ok_or(no_place)?;
+    write(&path, &text)?;
+    if let Some(record) = record {
+        write(&repository.join(SHAPES_PICTURE), &shapes::svg(record)?)?;
+    }
+    Ok(())
+}
+
+/// Where the record of reductions of every shape is, beside that of sums.
+fn beside(record: &Path) -> PathBuf {
+    record.with_extension("shapes.json")
+}
+
+/// Reads a record of reductions of every shape.
+///
+/// # Errors
+/// There is no such file, or it is no such record.
+pub fn read_shapes(path: &Path) -> Result<ShapesRecord, ResultsError> {
+    let file = path.display().to_string();
+    let text = fs::read_to_string(path).map_err(io(format!("read {file}")))?;
+    serde_json::from_str(&text).map_err(|source| ResultsError::Record { file, source })
 }
 
 /// The steps' medians in milliseconds where the input is in the L2 cache as far as it fits: a line for each kernel and n.

@@ -1,0 +1,239 @@
+//! Times reductions of every shape by everybody, in turn, on the same values in one process tree, and writes a record of it.
+//!
+//! Every contender's results are compared with the CPU's before it is timed and after it. Whatever fails leaves one contender out, with
+//! the reason.
+
+mod asked;
+mod ceiling;
+mod contender;
+mod library;
+mod ours;
+mod problem;
+mod python;
+mod results;
+mod spread;
+mod summary;
+mod turns;
+mod values;
+
+use crate::clock::Clock;
+use crate::error::PeersError;
+use crate::machine;
+use crate::process::Process;
+use crate::shapes_record::{Group, Missing, ShapesRecord};
+use clap::ValueEnum;
+use library::Library;
+use results::Words;
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use turns::{Table, leave_out};
+use values::Inputs;
+use warpfold::device::DeviceChoice;
+use warpfold::{Device, Error};
+use warpfold_kernels::catalogue::Module;
+use warpfold_ptx::header::Header;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Only these groups.
+    #[arg(long, value_delimiter = ',', value_enum)]
+    only: Vec<Group>,
+    /// Timed launches of each contender; of one that takes more than 50 ms it is one.
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+    /// How many values there are: 2 to the power of this.
+    #[arg(long, default_value_t = 28, value_parser = clap::value_parser!(u32).range(13..=28))]
+    bits: u32,
+    /// After so many seconds nothing new is begun.
+    #[arg(long, default_value_t = 300)]
+    seconds: u64,
+    /// What the files of peers/shapes were compiled to, each given by its own option.
+    #[arg(long = "library", value_name = "FILE")]
+    libraries: Vec<PathBuf>,
+    /// The Python that has torch, CuPy, Triton or JAX.
+    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
+    python: PathBuf,
+    /// Where the record goes.
+    #[arg(long, value_name = "FILE")]
+    json: PathBuf,
+}
+
+/// Measures and writes.
+///
+/// # Errors
+/// There is no GPU, it fails for good, one of our own calls is wrong, or the record cannot be written.
+pub fn run(options: &Options) -> Result<(), PeersError> {
+    let begun = Instant::now();
+    let version = warpfold_driver::available().map_err(PeersError::NoGpu)?;
+    let device = Device::open(&DeviceChoice::Gpu(0))?;
+    let mut record = ShapesRecord {
+        date: machine::date(),
+        device: device.describe(),
+        driver: machine::driver(&version.to_string()),
+        compilers: Vec::new(),
+        points: Vec::new(),
+        notes: Vec::new(),
+        left_out: Vec::new(),
+    };
+    let ptx = device.ptx(Module::Kernels).map_err(Error::from)?;
+    let header = Header::parse(&ptx);
+    record
+        .compilers
+        .extend(header.map(|header| header.compiler));
+
+    let groups = match &options.only[..] {
+        [] => Group::value_variants(),
+        only => only,
+    };
+    let inputs = Inputs::new(&device, options.bits, groups.contains(&Group::Types))?;
+    let python = python::Files::new()?;
+    let mut table = Table {
+        device: &device,
+        clock: Clock::new(&device)?,
+        words: Words::new(&device)?,
+        inputs: &inputs,
+        libraries: libraries(options, &mut record),
+        processes: processes(options, &python, &inputs, &mut record),
+        repeat: options.repeat as usize,
+        beside: None,
+    };
+    let deadline = begun + Duration::from_secs(options.seconds);
+    for problem in problem::all(groups, options.bits) {
+        if Instant::now() > deadline {
+            let reason = format!("the {} seconds were over", options.seconds);
+            leave_out(&mut record, "everybody", Some(&problem), &reason);
+            continue;
+        }
+        table.measure(&problem, &mut record)?;
+        let seconds = begun.elapsed().as_secs();
+        eprintln!("{seconds} s: {problem}");
+        // After each, so that a run that is cut short keeps what it has measured.
+        machine::write(&options.json, &record)?;
+    }
+    println!("{}", summary::text(&record));
+    match turns::wrong_of_ours(&record) {
+        None => Ok(()),
+        Some(missing) => Err(PeersError::Contender {
+            name: missing.name.clone(),
+            n: 1 << options.bits,
+            message: missing.reason.clone(),
+        }),
+    }
+}
+
+/// The contenders in C++.
+fn libraries(options: &Options, record: &mut ShapesRecord) -> Vec<Rc<Library>> {
+    let mut libraries = Vec::new();
+    for path in &options.libraries {
+        match Library::open(path) {
+            Ok(library) => {
+                let compiler = library.compiler();
+                if !record.compilers.contains(&compiler) {
+                    record.compilers.push(compiler);
+                }
+                record.notes.extend(library.note());
+                libraries.push(library);
+            }
+            Err(error) => {
+                let name = path.display().to_string();
+                leave_out(record, &name, None, &error.to_string());
+            }
+        }
+    }
+    if options.libraries.is_empty() {
+        leave_out(record, "CUB and Thrust", None, "they take nvcc to build");
+    }
+    libraries
+}
+
+/// The contenders in processes of their own, one for each library, so that one that breaks takes no other with it.
+fn processes(
+    options: &Options,
+    python: &python::Files,
+    inputs: &Inputs,
+    record: &mut ShapesRecord,
+) -> Vec<Rc<RefCell<Process>>> {
+    let mut processes = Vec::new();
+    for (name, started) in python.start(&options.python) {
+        let shared = started.and_then(|process| {
+            record.compilers.extend(process.versions.iter().cloned());
+            record.notes.extend(process.notes.iter().cloned());
+            let left_out = process.left_out.iter().map(|one| Missing {
+                name: one.name.clone(),
+                at: None,
+                reason: one.reason.clone(),
+            });
+            record.left_out.extend(left_out);
+            let is_there = process.left_out.is_empty();
+            let process = Rc::new(RefCell::new(process));
+            if is_there {
+                python::share(&process, inputs)?;
+            }
+            Ok(is_there.then_some(process))
+        });
+        match shared {
+            Ok(process) => processes.extend(process),
+            Err(error) => leave_out(record, name, None, &error.reason()),
+        }
+    }
+    let reason = "peers/cubecl has sums of whole arrays only";
+    leave_out(record, "CubeCL", None, reason);
+    processes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Maker;
+
+    const BITS: u32 = 13;
+
+    /// Everything that is measured, but for other people's libraries, on the emulator, which has no times.
+    #[test]
+    fn our_calls_are_right_at_every_shape() {
+        let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
+        let inputs = Inputs::new(&device, BITS, true).expect("they fit");
+        let mut record = ShapesRecord {
+            date: String::new(),
+            device: device.describe(),
+            driver: String::new(),
+            compilers: Vec::new(),
+            points: Vec::new(),
+            notes: Vec::new(),
+            left_out: Vec::new(),
+        };
+        let mut table = Table {
+            device: &device,
+            clock: Clock::new(&device).expect("the kernels are PTX"),
+            words: Words::new(&device).expect("the kernels are PTX"),
+            inputs: &inputs,
+            libraries: Vec::new(),
+            processes: Vec::new(),
+            repeat: 1,
+            beside: None,
+        };
+        // Of the shapes of matrices some: the calls are the same.
+        let problems: Vec<problem::Problem> = problem::all(Group::value_variants(), BITS)
+            .into_iter()
+            .enumerate()
+            .filter(|(place, problem)| {
+                !matches!(problem.group, Group::Rows | Group::Columns) || place / 6 % 2 == 0
+            })
+            .map(|(_, problem)| problem)
+            .collect();
+        for problem in &problems {
+            table
+                .measure(problem, &mut record)
+                .unwrap_or_else(|error| panic!("{problem}: {error}"));
+        }
+        assert_eq!(record.left_out, []);
+        assert_eq!(record.points.len(), problems.len());
+        for point in &record.points {
+            let makers: Vec<Maker> = point.times.iter().map(|time| time.maker).collect();
+            assert_eq!(makers, [Maker::Ceiling, Maker::Warpfold], "{point:?}");
+        }
+    }
+}

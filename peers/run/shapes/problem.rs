@@ -1,0 +1,216 @@
+//! What is measured: the operators, types and shapes of each group.
+
+use super::spread::Spread;
+use crate::shapes_record::Group;
+use std::fmt;
+use warpfold::{Along, Matrix};
+
+/// An operator and what it reduces.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Problem {
+    /// What it is compared with.
+    pub group: Group,
+    /// What is done.
+    pub operator: Operator,
+    /// To values of this type.
+    pub element: Element,
+    /// Of this shape.
+    pub shape: Shape,
+}
+
+/// What becomes one result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// Each row or each column; an array is a row.
+    Matrix(Matrix, Along),
+    /// Each segment, of this mean length.
+    Segments(Spread, usize),
+    /// Each value with those before it in its row.
+    Scan(Matrix),
+    /// Each run of equal keys, of this mean length.
+    Keys(usize),
+}
+
+macro_rules! names {
+    ($(#[$about:meta])* $kind:ident { $($variant:ident = $name:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $kind {
+            $($variant,)*
+        }
+
+        impl $kind {
+            /// Its name in the record, and in what other programs are asked.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+names! {
+    /// What is done.
+    Operator {
+        Sum = "sum",
+        Max = "max",
+        ArgMax = "argmax",
+        Mean = "mean",
+        Variance = "variance",
+        LogSumExp = "log-sum-exp",
+        Dot = "dot",
+    }
+}
+
+names! {
+    /// The types that are measured.
+    Element {
+        F32 = "f32",
+        Bf16 = "bf16",
+        I8 = "i8",
+    }
+}
+
+use Operator::{ArgMax, Dot, LogSumExp, Max, Mean, Sum, Variance};
+
+/// Numbers of rows, as powers of two.
+const ROWS: [u32; 11] = [0, 4, 8, 12, 14, 16, 18, 20, 22, 24, 26];
+/// Lengths of rows of small types and of scans, as a power of two.
+const ROW: u32 = 12;
+/// Lengths of small arrays, as powers of two.
+const ARRAYS: [u32; 4] = [12, 17, 20, 24];
+/// Mean lengths of segments and of runs.
+const LENGTHS: [usize; 3] = [4, 32, 1024];
+
+/// All problems of these groups, with 2^`bits` values in each but those of small arrays.
+pub fn all(groups: &[Group], bits: u32) -> Vec<Problem> {
+    groups
+        .iter()
+        .flat_map(|&group| of_group(group, bits))
+        .collect()
+}
+
+fn of_group(group: Group, bits: u32) -> Vec<Problem> {
+    let matrix = |rows: u32| Matrix::contiguous(1 << rows, 1 << (bits - rows));
+    let rows = || ROWS.into_iter().filter(|&rows| rows <= bits);
+    let of_rows = bits.checked_sub(ROW);
+    let mut problems = Vec::new();
+    let mut add = |operators: &[Operator], element, shape| {
+        problems.extend(operators.iter().map(|&operator| Problem {
+            group,
+            operator,
+            element,
+            shape,
+        }));
+    };
+    match group {
+        Group::Rows | Group::Columns => {
+            let along = match group {
+                Group::Rows => Along::Rows,
+                _ => Along::Columns,
+            };
+            for rows in rows() {
+                let shape = Shape::Matrix(matrix(rows), along);
+                let operators = [Sum, Max, ArgMax, Mean, Variance, LogSumExp];
+                add(&operators, Element::F32, shape);
+            }
+        }
+        Group::Types => {
+            for element in [Element::Bf16, Element::I8] {
+                for rows in [Some(0), of_rows].into_iter().flatten() {
+                    let shape = Shape::Matrix(matrix(rows), Along::Rows);
+                    add(&[Sum, Max, ArgMax, Mean], element, shape);
+                }
+            }
+        }
+        Group::Segments => {
+            for spread in Spread::ALL {
+                for length in LENGTHS {
+                    let shape = Shape::Segments(spread, length);
+                    add(&[Sum, Max, ArgMax], Element::F32, shape);
+                }
+            }
+        }
+        Group::Graphs => {
+            // A dot product takes two arrays from the values.
+            for n in ARRAYS.into_iter().filter(|&n| n < bits) {
+                let shape = Shape::Matrix(Matrix::contiguous(1, 1 << n), Along::Rows);
+                add(&[ArgMax, Variance, Dot], Element::F32, shape);
+            }
+        }
+        Group::Scans => {
+            for rows in [Some(0), of_rows].into_iter().flatten() {
+                add(&[Sum, Max], Element::F32, Shape::Scan(matrix(rows)));
+            }
+        }
+        Group::Keys => {
+            for length in LENGTHS {
+                add(&[Sum], Element::F32, Shape::Keys(length));
+            }
+        }
+    }
+    problems
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (operator, element) = (self.operator.name(), self.element.name());
+        match self.shape {
+            Shape::Matrix(Matrix { rows: 1, .. }, Along::Rows) => {
+                write!(formatter, "{operator} of {element}, ")?;
+            }
+            Shape::Matrix(_, Along::Rows) => {
+                write!(formatter, "{operator} of rows of {element}, ")?
+            }
+            Shape::Matrix(_, Along::Columns) => {
+                write!(formatter, "{operator} of columns of {element}, ")?;
+            }
+            Shape::Segments(spread, length) => {
+                let spread = spread.name();
+                return write!(
+                    formatter,
+                    "{operator} of segments of {element}, {spread}, {length}"
+                );
+            }
+            Shape::Scan(_) => write!(formatter, "scan by {operator} of {element}, ")?,
+            Shape::Keys(length) => {
+                return write!(
+                    formatter,
+                    "{operator} by key of {element}, runs of {length}"
+                );
+            }
+        }
+        let (Shape::Matrix(matrix, _) | Shape::Scan(matrix)) = self.shape else {
+            return Ok(());
+        };
+        write!(formatter, "{} × {}", matrix.rows, matrix.columns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum;
+
+    #[test]
+    fn every_shape_of_the_matrices_has_all_values() {
+        let problems = all(Group::value_variants(), 28);
+        let of = |group| {
+            problems
+                .iter()
+                .filter(move |problem| problem.group == group)
+        };
+        assert_eq!(of(Group::Rows).count(), 11 * 6);
+        assert_eq!(of(Group::Columns).count(), 11 * 6);
+        assert_eq!(of(Group::Types).count(), 2 * 2 * 4);
+        assert_eq!(of(Group::Segments).count(), 3 * 3 * 3);
+        assert_eq!(of(Group::Graphs).count(), 4 * 3);
+        for problem in of(Group::Rows).chain(of(Group::Columns)) {
+            let Shape::Matrix(matrix, _) = problem.shape else {
+                panic!("{problem} is no matrix");
+            };
+            assert_eq!(matrix.rows * matrix.columns, 1 << 28);
+        }
+    }
+}
