@@ -55,7 +55,7 @@ enum Chore {
     Cross(cross::Options),
     /// Pack every crate of the product as a registry would get it, and build each from that alone.
     Package,
-    /// Build the command line as a Python wheel, and try it in a fresh environment.
+    /// Build the command line and the Python library as wheels, and try each in a fresh environment.
     Wheel(wheel::Options),
     /// Everything that has to pass before a change lands, step by step, up to the first that fails.
     Ci {

@@ -81,7 +81,10 @@ impl Package {
             let is_one = move |target: &&Target| target.kind.iter().any(|other| other == kind);
             self.targets.iter().filter(is_one)
         };
-        let library = of_kind("lib").chain(of_kind("proc-macro")).next();
+        let library = of_kind("lib")
+            .chain(of_kind("proc-macro"))
+            .chain(of_kind("cdylib"))
+            .next();
         let namesake = of_kind("bin").find(|target| target.name == self.name);
         library.or(namesake).or_else(|| of_kind("bin").next())
     }

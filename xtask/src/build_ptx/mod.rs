@@ -11,6 +11,8 @@ mod rust_cuda;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Mutex;
+use std::thread;
 use std::time::Instant;
 
 use clap::ValueEnum;
@@ -26,7 +28,9 @@ pub use error::{BuildPtxError, exit_status_of};
 use generated::Generated;
 pub use refusal::unless_expected;
 use warpfold_ptx::header::Header;
-use warpfold_ptx::sources::{hash_examples, hash_exhibits, hash_reductions, hash_sources};
+use warpfold_ptx::sources::{
+    hash_examples, hash_exhibits, hash_python, hash_reductions, hash_sources,
+};
 
 /// What to build.
 #[derive(clap::Args)]
@@ -106,79 +110,192 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), BuildPtxError> {
     Ok(())
 }
 
-fn run_rustc(repository: &Path, options: &Options) -> Result<(), BuildPtxError> {
-    let compiler = CudaBuilder::new(repository.join("kernels")).find_device_compiler()?;
-    println!("compiler: {}", compiler.version());
-    let source_hash = hash_sources(repository).map_err(io("read the sources of the kernels"))?;
-    let mut generated = Vec::new();
-    let mut findings = Vec::new();
-    let mut add = |file: String, arch: NvvmArch, ptx: String, source_hash: String| {
+/// A text of PTX that is to be made.
+struct Job {
+    file: String,
+    kernels: CudaBuilder,
+    arch: NvvmArch,
+    source_hash: String,
+    /// Whether lines that hold a comment alone are left out.
+    is_bare: bool,
+    /// Whose entries it has to have.
+    entries: Option<Entries>,
+}
+
+/// What a text's entries are compared with.
+#[derive(Clone, Copy)]
+enum Entries {
+    Lessons(Module),
+    Exhibits,
+}
+
+impl Job {
+    /// The text as it is kept, and what is wrong with it.
+    fn run(
+        self,
+        repository: &Path,
+        compiler: &DeviceCompiler,
+        worker: usize,
+    ) -> Result<(Generated, Vec<Finding>), BuildPtxError> {
+        // Builds in one folder wait for one another.
+        let target = repository.join("target");
+        let folder = match worker {
+            0 => target,
+            _ => target.join(format!("build-ptx-{worker}")),
+        };
+        let mut ptx = build(self.kernels.arch(self.arch).target_folder(folder), compiler)?;
+        if self.is_bare {
+            ptx = without_comments(&ptx);
+        }
+        let findings = match self.entries {
+            Some(Entries::Lessons(module)) => {
+                entries::compare(&self.file, &ptx, module, self.arch.capability_value())
+            }
+            Some(Entries::Exhibits) => entries::compare_exhibits(&self.file, &ptx),
+            None => Vec::new(),
+        };
         let header = Header {
             generator: "cargo xtask build-ptx".into(),
             compiler: compiler.version().to_string(),
-            target: format!("nvptx64-nvidia-cuda {}", arch.target_cpu()),
-            source_hash,
+            target: format!("nvptx64-nvidia-cuda {}", self.arch.target_cpu()),
+            source_hash: self.source_hash,
         };
-        generated.push(Generated {
-            file,
-            text: format!("{header}{ptx}"),
+        let text = format!("{header}{ptx}");
+        let generated = Generated {
+            file: self.file,
+            text,
+        };
+        Ok((generated, findings))
+    }
+}
+
+/// Everything that the options ask for.
+fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError> {
+    let mut jobs = Vec::new();
+    let source_hash =
+        hash_reductions(repository).map_err(io("read the sources of the reductions"))?;
+    for module in ELEMENTS {
+        if options.has(module, REDUCTIONS_ARCH) {
+            jobs.push(Job {
+                file: ptx_file("reductions/ptx", module, REDUCTIONS_ARCH) + ".zst",
+                kernels: CudaBuilder::new(repository.join("reductions"))
+                    .build_args(&features(module)),
+                arch: REDUCTIONS_ARCH,
+                source_hash: source_hash.clone(),
+                is_bare: true,
+                entries: None,
+            });
+        }
+    }
+    if options.has("python", REDUCTIONS_ARCH) {
+        jobs.push(Job {
+            file: ptx_file("python/kernels/ptx", "python", REDUCTIONS_ARCH) + ".zst",
+            kernels: CudaBuilder::new(repository.join("python/kernels")),
+            arch: REDUCTIONS_ARCH,
+            source_hash: hash_python(repository)
+                .map_err(io("read the sources of the Python package's kernels"))?,
+            is_bare: true,
+            entries: None,
         });
-    };
+    }
+    let source_hash = hash_sources(repository).map_err(io("read the sources of the kernels"))?;
     for module in Module::ALL {
         let archs = options.sm.iter();
         for &arch in archs.filter(|&&arch| options.has(module.name(), arch)) {
-            let kernels = CudaBuilder::new(repository.join("kernels"))
-                .build_args(&features(module.name()))
-                .ptx_version(module.ptx_version(arch.capability_value()))
-                .debug(DebugInfo::LineDirectives)
-                .arch(arch);
-            let ptx = build(kernels, &compiler)?;
-            let file = ptx_file(KERNELS, module.name(), arch);
-            findings.extend(entries::compare(
-                &file,
-                &ptx,
-                module,
-                arch.capability_value(),
-            ));
-            add(file, arch, ptx, source_hash.clone());
+            jobs.push(Job {
+                file: ptx_file(KERNELS, module.name(), arch),
+                kernels: CudaBuilder::new(repository.join("kernels"))
+                    .build_args(&features(module.name()))
+                    .ptx_version(module.ptx_version(arch.capability_value()))
+                    .debug(DebugInfo::LineDirectives),
+                arch,
+                source_hash: source_hash.clone(),
+                is_bare: false,
+                entries: Some(Entries::Lessons(module)),
+            });
         }
     }
     if options.has("exhibits", EXHIBITS_ARCH) {
-        let arch = EXHIBITS_ARCH;
-        let exhibits = CudaBuilder::new(repository.join("kernels/exhibits"))
-            .arch(arch)
-            .debug(DebugInfo::LineDirectives);
-        let ptx = build(exhibits, &compiler)?;
-        let file = ptx_file(KERNELS, "exhibits", arch);
-        findings.extend(entries::compare_exhibits(&file, &ptx));
-        let source_hash =
-            hash_exhibits(repository).map_err(io("read the sources of the exhibits"))?;
-        add(file, arch, ptx, source_hash);
+        jobs.push(Job {
+            file: ptx_file(KERNELS, "exhibits", EXHIBITS_ARCH),
+            kernels: CudaBuilder::new(repository.join("kernels/exhibits"))
+                .debug(DebugInfo::LineDirectives),
+            arch: EXHIBITS_ARCH,
+            source_hash: hash_exhibits(repository)
+                .map_err(io("read the sources of the exhibits"))?,
+            is_bare: false,
+            entries: Some(Entries::Exhibits),
+        });
     }
     let source_hash =
         hash_examples(repository).map_err(io("read the sources of the example kernels"))?;
     for (module, archs) in EXAMPLES {
         for &arch in archs.iter().filter(|&&arch| options.has(module, arch)) {
-            let kernels = CudaBuilder::new(repository.join("device/example-kernels"))
-                .build_args(&features(module))
-                .arch(arch);
-            let ptx = build(kernels, &compiler)?;
-            let file = ptx_file("device/example-kernels/ptx", module, arch);
-            add(file, arch, ptx, source_hash.clone());
+            jobs.push(Job {
+                file: ptx_file("device/example-kernels/ptx", module, arch),
+                kernels: CudaBuilder::new(repository.join("device/example-kernels"))
+                    .build_args(&features(module)),
+                arch,
+                source_hash: source_hash.clone(),
+                is_bare: false,
+                entries: None,
+            });
         }
     }
-    let source_hash =
-        hash_reductions(repository).map_err(io("read the sources of the reductions"))?;
-    for module in ELEMENTS {
-        if options.has(module, REDUCTIONS_ARCH) {
-            let kernels = CudaBuilder::new(repository.join("reductions"))
-                .build_args(&features(module))
-                .arch(REDUCTIONS_ARCH);
-            let ptx = without_comments(&build(kernels, &compiler)?);
-            let file = ptx_file("reductions/ptx", module, REDUCTIONS_ARCH) + ".zst";
-            add(file, REDUCTIONS_ARCH, ptx, source_hash.clone());
+    Ok(jobs)
+}
+
+/// Jobs that run at the same time. A text is compiled by one thread, most of the time.
+const WORKERS: usize = 2;
+
+/// What the jobs make, in their order: each worker takes the next job that nobody has, until one fails.
+fn run_all(
+    repository: &Path,
+    compiler: &DeviceCompiler,
+    jobs: Vec<Job>,
+) -> Result<Vec<(Generated, Vec<Finding>)>, BuildPtxError> {
+    let waiting = Mutex::new(jobs.into_iter().enumerate());
+    let made = Mutex::new(Vec::new());
+    let work = |worker: usize| -> Result<(), BuildPtxError> {
+        loop {
+            let next = waiting.lock().expect("no worker panics").next();
+            let Some((place, job)) = next else {
+                return Ok(());
+            };
+            match job.run(repository, compiler, worker) {
+                Ok(done) => made.lock().expect("no worker panics").push((place, done)),
+                Err(error) => {
+                    waiting
+                        .lock()
+                        .expect("no worker panics")
+                        .by_ref()
+                        .for_each(drop);
+                    return Err(error);
+                }
+            }
         }
-    }
+    };
+    thread::scope(|scope| {
+        let work = &work;
+        let workers: Vec<_> = (0..WORKERS)
+            .map(|worker| scope.spawn(move || work(worker)))
+            .collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().expect("no worker panics"))
+            .fold(Ok(()), Result::and)
+    })?;
+    let mut made = made.into_inner().expect("no worker panics");
+    made.sort_by_key(|&(place, _)| place);
+    Ok(made.into_iter().map(|(_, done)| done).collect())
+}
+
+fn run_rustc(repository: &Path, options: &Options) -> Result<(), BuildPtxError> {
+    let compiler = CudaBuilder::new(repository.join("kernels")).find_device_compiler()?;
+    println!("compiler: {}", compiler.version());
+    let made = run_all(repository, &compiler, jobs(repository, options)?)?;
+    let (generated, findings): (Vec<_>, Vec<_>) = made.into_iter().unzip();
+    let mut findings: Vec<Finding> = findings.into_iter().flatten().collect();
     if options.check {
         for new in &generated {
             check(repository, new, &mut findings)?;
