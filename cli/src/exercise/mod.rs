@@ -217,7 +217,13 @@ impl Solution {
             None => {
                 let judgement = self.judge(&mut workshop()?, None)?;
                 print(self.describe(&judgement)?)?;
-                let stage = judgement.conviction.map(|conviction| conviction.stage);
+                let (stage, picture) = match judgement.conviction {
+                    Some(conviction) => (Some(conviction.stage), conviction.picture),
+                    None => (None, String::new()),
+                };
+                if !picture.is_empty() {
+                    print(format!("\n{}", picture.trim_end()))?;
+                }
                 if stage == Some(Stage::Build) {
                     return print(
                         "\nThe compiler comes first: `warpfold exercise functions` lists what a kernel may call. Hints begin with what compiles.",

@@ -1,0 +1,56 @@
+//! What the parameters of a kernel are called in its source.
+
+/// The names of the kernel's parameters in their order; none where the source has no such kernel.
+pub(crate) fn names(source: &str, kernel: &str) -> Vec<String> {
+    let opening = format!("fn {kernel}(");
+    let Some((_, rest)) = source.split_once(&opening) else {
+        return Vec::new();
+    };
+    let mut depth = 0;
+    let end = rest.find(|character| {
+        depth += match character {
+            '(' | '[' => 1,
+            ')' | ']' => -1,
+            _ => 0,
+        };
+        depth < 0
+    });
+    let list = &rest[..end.unwrap_or(rest.len())];
+    let pieces = list.split(',').filter_map(|piece| piece.split_once(':'));
+    let names = pieces.map(|(name, _)| {
+        let name = name.trim();
+        name.strip_prefix("mut ").unwrap_or(name).to_owned()
+    });
+    names.collect()
+}
+
+/// A parameter in a message: by its name, where that is known.
+pub(crate) fn shown(names: &[String], index: usize) -> String {
+    match names.get(index) {
+        Some(name) => name.clone(),
+        None => format!("argument {index}, counted from 0,"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_before_types() {
+        let source = "#[kernel]\npub unsafe fn dot(\n    left: *const f32,\n    mut n: usize,\n    pair: (u32, u32),\n) { f(a: b) }";
+        assert_eq!(names(source, "dot"), ["left", "n", "pair"]);
+        assert!(names(source, "other").is_empty());
+    }
+
+    #[test]
+    fn every_exercise_names_as_many_parameters_as_it_passes() {
+        for exercise in crate::EXERCISES {
+            let passed = (exercise.case)(exercise.many(), 0).arguments.len();
+            for text in [exercise.starter_text(), exercise.reference()] {
+                let names = names(text, exercise.kernel);
+                assert_eq!(names.len(), passed, "{}: {names:?}", exercise.id);
+            }
+        }
+    }
+}
