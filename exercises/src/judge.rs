@@ -13,7 +13,7 @@ use warpfold_emulator::{LaunchError, Measurements, Metric, Module};
 use crate::exercise::{Better, Exercise};
 use crate::costs::costs;
 use crate::parameters;
-use crate::run::{Solution, measure, picture, run};
+use crate::run::{Fault, Solution, measure, picture, run};
 use crate::stage::Stage;
 use warpfold_workshop::{Messages, NvvmArch, Source, Workshop, WorkshopError};
 
@@ -76,7 +76,7 @@ pub struct Conviction {
     /// The launch.
     pub launch: Option<LaunchFigures>,
     /// The step that went wrong, drawn as text, or the lines that cost most of the counter; may be empty.
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub picture: String,
 }
 
@@ -253,19 +253,51 @@ fn judge_launches(
         Ok(found) => found,
         Err(refused) => return Some(refused),
     };
-    let drawn = fault.focus.as_ref().and_then(|focus| {
-        let case = (exercise.case)(launch.n, launch.offset);
-        // It ran a moment ago.
-        picture(solution, &case, launch.seed, focus).ok().flatten()
-    });
+    let picture = draw(exercise, solution, &all, &fault, launch);
     Some(Conviction {
         stage: fault.stage,
         headline: fault.headline,
         details: fault.details,
         line: fault.line,
         launch: Some(launch),
-        picture: drawn.unwrap_or_default(),
+        picture,
     })
+}
+
+/// The step that went wrong: in the launch that showed it, or in a larger one in which the same goes wrong, since a single element shows
+/// little. Empty where there is nothing to be seen.
+fn draw(
+    exercise: &Exercise,
+    solution: Solution<'_>,
+    launches: &[LaunchFigures],
+    fault: &Fault,
+    launch: LaunchFigures,
+) -> String {
+    let few = launch.n < exercise.block / 2;
+    let larger = launches.iter().filter(|other| {
+        few && other.seed == launch.seed
+            && other.offset == launch.offset
+            && other.n >= exercise.block / 2
+    });
+    let larger = larger.filter_map(|&other| {
+        let case = (exercise.case)(other.n, other.offset);
+        let found = run(solution, &case, other.seed).ok()??;
+        let is_same = found.stage == fault.stage && found.line == fault.line;
+        is_same.then_some((found, other))
+    });
+    let (fault, launch) = match larger.take(1).next() {
+        Some((found, other)) => (Cow::Owned(found), other),
+        None => (Cow::Borrowed(fault), launch),
+    };
+    let Some(focus) = &fault.focus else {
+        return String::new();
+    };
+    let case = (exercise.case)(launch.n, launch.offset);
+    // It ran a moment ago.
+    match picture(solution, &case, launch.seed, focus) {
+        Ok(Some(picture)) => format!("With n = {}: {picture}", launch.n),
+        _ => String::new(),
+    }
 }
 
 /// A launch that no device would take.

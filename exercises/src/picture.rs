@@ -145,19 +145,24 @@ impl<'a> Window<'a> {
         let name = &array.name;
         let past = self.middle - len as i64;
         Some(match (self.middle, past) {
-            (..0, _) => format!("{name}[0] less {} elements", -self.middle),
-            (middle, 0..) => format!("{name}[{middle}], where {name} has {len} elements"),
+            (..0, _) => format!("{name}[0] less {}", elements(-self.middle as u64)),
+            (middle, 0..) => format!("{name}[{middle}], past the end: {name} has {}", elements(len)),
             (middle, _) => format!("{name}[{middle}]"),
         })
     }
 
-    /// The first element shown, and how many there are.
+    /// The elements shown: those of the array, if the one in the middle is among them.
     fn elements(&self) -> std::ops::Range<i64> {
-        let mut first = self.middle - BESIDE as i64;
-        if self.middle >= 0 {
-            first = first.max(0);
+        let columns = COLUMNS as i64;
+        let first = self.middle - BESIDE as i64;
+        match self.len.map(|len| len as i64) {
+            _ if self.middle < 0 => first..first + columns,
+            Some(len) if self.middle < len => {
+                let first = first.min(len - columns).max(0);
+                first..(first + columns).min(len)
+            }
+            _ => first.max(0)..first.max(0) + columns,
         }
-        first..first + COLUMNS as i64
     }
 
     /// The bytes that are shown.
@@ -187,9 +192,12 @@ impl<'a> Window<'a> {
         row
     }
 
+    fn name(&self) -> &str {
+        self.array.map_or("shared memory", |array| &array.name)
+    }
+
     fn head(&self) -> String {
-        let name = self.array.map_or("shared memory", |array| &array.name);
-        self.row(&format!("element of {name}"), |element| {
+        self.row(self.name(), |element| {
             if element == self.middle {
                 format!("[{element}]")
             } else {
@@ -223,7 +231,7 @@ pub(crate) fn draw(
         }
         (Focus::Element { index, .. }, Some(window)) => {
             let array = window.array?;
-            let mut text = format!("{} at the end, around what is wrong:\n\n{}", array.name, window.head());
+            let mut text = format!("{} at the end\n\n{}", array.name, window.head());
             text += &at_the_end(window, array);
             let drawn = all(record, None);
             text += &rows(window, &drawn, kernel, file, &[]);
@@ -307,14 +315,18 @@ fn of_memory(
         let title = format!("{}, {}", block_name(block, record), step_name(step));
         (title, all(record, Some((first.block, &[step]))))
     } else {
-        ("the launch, by block:thread".to_owned(), all(record, None))
+        ("the whole launch".to_owned(), all(record, None))
     };
     if let Some(access) = &faulted {
         let block = drawn.iter().any(|drawn| drawn.block.is_some()).then_some(first.block[0]);
         drawn.push(Drawn { block, access });
     }
     let lines: Vec<u32> = places.iter().map(|place| place.line).collect();
-    let mut text = format!("In {title}, threads access\n\n{}", window.head());
+    let name = window.name();
+    let mut text = format!(
+        "{name} in {title}\n\n{}",
+        window.head()
+    );
     text += &rows(window, &drawn, kernel, file, &lines);
     Some(text)
 }
@@ -424,6 +436,13 @@ fn names(threads: &[(Option<u32>, u32)]) -> String {
     }
 }
 
+fn elements(count: u64) -> String {
+    match count {
+        1 => "1 element".to_owned(),
+        _ => format!("{count} elements"),
+    }
+}
+
 fn shortened(text: &str) -> String {
     if text.len() < CELL {
         text.to_owned()
@@ -446,7 +465,7 @@ fn arrivals(block: &BlockRecord, place: &Place, kernel: &Kernel, file: &str) -> 
     };
     let line = line_in(file, kernel.origin(arrival.line).as_ref());
     let at = line.map_or("a barrier".to_owned(), |line| format!("the barrier of line {line}"));
-    let mut text = format!("In block {}, who comes to {at} together with its warp:\n\n{RULER}", block.index[0]);
+    let mut text = format!("who comes to {at} together, in block {}\n\n{RULER}", block.index[0]);
     let of_step = block.arrivals.iter().filter(|other| other.step == arrival.step);
     let mut by_warp: BTreeMap<u32, String> = BTreeMap::new();
     for other in of_step {
@@ -497,7 +516,7 @@ fn standing(block: &BlockRecord, kernel: &Kernel, file: &str) -> String {
     };
     let by_warp = block.last.iter().map(|(&warp, lines)| (warp, row(warp, lines)));
     let mut text = format!(
-        "Where the lanes of block {} were when it stopped:\n\n{RULER}{}\n",
+        "where the lanes of block {} were when it stopped\n\n{RULER}{}\n",
         block.index[0],
         folded(by_warp.collect())
     );
@@ -528,4 +547,104 @@ fn folded(by_warp: BTreeMap<u32, String>) -> String {
         let _ = writeln!(text, "… {} more", groups.len() - WARPS);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use warpfold_emulator::Module;
+
+    use crate::case::{Argument, Case};
+    use crate::run::{Solution, picture, run};
+
+    /// Each thread stores its number in shared memory and writes that of the next; between the two there is nothing, or a barrier to
+    /// which the first 40 threads come.
+    fn kernel(between: &str) -> Arc<Module> {
+        let ptx = format!(
+            ".version 7.0
+             .target sm_80
+             .address_size 64
+             .visible .entry next(.param .u64 output) {{
+                 .reg .pred %p<2>;
+                 .reg .b32 %r<6>;
+                 .reg .b64 %rd<4>;
+                 .shared .align 4 .b8 tile[260];
+                 .loc 1 3 0
+                 mov.u32 %r1, %tid.x;
+                 setp.ge.u32 %p1, %r1, 40;
+                 shl.b32 %r2, %r1, 2;
+                 mov.u32 %r3, tile;
+                 add.u32 %r3, %r3, %r2;
+                 .loc 1 5 0
+                 st.shared.u32 [%r3], %r1;
+                 {between}
+                 .loc 1 7 0
+                 ld.shared.u32 %r4, [%r3+4];
+                 ld.param.u64 %rd1, [output];
+                 mul.wide.u32 %rd2, %r1, 4;
+                 add.u64 %rd1, %rd1, %rd2;
+                 st.global.u32 [%rd1], %r4;
+                 ret;
+             }}
+             .file 1 \"mine.rs\"
+            "
+        );
+        Arc::new(Module::parse(&ptx).expect("the PTX is right"))
+    }
+
+    /// The headline, the details and the picture of a launch over `threads` elements, the last of which nothing is written for.
+    fn judged(module: &Arc<Module>, threads: u32, expected: Vec<u32>) -> (String, String) {
+        let parameters = ["output".to_owned()];
+        let solution = Solution {
+            module,
+            kernel: "next",
+            file: "mine.rs",
+            parameters: &parameters,
+        };
+        let case = Case::new(1, threads, vec![Argument::output(expected, 0)]);
+        let fault = run(solution, &case, None).expect("it can be launched");
+        let fault = fault.expect("it is wrong");
+        let focus = fault.focus.expect("there is something to be seen");
+        let drawn = picture(solution, &case, None, &focus).expect("it can be launched");
+        (
+            format!("{}\n{}", fault.headline, fault.details),
+            drawn.expect("there is a picture"),
+        )
+    }
+
+    #[test]
+    fn a_race_shows_who_touches_the_word_and_its_neighbours() {
+        let (text, picture) = judged(&kernel(""), 64, (1..65).collect());
+        assert!(text.contains("racecheck"), "{text}");
+        assert_eq!(
+            picture,
+            "\
+shared memory in the block, before its first barrier
+
+shared memory           0      [1]      2       3       4       5       6
+line 5 writes ✗         0       1       2       3       4       5       6
+line 7 reads ✗          ·       0       1       2       3       4       5
+
+A cell names the thread, · means none; ✗ marks what is reported.
+"
+        );
+    }
+
+    #[test]
+    fn an_access_past_the_end_has_the_parameters_name() {
+        let (text, picture) = judged(&kernel("bar.sync 0;"), 64, (1..61).collect());
+        let words = "the address is that of output[60], past the end: output has 60 elements";
+        assert!(text.contains(words), "{text}");
+        assert!(picture.contains("│ [60]"), "{picture}");
+        assert!(picture.contains("line 7 writes ✗"), "{picture}");
+    }
+
+    #[test]
+    fn a_barrier_shows_where_every_lane_stands() {
+        let (text, picture) = judged(&kernel("@%p1 bar.sync 0;"), 64, (1..65).collect());
+        assert!(text.contains("synccheck"), "{text}");
+        assert!(picture.contains("lanes of block 0"), "{picture}");
+        assert!(picture.contains("warp 1          "), "{picture}");
+    }
 }

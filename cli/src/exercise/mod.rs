@@ -1,5 +1,6 @@
 //! `warpfold exercise`: kernels to be written or mended, judged on the emulator.
 
+mod gpu;
 mod progress;
 mod verdict;
 
@@ -10,6 +11,7 @@ use super::output::{JsonArguments, Output, print, write_file};
 use super::progress::during;
 use super::show;
 use super::watch::watch;
+use gpu::Gpu;
 use comfy_table::CellAlignment::{Left, Right};
 use progress::Progress;
 use std::fs;
@@ -290,9 +292,14 @@ fn attempt(arguments: &Arguments, exercise: &'static Exercise) -> Result<(), Fai
         ))?;
     }
     let mut workshop = workshop()?;
+    let mut gpu = Gpu::default();
     let mut once = || {
         let judgement = solution.judge(&mut workshop, arguments.seed)?;
         output.print(solution.describe(&judgement)?)?;
+        // On a GPU only what is sure to stay within its memory runs.
+        if let (1.., None, Some(ptx)) = (judgement.stars, arguments.seed, &judgement.ptx) {
+            output.print(gpu.time(exercise, ptx))?;
+        }
         output.write_json(&judgement)?;
         match (judgement.stars, arguments.seed, &judgement.conviction) {
             (0, None, _) | (0, Some(_), Some(_)) => Err(Failure::Finding(format!(
