@@ -26,8 +26,10 @@ pub(crate) fn costs(
         let value = of.value(&measurements).unwrap_or_default();
         *by_line.entry(line_of(line)).or_default() += value;
     }
-    let mut lines: Vec<(Option<u32>, f64)> =
-        by_line.into_iter().filter(|(_, value)| *value > 0.0).collect();
+    let mut lines: Vec<(Option<u32>, f64)> = by_line
+        .into_iter()
+        .filter(|(_, value)| *value > 0.0)
+        .collect();
     lines.sort_by(|one, other| other.1.total_cmp(&one.1));
     if lines.is_empty() {
         return String::new();

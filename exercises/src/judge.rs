@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use serde::Serialize;
 use warpfold_emulator::{LaunchError, Measurements, Metric, Module};
 
-use crate::exercise::{Better, Exercise};
 use crate::costs::costs;
+use crate::exercise::{Better, Exercise};
 use crate::parameters;
 use crate::run::{Fault, Solution, measure, picture, run};
 use crate::stage::Stage;

@@ -34,7 +34,11 @@ mod tests {
         for exercise in EXERCISES {
             let task = exercise.task();
             let has = |words: String| {
-                assert!(task.contains(&words), "{}: no {words} in its task", exercise.id);
+                assert!(
+                    task.contains(&words),
+                    "{}: no {words} in its task",
+                    exercise.id
+                );
             };
             has(format!("Counter: `{}`.", exercise.counter.metric));
             has(format!("`{}`", exercise.lesson));

@@ -21,7 +21,10 @@ pub(crate) enum Focus {
     /// An element of the array of an argument, which is wrong at the end.
     Element { argument: usize, index: usize },
     /// Lanes that do not come together where they should, in the block and at the place of the first.
-    Lanes { block: [u32; 3], place: Option<Place> },
+    Lanes {
+        block: [u32; 3],
+        place: Option<Place>,
+    },
 }
 
 impl Focus {
@@ -121,7 +124,10 @@ impl<'a> Window<'a> {
                     };
                     let array = arrays.iter().min_by_key(distance)?;
                     let bytes = memory.address as i64 - array.address as i64;
-                    Some(Self::in_array(array, bytes.div_euclid(array.element() as i64)))
+                    Some(Self::in_array(
+                        array,
+                        bytes.div_euclid(array.element() as i64),
+                    ))
                 }
                 _ => None,
             },
@@ -146,7 +152,10 @@ impl<'a> Window<'a> {
         let past = self.middle - len as i64;
         Some(match (self.middle, past) {
             (..0, _) => format!("{name}[0] less {}", elements(-self.middle as u64)),
-            (middle, 0..) => format!("{name}[{middle}], past the end: {name} has {}", elements(len)),
+            (middle, 0..) => format!(
+                "{name}[{middle}], past the end: {name} has {}",
+                elements(len)
+            ),
             (middle, _) => format!("{name}[{middle}]"),
         })
     }
@@ -184,7 +193,11 @@ impl<'a> Window<'a> {
     fn row(&self, label: &str, cell: impl Fn(i64) -> String) -> String {
         let mut row = format!("{label:LABEL$}");
         for element in self.elements() {
-            let bar = if self.len == Some(element as u64) && element >= 0 { '│' } else { ' ' };
+            let bar = if self.len == Some(element as u64) && element >= 0 {
+                '│'
+            } else {
+                ' '
+            };
             let _ = write!(row, "{bar}{:^width$}", cell(element), width = CELL - 1);
         }
         row.truncate(row.trim_end().len());
@@ -235,12 +248,17 @@ pub(crate) fn draw(
             text += &at_the_end(window, array);
             let drawn = all(record, None);
             text += &rows(window, &drawn, kernel, file, &[]);
-            if !drawn.iter().any(|drawn| covers(window, drawn.access, *index as i64)) {
+            if !drawn
+                .iter()
+                .any(|drawn| covers(window, drawn.access, *index as i64))
+            {
                 let _ = writeln!(text, "\nNo thread accesses {}[{index}].", array.name);
             }
             text
         }
-        (Focus::Memory { places, .. }, Some(window)) => of_memory(window, places, record, kernel, file)?,
+        (Focus::Memory { places, .. }, Some(window)) => {
+            of_memory(window, places, record, kernel, file)?
+        }
         (_, None) => return None,
     };
     Some(text)
@@ -254,7 +272,10 @@ fn all<'r>(record: &'r Record, only: Option<([u32; 3], &[usize])>) -> Vec<Drawn<
             match only {
                 Some((index, _)) if index != block.index => {}
                 Some((_, steps)) if !steps.contains(&access.step) => {}
-                Some(_) => drawn.push(Drawn { block: None, access }),
+                Some(_) => drawn.push(Drawn {
+                    block: None,
+                    access,
+                }),
                 None => drawn.push(Drawn {
                     block: (record.blocks.len() > 1).then_some(block.index[0]),
                     access,
@@ -289,7 +310,9 @@ fn of_memory(
         let thread = thread_of(block, place);
         let accesses = block.accesses.iter();
         let own = accesses.filter(|access| {
-            access.thread == thread && access.line == place.line && covers(window, access, window.middle)
+            access.thread == thread
+                && access.line == place.line
+                && covers(window, access, window.middle)
         });
         own.map(|access| access.step).collect()
     };
@@ -304,7 +327,11 @@ fn of_memory(
         step: block.step,
         thread: thread_of(block, first),
         line: first.line,
-        kind: if first.does == "writes" { AccessKind::Store } else { AccessKind::Load },
+        kind: if first.does == "writes" {
+            AccessKind::Store
+        } else {
+            AccessKind::Load
+        },
         bytes: {
             let bytes = window.bytes_of(window.middle);
             bytes.start.max(0) as u64..bytes.end.max(0) as u64
@@ -318,15 +345,15 @@ fn of_memory(
         ("the whole launch".to_owned(), all(record, None))
     };
     if let Some(access) = &faulted {
-        let block = drawn.iter().any(|drawn| drawn.block.is_some()).then_some(first.block[0]);
+        let block = drawn
+            .iter()
+            .any(|drawn| drawn.block.is_some())
+            .then_some(first.block[0]);
         drawn.push(Drawn { block, access });
     }
     let lines: Vec<u32> = places.iter().map(|place| place.line).collect();
     let name = window.name();
-    let mut text = format!(
-        "{name} in {title}\n\n{}",
-        window.head()
-    );
+    let mut text = format!("{name} in {title}\n\n{}", window.head());
     text += &rows(window, &drawn, kernel, file, &lines);
     Some(text)
 }
@@ -388,9 +415,12 @@ fn rows(
             None => format!("{does}{mark}"),
         };
         text += &window.row(&label, |element| {
-            let those = drawn.iter().filter(|drawn| covers(window, drawn.access, element));
-            let mut threads: Vec<(Option<u32>, u32)> =
-                those.map(|drawn| (drawn.block, drawn.access.thread)).collect();
+            let those = drawn
+                .iter()
+                .filter(|drawn| covers(window, drawn.access, element));
+            let mut threads: Vec<(Option<u32>, u32)> = those
+                .map(|drawn| (drawn.block, drawn.access.thread))
+                .collect();
             threads.sort_unstable();
             threads.dedup();
             names(&threads)
@@ -400,8 +430,16 @@ fn rows(
         return text;
     }
     let of_blocks = drawn.iter().any(|drawn| drawn.block.is_some());
-    let unit = if of_blocks { "block:thread" } else { "the thread" };
-    let mark = if wrong.is_empty() { "" } else { "; ✗ marks what is reported" };
+    let unit = if of_blocks {
+        "block:thread"
+    } else {
+        "the thread"
+    };
+    let mark = if wrong.is_empty() {
+        ""
+    } else {
+        "; ✗ marks what is reported"
+    };
     let bar = match window.len {
         Some(len) if window.elements().contains(&(len as i64)) => "; │ is the end",
         _ => "",
@@ -457,23 +495,33 @@ fn arrivals(block: &BlockRecord, place: &Place, kernel: &Kernel, file: &str) -> 
     let (warp, lane) = ((thread / LANES) as u32, thread % LANES);
     let is_it = |line: u32, lanes: u32| line == place.line && lanes >> lane & 1 == 1;
     let mut arrivals = block.arrivals.iter().filter(|arrival| arrival.warp == warp);
-    let arrival = arrivals.find(|arrival| {
-        is_it(arrival.line, arrival.lanes) && arrival.lanes != arrival.live
-    });
+    let arrival = arrivals
+        .find(|arrival| is_it(arrival.line, arrival.lanes) && arrival.lanes != arrival.live);
     let Some(arrival) = arrival else {
         return Some(standing(block, kernel, file));
     };
     let line = line_in(file, kernel.origin(arrival.line).as_ref());
-    let at = line.map_or("a barrier".to_owned(), |line| format!("the barrier of line {line}"));
-    let mut text = format!("who comes to {at} together, in block {}\n\n{RULER}", block.index[0]);
-    let of_step = block.arrivals.iter().filter(|other| other.step == arrival.step);
+    let at = line.map_or("a barrier".to_owned(), |line| {
+        format!("the barrier of line {line}")
+    });
+    let mut text = format!(
+        "who comes to {at} together, in block {}\n\n{RULER}",
+        block.index[0]
+    );
+    let of_step = block
+        .arrivals
+        .iter()
+        .filter(|other| other.step == arrival.step);
     let mut by_warp: BTreeMap<u32, String> = BTreeMap::new();
     for other in of_step {
-        let cells = (0..LANES).map(|lane| match (other.lanes >> lane & 1, other.live >> lane & 1) {
-            (1, _) => '█',
-            (_, 1) => '·',
-            _ => ' ',
-        });
+        let cells =
+            (0..LANES).map(
+                |lane| match (other.lanes >> lane & 1, other.live >> lane & 1) {
+                    (1, _) => '█',
+                    (_, 1) => '·',
+                    _ => ' ',
+                },
+            );
         by_warp.entry(other.warp).or_insert_with(|| cells.collect());
     }
     text += &folded(by_warp);
@@ -514,14 +562,19 @@ fn standing(block: &BlockRecord, kernel: &Kernel, file: &str) -> String {
         });
         cells.collect()
     };
-    let by_warp = block.last.iter().map(|(&warp, lines)| (warp, row(warp, lines)));
+    let by_warp = block
+        .last
+        .iter()
+        .map(|(&warp, lines)| (warp, row(warp, lines)));
     let mut text = format!(
         "where the lanes of block {} were when it stopped\n\n{RULER}{}\n",
         block.index[0],
         folded(by_warp.collect())
     );
-    let mut letters: Vec<(char, String)> =
-        places.into_iter().map(|(place, letter)| (letter, place)).collect();
+    let mut letters: Vec<(char, String)> = places
+        .into_iter()
+        .map(|(place, letter)| (letter, place))
+        .collect();
     letters.sort();
     for (letter, place) in letters {
         let _ = writeln!(text, "{letter} {place}");

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use warpfold_emulator::{
-    Finding, Initcheck, Kernel, Launch, LaunchError, Memory, MemoryError, Module,
-    Origin, Profile, Program, Racecheck, Synccheck, Watch, launch, launch_scheduled,
+    Finding, Initcheck, Kernel, Launch, LaunchError, Memory, MemoryError, Module, Origin, Profile,
+    Program, Racecheck, Synccheck, Watch, launch, launch_scheduled,
 };
 
 use crate::case::{Argument, Array, Case, Contents, Mismatch};

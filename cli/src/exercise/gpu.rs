@@ -1,8 +1,8 @@
 //! What a solution takes on a GPU, beside the reference. No star depends on it.
 
 use std::fmt;
-use warpfold::device::{Argument, Buffer, DeviceChoice, DeviceError, Kernel, Shape, Timing};
 use warpfold::Device;
+use warpfold::device::{Argument, Buffer, DeviceChoice, DeviceError, Kernel, Shape, Timing};
 use warpfold_exercises::case::{self, Array, Case, Contents};
 use warpfold_exercises::{Compiled, Exercise};
 
