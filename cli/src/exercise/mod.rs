@@ -1,6 +1,7 @@
 //! `warpfold exercise`: kernels to be written or mended, judged on the emulator.
 
 mod gpu;
+mod grade;
 mod progress;
 mod verdict;
 
@@ -13,6 +14,7 @@ use super::show;
 use super::watch::watch;
 use comfy_table::CellAlignment::{Left, Right};
 use gpu::Gpu;
+use grade::Verdict;
 use progress::Progress;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,6 +33,7 @@ Examples:
   warpfold exercise hint guard
   warpfold exercise functions           # what a kernel may call, and how
   warpfold exercise solution guard      # once you have a star, or with --give-up
+  warpfold exercise grade ada/ alan/ --json sheet.json
 
 Your solutions are in the folder `warpfold-exercises`, beside a file with your progress. A solution has to be right for every size, and
 sound under 32 orders of its threads: that gives the first star. The others are for a counter near the reference's.";
@@ -91,6 +94,8 @@ enum Action {
         #[command(flatten)]
         json: JsonArguments,
     },
+    /// Judge all solutions in the folders of a class: a grading sheet, as a table and as JSON
+    Grade(grade::Arguments),
     /// Write tasks and starters to a folder that a class can copy
     Export {
         /// The folder, which must not be there
@@ -122,6 +127,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Action::Reset(one)) => Solution::of(one)?.reset(),
         Some(Action::Solution { one, give_up }) => Solution::of(one)?.reference(*give_up),
         Some(Action::Verify { ids, json }) => verify_all(ids, json),
+        Some(Action::Grade(arguments)) => grade::run(arguments),
         Some(Action::Export { folder }) => export(folder),
     }
 }
@@ -300,7 +306,12 @@ fn attempt(arguments: &Arguments, exercise: &'static Exercise) -> Result<(), Fai
         if let (1.., None, Some(ptx)) = (judgement.stars, arguments.seed, &judgement.ptx) {
             output.print(gpu.time(exercise, ptx))?;
         }
-        output.write_json(&judgement)?;
+        let verdict = Verdict {
+            exercise: exercise.id,
+            judgement,
+        };
+        output.write_json(&verdict)?;
+        let judgement = verdict.judgement;
         match (judgement.stars, arguments.seed, &judgement.conviction) {
             (0, None, _) | (0, Some(_), Some(_)) => Err(Failure::Finding(format!(
                 "{} is not solved yet",
@@ -384,7 +395,8 @@ $ warpfold exercise NAME --dir .
 ```
 
 judges one on an emulator; no GPU is needed. `warpfold exercise --dir .` lists them with your stars, which are kept in `progress.json`.
-With `--json FILE` the verdict is also written for a grading sheet.
+`warpfold exercise grade FOLDER …` judges all solutions in the folders of a class; with `--json FILE` that is a grading sheet, with every
+verdict in full.
 ";
     write_file(&folder.join("README.md"), readme.as_bytes())?;
     print(format!(
