@@ -12,8 +12,8 @@ use warpfold_emulator::{LaunchError, Measurements, Metric, Module};
 
 use crate::costs::costs;
 use crate::exercise::{Better, Exercise};
-use crate::parameters;
 use crate::run::{Fault, Solution, measure, picture, run};
+use crate::source;
 use crate::stage::Stage;
 use warpfold_workshop::{Messages, NvvmArch, Source, Workshop, WorkshopError};
 
@@ -165,7 +165,7 @@ pub fn judge(
         Source::File(path) => Cow::Owned(fs::read_to_string(path).unwrap_or_default()),
         Source::Text { text, .. } => Cow::Borrowed(text),
     };
-    let parameters = parameters::names(&text, exercise.kernel);
+    let parameters = source::names(&text, exercise.kernel);
     let reference = workshop.compile_once("reference.rs", exercise.reference(), ARCH)?;
 
     let start = Instant::now();

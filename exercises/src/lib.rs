@@ -5,11 +5,11 @@ pub mod case;
 mod costs;
 mod exercise;
 mod judge;
-mod parameters;
 mod picture;
 mod record;
 mod rows;
 mod run;
+mod source;
 mod stage;
 mod verify;
 

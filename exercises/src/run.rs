@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use warpfold_emulator::{
-    Finding, Initcheck, Kernel, Launch, LaunchError, Memory, MemoryError, Module, Origin, Profile,
-    Program, Racecheck, Synccheck, Watch, launch, launch_scheduled,
+    Finding, Initcheck, Kernel, Launch, LaunchError, Memory, MemoryError, Module, Profile, Program,
+    Racecheck, Synccheck, Watch, launch, launch_scheduled,
 };
 
 use crate::case::{Argument, Array, Case, Contents, Mismatch};
-use crate::parameters;
 use crate::picture::{Focus, Shown, Window, draw};
 use crate::record::Record;
+use crate::source::{self, line_in};
 use crate::stage::Stage;
 
 /// Warp instructions after which a launch counts as endless.
@@ -129,7 +129,7 @@ pub(crate) fn run(
         },
         headline: format!(
             "the result is wrong: in {}, {mismatch}",
-            parameters::shown(solution.parameters, argument)
+            source::shown(solution.parameters, argument)
         ),
         details: String::new(),
         line: None,
@@ -235,7 +235,7 @@ impl Prepared<'_> {
             let mut bytes = vec![0; placed.array.values().bytes().len()];
             self.memory.read(address, &mut bytes)?;
             Ok(Shown {
-                name: parameters::shown(parameters, placed.argument),
+                name: source::shown(parameters, placed.argument),
                 argument: placed.argument,
                 array: placed.array,
                 address,
@@ -303,10 +303,97 @@ fn of_finding(finding: &Finding, prepared: &Prepared<'_>, solution: Solution<'_>
     }
 }
 
-/// The line of the solution among the places that an instruction comes from.
-pub(crate) fn line_in(file: &str, origin: Option<&Origin>) -> Option<u32> {
-    let origin = origin?;
-    let places = origin.inlined.iter().chain([&origin.own]);
-    let mut own = places.filter(|place| place.file.ends_with(file));
-    own.next().map(|place| place.line)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each thread stores its number in shared memory and writes that of the next; between the two there is nothing, or a barrier to
+    /// which the first 40 threads come.
+    fn kernel(between: &str) -> Arc<Module> {
+        let ptx = format!(
+            ".version 7.0
+             .target sm_80
+             .address_size 64
+             .visible .entry next(.param .u64 output) {{
+                 .reg .pred %p<2>;
+                 .reg .b32 %r<6>;
+                 .reg .b64 %rd<4>;
+                 .shared .align 4 .b8 tile[260];
+                 .loc 1 3 0
+                 mov.u32 %r1, %tid.x;
+                 setp.ge.u32 %p1, %r1, 40;
+                 shl.b32 %r2, %r1, 2;
+                 mov.u32 %r3, tile;
+                 add.u32 %r3, %r3, %r2;
+                 .loc 1 5 0
+                 st.shared.u32 [%r3], %r1;
+                 {between}
+                 .loc 1 7 0
+                 ld.shared.u32 %r4, [%r3+4];
+                 ld.param.u64 %rd1, [output];
+                 mul.wide.u32 %rd2, %r1, 4;
+                 add.u64 %rd1, %rd1, %rd2;
+                 st.global.u32 [%rd1], %r4;
+                 ret;
+             }}
+             .file 1 \"mine.rs\"
+            "
+        );
+        Arc::new(Module::parse(&ptx).expect("the PTX is right"))
+    }
+
+    /// The headline, the details and the picture of a launch over `threads` elements, the last of which nothing is written for.
+    fn judged(module: &Arc<Module>, threads: u32, expected: Vec<u32>) -> (String, String) {
+        let parameters = ["output".to_owned()];
+        let solution = Solution {
+            module,
+            kernel: "next",
+            file: "mine.rs",
+            parameters: &parameters,
+        };
+        let case = Case::new(1, threads, vec![Argument::output(expected, 0)]);
+        let fault = run(solution, &case, None).expect("it can be launched");
+        let fault = fault.expect("it is wrong");
+        let focus = fault.focus.expect("there is something to be seen");
+        let drawn = picture(solution, &case, None, &focus).expect("it can be launched");
+        (
+            format!("{}\n{}", fault.headline, fault.details),
+            drawn.expect("there is a picture"),
+        )
+    }
+
+    #[test]
+    fn a_race_shows_who_touches_the_word_and_its_neighbours() {
+        let (text, picture) = judged(&kernel(""), 64, (1..65).collect());
+        assert!(text.contains("racecheck"), "{text}");
+        assert_eq!(
+            picture,
+            "\
+shared memory in the block, before its first barrier
+
+shared memory           0      [1]      2       3       4       5       6
+line 5 writes ✗         0       1       2       3       4       5       6
+line 7 reads ✗          ·       0       1       2       3       4       5
+
+A cell names the thread, · means none; ✗ marks what is reported.
+"
+        );
+    }
+
+    #[test]
+    fn an_access_past_the_end_has_the_parameters_name() {
+        let (text, picture) = judged(&kernel("bar.sync 0;"), 64, (1..61).collect());
+        let words = "the address is that of output[60], past the end: output has 60 elements";
+        assert!(text.contains(words), "{text}");
+        assert!(picture.contains("│ [60]"), "{picture}");
+        assert!(picture.contains("line 7 writes ✗"), "{picture}");
+    }
+
+    #[test]
+    fn a_barrier_shows_where_every_lane_stands() {
+        let (text, picture) = judged(&kernel("@%p1 bar.sync 0;"), 64, (1..65).collect());
+        assert!(text.contains("synccheck"), "{text}");
+        assert!(picture.contains("lanes of block 0"), "{picture}");
+        assert!(picture.contains("warp 1          "), "{picture}");
+    }
 }

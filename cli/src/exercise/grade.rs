@@ -1,7 +1,6 @@
 //! `warpfold exercise grade`: the solutions of a class, one folder each.
 
 use super::verdict::stars;
-use super::workshop;
 use crate::failure::Failure;
 use crate::output::{JsonArguments, Output};
 use crate::progress::during;
@@ -10,7 +9,7 @@ use comfy_table::CellAlignment::{Left, Right};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
-use warpfold_exercises::{EXERCISES, Exercise, Judgement, Source, judge};
+use warpfold_exercises::{EXERCISES, Exercise, Judgement, Source, Workshop, judge};
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
@@ -39,9 +38,8 @@ pub struct Verdict {
 }
 
 /// Judges every solution that differs from its starter. Nobody's progress changes.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &Arguments, workshop: &mut Workshop) -> Result<(), Failure> {
     let output = Output::new(&arguments.json)?;
-    let mut workshop = workshop()?;
     let mut graded = Vec::new();
     let mut table = show::table(&[
         ("folder", Left),
@@ -57,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let mut total = 0;
         for (exercise, file) in &solutions {
             let judged = during(format!("judging {}", file.display()), || {
-                judge(&mut workshop, exercise, Source::File(file), None)
+                judge(workshop, exercise, Source::File(file), None)
             })??;
             total += judged.stars;
             let stage = judged

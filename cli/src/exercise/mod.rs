@@ -29,7 +29,7 @@ const EXAMPLES: &str = "\
 Examples:
   warpfold exercise                     # what there is, and how far you are
   warpfold exercise guard               # writes the starter, shows the task, judges your solution
-  warpfold exercise guard --watch       # again whenever you save
+  warpfold exercise watch               # the first that has no star yet, again whenever you save
   warpfold exercise hint guard
   warpfold exercise functions           # what a kernel may call, and how
   warpfold exercise solution guard      # once you have a star, or with --give-up
@@ -42,7 +42,7 @@ sound under 32 orders of its threads: that gives the first star. The others are 
 const FOLDER: &str = "warpfold-exercises";
 
 /// The command's arguments.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     /// The exercise, by its id or number [default: list them]
@@ -74,6 +74,15 @@ enum Action {
     },
     /// List the functions that a kernel may call
     Functions,
+    /// Judge a solution again whenever it is saved, until Ctrl-C
+    Watch {
+        /// The exercise, by its id or number [default: the first that has no star yet]
+        #[arg(value_name = "ID")]
+        id: Option<String>,
+        /// The folder of your solutions
+        #[arg(long, value_name = "FOLDER", default_value = FOLDER)]
+        dir: PathBuf,
+    },
     /// Show the next hint: first what your own run shows, then a question, then a skeleton
     Hint(One),
     /// Put the starter back in the place of your solution, which is kept beside it
@@ -123,17 +132,40 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
         Some(Action::List { dir }) => list(dir),
         Some(Action::Functions) => print(FUNCTIONS.trim_end()),
+        Some(Action::Watch { id, dir }) => {
+            let exercise = match id {
+                Some(id) => exercise(id)?,
+                None => next(dir)?,
+            };
+            let watching = Arguments {
+                watch: true,
+                dir: dir.clone(),
+                ..Arguments::default()
+            };
+            attempt(&watching, exercise)
+        }
         Some(Action::Hint(one)) => Solution::of(one)?.hint(),
         Some(Action::Reset(one)) => Solution::of(one)?.reset(),
         Some(Action::Solution { one, give_up }) => Solution::of(one)?.reference(*give_up),
         Some(Action::Verify { ids, json }) => verify_all(ids, json),
-        Some(Action::Grade(arguments)) => grade::run(arguments),
+        Some(Action::Grade(arguments)) => grade::run(arguments, &mut workshop()?),
         Some(Action::Export { folder }) => export(folder),
     }
 }
 
 fn exercise(id: &str) -> Result<&'static Exercise, Failure> {
     find(id).ok_or_else(|| lookup::no_such(id, &[Kind::Exercise], &[]))
+}
+
+/// The first exercise that has no star yet.
+fn next(folder: &Path) -> Result<&'static Exercise, Failure> {
+    let progress = Progress::read(folder)?;
+    let mut open = EXERCISES
+        .iter()
+        .filter(|exercise| progress.of(exercise.id).stars == 0);
+    open.next().ok_or_else(|| {
+        Failure::Input("every exercise has a star; name the one to watch".to_owned())
+    })
 }
 
 fn list(folder: &Path) -> Result<(), Failure> {
@@ -314,7 +346,7 @@ fn attempt(arguments: &Arguments, exercise: &'static Exercise) -> Result<(), Fai
         let judgement = verdict.judgement;
         match (judgement.stars, arguments.seed, &judgement.conviction) {
             (0, None, _) | (0, Some(_), Some(_)) => Err(Failure::Finding(format!(
-                "{} is not solved yet",
+                "{0} is not solved yet; `warpfold exercise hint {0}` helps",
                 exercise.id
             ))),
             _ => Ok(()),

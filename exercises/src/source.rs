@@ -1,4 +1,6 @@
-//! What the parameters of a kernel are called in its source.
+//! What messages take from the source of a solution: the names of the kernel's parameters, and lines.
+
+use warpfold_emulator::Origin;
 
 /// The names of the kernel's parameters in their order; none where the source has no such kernel.
 pub(crate) fn names(source: &str, kernel: &str) -> Vec<String> {
@@ -30,6 +32,14 @@ pub(crate) fn shown(names: &[String], index: usize) -> String {
         Some(name) => name.clone(),
         None => format!("argument {index}, counted from 0,"),
     }
+}
+
+/// The line of the solution among the places that an instruction comes from.
+pub(crate) fn line_in(file: &str, origin: Option<&Origin>) -> Option<u32> {
+    let origin = origin?;
+    let places = origin.inlined.iter().chain([&origin.own]);
+    let mut own = places.filter(|place| place.file.ends_with(file));
+    own.next().map(|place| place.line)
 }
 
 #[cfg(test)]
