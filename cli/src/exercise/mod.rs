@@ -31,6 +31,7 @@ Examples:
   warpfold exercise guard               # writes the starter, shows the task, judges your solution
   warpfold exercise watch               # the first that has no star yet, again whenever you save
   warpfold exercise hint guard
+  warpfold exercise hint guard --run    # the picture of your run, as often as you like
   warpfold exercise functions           # what a kernel may call, and how
   warpfold exercise solution guard      # once you have a star, or with --give-up
   warpfold exercise grade ada/ alan/ --json sheet.json
@@ -84,7 +85,13 @@ enum Action {
         dir: PathBuf,
     },
     /// Show the next hint: first what your own run shows, then a question, then a skeleton
-    Hint(One),
+    Hint {
+        #[command(flatten)]
+        one: One,
+        /// What your own run shows, again, however many hints you have had
+        #[arg(long)]
+        run: bool,
+    },
     /// Put the starter back in the place of your solution, which is kept beside it
     Reset(One),
     /// Show the reference, once you have a star
@@ -144,7 +151,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             };
             attempt(&watching, exercise)
         }
-        Some(Action::Hint(one)) => Solution::of(one)?.hint(),
+        Some(Action::Hint { one, run: true }) => Solution::of(one)?.hint_of_run().map(|_| ()),
+        Some(Action::Hint { one, run: false }) => Solution::of(one)?.hint(),
         Some(Action::Reset(one)) => Solution::of(one)?.reset(),
         Some(Action::Solution { one, give_up }) => Solution::of(one)?.reference(*give_up),
         Some(Action::Verify { ids, json }) => verify_all(ids, json),
@@ -247,40 +255,44 @@ impl Solution {
         Ok(describe(self.exercise, &name, &text, judgement))
     }
 
+    /// The next hint.
     fn hint(&self) -> Result<(), Failure> {
         let exercise = self.exercise;
-        self.begin()?;
-        let mut progress = Progress::read(&self.folder)?;
-        let shown = progress.of(exercise.id).hints;
+        let shown = Progress::read(&self.folder)?.of(exercise.id).hints;
         let hints = exercise.hints();
         match shown.checked_sub(1) {
             None => {
-                let judgement = self.judge(&mut workshop()?, None)?;
-                print(self.describe(&judgement)?)?;
-                let (stage, picture) = match judgement.conviction {
-                    Some(conviction) => (Some(conviction.stage), conviction.picture),
-                    None => (None, String::new()),
-                };
-                if !picture.is_empty() {
-                    print(format!("\n{}", picture.trim_end()))?;
-                }
-                if stage == Some(Stage::Build) {
+                if self.hint_of_run()? == Some(Stage::Build) {
                     return print(
                         "\nThe compiler comes first: `warpfold exercise functions` lists what a kernel may call. Hints begin with what compiles.",
                     );
                 }
-                progress = Progress::read(&self.folder)?;
             }
             Some(place) => print(hints[place.min(hints.len() - 1)])?,
         }
         if shown < hints.len() {
             print(format!(
-                "\nThe next hint: warpfold exercise hint {}",
+                "\nThe next hint: warpfold exercise hint {0} (your run again: warpfold exercise hint {0} --run)",
                 exercise.id
             ))?;
+            let mut progress = Progress::read(&self.folder)?;
             progress.change(&self.folder, exercise.id, |tried| tried.hints += 1)?;
         }
         Ok(())
+    }
+
+    /// What the learner's own run shows: the verdict, and the picture of what went wrong. Returns the stage that convicts it.
+    fn hint_of_run(&self) -> Result<Option<Stage>, Failure> {
+        self.begin()?;
+        let judgement = self.judge(&mut workshop()?, None)?;
+        print(self.describe(&judgement)?)?;
+        let Some(conviction) = judgement.conviction else {
+            return Ok(None);
+        };
+        if !conviction.picture.is_empty() {
+            print(format!("\n{}", conviction.picture.trim_end()))?;
+        }
+        Ok(Some(conviction.stage))
     }
 
     fn reset(&self) -> Result<(), Failure> {
