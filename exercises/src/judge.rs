@@ -165,7 +165,7 @@ pub fn judge(
         Source::File(path) => Cow::Owned(fs::read_to_string(path).unwrap_or_default()),
         Source::Text { text, .. } => Cow::Borrowed(text),
     };
-    let parameters = source::names(&text, exercise.kernel);
+    let parameters = source::parameter_names(&text, exercise.kernel);
     let reference = workshop.compile_once("reference.rs", exercise.reference(), ARCH)?;
 
     let start = Instant::now();

@@ -18,6 +18,7 @@ pub use judge::{
     ARCH, Comparison, Compiled, Conviction, JudgeError, Judgement, LaunchFigures, SCHEDULES, judge,
 };
 pub use rows::{EXERCISES, find};
+pub use source::parameter_names;
 pub use stage::Stage;
 pub use verify::{Sample, verify};
 pub use warpfold_workshop::{Source, Workshop, WorkshopError};

@@ -2,8 +2,8 @@
 
 use warpfold_emulator::Origin;
 
-/// The names of the kernel's parameters in their order; none where the source has no such kernel.
-pub(crate) fn names(source: &str, kernel: &str) -> Vec<String> {
+/// The names of the parameters of a kernel in their order, as its source has them; none where the source has no such function.
+pub fn parameter_names(source: &str, kernel: &str) -> Vec<String> {
     let opening = format!("fn {kernel}(");
     let Some((_, rest)) = source.split_once(&opening) else {
         return Vec::new();
@@ -49,8 +49,8 @@ mod tests {
     #[test]
     fn names_stand_before_types() {
         let source = "#[kernel]\npub unsafe fn dot(\n    left: *const f32,\n    mut n: usize,\n    pair: (u32, u32),\n) { f(a: b) }";
-        assert_eq!(names(source, "dot"), ["left", "n", "pair"]);
-        assert!(names(source, "other").is_empty());
+        assert_eq!(parameter_names(source, "dot"), ["left", "n", "pair"]);
+        assert!(parameter_names(source, "other").is_empty());
     }
 
     #[test]
@@ -58,7 +58,7 @@ mod tests {
         for exercise in crate::EXERCISES {
             let passed = (exercise.case)(exercise.many(), 0).arguments.len();
             for text in [exercise.starter_text(), exercise.reference()] {
-                let names = names(text, exercise.kernel);
+                let names = parameter_names(text, exercise.kernel);
                 assert_eq!(names.len(), passed, "{}: {names:?}", exercise.id);
             }
         }
