@@ -26,19 +26,21 @@ fn main() -> ExitCode {
         let pages = pages.iter().enumerate();
         pages.flat_map(|(place, page)| trials(Page::read(&root(), page.file), place == 0))
     });
-    let words = words(Page::read(&root(), WORDS));
-    let trials = words.into_iter().chain(trials).collect();
+    let documents = DOCUMENTS.into_iter().flat_map(document);
+    let trials = documents.chain(trials).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The page before the first lesson.
-const WORDS: &str = "docs/words.md";
+/// What shows commands without being a lesson's page, and whether that needs a compiler for GPUs: the page before the first lesson, and
+/// that of the exercises.
+const DOCUMENTS: [(&str, bool); 2] = [("docs/words.md", false), ("exercises/README.md", true)];
 
 /// What that is tried for.
-fn words(page: Page) -> Vec<Trial> {
-    let shown = page.shown.into_iter().map(|shown| {
-        let title = short(format!("words: {}", shown.command));
-        Trial::test(title, move || check(WORDS, &shown))
+fn document((file, needs_compiler): (&'static str, bool)) -> Vec<Trial> {
+    let shown = Page::read(&root(), file).shown.into_iter().map(|shown| {
+        let title = short(format!("{file}: {}", shown.command));
+        let trial = Trial::test(title, move || check(file, &shown));
+        trial.with_ignored_flag(needs_compiler)
     });
     shown.collect()
 }
@@ -184,7 +186,8 @@ fn check(file: &str, shown: &Shown) -> Result<(), Failed> {
 fn bless() -> ExitCode {
     let mut complaints = Vec::new();
     let lessons = Part::ALL.into_iter().flat_map(pages_of);
-    for file in [WORDS].into_iter().chain(lessons.map(|page| page.file)) {
+    let documents = DOCUMENTS.into_iter().map(|(file, _)| file);
+    for file in documents.chain(lessons.map(|page| page.file)) {
         let renewed = Page::read(&root(), file).renewed(&mut |shown| {
             let printed = printed(file, shown).map_err(|failed| format!("{failed:?}"))?;
             shown::renewed(&shown.lines, &printed)

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The option `--json`, of every command that prints a table.
-#[derive(Clone, clap::Args, Debug)]
+#[derive(Clone, clap::Args, Debug, Default)]
 pub struct JsonArguments {
     /// Also write the results as JSON to FILE; with `-`, print JSON and nothing else
     #[arg(long, value_name = "FILE|-")]

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 use warpfold_emulator::{Origin, SourcePlace};
+use warpfold_exercises::parameter_names;
 
 /// Files that stand in for those that the program carries, by their names in the PTX.
 static REPLACED: RwLock<BTreeMap<String, String>> = RwLock::new(BTreeMap::new());
@@ -18,12 +19,26 @@ pub fn replace(file: &str, text: String) {
     replaced.insert(file.to_owned(), text);
 }
 
-/// A line, trimmed, counted from 1: of a file that was replaced, or that the program carries, or that is found under that name.
+/// A line, trimmed, counted from 1.
 pub fn line(file: &str, line: u32) -> Option<String> {
-    let of = |text: &str| {
+    with_text(file, |text| {
         let line = text.lines().nth(line.checked_sub(1)? as usize)?;
         Some(line.trim().to_owned())
-    };
+    })
+}
+
+/// What a kernel's parameter is called in a file; of a kernel that is compiled for several sizes, which its name ends with, too.
+pub fn parameter(file: &str, kernel: &str, index: usize) -> Option<String> {
+    let stem = kernel.trim_end_matches(|character: char| character.is_ascii_digit());
+    let kernels = [kernel, stem.strip_suffix('_').unwrap_or(kernel)];
+    with_text(file, |text| {
+        let mut names = kernels.iter().map(|kernel| parameter_names(text, kernel));
+        names.find_map(|names| names.get(index).cloned())
+    })
+}
+
+/// The text of a file that was replaced, or that the program carries, or that is found under that name.
+fn with_text<T>(file: &str, of: impl FnOnce(&str) -> Option<T>) -> Option<T> {
     let replaced = REPLACED.read().unwrap_or_else(PoisonError::into_inner);
     if let Some(text) = replaced.get(file) {
         return of(text);

@@ -274,14 +274,14 @@ impl fmt::Display for Mismatch {
 
 impl Array {
     /// The values before the launch, or numbers of their type and number where nothing is written.
-    pub(crate) fn values(&self) -> &Values {
+    pub fn values(&self) -> &Values {
         match &self.before {
             Contents::Written(values) | Contents::Unwritten(values) => values,
         }
     }
 
     /// Compares what the array holds after the launch with what it must hold.
-    pub(crate) fn judge(&self, bytes: &[u8]) -> Option<Mismatch> {
+    pub fn judge(&self, bytes: &[u8]) -> Option<Mismatch> {
         let (expected, relative) = match &self.after {
             After::Anything => return None,
             After::Unchanged => (self.values(), None),
@@ -322,6 +322,14 @@ impl Array {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cases_can_be_large() {
+        for exercise in crate::EXERCISES {
+            let case = (exercise.case)(1 << 18, exercise.offsets[0]);
+            assert!(case.grid > 0, "{}", exercise.id);
+        }
+    }
 
     fn array(argument: Argument) -> Array {
         match argument {

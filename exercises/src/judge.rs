@@ -1,5 +1,7 @@
 //! The judge: is a solution right, is it sound in any order, and what does it cost beside the reference.
 
+use std::borrow::Cow;
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,8 +10,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 use warpfold_emulator::{LaunchError, Measurements, Metric, Module};
 
+use crate::costs::costs;
 use crate::exercise::{Better, Exercise};
-use crate::run::{Fault, measure, run};
+use crate::run::{Fault, Solution, measure, picture, run};
+use crate::source;
 use crate::stage::Stage;
 use warpfold_workshop::{Messages, NvvmArch, Source, Workshop, WorkshopError};
 
@@ -44,6 +48,18 @@ pub struct Judgement {
     pub compiled_in_ms: f64,
     /// How long the launches took.
     pub judged_in_ms: f64,
+    /// What was judged, where it compiles.
+    #[serde(skip)]
+    pub ptx: Option<Compiled>,
+}
+
+/// A solution and its reference as PTX.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The solution.
+    pub yours: String,
+    /// The reference.
+    pub reference: String,
 }
 
 /// Why a solution does not get three stars.
@@ -59,6 +75,9 @@ pub struct Conviction {
     pub line: Option<u32>,
     /// The launch.
     pub launch: Option<LaunchFigures>,
+    /// The step that went wrong, drawn as text, or the lines that cost most of the counter; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub picture: String,
 }
 
 /// A launch of the judge's.
@@ -127,6 +146,7 @@ pub fn judge(
         launches: 0,
         compiled_in_ms,
         judged_in_ms: 0.0,
+        ptx: None,
     };
     let ptx = match compiled {
         Ok(ptx) => ptx,
@@ -140,14 +160,38 @@ pub fn judge(
         Source::File(path) => file_name(path),
         Source::Text { name, .. } => name.to_owned(),
     };
+    let text = match source {
+        // It was there when it was compiled; without it, parameters have numbers.
+        Source::File(path) => Cow::Owned(fs::read_to_string(path).unwrap_or_default()),
+        Source::Text { text, .. } => Cow::Borrowed(text),
+    };
+    let parameters = source::parameter_names(&text, exercise.kernel);
     let reference = workshop.compile_once("reference.rs", exercise.reference(), ARCH)?;
 
     let start = Instant::now();
-    judgement.conviction = judge_ptx(exercise, &name, &ptx, seed, &mut judgement.launches);
-    if judgement.conviction.is_none() {
-        compare(exercise, &ptx, &reference, &mut judgement)?;
+    match parse(exercise, &ptx) {
+        Err(problem) => {
+            judgement.conviction = Some(Conviction::of_build(&problem, String::new()));
+        }
+        Ok(module) => {
+            let solution = Solution {
+                module: &module,
+                kernel: exercise.kernel,
+                file: &name,
+                parameters: &parameters,
+            };
+            judgement.conviction = forbidden(exercise, &ptx, solution)
+                .or_else(|| judge_launches(exercise, solution, seed, &mut judgement.launches));
+            if judgement.conviction.is_none() {
+                compare(exercise, solution, &text, &reference, &mut judgement)?;
+            }
+        }
     }
     judgement.judged_in_ms = start.elapsed().as_secs_f64() * 1e3;
+    judgement.ptx = Some(Compiled {
+        yours: ptx,
+        reference,
+    });
     Ok(judgement)
 }
 
@@ -164,35 +208,18 @@ impl Conviction {
             details,
             line: None,
             launch: None,
-        }
-    }
-
-    fn of_fault(fault: Fault, launch: LaunchFigures) -> Self {
-        Self {
-            stage: fault.stage,
-            headline: fault.headline,
-            details: fault.details,
-            line: fault.line,
-            launch: Some(launch),
+            picture: String::new(),
         }
     }
 }
 
 /// Whether a solution is right and sound.
-fn judge_ptx(
+fn judge_launches(
     exercise: &Exercise,
-    file: &str,
-    ptx: &str,
+    solution: Solution<'_>,
     seed: Option<u64>,
     launches: &mut usize,
 ) -> Option<Conviction> {
-    if let Some(conviction) = forbidden(exercise, ptx) {
-        return Some(conviction);
-    }
-    let module = match parse(exercise, ptx) {
-        Ok(module) => module,
-        Err(problem) => return Some(Conviction::of_build(&problem, String::new())),
-    };
     let usual = exercise.sizes().into_iter().flat_map(|n| {
         let launch = move |&offset| LaunchFigures {
             n,
@@ -215,13 +242,62 @@ fn judge_ptx(
         Some(_) => scheduled.collect(),
     };
     *launches = all.len();
-    all.par_iter().find_map_first(|&launch| {
+    let found = all.par_iter().find_map_first(|&launch| {
         let case = (exercise.case)(launch.n, launch.offset);
-        match run(&module, exercise.kernel, file, &case, launch.seed) {
-            Ok(fault) => fault.map(|fault| Conviction::of_fault(fault, launch)),
-            Err(error) => Some(refused(&error, launch)),
+        match run(solution, &case, launch.seed) {
+            Ok(fault) => fault.map(|fault| Ok((fault, launch))),
+            Err(error) => Some(Err(refused(&error, launch))),
         }
+    });
+    let (fault, launch) = match found? {
+        Ok(found) => found,
+        Err(refused) => return Some(refused),
+    };
+    let picture = draw(exercise, solution, &all, &fault, launch);
+    Some(Conviction {
+        stage: fault.stage,
+        headline: fault.headline,
+        details: fault.details,
+        line: fault.line,
+        launch: Some(launch),
+        picture,
     })
+}
+
+/// The step that went wrong: in the launch that showed it, or in a larger one in which the same goes wrong, since a single element shows
+/// little. Empty where there is nothing to be seen.
+fn draw(
+    exercise: &Exercise,
+    solution: Solution<'_>,
+    launches: &[LaunchFigures],
+    fault: &Fault,
+    launch: LaunchFigures,
+) -> String {
+    let few = launch.n < exercise.block / 2;
+    let larger = launches.iter().filter(|other| {
+        few && other.seed == launch.seed
+            && other.offset == launch.offset
+            && other.n >= exercise.block / 2
+    });
+    let larger = larger.filter_map(|&other| {
+        let case = (exercise.case)(other.n, other.offset);
+        let found = run(solution, &case, other.seed).ok()??;
+        let is_same = found.stage == fault.stage && found.line == fault.line;
+        is_same.then_some((found, other))
+    });
+    let (fault, launch) = match larger.take(1).next() {
+        Some((found, other)) => (Cow::Owned(found), other),
+        None => (Cow::Borrowed(fault), launch),
+    };
+    let Some(focus) = &fault.focus else {
+        return String::new();
+    };
+    let case = (exercise.case)(launch.n, launch.offset);
+    // It ran a moment ago.
+    match picture(solution, &case, launch.seed, focus) {
+        Ok(Some(picture)) => format!("With n = {}: {picture}", launch.n),
+        _ => String::new(),
+    }
 }
 
 /// A launch that no device would take.
@@ -233,7 +309,7 @@ fn refused(error: &LaunchError, launch: LaunchFigures) -> Conviction {
 }
 
 /// The first instruction that is forbidden.
-fn forbidden(exercise: &Exercise, ptx: &str) -> Option<Conviction> {
+fn forbidden(exercise: &Exercise, ptx: &str, solution: Solution<'_>) -> Option<Conviction> {
     let instructions = ptx.lines().map(str::trim_start).map(|line| {
         // A predicate comes first.
         match line.strip_prefix('@').and_then(|rest| rest.split_once(' ')) {
@@ -241,24 +317,25 @@ fn forbidden(exercise: &Exercise, ptx: &str) -> Option<Conviction> {
             None => line,
         }
     });
-    let mut found = instructions.filter_map(|line| {
+    let mut found = instructions.zip(1..).filter_map(|(line, number)| {
         let forbidden = exercise.forbidden.iter();
         let mut those = forbidden.filter(|forbidden| {
             let rest = line.strip_prefix(forbidden.instruction);
             rest.is_some_and(|rest| rest.starts_with(['.', ' ', '\t', ';']))
         });
-        those.next().map(|forbidden| (line, forbidden))
+        those.next().map(|forbidden| (line, number, forbidden))
     });
-    let (line, forbidden) = found.next()?;
+    let (line, number, forbidden) = found.next()?;
     Some(Conviction {
         stage: Stage::Forbidden,
-        headline: format!(
-            "`{}` is forbidden here: {}",
-            forbidden.instruction, forbidden.because
-        ),
-        details: format!("the PTX has `{}`", line.trim_end()),
-        line: None,
-        launch: None,
+        line: solution.lines()(number),
+        ..Conviction::of_build(
+            &format!(
+                "`{}` is forbidden here: {}",
+                forbidden.instruction, forbidden.because
+            ),
+            format!("the PTX has `{}`", line.trim_end()),
+        )
     })
 }
 
@@ -277,7 +354,8 @@ fn parse(exercise: &Exercise, ptx: &str) -> Result<Arc<Module>, String> {
 /// Compares the counters with the reference's, and gives the stars.
 fn compare(
     exercise: &Exercise,
-    ptx: &str,
+    solution: Solution<'_>,
+    text: &str,
     reference: &str,
     judgement: &mut Judgement,
 ) -> Result<(), JudgeError> {
@@ -286,13 +364,9 @@ fn compare(
         problem,
     };
     let case = (exercise.case)(exercise.counter.n, exercise.offsets[0]);
-    let measured = |ptx: &str| -> Result<Measurements, String> {
-        let module = parse(exercise, ptx)?;
-        measure(&module, exercise.kernel, &case).map_err(|error| error.to_string())
-    };
     // The step limit, at a size that has not been run yet, is what remains.
-    let yours = match measured(ptx) {
-        Ok(yours) => yours,
+    let profile = match measure(solution.module, exercise.kernel, &case) {
+        Ok(profile) => profile,
         Err(problem) => {
             judgement.stars = 1;
             judgement.conviction = Some(Conviction {
@@ -302,7 +376,10 @@ fn compare(
             return Ok(());
         }
     };
-    let reference = measured(reference).map_err(wrong)?;
+    let yours = profile.total();
+    let reference = parse(exercise, reference).map_err(wrong)?;
+    let reference = measure(&reference, exercise.kernel, &case);
+    let reference = reference.map_err(|error| wrong(error.to_string()))?.total();
 
     let counter = exercise.counter;
     let comparison = |metric, better, factor| {
@@ -329,6 +406,7 @@ fn compare(
     };
     judgement.conviction = Some(Conviction {
         stage,
+        picture: costs(solution, text, &profile, comparison.metric),
         ..Conviction::of_build(&comparison.to_string(), String::new())
     });
     Ok(())

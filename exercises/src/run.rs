@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use warpfold_emulator::{
-    Finding, Initcheck, Kernel, Launch, LaunchError, Measurements, Memory, MemoryError, Module,
-    Origin, Profile, Program, Racecheck, Synccheck, Watch, launch, launch_scheduled,
+    Finding, Initcheck, Kernel, Launch, LaunchError, Memory, MemoryError, Module, Profile, Program,
+    Racecheck, Synccheck, Watch, launch, launch_scheduled,
 };
 
 use crate::case::{Argument, Array, Case, Contents, Mismatch};
+use crate::picture::{Focus, Shown, Window, draw};
+use crate::record::Record;
+use crate::source::{self, line_in};
 use crate::stage::Stage;
 
 /// Warp instructions after which a launch counts as endless.
@@ -23,6 +26,30 @@ pub(crate) struct Fault {
     pub(crate) details: String,
     /// The line of the solution.
     pub(crate) line: Option<u32>,
+    /// What a picture of it is of.
+    pub(crate) focus: Option<Focus>,
+}
+
+/// A solution whose kernel can be launched.
+#[derive(Clone, Copy)]
+pub(crate) struct Solution<'a> {
+    pub(crate) module: &'a Arc<Module>,
+    /// The name of the kernel.
+    pub(crate) kernel: &'a str,
+    /// The name of its file in the PTX.
+    pub(crate) file: &'a str,
+    /// What its parameters are called.
+    pub(crate) parameters: &'a [String],
+}
+
+impl Solution<'_> {
+    /// Says which line of the solution a line of the PTX comes from.
+    pub(crate) fn lines(&self) -> impl Fn(u32) -> Option<u32> {
+        let mut memory = Memory::new();
+        let program = Program::load(Arc::clone(self.module), &mut memory);
+        let kernel = program.and_then(|program| program.kernel(self.kernel)).ok();
+        move |line| line_in(self.file, kernel.as_ref()?.origin(line).as_ref())
+    }
 }
 
 /// A launch that is prepared.
@@ -49,13 +76,13 @@ impl Placed<'_> {
 
 /// Runs the kernel in the fixed order, or in that of a seed, and says what is wrong with it.
 pub(crate) fn run(
-    module: &Arc<Module>,
-    kernel: &str,
-    file: &str,
+    solution: Solution<'_>,
     case: &Case,
     seed: Option<u64>,
 ) -> Result<Option<Fault>, LaunchError> {
-    let prepared = prepare(module, kernel, case)?;
+    let file = solution.file;
+    let prepared = prepare(solution.module, solution.kernel, case)?;
+    let of_finding = |finding: &Finding| of_finding(finding, &prepared, solution);
     let mut tools = (
         Initcheck::new(&prepared.memory),
         (Synccheck::new(), Racecheck::new()),
@@ -68,12 +95,16 @@ pub(crate) fn run(
             return Err(error);
         };
         return Ok(Some(match Finding::of_trap(&trap, kernel) {
-            Some(finding) => of_finding(&finding, file),
+            Some(finding) => of_finding(&finding),
             None => Fault {
                 stage: Stage::Steps,
                 headline: format!("the kernel does not end: {}", trap.fault),
                 details: trap.to_string(),
                 line: line_in(file, trap.origin.as_ref()),
+                focus: Some(Focus::Lanes {
+                    block: trap.block,
+                    place: None,
+                }),
             },
         }));
     }
@@ -88,7 +119,7 @@ pub(crate) fn run(
         .chain(racecheck.findings(kernel))
         .chain(initcheck.findings(kernel));
     if let Some(finding) = findings.into_iter().next() {
-        return Ok(Some(of_finding(&finding, file)));
+        return Ok(Some(of_finding(&finding)));
     }
     let wrong = prepared.judge()?.map(|(argument, mismatch)| Fault {
         stage: if seed.is_some() {
@@ -97,12 +128,44 @@ pub(crate) fn run(
             Stage::Result
         },
         headline: format!(
-            "the result is wrong: in argument {argument}, counted from 0, {mismatch}"
+            "the result is wrong: in {}, {mismatch}",
+            source::shown(solution.parameters, argument)
         ),
         details: String::new(),
         line: None,
+        focus: Some(Focus::Element {
+            argument,
+            index: mismatch.index,
+        }),
     });
     Ok(wrong)
+}
+
+/// Runs the kernel once more and draws the step that went wrong; `None` where there is nothing to be seen.
+pub(crate) fn picture(
+    solution: Solution<'_>,
+    case: &Case,
+    seed: Option<u64>,
+    focus: &Focus,
+) -> Result<Option<String>, LaunchError> {
+    let prepared = prepare(solution.module, solution.kernel, case)?;
+    let before = prepared.shown(solution.parameters)?;
+    let window = Window::of(focus, &before);
+    let mut record = Record::new(window.map(|window| window.watched()));
+    match prepared.launch(seed, &mut record) {
+        // What has happened up to there is the picture.
+        Ok(()) | Err(LaunchError::Trap(_)) => {}
+        Err(error) => return Err(error),
+    }
+    let after = prepared.shown(solution.parameters)?;
+    let window = Window::of(focus, &after);
+    Ok(draw(
+        focus,
+        window.as_ref(),
+        &record,
+        &prepared.kernel,
+        solution.file,
+    ))
 }
 
 /// Counts everything in one launch.
@@ -110,11 +173,11 @@ pub(crate) fn measure(
     module: &Arc<Module>,
     kernel: &str,
     case: &Case,
-) -> Result<Measurements, LaunchError> {
+) -> Result<Profile, LaunchError> {
     let prepared = prepare(module, kernel, case)?;
     let mut profile = Profile::default();
     prepared.launch(None, &mut profile)?;
-    Ok(profile.total())
+    Ok(profile)
 }
 
 fn prepare<'a>(
@@ -165,6 +228,23 @@ fn prepare<'a>(
 }
 
 impl Prepared<'_> {
+    /// The arrays with what they hold now.
+    fn shown<'a>(&'a self, parameters: &'a [String]) -> Result<Vec<Shown<'a>>, MemoryError> {
+        let shown = |placed: &'a Placed<'_>| {
+            let address = placed.base + placed.lead() as u64;
+            let mut bytes = vec![0; placed.array.values().bytes().len()];
+            self.memory.read(address, &mut bytes)?;
+            Ok(Shown {
+                name: source::shown(parameters, placed.argument),
+                argument: placed.argument,
+                array: placed.array,
+                address,
+                bytes,
+            })
+        };
+        self.arrays.iter().map(shown).collect()
+    }
+
     fn launch(&self, seed: Option<u64>, observer: &mut dyn Watch) -> Result<(), LaunchError> {
         let (kernel, memory) = (&self.kernel, &self.memory);
         let (shape, parameters) = (&self.shape, &self.parameters);
@@ -198,25 +278,122 @@ impl Prepared<'_> {
     }
 }
 
-fn of_finding(finding: &Finding, file: &str) -> Fault {
+fn of_finding(finding: &Finding, prepared: &Prepared<'_>, solution: Solution<'_>) -> Fault {
     let text = finding.to_string();
     let (headline, details) = text.split_once('\n').unwrap_or((&text, ""));
+    let mut details = details.trim_end().to_owned();
+    let focus = Focus::of_finding(finding);
+    // Memory that cannot be read has no words either.
+    if let Some(focus) = &focus
+        && let Ok(arrays) = prepared.shown(solution.parameters)
+        && let Some(words) = Window::of(focus, &arrays).and_then(|window| window.words())
+    {
+        details += &format!("\n  the address is that of {words}");
+    }
     let place = finding.places.iter();
     let line = place
-        .filter_map(|place| line_in(file, place.origin.as_ref()))
+        .filter_map(|place| line_in(solution.file, place.origin.as_ref()))
         .next();
     Fault {
         stage: finding.tool.into(),
         headline: headline.to_owned(),
-        details: details.trim_end().to_owned(),
+        details,
         line,
+        focus,
     }
 }
 
-/// The line of the solution among the places that an instruction comes from.
-fn line_in(file: &str, origin: Option<&Origin>) -> Option<u32> {
-    let origin = origin?;
-    let places = origin.inlined.iter().chain([&origin.own]);
-    let mut own = places.filter(|place| place.file.ends_with(file));
-    own.next().map(|place| place.line)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each thread stores its number in shared memory and writes that of the next; between the two there is nothing, or a barrier to
+    /// which the first 40 threads come.
+    fn kernel(between: &str) -> Arc<Module> {
+        let ptx = format!(
+            ".version 7.0
+             .target sm_80
+             .address_size 64
+             .visible .entry next(.param .u64 output) {{
+                 .reg .pred %p<2>;
+                 .reg .b32 %r<6>;
+                 .reg .b64 %rd<4>;
+                 .shared .align 4 .b8 tile[260];
+                 .loc 1 3 0
+                 mov.u32 %r1, %tid.x;
+                 setp.ge.u32 %p1, %r1, 40;
+                 shl.b32 %r2, %r1, 2;
+                 mov.u32 %r3, tile;
+                 add.u32 %r3, %r3, %r2;
+                 .loc 1 5 0
+                 st.shared.u32 [%r3], %r1;
+                 {between}
+                 .loc 1 7 0
+                 ld.shared.u32 %r4, [%r3+4];
+                 ld.param.u64 %rd1, [output];
+                 mul.wide.u32 %rd2, %r1, 4;
+                 add.u64 %rd1, %rd1, %rd2;
+                 st.global.u32 [%rd1], %r4;
+                 ret;
+             }}
+             .file 1 \"mine.rs\"
+            "
+        );
+        Arc::new(Module::parse(&ptx).expect("the PTX is right"))
+    }
+
+    /// The headline, the details and the picture of a launch over `threads` elements, the last of which nothing is written for.
+    fn judged(module: &Arc<Module>, threads: u32, expected: Vec<u32>) -> (String, String) {
+        let parameters = ["output".to_owned()];
+        let solution = Solution {
+            module,
+            kernel: "next",
+            file: "mine.rs",
+            parameters: &parameters,
+        };
+        let case = Case::new(1, threads, vec![Argument::output(expected, 0)]);
+        let fault = run(solution, &case, None).expect("it can be launched");
+        let fault = fault.expect("it is wrong");
+        let focus = fault.focus.expect("there is something to be seen");
+        let drawn = picture(solution, &case, None, &focus).expect("it can be launched");
+        (
+            format!("{}\n{}", fault.headline, fault.details),
+            drawn.expect("there is a picture"),
+        )
+    }
+
+    #[test]
+    fn a_race_shows_who_touches_the_word_and_its_neighbours() {
+        let (text, picture) = judged(&kernel(""), 64, (1..65).collect());
+        assert!(text.contains("racecheck"), "{text}");
+        assert_eq!(
+            picture,
+            "\
+shared memory in the block, before its first barrier
+
+shared memory           0      [1]      2       3       4       5       6
+line 5 writes ✗         0       1       2       3       4       5       6
+line 7 reads ✗          ·       0       1       2       3       4       5
+
+A cell names the thread, · means none; ✗ marks what is reported.
+"
+        );
+    }
+
+    #[test]
+    fn an_access_past_the_end_has_the_parameters_name() {
+        let (text, picture) = judged(&kernel("bar.sync 0;"), 64, (1..61).collect());
+        let words = "the address is that of output[60], past the end: output has 60 elements";
+        assert!(text.contains(words), "{text}");
+        assert!(picture.contains("│ [60]"), "{picture}");
+        assert!(picture.contains("line 7 writes ✗"), "{picture}");
+    }
+
+    #[test]
+    fn a_barrier_shows_where_every_lane_stands() {
+        let (text, picture) = judged(&kernel("@%p1 bar.sync 0;"), 64, (1..65).collect());
+        assert!(text.contains("synccheck"), "{text}");
+        assert!(picture.contains("lanes of block 0"), "{picture}");
+        assert!(picture.contains("warp 1          "), "{picture}");
+    }
 }

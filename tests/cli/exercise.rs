@@ -78,3 +78,18 @@ fn an_exercise_that_is_meant_is_named() {
         .code(2)
         .stderr(contains("did you mean `guard`?"));
 }
+
+#[test]
+fn a_folder_that_nobody_has_begun_in_has_no_stars() {
+    let folder = tempdir().expect("a folder");
+    let class = folder.path().join("class");
+    let class = class.to_str().expect("it is UTF-8");
+    output_of(&["exercise", "export", class]);
+    let sheet = output_of(&["exercise", "grade", class]);
+    assert!(sheet.contains("0 of 20 begun"), "{sheet}");
+    assert!(sheet.contains("0 of 60"), "{sheet}");
+    warpfold(&["exercise", "grade", "nowhere"])
+        .assert()
+        .code(2)
+        .stderr(contains("cannot read"));
+}

@@ -6,7 +6,7 @@ use crate::sources;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use warpfold_course::check::Subject;
-use warpfold_emulator::{Finding, Launch, Origin, Place, SourcePlace};
+use warpfold_emulator::{Finding, Kernel, Launch, Origin, Place, SourcePlace};
 
 /// Everything that the command found.
 #[derive(Serialize)]
@@ -192,7 +192,11 @@ impl FindingFigures {
             .trim_end_matches(' ')
             .to_owned();
         if let Some((argument, offset)) = place {
-            text += &format!("  the address is in argument {argument}, at byte {offset}\n");
+            let name = match parameter_name(subject.kernel(), &finding, argument) {
+                Some(name) => format!("`{name}`"),
+                None => format!("argument {argument}"),
+            };
+            text += &format!("  the address is in {name}, at byte {offset}\n");
         }
         Self {
             tool: finding.tool.name(),
@@ -216,6 +220,23 @@ impl FindingFigures {
         let lines = self.places.iter().map(|place| place.ptx_line);
         (self.tool, self.kind, lines.collect())
     }
+}
+
+/// What a parameter of a kernel is called in its source, as far as a place of the finding or a branch of the kernel says where that is.
+fn parameter_name(kernel: &Kernel, finding: &Finding, index: usize) -> Option<String> {
+    let of_places = finding
+        .places
+        .iter()
+        .filter_map(|place| place.origin.clone());
+    let of_branches = kernel
+        .branches()
+        .filter_map(|(line, _)| kernel.origin(line));
+    let mut origins = of_places.chain(of_branches);
+    origins.find_map(|origin| {
+        let files = [Some(&origin.own), origin.inlined.as_ref()];
+        let mut files = files.into_iter().flatten();
+        files.find_map(|place| sources::parameter(&place.file, kernel.name(), index))
+    })
 }
 
 impl PlaceFigures {

@@ -1,5 +1,7 @@
 //! `warpfold exercise`: kernels to be written or mended, judged on the emulator.
 
+mod gpu;
+mod grade;
 mod progress;
 mod verdict;
 
@@ -11,6 +13,8 @@ use super::progress::during;
 use super::show;
 use super::watch::watch;
 use comfy_table::CellAlignment::{Left, Right};
+use gpu::Gpu;
+use grade::Verdict;
 use progress::Progress;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,10 +29,12 @@ const EXAMPLES: &str = "\
 Examples:
   warpfold exercise                     # what there is, and how far you are
   warpfold exercise guard               # writes the starter, shows the task, judges your solution
-  warpfold exercise guard --watch       # again whenever you save
+  warpfold exercise watch               # the first that has no star yet, again whenever you save
   warpfold exercise hint guard
+  warpfold exercise hint guard --run    # the picture of your run, as often as you like
   warpfold exercise functions           # what a kernel may call, and how
   warpfold exercise solution guard      # once you have a star, or with --give-up
+  warpfold exercise grade ada/ alan/ --json sheet.json
 
 Your solutions are in the folder `warpfold-exercises`, beside a file with your progress. A solution has to be right for every size, and
 sound under 32 orders of its threads: that gives the first star. The others are for a counter near the reference's.";
@@ -37,7 +43,7 @@ sound under 32 orders of its threads: that gives the first star. The others are 
 const FOLDER: &str = "warpfold-exercises";
 
 /// The command's arguments.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     /// The exercise, by its id or number [default: list them]
@@ -69,8 +75,23 @@ enum Action {
     },
     /// List the functions that a kernel may call
     Functions,
+    /// Judge a solution again whenever it is saved, until Ctrl-C
+    Watch {
+        /// The exercise, by its id or number [default: the first that has no star yet]
+        #[arg(value_name = "ID")]
+        id: Option<String>,
+        /// The folder of your solutions
+        #[arg(long, value_name = "FOLDER", default_value = FOLDER)]
+        dir: PathBuf,
+    },
     /// Show the next hint: first what your own run shows, then a question, then a skeleton
-    Hint(One),
+    Hint {
+        #[command(flatten)]
+        one: One,
+        /// What your own run shows, again, however many hints you have had
+        #[arg(long)]
+        run: bool,
+    },
     /// Put the starter back in the place of your solution, which is kept beside it
     Reset(One),
     /// Show the reference, once you have a star
@@ -89,6 +110,8 @@ enum Action {
         #[command(flatten)]
         json: JsonArguments,
     },
+    /// Judge all solutions in the folders of a class: a grading sheet, as a table and as JSON
+    Grade(grade::Arguments),
     /// Write tasks and starters to a folder that a class can copy
     Export {
         /// The folder, which must not be there
@@ -116,16 +139,41 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
         Some(Action::List { dir }) => list(dir),
         Some(Action::Functions) => print(FUNCTIONS.trim_end()),
-        Some(Action::Hint(one)) => Solution::of(one)?.hint(),
+        Some(Action::Watch { id, dir }) => {
+            let exercise = match id {
+                Some(id) => exercise(id)?,
+                None => next(dir)?,
+            };
+            let watching = Arguments {
+                watch: true,
+                dir: dir.clone(),
+                ..Arguments::default()
+            };
+            attempt(&watching, exercise)
+        }
+        Some(Action::Hint { one, run: true }) => Solution::of(one)?.hint_of_run().map(|_| ()),
+        Some(Action::Hint { one, run: false }) => Solution::of(one)?.hint(),
         Some(Action::Reset(one)) => Solution::of(one)?.reset(),
         Some(Action::Solution { one, give_up }) => Solution::of(one)?.reference(*give_up),
         Some(Action::Verify { ids, json }) => verify_all(ids, json),
+        Some(Action::Grade(arguments)) => grade::run(arguments, &mut workshop()?),
         Some(Action::Export { folder }) => export(folder),
     }
 }
 
 fn exercise(id: &str) -> Result<&'static Exercise, Failure> {
     find(id).ok_or_else(|| lookup::no_such(id, &[Kind::Exercise], &[]))
+}
+
+/// The first exercise that has no star yet.
+fn next(folder: &Path) -> Result<&'static Exercise, Failure> {
+    let progress = Progress::read(folder)?;
+    let mut open = EXERCISES
+        .iter()
+        .filter(|exercise| progress.of(exercise.id).stars == 0);
+    open.next().ok_or_else(|| {
+        Failure::Input("every exercise has a star; name the one to watch".to_owned())
+    })
 }
 
 fn list(folder: &Path) -> Result<(), Failure> {
@@ -207,34 +255,44 @@ impl Solution {
         Ok(describe(self.exercise, &name, &text, judgement))
     }
 
+    /// The next hint.
     fn hint(&self) -> Result<(), Failure> {
         let exercise = self.exercise;
-        self.begin()?;
-        let mut progress = Progress::read(&self.folder)?;
-        let shown = progress.of(exercise.id).hints;
+        let shown = Progress::read(&self.folder)?.of(exercise.id).hints;
         let hints = exercise.hints();
         match shown.checked_sub(1) {
             None => {
-                let judgement = self.judge(&mut workshop()?, None)?;
-                print(self.describe(&judgement)?)?;
-                let stage = judgement.conviction.map(|conviction| conviction.stage);
-                if stage == Some(Stage::Build) {
+                if self.hint_of_run()? == Some(Stage::Build) {
                     return print(
                         "\nThe compiler comes first: `warpfold exercise functions` lists what a kernel may call. Hints begin with what compiles.",
                     );
                 }
-                progress = Progress::read(&self.folder)?;
             }
             Some(place) => print(hints[place.min(hints.len() - 1)])?,
         }
         if shown < hints.len() {
             print(format!(
-                "\nThe next hint: warpfold exercise hint {}",
+                "\nThe next hint: warpfold exercise hint {0} (your run again: warpfold exercise hint {0} --run)",
                 exercise.id
             ))?;
+            let mut progress = Progress::read(&self.folder)?;
             progress.change(&self.folder, exercise.id, |tried| tried.hints += 1)?;
         }
         Ok(())
+    }
+
+    /// What the learner's own run shows: the verdict, and the picture of what went wrong. Returns the stage that convicts it.
+    fn hint_of_run(&self) -> Result<Option<Stage>, Failure> {
+        self.begin()?;
+        let judgement = self.judge(&mut workshop()?, None)?;
+        print(self.describe(&judgement)?)?;
+        let Some(conviction) = judgement.conviction else {
+            return Ok(None);
+        };
+        if !conviction.picture.is_empty() {
+            print(format!("\n{}", conviction.picture.trim_end()))?;
+        }
+        Ok(Some(conviction.stage))
     }
 
     fn reset(&self) -> Result<(), Failure> {
@@ -284,13 +342,23 @@ fn attempt(arguments: &Arguments, exercise: &'static Exercise) -> Result<(), Fai
         ))?;
     }
     let mut workshop = workshop()?;
+    let mut gpu = Gpu::default();
     let mut once = || {
         let judgement = solution.judge(&mut workshop, arguments.seed)?;
         output.print(solution.describe(&judgement)?)?;
-        output.write_json(&judgement)?;
+        // On a GPU only what is sure to stay within its memory runs.
+        if let (1.., None, Some(ptx)) = (judgement.stars, arguments.seed, &judgement.ptx) {
+            output.print(gpu.time(exercise, ptx))?;
+        }
+        let verdict = Verdict {
+            exercise: exercise.id,
+            judgement,
+        };
+        output.write_json(&verdict)?;
+        let judgement = verdict.judgement;
         match (judgement.stars, arguments.seed, &judgement.conviction) {
             (0, None, _) | (0, Some(_), Some(_)) => Err(Failure::Finding(format!(
-                "{} is not solved yet",
+                "{0} is not solved yet; `warpfold exercise hint {0}` helps",
                 exercise.id
             ))),
             _ => Ok(()),
@@ -371,7 +439,8 @@ $ warpfold exercise NAME --dir .
 ```
 
 judges one on an emulator; no GPU is needed. `warpfold exercise --dir .` lists them with your stars, which are kept in `progress.json`.
-With `--json FILE` the verdict is also written for a grading sheet.
+`warpfold exercise grade FOLDER …` judges all solutions in the folders of a class; with `--json FILE` that is a grading sheet, with every
+verdict in full.
 ";
     write_file(&folder.join("README.md"), readme.as_bytes())?;
     print(format!(

@@ -1,8 +1,9 @@
 //! Running a lesson under a trace.
 
+use super::events::{Event, Events, LANES, Races};
 use super::flow::Flow;
 use super::picture::{Block, Cell, Content, Grid, Launcher, Picture, Write};
-use super::steps::{self, Event, Events, Races};
+use super::steps;
 use super::usage;
 use crate::case::{Case, CaseArgument, LoadedCase};
 use crate::demonstration;
@@ -305,7 +306,7 @@ fn place(
                 child.launched_by = Some(Launcher {
                     grid: of_grid,
                     block: number_of(index),
-                    thread: warp * steps::LANES + lane,
+                    thread: warp * LANES + lane,
                 });
             }
         }

@@ -1,9 +1,9 @@
 //! Which warps a picture shows where it has no room for all: those whose work no other that is shown does, and the one that leaves the
 //! total.
 
+use super::events::LANES;
 use super::memory::Memory;
 use super::picture::{Picture, Work};
-use super::steps::LANES;
 use std::collections::{BTreeMap, HashSet};
 
 /// A warp of a block of the host's grid; of the grids that kernels launch, those that stand in its place.

@@ -5,8 +5,10 @@
 //! written. Which elements of the input have flowed into a cell is found by running the lesson again with one element
 //! changed at a time, and by looking which values differ.
 
+mod clocks;
 mod diagram;
 mod elements;
+mod events;
 mod execution;
 mod flow;
 mod fold;

@@ -36,7 +36,9 @@ pub(super) const EXERCISE: Exercise = Exercise {
 fn case(n: usize, offset: usize) -> Case {
     let a = 3;
     let x: Vec<i32> = (0..n as i32).map(|i| 7 * i + 5).collect();
-    let y: Vec<i32> = (0..n as i32).map(|i| i * i % 1009 - 100).collect();
+    let y: Vec<i32> = (0..n as i32)
+        .map(|i| (i % 1009).pow(2) % 1009 - 100)
+        .collect();
     let after = x.iter().zip(&y).map(|(x, y)| y + a * x).collect();
     Case::new(
         n.div_ceil(TILE),

@@ -38,7 +38,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 /// `neighbour_sums(input: *const i32, output: *mut i32, n: usize)`
 fn case(n: usize, offset: usize) -> Case {
-    let input: Vec<i32> = (0..n as i32).map(|i| i * i + 1).collect();
+    let input: Vec<i32> = (0..n as i32).map(|i| (i % 10_007).pow(2) + 1).collect();
     let sums = input.chunks(BLOCK).flat_map(|tile| {
         let at = |i: usize| tile.get(i).copied().unwrap_or(0);
         (0..tile.len()).map(move |i| at(i.wrapping_sub(1)) + at(i) + at(i + 1))

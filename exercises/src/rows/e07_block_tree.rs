@@ -42,7 +42,9 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 /// `block_sums(input: *const i32, partials: *mut i32, n: usize)`
 fn case(n: usize, offset: usize) -> Case {
-    let input: Vec<i32> = (0..n as i32).map(|i| i * i % 1013 - 300).collect();
+    let input: Vec<i32> = (0..n as i32)
+        .map(|i| (i % 1013).pow(2) % 1013 - 300)
+        .collect();
     let blocks = n.div_ceil(BLOCK).max(1);
     let sum = |block| input.iter().skip(block * BLOCK).take(BLOCK).sum();
     let partials: Vec<i32> = (0..blocks).map(sum).collect();

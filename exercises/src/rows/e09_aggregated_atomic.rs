@@ -41,7 +41,9 @@ pub(super) const EXERCISE: Exercise = Exercise {
 /// `count_positive(values: *const i32, count: *mut u32, n: usize)`
 fn case(n: usize, offset: usize) -> Case {
     // About a third are positive, and some are 0.
-    let values: Vec<i32> = (0..n as i32).map(|i| i * i * 7 % 61 - 40 + i % 4).collect();
+    let values: Vec<i32> = (0..n as i32)
+        .map(|i| (i % 61).pow(2) * 7 % 61 - 40 + i % 4)
+        .collect();
     let positive = values.iter().filter(|&&value| value > 0).count() as u32;
     Case::new(
         n.div_ceil(BLOCK),

@@ -44,7 +44,7 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 /// `square(values: *mut i32, n: usize)`
 fn case(n: usize, offset: usize) -> Case {
-    let values: Vec<i32> = (0..n as i32).map(|i| 3 * i - 500).collect();
+    let values: Vec<i32> = (0..n as i32).map(|i| 3 * (i % 10_000) - 500).collect();
     let squares = values.iter().map(|value| value * value).collect();
     Case::new(
         n.div_ceil(TILE),

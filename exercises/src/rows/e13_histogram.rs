@@ -53,7 +53,7 @@ fn case(n: usize, offset: usize) -> Case {
     let values: Vec<u32> = (0..n as u32)
         .map(|i| {
             if i.is_multiple_of(3) {
-                i * i % BINS
+                i.wrapping_mul(i) % BINS
             } else {
                 (i * 37 + i / 64) % BINS
             }

@@ -43,7 +43,9 @@ pub(super) const EXERCISE: Exercise = Exercise {
 /// `compact(values: *const i32, kept: *mut i32, counts: *mut u32, n: usize)`
 fn case(n: usize, offset: usize) -> Case {
     // About half are positive, and some are 0.
-    let values: Vec<i32> = (0..n as i32).map(|i| i * i * 7 % 61 - 30 + i % 4).collect();
+    let values: Vec<i32> = (0..n as i32)
+        .map(|i| (i % 61).pow(2) * 7 % 61 - 30 + i % 4)
+        .collect();
     let blocks = n.div_ceil(BLOCK).max(1);
     let of_block = |block: usize| {
         let values = values.iter().skip(block * BLOCK).take(BLOCK);

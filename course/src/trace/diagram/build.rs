@@ -6,10 +6,10 @@ use super::model::{CellMark, Diagram, Move, Room, Row, Scene, Source, Style, Thr
 use super::runs::fold_runs;
 use super::strips::strips;
 use super::tree::{sizes, tree};
+use crate::trace::events::LANES;
 use crate::trace::fold::{Cast, Unit};
 use crate::trace::memory::Memory;
 use crate::trace::picture::{Boundary, Cell, Picture, Work};
-use crate::trace::steps::LANES;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The most warps that are shown where not all fit with their numbers.

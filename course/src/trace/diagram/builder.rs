@@ -3,10 +3,10 @@
 use super::contents::Contents;
 use super::model::{Group, Scene, Thread};
 use crate::trace::elements;
+use crate::trace::events::LANES;
 use crate::trace::fold::{Cast, Unit};
 use crate::trace::memory::Memory;
 use crate::trace::picture::{Boundary, Cell, Content, Picture, Work};
-use crate::trace::steps::LANES;
 use std::collections::HashMap;
 
 /// A picture that is being built.

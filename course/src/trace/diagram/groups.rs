@@ -3,9 +3,9 @@
 use super::builder::{Builder, threads};
 use super::model::Group;
 use crate::trace::elements::count;
+use crate::trace::events::LANES;
 use crate::trace::memory::Memory;
 use crate::trace::picture::Boundary;
-use crate::trace::steps::LANES;
 use std::collections::BTreeSet;
 
 impl Builder<'_> {

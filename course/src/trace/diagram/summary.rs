@@ -2,9 +2,9 @@
 
 use super::builder::Builder;
 use crate::trace::elements;
+use crate::trace::events::LANES;
 use crate::trace::memory::Memory;
 use crate::trace::picture::Cell;
-use crate::trace::steps::LANES;
 use std::collections::BTreeSet;
 
 impl Builder<'_> {

@@ -1,13 +1,16 @@
 //! `warpfold try`: a file of kernels, compiled and run on the spot.
 
+mod stand_in;
+
 use super::failure::Failure;
 use super::lookup;
 use super::output::write_file;
 use super::sources;
 use super::watch::watch;
+use stand_in::stand_in;
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use warpfold_emulator::Module;
 use warpfold_kernels::catalogue::Lesson;
 use warpfold_workshop::{Messages, NvvmArch, Source, Workshop, WorkshopError};
@@ -22,6 +25,9 @@ pub struct Arguments {
     /// Compile the file in the place of this lesson's, and run it as that lesson
     #[arg(long, value_name = "ID")]
     lesson: Option<String>,
+    /// Give the file's kernel the data of this lesson, whose kernel has the same parameters, and judge what it leaves as that lesson's
+    #[arg(long, value_name = "ID", conflicts_with = "lesson")]
+    like: Option<String>,
     #[command(flatten)]
     what: What,
     /// Compile for this compute capability
@@ -33,7 +39,7 @@ pub struct Arguments {
     /// Also write the PTX to FILE
     #[arg(long, value_name = "FILE")]
     ptx: Option<PathBuf>,
-    /// What is then done takes these: the arguments of `warpfold run`, or without --lesson of `warpfold emulate`; with --check,
+    /// What is then done takes these: with --lesson or --like the arguments of `warpfold run`, otherwise of `warpfold emulate`; with --check,
     /// --profile or --trace, of that command
     #[arg(
         value_name = "ARGUMENTS",
@@ -65,6 +71,7 @@ Examples:
   warpfold try double.rs --grid 4 --block 64 --arg buf:i32:iota:200 --arg u64:200 --sum 0
   warpfold try double.rs --check --grid 4 --block 64 --arg buf:i32:iota:200 --arg u64:200 --schedules 32
   warpfold try shuffle --check -n 1000 --block 128
+  warpfold try mine.rs --like interleaved -n 1000 --block 256
   warpfold try mine.rs --lesson shuffle --watch -n 2^16
   warpfold try mine.rs --lesson shuffle --trace --block 32
 
@@ -93,26 +100,36 @@ pub fn run(arguments: &Arguments, run_line: RunLine) -> Result<(), Failure> {
 /// What is compiled.
 struct Subject {
     file: PathBuf,
-    /// The lesson that it is run as.
-    lesson: Option<&'static Lesson>,
+    role: Role,
+}
+
+/// What it is run as.
+enum Role {
+    /// A file of its own.
+    Itself,
+    /// The file of this lesson.
+    Lesson(&'static Lesson),
+    /// A kernel with the parameters of this lesson's.
+    Like(&'static Lesson),
 }
 
 impl Arguments {
     /// A file, or a lesson by its id.
     fn subject(&self) -> Result<Subject, Failure> {
+        let file = self.file.clone();
         if let Some(id) = &self.lesson {
-            return Ok(Subject {
-                file: self.file.clone(),
-                lesson: Some(lookup::lesson(id)?),
-            });
+            let role = Role::Lesson(lookup::lesson(id)?);
+            return Ok(Subject { file, role });
+        }
+        if let Some(id) = &self.like {
+            let role = Role::Like(lookup::lesson(id)?);
+            return Ok(Subject { file, role });
         }
         let id = match self.file.to_str() {
             Some(id) if !self.file.exists() && self.file.extension().is_none() => id,
             _ => {
-                return Ok(Subject {
-                    file: self.file.clone(),
-                    lesson: None,
-                });
+                let role = Role::Itself;
+                return Ok(Subject { file, role });
             }
         };
         let lesson = lookup::lesson(id)?;
@@ -123,7 +140,7 @@ impl Arguments {
         })?;
         Ok(Subject {
             file: checkout.join(lesson.file),
-            lesson: Some(lesson),
+            role: Role::Lesson(lesson),
         })
     }
 
@@ -137,8 +154,8 @@ impl Arguments {
         let file = &subject.file;
         let folder = tempfile::tempdir().map_err(Failure::input)?;
         let mut line: Vec<OsString> = vec!["warpfold".into()];
-        match subject.lesson {
-            Some(lesson) => {
+        match subject.role {
+            Role::Lesson(lesson) => {
                 let module = lesson.module.name();
                 let ptx = workshop.compile_lesson(file, lesson.file, module, self.sm)?;
                 sources::replace(
@@ -146,17 +163,22 @@ impl Arguments {
                     fs::read_to_string(file).map_err(Failure::input)?,
                 );
                 self.keep(&ptx)?;
-                let name = format!("{module}.{}.ptx", self.sm.target_cpu());
-                write_file(&folder.path().join(name), ptx.as_bytes())?;
-                line.push(self.what.of_lesson().into());
-                line.push(lesson.id.into());
-                line.push("--ptx-dir".into());
-                line.push(folder.path().into());
+                line.extend(self.of_lesson(lesson, folder.path(), &ptx)?);
             }
-            None => {
+            Role::Like(lesson) => {
+                let ptx = workshop.compile(Source::File(file), self.sm, Messages::Shown)?;
+                self.keep(&ptx)?;
+                let kernel = self.only_kernel(&ptx)?;
+                let cpu = self.sm.target_cpu();
+                let digits: String = cpu.chars().filter(char::is_ascii_digit).collect();
+                let sm = digits.parse().map_err(Failure::input)?;
+                let ptx = stand_in(&ptx, &kernel, lesson, sm)?;
+                line.extend(self.of_lesson(lesson, folder.path(), &ptx)?);
+            }
+            Role::Itself => {
                 if self.what.trace {
                     return Err(Failure::Input(
-                        "a picture needs a lesson's data: say with --lesson ID which lesson the file stands for".to_owned(),
+                        "a picture needs a lesson's data: say with --like ID which lesson has the same parameters, or with --lesson ID whose file it replaces".to_owned(),
                     ));
                 }
                 let ptx = workshop.compile(Source::File(file), self.sm, Messages::Shown)?;
@@ -173,6 +195,23 @@ impl Arguments {
         }
         line.extend(self.rest.iter().cloned());
         run_line(line)
+    }
+
+    /// The beginning of a command about a lesson whose PTX this is.
+    fn of_lesson(
+        &self,
+        lesson: &Lesson,
+        folder: &Path,
+        ptx: &str,
+    ) -> Result<[OsString; 4], Failure> {
+        let name = format!("{}.{}.ptx", lesson.module.name(), self.sm.target_cpu());
+        write_file(&folder.join(name), ptx.as_bytes())?;
+        Ok([
+            self.what.of_lesson().into(),
+            lesson.id.into(),
+            "--ptx-dir".into(),
+            folder.into(),
+        ])
     }
 
     fn keep(&self, ptx: &str) -> Result<(), Failure> {
@@ -193,9 +232,13 @@ impl Arguments {
                 self.file.display()
             ))),
             _ => Err(Failure::Input(format!(
-                "{} has several kernels; choose one with --kernel: {}",
+                "{} has several kernels ({}); {}",
                 self.file.display(),
-                kernels.join(", ")
+                kernels.join(", "),
+                match self.like {
+                    None => "choose one with --kernel",
+                    Some(_) => "leave the one that --like is about",
+                }
             ))),
         }
     }
