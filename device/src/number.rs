@@ -1,6 +1,7 @@
 //! The numbers that operators compute in: integers and floats of 32 and 64 bits.
 
 use crate::math::Float;
+use crate::unroll::each_of;
 use crate::words::Words;
 
 /// A number of 32 or 64 bits. Integers wrap around; floats round to the nearest.
@@ -37,6 +38,16 @@ pub trait Number: Words + PartialEq + PartialOrd {
     fn lesser(self, other: Self) -> Self;
     /// The greater; of floats NaN if one is NaN, and 0.0 is greater than −0.0.
     fn greater(self, other: Self) -> Self;
+    /// The least of several, as [`lesser`](Self::lesser) gives it; the greatest number there is of none.
+    #[inline(always)]
+    fn least_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
+        fold_all(Self::GREATEST, values, Self::lesser)
+    }
+    /// The greatest of several, as [`greater`](Self::greater) gives it; the least number there is of none.
+    #[inline(always)]
+    fn greatest_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
+        fold_all(Self::LEAST, values, Self::greater)
+    }
     /// Whether it is no number at all.
     fn is_nan(self) -> bool;
 
@@ -64,6 +75,22 @@ pub trait Number: Words + PartialEq + PartialOrd {
     unsafe fn greatest_of_warp(self) -> Option<Self> {
         None
     }
+}
+
+/// One value after the other taken into the first.
+#[inline(always)]
+fn fold_all<S: Copy, const V: usize, const N: usize>(
+    first: S,
+    values: [[S; N]; V],
+    combine: impl Fn(S, S) -> S,
+) -> S {
+    let mut state = first;
+    each_of(
+        values,
+        #[inline(always)]
+        |_, value| state = combine(state, value),
+    );
+    state
 }
 
 /// `integers! { i32 { what it overrides } u64 {} }`
@@ -193,6 +220,14 @@ macro_rules! floats {
             #[inline(always)]
             fn greater(self, other: Self) -> Self {
                 Float::maximum(self, other)
+            }
+            #[inline(always)]
+            fn least_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
+                Float::least_of(values)
+            }
+            #[inline(always)]
+            fn greatest_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
+                Float::greatest_of(values)
             }
             #[inline(always)]
             fn is_nan(self) -> bool {
