@@ -1,6 +1,11 @@
 //! Functions of floats. Each is made of operations that round correctly, in a fixed order, so that a GPU, the emulator and a CPU
 //! give the same bits; but for those that say *about*.
 
+#[cfg(any(
+    target_arch = "nvptx64",
+    target_feature = "sm_80",
+    target_feature = "compute_80"
+))]
 use crate::unroll::each_of;
 
 /// A float of 32 or 64 bits.
@@ -220,13 +225,19 @@ float! {
     ]
 }
 
-/// The instruction that gives the lesser or the greater of two and drops a NaN.
-#[cfg(target_arch = "nvptx64")]
-mod numbers {
-    instruction!(lesser_32: f32 = reg32, u32, "min.f32 {result}, {a}, {b};", (a, b), a);
-    instruction!(greater_32: f32 = reg32, u32, "max.f32 {result}, {a}, {b};", (a, b), a);
-    instruction!(lesser_64: f64 = reg64, u64, "min.f64 {result}, {a}, {b};", (a, b), a);
-    instruction!(greater_64: f64 = reg64, u64, "max.f64 {result}, {a}, {b};", (a, b), a);
+/// The instructions that give the lesser or the greater of two numbers, and of a number and a NaN the number.
+macro_rules! of_numbers {
+    ($($name:ident: $value:ident = $register:ident, $bits:ident, $instruction:literal;)*) => {$(
+        #[cfg(target_arch = "nvptx64")]
+        instruction!($name: $value = $register, $bits, $instruction, (a, b), a);
+    )*};
+}
+
+of_numbers! {
+    lesser_32: f32 = reg32, u32, "min.f32 {result}, {a}, {b};";
+    greater_32: f32 = reg32, u32, "max.f32 {result}, {a}, {b};";
+    lesser_64: f64 = reg64, u64, "min.f64 {result}, {a}, {b};";
+    greater_64: f64 = reg64, u64, "max.f64 {result}, {a}, {b};";
 }
 
 /// The lesser or the greater of two and of several, `$of_two` and `$of_several`. A GPU puts back the NaN that its instruction drops: of
@@ -237,7 +248,7 @@ macro_rules! extremes {
         fn $of_two(left: $value, right: $value) -> $value {
             #[cfg(target_arch = "nvptx64")]
             {
-                let number = numbers::$number(left, right);
+                let number = $number(left, right);
                 if left.is_nan() | right.is_nan() { $value::NAN } else { number }
             }
             #[cfg(not(target_arch = "nvptx64"))]
@@ -254,7 +265,7 @@ macro_rules! extremes {
                     values,
                     #[inline(always)]
                     |place, value| {
-                        number = numbers::$number(number, value);
+                        number = $number(number, value);
                         // Of each pair at once: one instruction.
                         if place % 2 == 1 {
                             is_nan |= values[(place - 1) / N][(place - 1) % N].is_nan() | value.is_nan();

@@ -14,6 +14,7 @@ use crate::lanes::{WARP_SIZE, sync_lanes};
 use crate::operator::Operator;
 use crate::thread::{block_dim_x, global_index, sync_threads, thread_idx_x};
 use crate::tile::{self, Bytes, Section, Tile};
+use crate::unroll::{array, each};
 use crate::vector::{self, Loaded, Quad, Share};
 
 /// Vectors that a thread loads before it uses the first.
@@ -100,6 +101,18 @@ pub unsafe fn by_lanes<T: Loaded, O: Operator<T>>(
     lanes: u32,
     results: *mut O::Output,
 ) {
+    let is_of_vectors = T::LANES > 1
+        && matrix.columns.is_multiple_of(T::LANES)
+        && matrix.stride.is_multiple_of(T::LANES)
+        && (matrix.input as usize).is_multiple_of(size_of::<Quad>());
+    if is_of_vectors && lanes == 1 {
+        // SAFETY: the caller's promise.
+        match matrix.columns / T::LANES {
+            1 => return unsafe { several::<1, LOADS, T, O>(operator, matrix, results) },
+            2 => return unsafe { several::<2, { LOADS / 2 }, T, O>(operator, matrix, results) },
+            _ => {}
+        }
+    }
     let group = Section::of(lanes);
     let at_once = (WARP_SIZE / lanes) as usize;
     let warps = Share::of_grid().of / WARP_SIZE as usize;
@@ -125,6 +138,64 @@ pub unsafe fn by_lanes<T: Loaded, O: Operator<T>>(
             }
         }
         first += warps * at_once;
+    }
+}
+
+/// Reduces rows of `VECTORS` vectors, each by a lane, which loads `ROWS` of them before it uses the first.
+///
+/// # Safety
+/// As for [`by_lanes`]; every row begins at a multiple of 16 bytes.
+#[inline(always)]
+unsafe fn several<const VECTORS: usize, const ROWS: usize, T: Loaded, O: Operator<T>>(
+    operator: O,
+    matrix: Rows<T>,
+    results: *mut O::Output,
+) {
+    const WARP: usize = WARP_SIZE as usize;
+    let lane = (thread_idx_x() % WARP_SIZE) as usize;
+    let warps = Share::of_grid().of / WARP;
+    let last = matrix.rows.wrapping_sub(1);
+    let mut first = global_index() / WARP * WARP * ROWS;
+    while first < matrix.rows {
+        let row = |number: usize| first + number * WARP + lane;
+        // SAFETY: the caller's promise. Beyond the last row that one is loaded once more, so that all loads are under way together.
+        unsafe {
+            let rows = array::<_, ROWS>(
+                #[inline(always)]
+                |number| {
+                    let row = if row(number) < last {
+                        row(number)
+                    } else {
+                        last
+                    };
+                    let values = matrix.input.add(row * matrix.stride);
+                    array::<T::Vector, VECTORS>(
+                        #[inline(always)]
+                        |vector| *values.cast::<T::Vector>().add(vector),
+                    )
+                },
+            );
+            each(
+                ROWS,
+                #[inline(always)]
+                |number| {
+                    let mut state = T::lift(operator, rows[number][0], 0);
+                    each(
+                        VECTORS - 1,
+                        #[inline(always)]
+                        |vector| {
+                            let index = (vector + 1) * T::LANES;
+                            let vector = rows[number][vector + 1];
+                            state = T::accumulate(operator, state, [vector], index as u64, 0);
+                        },
+                    );
+                    if row(number) < matrix.rows {
+                        *results.add(row(number)) = operator.finish(state, matrix.columns as u64);
+                    }
+                },
+            );
+        }
+        first += warps * WARP * ROWS;
     }
 }
 

@@ -262,7 +262,11 @@ pub unsafe fn fold_pairs<const LOADS: usize, T: Loaded, O: Operator<(T, T)>>(
                 let states = array::<_, LOADS>(
                     #[inline(always)]
                     |index| {
-                        T::lift_pairs(operator, vectors[index], first + (place + index * step) as u64)
+                        T::lift_pairs(
+                            operator,
+                            vectors[index],
+                            first + (place + index * step) as u64,
+                        )
                     },
                 );
                 operator.combine(state, combine_all(operator, states))

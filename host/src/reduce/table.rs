@@ -182,7 +182,7 @@ impl Problem {
         let layout = Layout::new(self.lanes, rows, columns, stride, block, blocks);
         Launch {
             way: Way::Columns(layout),
-            blocks: layout.grid(self.lanes, columns) as u32,
+            blocks: layout.grid(self.lanes, rows, columns, stride, block) as u32,
             block,
         }
     }
