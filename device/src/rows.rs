@@ -105,15 +105,16 @@ pub unsafe fn by_lanes<T: Loaded, O: Operator<T>>(
         && matrix.columns.is_multiple_of(T::LANES)
         && matrix.stride.is_multiple_of(T::LANES)
         && (matrix.input as usize).is_multiple_of(size_of::<Quad>());
-    if is_of_vectors && lanes == 1 {
-        // SAFETY: the caller's promise.
-        match matrix.columns / T::LANES {
-            1 => return unsafe { several::<1, LOADS, T, O>(operator, matrix, results) },
-            2 => return unsafe { several::<2, { LOADS / 2 }, T, O>(operator, matrix, results) },
-            _ => {}
+    let group = Section::of(lanes);
+    // SAFETY: the caller's promise.
+    unsafe {
+        if is_of_vectors && matrix.columns == lanes as usize * T::LANES {
+            return several::<1, LOADS, T, O>(operator, matrix, group, results);
+        }
+        if is_of_vectors && matrix.columns == 2 * lanes as usize * T::LANES {
+            return several::<2, { LOADS / 2 }, T, O>(operator, matrix, group, results);
         }
     }
-    let group = Section::of(lanes);
     let at_once = (WARP_SIZE / lanes) as usize;
     let warps = Share::of_grid().of / WARP_SIZE as usize;
     // The first row of the warp, so that all its lanes go on as long as one has a row.
@@ -141,7 +142,7 @@ pub unsafe fn by_lanes<T: Loaded, O: Operator<T>>(
     }
 }
 
-/// Reduces rows of `VECTORS` vectors, each by a lane, which loads `ROWS` of them before it uses the first.
+/// Reduces rows of `VECTORS` vectors for each lane of a section, which loads `ROWS` of them before it uses the first.
 ///
 /// # Safety
 /// As for [`by_lanes`]; every row begins at a multiple of 16 bytes.
@@ -149,16 +150,19 @@ pub unsafe fn by_lanes<T: Loaded, O: Operator<T>>(
 unsafe fn several<const VECTORS: usize, const ROWS: usize, T: Loaded, O: Operator<T>>(
     operator: O,
     matrix: Rows<T>,
+    group: Section,
     results: *mut O::Output,
 ) {
-    const WARP: usize = WARP_SIZE as usize;
-    let lane = (thread_idx_x() % WARP_SIZE) as usize;
-    let warps = Share::of_grid().of / WARP;
+    let at_once = (WARP_SIZE / group.lanes) as usize;
+    let warps = Share::of_grid().of / WARP_SIZE as usize;
     let last = matrix.rows.wrapping_sub(1);
-    let mut first = global_index() / WARP * WARP * ROWS;
+    let step = group.lanes as usize * T::LANES;
+    let mine = group.rank as usize * T::LANES;
+    let mut first = global_index() / WARP_SIZE as usize * at_once * ROWS;
     while first < matrix.rows {
-        let row = |number: usize| first + number * WARP + lane;
-        // SAFETY: the caller's promise. Beyond the last row that one is loaded once more, so that all loads are under way together.
+        let row = |number: usize| first + number * at_once + group.index as usize;
+        // SAFETY: the caller's promise; the whole warp makes the calls. Beyond the last row that one is loaded once more, so that all
+        // loads are under way together.
         unsafe {
             let rows = array::<_, ROWS>(
                 #[inline(always)]
@@ -168,34 +172,42 @@ unsafe fn several<const VECTORS: usize, const ROWS: usize, T: Loaded, O: Operato
                     } else {
                         last
                     };
-                    let values = matrix.input.add(row * matrix.stride);
+                    let values = matrix.input.add(row * matrix.stride + mine);
                     array::<T::Vector, VECTORS>(
                         #[inline(always)]
-                        |vector| *values.cast::<T::Vector>().add(vector),
+                        |vector| *values.add(vector * step).cast(),
                     )
                 },
             );
+            let states = array::<O::State, ROWS>(
+                #[inline(always)]
+                |number| {
+                    let mut state = T::lift(operator, rows[number][0], mine as u64);
+                    each(
+                        VECTORS - 1,
+                        #[inline(always)]
+                        |before| {
+                            let index = (before + 1) * step + mine;
+                            let vector = rows[number][before + 1];
+                            state = T::accumulate(operator, state, [vector], index as u64, 0);
+                        },
+                    );
+                    state
+                },
+            );
+            let states = group.reduce_each(operator, states);
             each(
                 ROWS,
                 #[inline(always)]
                 |number| {
-                    let mut state = T::lift(operator, rows[number][0], 0);
-                    each(
-                        VECTORS - 1,
-                        #[inline(always)]
-                        |vector| {
-                            let index = (vector + 1) * T::LANES;
-                            let vector = rows[number][vector + 1];
-                            state = T::accumulate(operator, state, [vector], index as u64, 0);
-                        },
-                    );
-                    if row(number) < matrix.rows {
-                        *results.add(row(number)) = operator.finish(state, matrix.columns as u64);
+                    if group.rank == 0 && row(number) < matrix.rows {
+                        *results.add(row(number)) =
+                            operator.finish(states[number], matrix.columns as u64);
                     }
                 },
             );
         }
-        first += warps * WARP * ROWS;
+        first += warps * at_once * ROWS;
     }
 }
 
