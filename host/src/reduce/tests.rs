@@ -504,7 +504,7 @@ fn results_stay_on_the_device_and_graphs_make_them_again() {
             // SAFETY: the buffers and the reduction live.
             unsafe { graph.launch(&stream) }.expect("it is queued");
             stream.synchronize().expect("it runs");
-            assert_eq!(sums.read(), Ok(vec![40_000.0 * value; 2]));
+            assert_eq!(sums.read(), Ok(vec![600_000.0 * value; 2]));
             assert_eq!(sum.read(), Ok(vec![1_200_000.0 * value]));
         }
     }
