@@ -48,6 +48,20 @@ pub trait Number: Words + PartialEq + PartialOrd {
     fn greatest_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
         fold_all(Self::LEAST, values, Self::greater)
     }
+    /// The lowest bits of an integer of 32 bits above a rank, so many of them that both fit; `None` of other numbers. Two of these are in
+    /// the order of the numbers, and equal numbers in that of their ranks.
+    #[inline(always)]
+    fn with_rank(self, bits: u32, rank: u32) -> Option<Self> {
+        let _ = (bits, rank);
+        None
+    }
+    /// The number and the rank of such a one.
+    #[inline(always)]
+    fn without_rank(self, bits: u32) -> (Self, u32) {
+        let _ = bits;
+        (self, 0)
+    }
+
     /// Whether it is no number at all.
     fn is_nan(self) -> bool;
 
@@ -154,13 +168,29 @@ macro_rules! by_redux {
     };
 }
 
+/// Of integers of 32 bits.
+macro_rules! ranked {
+    () => {
+        #[inline(always)]
+        fn with_rank(self, bits: u32, rank: u32) -> Option<Self> {
+            Some((self << (32 - bits)) | rank as Self)
+        }
+        #[inline(always)]
+        fn without_rank(self, bits: u32) -> (Self, u32) {
+            (self >> (32 - bits), self as u32 & (u32::MAX >> bits))
+        }
+    };
+}
+
 integers! {
     i32 {
+        ranked!();
         by_redux!(sum_of_warp, |value| crate::redux::redux_add(value));
         by_redux!(least_of_warp, |value| crate::redux::redux_min(value));
         by_redux!(greatest_of_warp, |value| crate::redux::redux_max(value));
     }
     u32 {
+        ranked!();
         by_redux!(sum_of_warp, |value| crate::redux::redux_add(value as i32) as u32);
         by_redux!(least_of_warp, |value| crate::redux::redux_min_u32(value));
         by_redux!(greatest_of_warp, |value| crate::redux::redux_max_u32(value));

@@ -183,7 +183,6 @@ macro_rules! arg {
                 Best { index: I::of(index.wrapping_add(u64::from(place) * step)), value }
             }
 
-            /// The extreme of the values alone; its place is looked for only if it beats the state.
             #[inline(always)]
             fn accumulate<const V: usize, const N: usize>(
                 self,
@@ -193,17 +192,67 @@ macro_rules! arg {
                 step: u64,
             ) -> Best<T::Wide, I> {
                 let wide = map_all(vectors, T::widen);
+                let is_last = matches!(self.ties, Ties::Last);
+                let best_at = |place: u32, value| {
+                    let (vector, place) = (u64::from(place) / N as u64, u64::from(place) % N as u64);
+                    let index = index.wrapping_add(vector * step).wrapping_add(place);
+                    Best { index: I::of(index), value }
+                };
+                let is_first_of_all = state.index == I::NONE;
+                let beats = |value: T::Wide, best: T::Wide| {
+                    let is_before = !best.is_nan() & ((value $before best) | value.is_nan());
+                    let is_equal = (value == best) | (value.is_nan() & best.is_nan());
+                    is_before | (is_equal & is_last)
+                };
+
+                // Of small integers the place becomes the lowest bits of the number.
+                let bits = 8 * size_of::<T>() as u32;
+                let ranks = (V * N) as u32 - 1;
+                let is_rank_the_place = is_last != $is_least;
+                if bits <= 16 && T::Wide::ADDS_NOTHING.with_rank(bits, ranks).is_some() {
+                    let mut keys = wide;
+                    each_of(
+                        wide,
+                        #[inline(always)]
+                        |place, value| {
+                            let rank = if is_rank_the_place { place as u32 } else { ranks - place as u32 };
+                            keys[place / N][place % N] = value.with_rank(bits, rank).unwrap_or(value);
+                        },
+                    );
+                    let (value, rank) = T::Wide::$of_several(keys).without_rank(bits);
+                    let place = if is_rank_the_place { rank } else { ranks - rank };
+                    return if is_first_of_all | beats(value, state.value) {
+                        best_at(place, value)
+                    } else {
+                        state
+                    };
+                }
+
+                // Few values, or half ones, one after the other, without a branch.
+                if V * N < 8 || bits <= 16 {
+                    let (mut best, mut found) = (state.value, None);
+                    each_of(
+                        wide,
+                        #[inline(always)]
+                        |place, value| {
+                            if beats(value, best) | (is_first_of_all & (place == 0)) {
+                                (best, found) = (value, Some(place as u32));
+                            }
+                        },
+                    );
+                    return match found {
+                        Some(place) => best_at(place, best),
+                        None => state,
+                    };
+                }
+
+                // The extreme of the values alone; its place is looked for only if it beats the state.
                 let value = T::Wide::$of_several(wide);
-                let is_before = (value $before state.value) | (value.is_nan() & !state.value.is_nan());
-                let is_equal = (value == state.value) | (value.is_nan() & state.value.is_nan());
-                let is_later = is_equal & matches!(self.ties, Ties::Last);
-                if !(is_before | is_later | (state.index == I::NONE)) {
+                if !(is_first_of_all | beats(value, state.value)) {
                     return state;
                 }
                 let (place, value) = find(wide, value, self.ties);
-                let (vector, place) = (u64::from(place) / N as u64, u64::from(place) % N as u64);
-                let index = index.wrapping_add(vector * step).wrapping_add(place);
-                Best { index: I::of(index), value }
+                best_at(place, value)
             }
 
             /// The values alone first, and the index only where they beat all before.

@@ -130,6 +130,10 @@ pub trait Operator<T>: Combine<Self::State> {
     where
         T: Copy,
     {
+        if N == 1 {
+            let values = array::<T, V>(|vector| vectors[vector][0]);
+            return self.combine(state, self.lift_spaced(values, index, step));
+        }
         let states = array::<_, V>(
             #[inline(always)]
             |vector| self.lift_all(vectors[vector], index.wrapping_add(vector as u64 * step)),

@@ -71,9 +71,6 @@ pub struct Problem {
 
 /// Bytes of a vector, which one load brings.
 const VECTOR: usize = 16;
-/// Bytes that a thread has under way at once: four vectors.
-const THREAD_BYTES: usize = 4 * VECTOR;
-
 /// The longest rows that go through shared memory if they don't begin at vectors, in bytes, and that lanes of a warp reduce if they are no
 /// power of two.
 const LONGEST_PACKED: usize = 512;
@@ -90,10 +87,6 @@ const SHORTEST_SHARED: usize = 2048;
 
 /// The most blocks of each multiprocessor, where lanes of warps reduce rows or segments in the fixed order.
 const BLOCKS_OF_WARPS: usize = 32;
-
-/// Threads of a block, and blocks of each multiprocessor, for the pairs of two arrays.
-const BLOCK_OF_PAIRS: u32 = 512;
-const BLOCKS_OF_PAIRS: usize = 4;
 
 /// The most blocks of a grid; they go on from row to row.
 const MOST_BLOCKS: usize = 1 << 20;
@@ -112,7 +105,7 @@ impl Problem {
     fn choose_for_rows(&self) -> Launch {
         let Matrix { rows, columns, .. } = self.matrix;
         let bytes = columns * self.value_bytes;
-        let measured = self.measured();
+        let measured = measured(self.work(), self.value_bytes);
         let choice = self.of_rows(measured, bytes);
         let threads = choice.threads(rows);
         if threads < FEW_THREADS * self.multiprocessors as usize && bytes >= SHORTEST_SHARED {
@@ -134,15 +127,6 @@ impl Problem {
         } else {
             Work::Much
         }
-    }
-
-    fn measured(&self) -> &'static Measured {
-        let work = self.work();
-        let distance = |measured: &&Measured| measured.value_bytes.abs_diff(self.value_bytes);
-        let lines = MEASURED.iter().filter(|measured| measured.work == work);
-        lines
-            .min_by_key(distance)
-            .expect("each work has been measured")
     }
 
     /// How rows are shared out where there are enough of them.
@@ -235,12 +219,21 @@ impl Problem {
             block,
         }
     }
+}
 
-    /// As many blocks as so many are on a GPU with [`MULTIPROCESSORS`].
-    fn in_proportion(&self, blocks: u32) -> usize {
-        let scaled = u64::from(blocks) * u64::from(self.multiprocessors);
-        (scaled.div_ceil(MULTIPROCESSORS.into())).max(1) as usize
-    }
+/// What was measured of so much work, over values of about so many bytes.
+fn measured(work: Work, value_bytes: usize) -> &'static Measured {
+    let distance = |measured: &&Measured| measured.value_bytes.abs_diff(value_bytes);
+    let lines = MEASURED.iter().filter(|measured| measured.work == work);
+    lines
+        .min_by_key(distance)
+        .expect("each work has been measured")
+}
+
+/// As many blocks as so many are on a GPU with [`MULTIPROCESSORS`].
+fn in_proportion(blocks: u32, multiprocessors: u32) -> usize {
+    let scaled = u64::from(blocks) * u64::from(multiprocessors);
+    (scaled.div_ceil(MULTIPROCESSORS.into())).max(1) as usize
 }
 
 impl Choice {
@@ -252,11 +245,14 @@ impl Choice {
         match self {
             Self::Packed { block, blocks } => {
                 let rows_of_warp = (PACKED_BYTES / bytes.max(1)).max(1);
-                let most = problem.in_proportion(blocks);
+                let most = in_proportion(blocks, problem.multiprocessors);
                 problem.of_warps(Way::Packed, block, rows_of_warp, most)
             }
             Self::Lanes { lanes, blocks } => {
-                let (way, most) = (Way::Lanes(lanes), problem.in_proportion(blocks));
+                let (way, most) = (
+                    Way::Lanes(lanes),
+                    in_proportion(blocks, problem.multiprocessors),
+                );
                 problem.of_warps(way, BLOCK_OF_WARPS, 32 / lanes as usize, most)
             }
             Self::Whole { block } => Launch {
@@ -266,7 +262,7 @@ impl Choice {
             },
             Self::Shared { block, blocks } => {
                 let batches = bytes.div_ceil(block as usize * VECTOR);
-                let wanted = problem.in_proportion(blocks).div_ceil(rows.max(1));
+                let wanted = in_proportion(blocks, problem.multiprocessors).div_ceil(rows.max(1));
                 let parts = wanted.clamp(1, batches.max(1));
                 Launch {
                     way: Way::Blocks(parts as u32),
@@ -316,11 +312,13 @@ pub(crate) fn choose_for_pairs(
 ) -> Grid {
     match mode {
         Mode::Fast => {
-            let batch = BLOCK_OF_PAIRS as usize * THREAD_BYTES;
-            let batches = (2 * n * value_bytes).div_ceil(batch);
+            let bytes = 2 * n * value_bytes;
+            let measured = measured(Work::Little, value_bytes);
+            let (_, block, blocks) = line_of(measured.single, bytes, |line| line.0);
+            let batches = bytes.div_ceil(block as usize * VECTOR);
             Grid {
-                blocks: batches.clamp(1, BLOCKS_OF_PAIRS * multiprocessors as usize) as u32,
-                block: BLOCK_OF_PAIRS,
+                blocks: in_proportion(blocks, multiprocessors).min(batches.max(1)) as u32,
+                block,
             }
         }
         Mode::Deterministic => Grid {
