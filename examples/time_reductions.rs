@@ -2,17 +2,20 @@
 //! `cargo run --release --example time_reductions -- argmax f32`.
 //!
 //! Every kernel is verified first. Each line is a launch: the shape, the kernel and its grid, gigabytes read and written per second, and the share
-//! of the ceiling. `chosen` marks the library's choice and `best` the fastest. `-- OPERATOR TYPE [BYTES [every|segments]]`: BYTES are those
+//! of the ceiling. `chosen` marks the library's choice and `best` the fastest. `-- OPERATOR TYPE [BYTES [every|segments|single]]`: BYTES are those
 //! of the input, 2^30 unless given; with `every` all launches are shown, otherwise the marked ones. With `segments` it is segments of every
-//! spread of lengths that are reduced, and the ceiling reads their offsets too. On the emulator nothing is timed.
+//! spread of lengths that are reduced, and the ceiling reads their offsets too. With `single` it is one row of every length: of those that
+//! fit into the cache, a launch's part of a graph of 20. On the emulator nothing is timed. `cargo xtask tune` makes the library's table of
+//! what `every` and `single` print.
 
 use bytemuck::Zeroable;
 use std::collections::HashSet;
 use std::error::Error;
 use std::fmt::Debug;
-use warpfold::device::{Argument, Buffer, DeviceError, Kernel, Pod, Shape, Timing};
+use warpfold::device::{Argument, Buffer, DeviceError, Kernel, Pod, Shape, Stream, Timing};
 use warpfold::operator::*;
-use warpfold::reduce::table::{Launch, Problem, Way};
+use warpfold::reduce::choice::{Choice, MULTIPROCESSORS};
+use warpfold::reduce::table::{Launch, Problem};
 use warpfold::reduce::{BuiltIn, Reducible};
 use warpfold::{Along, Bf16, Bool, Device, F16, Matrix, Reduction, Segments};
 
@@ -31,6 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         bytes,
         shows_all: word(3) == Some("every"),
         of_segments: word(3) == Some("segments"),
+        of_single: word(3) == Some("single"),
     };
     macro_rules! operators {
         ($value:ty; $($name:ident: $operator:ty = $make:expr;)*) => {
@@ -65,6 +69,7 @@ struct Run<'d> {
     bytes: usize,
     shows_all: bool,
     of_segments: bool,
+    of_single: bool,
 }
 
 /// A value of the input: small whole numbers, which most operators lose nothing of.
@@ -128,7 +133,11 @@ impl Run<'_> {
             .collect();
         let input = self.device.upload(&values)?;
         let mut reduction = Reduction::new(self.device, operator)?;
-        println!("{} of {}", operator.kernels().0, T::NAME);
+        let work = reduction
+            .problem(Along::Rows, Matrix::contiguous(1, n))
+            .work();
+        let (name, bytes) = (operator.kernels().0, size_of::<T>());
+        println!("{name} of {}: {work:?} work for {bytes} bytes", T::NAME);
         if self.of_segments {
             println!("segments mean spread ms GB/s share");
             for (spread, mean) in SPREADS {
@@ -136,8 +145,15 @@ impl Run<'_> {
             }
             return Ok(());
         }
-        println!("rows columns way blocks block ms GB/s share");
+        println!("rows columns choice blocks block ms GB/s share");
         let mut columns = n;
+        while self.of_single && columns * size_of::<T>() >= 1 << 10 {
+            self.single(&mut reduction, &values[..columns], &input)?;
+            columns /= 4;
+        }
+        if self.of_single {
+            return Ok(());
+        }
         while columns * size_of::<T>() >= 4 {
             self.at(&mut reduction, &values, &input, columns)?;
             columns /= if self.shows_all || columns <= 1024 {
@@ -160,16 +176,16 @@ impl Run<'_> {
         let mut results = self.device.allocate(matrix.rows)?;
         let problem = reduction.problem(Along::Rows, matrix);
         let chosen = problem.choose();
-        let mut launches = launches(&problem);
-        if !launches.contains(&chosen) {
-            launches.push(chosen);
+        let mut launches = launches(&problem, choices(&problem));
+        if !launches.iter().any(|(_, launch)| *launch == chosen) {
+            launches.push((None, chosen));
         }
         let expected = Expected::of_some(reduction.operator(), values, columns);
         let bytes = size_of_val(values) + matrix.rows * size_of::<O::Output>();
         let ceiling = self.ceiling(input, &results, bytes)?;
         let mut timed = Vec::new();
         let mut verified = HashSet::new();
-        for &launch in &launches {
+        for &(choice, launch) in &launches {
             // Millions of results take long to copy: of those each kernel is verified once.
             let is_verified =
                 matrix.rows <= 1 << 20 || verified.insert(std::mem::discriminant(&launch.way));
@@ -191,41 +207,122 @@ impl Run<'_> {
             let (kernel, arguments) =
                 reduction.arguments(input.slice(..), matrix, &results, launch);
             let shape = Shape::linear(launch.blocks, launch.block);
-            timed.push((launch, self.median(kernel, &shape, &arguments)?));
+            timed.push((choice, launch, self.median(kernel, &shape, &arguments)?));
         }
+        self.show(matrix, bytes, ceiling, chosen, &timed);
+        Ok(())
+    }
+
+    /// A line for the ceiling, and one for each launch that is shown.
+    fn show(&self, matrix: Matrix, bytes: usize, ceiling: f64, chosen: Launch, timed: &[Timed]) {
         let best = timed
             .iter()
-            .min_by(|left, right| left.1.total_cmp(&right.1))
-            .map(|(launch, _)| *launch);
-        let show = |name: &str, launch: &str, ms: f64| {
+            .min_by(|left, right| left.2.total_cmp(&right.2));
+        let best = best.map(|(_, launch, _)| *launch);
+        let show = |launch: &str, ms: f64, marks: &str| {
             println!(
-                "{} {columns} {launch} {ms:.4} {:.0} {:.3}{name}",
+                "{} {} {launch} {ms:.5} {:.0} {:.3}{marks}",
                 matrix.rows,
+                matrix.columns,
                 bytes as f64 / ms / 1e6,
                 ceiling / ms
             );
         };
-        show("", "ceiling - -", ceiling);
-        for (launch, ms) in timed {
+        show("ceiling - -", ceiling, "");
+        for (choice, launch, ms) in timed {
             let marks = [
-                (launch == chosen, " chosen"),
-                (Some(launch) == best, " best"),
+                (*launch == chosen, " chosen"),
+                (Some(*launch) == best, " best"),
             ];
             let marks: String = marks
                 .iter()
                 .filter(|(is, _)| *is)
                 .map(|(_, mark)| *mark)
                 .collect();
-            if self.shows_all || !marks.is_empty() {
-                let way = format!("{:?}", launch.way);
+            if self.shows_all || self.of_single || !marks.is_empty() {
+                let choice = choice.map_or_else(|| "-".to_owned(), |choice| format!("{choice:?}"));
+                let choice = choice.replace(' ', "");
                 show(
+                    &format!("{choice} {} {}", launch.blocks, launch.block),
+                    *ms,
                     &marks,
-                    &format!("{way} {} {}", launch.blocks, launch.block),
-                    ms,
                 );
             }
         }
+    }
+
+    /// One row of these values, which are the first of the input.
+    fn single<T: Made, O: BuiltIn<T, Output: Outcome>>(
+        &self,
+        reduction: &mut Reduction<'_, T, O>,
+        values: &[T],
+        input: &Buffer<T>,
+    ) -> Result<(), Box<dyn Error>> {
+        let bytes = size_of_val(values);
+        let matrix = Matrix::contiguous(1, values.len());
+        let mut result = self.device.allocate(1)?;
+        let problem = reduction.problem(Along::Rows, matrix);
+        let chosen = problem.choose();
+        let expected = Expected::of_some(reduction.operator(), values, values.len());
+        let input = input.slice(..values.len());
+        let mut timed = Vec::new();
+        for (choice, launch) in launches(&problem, choices_of_one(bytes)) {
+            // SAFETY: a launch for this row.
+            let launched = unsafe { reduction.launch_by(None, input, matrix, &mut result, launch) };
+            match launched {
+                Err(warpfold::Error::Device(DeviceError::InvalidLaunch { .. })) => continue,
+                launched => launched?,
+            }
+            expected.verify(&result.read()?, launch)?;
+            let ms = if bytes <= IN_CACHE {
+                self.in_graph(|stream| {
+                    // SAFETY: the same launch has been made before.
+                    unsafe { reduction.launch_by(Some(stream), input, matrix, &mut result, launch) }
+                })?
+            } else {
+                let (kernel, arguments) = reduction.arguments(input, matrix, &result, launch);
+                let shape = Shape::linear(launch.blocks, launch.block);
+                self.median(kernel, &shape, &arguments)?
+            };
+            timed.push((choice, launch, ms));
+        }
+        self.show(matrix, bytes, f64::NAN, chosen, &timed);
         Ok(())
+    }
+
+    /// The milliseconds of a launch that is queued 20 times in a graph, whose input is in the cache; NaN on the emulator.
+    fn in_graph(
+        &self,
+        mut queue: impl FnMut(&Stream) -> Result<(), warpfold::Error>,
+    ) -> Result<f64, Box<dyn Error>> {
+        const LAUNCHES: usize = 20;
+        if !self.device.is_gpu() {
+            return Ok(f64::NAN);
+        }
+        let stream = self.device.stream()?;
+        let mut outcome = Ok(());
+        let graph = stream.capture(|recorder| {
+            for _ in 0..LAUNCHES {
+                if outcome.is_ok() {
+                    outcome = queue(recorder);
+                }
+            }
+            Ok(())
+        })?;
+        outcome?;
+        let graph = graph.instantiate()?;
+        let (start, end) = (self.device.event()?, self.device.event()?);
+        let mut elapsed_ms = Vec::new();
+        for _ in 0..9 {
+            stream.record(&start)?;
+            // SAFETY: what was captured could be launched, and its memory is kept.
+            unsafe { graph.launch(&stream) }?;
+            stream.record(&end)?;
+            end.synchronize()?;
+            elapsed_ms.push(end.elapsed_ms_since(&start)? / LAUNCHES as f64);
+        }
+        elapsed_ms.sort_by(f64::total_cmp);
+        Ok(elapsed_ms[elapsed_ms.len() / 2])
     }
 
     /// Segments of this spread and mean length.
@@ -359,64 +456,80 @@ fn offsets(spread: &str, mean: usize, n: usize) -> Vec<u32> {
     offsets
 }
 
-/// The launches that are worth a try at a shape.
-fn launches(problem: &Problem) -> Vec<Launch> {
+/// A launch, the choice that it comes from, and its milliseconds.
+type Timed = (Option<Choice>, Launch, f64);
+
+/// Bytes that stay in the cache from launch to launch.
+const IN_CACHE: usize = 1 << 25;
+
+/// The launches of choices, each once.
+fn launches(
+    problem: &Problem,
+    choices: impl IntoIterator<Item = Choice>,
+) -> Vec<(Option<Choice>, Launch)> {
+    let mut launches: Vec<(Option<Choice>, Launch)> = Vec::new();
+    for choice in choices {
+        let launch = choice.launch(problem);
+        if !launches.iter().any(|(_, known)| *known == launch) {
+            launches.push((Some(choice), launch));
+        }
+    }
+    launches
+}
+
+/// What is worth a try at a shape.
+fn choices(problem: &Problem) -> Vec<Choice> {
     let Matrix { rows, columns, .. } = problem.matrix;
     let bytes = columns * problem.value_bytes;
-    let multiprocessors = problem.multiprocessors;
-    let mut launches = Vec::new();
-    let mut add = |way, blocks: usize, block| {
-        let launch = Launch {
-            way,
-            blocks: blocks.clamp(1, 1 << 24) as u32,
-            block,
-        };
-        if !launches.contains(&launch) {
-            launches.push(launch);
-        }
-    };
+    let mut choices = Vec::new();
     if bytes >= 1024 {
         for block in [128, 256, 512, 1024] {
-            let most = bytes.div_ceil(64 * block as usize);
-            for parts in [1, 2, 4, 8, 16, 32, 66, 132, 264, 528, 792, 1056, 2112, 4224] {
-                // No fewer blocks than run at once, nor far more, but as there are rows.
-                let is_few = rows * parts * (block as usize) < 132 * 512;
-                let is_many = parts > 1 && rows * parts > 1 << 14;
-                if parts <= most && !is_few && !is_many {
-                    add(Way::Blocks(parts as u32), rows * parts, block);
-                    if rows * parts > 1 << 14 {
-                        add(
-                            Way::Blocks(parts as u32),
-                            (multiprocessors * (2048 / block)) as usize,
-                            block,
-                        );
-                    }
+            if rows >= 64 {
+                choices.push(Choice::Whole { block });
+            }
+            for of_each in [1, 2, 4, 6, 8, 16, 32] {
+                let blocks = of_each * MULTIPROCESSORS;
+                if rows < 2 * blocks as usize && bytes >= 1 << 16 {
+                    choices.push(Choice::Shared { block, blocks });
                 }
             }
         }
     }
-    for per_multiprocessor in [8, 16, 32, 1 << 16] {
-        let blocks = |needed: usize| needed.min((per_multiprocessor * multiprocessors) as usize);
-        for lanes in [1, 2, 4, 8, 16, 32_usize] {
+    for blocks in [8, 16, 32]
+        .map(|of_each| of_each * MULTIPROCESSORS)
+        .into_iter()
+        .chain([u32::MAX])
+    {
+        for lanes in [1, 2, 4, 8, 16, 32] {
             let vectors = bytes.div_ceil(16);
             if lanes <= vectors.max(1) && vectors <= 16 * lanes
                 || lanes == 32 && (512..=65536).contains(&bytes)
             {
-                add(
-                    Way::Lanes(lanes as u32),
-                    blocks(rows.div_ceil(8 * 32 / lanes)),
-                    256,
-                );
+                choices.push(Choice::Lanes {
+                    lanes: lanes as u32,
+                    blocks,
+                });
             }
         }
-        if bytes <= 2032 {
-            for block in [128, 256] {
-                let rows_of_block = (2032 / bytes) * (block as usize / 32);
-                add(Way::Packed, blocks(rows.div_ceil(rows_of_block)), block);
+        if bytes <= 512 {
+            choices.extend([128, 256].map(|block| Choice::Packed { block, blocks }));
+        }
+    }
+    choices
+}
+
+/// What is worth a try for one row of so many bytes.
+fn choices_of_one(bytes: usize) -> Vec<Choice> {
+    let mut choices = Vec::new();
+    for block in [128, 256, 512, 1024] {
+        for blocks in [1, 2, 4, 8, 16, 32, 66, 132, 264, 528, 792, 1056, 2112] {
+            let threads = (blocks * block) as usize;
+            if (16..=1 << 14).contains(&(bytes / threads)) || blocks == 1 && bytes <= 1 << 16 {
+                choices.push(Choice::Shared { block, blocks });
             }
         }
     }
-    launches
+    choices
 }
 
 /// The host's results of some rows, by their numbers.

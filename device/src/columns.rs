@@ -9,11 +9,12 @@
 //!
 //! Other rows whose distance is no multiple of 16 bytes are loaded value by value, by neighbouring lanes from adjacent places.
 
+use crate::lanes::{WARP_SIZE, sync_warp};
 use crate::memory::{draw_ticket, store_relaxed};
 use crate::operator::{Combine, Operator, combine_all};
 use crate::rows::Rows;
 use crate::thread::{
-    block_dim_x, block_idx_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x,
+    block_dim_x, block_idx_x, global_index, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x,
 };
 use crate::unroll::{array, each};
 use crate::vector::Loaded;
@@ -22,6 +23,8 @@ use crate::vector::Loaded;
 const LOADS: usize = 4;
 /// The most values that a vector has.
 const MOST_LANES: usize = 16;
+/// At most as many times as blocks run at once, there are in a grid that shares strips.
+const MOST_ROUNDS: usize = 4;
 /// States of other blocks that a thread loads before it uses the first.
 const STATES: usize = 8;
 /// Bytes of vectors.
@@ -102,8 +105,7 @@ impl Layout {
         } else {
             1
         };
-        // A row that begins after a multiple of 16 bytes has one more.
-        let vectors = columns / lanes + 2;
+        let vectors = columns.div_ceil(lanes);
         let width = if fold > 1 {
             fold * columns / lanes
         } else {
@@ -119,20 +121,14 @@ impl Layout {
         let strips = if fold > 1 {
             1
         } else {
-            (columns + lanes - 1).div_ceil(width * lanes)
+            columns.div_ceil(width * lanes)
         };
         let height = block / width;
         let most_slices = rows.div_ceil(fold).div_ceil(height * LOADS);
-        let wanted = blocks as usize / if strips == 0 { 1 } else { strips };
-        let slices = if wanted < most_slices {
-            wanted
-        } else {
-            most_slices
-        };
         Self {
             width: width as u32,
             fold: fold as u32,
-            slices: if slices == 0 { 1 } else { slices as u32 },
+            slices: slices(strips, most_slices, blocks as usize) as u32,
         }
     }
 
@@ -141,28 +137,72 @@ impl Layout {
         self.width as usize * lanes
     }
 
-    /// The number of strips. One more than the columns need at most, for rows that begin after a multiple of 16 bytes.
+    /// The number of strips.
     pub const fn strips(self, lanes: usize, columns: usize) -> usize {
         if self.fold > 1 {
             1
         } else {
-            (columns + lanes - 1).div_ceil(self.span(lanes))
+            columns.div_ceil(self.span(lanes))
         }
     }
 
-    /// The number of blocks.
-    pub const fn grid(self, lanes: usize, columns: usize) -> usize {
-        self.strips(lanes, columns) * self.slices as usize
+    /// The number of blocks of `block` threads.
+    pub const fn grid(
+        self,
+        lanes: usize,
+        rows: usize,
+        columns: usize,
+        stride: usize,
+        block: u32,
+    ) -> usize {
+        let strips = self.strips(lanes, columns) * self.slices as usize;
+        if self.takes_few_rows(lanes, rows, stride, block) {
+            strips.div_ceil(LOADS / rows)
+        } else {
+            strips
+        }
+    }
+
+    /// Whether there are so few rows that a thread takes several vectors of each.
+    #[inline(always)]
+    const fn takes_few_rows(self, lanes: usize, rows: usize, stride: usize, block: u32) -> bool {
+        lanes > 1
+            && rows > 0
+            && rows < LOADS
+            && self.width == block
+            && block.is_multiple_of(WARP_SIZE)
+            && self.fold == 1
+            && (rows == 1 || stride.is_multiple_of(lanes))
     }
 
     /// How many states the blocks hand to each other, in global memory.
     pub const fn states(self, lanes: usize, columns: usize) -> usize {
         if self.slices > 1 {
-            self.grid(lanes, columns) * self.span(lanes)
+            self.strips(lanes, columns) * self.slices as usize * self.span(lanes)
         } else {
             0
         }
     }
+}
+
+/// How many blocks share each of so many strips, where `blocks` run at once: so few that no more do, or more if many would have nothing
+/// to do while the last ones run.
+const fn slices(strips: usize, most: usize, blocks: usize) -> usize {
+    if strips == 0 || most <= 1 {
+        return 1;
+    }
+    let few = blocks / strips;
+    let (mut best, mut best_rounds) = (1, strips.div_ceil(blocks));
+    let mut count = if few == 0 { 1 } else { few };
+    while count <= most && count * strips <= MOST_ROUNDS * blocks {
+        let rounds = (strips * count).div_ceil(blocks);
+        // Rounds of 1 ∕ `count` of the work each: a gain of less than a tenth is not worth the states of more blocks.
+        if 10 * rounds * best < 9 * best_rounds * count {
+            (best, best_rounds) = (count, rounds);
+        }
+        count += 1;
+    }
+    best
 }
 
 /// Reduces each column, in one launch.
@@ -185,6 +225,16 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
     results: *mut O::Output,
     stage: *mut O::State,
 ) {
+    if layout.takes_few_rows(T::LANES, matrix.rows, matrix.stride, block_dim_x()) {
+        // SAFETY: the caller's promise.
+        return unsafe {
+            match matrix.rows {
+                1 => few_rows::<1, LOADS, T, O>(operator, matrix, results, stage),
+                2 => few_rows::<2, { LOADS / 2 }, T, O>(operator, matrix, results, stage),
+                _ => few_rows::<3, { LOADS / 3 }, T, O>(operator, matrix, results, stage),
+            }
+        };
+    }
     let (tid, block) = (thread_idx_x() as usize, block_dim_x() as usize);
     let (width, slices) = (layout.width as usize, layout.slices as usize);
     let height = block / width;
@@ -194,7 +244,7 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
         block_idx_x() as usize % strips,
         block_idx_x() as usize / strips,
     );
-    let strip = Strip::new(matrix, layout, strip * layout.span(T::LANES), x);
+    let strip = Strip::new(matrix, layout, strips, strip * layout.span(T::LANES), x);
     let group = if strip.is_folded {
         matrix.columns
     } else {
@@ -254,6 +304,120 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
     }
 }
 
+/// Reduces columns of `ROWS` values. Each warp takes 32 · `VECTORS` neighbouring vectors of each row at a time, all of which are loaded
+/// before the first is used, and hands the states through shared memory, so that it writes neighbouring results.
+///
+/// # Safety
+/// As for [`columns()`]; the matrix has as many rows, whose vectors lie at multiples of 16 bytes alike.
+#[inline(always)]
+unsafe fn few_rows<const ROWS: usize, const VECTORS: usize, T: Loaded, O: Operator<T>>(
+    operator: O,
+    matrix: Rows<T>,
+    results: *mut O::Output,
+    stage: *mut O::State,
+) {
+    let lane = (thread_idx_x() % WARP_SIZE) as usize;
+    let shift = matrix.input as usize % BYTES / size_of::<T>();
+    let count = (matrix.columns + shift).div_ceil(T::LANES);
+    let warps = (grid_dim_x() * (block_dim_x() / WARP_SIZE)) as usize;
+    let mut first = global_index() / WARP * WARP * VECTORS;
+    // SAFETY: the caller's promise. A warp has a part of the stage. Where all vectors of a warp are columns wholly they are loaded at once,
+    // elsewhere each value that is there.
+    unsafe {
+        let stage = stage.add((thread_idx_x() / WARP_SIZE) as usize * WARP * T::LANES);
+        let is_whole = |vector: usize| {
+            let start = vector * T::LANES;
+            start >= shift && start + T::LANES <= matrix.columns + shift
+        };
+        while first < count {
+            // The column of the first value of a vector; below 0 it wraps around.
+            let start = |vector: usize| ((first + vector * WARP) * T::LANES).wrapping_sub(shift);
+            let mine = |vector: usize| start(vector).wrapping_add(lane * T::LANES);
+            if is_whole(first) && is_whole(first + VECTORS * WARP - 1) {
+                let loaded = array::<_, VECTORS>(
+                    #[inline(always)]
+                    |vector| {
+                        array::<T::Vector, ROWS>(
+                            #[inline(always)]
+                            |row| {
+                                let place = row * matrix.stride + mine(vector);
+                                *matrix.input.add(place).cast()
+                            },
+                        )
+                    },
+                );
+                each(
+                    VECTORS,
+                    #[inline(always)]
+                    |vector| {
+                        each(
+                            T::LANES,
+                            #[inline(always)]
+                            |of| {
+                                let values =
+                                    array::<_, ROWS>(|row| T::value(loaded[vector][row], of));
+                                *stage.add(lane * T::LANES + of) =
+                                    operator.lift_spaced(values, 0, 1);
+                            },
+                        );
+                        write_columns(operator, matrix, start(vector), results, stage);
+                    },
+                );
+            } else {
+                let mut vector = 0;
+                while vector < VECTORS {
+                    let mut of = 0;
+                    while of < T::LANES {
+                        let column = mine(vector).wrapping_add(of);
+                        let mut state = operator.identity();
+                        let mut row = 0;
+                        while column < matrix.columns && row < ROWS {
+                            let value = *matrix.input.add(row * matrix.stride + column);
+                            state = operator.combine(state, operator.lift(value, row as u64));
+                            row += 1;
+                        }
+                        *stage.add(lane * T::LANES + of) = state;
+                        of += 1;
+                    }
+                    write_columns(operator, matrix, start(vector), results, stage);
+                    vector += 1;
+                }
+            }
+            first += warps * WARP * VECTORS;
+        }
+    }
+}
+
+/// Lanes of a warp.
+const WARP: usize = WARP_SIZE as usize;
+
+/// Writes the results of the columns that the vectors of a warp cover, from `start` on, in neighbouring lanes.
+///
+/// # Safety
+/// The whole warp makes the call, after its lanes have written the states of those columns to `stage`.
+#[inline(always)]
+unsafe fn write_columns<T: Loaded, O: Operator<T>>(
+    operator: O,
+    matrix: Rows<T>,
+    start: usize,
+    results: *mut O::Output,
+    stage: *const O::State,
+) {
+    let mut place = (thread_idx_x() % WARP_SIZE) as usize;
+    // SAFETY: the caller's promise; the warp waits for itself between the writes and the reads, both ways.
+    unsafe {
+        sync_warp();
+        while place < WARP * T::LANES {
+            let column = start.wrapping_add(place);
+            if column < matrix.columns {
+                *results.add(column) = operator.finish(*stage.add(place), matrix.rows as u64);
+            }
+            place += WARP;
+        }
+        sync_warp();
+    }
+}
+
 /// A strip of a matrix as one of its threads sees it. A row here is of the matrix, or the `fold` rows that are taken as one.
 #[derive(Clone, Copy)]
 struct Strip<T> {
@@ -275,7 +439,7 @@ struct Strip<T> {
 
 impl<T: Loaded> Strip<T> {
     #[inline(always)]
-    fn new(matrix: Rows<T>, layout: Layout, first: usize, x: usize) -> Self {
+    fn new(matrix: Rows<T>, layout: Layout, strips: usize, first: usize, x: usize) -> Self {
         let (fold, is_folded) = (layout.fold as usize, layout.fold > 1);
         let line = if is_folded {
             fold * matrix.columns
@@ -283,9 +447,12 @@ impl<T: Loaded> Strip<T> {
             matrix.stride
         };
         let after = matrix.input as usize % BYTES;
+        // A row that begins after a multiple of 16 bytes may go beyond the last strip by a part of a vector.
+        let fits = matrix.columns + after / size_of::<T>() <= strips * layout.span(T::LANES);
         let is_aligned = T::LANES > 1
             && after.is_multiple_of(size_of::<T>())
-            && (line.is_multiple_of(T::LANES) || matrix.rows == 1);
+            && (line.is_multiple_of(T::LANES) || matrix.rows == 1)
+            && (is_folded || fits);
         Self {
             matrix,
             fold,
@@ -405,10 +572,11 @@ impl<T: Loaded> Strip<T> {
                     T::LANES,
                     #[inline(always)]
                     |lane| {
-                        let values: [T; LOADS] = array(|index| T::value(vectors[index], lane));
+                        let values: [[T; 1]; LOADS] =
+                            array(|index| [T::value(vectors[index], lane)]);
                         let index = (row as u64 * fold).wrapping_add(self.before(lane).1);
-                        let lifted = operator.lift_spaced(values, index, of as u64 * fold);
-                        states[lane] = operator.combine(states[lane], lifted);
+                        states[lane] =
+                            operator.accumulate(states[lane], values, index, of as u64 * fold);
                     },
                 );
                 row += LOADS * of;

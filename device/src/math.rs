@@ -1,5 +1,12 @@
 //! Functions of floats. Each is made of operations that round correctly, in a fixed order, so that a GPU, the emulator and a CPU
-//! give the same bits.
+//! give the same bits; but for those that say *about*.
+
+#[cfg(any(
+    target_arch = "nvptx64",
+    target_feature = "sm_80",
+    target_feature = "compute_80"
+))]
+use crate::unroll::each_of;
 
 /// A float of 32 or 64 bits.
 pub trait Float:
@@ -23,6 +30,10 @@ pub trait Float:
     fn minimum(self, other: Self) -> Self;
     /// The greater; NaN if one is NaN, and 0.0 is greater than −0.0.
     fn maximum(self, other: Self) -> Self;
+    /// The least of several, as [`minimum`](Self::minimum) gives it; ∞ of none.
+    fn least_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self;
+    /// The greatest of several, as [`maximum`](Self::maximum) gives it; −∞ of none.
+    fn greatest_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self;
     /// `self` · `factor` + `term`, rounded once.
     fn multiply_add(self, factor: Self, term: Self) -> Self;
     /// The square root, rounded correctly.
@@ -30,6 +41,9 @@ pub trait Float:
     /// e to the power of a number that is not above 0: off by less than one unit in the last place, and 0 where that would be
     /// subnormal.
     fn exp_of_negative(self) -> Self;
+    /// The same by the fastest way there is, whose last bits differ from one machine to another: off by less than two units in the last
+    /// place and what the product with log₂ e is rounded by.
+    fn about_exp_of_negative(self) -> Self;
     /// The natural logarithm: −∞ of 0, NaN below; off by less than two units in the last place. Subnormal numbers are taken for 0.
     fn logarithm(self) -> Self;
 }
@@ -64,8 +78,9 @@ instruction!(fma_64: f64 = reg64, u64, "fma.rn.f64 {result}, {a}, {b}, {c};", (a
 instruction!(sqrt_32: f32 = reg32, u32, "sqrt.rn.f32 {result}, {a};", (a), a.sqrt());
 instruction!(sqrt_64: f64 = reg64, u64, "sqrt.rn.f64 {result}, {a};", (a), a.sqrt());
 
-/// The lesser or the greater by comparisons: the left one if it is NaN, is before the other, or is the zero of that sign; otherwise
+/// The lesser or the greater by comparisons, on a host: the left one if it is NaN, is before the other, or is the zero of that sign; otherwise
 /// the right one: it is before the other, it alone is NaN, or both are the same.
+#[cfg(not(target_arch = "nvptx64"))]
 macro_rules! by_comparisons {
     ($left:ident $before:tt $right:ident, $sign:ident) => {{
         let is_left = ($left $before $right) | $left.is_nan() | (($left == $right) & $left.$sign());
@@ -75,7 +90,7 @@ macro_rules! by_comparisons {
 
 macro_rules! float {
     (
-        $value:ident $bits:ident: $fma:ident $sqrt:ident $minimum:expr, $maximum:expr,
+        $value:ident $bits:ident: $fma:ident $sqrt:ident $minimum:ident, $maximum:ident, $least_of:ident, $greatest_of:ident, $about_exp:ident,
         mantissa $mantissa:literal bias $bias:literal least $least:literal
         ln2 $ln2_high:literal + $ln2_low:literal
         exp [$($exp:expr),+] ln [$($ln:expr),+]
@@ -96,12 +111,27 @@ macro_rules! float {
 
             #[inline(always)]
             fn minimum(self, other: Self) -> Self {
-                ($minimum)(self, other)
+                $minimum(self, other)
             }
 
             #[inline(always)]
             fn maximum(self, other: Self) -> Self {
-                ($maximum)(self, other)
+                $maximum(self, other)
+            }
+
+            #[inline(always)]
+            fn least_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
+                $least_of(values)
+            }
+
+            #[inline(always)]
+            fn greatest_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
+                $greatest_of(values)
+            }
+
+            #[inline(always)]
+            fn about_exp_of_negative(self) -> Self {
+                $about_exp(self)
             }
 
             #[inline(always)]
@@ -169,7 +199,7 @@ macro_rules! arithmetic_shift {
 }
 
 float! {
-    f32 u32: fma_32 sqrt_32 minimum_32, maximum_32,
+    f32 u32: fma_32 sqrt_32 minimum_32, maximum_32, least_of_32, greatest_of_32, about_exp_32,
     mantissa 23 bias 127 least -87.0
     // The sum of both is ln 2; the first has so few bits that its product with a power of two in use is exact.
     ln2 0.693_145_75 + 1.428_606_8e-6
@@ -180,7 +210,7 @@ float! {
 }
 
 float! {
-    f64 u64: fma_64 sqrt_64 minimum_64, maximum_64,
+    f64 u64: fma_64 sqrt_64 minimum_64, maximum_64, least_of_64, greatest_of_64, about_exp_64,
     mantissa 52 bias 1023 least -708.0
     ln2 0.693_147_180_369_123_8 + 1.908_214_929_270_587_7e-10
     // 1 ∕ 13! to 1 ∕ 0!
@@ -195,31 +225,111 @@ float! {
     ]
 }
 
-/// One instruction from sm_80 on: before, and for 64 bits, there is only one that drops a NaN.
-macro_rules! extreme {
-    ($name:ident, $instruction:literal, $before:tt, $sign:ident) => {
-        #[cfg(any(target_feature = "sm_80", target_feature = "compute_80"))]
-        instruction!($name: f32 = reg32, u32, $instruction, (a, b), a);
+/// The instructions that give the lesser or the greater of two numbers, and of a number and a NaN the number.
+macro_rules! of_numbers {
+    ($($name:ident: $value:ident = $register:ident, $bits:ident, $instruction:literal;)*) => {$(
+        #[cfg(target_arch = "nvptx64")]
+        instruction!($name: $value = $register, $bits, $instruction, (a, b), a);
+    )*};
+}
 
-        #[cfg(not(any(target_feature = "sm_80", target_feature = "compute_80")))]
+of_numbers! {
+    lesser_32: f32 = reg32, u32, "min.f32 {result}, {a}, {b};";
+    greater_32: f32 = reg32, u32, "max.f32 {result}, {a}, {b};";
+    lesser_64: f64 = reg64, u64, "min.f64 {result}, {a}, {b};";
+    greater_64: f64 = reg64, u64, "max.f64 {result}, {a}, {b};";
+}
+
+/// The lesser or the greater of two and of several, `$of_two` and `$of_several`. A GPU puts back the NaN that its instruction drops: of
+/// several once, after a look at each pair.
+macro_rules! extremes {
+    ($value:ident: $of_two:ident, $of_several:ident, $number:ident, $before:tt, $sign:ident, $last:expr) => {
         #[inline(always)]
-        fn $name(a: f32, b: f32) -> f32 {
-            by_comparisons!(a $before b, $sign)
+        fn $of_two(left: $value, right: $value) -> $value {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                let number = $number(left, right);
+                if left.is_nan() | right.is_nan() { $value::NAN } else { number }
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            by_comparisons!(left $before right, $sign)
+        }
+
+        #[inline(always)]
+        fn $of_several<const V: usize, const N: usize>(values: [[$value; N]; V]) -> $value {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                let mut number = $last;
+                let mut is_nan = false;
+                each_of(
+                    values,
+                    #[inline(always)]
+                    |place, value| {
+                        number = $number(number, value);
+                        // Of each pair at once: one instruction.
+                        if place % 2 == 1 {
+                            is_nan |= values[(place - 1) / N][(place - 1) % N].is_nan() | value.is_nan();
+                        } else if place + 1 == V * N {
+                            is_nan |= value.is_nan();
+                        }
+                    },
+                );
+                if is_nan { $value::NAN } else { number }
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            values.as_flattened().iter().fold($last, |left, &right| $of_two(left, right))
         }
     };
 }
 
-extreme!(minimum_32, "min.NaN.f32 {result}, {a}, {b};", <, is_sign_negative);
-extreme!(maximum_32, "max.NaN.f32 {result}, {a}, {b};", >, is_sign_positive);
+extremes!(f64: minimum_64, least_of_64, lesser_64, <, is_sign_negative, f64::INFINITY);
+extremes!(f64: maximum_64, greatest_of_64, greater_64, >, is_sign_positive, f64::NEG_INFINITY);
 
-#[inline(always)]
-fn minimum_64(a: f64, b: f64) -> f64 {
-    by_comparisons!(a < b, is_sign_negative)
+/// Of `f32` there is an instruction that keeps a NaN, from sm_80 on.
+#[cfg(any(target_feature = "sm_80", target_feature = "compute_80"))]
+macro_rules! extremes_of_32 {
+    ($of_two:ident, $of_several:ident, $number:ident, $before:tt, $sign:ident, $last:expr, $instruction:literal) => {
+        instruction!($of_two: f32 = reg32, u32, $instruction, (a, b), a);
+
+        #[inline(always)]
+        fn $of_several<const V: usize, const N: usize>(values: [[f32; N]; V]) -> f32 {
+            let mut extreme = $last;
+            each_of(
+                values,
+                #[inline(always)]
+                |_, value| extreme = $of_two(extreme, value),
+            );
+            extreme
+        }
+    };
 }
 
+#[cfg(not(any(target_feature = "sm_80", target_feature = "compute_80")))]
+macro_rules! extremes_of_32 {
+    ($of_two:ident, $of_several:ident, $number:ident, $before:tt, $sign:ident, $last:expr, $instruction:literal) => {
+        extremes!(f32: $of_two, $of_several, $number, $before, $sign, $last);
+    };
+}
+
+extremes_of_32!(minimum_32, least_of_32, lesser_32, <, is_sign_negative, f32::INFINITY, "min.NaN.f32 {result}, {a}, {b};");
+extremes_of_32!(maximum_32, greatest_of_32, greater_32, >, is_sign_positive, f32::NEG_INFINITY, "max.NaN.f32 {result}, {a}, {b};");
+
+/// e to the power of a number that is not above 0, by the GPU's own powers of two, which are off by up to two units in the last place.
 #[inline(always)]
-fn maximum_64(a: f64, b: f64) -> f64 {
-    by_comparisons!(a > b, is_sign_positive)
+fn about_exp_32(value: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        instruction!(power_of_two: f32 = reg32, u32, "ex2.approx.ftz.f32 {result}, {a};", (a), a);
+        power_of_two(value * core::f32::consts::LOG2_E)
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    value.exp_of_negative()
+}
+
+/// A GPU has none of 64 bits.
+#[inline(always)]
+fn about_exp_64(value: f64) -> f64 {
+    value.exp_of_negative()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The numbers that operators compute in: integers and floats of 32 and 64 bits.
 
 use crate::math::Float;
+use crate::unroll::each_of;
 use crate::words::Words;
 
 /// A number of 32 or 64 bits. Integers wrap around; floats round to the nearest.
@@ -37,6 +38,30 @@ pub trait Number: Words + PartialEq + PartialOrd {
     fn lesser(self, other: Self) -> Self;
     /// The greater; of floats NaN if one is NaN, and 0.0 is greater than −0.0.
     fn greater(self, other: Self) -> Self;
+    /// The least of several, as [`lesser`](Self::lesser) gives it; the greatest number there is of none.
+    #[inline(always)]
+    fn least_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
+        fold_all(Self::GREATEST, values, Self::lesser)
+    }
+    /// The greatest of several, as [`greater`](Self::greater) gives it; the least number there is of none.
+    #[inline(always)]
+    fn greatest_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
+        fold_all(Self::LEAST, values, Self::greater)
+    }
+    /// The lowest bits of an integer of 32 bits above a rank, so many of them that both fit; `None` of other numbers. Two of these are in
+    /// the order of the numbers, and equal numbers in that of their ranks.
+    #[inline(always)]
+    fn with_rank(self, bits: u32, rank: u32) -> Option<Self> {
+        let _ = (bits, rank);
+        None
+    }
+    /// The number and the rank of such a one.
+    #[inline(always)]
+    fn without_rank(self, bits: u32) -> (Self, u32) {
+        let _ = bits;
+        (self, 0)
+    }
+
     /// Whether it is no number at all.
     fn is_nan(self) -> bool;
 
@@ -64,6 +89,22 @@ pub trait Number: Words + PartialEq + PartialOrd {
     unsafe fn greatest_of_warp(self) -> Option<Self> {
         None
     }
+}
+
+/// One value after the other taken into the first.
+#[inline(always)]
+fn fold_all<S: Copy, const V: usize, const N: usize>(
+    first: S,
+    values: [[S; N]; V],
+    combine: impl Fn(S, S) -> S,
+) -> S {
+    let mut state = first;
+    each_of(
+        values,
+        #[inline(always)]
+        |_, value| state = combine(state, value),
+    );
+    state
 }
 
 /// `integers! { i32 { what it overrides } u64 {} }`
@@ -127,13 +168,29 @@ macro_rules! by_redux {
     };
 }
 
+/// Of integers of 32 bits.
+macro_rules! ranked {
+    () => {
+        #[inline(always)]
+        fn with_rank(self, bits: u32, rank: u32) -> Option<Self> {
+            Some((self << (32 - bits)) | rank as Self)
+        }
+        #[inline(always)]
+        fn without_rank(self, bits: u32) -> (Self, u32) {
+            (self >> (32 - bits), self as u32 & (u32::MAX >> bits))
+        }
+    };
+}
+
 integers! {
     i32 {
+        ranked!();
         by_redux!(sum_of_warp, |value| crate::redux::redux_add(value));
         by_redux!(least_of_warp, |value| crate::redux::redux_min(value));
         by_redux!(greatest_of_warp, |value| crate::redux::redux_max(value));
     }
     u32 {
+        ranked!();
         by_redux!(sum_of_warp, |value| crate::redux::redux_add(value as i32) as u32);
         by_redux!(least_of_warp, |value| crate::redux::redux_min_u32(value));
         by_redux!(greatest_of_warp, |value| crate::redux::redux_max_u32(value));
@@ -193,6 +250,14 @@ macro_rules! floats {
             #[inline(always)]
             fn greater(self, other: Self) -> Self {
                 Float::maximum(self, other)
+            }
+            #[inline(always)]
+            fn least_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
+                Float::least_of(values)
+            }
+            #[inline(always)]
+            fn greatest_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
+                Float::greatest_of(values)
             }
             #[inline(always)]
             fn is_nan(self) -> bool {

@@ -14,6 +14,7 @@ use crate::lanes::{WARP_SIZE, sync_lanes};
 use crate::operator::Operator;
 use crate::thread::{block_dim_x, global_index, sync_threads, thread_idx_x};
 use crate::tile::{self, Bytes, Section, Tile};
+use crate::unroll::{array, each};
 use crate::vector::{self, Loaded, Quad, Share};
 
 /// Vectors that a thread loads before it uses the first.
@@ -100,7 +101,20 @@ pub unsafe fn by_lanes<T: Loaded, O: Operator<T>>(
     lanes: u32,
     results: *mut O::Output,
 ) {
+    let is_of_vectors = T::LANES > 1
+        && matrix.columns.is_multiple_of(T::LANES)
+        && matrix.stride.is_multiple_of(T::LANES)
+        && (matrix.input as usize).is_multiple_of(size_of::<Quad>());
     let group = Section::of(lanes);
+    // SAFETY: the caller's promise.
+    unsafe {
+        if is_of_vectors && matrix.columns == lanes as usize * T::LANES {
+            return several::<1, LOADS, T, O>(operator, matrix, group, results);
+        }
+        if is_of_vectors && matrix.columns == 2 * lanes as usize * T::LANES {
+            return several::<2, { LOADS / 2 }, T, O>(operator, matrix, group, results);
+        }
+    }
     let at_once = (WARP_SIZE / lanes) as usize;
     let warps = Share::of_grid().of / WARP_SIZE as usize;
     // The first row of the warp, so that all its lanes go on as long as one has a row.
@@ -125,6 +139,75 @@ pub unsafe fn by_lanes<T: Loaded, O: Operator<T>>(
             }
         }
         first += warps * at_once;
+    }
+}
+
+/// Reduces rows of `VECTORS` vectors for each lane of a section, which loads `ROWS` of them before it uses the first.
+///
+/// # Safety
+/// As for [`by_lanes`]; every row begins at a multiple of 16 bytes.
+#[inline(always)]
+unsafe fn several<const VECTORS: usize, const ROWS: usize, T: Loaded, O: Operator<T>>(
+    operator: O,
+    matrix: Rows<T>,
+    group: Section,
+    results: *mut O::Output,
+) {
+    let at_once = (WARP_SIZE / group.lanes) as usize;
+    let warps = Share::of_grid().of / WARP_SIZE as usize;
+    let last = matrix.rows.wrapping_sub(1);
+    let step = group.lanes as usize * T::LANES;
+    let mine = group.rank as usize * T::LANES;
+    let mut first = global_index() / WARP_SIZE as usize * at_once * ROWS;
+    while first < matrix.rows {
+        let row = |number: usize| first + number * at_once + group.index as usize;
+        // SAFETY: the caller's promise; the whole warp makes the calls. Beyond the last row that one is loaded once more, so that all
+        // loads are under way together.
+        unsafe {
+            let rows = array::<_, ROWS>(
+                #[inline(always)]
+                |number| {
+                    let row = if row(number) < last {
+                        row(number)
+                    } else {
+                        last
+                    };
+                    let values = matrix.input.add(row * matrix.stride + mine);
+                    array::<T::Vector, VECTORS>(
+                        #[inline(always)]
+                        |vector| *values.add(vector * step).cast(),
+                    )
+                },
+            );
+            let states = array::<O::State, ROWS>(
+                #[inline(always)]
+                |number| {
+                    let mut state = T::lift(operator, rows[number][0], mine as u64);
+                    each(
+                        VECTORS - 1,
+                        #[inline(always)]
+                        |before| {
+                            let index = (before + 1) * step + mine;
+                            let vector = rows[number][before + 1];
+                            state = T::accumulate(operator, state, [vector], index as u64, 0);
+                        },
+                    );
+                    state
+                },
+            );
+            let states = group.reduce_each(operator, states);
+            each(
+                ROWS,
+                #[inline(always)]
+                |number| {
+                    if group.rank == 0 && row(number) < matrix.rows {
+                        *results.add(row(number)) =
+                            operator.finish(states[number], matrix.columns as u64);
+                    }
+                },
+            );
+        }
+        first += warps * at_once * ROWS;
     }
 }
 

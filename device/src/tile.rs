@@ -4,7 +4,7 @@ use crate::lanes::WARP_SIZE;
 use crate::operator::{Combine, Operator, combine_all};
 use crate::shuffle::Lanes;
 use crate::thread::thread_idx_x;
-use crate::unroll::array;
+use crate::unroll::{array, each};
 use crate::vector::{Loaded, Quad};
 use crate::words::Words;
 
@@ -41,13 +41,33 @@ impl Section {
     /// The whole warp makes the call.
     #[inline(always)]
     pub(crate) unsafe fn reduce<S: Words>(self, operator: impl Combine<S>, state: S) -> S {
-        let mut reduced = state;
+        // SAFETY: the caller's promise.
+        unsafe { self.reduce_each(operator, [state])[0] }
+    }
+
+    /// As [`Self::reduce`], of up to 16 states of each lane.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub(crate) unsafe fn reduce_each<S: Words, const N: usize>(
+        self,
+        operator: impl Combine<S>,
+        states: [S; N],
+    ) -> [S; N] {
+        let mut reduced = states;
         let mut delta = 1;
         while delta < self.lanes {
-            // What the first lane gets comes from its own section.
-            // SAFETY: the caller's promise.
-            let other = unsafe { Lanes::WARP.shuffle_down(reduced, delta) };
-            reduced = operator.combine(reduced, other);
+            each(
+                N,
+                #[inline(always)]
+                |number| {
+                    // What the first lane gets comes from its own section.
+                    // SAFETY: the caller's promise.
+                    let other = unsafe { Lanes::WARP.shuffle_down(reduced[number], delta) };
+                    reduced[number] = operator.combine(reduced[number], other);
+                },
+            );
             delta *= 2;
         }
         reduced

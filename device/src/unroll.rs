@@ -25,3 +25,39 @@ pub(crate) fn array<V: Copy, const N: usize>(mut function: impl FnMut(usize) -> 
     );
     values
 }
+
+/// Calls a function with each value of up to 16 vectors of up to 16, and the number of its place among all.
+#[inline(always)]
+pub(crate) fn each_of<V: Copy, const VECTORS: usize, const N: usize>(
+    vectors: [[V; N]; VECTORS],
+    mut function: impl FnMut(usize, V),
+) {
+    each(
+        VECTORS,
+        #[inline(always)]
+        |vector| {
+            each(
+                N,
+                #[inline(always)]
+                |place| function(vector * N + place, vectors[vector][place]),
+            );
+        },
+    );
+}
+
+/// What a function makes of each value of as many vectors.
+#[inline(always)]
+pub(crate) fn map_all<T: Copy, V: Copy, const VECTORS: usize, const N: usize>(
+    vectors: [[T; N]; VECTORS],
+    mut function: impl FnMut(T) -> V,
+) -> [[V; N]; VECTORS] {
+    array::<_, VECTORS>(
+        #[inline(always)]
+        |vector| {
+            array::<_, N>(
+                #[inline(always)]
+                |place| function(vectors[vector][place]),
+            )
+        },
+    )
+}

@@ -25,6 +25,15 @@ pub trait Loaded: Copy {
     /// The state of the values of a vector, the first of which has this index.
     fn lift<O: Operator<Self>>(operator: O, vector: Self::Vector, index: u64) -> O::State;
 
+    /// A state, and with it the values of some vectors: the first value of vector v has the index `index + v · step`.
+    fn accumulate<O: Operator<Self>, const V: usize>(
+        operator: O,
+        state: O::State,
+        vectors: [Self::Vector; V],
+        index: u64,
+        step: u64,
+    ) -> O::State;
+
     /// The state of the pairs of values of two vectors.
     fn lift_pairs<O: Operator<(Self, Self)>>(
         operator: O,
@@ -89,6 +98,27 @@ macro_rules! vectors {
                     |$lane| $made,
                 );
                 operator.lift_all(values, index)
+            }
+
+            #[inline(always)]
+            fn accumulate<O: $crate::operator::Operator<Self>, const V: usize>(
+                operator: O,
+                state: O::State,
+                vectors: [$vector; V],
+                index: u64,
+                step: u64,
+            ) -> O::State {
+                let values: [[Self; $lanes]; V] = ::core::array::from_fn(
+                    #[inline(always)]
+                    |vector| {
+                        let $loaded = vectors[vector];
+                        ::core::array::from_fn(
+                            #[inline(always)]
+                            |$lane| $made,
+                        )
+                    },
+                );
+                operator.accumulate(state, values, index, step)
             }
 
             #[inline(always)]
@@ -189,6 +219,9 @@ pub unsafe fn fold<const LOADS: usize, T: Loaded, O: Operator<T>>(
             |place| operator.lift(*input.add(place), first + place as u64),
             |place| *input.add(place).cast::<T::Vector>(),
             |vector, place| T::lift(operator, vector, first + place as u64),
+            |state, vectors, place, step| {
+                T::accumulate(operator, state, vectors, first + place as u64, step as u64)
+            },
         )
     }
 }
@@ -225,6 +258,19 @@ pub unsafe fn fold_pairs<const LOADS: usize, T: Loaded, O: Operator<(T, T)>>(
                 ]
             },
             |vectors, place| T::lift_pairs(operator, vectors, first + place as u64),
+            |state, vectors, place, step| {
+                let states = array::<_, LOADS>(
+                    #[inline(always)]
+                    |index| {
+                        T::lift_pairs(
+                            operator,
+                            vectors[index],
+                            first + (place + index * step) as u64,
+                        )
+                    },
+                );
+                operator.combine(state, combine_all(operator, states))
+            },
         )
     }
 }
@@ -245,7 +291,7 @@ fn head_length<T: Loaded>(input: *const T, n: usize) -> usize {
 }
 
 /// The share of a thread: head, vectors and tail. `lift` gives the state of the value at a place, `load` the vector that begins there,
-/// and `lift_vector` the state of a vector.
+/// `lift_vector` the state of a vector, and `accumulate` a state with vectors, which lie so far apart.
 #[inline(always)]
 fn fold_parts<const LOADS: usize, S: Copy, V: Copy>(
     operator: impl Combine<S>,
@@ -254,6 +300,7 @@ fn fold_parts<const LOADS: usize, S: Copy, V: Copy>(
     lift: impl Fn(usize) -> S,
     load: impl Fn(usize) -> V,
     lift_vector: impl Fn(V, usize) -> S,
+    accumulate: impl Fn(S, [V; LOADS], usize, usize) -> S,
 ) -> S {
     let mut state = operator.identity();
     let mut place = share.rank;
@@ -270,11 +317,7 @@ fn fold_parts<const LOADS: usize, S: Copy, V: Copy>(
             #[inline(always)]
             |index| load(place + index * step),
         );
-        let states = array::<S, LOADS>(
-            #[inline(always)]
-            |index| lift_vector(vectors[index], place + index * step),
-        );
-        state = operator.combine(state, combine_all(operator, states));
+        state = accumulate(state, vectors, place, step);
         place += LOADS * step;
     }
     // Of the last vectors the first is loaded in the place of each that is not there, so that all loads are under way together. With one

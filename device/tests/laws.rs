@@ -121,9 +121,29 @@ fn obeys<T: Copy + Debug, O: Operator<T, State: Parts> + Debug>(
     let one_by_one = (0..6).fold(identity, |state, index| {
         operator.combine(state, lift(index))
     });
-    for (other, law_of) in [
-        (right, "(a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)"),
-        (one_by_one, "lift_all is lift and combine"),
+    let [v0, v1, v2, v3, v4, v5] = values;
+    // Few vectors of few values, and enough for those that look for a place.
+    let in_pairs = operator.accumulate(identity, [[v0, v1], [v2, v3], [v4, v5]], 3, 2);
+    let at_last = operator.accumulate(operator.combine(a, b), [[v3], [v4], [v5]], 6, 1);
+    let twice = operator.accumulate(left, [values, values], 9, 6);
+    let twice_by_combine = (0..12).fold(left, |state, index| {
+        let lifted = operator.lift(values[index % 6], index as u64 + 9);
+        operator.combine(state, lifted)
+    });
+    for (left, other, law_of) in [
+        (left, right, "(a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)"),
+        (left, one_by_one, "lift_all is lift and combine"),
+        (left, in_pairs, "accumulate is lift and combine"),
+        (
+            left,
+            at_last,
+            "accumulate is lift and combine, after a state",
+        ),
+        (
+            twice_by_combine,
+            twice,
+            "accumulate is lift and combine, of many values",
+        ),
     ] {
         if tolerance == 0.0 {
             same(left, other, &law(law_of));

@@ -14,6 +14,7 @@ mod page_commands;
 mod peers;
 mod registers;
 mod results;
+mod tune;
 mod wheel;
 
 use std::path::Path;
@@ -43,6 +44,8 @@ enum Chore {
     Peers(peers::Options),
     /// Write the tables and the picture of speed, in README.md and docs/, from a record of `peers`.
     Results(results::Options),
+    /// Measure how rows are reduced fastest on this machine's GPU, and make the library's table of it.
+    Tune(tune::Options),
     /// Run every command that a page of the course names, and compare what it prints with what the page shows.
     PageCommands(page_commands::Options),
     /// Test every operator over every type.
@@ -86,6 +89,7 @@ fn run(chore: Chore) -> Result<(), Box<dyn Failure>> {
         Chore::Registers => registers::run(repository())?,
         Chore::Peers(options) => peers::run(repository(), &options)?,
         Chore::Results(options) => results::run(repository(), &options)?,
+        Chore::Tune(options) => tune::run(repository(), &options)?,
         Chore::PageCommands(options) => page_commands::run(repository(), &options)?,
         Chore::Matrix => matrix::run(repository())?,
         Chore::BenchCheck(options) => bench_check::run(repository(), &options)?,

@@ -7,6 +7,7 @@ use super::slice::extreme;
 use super::{Combine, Operator};
 use crate::element::Element;
 use crate::number::Number;
+use crate::unroll::{each_of, map_all};
 use crate::words::Words;
 
 /// The index of the least value. A NaN is less than any number and equal to any NaN, as in NumPy, so that the index is that of a NaN
@@ -92,6 +93,28 @@ fn takes_over<N: Number, I: Index>(
         & (right.index != I::NONE)
 }
 
+/// The first or the last value, among those of all vectors, that is equal to one of them, and its number.
+#[inline(always)]
+fn find<N: Number, const V: usize, const LANES: usize>(
+    vectors: [[N; LANES]; V],
+    value: N,
+    ties: Ties,
+) -> (u32, N) {
+    let is_nan = value.is_nan();
+    let mut found = None;
+    each_of(
+        vectors,
+        #[inline(always)]
+        |place, candidate| {
+            let is_it = (candidate == value) | (is_nan & candidate.is_nan());
+            if is_it & (matches!(ties, Ties::Last) | found.is_none()) {
+                found = Some((place as u32, candidate));
+            }
+        },
+    );
+    found.unwrap_or((0, value))
+}
+
 /// How many values are searched at once for their extreme: few enough to stay in the nearest cache for a search for its place.
 #[cfg(not(target_arch = "nvptx64"))]
 const BLOCK: usize = 4096;
@@ -112,7 +135,7 @@ fn place_of<T: Element>(block: &[T], value: T::Wide, ties: Ties) -> usize {
 }
 
 macro_rules! arg {
-    ($operator:ident: $worst:ident, $before:tt, $is_least:literal) => {
+    ($operator:ident: $worst:ident, $before:tt, $of_several:ident, $is_least:literal) => {
         impl<I> $operator<I> {
             /// The first of equal values.
             pub const FIRST: Self = Self { ties: Ties::First, index: PhantomData };
@@ -150,25 +173,86 @@ macro_rules! arg {
                 Best { index: I::of(index), value: value.widen() }
             }
 
-            /// The values in turn, without their indices: among neighbours the later is the last.
             #[inline(always)]
             fn lift_spaced<const N: usize>(self, values: [T; N], index: u64, step: u64) -> Best<T::Wide, I> {
                 if N == 0 {
                     return self.identity();
                 }
-                let (mut best, mut best_place) = (values[0].widen(), 0_u32);
-                let mut place = 1;
-                while place < N {
-                    let value = values[place].widen();
-                    let is_equal = matches!(self.ties, Ties::Last)
-                        & ((value == best) | (value.is_nan() & best.is_nan()));
+                let wide = map_all([values], T::widen);
+                let (place, value) = find(wide, T::Wide::$of_several(wide), self.ties);
+                Best { index: I::of(index.wrapping_add(u64::from(place) * step)), value }
+            }
+
+            #[inline(always)]
+            fn accumulate<const V: usize, const N: usize>(
+                self,
+                state: Best<T::Wide, I>,
+                vectors: [[T; N]; V],
+                index: u64,
+                step: u64,
+            ) -> Best<T::Wide, I> {
+                let wide = map_all(vectors, T::widen);
+                let is_last = matches!(self.ties, Ties::Last);
+                let best_at = |place: u32, value| {
+                    let (vector, place) = (u64::from(place) / N as u64, u64::from(place) % N as u64);
+                    let index = index.wrapping_add(vector * step).wrapping_add(place);
+                    Best { index: I::of(index), value }
+                };
+                let is_first_of_all = state.index == I::NONE;
+                let beats = |value: T::Wide, best: T::Wide| {
                     let is_before = !best.is_nan() & ((value $before best) | value.is_nan());
-                    if is_before | is_equal {
-                        (best, best_place) = (value, place as u32);
-                    }
-                    place += 1;
+                    let is_equal = (value == best) | (value.is_nan() & best.is_nan());
+                    is_before | (is_equal & is_last)
+                };
+
+                // Of small integers the place becomes the lowest bits of the number.
+                let bits = 8 * size_of::<T>() as u32;
+                let ranks = (V * N) as u32 - 1;
+                let is_rank_the_place = is_last != $is_least;
+                if bits <= 16 && T::Wide::ADDS_NOTHING.with_rank(bits, ranks).is_some() {
+                    let mut keys = wide;
+                    each_of(
+                        wide,
+                        #[inline(always)]
+                        |place, value| {
+                            let rank = if is_rank_the_place { place as u32 } else { ranks - place as u32 };
+                            keys[place / N][place % N] = value.with_rank(bits, rank).unwrap_or(value);
+                        },
+                    );
+                    let (value, rank) = T::Wide::$of_several(keys).without_rank(bits);
+                    let place = if is_rank_the_place { rank } else { ranks - rank };
+                    return if is_first_of_all | beats(value, state.value) {
+                        best_at(place, value)
+                    } else {
+                        state
+                    };
                 }
-                Best { index: I::of(index.wrapping_add(u64::from(best_place) * step)), value: best }
+
+                // Few values, or half ones, one after the other, without a branch.
+                if V * N < 8 || bits <= 16 {
+                    let (mut best, mut found) = (state.value, None);
+                    each_of(
+                        wide,
+                        #[inline(always)]
+                        |place, value| {
+                            if beats(value, best) | (is_first_of_all & (place == 0)) {
+                                (best, found) = (value, Some(place as u32));
+                            }
+                        },
+                    );
+                    return match found {
+                        Some(place) => best_at(place, best),
+                        None => state,
+                    };
+                }
+
+                // The extreme of the values alone; its place is looked for only if it beats the state.
+                let value = T::Wide::$of_several(wide);
+                if !(is_first_of_all | beats(value, state.value)) {
+                    return state;
+                }
+                let (place, value) = find(wide, value, self.ties);
+                best_at(place, value)
             }
 
             /// The values alone first, and the index only where they beat all before.
@@ -196,5 +280,5 @@ macro_rules! arg {
     };
 }
 
-arg!(ArgMin: GREATEST, <, true);
-arg!(ArgMax: LEAST, >, false);
+arg!(ArgMin: GREATEST, <, least_of, true);
+arg!(ArgMax: LEAST, >, greatest_of, false);

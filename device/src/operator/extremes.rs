@@ -5,6 +5,7 @@ use super::{Combine, Operator};
 use super::{Max, Min};
 use crate::element::Element;
 use crate::number::Number;
+use crate::unroll::map_all;
 
 /// The least and the greatest value, each as [`Min`](super::Min) and [`Max`](super::Max) give it, from one reading of the input.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,6 +61,32 @@ impl<T: Element> Operator<T> for MinMax {
             min: wide,
             max: wide,
         }
+    }
+
+    #[inline(always)]
+    fn lift_spaced<const N: usize>(
+        self,
+        values: [T; N],
+        _index: u64,
+        _step: u64,
+    ) -> Extremes<T::Wide> {
+        self.accumulate(self.identity(), [values], 0, 0)
+    }
+
+    #[inline(always)]
+    fn accumulate<const V: usize, const N: usize>(
+        self,
+        state: Extremes<T::Wide>,
+        vectors: [[T; N]; V],
+        _index: u64,
+        _step: u64,
+    ) -> Extremes<T::Wide> {
+        let wide = map_all(vectors, T::widen);
+        let of_vectors = Extremes {
+            min: T::Wide::least_of(wide),
+            max: T::Wide::greatest_of(wide),
+        };
+        self.combine(state, of_vectors)
     }
 
     #[cfg(not(target_arch = "nvptx64"))]

@@ -8,6 +8,7 @@ use super::{Combine, Operator};
 use crate::element::Element;
 use crate::math::Float;
 use crate::number::Number;
+use crate::unroll::{each_of, map_all};
 
 /// ln Σ eˣ, which neither overflows nor loses what is small: every exponential is scaled by the greatest one so far. NaN if a value is
 /// NaN.
@@ -36,6 +37,38 @@ fn scale<R: Float>(value: R, max: R) -> R {
         R::of_count(1)
     } else {
         (value - max).exp_of_negative()
+    }
+}
+
+/// About e^(value − max), where no value is greater; of an infinity, which less itself would be NaN, 1 of itself and 0 of others.
+#[inline(always)]
+fn about_scale<R: Float>(value: R, max: R, is_infinite: bool) -> R {
+    if !is_infinite {
+        (value - max).about_exp_of_negative()
+    } else if value == max {
+        R::of_count(1)
+    } else {
+        R::ZERO
+    }
+}
+
+/// The sum of about e^(value − max).
+#[inline(always)]
+fn about_sum<R: Float, const V: usize, const N: usize>(values: [[R; N]; V], max: R) -> R {
+    let sum = |is_infinite| {
+        let mut sum = R::ZERO;
+        each_of(
+            values,
+            #[inline(always)]
+            |_, value| sum = sum + about_scale(value, max, is_infinite),
+        );
+        sum
+    };
+    // One branch for all.
+    if max.magnitude() == R::INFINITE {
+        sum(true)
+    } else {
+        sum(false)
     }
 }
 
@@ -76,7 +109,6 @@ impl<T: Element> Operator<T> for LogSumExp {
         }
     }
 
-    /// The greatest first, and then an exponential for each.
     #[inline(always)]
     fn lift_spaced<const N: usize>(
         self,
@@ -84,19 +116,30 @@ impl<T: Element> Operator<T> for LogSumExp {
         _index: u64,
         _step: u64,
     ) -> Scaled<T::Real> {
-        let mut max = T::Real::LEAST;
-        let mut place = 0;
-        while place < N {
-            max = max.greater(values[place].real());
-            place += 1;
+        let real = map_all([values], T::real);
+        let max = Number::greatest_of(real);
+        Scaled {
+            max,
+            sum: about_sum(real, max),
         }
-        let mut sum = T::Real::ZERO;
-        place = 0;
-        while place < N {
-            sum = sum + scale(values[place].real(), max);
-            place += 1;
+    }
+
+    /// The greatest first, and then an exponential for each, and one for the state.
+    #[inline(always)]
+    fn accumulate<const V: usize, const N: usize>(
+        self,
+        state: Scaled<T::Real>,
+        vectors: [[T; N]; V],
+        _index: u64,
+        _step: u64,
+    ) -> Scaled<T::Real> {
+        let real = map_all(vectors, T::real);
+        let max = state.max.greater(Number::greatest_of(real));
+        let is_infinite = max.magnitude() == T::Real::INFINITE;
+        Scaled {
+            max,
+            sum: state.sum * about_scale(state.max, max, is_infinite) + about_sum(real, max),
         }
-        Scaled { max, sum }
     }
 
     /// Block by block: the greatest first, and then an exponential for each.

@@ -29,7 +29,7 @@ mod slice;
 mod truth;
 mod wide;
 
-use crate::unroll::each;
+use crate::unroll::{array, each};
 pub use arg::{ArgMax, ArgMin, Best, Index, Ties};
 pub use combine::{Combine, combine_all};
 pub use extremes::{Extremes, MinMax};
@@ -112,6 +112,33 @@ pub trait Operator<T>: Combine<Self::State> {
             },
         );
         combine_all(self, states)
+    }
+
+    /// A state, and with it the values of up to 16 vectors of up to 16, at least one of each: vector v has the index `index + v · step` and
+    /// those that follow. All come after those of the state.
+    ///
+    /// It is the same as combining what [`lift_all`](Self::lift_all) makes of the vectors, neighbours first, with the state, up to rounding.
+    /// Some operators do it with less work.
+    #[inline(always)]
+    fn accumulate<const V: usize, const N: usize>(
+        self,
+        state: Self::State,
+        vectors: [[T; N]; V],
+        index: u64,
+        step: u64,
+    ) -> Self::State
+    where
+        T: Copy,
+    {
+        if N == 1 {
+            let values = array::<T, V>(|vector| vectors[vector][0]);
+            return self.combine(state, self.lift_spaced(values, index, step));
+        }
+        let states = array::<_, V>(
+            #[inline(always)]
+            |vector| self.lift_all(vectors[vector], index.wrapping_add(vector as u64 * step)),
+        );
+        self.combine(state, combine_all(self, states))
     }
 
     /// On a host: the state of values that lie side by side, of which the first has this index, in the order and the grouping that

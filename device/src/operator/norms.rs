@@ -4,6 +4,7 @@ use super::{Combine, Operator};
 use crate::element::Element;
 use crate::math::Float;
 use crate::number::Number;
+use crate::unroll::map_all;
 
 /// The sum of the magnitudes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,7 +19,7 @@ pub struct Norm2;
 pub struct NormInf;
 
 macro_rules! norms {
-    ($($operator:ident: $combine:ident, |$value:ident| $lifted:expr, |$state:ident| $finished:expr $(, least: $is_least:literal)?;)*) => {$(
+    ($($operator:ident: $combine:ident, |$value:ident| $lifted:expr, |$state:ident| $finished:expr $(, $of_several:ident, least: $is_least:literal)?;)*) => {$(
         impl<R: Number + Float> Combine<R> for $operator {
             #[inline(always)]
             fn identity(self) -> R {
@@ -41,6 +42,17 @@ macro_rules! norms {
                 $lifted
             }
             $(
+                #[inline(always)]
+                fn accumulate<const V: usize, const N: usize>(
+                    self,
+                    state: T::Real,
+                    vectors: [[T; N]; V],
+                    _index: u64,
+                    _step: u64,
+                ) -> T::Real {
+                    let lifted = map_all(vectors, |value| self.lift(value, 0));
+                    self.combine(state, Number::$of_several(lifted))
+                }
                 #[cfg(not(target_arch = "nvptx64"))]
                 #[inline(always)]
                 fn lift_slice(self, values: &[T], _index: u64) -> T::Real {
@@ -64,5 +76,5 @@ macro_rules! norms {
 norms! {
     Norm1: plus, |value| value.magnitude(), |state| state;
     Norm2: plus, |value| value * value, |state| state.square_root();
-    NormInf: greater, |value| value.magnitude(), |state| state, least: false;
+    NormInf: greater, |value| value.magnitude(), |state| state, greatest_of, least: false;
 }

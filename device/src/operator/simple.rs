@@ -3,6 +3,7 @@
 use super::{Combine, Operator};
 use crate::element::Element;
 use crate::number::Number;
+use crate::unroll::map_all;
 
 /// Adds: integers wrap around, floats round to the nearest.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,7 +58,7 @@ combine! {
 
 /// The operators of elements: the result, and how an accumulator becomes it.
 macro_rules! operators {
-    ($($operator:ident: $output:ty, |$state:ident| $finished:expr $(, least: $is_least:literal)?;)*) => {$(
+    ($($operator:ident: $output:ty, |$state:ident| $finished:expr $(, $of_several:ident, least: $is_least:literal)?;)*) => {$(
         impl<T: Element> Operator<T> for $operator {
             const ORDER_MATTERS: bool = <T::Wide as Number>::IS_FLOAT;
 
@@ -69,6 +70,20 @@ macro_rules! operators {
                 value.widen()
             }
             $(
+                #[inline(always)]
+                fn lift_spaced<const N: usize>(self, values: [T; N], _index: u64, _step: u64) -> T::Wide {
+                    T::Wide::$of_several(map_all([values], T::widen))
+                }
+                #[inline(always)]
+                fn accumulate<const V: usize, const N: usize>(
+                    self,
+                    state: T::Wide,
+                    vectors: [[T; N]; V],
+                    _index: u64,
+                    _step: u64,
+                ) -> T::Wide {
+                    self.combine(state, T::Wide::$of_several(map_all(vectors, T::widen)))
+                }
                 #[cfg(not(target_arch = "nvptx64"))]
                 #[inline(always)]
                 fn lift_slice(self, values: &[T], _index: u64) -> T::Wide {
@@ -86,8 +101,8 @@ macro_rules! operators {
 operators! {
     Sum: T::Wide, |state| state;
     Product: T::Wide, |state| state;
-    Min: T, |state| T::narrow(state), least: true;
-    Max: T, |state| T::narrow(state), least: false;
+    Min: T, |state| T::narrow(state), least_of, least: true;
+    Max: T, |state| T::narrow(state), greatest_of, least: false;
 }
 
 impl<T: Element> Operator<(T, T)> for Dot {

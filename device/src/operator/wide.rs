@@ -3,6 +3,7 @@
 use core::marker::PhantomData;
 
 use super::{Combine, Operator};
+use crate::unroll::map_all;
 
 /// The operator `O` of values that are converted to `A` first, which must be possible without loss. `As::<i64, _>::new(Sum)` adds `i32`
 /// values in `i64`, and `As::<f64, _>::new(Mean)` those of `f32` in `f64`.
@@ -60,6 +61,17 @@ impl<T: Copy, A: From<T> + Copy, O: Operator<A>> Operator<T> for As<A, O> {
     #[inline(always)]
     fn lift_spaced<const N: usize>(self, values: [T; N], index: u64, step: u64) -> O::State {
         self.operator.lift_spaced(values.map(A::from), index, step)
+    }
+    #[inline(always)]
+    fn accumulate<const V: usize, const N: usize>(
+        self,
+        state: O::State,
+        vectors: [[T; N]; V],
+        index: u64,
+        step: u64,
+    ) -> O::State {
+        let vectors = map_all(vectors, A::from);
+        self.operator.accumulate(state, vectors, index, step)
     }
     #[inline(always)]
     fn finish(self, state: O::State, count: u64) -> O::Output {

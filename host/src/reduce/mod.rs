@@ -20,6 +20,9 @@
 //!
 //! Functions like [`mean`](crate::mean) wait for one result, of values on the host or on the device.
 
+#[doc(hidden)]
+pub mod choice;
+mod measured;
 mod pairs;
 mod runs;
 mod segments;

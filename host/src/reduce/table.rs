@@ -1,5 +1,7 @@
 //! Which kernel reduces which shape, in how many blocks: as data.
 
+use super::choice::{Choice, MULTIPROCESSORS, Measured, Work, line_of};
+use super::measured::MEASURED;
 use crate::matrix::{Along, Matrix};
 use crate::sum::Mode;
 use warpfold_device::columns::Layout;
@@ -69,51 +71,22 @@ pub struct Problem {
 
 /// Bytes of a vector, which one load brings.
 const VECTOR: usize = 16;
-/// Bytes that a thread has under way at once: four vectors.
-const THREAD_BYTES: usize = 4 * VECTOR;
-
-/// Threads of a block that reduces a row or a part of one.
-#[derive(Clone, Copy)]
-struct LongRows {
-    /// Where a row has several blocks.
-    block: u32,
-    /// The blocks of the grid for each multiprocessor, where a row has several.
-    per_multiprocessor: usize,
-    /// Where a row has one block, and where that row is at most [`LONG_OF_ONE`] bytes long.
-    block_of_one: [u32; 2],
-}
-
-/// Of operators that do little for a value, like the sum of `f32`. A grid has as many blocks as run at once eight times, so that the
-/// last to end keep no multiprocessor waiting for long.
-const LITTLE_WORK: LongRows = LongRows {
-    block: 512,
-    per_multiprocessor: 32,
-    block_of_one: [512, 256],
-};
-
-/// Of the others, which do best with few blocks that go on for long.
-const MUCH_WORK: LongRows = LongRows {
-    block: 256,
-    per_multiprocessor: 6,
-    block_of_one: [128, 128],
-};
-
-/// Bytes of the rows of which a block of 512 threads has too little to do.
-const LONG_OF_ONE: usize = 1 << 15;
-/// Blocks on each multiprocessor for a single row.
-const BLOCKS_OF_ONE_ROW: usize = 4;
-
-/// The longest rows that a warp or less of it reduces, in bytes, and those that go through shared memory if they don't begin at vectors.
-/// Longer ones have blocks of their own.
+/// The longest rows that go through shared memory if they don't begin at vectors, in bytes, and that lanes of a warp reduce if they are no
+/// power of two.
 const LONGEST_PACKED: usize = 512;
 const LONGEST_OF_WARP: usize = 8192;
-/// A lane of a warp reduces four vectors of a row of at most so many vectors, and eight of a longer one.
+/// A lane of a warp reduces four vectors of such a row of at most so many vectors, and eight of a longer one.
 const FEW_VECTORS: usize = 16;
-/// Blocks of warps on each multiprocessor, which go on from row to row where rows are shorter than a thread's four vectors, or packed. There
-/// are as many as needed for other rows.
-const BLOCKS_OF_WARPS: usize = 32;
-const BLOCKS_OF_PACKED: usize = 16;
+/// The most blocks of packed warps that don't begin at vectors.
+const BLOCKS_OF_PACKED: u32 = 16 * MULTIPROCESSORS;
+/// The threads of a block whose warps take rows of their own.
 const BLOCK_OF_WARPS: u32 = 256;
+/// Threads of each multiprocessor below which rows get more blocks, and the shortest that do, in bytes.
+const FEW_THREADS: usize = 1024;
+const SHORTEST_SHARED: usize = 2048;
+
+/// The most blocks of each multiprocessor, where lanes of warps reduce rows or segments in the fixed order.
+const BLOCKS_OF_WARPS: usize = 32;
 
 /// The most blocks of a grid; they go on from row to row.
 const MOST_BLOCKS: usize = 1 << 20;
@@ -130,44 +103,62 @@ impl Problem {
     }
 
     fn choose_for_rows(&self) -> Launch {
+        let Matrix { rows, columns, .. } = self.matrix;
+        let bytes = columns * self.value_bytes;
+        let measured = measured(self.work(), self.value_bytes);
+        let choice = self.of_rows(measured, bytes);
+        let threads = choice.threads(rows);
+        if threads < FEW_THREADS * self.multiprocessors as usize && bytes >= SHORTEST_SHARED {
+            let all_bytes = bytes.saturating_mul(rows);
+            let (_, block, blocks) = line_of(measured.single, all_bytes, |line| line.0);
+            let launch = Choice::Shared { block, blocks }.launch(self);
+            if threads < launch.blocks as usize * launch.block as usize {
+                return launch;
+            }
+        }
+        choice.launch(self)
+    }
+
+    /// How much work it is for each value.
+    #[doc(hidden)]
+    pub fn work(&self) -> Work {
+        if self.state_bytes <= self.value_bytes.max(4) {
+            Work::Little
+        } else {
+            Work::Much
+        }
+    }
+
+    /// How rows are shared out where there are enough of them.
+    fn of_rows(&self, measured: &Measured, bytes: usize) -> Choice {
         let Matrix {
             rows,
             columns,
             stride,
         } = self.matrix;
-        let bytes = columns * self.value_bytes;
-        let begins_at_vectors = bytes.is_multiple_of(VECTOR) || VECTOR.is_multiple_of(bytes.max(1));
-        if stride == columns && rows > 1 && bytes <= LONGEST_PACKED && !begins_at_vectors {
+        let begin_at_vectors = bytes.is_multiple_of(VECTOR) || VECTOR.is_multiple_of(bytes.max(1));
+        let are_packed = stride == columns && rows > 1;
+        if are_packed && bytes <= LONGEST_PACKED && !begin_at_vectors {
             const { assert!(LONGEST_PACKED <= PACKED_BYTES && BLOCK_OF_WARPS <= PACKED_BLOCK) };
-            return self.of_warps(Way::Packed, (PACKED_BYTES / bytes).max(1), BLOCKS_OF_PACKED);
-        }
-        if bytes <= LONGEST_OF_WARP {
-            let vectors = bytes.div_ceil(VECTOR);
-            let of_lane = if vectors <= FEW_VECTORS { 4 } else { 8 };
-            let lanes = vectors.div_ceil(of_lane).next_power_of_two().min(32);
-            let most = if bytes < THREAD_BYTES {
-                BLOCKS_OF_WARPS
-            } else {
-                MOST_BLOCKS
+            return Choice::Packed {
+                block: BLOCK_OF_WARPS,
+                blocks: BLOCKS_OF_PACKED,
             };
-            return self.of_warps(Way::Lanes(lanes as u32), 32 / lanes, most);
         }
-        let does_little = self.value_bytes >= 4 && self.state_bytes <= self.value_bytes;
-        let measured = if does_little { LITTLE_WORK } else { MUCH_WORK };
-        let multiprocessors = self.multiprocessors as usize;
-        let blocks = match rows {
-            1 if does_little => BLOCKS_OF_ONE_ROW,
-            _ => measured.per_multiprocessor,
-        };
-        let batches = bytes.div_ceil(measured.block as usize * THREAD_BYTES);
-        let parts = (blocks * multiprocessors).div_ceil(rows).min(batches);
-        Launch {
-            way: Way::Blocks(parts as u32),
-            blocks: rows.saturating_mul(parts).min(MOST_BLOCKS) as u32,
-            block: match parts {
-                1 => measured.block_of_one[usize::from(bytes <= LONG_OF_ONE)],
-                _ => measured.block,
-            },
+        let (_, choice) = line_of(measured.rows, bytes, |line| line.0);
+        let is_measured = bytes.is_power_of_two() && (are_packed || bytes >= VECTOR);
+        match choice {
+            Choice::Packed { .. } if is_measured && are_packed => choice,
+            Choice::Lanes { .. } if is_measured => choice,
+            Choice::Packed { .. } | Choice::Lanes { .. } if bytes <= LONGEST_OF_WARP => {
+                let vectors = bytes.div_ceil(VECTOR);
+                let of_lane = if vectors <= FEW_VECTORS { 4 } else { 8 };
+                Choice::Lanes {
+                    lanes: vectors.div_ceil(of_lane).next_power_of_two().min(32) as u32,
+                    blocks: u32::MAX,
+                }
+            }
+            _ => choice,
         }
     }
 
@@ -182,7 +173,7 @@ impl Problem {
         let layout = Layout::new(self.lanes, rows, columns, stride, block, blocks);
         Launch {
             way: Way::Columns(layout),
-            blocks: layout.grid(self.lanes, columns) as u32,
+            blocks: layout.grid(self.lanes, rows, columns, stride, block) as u32,
             block,
         }
     }
@@ -191,7 +182,9 @@ impl Problem {
         let Matrix { rows, columns, .. } = self.matrix;
         if columns <= fixed::SHORT {
             let lanes = columns.next_power_of_two().min(32);
-            return self.of_warps(Way::FixedLanes(lanes as u32), 32 / lanes, BLOCKS_OF_WARPS);
+            let most = BLOCKS_OF_WARPS * self.multiprocessors as usize;
+            let way = Way::FixedLanes(lanes as u32);
+            return self.of_warps(way, BLOCK_OF_WARPS, 32 / lanes, most);
         }
         Launch {
             way: Way::FixedBlocks,
@@ -216,16 +209,67 @@ impl Problem {
         }
     }
 
-    /// Blocks of warps that take so many rows at once, and at most so many of them for each multiprocessor.
-    fn of_warps(&self, way: Way, rows_of_warp: usize, most: usize) -> Launch {
-        let rows_of_block = rows_of_warp * (BLOCK_OF_WARPS / 32) as usize;
+    /// Blocks of warps that take so many rows at once, and at most so many of them.
+    fn of_warps(&self, way: Way, block: u32, rows_of_warp: usize, most: usize) -> Launch {
+        let rows_of_block = rows_of_warp * (block / 32) as usize;
         let needed = self.matrix.rows.div_ceil(rows_of_block);
         Launch {
             way,
-            blocks: needed
-                .min(most.saturating_mul(self.multiprocessors as usize))
-                .min(MOST_BLOCKS) as u32,
-            block: BLOCK_OF_WARPS,
+            blocks: needed.min(most).min(MOST_BLOCKS) as u32,
+            block,
+        }
+    }
+}
+
+/// What was measured of so much work, over values of about so many bytes.
+fn measured(work: Work, value_bytes: usize) -> &'static Measured {
+    let distance = |measured: &&Measured| measured.value_bytes.abs_diff(value_bytes);
+    let lines = MEASURED.iter().filter(|measured| measured.work == work);
+    lines
+        .min_by_key(distance)
+        .expect("each work has been measured")
+}
+
+/// As many blocks as so many are on a GPU with [`MULTIPROCESSORS`].
+fn in_proportion(blocks: u32, multiprocessors: u32) -> usize {
+    let scaled = u64::from(blocks) * u64::from(multiprocessors);
+    (scaled.div_ceil(MULTIPROCESSORS.into())).max(1) as usize
+}
+
+impl Choice {
+    /// The launch that it comes to.
+    #[doc(hidden)]
+    pub fn launch(self, problem: &Problem) -> Launch {
+        let Matrix { rows, columns, .. } = problem.matrix;
+        let bytes = columns * problem.value_bytes;
+        match self {
+            Self::Packed { block, blocks } => {
+                let rows_of_warp = (PACKED_BYTES / bytes.max(1)).max(1);
+                let most = in_proportion(blocks, problem.multiprocessors);
+                problem.of_warps(Way::Packed, block, rows_of_warp, most)
+            }
+            Self::Lanes { lanes, blocks } => {
+                let (way, most) = (
+                    Way::Lanes(lanes),
+                    in_proportion(blocks, problem.multiprocessors),
+                );
+                problem.of_warps(way, BLOCK_OF_WARPS, 32 / lanes as usize, most)
+            }
+            Self::Whole { block } => Launch {
+                way: Way::Blocks(1),
+                blocks: rows.min(MOST_BLOCKS) as u32,
+                block,
+            },
+            Self::Shared { block, blocks } => {
+                let batches = bytes.div_ceil(block as usize * VECTOR);
+                let wanted = in_proportion(blocks, problem.multiprocessors).div_ceil(rows.max(1));
+                let parts = wanted.clamp(1, batches.max(1));
+                Launch {
+                    way: Way::Blocks(parts as u32),
+                    blocks: rows.saturating_mul(parts).min(MOST_BLOCKS) as u32,
+                    block,
+                }
+            }
         }
     }
 }
@@ -268,11 +312,13 @@ pub(crate) fn choose_for_pairs(
 ) -> Grid {
     match mode {
         Mode::Fast => {
-            let batch = LITTLE_WORK.block as usize * THREAD_BYTES;
-            let batches = (2 * n * value_bytes).div_ceil(batch);
+            let bytes = 2 * n * value_bytes;
+            let measured = measured(Work::Little, value_bytes);
+            let (_, block, blocks) = line_of(measured.single, bytes, |line| line.0);
+            let batches = bytes.div_ceil(block as usize * VECTOR);
             Grid {
-                blocks: batches.clamp(1, BLOCKS_OF_ONE_ROW * multiprocessors as usize) as u32,
-                block: LITTLE_WORK.block,
+                blocks: in_proportion(blocks, multiprocessors).min(batches.max(1)) as u32,
+                block,
             }
         }
         Mode::Deterministic => Grid {

@@ -1,0 +1,91 @@
+//! What `examples/time_reductions.rs` has printed.
+
+use std::collections::BTreeMap;
+
+use super::TuneError;
+
+/// An operator over a type.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Subject {
+    /// How much work it is for each value: `Little` or `Much`.
+    pub work: String,
+    /// Bytes of a value.
+    pub value_bytes: usize,
+    /// Its name.
+    pub name: String,
+}
+
+/// What a time is of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Case {
+    /// Whether it is of one row alone.
+    pub is_single: bool,
+    /// The bytes of a row, as a power of two.
+    pub row_bytes: u32,
+    /// The operator and the type.
+    pub subject: Subject,
+}
+
+/// Milliseconds by choices, as they are printed.
+#[derive(Debug, Default)]
+pub struct Measurements(pub BTreeMap<Case, BTreeMap<String, f64>>);
+
+impl Measurements {
+    /// Takes what was printed for an operator and a type.
+    ///
+    /// # Errors
+    /// A line is no measurement.
+    pub fn read(&mut self, file: &str, text: &str, is_single: bool) -> Result<(), TuneError> {
+        let mut subject = None;
+        for (number, line) in text.lines().enumerate() {
+            let parsed = match &subject {
+                // The device, what is measured, and the heads of the columns.
+                None if number == 0 => continue,
+                None => {
+                    subject = subject_of(line);
+                    subject.as_ref().map(|_| None)
+                }
+                Some(_) if number == 2 => continue,
+                Some(subject) => time_of(line, subject).map(Some),
+            };
+            let bad_line = || TuneError::Line {
+                file: file.to_owned(),
+                line: number + 1,
+                text: line.to_owned(),
+            };
+            if let Some((row_bytes, choice, ms)) = parsed.ok_or_else(bad_line)? {
+                let subject = subject.clone().ok_or_else(bad_line)?;
+                let case = Case {
+                    is_single,
+                    row_bytes,
+                    subject,
+                };
+                self.0.entry(case).or_default().insert(choice, ms);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `argmax of f32: Much work for 4 bytes`
+fn subject_of(line: &str) -> Option<Subject> {
+    let (name, rest) = line.split_once(": ")?;
+    let (work, rest) = rest.split_once(" work for ")?;
+    let bytes = rest.strip_suffix(" bytes")?;
+    Some(Subject {
+        work: work.to_owned(),
+        value_bytes: bytes.parse().ok()?,
+        name: name.to_owned(),
+    })
+}
+
+/// `4096 65536 Whole{block:256} 4096 256 0.24962 4301 0.964 chosen`
+fn time_of(line: &str, subject: &Subject) -> Option<(u32, String, f64)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [_rows, columns, choice, _blocks, _block, ms, ..] = words.as_slice() else {
+        return None;
+    };
+    let columns: usize = columns.parse().ok()?;
+    let row_bytes = (columns * subject.value_bytes).checked_ilog2()?;
+    Some((row_bytes, (*choice).to_owned(), ms.parse().ok()?))
+}

@@ -1,0 +1,172 @@
+//! `cargo xtask tune`: measures how rows are reduced fastest on this machine's GPU, and makes the library's table of it.
+
+mod measurements;
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use warpfold_driver::Unavailable;
+
+use crate::failure::{BAD_USE, Failure, IoError, io};
+use crate::files::write;
+use measurements::Measurements;
+
+/// What to measure with.
+#[derive(clap::Args)]
+#[command(after_help = "Example: cargo xtask tune --keep target/tune")]
+pub struct Options {
+    /// Where the measurements are kept.
+    #[arg(long, value_name = "FOLDER", default_value = "target/tune")]
+    keep: PathBuf,
+    /// Measure nothing: make the table of what is in that folder.
+    #[arg(long)]
+    from_kept: bool,
+}
+
+/// The table, and what it gives up against the fastest launch of each operator at each shape.
+const TABLE: &str = "host/src/reduce/measured.rs";
+const EVIDENCE: &str = "peers/results/h200.launches.csv";
+
+/// The operators and types that stand for the others: those that do little for a value and those that do much, for each size of value.
+const SUBJECTS: [(&str, &str); 17] = [
+    ("sum", "i8"),
+    ("max", "i8"),
+    ("argmax", "i8"),
+    ("mean", "i8"),
+    ("sum", "bf16"),
+    ("max", "bf16"),
+    ("argmax", "bf16"),
+    ("variance", "bf16"),
+    ("sum", "f32"),
+    ("max", "f32"),
+    ("argmax", "f32"),
+    ("variance", "f32"),
+    ("logsumexp", "f32"),
+    ("sum", "f64"),
+    ("max", "f64"),
+    ("argmax", "f64"),
+    ("variance", "f64"),
+];
+const MODES: [&str; 2] = ["every", "single"];
+/// The bytes of the input.
+const BYTES: &str = "1073741824";
+
+/// Why nothing was tuned.
+#[derive(Debug, thiserror::Error)]
+pub enum TuneError {
+    /// There is nothing to time on.
+    #[error("launches are timed on a GPU, and there is none to use: {0}")]
+    NoGpu(#[from] Unavailable),
+    /// The measurement failed, and has said why.
+    #[error("{operator} of {element} was not measured: see above")]
+    NotMeasured {
+        /// What was reduced by.
+        operator: &'static str,
+        /// What was reduced.
+        element: &'static str,
+    },
+    /// A line that is no measurement.
+    #[error(
+        "{file}, line {line}: `{text}` is no measurement of `time_reductions`; measure anew, without --from-kept"
+    )]
+    Line {
+        /// The file.
+        file: String,
+        /// The number of the line, from 1.
+        line: usize,
+        /// The line.
+        text: String,
+    },
+    /// Too little was measured for a table.
+    #[error("{folder} has no measurements of {what}: measure anew, without --from-kept")]
+    Missing {
+        /// Where they should be.
+        folder: String,
+        /// What is missing.
+        what: String,
+    },
+    /// A file or program of the system failed.
+    #[error(transparent)]
+    Io(#[from] IoError),
+}
+
+impl Failure for TuneError {
+    fn exit_status(&self) -> u8 {
+        match self {
+            Self::NotMeasured { .. } => 1,
+            _ => BAD_USE,
+        }
+    }
+}
+
+/// Measures, and writes the table.
+///
+/// # Errors
+/// There is no GPU, a kernel is wrong, or what is kept is not complete.
+pub fn run(repository: &Path, options: &Options) -> Result<(), TuneError> {
+    let folder = repository.join(&options.keep);
+    if !options.from_kept {
+        warpfold_driver::available()?;
+        fs::create_dir_all(&folder).map_err(io(format!("create {}", folder.display())))?;
+        for (operator, element) in SUBJECTS {
+            for mode in MODES {
+                let text = measure(repository, operator, element, mode)?;
+                write(&folder.join(name_of(operator, element, mode)), &text)?;
+                println!("{operator} of {element}, {mode}: measured");
+            }
+        }
+    }
+    let mut measurements = Measurements::default();
+    for (operator, element) in SUBJECTS {
+        for mode in MODES {
+            let path = folder.join(name_of(operator, element, mode));
+            let file = path.display().to_string();
+            let text = fs::read_to_string(&path).map_err(io(format!("read {file}")))?;
+            measurements.read(&file, &text, mode == "single")?;
+        }
+    }
+    let (text, evidence) = table::of(&measurements).map_err(|what| TuneError::Missing {
+        folder: folder.display().to_string(),
+        what,
+    })?;
+    write(&repository.join(TABLE), &text)?;
+    write(&repository.join(EVIDENCE), &evidence)?;
+    println!("{TABLE} and {EVIDENCE} show {}", folder.display());
+    Ok(())
+}
+
+fn name_of(operator: &str, element: &str, mode: &str) -> String {
+    format!("{operator}.{element}.{mode}.txt")
+}
+
+fn measure(
+    repository: &Path,
+    operator: &'static str,
+    element: &'static str,
+    mode: &str,
+) -> Result<String, TuneError> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "warpfold",
+            "--example",
+            "time_reductions",
+            "--",
+        ])
+        .args([operator, element, BYTES, mode])
+        .current_dir(repository)
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(io("run cargo"))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(TuneError::NotMeasured { operator, element })
+    }
+}
