@@ -132,7 +132,8 @@ impl Place {
         Ok(Some(Self { host, ..place }))
     }
 
-    /// Rank `rank` of `size`, for processes that no launcher has started; the number on its host is 0. `MASTER_ADDR`, `NCCL_COMM_ID` and
+    /// Rank `rank` of `size`, for processes that no launcher has started; its number on its host is taken to be
+    /// the same. `MASTER_ADDR`, `NCCL_COMM_ID` and
     /// `WARPFOLD_RANKS_PORT` are read by [`Self::with_environment`].
     ///
     /// # Errors
@@ -145,7 +146,7 @@ impl Place {
         Ok(Self {
             rank,
             size,
-            local_rank: 0,
+            local_rank: rank,
             launcher: Launcher::Given,
             host: None,
             port: PORT,

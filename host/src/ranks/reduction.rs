@@ -72,7 +72,7 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
     /// As [`Self::of`].
     pub fn prepare(&mut self, n: usize) -> Result<(), RankError> {
         let stream = own_stream(self.untyped.ranks().device())?;
-        self.untyped.prepare(&stream, n as u64)
+        self.untyped.prepare(&stream, n as u64).map(drop)
     }
 
     /// Queues the reduction on a stream, which writes it to `result`, a buffer of one element, on every rank. As many values have been
@@ -140,7 +140,9 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
     pub fn prepare_columns(&mut self, matrix: Matrix) -> Result<(), RankError> {
         let stream = own_stream(self.untyped.ranks().device())?;
         let what = What::Columns(matrix.columns);
-        self.untyped.prepare_for(&stream, what, matrix.rows as u64)
+        self.untyped
+            .prepare_for(&stream, what, matrix.rows as u64)
+            .map(drop)
     }
 
     /// As [`Self::prepare`], for [`Self::queue_scatter_columns`].
@@ -150,7 +152,9 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
     pub fn prepare_scatter_columns(&mut self, matrix: Matrix) -> Result<(), RankError> {
         let stream = own_stream(self.untyped.ranks().device())?;
         let what = What::Scattered(matrix.columns);
-        self.untyped.prepare_for(&stream, what, matrix.rows as u64)
+        self.untyped
+            .prepare_for(&stream, what, matrix.rows as u64)
+            .map(drop)
     }
 
     /// As [`Self::queue`], of each column, whose results are written to a buffer of as many elements on every rank.

@@ -135,11 +135,11 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
     }
 
     /// Lets the ranks tell each other how many values they have, loads the kernels and allocates what is needed. All ranks call it; waits for
-    /// them.
+    /// them. How many values there are on all ranks.
     ///
     /// # Errors
     /// A rank does not come in time or makes another call, the device has no room, or [`RankError::NotWhole`].
-    pub fn prepare(&mut self, stream: &Stream, n: u64) -> Result<(), RankError> {
+    pub fn prepare(&mut self, stream: &Stream, n: u64) -> Result<u64, RankError> {
         self.prepare_for(stream, What::Values, n)
     }
 
@@ -148,7 +148,7 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
         stream: &Stream,
         what: What,
         own: u64,
-    ) -> Result<(), RankError> {
+    ) -> Result<u64, RankError> {
         let operation = self.name(what);
         let way = self.way();
         if what != What::Values && way == Way::Chunks {
@@ -179,6 +179,12 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
         if way == Way::Chunks && self.mode == Mode::Deterministic && self.form.order_matters() {
             check_whole(&lengths)?;
         }
+        let all = lengths
+            .iter()
+            .try_fold(0, |sum: u64, &length| sum.checked_add(length));
+        let Some(all) = all else {
+            return Err(DeviceError::TooLarge { length: usize::MAX }.into());
+        };
         let device = self.ranks.device();
         let (size, rank) = (self.ranks.size() as usize, self.ranks.rank() as usize);
         let results = what.columns() * self.form.result_bytes;
@@ -212,7 +218,7 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
             own,
             all: device.upload(&vec![0; bytes])?,
         });
-        Ok(())
+        Ok(all)
     }
 
     /// Queues the reduction of all ranks' values, whose bytes these are of this rank, to the bytes of a result on every rank.
