@@ -498,3 +498,69 @@ impl Drop for Nccl<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::DeviceChoice;
+    use crate::operator::{ArgMax, Sum, Variance};
+    use crate::ranks::{RankReduction, Ranks};
+
+    /// The GPU, and NCCL; a line where one of them is missing.
+    fn gpu() -> Option<(Device, &'static Api)> {
+        let device = Device::open(&DeviceChoice::Gpu(0));
+        match (device, api()) {
+            (Ok(device), Ok(api)) => Some((device, api)),
+            (Err(error), _) => {
+                println!("skipped: {error}");
+                None
+            }
+            (_, Err(reason)) => {
+                println!("skipped: there is no NCCL: {reason}");
+                None
+            }
+        }
+    }
+
+    #[test]
+    fn a_communicator_of_other_code_is_used_and_left_to_it() {
+        let Some((device, _)) = gpu() else {
+            return;
+        };
+        let patience = Duration::from_secs(30);
+        let id = unique_id().expect("NCCL makes one");
+        let other_code = Nccl::join(&device, None, [0, 1], id, patience).expect("it is alone");
+        for _ in 0..2 {
+            // SAFETY: the communicator is complete, and is kept until the end; nothing else is queued on it.
+            let ranks = unsafe { Ranks::from_nccl(&device, other_code.communicator, patience) };
+            let ranks = ranks.expect("it is this GPU's");
+            assert_eq!((ranks.rank(), ranks.size()), (0, 1));
+            let values: Vec<f32> = (0..10_000).map(|place| (place % 7) as f32).collect();
+            let values = device.upload(&values).expect("they fit");
+            let mut sum = RankReduction::new(&ranks, Sum).expect("it is prepared");
+            assert_eq!(sum.of(&values), Ok(29_997.0));
+            let mut last = RankReduction::new(&ranks, ArgMax::LAST).expect("it is prepared");
+            assert_eq!(last.of(&values), Ok(9995));
+            let mut variance = RankReduction::new(&ranks, Variance { ddof: 0 });
+            let variance = variance.as_mut().expect("it is prepared");
+            assert_eq!(variance.of(&values).map(f32::round), Ok(4.0));
+        }
+    }
+
+    #[test]
+    fn an_error_of_nccl_s_is_told_in_its_words() {
+        let Some((device, _)) = gpu() else {
+            return;
+        };
+        let id = unique_id().expect("NCCL makes one");
+        // There is no rank 3 of 1.
+        let joined = Nccl::join(&device, None, [3, 1], id, Duration::from_secs(30));
+        let error = joined.err().expect("it is refused").to_string();
+        assert!(
+            error.starts_with(
+                "NCCL fails on rank 3 in 'the start of NCCL': ncclCommInitRankConfig: "
+            ),
+            "{error}"
+        );
+    }
+}
