@@ -1,7 +1,7 @@
 //! The command's arguments, and where they have it reduce.
 
 use super::input::{comes_in_pieces, is_table};
-use super::ranks::RanksArguments;
+use super::place::RanksArguments;
 use crate::device::KernelsArguments;
 use crate::output::JsonArguments;
 use crate::size::parse_count;

@@ -4,6 +4,7 @@ mod arguments;
 mod files;
 pub mod input;
 mod operators;
+mod place;
 mod ranks;
 pub mod reducer;
 

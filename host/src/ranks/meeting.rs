@@ -16,7 +16,7 @@ pub(super) const GRACE: Duration = Duration::from_secs(2);
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The most bytes of all ranks together.
-const MOST_BYTES: u64 = 1 << 32;
+const MOST_BYTES: u64 = 1 << 31;
 
 /// How the ranks meet, as rank 0 says when all have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -116,7 +116,7 @@ impl Place {
             }
             Launcher::Slurm => {
                 let nodes = ["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"];
-                let nodes = nodes.into_iter().find_map(|name| variable(name))?;
+                let nodes = nodes.into_iter().find_map(&variable)?;
                 first_host(&nodes)
             }
             _ => None,
@@ -170,7 +170,7 @@ impl Place {
             let text = variable(name).filter(|text| !text.is_empty());
             text.map(|text| {
                 let port = text.trim().parse().ok().filter(|&port| port != 0);
-                port.ok_or_else(|| RankError::Variable {
+                port.ok_or(RankError::Variable {
                     name,
                     value: text,
                     expected: "port from 1 to 65535",

@@ -89,6 +89,10 @@ macro_rules! functions {
         }
 
         impl Api {
+            #[cfg_attr(
+                not(all(target_pointer_width = "64", target_os = "linux")),
+                allow(dead_code, reason = "there is no NCCL")
+            )]
             /// The functions by the addresses of their names.
             ///
             /// # Errors
