@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use warpfold::DeviceChoice;
-use warpfold::ranks::{Place, Ranks};
+use warpfold::ranks::{Place, RankError, Ranks};
 use warpfold::sum::Mode;
 use warpfold_dynamic::{TypeName, reduce_on_ranks};
 
@@ -45,7 +45,13 @@ pub(super) fn run(arguments: &Arguments, place: &Place, output: &Output) -> Resu
     let choice = refuse_what_is_for_one(arguments, place)?;
     let device = arguments.kernels.on(choice)?;
     // Before the files are read: the others then hear at once of a rank whose files cannot be.
-    let ranks = Ranks::join(&device, place, arguments.ranks.options())?;
+    let joined = Ranks::join(&device, place, arguments.ranks.options());
+    let ranks = joined.map_err(|error| match error {
+        RankError::NeverCame { .. } => Failure::Input(format!(
+            "{error}, or give --ranks off for one process alone"
+        )),
+        error => error.into(),
+    })?;
     let start = Instant::now();
     let is_own = arguments.files.iter().any(|path| is_of_rank(path));
     let given: Vec<PathBuf> = arguments
