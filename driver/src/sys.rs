@@ -75,9 +75,12 @@ numbers! {
     }
     CUdevice_attribute: "`CU_DEVICE_ATTRIBUTE_…`" {
         MULTIPROCESSOR_COUNT = 16,
+        PCI_BUS_ID = 33,
+        PCI_DEVICE_ID = 34,
         MEMORY_CLOCK_RATE = 36,
         GLOBAL_MEMORY_BUS_WIDTH = 37,
         L2_CACHE_SIZE = 38,
+        PCI_DOMAIN_ID = 50,
         COMPUTE_CAPABILITY_MAJOR = 75,
         COMPUTE_CAPABILITY_MINOR = 76,
         MAX_PERSISTING_L2_CACHE_SIZE = 108,

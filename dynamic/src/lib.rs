@@ -11,7 +11,7 @@ mod states;
 pub use names::{Named, TypeName, UnknownOperator, UnknownType};
 #[doc(hidden)]
 pub use on_device::kernels;
-pub use on_device::{reduce_on, reduce_on_group};
+pub use on_device::{reduce_on, reduce_on_group, reduce_on_ranks};
 pub use reduction::Reduction;
 pub use results::{Number, Results, Value};
 

@@ -5,7 +5,9 @@ use crate::results::{Results, Value};
 use bytemuck::Pod;
 use warpfold::device::Slice;
 use warpfold::group::UntypedGroup;
+use warpfold::ranks::{RankError, Ranks, UntypedRanks};
 use warpfold::reduce::{BuiltIn, Form, Untyped};
+use warpfold::sum::Mode;
 use warpfold::{Along, Device, Error, Group, Matrix};
 use warpfold_device::half::{Bf16, Bool, F16};
 use warpfold_device::operator::*;
@@ -152,4 +154,41 @@ pub fn reduce_on_group(
         Ok(results(&reduced.read()?))
     };
     operators.iter().map(reduce).collect()
+}
+
+/// The reduction of the values of all ranks, whose bytes these are of this one and lie on the host, by each operator in turn, and how many there
+/// are on all ranks; waits for the results. Sums of integers wrap around.
+///
+/// # Errors
+/// As [`RankReduction::of`](warpfold::ranks::RankReduction::of).
+pub fn reduce_on_ranks(
+    ranks: &Ranks<'_>,
+    element: TypeName,
+    operators: &[Named],
+    mode: Mode,
+    values: &[u8],
+) -> Result<(Vec<Box<dyn Results>>, u64), RankError> {
+    let device = ranks.device();
+    let stream = device.stream()?;
+    let values = device.upload(values)?;
+    let mut n = 0;
+    let reduce = |&operator: &Named| {
+        let Pair {
+            kernels: (name, parameter),
+            form,
+            results,
+        } = Pair::of(element, operator);
+        // SAFETY: the form is that of the pair.
+        let untyped =
+            unsafe { UntypedRanks::of_library(ranks, name, element.name(), parameter, form) };
+        let mut untyped = untyped?.with_mode(mode);
+        let mut reduced = device.allocate::<u8>(form.result_bytes)?;
+        n = untyped.prepare(&stream, (values.len() / form.value_bytes) as u64)?;
+        // SAFETY: a device allocates at addresses for any type, and the result is this call's own.
+        unsafe { untyped.queue(&stream, Slice::from(&values), &mut reduced)? };
+        ranks.wait(&stream)?;
+        Ok(results(&reduced.read()?))
+    };
+    let results: Result<Vec<_>, RankError> = operators.iter().map(reduce).collect();
+    Ok((results?, n))
 }

@@ -18,6 +18,7 @@
 //! - [`Reduction`]: any [`operator`] over arrays, rows, columns and [`Segments`], and by key with [`Runs`]. For one array there is a function for
 //!   each operator, as [`mean()`]; [`dot()`] takes two.
 //! - [`Group`]: several devices that reduce an array together, to the same bits whatever their number.
+//! - [`ranks`]: several processes, on one machine or many, that do so.
 //! - [`Scan`]: running sums, products, minima and maxima, of the same shapes.
 //! - [`ptx`]: the kernels, which are written in Rust and kept as PTX.
 //!
@@ -39,6 +40,7 @@ mod kernels;
 mod matrix;
 mod offsets;
 pub mod ptx;
+pub mod ranks;
 pub mod reduce;
 pub mod scan;
 pub mod sum;

@@ -1,6 +1,7 @@
 //! The command's arguments, and where they have it reduce.
 
 use super::input::{comes_in_pieces, is_table};
+use super::place::RanksArguments;
 use crate::device::KernelsArguments;
 use crate::output::JsonArguments;
 use crate::size::parse_count;
@@ -66,6 +67,8 @@ pub struct Arguments {
     #[arg(long)]
     pub(super) compare_read: bool,
     #[command(flatten)]
+    pub(super) ranks: RanksArguments,
+    #[command(flatten)]
     pub(super) kernels: KernelsArguments,
     #[command(flatten)]
     pub(super) json: JsonArguments,
@@ -81,12 +84,18 @@ Examples:
   warpfold reduce raw.bin --type f64 --op max --chunk 2^26 --json -
   warpfold reduce 'shards/*.npy' --op mean,std --compare-read
   warpfold reduce measurements.npy --op sum,std --device emulator:4
+  torchrun --no-python --nproc-per-node 4 warpfold reduce 'shards/*.npy' --op mean,std
+  srun warpfold reduce '/local/part{rank}.npy' --op argmax
 
 Several operators read the file once. Several files of one type are reduced on the cores, and may be larger than memory together; argmin \
 and argmax count through all of them. On the cores the sum of integers is the true one; on a GPU and the emulator integers wrap around, and \
 where one sum or product of all values does, the true one is shown. The mean of integers is in f64. Variances are divided by the number of \
 values, those of samples by one less. With floats, one NaN makes every sum and extreme NaN, and -0.0 is less than 0.0; argmin and argmax \
-give the first of equal values, or of NaNs.";
+give the first of equal values, or of NaNs.
+
+Where torchrun, Open MPI's mpirun or srun have started several processes, each is a rank: it takes a part of the values and the GPU of its \
+number on the host, or the emulator, and rank 0 prints the result. Of the same files the bits are those of one device, whatever the number \
+of ranks. In a batch script without srun, or with mpirun over several hosts, see --ranks and --ranks-address.";
 
 /// The most emulators of a group.
 const MOST_EMULATORS: usize = 64;

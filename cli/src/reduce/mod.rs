@@ -4,6 +4,8 @@ mod arguments;
 mod files;
 pub mod input;
 mod operators;
+mod place;
+mod ranks;
 pub mod reducer;
 
 pub use arguments::Arguments;
@@ -62,6 +64,9 @@ struct Report {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = Output::new(&arguments.json)?;
+    if let Some(place) = arguments.ranks.place()? {
+        return ranks::run(arguments, &place, &output);
+    }
     let paths = files::expand(&arguments.files)?;
     if paths.len() > 1 {
         return files::run(arguments, &paths, &output);

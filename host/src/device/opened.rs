@@ -67,6 +67,22 @@ impl Device {
         }
     }
 
+    /// Makes a GPU's primary context current on this thread, for a library that goes by it.
+    pub(crate) fn activate(&self) -> Result<(), DeviceError> {
+        match &self.backend {
+            Backend::Gpu(gpu) => gpu.activate(),
+            Backend::Emulator(_) => Ok(()),
+        }
+    }
+
+    /// A GPU's domain, bus and device on PCI, by which two processes of a host find out whether they share it; `None` of the emulator.
+    pub(crate) fn pci_place(&self) -> Result<Option<[u32; 3]>, DeviceError> {
+        match &self.backend {
+            Backend::Gpu(gpu) => gpu.pci_place().map(Some),
+            Backend::Emulator(_) => Ok(None),
+        }
+    }
+
     /// A value that another module of this crate keeps with the device: one of each type, which begins as its default.
     pub(crate) fn attached<T: Any + Default>(&self) -> Rc<T> {
         self.attached.get()

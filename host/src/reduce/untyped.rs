@@ -21,6 +21,7 @@ pub struct Form {
     /// Bytes of a result.
     pub result_bytes: usize,
     state_bytes: usize,
+    order_matters: bool,
     lanes: usize,
     most_threads: u32,
     resident: u32,
@@ -34,6 +35,7 @@ impl Form {
             value_bytes: size_of::<T>(),
             result_bytes: size_of::<O::Output>(),
             state_bytes: size_of::<O::State>(),
+            order_matters: O::ORDER_MATTERS,
             lanes: T::LANES,
             most_threads: most_threads::<T, O>(),
             resident: resident::<T, O>(),
@@ -46,6 +48,11 @@ impl Form {
     /// Bytes of a state.
     pub(crate) fn state_bytes(&self) -> usize {
         self.state_bytes
+    }
+
+    /// Whether the result depends on the order and the grouping.
+    pub(crate) fn order_matters(&self) -> bool {
+        self.order_matters
     }
 }
 
@@ -244,6 +251,18 @@ impl Untyped {
 
     pub(super) fn prepare_for(&mut self, device: &Device, plan: &Plan) -> Result<(), Error> {
         self.family.prepare(device, &plan.needs)
+    }
+
+    /// As [`Reduction::prepare`](super::Reduction::prepare), in this order.
+    pub(crate) fn prepare(
+        &mut self,
+        device: &Device,
+        (along, matrix): (Along, Matrix),
+        mode: Mode,
+    ) -> Result<(), Error> {
+        let launch = self.problem(device, along, matrix, mode).choose();
+        let plan = self.plan(Parts::Of(matrix), launch);
+        self.prepare_for(device, &plan)
     }
 
     /// The reduction of each row or column in the fastest order, by a launch of the table's choice; waits for it. The slices hold the

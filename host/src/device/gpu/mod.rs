@@ -35,7 +35,7 @@ use crate::device::{DeviceError, HostMemory, L2Cache};
 use queue::Queue;
 use session::Session;
 use std::{ffi::c_void, rc::Rc};
-use warpfold_driver::sys::{self, CUdevice, CUpointer_attribute};
+use warpfold_driver::sys::{self, CUdevice, CUdevice_attribute, CUpointer_attribute};
 
 /// The oldest architecture that the product's PTX is built for.
 const OLDEST_SM: u32 = 70;
@@ -98,6 +98,21 @@ impl Gpu {
 
     pub(super) fn raw_context(&self) -> *mut c_void {
         self.session.context().cast()
+    }
+
+    /// Makes it the GPU that calls of other libraries on this thread mean.
+    pub(super) fn activate(&self) -> Result<(), DeviceError> {
+        self.session.activate()
+    }
+
+    /// Its domain, bus and device on PCI, which no other GPU of this host has.
+    pub(super) fn pci_place(&self) -> Result<[u32; 3], DeviceError> {
+        let of = |which| information::attribute(self.session.device(), which);
+        Ok([
+            of(CUdevice_attribute::PCI_DOMAIN_ID)?,
+            of(CUdevice_attribute::PCI_BUS_ID)?,
+            of(CUdevice_attribute::PCI_DEVICE_ID)?,
+        ])
     }
 
     /// Checks that the driver knows this address as one of this GPU's.
