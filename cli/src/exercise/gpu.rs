@@ -182,7 +182,30 @@ mod tests {
     use super::*;
     use warpfold_exercises::{ARCH, EXERCISES, Workshop};
 
-    /// Needs the compiler for GPUs, and runs where its PTX can be made; times are printed where a GPU is.
+    /// The variable that names a folder of the references' PTX: they are written there where a compiler is, and read on a machine that has
+    /// a GPU and no compiler.
+    const FOLDER: &str = "WARPFOLD_REFERENCES";
+
+    fn reference(exercise: &Exercise, workshop: &mut Workshop) -> String {
+        let file = std::env::var_os(FOLDER).map(|folder| {
+            std::fs::create_dir_all(&folder).expect("the folder can be made");
+            std::path::Path::new(&folder).join(format!("{}.ptx", exercise.id))
+        });
+        if let Some(text) = file
+            .as_ref()
+            .and_then(|file| std::fs::read_to_string(file).ok())
+        {
+            return text;
+        }
+        let compiled = workshop.compile_once("reference.rs", exercise.reference(), ARCH);
+        let compiled = compiled.expect("references compile");
+        if let Some(file) = &file {
+            std::fs::write(file, &compiled).expect("the file can be written");
+        }
+        compiled
+    }
+
+    /// Times are printed where a GPU is.
     #[test]
     #[ignore = "it compiles twenty kernels for GPUs, for which it may have to fetch a compiler"]
     fn every_reference_runs_at_the_size_that_is_timed() {
@@ -190,8 +213,7 @@ mod tests {
         let emulator = Device::open(&DeviceChoice::Emulator).expect("it is always there");
         let mut gpu = Gpu::default();
         for exercise in EXERCISES {
-            let reference = workshop.compile_once("reference.rs", exercise.reference(), ARCH);
-            let reference = reference.expect("references compile");
+            let reference = reference(exercise, &mut workshop);
             let case = (exercise.case)(N, exercise.offsets[0]);
             let prepared = Prepared::new(&emulator, exercise.kernel, &reference, &case);
             let prepared = prepared.expect("it loads");
