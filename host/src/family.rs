@@ -6,6 +6,7 @@ use crate::ptx::Entries;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
+use warpfold_device::scan::BLOCK;
 
 /// The kernels and the memory of a reduction or a scan.
 pub(crate) struct Family {
@@ -238,4 +239,11 @@ impl Attached {
         attached.0.borrow_mut().insert(name, family);
         result
     }
+}
+
+/// The launch of a kernel whose blocks take so many tiles in turn: as many blocks as run at the same time.
+pub(crate) fn one_pass(device: &Device, tiles: usize) -> Shape {
+    const RESIDENT: usize = Needs::RESIDENT / BLOCK as usize;
+    let at_once = device.multiprocessors() as usize * RESIDENT;
+    Shape::linear(tiles.min(at_once) as u32, BLOCK)
 }

@@ -2,9 +2,8 @@
 
 use super::segments::Segments;
 use crate::device::{Buffer, Device, Pod, Slice};
-use crate::family::{Attached, Needs};
+use crate::family::{Attached, Needs, one_pass};
 use crate::kernels::Error;
-use crate::scan::one_pass;
 use warpfold_device::half::Bool;
 use warpfold_device::look_back::{tiles, workspace_words};
 use warpfold_device::runs::tile;

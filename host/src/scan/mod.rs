@@ -26,8 +26,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::device::{Argument, Buffer, Device, DeviceError, Pod, Shape, Slice, Stream};
-use crate::family::{Attached, Family, Needs, Source};
+use crate::device::{Argument, Buffer, Device, DeviceError, Pod, Slice, Stream};
+use crate::family::{Attached, Family, Needs, Source, one_pass};
 use crate::kernels::Error;
 use crate::matrix::Matrix;
 use crate::reduce::{BuiltIn, Reducible, Segments, check_inside};
@@ -36,7 +36,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use warpfold_device::look_back::{tiles, workspace_words};
 use warpfold_device::operator::{Max, Min, Operator, Product, Sum};
-use warpfold_device::scan::{BLOCK, tile};
+use warpfold_device::scan::tile;
 
 /// An operator that the library has scans of, for values of type `T`: [`Sum`], [`Product`], [`Min`] and [`Max`].
 pub trait Scannable<T: Reducible>: BuiltIn<T> {}
@@ -294,13 +294,6 @@ impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
 fn needs<T, O: Operator<T>>(operator: O, parts: Parts<'_>) -> Needs {
     let tiles = tiles(parts.values(), tile::<T, O>());
     Needs::to_look_back(parts.suffix(), workspace_words(tiles, operator.identity()))
-}
-
-/// The launch of a kernel whose blocks take so many tiles in turn: as many blocks as run at the same time.
-pub(crate) fn one_pass(device: &Device, tiles: usize) -> Shape {
-    const RESIDENT: usize = Needs::RESIDENT / BLOCK as usize;
-    let at_once = device.multiprocessors() as usize * RESIDENT;
-    Shape::linear(tiles.min(at_once) as u32, BLOCK)
 }
 
 fn launch<T: Pod, O: Operator<T, Output: Pod>>(

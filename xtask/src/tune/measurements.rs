@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::TuneError;
+use super::error::TuneError;
 
 /// An operator over a type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

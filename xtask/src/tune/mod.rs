@@ -1,5 +1,6 @@
 //! `cargo xtask tune`: measures how rows are reduced fastest on this machine's GPU, and makes the library's table of it.
 
+mod error;
 mod measurements;
 mod table;
 
@@ -7,10 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use warpfold_driver::Unavailable;
-
-use crate::failure::{BAD_USE, Failure, IoError, io};
+use crate::failure::io;
 use crate::files::write;
+pub use error::TuneError;
 use measurements::Measurements;
 
 /// What to measure with.
@@ -52,54 +52,6 @@ const SUBJECTS: [(&str, &str); 17] = [
 const MODES: [&str; 2] = ["every", "single"];
 /// The bytes of the input.
 const BYTES: &str = "1073741824";
-
-/// Why nothing was tuned.
-#[derive(Debug, thiserror::Error)]
-pub enum TuneError {
-    /// There is nothing to time on.
-    #[error("launches are timed on a GPU, and there is none to use: {0}")]
-    NoGpu(#[from] Unavailable),
-    /// The measurement failed, and has said why.
-    #[error("{operator} of {element} was not measured: see above")]
-    NotMeasured {
-        /// What was reduced by.
-        operator: &'static str,
-        /// What was reduced.
-        element: &'static str,
-    },
-    /// A line that is no measurement.
-    #[error(
-        "{file}, line {line}: `{text}` is no measurement of `time_reductions`; measure anew, without --from-kept"
-    )]
-    Line {
-        /// The file.
-        file: String,
-        /// The number of the line, from 1.
-        line: usize,
-        /// The line.
-        text: String,
-    },
-    /// Too little was measured for a table.
-    #[error("{folder} has no measurements of {what}: measure anew, without --from-kept")]
-    Missing {
-        /// Where they should be.
-        folder: String,
-        /// What is missing.
-        what: String,
-    },
-    /// A file or program of the system failed.
-    #[error(transparent)]
-    Io(#[from] IoError),
-}
-
-impl Failure for TuneError {
-    fn exit_status(&self) -> u8 {
-        match self {
-            Self::NotMeasured { .. } => 1,
-            _ => BAD_USE,
-        }
-    }
-}
 
 /// Measures, and writes the table.
 ///
