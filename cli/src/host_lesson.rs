@@ -72,7 +72,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.recorded {
         return output.print(recorded::text("host-lesson", lesson.id)?);
     }
-    let device = arguments.device.open()?;
+    let what = format!("`{}` is run", lesson.id);
+    let device = arguments.device.open(&what)?;
     let is_gpu = device.is_gpu();
     if arguments.svg.is_some() && !lesson.has_picture {
         return Err(Failure::Input(format!(
