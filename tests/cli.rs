@@ -38,6 +38,8 @@ mod reduce_many;
 mod reduce_operators;
 #[path = "cli/run.rs"]
 mod run;
+#[path = "cli/several_devices.rs"]
+mod several_devices;
 #[path = "cli/sweep.rs"]
 mod sweep;
 #[path = "cli/usage.rs"]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use warpfold::device::Timing;
 use warpfold::ptx::PtxSet;
-use warpfold::{Device, DeviceChoice, DeviceError, Error};
+use warpfold::{Device, DeviceChoice, DeviceError, Error, Group};
 use warpfold_course::lesson::{self, LessonError, LessonRun};
 use warpfold_course::reducible::{Plain, Reducible};
 use warpfold_course::spread;
@@ -36,12 +36,34 @@ impl DeviceArguments {
         }
     }
 
+    /// Opens several devices together, with the kernels: all GPUs, if there are several and nothing else is asked for, or else emulated ones.
+    /// `what` is about several GPUs.
+    pub fn open_group(&self, what: &str) -> Result<Group, Failure> {
+        let choices = match &self.place {
+            Place::One(DeviceChoice::Auto) => match Place::AllGpus.choices() {
+                gpus if gpus.len() > 1 => gpus,
+                _ => vec![DeviceChoice::Emulator; EMULATED_GROUP],
+            },
+            Place::One(DeviceChoice::Emulator) => vec![DeviceChoice::Emulator; EMULATED_GROUP],
+            several => several.choices(),
+        };
+        if choices.len() < 2 {
+            return Err(Failure::Input(format!(
+                "{what} is about several GPUs: give --device gpu:0,1 or emulator:4"
+            )));
+        }
+        let ptx = self.kernels.read()?;
+        Ok(Group::open(&choices)?.with_ptx(&ptx))
+    }
+
     /// Opens one device or several, with the kernels.
     pub fn open_all(&self) -> Result<Machines, Failure> {
         let ptx = self.kernels.read()?;
         let choices = self.place.choices();
         if choices.is_empty() {
-            return Err(Failure::input(Error::NoDevices));
+            return Err(Failure::input(
+                "there is no GPU here for --device all: give emulator:4, or leave --device out",
+            ));
         }
         let open = |choice: &DeviceChoice| Ok(Device::open(choice)?.with_ptx(ptx.clone()));
         let devices: Result<Vec<Device>, DeviceError> = choices.iter().map(open).collect();
@@ -110,6 +132,21 @@ impl Place {
     }
 }
 
+/// How many emulated devices there are for what is about several, unless told otherwise.
+const EMULATED_GROUP: usize = 4;
+
+/// One line on what devices are.
+pub fn describe_all(devices: &[Device]) -> String {
+    let mut all: Vec<String> = devices.iter().map(Device::describe).collect();
+    let count = all.len();
+    all.dedup();
+    match (&all[..], count) {
+        ([one], 1) => one.clone(),
+        ([alike], _) => format!("{count} devices, each {alike}"),
+        (all, _) => format!("{count} devices: {}", all.join("; ")),
+    }
+}
+
 /// One device or several, opened, with the kernels.
 pub struct Machines {
     devices: Vec<Device>,
@@ -130,16 +167,7 @@ impl Machines {
 
     /// One line on what they are.
     pub fn describe(&self) -> String {
-        let mut all: Vec<String> = self.devices.iter().map(Device::describe).collect();
-        if let [one] = &all[..] {
-            return one.clone();
-        }
-        let count = all.len();
-        all.dedup();
-        match &all[..] {
-            [alike] => format!("{count} devices, each {alike}"),
-            all => format!("{count} devices: {}", all.join("; ")),
-        }
+        describe_all(&self.devices)
     }
 
     /// Whether a lesson runs on all of them.

@@ -46,6 +46,7 @@ mod tests;
 
 use crate::device::{Buffer, Device, DeviceChoice, DeviceError, Pod, Slice};
 use crate::kernels::Error;
+use crate::ptx::PtxSet;
 use crate::reduce::{BuiltIn, Form, Reducible};
 use crate::sum::Mode;
 pub use parts::UntypedGroup;
@@ -96,6 +97,16 @@ impl Group {
             devices,
             has_peer_access,
         })
+    }
+
+    /// The same devices with other PTX for the kernels of the course than the library carries ([`Device::with_ptx`]).
+    #[must_use]
+    pub fn with_ptx(self, ptx: &PtxSet) -> Self {
+        let devices = self.devices.into_iter();
+        Self {
+            devices: devices.map(|device| device.with_ptx(ptx.clone())).collect(),
+            ..self
+        }
     }
 
     /// Whether all devices reach the memory of the first, where they meet. Otherwise they meet in the host's memory.
@@ -169,6 +180,13 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
     #[must_use]
     pub fn with_mode(self, mode: Mode) -> Self {
         Self { mode, ..self }
+    }
+
+    /// The same reduction, whose states meet on the host even where the devices reach each other.
+    #[must_use]
+    pub fn meeting_on_host(mut self) -> Self {
+        self.untyped.meet_on_host_always();
+        self
     }
 
     /// The reduction of the values of all parts, one after another; waits for it. There is a part for each device, in its memory, which may

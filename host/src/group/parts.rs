@@ -25,6 +25,8 @@ pub struct UntypedGroup {
     /// A word for each device, there too, which holds the number of the last round that it handed in in.
     pub(super) flags: Buffer<u32>,
     round: u32,
+    /// Whether the devices meet in the memory of the first.
+    in_peer_memory: bool,
     /// [`GIVEN_UP`] for each flag, and the stream that it comes by, beside a kernel that waits: for when a device fails.
     given_up: (HostBuffer<u32>, Stream),
     /// The kernels' last argument, if they take one more.
@@ -83,6 +85,7 @@ impl UntypedGroup {
             meeting: first.allocate(0)?,
             flags: first.upload(&vec![0; count])?,
             round: 0,
+            in_peer_memory: group.has_peer_access(),
             given_up: (given_up, first.non_blocking_stream()?),
             parameter,
             form,
@@ -121,6 +124,10 @@ impl UntypedGroup {
         let waited = self.wait(group);
         reduced?;
         Ok(waited?)
+    }
+
+    pub(super) fn meet_on_host_always(&mut self) {
+        self.in_peer_memory = false;
     }
 
     fn check(
@@ -199,7 +206,7 @@ impl UntypedGroup {
             }
             launched?;
         }
-        if group.has_peer_access() {
+        if self.in_peer_memory {
             return Ok(());
         }
         let mut states = Vec::new();
@@ -246,7 +253,7 @@ impl UntypedGroup {
             let Member { family, stream, .. } = member;
             family.prepare_on(device, Some(stream), &needs)?;
             // Who cannot reach the first device hands in to a slot of its own, which the host reads.
-            let (slots, flags, rank) = if group.has_peer_access() {
+            let (slots, flags, rank) = if self.in_peer_memory {
                 (self.meeting.argument(), self.flags.argument(), rank)
             } else {
                 resize(&mut member.states, device, 2 * state_bytes)?;
@@ -280,7 +287,7 @@ impl UntypedGroup {
         let (devices, state_bytes) = (group.devices(), self.form.state_bytes());
         let total: usize = lengths.iter().sum();
         let chunks: usize = lengths.iter().map(|n| n.div_ceil(CHUNK)).sum();
-        if group.has_peer_access() {
+        if self.in_peer_memory {
             resize(&mut self.meeting, &devices[0], chunks * state_bytes)?;
         }
         // All devices begin before the first is waited for.
@@ -288,7 +295,7 @@ impl UntypedGroup {
         let members = self.members.iter_mut().zip(devices).zip(parts);
         for (((member, device), part), &n) in members.zip(lengths) {
             let chunks = n.div_ceil(CHUNK);
-            let states = if group.has_peer_access() {
+            let states = if self.in_peer_memory {
                 self.meeting.slice(chunks_before * state_bytes..).argument()
             } else {
                 resize(&mut member.states, device, chunks * state_bytes)?;
@@ -310,7 +317,7 @@ impl UntypedGroup {
             before += n as u64;
             chunks_before += chunks;
         }
-        if !group.has_peer_access() {
+        if !self.in_peer_memory {
             let mut states = Vec::new();
             for member in &self.members {
                 states.append(&mut member.states.read()?);
