@@ -40,6 +40,8 @@ mod reduce_operators;
 mod reduce_ranks;
 #[path = "cli/run.rs"]
 mod run;
+#[path = "cli/several_devices.rs"]
+mod several_devices;
 #[path = "cli/sweep.rs"]
 mod sweep;
 #[path = "cli/usage.rs"]

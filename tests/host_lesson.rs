@@ -3,8 +3,8 @@
 use assert_cmd::Command;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
-use warpfold::Device;
 use warpfold::device::DeviceChoice;
+use warpfold::{Device, Group};
 use warpfold_course::host_lesson::{Cell, HOST_LESSONS, HostLesson, HostLessonError, Setting};
 use warpfold_course::oracle::CPU_REFERENCES;
 use warpfold_kernels::catalogue;
@@ -87,10 +87,17 @@ fn what_a_lesson_needs_is_a_lesson() {
 }
 
 fn every_sum_is_right(lesson: &HostLesson, choice: DeviceChoice) {
-    let device = Device::open(&choice).expect("the device opens");
-    let machine = device;
+    // Several emulated devices, or one GPU as if it were two.
+    let choices = match (lesson.needs_group, choice) {
+        (true, DeviceChoice::Emulator) => vec![choice; 3],
+        (true, _) => vec![choice; 2],
+        (false, _) => vec![choice],
+    };
+    let group = Group::open(&choices).expect("the devices open");
+    let machine = &group.devices()[0];
     let setting = Setting {
-        device: &machine,
+        device: machine,
+        group: Some(&group),
         n: Some(0),
         repeat: 2,
         seed: 7,
@@ -122,8 +129,9 @@ fn every_sum_is_right(lesson: &HostLesson, choice: DeviceChoice) {
             )
         });
         assert_eq!(is_timed, machine.is_gpu(), "n = {n}");
-        // Where blocks fit is computed; where kernels stand under the roof is measured.
-        let is_drawn = lesson.has_picture && (is_timed || lesson.id == "residency");
+        // Where blocks fit, and how instructions scale, is known without a GPU; where kernels stand under the roof is measured.
+        let is_drawn =
+            lesson.has_picture && (is_timed || ["residency", "scaling"].contains(&lesson.id));
         assert_eq!(report.picture.is_some(), is_drawn);
         assert!(is_timed || report.timelines.is_empty(), "n = {n}");
         for timeline in &report.timelines {

@@ -1,6 +1,6 @@
 //! `warpfold host-lesson`: a lesson about the host's side of a GPU.
 
-use super::device::DeviceArguments;
+use super::device::{DeviceArguments, describe_all};
 use super::failure::Failure;
 use super::lookup;
 use super::names::Kind;
@@ -12,6 +12,7 @@ use comfy_table::CellAlignment::{Left, Right};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
+use warpfold::Group;
 use warpfold_course::host_lesson::{
     self, Cell, HOST_LESSONS, HostLessonError, Report, Setting, Timeline, timelines_as_text,
 };
@@ -19,7 +20,7 @@ use warpfold_course::host_lesson::{
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  warpfold host-lesson transfers -n 2^26\n  warpfold host-lesson two-stage --device emulator\n  warpfold host-lesson roofline --svg roofline.svg"
+    after_help = "Examples:\n  warpfold host-lesson transfers -n 2^26\n  warpfold host-lesson two-stage --device emulator\n  warpfold host-lesson roofline --svg roofline.svg\n  warpfold host-lesson group_sum --device emulator:4"
 )]
 pub struct Arguments {
     #[arg(help = format!("The lesson: {}", ids().join(", ")))]
@@ -72,7 +73,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.recorded {
         return output.print(recorded::text("host-lesson", lesson.id)?);
     }
-    let device = arguments.device.open()?;
+    let group = match lesson.needs_group {
+        true => Some(arguments.device.open_group(&format!("`{}`", lesson.id))?),
+        false => None,
+    };
+    let alone = match &group {
+        Some(_) => None,
+        None => Some(arguments.device.open(&format!("`{}` is run", lesson.id))?),
+    };
+    let devices = group.as_ref().map_or(&[][..], Group::devices);
+    let Some(device) = alone.as_ref().or(devices.first()) else {
+        return Err(Failure::input(warpfold::Error::NoDevices));
+    };
     let is_gpu = device.is_gpu();
     if arguments.svg.is_some() && !lesson.has_picture {
         return Err(Failure::Input(format!(
@@ -81,12 +93,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )));
     }
     let setting = Setting {
-        device: &device,
+        device,
+        group: group.as_ref(),
         n: arguments.n,
         repeat: arguments.repeat as usize,
         seed: arguments.seed,
     };
-    let description = device.describe();
+    let description = match &group {
+        Some(group) => describe_all(group.devices()),
+        None => device.describe(),
+    };
     let n = lesson.n(&setting);
     let report = progress::during(lesson.id, || lesson.run(&setting))??;
     if arguments.svg.is_some() && report.picture.is_none() {

@@ -1,5 +1,6 @@
 //! `warpfold run`: one lesson or one CPU reference, verified and measured.
 
+use super::device::{Machines, Place};
 use super::failure::Failure;
 use super::figures::{
     EmulatorFigures, GpuFigures, LessonFigures, ReferenceFigures, measured_figures,
@@ -16,7 +17,6 @@ use serde::Serialize;
 use warpfold::Device;
 use warpfold::device::DeviceChoice;
 use warpfold_course::element::ElementType;
-use warpfold_course::lesson;
 use warpfold_course::operator::Operator;
 use warpfold_course::operator::built_for;
 use warpfold_course::oracle::{CPU_REFERENCES, CpuReference, cpu_sequential};
@@ -28,7 +28,7 @@ use warpfold_kernels::catalogue::{self, Lesson, Reduction, Task, Variant};
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  warpfold run unroll8 -n 2^22 --block 256 --device emulator\n  warpfold run shuffle_sum_f32\n  warpfold run wide_sum_i32 -n 3*2^20 --data ones\n  warpfold run cpu_parallel -n 2^26"
+    after_help = "Examples:\n  warpfold run unroll8 -n 2^22 --block 256 --device emulator\n  warpfold run shuffle_sum_f32\n  warpfold run wide_sum_i32 -n 3*2^20 --data ones\n  warpfold run cpu_parallel -n 2^26\n  warpfold run flagship --device emulator:4"
 )]
 pub struct Arguments {
     /// The lesson or CPU reference, as `warpfold lessons` lists it
@@ -57,14 +57,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return match &lesson.task {
             Task::Reduction(reduction) => {
                 arguments.check_built_for(built_for(reduction))?;
-                let device = arguments.workload.measuring.device.open()?;
+                let machines = arguments.workload.measuring.device.open_all()?;
                 with_reduction!(reduction, T => {
-                    run_reduction::<T>(lesson, reduction, variant, &device, arguments, &output)
+                    run_reduction::<T>(lesson, reduction, variant, &machines, arguments, &output)
                 })
             }
             Task::Demonstration(_) => {
                 arguments.check_no_reduction()?;
-                let device = arguments.workload.measuring.device.open()?;
+                let what = format!("`{}` shows what a kernel does", lesson.id);
+                let device = arguments.workload.measuring.device.open(&what)?;
                 run_demonstration(lesson, variant, &device, arguments, &output)
             }
         };
@@ -128,19 +129,22 @@ struct Report<'a, Figures> {
     figures: &'a Figures,
 }
 
-fn run_reduction<T: Reducible>(
+fn run_reduction<T: Reducible + Sync>(
     lesson: &Lesson,
     reduction: &Reduction,
     variant: Variant,
-    device: &Device,
+    machines: &Machines,
     arguments: &Arguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let workload = arguments.workload.of_lesson(lesson, variant, device)?;
+    let workload = arguments
+        .workload
+        .of_lesson(lesson, variant, machines.first())?;
+    let workload = workload.on_machines(machines);
     let values = workload.values::<T>(reduction.operator)?;
-    let timing = Some(arguments.workload.measuring.timing());
+    let timing = arguments.workload.measuring.timing();
     let run = progress::during(lesson.id, || {
-        lesson::run::<T>(device, lesson, variant, &values, timing)
+        machines.reduce::<T>(lesson, variant, &values, timing)
     })??;
     let figures = LessonFigures::new(lesson, &run, size_of_val(&values[..]) as u64);
 
@@ -314,7 +318,7 @@ fn run_reference(
     arguments: &Arguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    if arguments.workload.measuring.device.choice != DeviceChoice::Auto {
+    if arguments.workload.measuring.device.place != Place::One(DeviceChoice::Auto) {
         return Err(Failure::Input(format!(
             "`{}` runs on this computer's processor; leave --device out",
             reference.id

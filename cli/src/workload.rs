@@ -1,7 +1,7 @@
 //! The options of commands that run lessons on data that they make.
 
 use super::data::DataArguments;
-use super::device::DeviceArguments;
+use super::device::{DeviceArguments, Machines};
 use super::failure::Failure;
 use super::show;
 use super::size::parse_count;
@@ -142,6 +142,15 @@ impl WorkloadArguments {
 }
 
 impl Workload {
+    /// The same, on several devices together.
+    #[must_use]
+    pub fn on_machines(self, machines: &Machines) -> Self {
+        Self {
+            device: machines.describe(),
+            ..self
+        }
+    }
+
     /// The data for this operator; `T` is the type of the elements.
     pub fn values<T: Reducible>(&self, operator: catalogue::Operator) -> Result<Vec<T>, Failure> {
         debug_assert_eq!(self.element_type, Some(T::ELEMENT_TYPE.into()));

@@ -303,6 +303,11 @@ impl<T: Reducible> LoadedLesson<T> {
     /// As [`Self::launch`].
     pub fn run(mut self, timing: Option<Timing>) -> Result<LessonRun<T>, LessonError> {
         self.launch()?;
+        self.run_again(timing)
+    }
+
+    /// What comes after the first launch in [`Self::run`].
+    pub(crate) fn run_again(mut self, timing: Option<Timing>) -> Result<LessonRun<T>, LessonError> {
         if let (Some(timing), true) = (timing, self.is_gpu && self.run.is_right()) {
             self.time(&timing)?;
         }

@@ -35,5 +35,6 @@ pub mod prepared;
 pub mod random;
 pub mod reducible;
 pub mod size;
+pub mod spread;
 pub mod trace;
 pub mod wide;

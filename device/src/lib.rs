@@ -21,6 +21,7 @@ pub mod lanes;
 mod lists;
 pub mod look_back;
 pub mod math;
+pub mod meeting;
 pub mod memory;
 pub mod number;
 pub mod operator;

@@ -86,6 +86,11 @@ numbers! {
         MAX_PERSISTING_L2_CACHE_SIZE = 108,
         MAX_ACCESS_POLICY_WINDOW_SIZE = 109,
     }
+    CUdevice_P2PAttribute: "`CU_DEVICE_P2P_ATTRIBUTE_…`" {
+        PERFORMANCE_RANK = 1,
+        ACCESS_SUPPORTED = 2,
+        NATIVE_ATOMIC_SUPPORTED = 3,
+    }
     CUfunction_attribute: "`CU_FUNC_ATTRIBUTE_…`" {
         MAX_THREADS_PER_BLOCK = 0,
         SHARED_SIZE_BYTES = 1,
@@ -261,6 +266,24 @@ functions! {
     fn cuCtxGetLimit(value: *mut usize, limit: CUlimit);
     fn cuCtxSetLimit(limit: CUlimit, value: usize);
     fn cuCtxResetPersistingL2Cache();
+
+    // Other GPUs' memory.
+    fn cuDeviceCanAccessPeer(can_access: *mut c_int, device: CUdevice, peer: CUdevice);
+    fn cuDeviceGetP2PAttribute(
+        value: *mut c_int,
+        attribute: CUdevice_P2PAttribute,
+        from: CUdevice,
+        to: CUdevice,
+    );
+    fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint);
+    fn cuMemcpyPeerAsync(
+        to: CUdeviceptr,
+        to_context: CUcontext,
+        from: CUdeviceptr,
+        from_context: CUcontext,
+        bytes: usize,
+        stream: CUstream,
+    );
 
     // Memory.
     fn cuMemAlloc_v2(address: *mut CUdeviceptr, bytes: usize);

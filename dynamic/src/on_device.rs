@@ -127,12 +127,13 @@ pub fn reduce_on(
 }
 
 /// The reduction of all values, whose bytes are on the host, by each operator in turn, on several devices together; waits for the results.
-/// Their bits are the same for any number of devices. Sums of integers wrap around.
+/// In the deterministic mode their bits are the same for any number of devices. Sums of integers wrap around.
 ///
 /// # Errors
 /// A device has no room for its part, or fails.
 pub fn reduce_on_group(
     group: &Group,
+    mode: Mode,
     element: TypeName,
     operators: &[Named],
     values: &[u8],
@@ -150,7 +151,7 @@ pub fn reduce_on_group(
             unsafe { UntypedGroup::of_library(group, name, element.name(), parameter, form) };
         let reduced = group.devices()[0].allocate::<u8>(form.result_bytes)?;
         // SAFETY: a device allocates at addresses for any type, and the result is this call's own.
-        unsafe { untyped?.reduce(group, &parts, Slice::from(&reduced))? };
+        unsafe { untyped?.reduce(group, mode, &parts, Slice::from(&reduced))? };
         Ok(results(&reduced.read()?))
     };
     operators.iter().map(reduce).collect()

@@ -66,8 +66,8 @@ pub enum LaunchError {
 /// A fault of a running kernel, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{fault}, in kernel `{kernel}`{}, block ({}, {}, {}), thread ({}, {}, {}), {}PTX line {line}: `{text}`",
-    in_grid(*grid), block[0], block[1], block[2], thread[0], thread[1], thread[2],
+    "{fault}, in kernel `{kernel}`{}{}, block ({}, {}, {}), thread ({}, {}, {}), {}PTX line {line}: `{text}`",
+    in_grid(*grid), on_device(*device), block[0], block[1], block[2], thread[0], thread[1], thread[2],
     origin.as_ref().map_or_else(String::new, |origin| format!("{origin}, "))
 )]
 pub struct Trap {
@@ -77,6 +77,8 @@ pub struct Trap {
     pub kernel: String,
     /// The number of the grid in the launch: 0 for the host's, then 1, 2 … in the order in which kernels launch theirs.
     pub grid: u64,
+    /// The number of the device ([`Memory::device`](crate::Memory::device)).
+    pub device: u8,
     /// `%ctaid` of the block.
     pub block: [u32; 3],
     /// `%tid` of the thread: the first one that faulted.
@@ -212,6 +214,24 @@ pub enum Fault {
         bytes: usize,
         /// The guest address.
         address: u64,
+    },
+    /// An access to the memory of another device to which the host has not enabled peer access.
+    #[error("{access} of {bytes} bytes at {} address {address:#x}, which is in {}memory of device {device}: {}", space.name(), if *is_heap { "the heap in the " } else { "the " }, peer_advice(*device, *from, *is_heap))]
+    NoPeerAccess {
+        /// `load`, `store` or `atomic`.
+        access: &'static str,
+        /// Width of the access in bytes.
+        bytes: usize,
+        /// The state space of the instruction.
+        space: Space,
+        /// The guest address.
+        address: u64,
+        /// The number of the device that the memory is of.
+        device: u8,
+        /// The number of the kernel's own device.
+        from: u8,
+        /// Whether it is in the heap from which kernels of that device allocate, which other devices never reach.
+        is_heap: bool,
     },
     /// An access whose address is not a multiple of its width.
     #[error("{access} of {bytes} bytes misaligned at {} address {address:#x}", space.name())]
@@ -412,7 +432,24 @@ impl std::fmt::Display for Absence {
 }
 
 /// The grid for messages, where there may be several.
-pub(crate) fn in_grid(grid: u64) -> String {
+pub(crate) fn on_device(device: u8) -> String {
+    match device {
+        0 => String::new(),
+        device => format!(" on device {device}"),
+    }
+}
+
+fn peer_advice(device: u8, from: u8, is_heap: bool) -> String {
+    if is_heap {
+        "what a kernel allocates is for kernels of its own device only".to_owned()
+    } else {
+        format!(
+            "device {from} may not access it before the host has enabled peer access from {from} to {device} (cuCtxEnablePeerAccess)"
+        )
+    }
+}
+
+fn in_grid(grid: u64) -> String {
     match grid {
         0 => String::new(),
         grid => format!(", grid {grid}"),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::error::{Absence, Fault, FreePlace, Trap};
 use crate::kernel::Kernel;
+use crate::observer::BlockEvent;
 use crate::source::Origin;
 use crate::types::Space;
 
@@ -71,6 +72,8 @@ pub struct Place {
     pub does: &'static str,
     /// The number of its grid in the launch: 0 for the host's, then 1, 2 … in the order in which kernels launch theirs.
     pub grid: u64,
+    /// The number of its device ([`Memory::device`](crate::Memory::device)).
+    pub device: u8,
     /// `%ctaid` of its block.
     pub block: [u32; 3],
     /// `%tid` of the thread.
@@ -105,6 +108,7 @@ impl Place {
         Self {
             does,
             grid: 0,
+            device: 0,
             block,
             thread,
             line,
@@ -113,13 +117,62 @@ impl Place {
         }
     }
 
+    /// What a thread of a block does, where these kernels have run at the same time.
+    pub(crate) fn of_block(
+        block: &BlockEvent,
+        kernels: &[&Kernel],
+        does: &'static str,
+        thread: [u32; 3],
+        line: u32,
+    ) -> Self {
+        let kernel = kernels[block.launch as usize % kernels.len()];
+        let grid = if block.is_of_host() { 0 } else { block.grid };
+        Self::new(kernel, does, block.index, thread, line)
+            .in_grid(grid)
+            .on_device(block.device)
+    }
+
     /// The same in another grid than the host's.
     pub(crate) fn in_grid(self, grid: u64) -> Self {
         Self { grid, ..self }
     }
+
+    /// The same on the device of another number.
+    pub(crate) fn on_device(self, device: u8) -> Self {
+        Self { device, ..self }
+    }
 }
 
 impl Finding {
+    /// The findings, those as one that differ only in the threads, launches and devices: kernels that run on several devices do the same
+    /// wrong on each.
+    pub(crate) fn merged(findings: impl Iterator<Item = Self>) -> Vec<Self> {
+        let mut merged: Vec<Self> = Vec::new();
+        for finding in findings {
+            let lines = |finding: &Self| -> Vec<(u32, String)> {
+                let places = finding.places.iter();
+                places
+                    .map(|place| (place.line, place.text.clone()))
+                    .collect()
+            };
+            let is_alike = |other: &&mut Self| {
+                (other.tool, other.kind, &other.kernel, &other.message)
+                    == (
+                        finding.tool,
+                        finding.kind,
+                        &finding.kernel,
+                        &finding.message,
+                    )
+                    && lines(other) == lines(&finding)
+            };
+            match merged.iter_mut().find(is_alike) {
+                Some(other) => other.count += finding.count,
+                None => merged.push(finding),
+            }
+        }
+        merged
+    }
+
     /// A trap as the finding of the tool that it belongs to; `None` for one that is no fault of the kernel's own, such as
     /// the limit of a launch.
     pub fn of_trap(trap: &Trap, kernel: &Kernel) -> Option<Self> {
@@ -131,13 +184,17 @@ impl Finding {
             trap.thread,
             trap.line as u32,
         )
-        .in_grid(trap.grid);
+        .in_grid(trap.grid)
+        .on_device(trap.device);
         let other = other_thread(&trap.fault).map(|(does, thread, line)| {
-            Place::new(kernel, does, trap.block, thread, line).in_grid(trap.grid)
+            Place::new(kernel, does, trap.block, thread, line)
+                .in_grid(trap.grid)
+                .on_device(trap.device)
         });
         let other = other.or_else(|| {
             let by = freed_by(&trap.fault)?;
-            Some(Place::new(kernel, "has freed it", by.block, by.thread, by.line).in_grid(by.grid))
+            let place = Place::new(kernel, "has freed it", by.block, by.thread, by.line);
+            Some(place.in_grid(by.grid).on_device(trap.device))
         });
         Some(Self {
             tool,
@@ -162,6 +219,7 @@ fn classify(fault: &Fault) -> Option<(Tool, &'static str)> {
         Fault::NotAllocated { .. } => (Tool::Memcheck, "free of what was not allocated"),
         Fault::Null { .. } => (Tool::Memcheck, "null pointer"),
         Fault::SharedOffset { .. } => (Tool::Memcheck, "shared offset as a pointer"),
+        Fault::NoPeerAccess { .. } => (Tool::Memcheck, "no access to a peer's memory"),
         Fault::WrongSpace { .. } => (Tool::Memcheck, "address of another space"),
         Fault::NoSpace { .. } => (Tool::Memcheck, "address in no space"),
         Fault::Misaligned { .. } => (Tool::Memcheck, "misaligned access"),
@@ -192,6 +250,7 @@ fn does(fault: &Fault) -> &'static str {
         | Fault::Freed { access, .. }
         | Fault::Null { access, .. }
         | Fault::SharedOffset { access, .. }
+        | Fault::NoPeerAccess { access, .. }
         | Fault::WrongSpace { access, .. }
         | Fault::NoSpace { access, .. }
         | Fault::Misaligned { access, .. }
@@ -260,6 +319,12 @@ fn memory(fault: &Fault) -> Option<Bytes> {
             bytes,
             ..
         }
+        | Fault::NoPeerAccess {
+            space,
+            address,
+            bytes,
+            ..
+        }
         | Fault::WrongSpace {
             space,
             address,
@@ -311,6 +376,7 @@ impl fmt::Display for Finding {
         }
         writeln!(f)?;
         let nested = self.places.iter().any(|place| place.grid != 0);
+        let several = self.places.iter().any(|place| place.device != 0);
         let named: Vec<String> = self
             .places
             .iter()
@@ -319,8 +385,12 @@ impl fmt::Display for Finding {
                     true => format!("grid {} ", place.grid),
                     false => String::new(),
                 };
+                let device = match several {
+                    true => format!("device {} ", place.device),
+                    false => String::new(),
+                };
                 format!(
-                    "{grid}block {} thread {} {}",
+                    "{device}{grid}block {} thread {} {}",
                     triple(place.block),
                     triple(place.thread),
                     place.does

@@ -5,6 +5,7 @@
 //! newer piece. The contents are in a store as long as the heap, whose parts are used again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -127,15 +128,16 @@ pub(crate) struct HeapSnapshot {
 }
 
 impl HeapSnapshot {
-    /// The first address past all pieces that there had been.
-    pub fn end(&self) -> u64 {
-        self.pieces.next
+    /// The addresses of all pieces that there had been.
+    pub fn addresses(&self) -> Range<u64> {
+        let end = self.pieces.next;
+        end - window::within_device(end) + window::HEAP..end
     }
 }
 
 impl Heap {
-    /// An empty heap of at most `limit` bytes.
-    pub fn new(limit: usize) -> Self {
+    /// An empty heap of at most `limit` bytes, of the device of this number.
+    pub fn new(device: u8, limit: usize) -> Self {
         let limit = limit as u64 / ALIGNMENT * ALIGNMENT;
         let mut spare = Spare::default();
         spare.add(0, limit);
@@ -146,7 +148,7 @@ impl Heap {
                 live: BTreeMap::new(),
                 freed: BTreeMap::new(),
                 spare,
-                next: window::HEAP + GUARD,
+                next: window::first_of(device) + window::HEAP + GUARD,
                 used: 0,
             }),
             launches: AtomicU64::new(0),
@@ -305,7 +307,7 @@ mod tests {
 
     #[test]
     fn pieces_are_aligned_apart_and_never_at_an_old_address() {
-        let heap = Heap::new(1024);
+        let heap = Heap::new(0, 1024);
         let mut seen = std::collections::HashSet::new();
         for round in 0..100 {
             let [one, other] = [7, 900].map(|bytes| heap.allocate(bytes));
@@ -319,7 +321,7 @@ mod tests {
 
     #[test]
     fn it_gives_no_more_than_it_has_and_joins_what_is_freed() {
-        let heap = Heap::new(1024);
+        let heap = Heap::new(0, 1024);
         assert_eq!(heap.allocate(1025), 0);
         assert_eq!(heap.allocate(u64::MAX), 0);
         let pieces: Vec<u64> = (0..64).map(|_| heap.allocate(16)).collect();
@@ -338,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_new_piece_holds_zeros() {
-        let heap = Heap::new(64);
+        let heap = Heap::new(0, 64);
         let piece = heap.allocate(64);
         heap.below(piece).unwrap().store::<u64>(8, 5);
         heap.free(piece, 0, BY).unwrap();
@@ -348,7 +350,7 @@ mod tests {
 
     #[test]
     fn misuse_is_told_apart() {
-        let heap = Heap::new(1024);
+        let heap = Heap::new(0, 1024);
         let piece = heap.allocate(40);
         assert_eq!(heap.free(piece + 16, 7, BY), Err(BadFree::NoPiece));
         assert_eq!(heap.freed(piece, 7), None);
@@ -361,7 +363,7 @@ mod tests {
 
     #[test]
     fn it_can_be_put_back() {
-        let heap = Heap::new(1024);
+        let heap = Heap::new(0, 1024);
         let kept = heap.allocate(16);
         heap.below(kept).unwrap().store::<u64>(0, 1);
         let before = heap.snapshot();

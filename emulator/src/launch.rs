@@ -1,5 +1,7 @@
 //! The shape of a launch, and whether a device would take it.
 
+use std::fmt;
+
 use crate::device::DeviceProperties;
 use crate::error::LaunchError;
 use crate::kernel::Kernel;
@@ -62,6 +64,37 @@ impl Default for Launch {
             multiprocessors: DeviceProperties::EMULATED.multiprocessors,
         }
     }
+}
+
+/// In which order blocks, warps and lanes advance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The order of [`launch`](crate::launch): one block after another, each warp as far as it gets, lanes together.
+    Fixed,
+    /// The order of [`launch_scheduled`](crate::launch_scheduled) under this seed.
+    Seed(u64),
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed => f.write_str("the fixed order"),
+            Self::Seed(seed) => write!(f, "seed {seed}"),
+        }
+    }
+}
+
+/// One of several launches that run at the same time, each on a device.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceLaunch<'a> {
+    /// The kernel, of a program that is loaded into the memory of that device.
+    pub kernel: &'a Kernel,
+    /// The number of the device ([`Memory::device`](crate::Memory::device)).
+    pub device: u8,
+    /// Its shape. The number of host threads means nothing: there is one.
+    pub shape: Launch,
+    /// One little-endian byte string per parameter.
+    pub arguments: &'a [Vec<u8>],
 }
 
 /// Whether a device takes a launch of this shape.

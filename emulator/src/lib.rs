@@ -16,6 +16,7 @@ mod launch;
 mod lexer;
 pub mod limits;
 mod lower;
+mod memories;
 mod memory;
 mod module;
 mod observer;
@@ -33,13 +34,13 @@ mod syntax;
 mod types;
 mod window;
 
-pub use check::{Order, check, compare_orders};
+pub use check::{check, check_together, compare_orders, compare_orders_together};
 pub use clock::HostInstant;
 pub use device::DeviceProperties;
 pub use error::{Absence, Fault, FreePlace, LaunchError, MemoryError, PtxError, Trap};
 pub use finding::{Bytes, Finding, Place, Tool};
 pub use kernel::Kernel;
-pub use launch::{Launch, Nesting};
+pub use launch::{DeviceLaunch, Launch, Nesting, Order};
 pub use memory::Memory;
 pub use module::{Module, Parameter};
 pub use observer::{
@@ -51,11 +52,11 @@ pub use observer::{
 pub use observers::{
     AtomicTargets, BarrierWait, BarrierWaits, BlockTrace, ByLine, ConstantTraffic, Counters,
     GlobalTraffic, GridCounts, Grids, Initcheck, LaneAccess, LaneExchange, METRICS, Measurements,
-    Metric, Printed, Profile, Racecheck, SharedTraffic, Step, Steps, Synccheck, Trace, TraceEvent,
-    Unit,
+    Metric, PeerAccesses, PeerTraffic, Printed, Profile, Racecheck, SharedTraffic, Step, Steps,
+    Synccheck, Trace, TraceEvent, Unit,
 };
 pub use occupancy::{BlockNeeds, Multiprocessor, Occupancy, Resource};
 pub use program::Program;
-pub use run::{launch, launch_scheduled};
+pub use run::{launch, launch_scheduled, launch_together, launch_with_peers};
 pub use source::{Origin, SourcePlace};
 pub use types::Space;

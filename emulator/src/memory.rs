@@ -4,6 +4,7 @@
 //! on several host threads, and guests race: all guest accesses are therefore atomic on the host (relaxed unless the
 //! instruction orders more), which costs nothing on common hosts and leaves no undefined behaviour to a racing guest.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard};
 
@@ -28,6 +29,10 @@ const NEAR_BYTES: u64 = 64 << 30;
 /// The global memory of an emulated device.
 #[derive(Debug)]
 pub struct Memory {
+    /// The number of the device.
+    device: u8,
+    /// The devices whose memory its kernels may access.
+    peers: BTreeSet<u8>,
     /// Live allocations in ascending order of address.
     allocations: Vec<Allocation>,
     /// Where the next allocation goes.
@@ -69,6 +74,8 @@ impl Memory {
     /// An empty memory whose buffers and variables hold at most `limit` bytes; the heap of kernels comes on top.
     pub fn with_limit(limit: usize) -> Self {
         Self {
+            device: 0,
+            peers: BTreeSet::new(),
             allocations: Vec::new(),
             next: window::GLOBAL,
             next_constant: window::CONST,
@@ -76,8 +83,47 @@ impl Memory {
             limit,
             freed: Vec::new(),
             pairs: Mutex::new(()),
-            heap: Heap::new(DEFAULT_HEAP_BYTES),
+            heap: Heap::new(0, DEFAULT_HEAP_BYTES),
         }
+    }
+
+    /// The empty memory of one of several devices, as [`Memory::new`]. Devices of different numbers share one address space: no two of
+    /// them have an address of global memory in common. Those that work together have different numbers; a device alone has number 0.
+    pub fn of_device(device: u8) -> Self {
+        Self {
+            device,
+            next: window::first_of(device) + window::GLOBAL,
+            heap: Heap::new(device, DEFAULT_HEAP_BYTES),
+            ..Self::new()
+        }
+    }
+
+    /// The number of the device.
+    pub fn device(&self) -> u8 {
+        self.device
+    }
+
+    /// From now on, kernels of this device may access what the host has allocated on the peer and will, as after
+    /// `cuCtxEnablePeerAccess`. It holds in this direction only. Until then such an access is a trap.
+    pub fn enable_peer_access(&mut self, peer: u8) {
+        self.peers.insert(peer);
+    }
+
+    /// Takes back what [`Memory::enable_peer_access`] has allowed.
+    pub fn disable_peer_access(&mut self, peer: u8) {
+        self.peers.remove(&peer);
+    }
+
+    /// Whether kernels of this device may access the memory of that one; a device always may access its own.
+    pub fn reaches(&self, device: u8) -> bool {
+        device == self.device || self.peers.contains(&device)
+    }
+
+    /// The number of the device to whose global memory an address belongs, whether or not anything is allocated there; `None` for other
+    /// addresses. With it an observer tells accesses to peers from others ([`AccessEvent`](crate::AccessEvent)).
+    pub fn device_of(address: u64) -> Option<u8> {
+        let is_global = address >= window::GLOBAL;
+        is_global.then(|| window::device_of(address)).flatten()
     }
 
     /// The same with a new, empty heap of `bytes` bytes, rounded down to a multiple of 16, from which kernels allocate with `malloc`.
@@ -85,7 +131,7 @@ impl Memory {
     /// [`Memory::write`] and [`Memory::copy`] refuse its addresses.
     pub fn with_heap(self, bytes: usize) -> Self {
         Self {
-            heap: Heap::new(bytes),
+            heap: Heap::new(self.device, bytes),
             ..self
         }
     }
@@ -123,7 +169,8 @@ impl Memory {
             in_use: self.in_use,
             limit: self.limit,
         };
-        let ends_below_heap = self.next.checked_add(bytes as u64 + (1 << 20)) < Some(window::HEAP);
+        let next = window::within_device(self.next);
+        let ends_below_heap = next.checked_add(bytes as u64 + (1 << 20)) < Some(window::HEAP);
         if bytes > self.limit - self.in_use || !ends_below_heap {
             return Err(exhausted);
         }
@@ -277,7 +324,7 @@ impl Memory {
     /// First address and length of the freed allocation that an address lies in, and which thread freed it, where a thread of the
     /// launch of this number did.
     pub(crate) fn freed(&self, address: u64, launch: u64) -> Option<(u64, u64, Option<FreePlace>)> {
-        if address >= window::HEAP {
+        if window::is_heap(address) {
             return self.heap.freed(address, launch);
         }
         let index = self.freed.partition_point(|&(base, _)| base <= address);
@@ -287,8 +334,9 @@ impl Memory {
 
     /// Whether an address is near enough to an allocation to come from a pointer to it.
     pub(crate) fn is_near(&self, address: u64) -> bool {
-        let of_host = window::GLOBAL - NEAR_BYTES..self.next + NEAR_BYTES;
-        let of_heap = window::HEAP..self.heap.end() + NEAR_BYTES;
+        let first = window::first_of(self.device);
+        let of_host = first + window::GLOBAL - NEAR_BYTES..self.next + NEAR_BYTES;
+        let of_heap = first + window::HEAP..self.heap.end() + NEAR_BYTES;
         of_host.contains(&address) || of_heap.contains(&address)
     }
 
@@ -311,7 +359,7 @@ impl Memory {
 
     /// The allocation that an address lies in; its end counts as inside, for ranges of length 0.
     pub(crate) fn region(&self, address: u64) -> Option<Region<'_>> {
-        let below = match address >= window::HEAP {
+        let below = match window::is_heap(address) {
             true => self.heap.below(address),
             false => self.below(address),
         };
@@ -342,7 +390,7 @@ impl Memory {
 
     /// First address and length in bytes of the allocation that begins nearest below an address, or, where there is none, above.
     pub(crate) fn nearest(&self, address: u64) -> Option<(u64, u64)> {
-        if address >= window::HEAP {
+        if window::is_heap(address) {
             return self.heap.nearest(address);
         }
         let after = |&(base, _): &(u64, usize)| base > address;

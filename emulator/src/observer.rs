@@ -7,10 +7,15 @@ use std::sync::atomic::{Ordering, fence};
 use crate::types::Space;
 
 /// A block begins. All events belong to it until the next block begins.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct BlockEvent {
-    /// The number of its grid in the launch: 0 for the host's, then 1, 2 … in the order in which kernels launch theirs.
+    /// The number of its grid in the launch: 0 for the host's, then 1, 2 … in the order in which kernels launch theirs. Of several launches
+    /// that run at the same time ([`launch_together`](crate::launch_together)) the host's grids have the first numbers.
     pub grid: u64,
+    /// Which of those launches it comes of, counted from 0.
+    pub launch: u32,
+    /// The number of its device ([`Memory::device`](crate::Memory::device)).
+    pub device: u8,
     /// `%ctaid` of the block.
     pub index: [u32; 3],
     /// `%ntid`: its shape.
@@ -23,6 +28,13 @@ pub struct BlockEvent {
     pub rank: u32,
     /// How many blocks that has.
     pub cluster_blocks: u32,
+}
+
+impl BlockEvent {
+    /// Whether the host has launched its grid.
+    pub(crate) fn is_of_host(&self) -> bool {
+        self.grid == u64::from(self.launch)
+    }
 }
 
 /// A warp executes an instruction.
@@ -97,8 +109,10 @@ pub enum Scope {
     Block,
     /// `.cluster`: those of its cluster.
     Cluster,
-    /// `.gpu`, `.sys`, and where nothing is said: all of the launch.
+    /// `.gpu`, and where nothing is said: those of its device.
     Gpu,
+    /// `.sys`: those of all devices.
+    System,
 }
 
 /// How an access is ordered against those of other threads (PTX ISA §8 "Memory Consistency Model").
@@ -132,7 +146,7 @@ impl AccessOrder {
     /// For whom; a `.volatile` access is for all.
     pub(crate) fn scope(self) -> Scope {
         match self {
-            Self::Weak | Self::ReadOnly | Self::Volatile => Scope::Gpu,
+            Self::Weak | Self::ReadOnly | Self::Volatile => Scope::System,
             Self::Relaxed(scope) | Self::AcquireRelease(scope) => scope,
         }
     }
@@ -177,7 +191,8 @@ pub struct AccessEvent<'a> {
     pub bytes: u32,
     /// The lanes that take part.
     pub lanes: u32,
-    /// The address of each lane in `space`; those of other lanes mean nothing. One in the shared memory of another block of the
+    /// The address of each lane in `space`; those of other lanes mean nothing. Of global memory, [`Memory::device_of`](crate::Memory::device_of)
+    /// tells the device. One in the shared memory of another block of the
     /// cluster has that block's rank, plus 1, in bits 24 and up.
     pub addresses: &'a [u64; 32],
     /// Whether it belongs to the completion of asynchronous copies that [`Observer::copied`] told of last.

@@ -4,9 +4,10 @@ use crate::clock::HostInstant;
 use std::any::Any;
 use std::sync::atomic::AtomicU64;
 
-use crate::error::LaunchError;
+use crate::error::{LaunchError, Trap};
 use crate::kernel::Kernel;
-use crate::launch::{Launch, check_shape};
+use crate::launch::{DeviceLaunch, Launch, Order, check_shape};
+use crate::memories::Memories;
 use crate::memory::Memory;
 use crate::observer::{Nothing, Watch, Watched};
 use crate::region::Region;
@@ -24,7 +25,14 @@ pub fn launch(
     arguments: &[Vec<u8>],
     observer: &mut dyn Watch,
 ) -> Result<(), LaunchError> {
-    start(kernel, memory, launch, arguments, None, observer)
+    start(
+        kernel,
+        Memories::new(memory, &[]),
+        launch,
+        arguments,
+        None,
+        observer,
+    )
 }
 
 /// As [`launch`], by a random schedule: blocks, warps and the lanes of a warp, converged or not, advance in an order that the seed
@@ -40,72 +48,209 @@ pub fn launch_scheduled(
     seed: u64,
     observer: &mut dyn Watch,
 ) -> Result<(), LaunchError> {
-    start(kernel, memory, launch, arguments, Some(seed), observer)
+    let memories = Memories::new(memory, &[]);
+    start(kernel, memories, launch, arguments, Some(seed), observer)
+}
+
+/// As [`launch`], where other devices share the address space: the kernel may access the memory of those to which peer access has been
+/// enabled ([`Memory::enable_peer_access`]). Addresses of devices that are not named here lead nowhere.
+///
+/// # Errors
+/// As [`launch`].
+pub fn launch_with_peers(
+    kernel: &Kernel,
+    memory: &Memory,
+    peers: &[&Memory],
+    launch: &Launch,
+    arguments: &[Vec<u8>],
+    observer: &mut dyn Watch,
+) -> Result<(), LaunchError> {
+    let memories = Memories::new(memory, peers);
+    start(kernel, memories, launch, arguments, None, observer)
+}
+
+/// Runs several kernels at the same time, each on one of the devices; several may be on the same. They may wait for each other: in the
+/// fixed order their blocks take turns, under a seed chance decides. `memories` are those of all devices, which need not all have a
+/// launch. It all runs on one host thread.
+///
+/// # Errors
+/// As [`launch`]; also a device that has no memory here, or two of one number. The first trap ends all of the launches.
+pub fn launch_together(
+    launches: &[DeviceLaunch<'_>],
+    memories: &[&Memory],
+    order: Order,
+    observer: &mut dyn Watch,
+) -> Result<(), LaunchError> {
+    check_devices(memories)?;
+    let count = launches.len() as u32;
+    let schedule = match order {
+        Order::Fixed => None,
+        Order::Seed(seed) => Some(seed),
+    };
+    let prepared = launches.iter().zip(0..).map(|(launch, number)| {
+        let memory = memory_of(memories, launch.device)?;
+        let among = [number, count];
+        Prepared::new(
+            launch.kernel,
+            memory,
+            &launch.shape,
+            launch.arguments,
+            among,
+            schedule,
+        )
+    });
+    let prepared: Vec<Prepared<'_>> = prepared.collect::<Result<_, _>>()?;
+    let runs = launches.iter().zip(&prepared).map(|(launch, prepared)| {
+        let memory = memory_of(memories, launch.device)?;
+        Ok(prepared.run(Memories::new(memory, memories), 1))
+    });
+    let runs: Vec<simt::Run<'_>> = runs.collect::<Result<_, LaunchError>>()?;
+    let result = observed(observer, |watched| match watched {
+        None => simt::run_together(&runs, &mut Nothing),
+        Some(watched) => simt::run_together(&runs, watched),
+    });
+    result.map_err(|(number, trap)| with_place(trap, launches[number].kernel))
+}
+
+/// Whether each device is there once.
+pub(crate) fn check_devices(memories: &[&Memory]) -> Result<(), LaunchError> {
+    for (index, memory) in memories.iter().enumerate() {
+        let device = memory.device();
+        if memories[..index]
+            .iter()
+            .any(|other| other.device() == device)
+        {
+            return Err(LaunchError::Invalid(format!(
+                "two memories of device {device}: give each its own number (Memory::of_device)"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn memory_of<'m>(memories: &[&'m Memory], device: u8) -> Result<&'m Memory, LaunchError> {
+    let found = memories.iter().find(|memory| memory.device() == device);
+    found.copied().ok_or_else(|| {
+        LaunchError::Invalid(format!(
+            "a launch on device {device}, whose memory is not among those that were given"
+        ))
+    })
 }
 
 fn start(
     kernel: &Kernel,
-    memory: &Memory,
+    memories: Memories<'_>,
     launch: &Launch,
     arguments: &[Vec<u8>],
     schedule: Option<u64>,
     observer: &mut dyn Watch,
 ) -> Result<(), LaunchError> {
-    check_shape(kernel, launch)?;
-    let words = parameter_words(kernel, arguments)?;
-    let shape = simt::Shape {
-        kernel: kernel.name.clone(),
-        grid: launch.grid,
-        block: launch.block,
-        dynamic_shared_bytes: launch.dynamic_shared_bytes,
-        cluster: kernel.cluster,
-        cooperative: launch.cooperative,
-        multiprocessors: launch.multiprocessors,
-        workspace: match kernel.workspace {
-            Some(address) if launch.cooperative => {
-                clear_workspace(memory, address);
-                address
-            }
-            _ => 0,
-        },
-        number: 0,
-        depth: 0,
-        started: HostInstant::now(),
-    };
+    let prepared = Prepared::new(kernel, memories.own, launch, arguments, [0, 1], schedule)?;
     let threads = match launch.threads {
         _ if observer.wants().in_order => 1,
         0 => simt::cores(),
         threads => threads,
     };
-    let bytes = 8 * words.len() as u64;
-    let number = memory.heap().begin_launch();
-    let family = simt::Family::new(number, &kernel.launchable, launch.nesting, schedule);
-    let run = simt::Run {
-        code: &kernel.code,
-        shape: &shape,
-        memory,
-        parameters: Region::new(0, bytes, true, &words),
-        family: &family,
-        threads,
-        max_steps: launch.max_steps,
-    };
-    let observed: &dyn Any = observer;
-    let result = if observed.is::<Nothing>() {
-        simt::run(&run, &mut Nothing)
-    } else {
-        let mut watched = Watched::of(observer);
-        let result = simt::run(&run, &mut watched);
-        observer.merge_watch(watched.into_watch());
-        result
-    };
-    result.map_err(|mut trap| {
-        trap.text = kernel
-            .line_text(trap.line as u32)
-            .unwrap_or_default()
-            .to_owned();
-        trap.origin = kernel.origin(trap.line as u32);
-        LaunchError::Trap(trap)
-    })
+    let run = prepared.run(memories, threads);
+    let result = observed(observer, |watched| match watched {
+        None => simt::run(&run, &mut Nothing),
+        Some(watched) => simt::run(&run, watched),
+    });
+    result.map_err(|trap| with_place(trap, kernel))
+}
+
+/// Runs with an observer of known type, or none, which costs nothing.
+fn observed<R>(observer: &mut dyn Watch, run: impl FnOnce(Option<&mut Watched>) -> R) -> R {
+    let any: &dyn Any = observer;
+    if any.is::<Nothing>() {
+        return run(None);
+    }
+    let mut watched = Watched::of(observer);
+    let result = run(Some(&mut watched));
+    observer.merge_watch(watched.into_watch());
+    result
+}
+
+/// A trap with the text of its line.
+fn with_place(mut trap: Box<Trap>, kernel: &Kernel) -> LaunchError {
+    trap.text = kernel
+        .line_text(trap.line as u32)
+        .unwrap_or_default()
+        .to_owned();
+    trap.origin = kernel.origin(trap.line as u32);
+    LaunchError::Trap(trap)
+}
+
+/// What a launch needs while it runs.
+struct Prepared<'a> {
+    kernel: &'a Kernel,
+    shape: simt::Shape,
+    words: Vec<AtomicU64>,
+    family: simt::Family<'a>,
+    max_steps: u64,
+}
+
+impl<'a> Prepared<'a> {
+    /// Checks a launch, which has a number among those that run at the same time.
+    fn new(
+        kernel: &'a Kernel,
+        memory: &Memory,
+        launch: &Launch,
+        arguments: &[Vec<u8>],
+        [number, count]: [u32; 2],
+        schedule: Option<u64>,
+    ) -> Result<Self, LaunchError> {
+        check_shape(kernel, launch)?;
+        let words = parameter_words(kernel, arguments)?;
+        let workspace = match kernel.workspace {
+            Some(address) if launch.cooperative => {
+                clear_workspace(memory, address);
+                address
+            }
+            _ => 0,
+        };
+        let of_memory = memory.heap().begin_launch();
+        let limits = launch.nesting;
+        Ok(Self {
+            kernel,
+            shape: simt::Shape {
+                kernel: kernel.name.clone(),
+                grid: launch.grid,
+                block: launch.block,
+                dynamic_shared_bytes: launch.dynamic_shared_bytes,
+                cluster: kernel.cluster,
+                cooperative: launch.cooperative,
+                multiprocessors: launch.multiprocessors,
+                workspace,
+                number: number.into(),
+                launch: number,
+                depth: 0,
+                started: HostInstant::now(),
+            },
+            words,
+            family: simt::Family::new(
+                of_memory,
+                [number, count],
+                &kernel.launchable,
+                limits,
+                schedule,
+            ),
+            max_steps: launch.max_steps,
+        })
+    }
+
+    fn run<'r>(&'r self, memory: Memories<'r>, threads: usize) -> simt::Run<'r> {
+        let bytes = 8 * self.words.len() as u64;
+        simt::Run {
+            code: &self.kernel.code,
+            shape: &self.shape,
+            memory,
+            parameters: Region::new(0, bytes, true, &self.words),
+            family: &self.family,
+            threads,
+            max_steps: self.max_steps,
+        }
+    }
 }
 
 /// The barrier of the grid begins each launch as the driver leaves it: with nobody there.

@@ -59,6 +59,15 @@ pub enum Error {
     /// A group without a device.
     #[error("a group has one device at least: name some")]
     NoDevices,
+    /// More emulated devices than a group takes.
+    #[error(
+        "{count} emulated devices are too many for a group: take up to {}",
+        Device::MOST_EMULATORS
+    )]
+    TooManyEmulators {
+        /// How many were asked for.
+        count: usize,
+    },
     /// Not one part for each device of a group.
     #[error("{parts} parts for {devices} devices: give one for each, which may be empty")]
     Parts {

@@ -46,6 +46,7 @@ macro_rules! of_type {
             warpfold_device::column_reductions! { [<$name _ $element>] $($line)* }
             warpfold_device::fixed_reductions! { [<$name _ $element>] $($line)* }
             warpfold_device::segment_reductions! { [<$name _ $element>] $($line)* }
+            warpfold_device::part_reductions! { [<$name _ $element>] $($line)* }
         }
     };
 }

@@ -105,7 +105,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         check_svg(path, arguments.image.as_deref())?;
     }
     let images = images(arguments)?;
-    let device = arguments.device.open()?;
+    let device = arguments.device.open("a histogram is counted")?;
     let mut blocks = arguments.blocks.clone();
     blocks.sort_unstable();
     blocks.dedup();

@@ -1,14 +1,14 @@
 //! The climb itself: every step run, verified and compared with the step before.
 
+use crate::device::Machines;
 use crate::failure::Failure;
 use crate::figures::{LessonFigures, ReferenceFigures};
 use crate::progress;
 use crate::recorded;
 use crate::workload::Workload;
 use serde::Serialize;
-use warpfold::Device;
 use warpfold::device::Timing;
-use warpfold_course::lesson::{self, LessonError};
+use warpfold_course::lesson::LessonError;
 use warpfold_course::oracle::CPU_REFERENCES;
 use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
 
@@ -107,7 +107,7 @@ impl Step {
 
 /// Runs every step of the ladder. A wrong step is a row like any other. The climb stops only if the device cannot go on.
 pub fn climb(
-    device: &Device,
+    machines: &Machines,
     workload: Workload,
     mut values: Vec<i32>,
     block: u32,
@@ -115,7 +115,7 @@ pub fn climb(
 ) -> Result<Climb, Failure> {
     let (ladder, too_new): (Vec<&Lesson>, Vec<&Lesson>) = lessons_of(Part::Ladder)
         .iter()
-        .partition(|lesson| lesson::runs(lesson, device));
+        .partition(|lesson| machines.run(lesson));
     let too_new = too_new.iter().map(|lesson| {
         format!(
             "`{}` is left out: it needs sm_{}",
@@ -135,14 +135,14 @@ pub fn climb(
         progress.inc(1);
     }
     let recorded_ms = |id| {
-        let is_missing = !device.is_gpu();
+        let is_missing = !machines.first().is_gpu() && machines.count() == 1;
         is_missing.then(|| recorded::step_ms(id, values.len(), block))?
     };
     let mut steps: Vec<Step> = Vec::new();
     let mut ladder = ladder.into_iter();
     while let Some(lesson) = ladder.next() {
         progress.set_message(lesson.id);
-        let run = lesson::run(device, lesson, lesson.usual(block), &values, Some(timing));
+        let run = machines.reduce(lesson, lesson.usual(block), &values, timing);
         let (figures, fault) = match run {
             Ok(run) => (Some(LessonFigures::new(lesson, &run, bytes)), None),
             Err(LessonError::Device(error)) if error.is_fault() => {
@@ -177,7 +177,7 @@ pub fn climb(
     progress.finish_and_clear();
     Ok(Climb {
         workload,
-        on_gpu: device.is_gpu(),
+        on_gpu: machines.first().is_gpu(),
         cpu_references,
         steps,
         left_out,

@@ -38,15 +38,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.recorded {
         return output.print(recorded::ladder());
     }
-    let device = arguments.workload.measuring.device.open()?;
+    let machines = arguments.workload.measuring.device.open_all()?;
     // What every step of the ladder adds up.
-    let workload = arguments.workload.on(&device, Some(ElementType::I32))?;
+    let workload = arguments
+        .workload
+        .on(machines.first(), Some(ElementType::I32))?;
+    let workload = workload.on_machines(&machines);
     let values = workload.values(Operator::Sum)?;
     output.print(&workload.device)?;
     output.print(workload.describe())?;
     output.print("")?;
     let climb = climb(
-        &device,
+        &machines,
         workload,
         values,
         arguments.workload.measuring.block,

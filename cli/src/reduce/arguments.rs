@@ -2,7 +2,7 @@
 
 use super::input::{comes_in_pieces, is_table};
 use super::place::RanksArguments;
-use crate::device::KernelsArguments;
+use crate::device::{self, KernelsArguments};
 use crate::output::JsonArguments;
 use crate::size::parse_count;
 use std::path::{Path, PathBuf};
@@ -97,49 +97,25 @@ Where torchrun, Open MPI's mpirun or srun have started several processes, each i
 number on the host, or the emulator, and rank 0 prints the result. Of the same files the bits are those of one device, whatever the number \
 of ranks. In a batch script without srun, or with mpirun over several hosts, see --ranks and --ranks-address.";
 
-/// The most emulators of a group.
-const MOST_EMULATORS: usize = 64;
-
 /// What `--device` says.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     /// `cpu`: the cores of this computer.
     Cpu,
-    /// A GPU, the emulator, or `auto`.
-    Device(DeviceChoice),
-    /// `gpu:0,2`, or so many emulators: `emulator:4`.
-    Group(Vec<DeviceChoice>),
-    /// `all`: every GPU.
-    AllGpus,
+    /// One device or several.
+    On(device::Place),
 }
 
 impl FromStr for Place {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "cpu" => return Ok(Self::Cpu),
-            "all" => return Ok(Self::AllGpus),
-            _ => {}
+        if text == "cpu" {
+            return Ok(Self::Cpu);
         }
-        if let Some(count) = text.strip_prefix("emulator:")
-            && let Ok(count @ 1..=MOST_EMULATORS) = count.parse()
-        {
-            return Ok(Self::Group(vec![DeviceChoice::Emulator; count]));
-        }
-        let gpus = text.strip_prefix("gpu:").filter(|gpus| gpus.contains(','));
-        let gpus: Option<Vec<DeviceChoice>> = gpus.and_then(|gpus| {
-            let gpus = gpus.split(',').map(|gpu| format!("gpu:{gpu}").parse().ok());
-            gpus.collect()
-        });
-        if let Some(gpus) = gpus {
-            return Ok(Self::Group(gpus));
-        }
-        let choice = text.parse().map(Self::Device);
-        choice.map_err(|_| {
-            format!(
-                "'{text}' names no device: give auto, cpu, gpu, gpu:N (the GPU of index N, counted from 0), gpu:N,M, all, emulator or emulator:N (up to {MOST_EMULATORS})"
-            )
+        text.parse().map(Self::On).map_err(|_| {
+            let more = device::Place::MORE_FORMS;
+            format!("'{text}' names no device: give auto, cpu, gpu, {more}")
         })
     }
 }
@@ -158,27 +134,28 @@ impl Arguments {
 
     /// Whether a device was asked for that is not this computer's cores.
     pub(super) fn asks_for_device(&self) -> bool {
-        !matches!(self.place, Place::Cpu | Place::Device(DeviceChoice::Auto))
+        !matches!(
+            self.place,
+            Place::Cpu | Place::On(device::Place::One(DeviceChoice::Auto))
+        )
     }
 
     /// The devices to reduce on together; `None` for one, or the cores.
     pub(super) fn group(&self) -> Option<Vec<DeviceChoice>> {
         match &self.place {
-            Place::Cpu | Place::Device(_) => None,
-            Place::Group(choices) => Some(choices.clone()),
-            Place::AllGpus => {
-                let count = warpfold::device::list().map_or(0, |list| list.gpus.len()) as u32;
-                Some((0..count).map(DeviceChoice::Gpu).collect())
-            }
+            Place::Cpu | Place::On(device::Place::One(_)) => None,
+            Place::On(several) => Some(several.choices()),
         }
     }
 
     /// The device to reduce on; `None` for the cores, or several devices.
     pub(super) fn device(&self) -> Option<DeviceChoice> {
-        match self.place {
-            Place::Cpu | Place::Group(_) | Place::AllGpus => None,
+        let Place::On(device::Place::One(choice)) = self.place else {
+            return None;
+        };
+        match choice {
             // The work of a table is to read its text, and the emulator is there to be learnt from.
-            Place::Device(DeviceChoice::Auto) => {
+            DeviceChoice::Auto => {
                 let is_for_kernels = !is_table(self.file()) && self.of_kernels().is_some();
                 let has_gpu = || {
                     let device = Device::open(&DeviceChoice::Auto);
@@ -186,7 +163,7 @@ impl Arguments {
                 };
                 (is_for_kernels && has_gpu()).then_some(DeviceChoice::Auto)
             }
-            Place::Device(choice) => Some(choice),
+            choice => Some(choice),
         }
     }
 

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::time::Instant;
+use warpfold::sum::Mode;
 use warpfold::{Device, DeviceChoice, Group};
 use warpfold_course::element::ElementType;
 use warpfold_course::number;
@@ -74,7 +75,9 @@ impl On {
         Ok(match self {
             Self::Cores => Reduction::new(element_type, operators).along(values, shape),
             Self::Device(device) => reduce_on(device, element_type, operators, values, shape)?,
-            Self::Group(group) => reduce_on_group(group, element_type, operators, values)?,
+            Self::Group(group) => {
+                reduce_on_group(group, Mode::Deterministic, element_type, operators, values)?
+            }
         })
     }
 }

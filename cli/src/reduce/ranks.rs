@@ -6,6 +6,7 @@ use super::input::InputError;
 use super::input::array::Array;
 use super::input::is_table;
 use super::operators::{Shown, read_table, refuse_nothing, refuse_other_order};
+use crate::device;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::show;
@@ -139,9 +140,11 @@ fn refuse_what_is_for_one(arguments: &Arguments, place: &Place) -> Result<Device
         refuse("-")
     } else {
         match arguments.place {
-            Where::Device(DeviceChoice::Auto) => Ok(place.device_choice()),
-            Where::Device(choice) => Ok(choice),
-            Where::Cpu | Where::Group(_) | Where::AllGpus => refuse("--device"),
+            Where::On(device::Place::One(DeviceChoice::Auto)) => Ok(place.device_choice()),
+            Where::On(device::Place::One(choice)) => Ok(choice),
+            Where::Cpu | Where::On(device::Place::Several(_) | device::Place::AllGpus) => {
+                refuse("--device")
+            }
         }
     }
 }

@@ -1,15 +1,14 @@
 //! The contenders: what is measured.
 
+use crate::device::Machines;
 use crate::failure::Failure;
 use crate::figures::LessonFigures;
 use crate::lookup;
 use crate::names::Kind;
 use crate::reduce::reducer::kernel_for;
 use crate::workload::MeasuringArguments;
-use warpfold::Device;
-
 use warpfold_course::element::ElementType;
-use warpfold_course::lesson::{self, LessonError};
+use warpfold_course::lesson::LessonError;
 use warpfold_course::operator::Operator;
 use warpfold_course::operator::built_for;
 use warpfold_course::reducible::Plain;
@@ -160,10 +159,10 @@ impl Contender {
     /// Reduces the values and verifies the result; a GPU times what is right.
     ///
     /// # Errors
-    /// As [`lesson::run`].
-    pub fn run<T: Plain>(
+    /// As [`Machines::reduce`].
+    pub fn run<T: Plain + Sync>(
         &self,
-        device: &Device,
+        machines: &Machines,
         measuring: &MeasuringArguments,
         values: &[T],
     ) -> Result<LessonFigures, LessonError> {
@@ -172,7 +171,7 @@ impl Contender {
         let lesson = match self {
             Self::Lesson(lesson) => lesson,
             Self::Library => {
-                let run = lesson::of_sum(device, values)?.run(Some(timing))?;
+                let run = machines.sum(values, timing)?;
                 return Ok(LessonFigures::of_kernel(LIBRARY_NAME, &run, bytes));
             }
         };
@@ -183,7 +182,7 @@ impl Contender {
         with_reduction!(reduction, U => {
             let values: &[U] = bytemuck::cast_slice(values);
             let variant = lesson.usual(measuring.block);
-            let run = lesson::run::<U>(device, lesson, variant, values, Some(timing))?;
+            let run = machines.reduce::<U>(lesson, variant, values, timing)?;
             Ok(LessonFigures::new(lesson, &run, bytes))
         })
     }

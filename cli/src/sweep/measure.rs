@@ -2,10 +2,10 @@
 
 use super::contender::Field;
 use super::measured::Measured;
+use crate::device::Machines;
 use crate::failure::Failure;
 use crate::workload::MeasuringArguments;
 use crate::{progress, show};
-use warpfold::Device;
 use warpfold_course::data::Data;
 use warpfold_course::lesson::LessonError;
 use warpfold_course::reducible::{Plain, with_reducible};
@@ -23,12 +23,12 @@ pub struct Plan<'a> {
 ///
 /// # Errors
 /// Standard error cannot show the progress.
-pub fn measure(device: &Device, field: &Field, plan: &Plan<'_>) -> Result<Measured, Failure> {
-    with_reducible!(field.element_type, T => measure_type::<T>(device, field, plan))
+pub fn measure(machines: &Machines, field: &Field, plan: &Plan<'_>) -> Result<Measured, Failure> {
+    with_reducible!(field.element_type, T => measure_type::<T>(machines, field, plan))
 }
 
-fn measure_type<T: Plain>(
-    device: &Device,
+fn measure_type<T: Plain + Sync>(
+    machines: &Machines,
     field: &Field,
     plan: &Plan<'_>,
 ) -> Result<Measured, Failure> {
@@ -37,7 +37,7 @@ fn measure_type<T: Plain>(
     let progress = progress::bar((plan.sizes.len() * contenders.len()) as u64)?;
     'sizes: for &n in plan.sizes {
         progress.set_message(format!("{} values", short(n)));
-        let values = match no_room::<T>(device, n) {
+        let values = match no_room::<T>(machines, n) {
             Some(reason) => {
                 measured.leave_out(None, n, None, reason);
                 None
@@ -56,7 +56,7 @@ fn measure_type<T: Plain>(
         };
         for contender in contenders {
             progress.set_message(format!("{} at {}", contender.id(), short(n)));
-            let run = contender.run(device, plan.measuring, &values);
+            let run = contender.run(machines, plan.measuring, &values);
             let noted = measured.note(contender, n, plan.measuring.block, run);
             if noted.is_break() {
                 break 'sizes;
@@ -68,10 +68,11 @@ fn measure_type<T: Plain>(
     Ok(measured)
 }
 
-/// Why a GPU cannot hold this many elements. This is checked before they are made, because making them takes longer than any
+/// Why a GPU cannot hold its part of this many elements. This is checked before they are made, because making them takes longer than any
 /// kernel.
-fn no_room<T>(device: &Device, n: usize) -> Option<String> {
-    let gpu = device.gpu_information()?;
+fn no_room<T>(machines: &Machines, n: usize) -> Option<String> {
+    let gpu = machines.first().gpu_information()?;
+    let n = n.div_ceil(machines.count());
     let bytes = (n as u64).saturating_mul(size_of::<T>() as u64);
     let memory = gpu.memory_bytes;
     (bytes > memory).then(|| {

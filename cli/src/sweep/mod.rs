@@ -10,6 +10,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use super::device::Machines;
 use super::failure::Failure;
 use super::footnotes;
 use super::output::{JsonArguments, Output, check_folder, write_file};
@@ -21,7 +22,6 @@ use measure::{Plan, measure};
 use measured::{LeftOut, Measured, Stop};
 use outcome::Sweep;
 use std::path::PathBuf;
-use warpfold::Device;
 use warpfold_course::demonstration::is_swept;
 use warpfold_course::element::ElementType;
 use warpfold_course::operator::Operator;
@@ -141,7 +141,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         );
     }
     let field = Field::new(&arguments.ids, arguments.operator, arguments.element_type)?;
-    let device = arguments.measuring.device.open()?;
+    let machines = arguments.measuring.device.open_all()?;
+    let device = machines.first();
     let usual = if device.is_gpu() {
         GPU_SIZES
     } else {
@@ -157,10 +158,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         data: arguments.measuring.data.data()?,
     };
     // Before the measurements, because a device may not answer after a kernel has faulted.
-    let mut sweep = sweep(arguments, &device, &field, &plan)?;
-    sweep.measured = measure(&device, &field, &plan)?;
+    let mut sweep = sweep(arguments, &machines, &field, &plan)?;
+    sweep.measured = measure(&machines, &field, &plan)?;
     check_some(&sweep.measured)?;
-    output.print(device.describe())?;
+    output.print(machines.describe())?;
     output.print(describe(&field, &plan))?;
     output.print("")?;
     print(&sweep, &output)?;
@@ -208,10 +209,11 @@ fn describe(field: &Field, plan: &Plan<'_>) -> String {
 /// What is known before anything is measured.
 fn sweep(
     arguments: &Arguments,
-    device: &Device,
+    machines: &Machines,
     field: &Field,
     plan: &Plan<'_>,
 ) -> Result<Sweep, Failure> {
+    let device = machines.first();
     let gpu = device.gpu_information().cloned();
     let driver = match gpu {
         Some(_) => warpfold::device::list()?.driver,
@@ -222,7 +224,7 @@ fn sweep(
     let module = module.unwrap_or(Module::Kernels);
     let ptx = device.ptx(module).map_err(Failure::input)?;
     Ok(Sweep {
-        device: device.describe(),
+        device: machines.describe(),
         on_gpu: device.is_gpu(),
         repeat: gpu.is_some().then_some(arguments.measuring.repeat),
         cold: gpu.is_some().then_some(arguments.measuring.cold),

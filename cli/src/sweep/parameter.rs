@@ -88,7 +88,8 @@ pub fn run(
     csv: Option<&Path>,
     svg: Option<&Path>,
 ) -> Result<(), Failure> {
-    let device = plan.measuring.device.open()?;
+    let what = format!("`{}` is swept over its parameter", plan.lesson.id);
+    let device = plan.measuring.device.open(&what)?;
     let sweep = measure(&device, plan)?;
     output.print(&sweep.device)?;
     let seed = sweep.seed.map(|seed| format!(" (seed {seed})"));

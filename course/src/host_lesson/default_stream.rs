@@ -35,6 +35,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
     not_shown: "Not shown here: times and the timeline, since the emulator's streams run every operation at once; the streams, the threads \
                 and the sums are those of a GPU.",
     has_picture: true,
+    needs_group: false,
     run,
 };
 
@@ -312,6 +313,7 @@ fn of_threads(
                 let device = Device::open(&opening.choice)?.with_ptx(opening.ptx.clone());
                 let setting = Setting {
                     device: &device,
+                    group: None,
                     n: Some(values.len()),
                     repeat,
                     seed,

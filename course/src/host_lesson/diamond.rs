@@ -36,6 +36,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
     not_shown: "Not shown here: times, since the emulator runs the nodes of a graph one after the other, each after those that it depends on; \
                 both kinds of graph and their sums are those of a GPU, and an event has been reached when the host first asks.",
     has_picture: false,
+    needs_group: false,
     run,
 };
 

@@ -23,6 +23,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
     not_shown: "Not shown here: times, since the emulator has run a launch when the call returns, and its speed says nothing about a GPU's; \
                 the sums are those that a GPU gives.",
     has_picture: false,
+    needs_group: false,
     run,
 };
 

@@ -24,6 +24,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
     not_shown: "Not shown here: times, since the emulator runs a graph as it runs its launches; both kinds of graph and their sums are those \
                 of a GPU.",
     has_picture: false,
+    needs_group: false,
     run,
 };
 

@@ -37,6 +37,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
     not_shown: "Not shown here: times and the timeline, since the emulator's streams run every operation at once; the order in which they \
                 are queued and the results are those of a GPU.",
     has_picture: true,
+    needs_group: false,
     run,
 };
 

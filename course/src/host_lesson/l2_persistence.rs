@@ -30,6 +30,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
           window persists: less than all, which pays if the window (-n) is larger than what is set aside, whose lines evict one another.",
     not_shown: "Not shown here: times, since the emulator has no cache; the sums are the same under every policy, as they are on a GPU.",
     has_picture: false,
+    needs_group: false,
     run,
 };
 

@@ -5,7 +5,7 @@ use crate::lesson::LessonError;
 use crate::random;
 use warpfold::device::DeviceError;
 use warpfold::ptx::PtxError;
-use warpfold::{Device, Error};
+use warpfold::{Device, Error, Group};
 
 /// One lesson about the host's side.
 #[derive(Clone, Copy, Debug)]
@@ -30,14 +30,18 @@ pub struct HostLesson {
     pub not_shown: &'static str,
     /// Whether it draws a picture.
     pub has_picture: bool,
+    /// Whether it is about several devices together.
+    pub needs_group: bool,
     pub(super) run: fn(&Setting<'_>) -> Result<Report, HostLessonError>,
 }
 
 /// On what a lesson runs, and how much.
 #[derive(Debug)]
 pub struct Setting<'a> {
-    /// The device.
+    /// The device; of several, the first.
     pub device: &'a Device,
+    /// The devices together, for a lesson that is about several.
+    pub group: Option<&'a Group>,
     /// Number of elements, where it was asked for.
     pub n: Option<usize>,
     /// How often each time is taken; its median is told.
@@ -129,6 +133,18 @@ impl HostLesson {
         (self.run)(&Setting {
             n: Some(n),
             ..*setting
+        })
+    }
+}
+
+impl<'a> Setting<'a> {
+    /// The devices of a lesson that is about several, two at least.
+    pub(super) fn group(&self, id: &str) -> Result<&'a Group, HostLessonError> {
+        let group = self.group.filter(|group| group.devices().len() > 1);
+        group.ok_or_else(|| {
+            HostLessonError::Unsuitable(format!(
+                "`{id}` is about several GPUs: give --device all, gpu:0,1 or emulator:4"
+            ))
         })
     }
 }

@@ -7,13 +7,17 @@ mod default_stream;
 mod diamond;
 mod events;
 mod graph;
+mod group_sum;
 mod issue_order;
 mod l2_persistence;
 mod lesson;
 mod operators;
+mod peer_atomic;
+mod peer_copy;
 mod report;
 mod residency;
 mod roofline;
+pub mod scaling;
 mod stopwatch;
 mod streams;
 mod sum;
@@ -39,6 +43,10 @@ pub const HOST_LESSONS: &[HostLesson] = &[
     residency::LESSON,
     roofline::LESSON,
     operators::LESSON,
+    peer_copy::LESSON,
+    peer_atomic::LESSON,
+    group_sum::LESSON,
+    scaling::LESSON,
 ];
 
 /// The lesson of that id or alias, in which `-` stands for `_`.

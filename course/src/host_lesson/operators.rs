@@ -26,6 +26,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
           second.",
     not_shown: "Not shown here: the times, which only a GPU has; the results are those of its kernels.",
     has_picture: false,
+    needs_group: false,
     run,
 };
 

@@ -26,6 +26,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
     not_shown: "Not shown here: times, since the emulator's streams run every operation at once; the order of the operations and the sums \
                 are those of a GPU.",
     has_picture: false,
+    needs_group: false,
     run,
 };
 

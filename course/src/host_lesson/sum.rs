@@ -5,7 +5,7 @@ use crate::lesson;
 use crate::oracle::cpu_sequential;
 use std::ops::Range;
 use warpfold::device::{
-    Argument, Buffer, Device, DeviceError, Graph, HostBuffer, Kernel, Node, Shape, Stream,
+    Argument, Buffer, Device, DeviceError, Graph, HostBuffer, Kernel, Node, Shape, Stream, Watch,
 };
 use warpfold_kernels::catalogue::{self, ElementType, Finish, Lesson, Role};
 
@@ -35,8 +35,10 @@ pub(super) struct Input<'a> {
 
 #[derive(Clone)]
 enum Memory<'a> {
-    OnDevice(&'a Buffer<i32>),
-    OnHost(&'a HostBuffer<i32>),
+    Device(&'a Buffer<i32>),
+    Host(&'a HostBuffer<i32>),
+    /// Of another device, which this one reaches.
+    Peer,
 }
 
 impl<'a> Input<'a> {
@@ -44,7 +46,7 @@ impl<'a> Input<'a> {
         Self {
             address: buffer.argument(),
             n: buffer.len(),
-            memory: Memory::OnDevice(buffer),
+            memory: Memory::Device(buffer),
         }
     }
 
@@ -54,7 +56,16 @@ impl<'a> Input<'a> {
         Self {
             address: part.argument(),
             n: part.len(),
-            memory: Memory::OnDevice(buffer),
+            memory: Memory::Device(buffer),
+        }
+    }
+
+    /// Those of another device, to whose memory the kernel's device has access.
+    pub(super) fn on_peer(buffer: &'a Buffer<i32>) -> Self {
+        Self {
+            address: buffer.argument(),
+            n: buffer.len(),
+            memory: Memory::Peer,
         }
     }
 
@@ -64,14 +75,15 @@ impl<'a> Input<'a> {
         Ok(Self {
             address: buffer.argument()?,
             n: buffer.len(),
-            memory: Memory::OnHost(buffer),
+            memory: Memory::Host(buffer),
         })
     }
 
     fn is_of(&self, device: &Device) -> bool {
         match self.memory {
-            Memory::OnDevice(buffer) => buffer.is_of(device),
-            Memory::OnHost(buffer) => buffer.is_of(device),
+            Memory::Device(buffer) => buffer.is_of(device),
+            Memory::Host(buffer) => buffer.is_of(device),
+            Memory::Peer => true,
         }
     }
 }
@@ -202,6 +214,20 @@ impl<'a> LadderKernel<'a> {
         unsafe { stream.launch(&self.kernel, &shape, &arguments) }
     }
 
+    /// Runs the kernel over all of `input` on an emulated device while an observer watches.
+    ///
+    /// # Errors
+    /// As [`Self::queue`], and a GPU.
+    pub(super) fn observe<'p>(
+        &self,
+        input: &Input<'_>,
+        partials: impl Into<Partials<'p>>,
+        observer: &mut dyn Watch,
+    ) -> Result<(), DeviceError> {
+        let (shape, arguments) = self.launch(input, &partials.into(), NOTHING_ELSE)?;
+        self.kernel.observe(&shape, &arguments, observer)
+    }
+
     /// Adds the kernel over all of `input` to a graph, which must not be launched when the input or the partials are gone.
     ///
     /// # Errors
@@ -228,8 +254,8 @@ impl<'a> LadderKernel<'a> {
         }
         // The host may read its memory at any time.
         assert!(
-            !self.in_place || matches!(input.memory, Memory::OnDevice(_)),
-            "`{}` would overwrite the host's memory",
+            !self.in_place || matches!(input.memory, Memory::Device(_)),
+            "`{}` would overwrite memory of the host, or of a peer",
             self.lesson.id
         );
         let blocks = self.blocks(input.n);
@@ -397,6 +423,7 @@ mod tests {
             [(); 2].map(|()| Device::open(&DeviceChoice::Emulator).expect("it always opens"));
         let setting = Setting {
             device: &device,
+            group: None,
             n: None,
             repeat: 1,
             seed: 1,

@@ -25,6 +25,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
           fetched beforehand. Write-combined memory spares the caches of the host, whose reads of it are slow where the system honours it.",
     not_shown: "Not shown here: speeds, since the emulator's memory is ordinary memory of whatever kind; the sums are those that a GPU gives.",
     has_picture: false,
+    needs_group: false,
     run,
 };
 

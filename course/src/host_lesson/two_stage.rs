@@ -23,6 +23,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
           there is to add, and one pass neither; all three weigh less the more elements there are.",
     not_shown: "Not shown here: times, since the emulator has no bus to cross and no launch to wait for; the totals are those of a GPU.",
     has_picture: false,
+    needs_group: false,
     run,
 };
 

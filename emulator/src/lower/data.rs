@@ -19,7 +19,8 @@ pub(super) fn scope(modifier: &str) -> Option<Scope> {
     match modifier {
         "cta" => Some(Scope::Block),
         "cluster" => Some(Scope::Cluster),
-        "gpu" | "sys" => Some(Scope::Gpu),
+        "gpu" => Some(Scope::Gpu),
+        "sys" => Some(Scope::System),
         _ => None,
     }
 }

@@ -130,13 +130,9 @@ mod tests {
         let mut waits = BarrierWaits::default();
         assert_eq!(waits.total().share(), None);
         waits.block(BlockEvent {
-            grid: 0,
-            index: [0; 3],
             shape: [100, 1, 1],
-            shared_bytes: 0,
-            cluster: 0,
-            rank: 0,
             cluster_blocks: 1,
+            ..BlockEvent::default()
         });
         // Four warps execute 5, 10, 10 and 7 instructions; the second arrives in two parts.
         for (warp, instructions) in [(0, 5), (1, 10), (2, 10), (3, 7)] {

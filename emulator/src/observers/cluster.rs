@@ -6,6 +6,8 @@ use crate::window::RANK_SHIFT;
 
 /// Where the clusters' memories are put: past all global memory.
 const FIRST: u64 = 1 << 60;
+/// Those of launches that run at the same time are this far apart.
+const LAUNCH_SHIFT: u32 = 52;
 /// As many address bits as the blocks of a cluster need.
 const CLUSTER_SHIFT: u32 = RANK_SHIFT + 8;
 
@@ -19,7 +21,8 @@ pub(super) struct InCluster {
 impl InCluster {
     /// That of a block that begins; `None` where its cluster has no other blocks.
     pub fn of(event: &BlockEvent) -> Option<Self> {
-        let base = FIRST + (event.cluster << CLUSTER_SHIFT);
+        let first = FIRST + (u64::from(event.launch) << LAUNCH_SHIFT);
+        let base = first + (event.cluster << CLUSTER_SHIFT);
         (event.cluster_blocks > 1).then(|| Self {
             base,
             own: base + (u64::from(event.rank + 1) << RANK_SHIFT),

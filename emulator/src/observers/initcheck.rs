@@ -39,15 +39,13 @@ struct Common {
     /// A bit for each byte of global memory that a kernel has written, by page.
     global: Map<u64, [u64; 64]>,
     reads: Vec<Read>,
-    by_line: Map<(u32, Space), usize>,
+    by_line: Map<(u32, u32, Space), usize>,
 }
 
 /// What is written of a block's own memory, a bit for each byte.
 #[derive(Debug, Default)]
 struct BlockMarks {
-    grid: u64,
-    index: [u32; 3],
-    shape: [u32; 3],
+    event: BlockEvent,
     /// Where its shared memory is marked, if others reach it: among the marks of global memory.
     in_cluster: Option<InCluster>,
     shared: Marks,
@@ -59,8 +57,7 @@ struct BlockMarks {
 #[derive(Debug)]
 struct Read {
     line: u32,
-    grid: u64,
-    block: [u32; 3],
+    block: BlockEvent,
     thread: [u32; 3],
     memory: Bytes,
     count: u64,
@@ -109,8 +106,20 @@ fn lock(common: &Mutex<Common>) -> MutexGuard<'_, Common> {
 impl Initcheck {
     /// A checker to which everything counts as written that the host has written into the memory so far.
     pub fn new(memory: &Memory) -> Self {
+        Self::of_devices(&[memory])
+    }
+
+    /// The same of launches that run at the same time in these memories.
+    pub fn of_devices(memories: &[&Memory]) -> Self {
+        let mut from_host: Vec<_> = memories
+            .iter()
+            .flat_map(|memory| memory.written())
+            .collect();
+        from_host.sort_unstable();
+        // The constants of several devices are at the same addresses.
+        from_host.dedup();
         Self {
-            from_host: memory.written().collect(),
+            from_host: from_host.into(),
             common: Arc::default(),
             block: BlockMarks::default(),
         }
@@ -118,6 +127,11 @@ impl Initcheck {
 
     /// The reads of unwritten memory that were seen, in the order in which each was first.
     pub fn findings(&self, kernel: &Kernel) -> Vec<Finding> {
+        self.findings_of(&[kernel])
+    }
+
+    /// The same of launches that have run at the same time, of these kernels.
+    pub fn findings_of(&self, kernels: &[&Kernel]) -> Vec<Finding> {
         let common = lock(&self.common);
         let finding = |read: &Read| {
             Finding {
@@ -128,16 +142,16 @@ impl Initcheck {
                 Space::Local => "nothing has written there since the block, or the call whose variable it is, began: local memory holds anything at all before it is written".to_owned(),
                 space => format!("nothing has written there since the block began: {} memory holds anything at all before it is written", space.name()),
             },
-            kernel: kernel.name().to_owned(),
+            kernel: kernels[read.block.launch as usize % kernels.len()].name().to_owned(),
             places: vec![
-                Place::new(kernel, "reads", read.block, read.thread, read.line).in_grid(read.grid),
+                Place::of_block(&read.block, kernels, "reads", read.thread, read.line),
             ],
             memory: Some(read.memory),
             count: read.count,
                 ends_launch: false,
         }
         };
-        common.reads.iter().map(finding).collect()
+        Finding::merged(common.reads.iter().map(finding))
     }
 
     /// Whether the host has written all of a range.
@@ -206,25 +220,26 @@ impl Initcheck {
 
     fn report(&mut self, event: &AccessEvent<'_>, lanes: u32) {
         let first = lanes.trailing_zeros();
-        let [x, y, _] = self.block.shape;
+        let [x, y, _] = self.block.event.shape;
         let thread = event.warp * LANES as u32 + first;
         let mut common = lock(&self.common);
         let Common { reads, by_line, .. } = &mut *common;
-        let index = *by_line.entry((event.line, event.space)).or_insert_with(|| {
-            reads.push(Read {
-                line: event.line,
-                grid: self.block.grid,
-                block: self.block.index,
-                thread: [thread % x, thread / x % y, thread / x / y],
-                memory: Bytes {
-                    space: event.space,
-                    address: event.addresses[first as usize],
-                    bytes: event.bytes,
-                },
-                count: 0,
+        let index = *by_line
+            .entry((self.block.event.launch, event.line, event.space))
+            .or_insert_with(|| {
+                reads.push(Read {
+                    line: event.line,
+                    block: self.block.event,
+                    thread: [thread % x, thread / x % y, thread / x / y],
+                    memory: Bytes {
+                        space: event.space,
+                        address: event.addresses[first as usize],
+                        bytes: event.bytes,
+                    },
+                    count: 0,
+                });
+                reads.len() - 1
             });
-            reads.len() - 1
-        });
         reads[index].count += u64::from(lanes.count_ones());
     }
 }
@@ -251,9 +266,7 @@ impl Observer for Initcheck {
 
     fn block(&mut self, event: BlockEvent) {
         let block = &mut self.block;
-        block.grid = event.grid;
-        block.index = event.index;
-        block.shape = event.shape;
+        block.event = event;
         block.shared.0.clear();
         block.in_cluster = InCluster::of(&event);
         if let Some(in_cluster) = block.in_cluster {

@@ -16,16 +16,14 @@ use crate::registers::{LANES, each_lane};
 /// Finds warps that use barriers and warp-wide instructions as no GPU promises to support.
 #[derive(Debug, Default)]
 pub struct Synccheck {
-    grid: u64,
-    index: [u32; 3],
-    shape: [u32; 3],
+    block: BlockEvent,
     /// By warp: the lanes that have not exited.
     live: Vec<u32>,
     /// By warp: lanes that executed an instruction together, and the line of the last one, the newest last.
     last: Vec<Vec<(u32, u32)>>,
     /// In the order of their first block.
     faults: Vec<Fault>,
-    by_line: Map<(Kind, u32), usize>,
+    by_line: Map<(Kind, u32, u32), usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,8 +37,7 @@ enum Kind {
 struct Fault {
     kind: Kind,
     line: u32,
-    grid: u64,
-    block: [u32; 3],
+    block: BlockEvent,
     thread: [u32; 3],
     /// The thread that is missing, disagrees or is read from.
     other: [u32; 3],
@@ -57,6 +54,11 @@ impl Synccheck {
 
     /// What was seen.
     pub fn findings(&self, kernel: &Kernel) -> Vec<Finding> {
+        self.findings_of(&[kernel])
+    }
+
+    /// The same of launches that have run at the same time, of these kernels.
+    pub fn findings_of(&self, kernels: &[&Kernel]) -> Vec<Finding> {
         let finding = |fault: &Fault| {
             let [x, y, z] = fault.other;
             let other = format!("thread ({x}, {y}, {z})");
@@ -87,13 +89,15 @@ impl Synccheck {
                 tool: Tool::Synccheck,
                 kind,
                 message,
-                kernel: kernel.name().to_owned(),
+                kernel: kernels[fault.block.launch as usize % kernels.len()]
+                    .name()
+                    .to_owned(),
                 places: [
                     (does, fault.thread, fault.line),
                     ("was last here", fault.other, fault.other_line),
                 ]
                 .map(|(does, thread, line)| {
-                    Place::new(kernel, does, fault.block, thread, line).in_grid(fault.grid)
+                    Place::of_block(&fault.block, kernels, does, thread, line)
                 })
                 .into(),
                 memory: None,
@@ -101,12 +105,12 @@ impl Synccheck {
                 ends_launch: false,
             }
         };
-        self.faults.iter().map(finding).collect()
+        Finding::merged(self.faults.iter().map(finding))
     }
 
     fn thread(&self, warp: u32, lane: u32) -> [u32; 3] {
         let thread = warp * LANES as u32 + lane;
-        let [x, y, _] = self.shape;
+        let [x, y, _] = self.block.shape;
         [thread % x, thread / x % y, thread / x / y]
     }
 
@@ -122,8 +126,7 @@ impl Synccheck {
         let fault = Fault {
             kind,
             line,
-            grid: self.grid,
-            block: self.index,
+            block: self.block,
             thread: self.thread(warp, lanes.trailing_zeros()),
             other: self.thread(warp, other),
             other_line: self.last_line(warp, other),
@@ -133,7 +136,7 @@ impl Synccheck {
     }
 
     fn add(&mut self, fault: Fault) {
-        let key = (fault.kind, fault.line);
+        let key = (fault.kind, fault.block.launch, fault.line);
         match self.by_line.get(&key) {
             Some(&index) => self.faults[index].count += fault.count,
             None => {
@@ -161,9 +164,7 @@ impl Observer for Synccheck {
     }
 
     fn block(&mut self, event: BlockEvent) {
-        self.grid = event.grid;
-        self.index = event.index;
-        self.shape = event.shape;
+        self.block = event;
         let threads: u32 = event.shape.iter().product();
         self.last.clear();
         self.last

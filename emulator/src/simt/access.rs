@@ -92,7 +92,7 @@ impl<O: Observer> Block<'_, '_, O> {
             return self.access_by_lane::<STORES>(site, access, bytes);
         };
         access.order.fence();
-        let _guard = access.is_whole.then(|| memory.lock_pairs());
+        let _guard = access.is_whole.then(|| memory.lock_pairs(region.base));
         if STORES {
             store_elements(registers, access, &region, &offsets, site.lanes);
         } else {

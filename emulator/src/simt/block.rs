@@ -132,6 +132,8 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         self.launches.begin();
         self.observer.block(BlockEvent {
             grid: self.shape.number,
+            launch: self.shape.launch,
+            device: self.spaces.memory.own.device(),
             index,
             shape: self.shape.block,
             shared_bytes: self.spaces.shared_bytes,
@@ -298,7 +300,8 @@ impl<'k, 'm, O: Observer> Block<'k, 'm, O> {
         Box::new(Trap {
             fault,
             kernel: self.shape.kernel.clone(),
-            grid: self.shape.number,
+            grid: self.shape.number_in_launch(),
+            device: self.spaces.memory.own.device(),
             block: self.index,
             thread: self.thread(warp, lane),
             line: line as usize,

@@ -44,7 +44,7 @@ impl<O: Observer> Block<'_, '_, O> {
                     function: self.text(site, lane, argument(3))?,
                 });
             }
-            Builtin::Allocate => self.spaces.memory.heap().allocate(argument(0)),
+            Builtin::Allocate => self.spaces.memory.own.heap().allocate(argument(0)),
             Builtin::Free => {
                 self.free(site, lane, argument(0))?;
                 0
@@ -102,7 +102,7 @@ impl<O: Observer> Block<'_, '_, O> {
             thread: self.thread(site.warp, lane as u32),
             line: site.line,
         };
-        let memory = self.spaces.memory;
+        let memory = self.spaces.memory.own;
         if let Some(piece) = memory.region(address)
             && let Some(line) = self.copies.line_of_one_at(piece.base, piece.bytes)
         {

@@ -49,6 +49,18 @@ impl<O: Observer> Block<'_, '_, O> {
             };
         }
         if space == Space::Global {
+            let memories = self.spaces.memory;
+            if let Some((device, is_heap)) = memories.out_of_reach(address) {
+                return Fault::NoPeerAccess {
+                    access,
+                    bytes,
+                    space: named,
+                    address,
+                    device,
+                    from: memories.own.device(),
+                    is_heap,
+                };
+            }
             let launch = self.run.family.number;
             if let Some((base, allocated, by)) = self.spaces.memory.freed(address, launch) {
                 return Fault::Freed {

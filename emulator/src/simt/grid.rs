@@ -14,7 +14,7 @@ use crate::observer::Observer;
 /// Instructions after which a worker looks at another of its blocks, since blocks may wait for each other.
 const BLOCK_TURN: u64 = 1 << 20;
 /// The same in a cooperative launch, where they are expected to.
-const COOPERATIVE_TURN: u64 = 1 << 14;
+pub(super) const COOPERATIVE_TURN: u64 = 1 << 14;
 /// Instructions that a block may have executed more than a later one that has trapped, before it is given up.
 const GRACE: u64 = 1 << 20;
 /// The most blocks that one worker keeps unfinished.

@@ -31,7 +31,7 @@ mod together;
 mod warp;
 mod workers;
 
-pub(crate) use nested::run;
+pub(crate) use nested::{run, run_together};
 pub(crate) use run::{Family, Run};
 pub(crate) use shape::Shape;
 pub(crate) use workers::cores;

@@ -4,7 +4,10 @@
 //! thread scheduling), even where they have not diverged. Here each of these choices is drawn anew for every turn of a few
 //! instructions. Converged lanes part at random, and go on together when they happen to stand at one instruction again, at the latest
 //! after a barrier. One host thread runs everything, so that a seed always gives the same schedule.
+//!
+//! Launches on several devices run here side by side, also without a seed: their blocks then take turns, each in its fixed order.
 
+use std::collections::VecDeque;
 use std::iter::StepBy;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -12,7 +15,7 @@ use std::sync::atomic::Ordering;
 use typed_arena::Arena;
 
 use super::block::{Block, Progress, Turn};
-use super::grid::begin_cluster;
+use super::grid::{COOPERATIVE_TURN, begin_cluster};
 use super::grids::{Child, Order};
 use super::run::Run;
 use super::warp::{Fragment, State, Warp};
@@ -22,6 +25,8 @@ use crate::registers::LANES;
 
 /// The most blocks that are resident at a time, unless they are to be so all.
 const RESIDENT_BLOCKS: u64 = 8;
+/// The same where they take turns.
+const OPEN_BLOCKS: u64 = 64;
 /// A fragment's turn has 1, 2, 4 … or, at most, 2 to this power instructions.
 const LONGEST_TURN_LOG2: u64 = 5;
 /// A block's turn has 1, 2, 4 … or, at most, 2 to this power turns of its fragments.
@@ -40,7 +45,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
@@ -68,6 +73,14 @@ impl Schedule {
     }
 }
 
+/// Who is next.
+pub(super) enum Turns {
+    /// Whom chance picks.
+    Random(Schedule),
+    /// One block after another.
+    InTurn,
+}
+
 /// A grid that has begun and still has blocks to begin or to finish.
 struct Begun<'a, O> {
     run: Run<'a>,
@@ -84,16 +97,18 @@ struct Begun<'a, O> {
 /// Blocks at work, and the grids that they are of.
 struct Floor<'a, O> {
     grids: Vec<Option<Begun<'a, O>>>,
-    open: Vec<(usize, Block<'a, 'a, O>)>,
+    /// Each with the index of its grid. Those whose turn is next are first, where they take turns.
+    open: VecDeque<(usize, Block<'a, 'a, O>)>,
 }
 
 impl<'a, O: Observer> Floor<'a, O> {
     /// Begins a grid with as many blocks as are to be resident.
-    fn begin(&mut self, run: Run<'a>, schedule: &mut Schedule, observer: &O) {
+    fn begin(&mut self, run: Run<'a>, turns: &mut Turns, observer: &O) {
         let blocks = run.shape.blocks();
-        let resident = match run.shape.cooperative {
-            true => blocks,
-            false => 1 + schedule.below(RESIDENT_BLOCKS),
+        let resident = match turns {
+            _ if run.shape.cooperative => blocks,
+            Turns::Random(schedule) => 1 + schedule.below(RESIDENT_BLOCKS),
+            Turns::InTurn => OPEN_BLOCKS,
         };
         self.grids.push(Some(Begun {
             run,
@@ -122,9 +137,9 @@ impl<'a, O: Observer> Floor<'a, O> {
         }
     }
 
-    /// A block has finished: others of its grid take its place. Returns the grid's number where that was the last.
-    fn finish(&mut self, chosen: usize, observer: &mut O) -> Option<u64> {
-        let (index, block) = self.open.swap_remove(chosen);
+    /// A block has finished: others of its grid take its place. Returns the grid where that was the last.
+    fn finish(&mut self, chosen: usize, observer: &mut O) -> Option<Run<'a>> {
+        let (index, block) = self.open.swap_remove_back(chosen)?;
         let grid = self.grids[index].as_mut()?;
         grid.idle.push(block);
         grid.open -= 1;
@@ -134,65 +149,92 @@ impl<'a, O: Observer> Floor<'a, O> {
         for block in over.idle {
             merge(block, observer);
         }
-        Some(over.run.shape.number)
+        Some(over.run)
     }
 }
 
-/// Runs a grid, or (without `root`) only what the order holds of it, by the schedule of a seed.
+/// Runs grids of the host side by side, or (without `begin`) only what their orders hold of them. Returns the first trap, and in which of
+/// the launches it was.
 pub(super) fn run<O: Observer>(
-    like: &Run<'_>,
-    root: bool,
-    mut order: Order,
-    seed: u64,
+    roots: &[Run<'_>],
+    begin: bool,
+    mut orders: Vec<Order>,
+    mut turns: Turns,
     observer: &mut O,
-) -> Result<(), Box<Trap>> {
+) -> Result<(), (usize, Box<Trap>)> {
     let children = Arena::new();
-    let mut schedule = Schedule::new(seed);
     let mut floor = Floor {
         grids: Vec::new(),
-        open: Vec::new(),
+        open: VecDeque::new(),
     };
-    if root {
-        floor.begin(*like, &mut schedule, observer);
+    if begin {
+        for &root in roots {
+            floor.begin(root, &mut turns, observer);
+        }
     }
     let mut result = Ok(());
     loop {
-        if order.ready() != 0 && (floor.open.is_empty() || schedule.one_in(BEGINNINGS)) {
-            let chosen = schedule.below(order.ready() as u64) as usize;
-            let child: &Child = children.alloc(order.take(chosen));
+        let mut ready: u64 = orders.iter().map(|order| order.ready() as u64).sum();
+        if ready != 0 && turns.begins_a_grid(floor.open.is_empty()) {
+            let mut chosen = turns.below(ready) as usize;
+            let root = orders.iter().position(|order| {
+                let is_here = chosen < order.ready();
+                if !is_here {
+                    chosen -= order.ready();
+                }
+                is_here
+            });
+            let root = root.unwrap_or(0);
+            let child: &Child = children.alloc(orders[root].take(chosen));
             observer.grid(GridEvent {
                 grid: child.number(),
                 after: &child.after,
             });
-            floor.begin(child.run(like), &mut schedule, observer);
+            floor.begin(child.run(&roots[root]), &mut turns, observer);
+            ready -= 1;
         }
         if floor.open.is_empty() {
-            break;
+            if ready == 0 {
+                break;
+            }
+            continue;
         }
-        let chosen = schedule.below(floor.open.len() as u64) as usize;
+        let chosen = turns.below(floor.open.len() as u64) as usize;
         let (_, block) = &mut floor.open[chosen];
         let before = block.executed;
-        let progress = block.run_scheduled(&mut schedule);
+        let progress = match &mut turns {
+            Turns::Random(schedule) => block.run_scheduled(schedule),
+            Turns::InTurn => block.run(COOPERATIVE_TURN),
+        };
         let executed = block.executed - before;
-        let steps = like.family.steps.fetch_add(executed, Ordering::Relaxed) + executed;
+        let run = block.run;
+        let launch = run.family.launch as usize;
+        // Of a wait for grids, which is of one launch, the only one.
+        let index = if roots.len() == 1 { 0 } else { launch };
+        let steps = run.family.steps.fetch_add(executed, Ordering::Relaxed) + executed;
         // Who may wait for grids keeps them until then: the wait runs them.
         if !block.code.waits_for_grids || progress == Ok(Progress::Finished) {
-            order.launch(block.launches.take());
+            orders[index].launch(block.launches.take());
         }
         result = match progress {
             Ok(Progress::Finished) => {
                 if let Some(grid) = floor.finish(chosen, observer) {
                     // The host's own does not count.
-                    like.family.finish(u64::from(grid != 0));
-                    order.finish(grid);
+                    run.family.finish(u64::from(grid.shape.depth != 0));
+                    orders[index].finish(grid.shape.number);
                 }
                 continue;
             }
-            Ok(_) if like.max_steps != 0 && steps >= like.max_steps => {
-                Err(block.out_of_steps(like.max_steps))
+            Ok(_) if run.max_steps != 0 && steps >= run.max_steps => {
+                Err((launch, block.out_of_steps(run.max_steps)))
             }
-            Ok(_) => continue,
-            Err(trap) => Err(trap),
+            Ok(_) => {
+                if matches!(turns, Turns::InTurn) {
+                    floor.open.rotate_left(1);
+                }
+                continue;
+            }
+            Err(trap) => Err((launch, trap)),
         };
         break;
     }
@@ -202,6 +244,24 @@ pub(super) fn run<O: Observer>(
         merge(block, observer);
     }
     result
+}
+
+impl Turns {
+    /// Whether a grid begins that a kernel has launched: at once, or at a time that chance decides.
+    fn begins_a_grid(&mut self, nothing_else: bool) -> bool {
+        match self {
+            Self::Random(schedule) => nothing_else || schedule.one_in(BEGINNINGS),
+            Self::InTurn => true,
+        }
+    }
+
+    /// Which of so many is next.
+    fn below(&mut self, end: u64) -> u64 {
+        match self {
+            Self::Random(schedule) => schedule.below(end),
+            Self::InTurn => 0,
+        }
+    }
 }
 
 /// Adds what was seen of a block, and of the grids that it waited for.

@@ -20,12 +20,22 @@ pub(crate) struct Shape {
     pub workspace: u64,
     /// The number of the grid in its launch from the host: 0, or, of one that a kernel launched, more.
     pub number: u64,
+    /// The number of the host's launch that it comes of, among those that run at the same time.
+    pub launch: u32,
     /// How many launches from the device it is away from the host's.
     pub depth: u32,
     pub started: HostInstant,
 }
 
 impl Shape {
+    /// The number of the grid for messages: 0 for any that the host has launched.
+    pub fn number_in_launch(&self) -> u64 {
+        match self.depth {
+            0 => 0,
+            _ => self.number,
+        }
+    }
+
     /// `%ctaid` of a block by its number: cluster by cluster.
     pub fn block_index(&self, number: u64) -> [u32; 3] {
         let each = self.blocks_per_cluster();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use crate::address::Where;
-use crate::memory::Memory;
+use crate::memories::Memories;
 use crate::region::Region;
 use crate::types::Space;
 use crate::window;
@@ -19,7 +19,7 @@ pub(super) struct Target<'a> {
 
 /// The memories that a block's accesses may go to, but for those that each thread or call has of its own.
 pub(crate) struct Spaces<'m> {
-    pub memory: &'m Memory,
+    pub memory: Memories<'m>,
     pub parameters: Region<'m>,
     pub shared: Arc<[AtomicU64]>,
     pub shared_bytes: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Spaces<'m> {
 }
 
 impl<'m> Spaces<'m> {
-    pub fn new(memory: &'m Memory, parameters: Region<'m>, shared_bytes: u64) -> Self {
+    pub fn new(memory: Memories<'m>, parameters: Region<'m>, shared_bytes: u64) -> Self {
         Self {
             memory,
             parameters,
@@ -47,7 +47,7 @@ impl<'m> Spaces<'m> {
             Where::Global | Where::Generic if address >= window::GLOBAL => {
                 if address.wrapping_sub(self.cached.base) >= self.cached.bytes {
                     let region = self.memory.region(address)?;
-                    if address >= window::HEAP {
+                    if window::is_heap(address) {
                         // Any thread may free it at any time.
                         return Some((region, Space::Global));
                     }

@@ -303,6 +303,21 @@ pub fn choose_for_segments(
     }
 }
 
+/// The grid and the block for the part of an array that one of several devices has: as for a single long row.
+pub(crate) fn choose_for_part(problem: &Problem) -> Grid {
+    match problem.choose() {
+        Launch {
+            way: Way::Blocks(_),
+            blocks,
+            block,
+        } => Grid { blocks, block },
+        _ => Grid {
+            blocks: 1,
+            block: BLOCK_OF_WARPS,
+        },
+    }
+}
+
 /// The grid and the block for the pairs of two arrays: in any order as for a single row of as many bytes.
 pub(crate) fn choose_for_pairs(
     mode: Mode,

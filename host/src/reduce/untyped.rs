@@ -54,6 +54,27 @@ impl Form {
     pub(crate) fn order_matters(&self) -> bool {
         self.order_matters
     }
+
+    /// What the choice of a launch depends on.
+    pub(crate) fn problem(
+        &self,
+        device: &Device,
+        along: Along,
+        matrix: Matrix,
+        mode: Mode,
+    ) -> Problem {
+        Problem {
+            matrix,
+            along,
+            mode,
+            value_bytes: self.value_bytes,
+            state_bytes: self.state_bytes,
+            lanes: self.lanes,
+            most_threads: self.most_threads,
+            resident: self.resident,
+            multiprocessors: device.multiprocessors(),
+        }
+    }
 }
 
 /// What of the values becomes one result each.
@@ -181,17 +202,7 @@ impl Untyped {
         matrix: Matrix,
         mode: Mode,
     ) -> Problem {
-        Problem {
-            matrix,
-            along,
-            mode,
-            value_bytes: self.form.value_bytes,
-            state_bytes: self.form.state_bytes,
-            lanes: self.form.lanes,
-            most_threads: self.form.most_threads,
-            resident: self.form.resident,
-            multiprocessors: device.multiprocessors(),
-        }
+        self.form.problem(device, along, matrix, mode)
     }
 
     /// The launch for segments.

@@ -32,6 +32,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
           shared memory leaves room for fewer, and the time grows once they are too few.",
     not_shown: "Not shown here: the driver's own answer and the times, which only a GPU has; registers are recorded for sm_90.",
     has_picture: true,
+    needs_group: false,
     run,
 };
 

@@ -35,6 +35,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
           only fewer bytes could make them faster; steps that work in place write as well as read, and do fewer additions for each byte.",
     not_shown: "Not shown here: the ceiling and the times, which only a GPU has; the bytes and the additions are those of a GPU's kernels.",
     has_picture: true,
+    needs_group: false,
     run,
 };
 

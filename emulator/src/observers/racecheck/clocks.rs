@@ -9,7 +9,7 @@ use crate::observer::Scope;
 use crate::observers::Map;
 use std::sync::Arc;
 
-use super::reach::Reach;
+use super::reach::{Reach, Strong};
 use crate::registers::{LANES, each_lane};
 
 /// What somebody knows: clocks below which accesses have happened before.
@@ -78,6 +78,8 @@ pub(super) struct Clocks {
     cluster: u32,
     /// Its grid's.
     grid: u64,
+    /// Its device's.
+    device: u8,
     threads: u32,
     /// Everything below is known to the whole block.
     base: u32,
@@ -104,7 +106,10 @@ pub(super) struct Clocks {
 }
 
 /// Knowledge by scope: of fences that narrow or wider.
-type ByScope = [Option<Arc<Knowledge>>; 3];
+type ByScope = [Option<Arc<Knowledge>>; SCOPES];
+
+/// How many scopes there are.
+const SCOPES: usize = Scope::System as usize + 1;
 
 /// What fences do for a thread.
 #[derive(Clone, Debug, Default)]
@@ -125,12 +130,13 @@ struct Fences {
 
 impl Clocks {
     /// Begins a block.
-    pub fn begin(&mut self, block: u32, cluster: u32, grid: u64, threads: u32) {
+    pub fn begin(&mut self, block: u32, cluster: u32, grid: u64, device: u8, threads: u32) {
         let warps = threads.div_ceil(LANES as u32) as usize;
         let slots = warps * LANES;
         self.block = block;
         self.cluster = cluster;
         self.grid = grid;
+        self.device = device;
         self.threads = threads;
         self.base = 1;
         self.now.clear();
@@ -169,8 +175,23 @@ impl Clocks {
         match scope {
             Scope::Block => Reach::Block(self.block),
             Scope::Cluster => Reach::Cluster(self.cluster),
-            Scope::Gpu => Reach::Gpu,
+            Scope::Gpu => Reach::Gpu(self.device),
+            Scope::System => Reach::System,
         }
+    }
+
+    /// Something strong that a thread of the block does, for so many.
+    pub fn strong(&self, reach: Reach) -> Strong {
+        Strong {
+            block: self.block,
+            device: self.device,
+            reach,
+        }
+    }
+
+    /// The number of the block's device.
+    pub fn device(&self) -> u8 {
+        self.device
     }
 
     /// The number of its threads.
@@ -396,7 +417,7 @@ impl Clocks {
         if !self.any_sequential {
             return;
         }
-        for scope in 0..3 {
+        for scope in 0..SCOPES {
             let fences = threads
                 .clone()
                 .filter_map(|thread| self.fences.get(&thread));
@@ -420,7 +441,7 @@ impl Clocks {
         let fences = self.fences.get(&thread);
         let parts = fences.map(|fences| [&fences.own, &fences.met]);
         let parts = parts.into_iter().flatten().chain([&self.met_by_all]);
-        let scopes = [Scope::Gpu, Scope::Cluster, Scope::Block];
+        let scopes = [Scope::System, Scope::Gpu, Scope::Cluster, Scope::Block];
         let scopes = scopes.into_iter().filter(move |&of| of <= scope);
         scopes
             .flat_map(move |of| parts.clone().map(move |part| (of, part)))
@@ -470,7 +491,7 @@ mod tests {
 
     fn clocks() -> Clocks {
         let mut clocks = Clocks::default();
-        clocks.begin(7, 7, 0, 96);
+        clocks.begin(7, 7, 0, 0, 96);
         clocks
     }
 
@@ -509,7 +530,7 @@ mod tests {
     #[test]
     fn what_is_released_can_be_acquired_in_another_block() {
         let (mut one, mut other) = (clocks(), Clocks::default());
-        other.begin(8, 8, 0, 32);
+        other.begin(8, 8, 0, 0, 32);
         one.block_barrier();
         let mut handed_on = Knowledge::default();
         one.release(40, &mut handed_on);

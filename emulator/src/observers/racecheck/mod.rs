@@ -36,14 +36,16 @@
 //! 8. An asynchronous copy may be made at any time between its issue and the wait for it: until then it races with whatever touches
 //!    its bytes ([`unfinished`]), and then with whatever its completion does not come after ([`copies`]).
 //! 9. A read-only load (`ld.global.nc`) and a write to the same byte by the same grid are a finding in whatever order they happen.
-//! 10. Races of the same two lines and kinds are one finding, told with the places of the first.
+//! 10. Scopes limit it between devices as well: what is of `.gpu` scope counts for the threads of its own device only, and of `.sys` scope
+//!     for all. A `.volatile` access hands on as one of `.sys` scope does.
+//! 11. Races of the same two lines and kinds are one finding, told with the places of the first.
 //!
 //! Shuffles and votes order nothing, nor does lockstep, which no GPU since Volta promises.
 //!
 //! What it does not see:
 //!
 //! - a race on a path that this run did not take, or between accesses that this run happened to order by what it handed on;
-//! - an acquire that lacks its fence where a barrier follows, which counts as one;
+//! - an acquire that lacks its fence where a barrier follows, which counts as one, but not for what another device has handed on;
 //! - an atomic of `.cluster` scope beside one of `.gpu` scope by another cluster, and the scopes of mbarriers, which are taken to be
 //!   for all;
 //! - half an order: an atomic operation that is `.acquire` or `.release` is taken to be both;
@@ -108,6 +110,8 @@ struct LaunchState {
 struct Races {
     all: Vec<Race>,
     by_lines: Map<RaceKey, usize>,
+    /// By block, the launch that it comes of.
+    launches: Vec<u32>,
 }
 
 /// What one block has for itself.
@@ -130,8 +134,8 @@ struct BlockState {
 /// What the last writes to a location have handed on, by its address.
 type Locations = Map<u64, HandedOn>;
 
-/// What makes races one finding: what clashes with what, and the two lines.
-type RaceKey = (&'static str, u32, u32);
+/// What makes races one finding: what clashes with what, and the two lines, each with its launch.
+type RaceKey = (&'static str, [(u32, u32); 2]);
 
 /// A race, as often as it was seen.
 #[derive(Debug)]
@@ -150,9 +154,14 @@ impl Racecheck {
 
     /// The races that were seen, in the order in which each was first.
     pub fn findings(&self, kernel: &Kernel) -> Vec<Finding> {
+        self.findings_of(&[kernel])
+    }
+
+    /// The same of launches that have run at the same time, of these kernels.
+    pub fn findings_of(&self, kernels: &[&Kernel]) -> Vec<Finding> {
         let launch = lock(&self.launch);
-        let finding = |race: &Race| launch.finding(race, kernel);
-        launch.races.all.iter().map(finding).collect()
+        let finding = |race: &Race| launch.finding(race, kernels);
+        Finding::merged(launch.races.all.iter().map(finding))
     }
 
     /// The PTX lines of the races that were seen: the earlier access and the later one.
@@ -250,6 +259,7 @@ impl Racecheck {
         let at_once = matches!(event.order, AccessOrder::AcquireRelease(_));
         let scope = event.order.scope();
         let (block, cluster) = (clocks.block(), clocks.reach(Scope::Cluster));
+        let device = clocks.device();
         let mut last = None;
         let is_alone = event.lanes.count_ones() == 1;
         let (reads, writes) = (
@@ -260,7 +270,7 @@ impl Racecheck {
             let thread = event.warp * LANES as u32 + lane as u32;
             let address = places[lane];
             if reads && let Some(handed_on) = locations.get(&address) {
-                for (needed, knowledge) in handed_on.parts_for(block, cluster) {
+                for (needed, knowledge) in handed_on.parts_for(block, cluster, device) {
                     let Some(needed) = needed.filter(|&needed| needed <= scope) else {
                         clocks.miss(thread, knowledge);
                         continue;
@@ -285,11 +295,11 @@ impl Racecheck {
                 let mut knowledge = Knowledge::default();
                 clocks.release(thread, &mut knowledge);
                 let handed_on = locations.entry(address).or_default();
-                handed_on.add(clocks.reach(scope), block, &Arc::new(knowledge));
+                handed_on.add(clocks.strong(clocks.reach(scope)), &Arc::new(knowledge));
             } else {
                 for (scope, knowledge) in clocks.fenced(thread, scope) {
                     let handed_on = locations.entry(address).or_default();
-                    handed_on.add(clocks.reach(scope), block, knowledge);
+                    handed_on.add(clocks.strong(clocks.reach(scope)), knowledge);
                 }
             }
         });
@@ -314,6 +324,7 @@ impl BlockState {
             warp: event.warp,
             clock_of: event.warp,
             grid: self.clocks.grid(),
+            device: self.clocks.device(),
             mode: Mode::of(
                 event.kind,
                 event.order,
@@ -325,7 +336,9 @@ impl BlockState {
 
 impl Races {
     fn report(&mut self, space: Space, bytes: u32, conflict: Conflict) {
-        let key = (clash(&conflict), conflict.before.line, conflict.after.line);
+        let lines = [conflict.before, conflict.after];
+        let lines = lines.map(|moment| (self.launches[moment.block as usize], moment.line));
+        let key = (clash(&conflict), lines);
         let races = &mut self.all;
         let index = *self.by_lines.entry(key).or_insert_with(|| {
             races.push(Race {
@@ -341,7 +354,7 @@ impl Races {
 }
 
 impl LaunchState {
-    fn finding(&self, race: &Race, kernel: &Kernel) -> Finding {
+    fn finding(&self, race: &Race, kernels: &[&Kernel]) -> Finding {
         let Conflict {
             before,
             before_lane,
@@ -361,21 +374,17 @@ impl LaunchState {
             let thread = moment.warp * LANES as u32 + lane;
             let block = &self.blocks[moment.block as usize];
             let [x, y, _] = block.shape;
-            Place::new(
-                kernel,
-                does,
-                block.index,
-                [thread % x, thread / x % y, thread / x / y],
-                moment.line,
-            )
-            .in_grid(block.grid)
+            let index = [thread % x, thread / x % y, thread / x / y];
+            Place::of_block(block, kernels, does, index, moment.line)
         };
-        let grid = |moment: Moment| self.blocks[moment.block as usize].grid;
+        let blocks = [before, after].map(|moment| &self.blocks[moment.block as usize]);
         Finding {
             tool: Tool::Racecheck,
             kind: clash(&race.first),
-            message: advice(&race.first, race.space, grid(before) == grid(after)),
-            kernel: kernel.name().to_owned(),
+            message: advice(&race.first, race.space, blocks),
+            kernel: kernels[blocks[1].launch as usize % kernels.len()]
+                .name()
+                .to_owned(),
             places: vec![place(after, after_lane), place(before, before_lane)],
             memory: Some(Bytes {
                 space: race.space,
@@ -409,7 +418,7 @@ fn clash(conflict: &Conflict) -> &'static str {
 }
 
 /// Why nothing orders the two, and what would.
-fn advice(conflict: &Conflict, space: Space, same_grid: bool) -> String {
+fn advice(conflict: &Conflict, space: Space, [block, other]: [&BlockEvent; 2]) -> String {
     let Conflict { before, after, .. } = conflict;
     if after.breaks_promise(before) {
         return "a read-only load (ld.global.nc, __ldg) promises that nobody writes the word as long as the grid runs, and no barrier or fence makes up for that: use an ordinary load".to_owned();
@@ -421,7 +430,19 @@ fn advice(conflict: &Conflict, space: Space, same_grid: bool) -> String {
         return "nothing orders the blocks of the cluster: its barrier (barrier.cluster) between the two accesses would"
             .to_owned();
     }
-    if !same_grid {
+    if block.device != other.device && before.mode.strong && after.mode.strong {
+        return "an operation of .gpu scope, such as atomicAdd, is atomic for the threads of its own device only: one of .sys scope, such as atomicAdd_system, would be for all devices".to_owned();
+    }
+    if block.device != other.device && conflict.was_missed {
+        return "a fence or a flag of .gpu scope (membar.gl, __threadfence) counts for its own device only: .sys scope (membar.sys, __threadfence_system) on both sides would order the two".to_owned();
+    }
+    if block.device != other.device {
+        return "nothing orders the devices: hand over with a fence and a flag of .sys scope, or let one's stream wait for an event of the other's".to_owned();
+    }
+    if block.launch != other.launch {
+        return "nothing orders the two launches, which run at the same time: put them into one stream, or let one's stream wait for an event of the other's".to_owned();
+    }
+    if block.grid != other.grid {
         return "a grid runs at any time after its launch, beside the block that launched it and beside other grids: a tail launch comes after the whole grid that launches it, and a launch into the block's own stream after those before it".to_owned();
     }
     if before.block != after.block && before.mode.strong && after.mode.strong {
@@ -476,6 +497,10 @@ impl Observer for Racecheck {
         let (number, cluster) = {
             let mut launch = lock(&self.launch);
             launch.blocks.push(event);
+            launch.races.launches.push(event.launch);
+            if event.device != launch.blocks[0].device {
+                launch.global.share_among_devices();
+            }
             let clusters = launch.clusters.len() as u32;
             let cluster = launch.clusters.entry((event.grid, event.cluster));
             let cluster = *cluster.or_insert(clusters);
@@ -484,10 +509,11 @@ impl Observer for Racecheck {
         let threads: u32 = event.shape.iter().product();
         let warps = threads.div_ceil(LANES as u32) as usize;
         let block = &mut self.block;
-        block.clocks.begin(number, cluster, event.grid, threads);
+        let (grid, device) = (event.grid, event.device);
+        block.clocks.begin(number, cluster, grid, device, threads);
         let mut launch = lock(&self.launch);
         let known = launch.grids.begin_block(event.grid, number);
-        if event.grid != 0 {
+        if !event.is_of_host() {
             block.clocks.begin_with(known);
         }
         drop(launch);
@@ -567,6 +593,7 @@ impl Observer for Racecheck {
             warp: event.warp,
             clock_of: event.warp,
             grid: block.clocks.grid(),
+            device: block.clocks.device(),
             mode: Mode::of(event.to_kind, event.to_order, reach),
         };
         block.unfinished.add(&event, issued);
@@ -594,14 +621,19 @@ impl Observer for Racecheck {
                 _ => &mut launch.handed_on,
             };
             let location = locations.entry(address).or_default();
-            location.add(reach, clocks.block(), knowledge);
+            location.add(clocks.strong(reach), knowledge);
         };
         copies.complete(clocks, &event, |lane, issued| {
             for (scope, knowledge) in &issued.fenced {
                 hand_on(event.to_space, to[lane], clocks.reach(*scope), knowledge);
             }
             if let (Some(mbarriers), Some(knowledge)) = (&mbarriers, &issued.all) {
-                hand_on(Space::Shared, mbarriers[lane], Reach::Gpu, knowledge);
+                hand_on(
+                    Space::Shared,
+                    mbarriers[lane],
+                    clocks.reach(Scope::Gpu),
+                    knowledge,
+                );
             }
         });
     }

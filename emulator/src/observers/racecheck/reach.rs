@@ -1,4 +1,4 @@
-//! How far strong accesses and fences reach: those of `.cta` and `.cluster` scope are none for other blocks and clusters.
+//! How far strong accesses and fences reach: those of `.cta`, `.cluster` and `.gpu` scope are none for other blocks, clusters and devices.
 
 /// The threads that a strong access is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,19 +7,33 @@ pub(super) enum Reach {
     Block(u32),
     /// Those of the cluster with this number.
     Cluster(u32),
+    /// Those of the device with this number.
+    Gpu(u8),
     /// All.
-    Gpu,
+    System,
 }
 
-impl Reach {
-    /// Whether two strong accesses, each of a thread of the block before it, are about each other's threads (*morally strong*, PTX ISA
-    /// §8.7). One for a cluster and one for all are taken to be in the same cluster.
-    pub fn is_mutual((block, reach): (u32, Self), (other_block, other): (u32, Self)) -> bool {
-        block == other_block
-            || match (reach, other) {
-                (Self::Block(_), _) | (_, Self::Block(_)) => false,
-                (Self::Cluster(one), Self::Cluster(other)) => one == other,
-                (Self::Gpu, _) | (_, Self::Gpu) => true,
+/// Who makes a strong access, and for whom.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Strong {
+    /// The number of its block.
+    pub block: u32,
+    /// That of its device.
+    pub device: u8,
+    pub reach: Reach,
+}
+
+impl Strong {
+    /// Whether two strong accesses are about each other's threads (*morally strong*, PTX ISA §8.7). One for a cluster and one for all of
+    /// the device are taken to be in the same cluster.
+    pub fn is_mutual(self, other: Self) -> bool {
+        self.block == other.block
+            || match (self.reach, other.reach) {
+                (Reach::Block(_), _) | (_, Reach::Block(_)) => false,
+                (Reach::System, Reach::System) => true,
+                _ if self.device != other.device => false,
+                (Reach::Cluster(one), Reach::Cluster(other)) => one == other,
+                _ => true,
             }
     }
 }

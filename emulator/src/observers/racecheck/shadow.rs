@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::clocks::{Clocks, Knowledge};
 use super::copies::Completed;
-use super::reach::Reach;
+use super::reach::{Reach, Strong};
 use crate::observer::{AccessEvent, AccessKind, AccessOrder};
 use crate::registers::{LANES, each_lane, gather};
 
@@ -75,6 +75,8 @@ pub(super) struct Moment {
     pub clock_of: u32,
     /// The block's grid.
     pub grid: u64,
+    /// The block's device.
+    pub device: u8,
     pub mode: Mode,
 }
 
@@ -93,9 +95,12 @@ impl Moment {
     /// Whether two unordered accesses are a race.
     pub fn conflicts(&self, other: &Self) -> bool {
         let (one, two) = (self.mode, other.mode);
-        let is_strong = one.strong
-            && two.strong
-            && Reach::is_mutual((self.block, one.reach), (other.block, two.reach));
+        let strong = |moment: &Self| Strong {
+            block: moment.block,
+            device: moment.device,
+            reach: moment.mode.reach,
+        };
+        let is_strong = one.strong && two.strong && strong(self).is_mutual(strong(other));
         (one.writes() || two.writes()) && !is_strong
     }
 }
@@ -169,7 +174,7 @@ pub(super) struct Shadow {
     free_crowds: Vec<usize>,
     splits: Vec<[Cell; 4]>,
     free_splits: Vec<usize>,
-    /// Whether there has been an access that does not reach all blocks.
+    /// Whether there may have been an access that does not reach all blocks.
     any_narrow: bool,
 }
 
@@ -182,7 +187,8 @@ impl Default for Shadow {
             warp: 0,
             clock_of: 0,
             grid: 0,
-            mode: Mode::of(AccessKind::Load, AccessOrder::Weak, Reach::Gpu),
+            device: 0,
+            mode: Mode::of(AccessKind::Load, AccessOrder::Weak, Reach::System),
         };
         Self {
             moments: vec![nobody],
@@ -199,6 +205,11 @@ impl Default for Shadow {
 }
 
 impl Shadow {
+    /// From now on, others than the threads of one device access it: what is for a device only does not reach all.
+    pub fn share_among_devices(&mut self) {
+        self.any_narrow = true;
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.moments.truncate(1);
@@ -223,7 +234,7 @@ impl Shadow {
     ) {
         let reach = clocks.reach(event.order.scope());
         let mode = Mode::of(event.kind, event.order, reach);
-        self.any_narrow |= reach != Reach::Gpu;
+        self.any_narrow |= matches!(reach, Reach::Block(_) | Reach::Cluster(_));
         let mut rest = event.lanes;
         while rest != 0 {
             let now = clocks.of_warp(event.warp);
@@ -245,6 +256,7 @@ impl Shadow {
                     warp: event.warp,
                     clock_of,
                     grid: clocks.grid(),
+                    device: clocks.device(),
                     mode,
                 },
             );

@@ -6,4 +6,4 @@
 mod runtime;
 mod tree;
 
-pub(crate) use tree::run;
+pub(crate) use tree::{run, run_together};

@@ -13,7 +13,7 @@ use crate::observer::{GridLaunchEvent, GridWaitEvent, Observer};
 use crate::simt::block::Block;
 use crate::simt::grids::{Buffer, Child, Order, Stream};
 use crate::simt::run::Run;
-use crate::simt::schedule;
+use crate::simt::schedule::{self, Schedule, Turns};
 use crate::simt::shape::Shape;
 use crate::simt::site::Site;
 use crate::types::Space;
@@ -146,7 +146,7 @@ impl<O: Observer> Block<'_, '_, O> {
         self.check_pointers(&buffers[index])?;
         let buffer = self.launches.buffers.swap_remove(index);
         let family = self.run.family;
-        let number = family.launched.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = family.next_grid();
         self.observer.grid_launch(GridLaunchEvent {
             warp: site.warp as u32,
             line: site.line,
@@ -167,6 +167,7 @@ impl<O: Observer> Block<'_, '_, O> {
                 multiprocessors: self.shape.multiprocessors,
                 workspace: 0,
                 number,
+                launch: self.shape.launch,
                 depth: self.shape.depth + 1,
                 started: self.shape.started,
             },
@@ -287,7 +288,9 @@ impl<O: Observer> Block<'_, '_, O> {
             None => tree::run_all(&like, order, observer),
             Some(seed) => {
                 let wait = 1 + like.family.waits.fetch_add(1, Ordering::Relaxed);
-                schedule::run(&like, false, order, seed.wrapping_add(wait << 32), observer)
+                let turns = Turns::Random(Schedule::new(seed.wrapping_add(wait << 32)));
+                let run = schedule::run(&[like], false, vec![order], turns, observer);
+                run.map_err(|(_, trap)| trap)
             }
         }
     }

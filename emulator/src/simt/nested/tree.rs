@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::Trap;
 use crate::observer::{GridEvent, Observer};
+use crate::simt::grid;
 use crate::simt::grids::{Child, Order};
 use crate::simt::run::Run;
+use crate::simt::schedule::{self, Schedule, Turns};
 use crate::simt::workers::Workers;
-use crate::simt::{grid, schedule};
 
 /// What the blocks of a grid have launched, or its trap.
 type Outcome = Result<Vec<Child>, Box<Trap>>;
@@ -16,13 +17,30 @@ type Outcome = Result<Vec<Child>, Box<Trap>>;
 /// Runs a grid and all that comes of it. Of several traps, the one of the first block of the first grid is returned.
 pub(crate) fn run<O: Observer>(root: &Run<'_>, observer: &mut O) -> Result<(), Box<Trap>> {
     if let Some(seed) = root.family.schedule {
-        return schedule::run(root, true, Order::of(root.shape.number), seed, observer);
+        let orders = vec![Order::of(root.shape.number)];
+        let turns = Turns::Random(Schedule::new(seed));
+        let run = schedule::run(&[*root], true, orders, turns, observer);
+        return run.map_err(|(_, trap)| trap);
     }
     let launched = run_grid(root, observer)?;
     let mut order = Order::of(root.shape.number);
     order.launch(launched);
     order.finish(root.shape.number);
     run_all(root, order, observer)
+}
+
+/// Runs grids of the host side by side, and all that comes of them: by the schedule of a seed, or in turn. Returns the first trap, and in
+/// which of the launches it was.
+pub(crate) fn run_together<O: Observer>(
+    roots: &[Run<'_>],
+    observer: &mut O,
+) -> Result<(), (usize, Box<Trap>)> {
+    let orders = roots.iter().map(|root| Order::of(root.shape.number));
+    let turns = match roots.first().and_then(|root| root.family.schedule) {
+        Some(seed) => Turns::Random(Schedule::new(seed)),
+        None => Turns::InTurn,
+    };
+    schedule::run(roots, true, orders.collect(), turns, observer)
 }
 
 /// Runs what comes of a grid, in the manner of that grid.

@@ -3,7 +3,9 @@
 use super::memory::SharedMemory;
 use crate::device::{Argument, DeviceError, Shape, argument::encode};
 use std::sync::Arc;
-use warpfold_emulator::{DeviceProperties, Launch, Program, Watch};
+use warpfold_emulator::{
+    DeviceLaunch, DeviceProperties, Launch, LaunchError, Memory, Program, Watch, launch_with_peers,
+};
 
 /// PTX that the emulator has parsed.
 pub(in crate::device) struct Module {
@@ -90,7 +92,15 @@ impl Kernel {
         observer: &mut dyn Watch,
     ) -> Result<(), DeviceError> {
         let arguments = self.check(shape, arguments)?;
-        let launch = Launch {
+        let launch = self.launch(shape);
+        let compiled = &self.compiled;
+        Ok(self.memory.with_peers(|memory, peers| {
+            launch_with_peers(compiled, memory, peers, &launch, &arguments, observer)
+        })?)
+    }
+
+    fn launch(&self, shape: &Shape) -> Launch {
+        Launch {
             grid: shape.grid,
             block: shape.block,
             dynamic_shared_bytes: shape.dynamic_shared_bytes,
@@ -99,10 +109,36 @@ impl Kernel {
             max_steps: 0,
             cooperative: shape.cooperative,
             multiprocessors: self.multiprocessors,
+        }
+    }
+
+    /// Calls `run` with launches that are to run at the same time, on devices of one group, and with the memories of all of them.
+    pub(in crate::device) fn together<R>(
+        launches: &[(&Self, &Shape, &[Argument])],
+        run: impl FnOnce(&[DeviceLaunch<'_>], &mut [&mut Memory]) -> Result<R, LaunchError>,
+    ) -> Result<R, DeviceError> {
+        let arguments = launches
+            .iter()
+            .map(|(kernel, shape, arguments)| kernel.check(shape, arguments));
+        let arguments: Vec<_> = arguments.collect::<Result<_, _>>()?;
+        let Some((first, _, _)) = launches.first() else {
+            return Ok(run(&[], &mut [])?);
         };
-        let compiled = &self.compiled;
-        Ok(self.memory.with(|memory| {
-            warpfold_emulator::launch(compiled, memory, &launch, &arguments, observer)
-        })?)
+        let is_beside = |kernel: &Self| kernel.memory.is_beside(&first.memory);
+        if !launches.iter().all(|(kernel, _, _)| is_beside(kernel)) {
+            return Err(DeviceError::OtherDevice);
+        }
+        let prepared = launches.iter().zip(&arguments);
+        let prepared: Vec<DeviceLaunch<'_>> = prepared
+            .map(|((kernel, shape, _), arguments)| DeviceLaunch {
+                kernel: &kernel.compiled,
+                device: kernel.memory.with(Memory::device),
+                shape: kernel.launch(shape),
+                arguments,
+            })
+            .collect();
+        Ok(first
+            .memory
+            .with_all_mut(|memories| run(&prepared, memories))?)
     }
 }

@@ -38,6 +38,18 @@ impl Emulator {
         }
     }
 
+    /// Emulators that stand in for several GPUs of one computer: kernels of each may access the memory of the others, once
+    /// [`Device::enable_peer_access`](crate::Device::enable_peer_access) has allowed it.
+    pub fn group(count: u8) -> Vec<Self> {
+        let memories = SharedMemory::of_group(count).into_iter();
+        memories
+            .map(|memory| Self {
+                memory,
+                ..Self::new(None)
+            })
+            .collect()
+    }
+
     /// The same with as many cores of the processor. On one core the blocks of a grid run in order, so that a kernel whose threads wait
     /// for others does the same in every run.
     #[must_use]
@@ -60,6 +72,18 @@ impl Emulator {
 
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.memory.is_same(&other.memory)
+    }
+
+    /// Whether the two are of one [group](Self::group), or the same.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        self.memory.is_beside(&other.memory)
+    }
+
+    /// Lets kernels of this device access the memory of another of its group.
+    pub(super) fn enable_peer_access(&self, peer: &Self) {
+        let peer = peer.memory.with(warpfold_emulator::Memory::device);
+        self.memory
+            .with_mut(|memory| memory.enable_peer_access(peer));
     }
 
     /// Whether it has allocated this.

@@ -116,6 +116,19 @@ impl Stream {
         }))
     }
 
+    /// A copy between memories of one size, of devices of one group; it runs at once.
+    pub(in crate::device) fn copy_between(
+        &self,
+        from: &Allocation,
+        to: &mut Allocation,
+    ) -> Result<(), DeviceError> {
+        let is_ours = self.memory.is_same(&from.memory) || self.memory.is_same(&to.memory);
+        if !is_ours || self.is_capturing() {
+            return Err(DeviceError::OtherDevice);
+        }
+        to.copy_from_peer(from)
+    }
+
     pub(in crate::device) fn launch(
         &self,
         kernel: &Kernel,

@@ -11,6 +11,7 @@ mod launch;
 mod link;
 mod memory;
 mod module;
+mod peer;
 mod queue;
 mod recording;
 mod session;

@@ -69,6 +69,19 @@ impl Queue {
         unsafe { sys::cuStreamSynchronize(self.handle) }
     }
 
+    /// As [`Self::follow`], where the two are of different contexts, each of which the function beside it makes current.
+    pub(super) fn follow_across<E: From<Failure>>(
+        (later, activate_later): (&Self, impl FnOnce() -> Result<(), E>),
+        (earlier, activate_earlier): (&Self, impl FnOnce() -> Result<(), E>),
+    ) -> Result<(), E> {
+        // An event is of the context of the stream that it is recorded in; streams of any context may wait for it.
+        activate_earlier()?;
+        let mark = Mark::new(sys::CU_EVENT_DISABLE_TIMING)?;
+        mark.record(earlier)?;
+        activate_later()?;
+        Ok(mark.hold_back(later)?)
+    }
+
     /// What is queued here from now on waits for what is queued there.
     pub(super) fn follow(&self, earlier: &Self) -> Result<(), Failure> {
         let mark = Mark::new(sys::CU_EVENT_DISABLE_TIMING)?;

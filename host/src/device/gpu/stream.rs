@@ -92,7 +92,6 @@ impl Stream {
         Ok(stream)
     }
 
-    #[cfg(feature = "cudarc")]
     pub(super) fn queue(&self) -> &Queue {
         &self.queue
     }

@@ -1,0 +1,306 @@
+//! Groups of emulated devices, and of GPUs where there are some.
+
+use super::*;
+use crate::device::{Kernel, Order, PeerTraffic, peer};
+use crate::ptx::Entries;
+use crate::{Reduction, operator::*};
+use proptest::prelude::{ProptestConfig, proptest};
+use std::fmt::Debug;
+use warpfold_device::half::Bf16;
+use warpfold_device::meeting::GIVEN_UP;
+use warpfold_emulator::{Nothing, Tool};
+
+fn emulators(count: usize) -> Group {
+    Group::open(&vec![DeviceChoice::Emulator; count]).expect("there is always an emulator")
+}
+
+/// Emulators that do not reach each other.
+fn strangers(count: usize) -> Group {
+    let devices = (0..count).map(|_| Device::open(&DeviceChoice::Emulator));
+    let devices: Result<_, _> = devices.collect();
+    let group = Group::new(devices.expect("there is always an emulator")).expect("there are some");
+    assert!(count == 1 || !group.has_peer_access());
+    group
+}
+
+/// Groups of every kind, of GPUs too, where there are some.
+fn groups() -> impl Iterator<Item = Group> {
+    let gpus = [DeviceChoice::Gpu(0), DeviceChoice::Gpu(1)];
+    let gpus = (1..=2).filter_map(move |count| Group::open(&gpus[..count]).ok());
+    let emulated = [1, 2, 3, 4, 8].map(emulators);
+    emulated.into_iter().chain([strangers(3)]).chain(gpus)
+}
+
+fn on_one_device<T: Reducible, O: BuiltIn<T>>(operator: O, mode: Mode, values: &[T]) -> O::Output {
+    let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
+    let buffer = device.upload(values).expect("it fits");
+    let reduction = Reduction::new(&device, operator).expect("it is prepared");
+    reduction.with_mode(mode).of(&buffer).expect("it runs")
+}
+
+/// Every number of devices gives the bits that one device gives, and the GPUs too, where there are some.
+fn agrees<T: Reducible, O: BuiltIn<T>>(operator: O, values: &[T])
+where
+    O::Output: Debug,
+{
+    agrees_on(groups(), operator, values);
+}
+
+fn agrees_on<T: Reducible, O: BuiltIn<T>>(
+    groups: impl Iterator<Item = Group>,
+    operator: O,
+    values: &[T],
+) where
+    O::Output: Debug,
+{
+    let expected = format!("{:?}", on_one_device(operator, Mode::Deterministic, values));
+    for group in groups {
+        let parts = group.upload(values).expect("it fits");
+        let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
+        let reduction = GroupReduction::new(&group, operator).expect("it is prepared");
+        let mut reduction = reduction.with_mode(Mode::Deterministic);
+        for _ in 0..2 {
+            let found = reduction.of(&parts).expect("it runs");
+            assert_eq!(format!("{found:?}"), expected, "{} devices", parts.len());
+        }
+    }
+}
+
+/// In the fast order every group gives the same, of operators that round nothing.
+fn agrees_fast<T: Reducible, O: BuiltIn<T>>(operator: O, values: &[T])
+where
+    O::Output: Debug,
+{
+    let expected = format!("{:?}", on_one_device(operator, Mode::Fast, values));
+    for group in groups() {
+        let parts = group.upload(values).expect("it fits");
+        let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
+        let mut reduction = GroupReduction::new(&group, operator).expect("it is prepared");
+        for _ in 0..3 {
+            let found = reduction.of(&parts).expect("it runs");
+            assert_eq!(format!("{found:?}"), expected, "{} devices", parts.len());
+        }
+    }
+}
+
+fn floats(n: usize, seed: u32) -> Vec<f32> {
+    let number = |place: u32| (place ^ seed).wrapping_mul(2_654_435_761) >> 8;
+    (0..n as u32)
+        .map(|place| number(place) as f32 / 1e6 - 7.0)
+        .collect()
+}
+
+#[test]
+fn any_number_of_devices_gives_the_same_bits() {
+    for n in [0, 1, CHUNK, CHUNK + 1, 9 * CHUNK + 77] {
+        agrees(Sum, &floats(n, 1));
+        agrees(StdDev { ddof: 1 }, &floats(n, 2));
+        agrees(ArgMax::LAST, &floats(n, 3));
+    }
+    let values = floats(5 * CHUNK + 3, 4);
+    agrees(LogSumExp, &values);
+    agrees(MinMax, &values);
+    let small: Vec<i8> = values.iter().map(|&value| value as i8).collect();
+    agrees(Mean, &small);
+    let narrow: Vec<Bf16> = values.iter().map(|&value| Bf16::from_f32(value)).collect();
+    agrees(Norm2, &narrow);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn any_values_give_the_same_bits(n in 0_usize..30_000, seed: u32) {
+        let values = floats(n, seed);
+        let groups = || [1, 2, 4, 8].map(emulators).into_iter();
+        match seed % 4 {
+            0 => agrees_on(groups(), Sum, &values),
+            1 => agrees_on(groups(), Variance { ddof: 0 }, &values),
+            2 => agrees_on(groups(), LogSumExp, &values),
+            _ => agrees_on(groups(), ArgMin::LAST, &values),
+        }
+    }
+}
+
+#[test]
+fn the_fast_order_gives_what_one_device_gives() {
+    for n in [0, 1, 5, CHUNK, 9 * CHUNK + 77, 60_000] {
+        let floats = floats(n, n as u32);
+        let integers: Vec<i32> = floats.iter().map(|value| value.to_bits() as i32).collect();
+        agrees_fast(Sum, &integers);
+        agrees_fast(Max, &floats);
+        agrees_fast(ArgMax::FIRST, &floats);
+        agrees_fast(ArgMin::LAST, &floats);
+        agrees_fast(CountNonzero, &integers);
+    }
+    // Sums that are exact in any order.
+    let halves: Vec<f32> = (0..50_000).map(|value| (value % 97) as f32 * 0.5).collect();
+    agrees_fast(Sum, &halves);
+    agrees_fast(MinMax, &halves);
+    agrees_fast(Norm1, &halves);
+    let bytes: Vec<u8> = halves.iter().map(|&value| value as u8).collect();
+    agrees_fast(All, &bytes);
+    agrees_fast(Product, &bytes[1..40]);
+}
+
+#[test]
+fn the_fast_order_rounds_little() {
+    let values = floats(50_000, 5);
+    let exact: f64 = values.iter().map(|&value| f64::from(value)).sum();
+    let mean = exact / values.len() as f64;
+    let squares: f64 = values
+        .iter()
+        .map(|&value| (f64::from(value) - mean).powi(2))
+        .sum();
+    let variance = squares / (values.len() - 1) as f64;
+    for group in groups() {
+        let parts = group.upload(&values).expect("it fits");
+        let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
+        let mut of_mean = GroupReduction::new(&group, Mean).expect("it is prepared");
+        let found = f64::from(of_mean.of(&parts).expect("it runs"));
+        assert!(
+            (found - mean).abs() <= 1e-5 * mean.abs().max(1.0),
+            "{found} for {mean}"
+        );
+        let operator = Variance { ddof: 1 };
+        let mut of_variance = GroupReduction::new(&group, operator).expect("it is prepared");
+        let found = f64::from(of_variance.of(&parts).expect("it runs"));
+        assert!(
+            (found - variance).abs() <= 1e-4 * variance,
+            "{found} for {variance}"
+        );
+    }
+}
+
+/// A reduction of some values by three devices, prepared: what the launches need, and the result.
+struct Ready {
+    group: Group,
+    buffers: Vec<Buffer<f32>>,
+    untyped: UntypedGroup,
+    result: Buffer<f32>,
+}
+
+impl Ready {
+    fn new() -> Self {
+        let group = emulators(3);
+        let values: Vec<f32> = (0..3 * CHUNK).map(|value| (value % 7) as f32).collect();
+        let buffers = group.upload(&values).expect("it fits");
+        let form = Form::of::<f32, Sum>();
+        // SAFETY: the form is that of this operator and this type.
+        let untyped = unsafe { UntypedGroup::of_library(&group, "sum", "f32", None, form) };
+        Self {
+            result: group.devices()[0].upload(&[-1.0]).expect("it fits"),
+            untyped: untyped.expect("it is prepared"),
+            buffers,
+            group,
+        }
+    }
+
+    fn prepare(&mut self) -> Vec<parts::Prepared> {
+        let parts = self.buffers.iter().map(|buffer| buffer.slice(..).bytes());
+        let parts: Vec<Slice<'_, u8>> = parts.collect();
+        let lengths: Vec<usize> = self.buffers.iter().map(Buffer::len).collect();
+        let result = Slice::from(&self.result).bytes();
+        let untyped = &mut self.untyped;
+        let prepared = untyped.prepare_fast(&self.group, &parts, &lengths, result);
+        prepared.expect("it is prepared")
+    }
+}
+
+#[test]
+fn devices_hand_in_without_a_race_in_any_order() {
+    let mut ready = Ready::new();
+    let prepared = ready.prepare();
+    let launches = ready.untyped.launches(&prepared);
+    let findings = peer::check(&launches, &Tool::WATCHING).expect("it runs");
+    assert_eq!(findings, []);
+    // Whichever device begins first: the first one waits.
+    let orders = [Order::Fixed].into_iter().chain((0..10).map(Order::Seed));
+    assert_eq!(peer::compare_orders(&launches, orders), Ok(None));
+    let mut traffic = PeerTraffic::default();
+    peer::observe_together(&launches, Order::Fixed, &mut traffic).expect("it runs");
+    let sum: usize = (0..3 * CHUNK).map(|value| value % 7).sum();
+    assert_eq!(ready.result.read(), Ok(vec![sum as f32]));
+    // A state and a flag of each device that is not the first, and nothing else.
+    assert_eq!(
+        (traffic.total().stored_bytes, traffic.total().atomics),
+        (2 * 8, 0)
+    );
+    assert_eq!(traffic.total().loaded_bytes, 0);
+}
+
+#[test]
+fn flags_of_the_device_s_own_scope_would_be_a_race() {
+    let mut ready = Ready::new();
+    let prepared = ready.prepare();
+    let text = warpfold_reductions::text("f32").expect("it is there");
+    let only = Entries::of(text).and_then(|entries| entries.only("sum_f32_part"));
+    let text = only.expect("the kernel is there");
+    assert!(text.matches(".sys").count() >= 2, "loads and a store");
+    let narrow = text.replace(".sys", ".gpu");
+    let load = |device: &Device| {
+        let module = device.load(&narrow).expect("it is PTX");
+        module.kernel("sum_f32_part").expect("it is there")
+    };
+    let kernels: Vec<Kernel> = ready.group.devices().iter().map(load).collect();
+    let launches = ready.untyped.launches(&prepared).into_iter().zip(&kernels);
+    let launches: Vec<_> = launches
+        .map(|((_, shape, arguments), kernel)| (kernel, shape, arguments))
+        .collect();
+    let findings = peer::check(&launches, &[Tool::Racecheck]).expect("it runs");
+    assert!(!findings.is_empty());
+    assert!(
+        findings
+            .iter()
+            .all(|finding| finding.tool == Tool::Racecheck)
+    );
+}
+
+#[test]
+fn a_device_that_is_given_up_keeps_nobody_waiting() {
+    let mut ready = Ready::new();
+    let prepared = ready.prepare();
+    let flags = Slice::from(&ready.untyped.flags);
+    assert_eq!(flags.len(), 3);
+    ready.untyped.flags.write(&[GIVEN_UP; 3]).expect("it fits");
+    let launches = ready.untyped.launches(&prepared);
+    // The first device alone.
+    peer::observe_together(&launches[..1], Order::Fixed, &mut Nothing).expect("it ends");
+}
+
+#[test]
+fn too_many_emulators_are_refused() {
+    let too_many = Group::open(&[DeviceChoice::Emulator; 65]).map(drop);
+    let error = too_many.expect_err("there is a limit");
+    assert_eq!(
+        error.to_string(),
+        "65 emulated devices are too many for a group: take up to 64"
+    );
+}
+
+#[test]
+fn parts_of_any_length_are_taken_in_their_order() {
+    let group = emulators(3);
+    let values: Vec<i64> = (0..1000).collect();
+    let lengths = [[0, 1000, 0], [1, 0, 999], [0, 0, 1000], [333, 333, 334]];
+    for [a, b, _] in lengths {
+        let parts = [&values[..a], &values[a..a + b], &values[a + b..]];
+        let buffers: Vec<Buffer<i64>> = parts
+            .iter()
+            .zip(group.devices())
+            .map(|(part, device)| device.upload(part).expect("it fits"))
+            .collect();
+        let parts: Vec<_> = buffers.iter().map(|part| part.slice(..)).collect();
+        let mut argmax = GroupReduction::new(&group, ArgMax::FIRST).expect("it is prepared");
+        assert_eq!(argmax.of(&parts), Ok(999));
+        let mut sum = GroupReduction::new(&group, Sum).expect("it is prepared");
+        assert_eq!(sum.of(&parts), Ok(499_500));
+        let of_two = sum.of(&parts[..2]).expect_err("there are three devices");
+        assert_eq!(
+            of_two.to_string(),
+            "2 parts for 3 devices: give one for each, which may be empty"
+        );
+        let swapped = [parts[1], parts[0], parts[2]];
+        assert_eq!(sum.of(&swapped), Err(DeviceError::OtherDevice.into()));
+    }
+    assert_eq!(Group::open(&[]).map(drop), Err(Error::NoDevices));
+}
