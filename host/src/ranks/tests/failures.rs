@@ -20,7 +20,7 @@ pub(super) fn task(name: &str, ranks: &Ranks<'_>) -> Result<(), RankError> {
         ("ends", 1) => std::process::abort(),
         ("first ends", 0) => std::process::abort(),
         ("is late", 1) => {
-            std::thread::sleep(Duration::from_secs(6));
+            std::thread::sleep(Duration::from_secs(9));
             sum.of(&values)?;
         }
         ("differs", 1) => drop(RankReduction::new(ranks, Max)?.of(&values)?),
@@ -79,12 +79,12 @@ fn a_late_rank_is_named_by_all() {
     let all = ends(impatient(
         "is late",
         free_port(),
-        1500,
+        3000,
         &[(0, 3), (1, 3), (2, 3)],
     ));
     for rank in [0, 2] {
         let sentence = format!(
-            "rank {rank} waited 1 s in 'sum of f32' for rank 1: see whether all ranks still run and do the same, or wait longer"
+            "rank {rank} waited 3 s in 'sum of f32' for rank 1: see whether all ranks still run and do the same, or wait longer"
         );
         stopped(&all[rank], &sentence);
     }
@@ -98,14 +98,14 @@ fn a_late_rank_is_named_by_all() {
 #[test]
 fn a_rank_that_never_comes_is_named_by_all() {
     let port = free_port();
-    let all = ends(impatient("", port, 1500, &[(0, 4), (2, 4)]));
+    let all = ends(impatient("", port, 3000, &[(0, 4), (2, 4)]));
     let sentence = format!(
-        "rank 0 waited 1 s at 127.0.0.1:{port} for ranks 1 and 3, which never came: start as many processes as there are ranks, or wait longer"
+        "rank 0 waited 3 s at 127.0.0.1:{port} for ranks 1 and 3, which never came: start as many processes as there are ranks, or wait longer"
     );
     stopped(&all[0], &sentence);
     stopped(
         &all[1],
-        "rank 2 waited 1 s in 'the start' for rank 1: see whether all ranks still run and do the same, or wait longer",
+        "rank 2 waited 3 s in 'the start' for rank 1: see whether all ranks still run and do the same, or wait longer",
     );
     let alone = ends(impatient("", port, 1000, &[(1, 2)]));
     let said = alone[0]
