@@ -133,17 +133,9 @@ fn files_are_one_after_another_or_each_rank_s_own() {
     assert_eq!(json["results"], one["results"]);
     // One rank has none.
     let own = scratch.name("part{rank}.npy");
-    let json = json_of_ranks(
-        &[&own, "--op", "min,max,argmax,count_nonzero,mean"],
-        3,
-        torchrun,
-    );
+    let json = json_of_ranks(&[&own, "--op", OPERATORS], 3, torchrun);
     assert_eq!(json["n"], 14_001);
-    for exact in ["min", "max", "argmax", "count_nonzero"] {
-        assert_eq!(json["results"][exact], one["results"][exact], "{exact}");
-    }
-    let mean = |json: &Value| json["results"]["mean"].as_f64().expect("it is a number");
-    assert!((mean(&json) - mean(&one)).abs() < 1e-4);
+    assert_eq!(json["results"], one["results"]);
 }
 
 #[test]
@@ -181,19 +173,19 @@ fn a_rank_waits_no_longer_than_it_is_told_to() {
     let scratch = Scratch::new();
     let all = files(&scratch, &[10]);
     let port = free_port();
-    let arguments = [all.as_str(), "--ranks-timeout", "1"];
+    let arguments = [all.as_str(), "--ranks-timeout", "3"];
     let first = start(&arguments, port, &torchrun(0, 3));
     let third = start(&arguments, port, &torchrun(2, 3));
     let ends = [first, third].map(|rank| rank.wait_with_output().expect("it ends"));
     let said = ends.each_ref().map(|end| text(&end.stderr));
     assert_eq!(ends.map(|end| end.status.code()), [Some(2); 2]);
     assert!(
-        said[0].contains("rank 0 waited 1 s at 127.0.0.1:")
+        said[0].contains("rank 0 waited 3 s at 127.0.0.1:")
             && said[0].contains("for rank 1, which never came"),
         "{said:?}"
     );
     assert!(
-        said[1].contains("rank 2 waited 1 s in 'the start' for rank 1"),
+        said[1].contains("rank 2 waited 3 s in 'the start' for rank 1"),
         "{said:?}"
     );
 }

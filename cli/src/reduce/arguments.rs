@@ -94,8 +94,8 @@ values, those of samples by one less. With floats, one NaN makes every sum and e
 give the first of equal values, or of NaNs.
 
 Where torchrun, Open MPI's mpirun or srun have started several processes, each is a rank: it takes a part of the values and the GPU of its \
-number on the host, or the emulator, and rank 0 prints the result. Of the same files the bits are those of one device, whatever the number \
-of ranks. In a batch script without srun, or with mpirun over several hosts, see --ranks and --ranks-address.";
+number on the host, or the emulator, and rank 0 prints the result. Its bits are those of one device, whatever the number of ranks. \
+In a batch script without srun, or with mpirun over several hosts, see --ranks and --ranks-address.";
 
 /// What `--device` says.
 #[derive(Clone, Debug)]

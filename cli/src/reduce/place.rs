@@ -82,8 +82,12 @@ impl FromStr for Address {
                 .and_then(|port| port.parse().ok())
                 .filter(|&port| port != 0),
         };
+        let is_of_host =
+            |it: char| it.is_alphanumeric() || matches!(it, '.' | '-' | '_' | ':' | '%');
         match port {
-            Some(port) if !host.is_empty() => Ok(Self(host.to_owned(), port)),
+            Some(port) if !host.is_empty() && host.chars().all(is_of_host) => {
+                Ok(Self(host.to_owned(), port))
+            }
             _ => Err(format!(
                 "'{text}' is no host with a port from 1 to 65535, such as node1:29617"
             )),

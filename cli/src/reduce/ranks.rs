@@ -65,14 +65,14 @@ pub(super) fn run(arguments: &Arguments, place: &Place, output: &Output) -> Resu
         true => 0..n,
         false => ranks.part(n),
     })?;
-    // Parts that this command has made have whole chunks, so that the bits are those of one device.
-    let mode = if is_own {
-        Mode::Fast
-    } else {
-        Mode::Deterministic
-    };
     let operators = &arguments.operators;
-    let (results, n) = reduce_on_ranks(&ranks, element_type, operators, mode, values.bytes())?;
+    let (results, n) = reduce_on_ranks(
+        &ranks,
+        element_type,
+        operators,
+        Mode::Deterministic,
+        values.bytes(),
+    )?;
     refuse_nothing(arguments, &paths[0], n as usize)?;
     if ranks.rank() > 0 {
         return Ok(());

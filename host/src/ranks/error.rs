@@ -229,18 +229,6 @@ pub enum RankError {
         /// What was to be done.
         operation: String,
     },
-    /// A part that a result with the same bits cannot be made from.
-    #[error(
-        "rank {rank} has {length} values: for the same bits as on one device every rank but the last with values has a multiple of {chunk}, as `part` shares them out"
-    )]
-    NotWhole {
-        /// The rank.
-        rank: u32,
-        /// How many values it has.
-        length: u64,
-        /// Of how many it should be a multiple.
-        chunk: u64,
-    },
     /// Columns of which the ranks' results cannot be combined.
     #[error("the ranks' results of '{operation}' are not combined column by column{}", if *is_order { " in an order that is always the same: leave the deterministic mode" } else { ": sum, product, min, max, any, all and count_nonzero are" })]
     NoColumns {

@@ -4,8 +4,10 @@ use super::error::RankError;
 use super::message::{HEADER, Header, Kind, Reason};
 use super::place::Place;
 use super::transfer::{Pause, Transfer};
-use std::io::{ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{
+    IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs,
+};
 use std::time::{Duration, Instant};
 
 /// What the ranks are in until all have come.
@@ -193,42 +195,47 @@ pub(super) fn part(connection: &TcpStream) {
     }
 }
 
-/// Listens at rank 0's address. Where it is not this host's, as that of a host behind another, at all of this host's.
+/// Listens at rank 0's address, where it is given as one, or on the loopback. A name is for the others to look up: on its own host it often
+/// stands for the loopback, which they cannot reach. So of a name, and of an address that another host has for this one, at all of this host's.
 fn listen(place: &Place) -> Result<TcpListener, RankError> {
     let (host, port) = place.address()?;
-    let wrong = |reason: &dyn std::fmt::Display| RankError::CannotListen {
+    let wrong = |error: io::Error| RankError::CannotListen {
         address: format!("{host}:{port}"),
-        reason: reason.to_string(),
+        reason: error.to_string(),
     };
-    let addresses = (host, port)
-        .to_socket_addrs()
-        .map_err(|error| wrong(&error))?;
-    let mut last = None;
-    let everywhere = [
-        SocketAddr::from(([0; 8], port)),
-        SocketAddr::from(([0; 4], port)),
+    let own: Vec<SocketAddr> = match (host.parse::<IpAddr>(), host) {
+        (Ok(address), _) => vec![(address, port).into()],
+        (Err(_), "localhost") => (host, port).to_socket_addrs().map_err(wrong)?.collect(),
+        (Err(_), _) => Vec::new(),
+    };
+    let everywhere: [SocketAddr; 2] = [
+        (Ipv6Addr::UNSPECIFIED, port).into(),
+        (Ipv4Addr::UNSPECIFIED, port).into(),
     ];
-    for address in addresses.chain(everywhere) {
+    let mut first = None;
+    for address in own.into_iter().chain(everywhere) {
         match TcpListener::bind(address) {
             Ok(listener) => {
-                listener
-                    .set_nonblocking(true)
-                    .map_err(|error| wrong(&error))?;
+                listener.set_nonblocking(true).map_err(wrong)?;
                 return Ok(listener);
             }
-            Err(error)
-                if error.kind() == ErrorKind::AddrNotAvailable
-                    || error.kind() == ErrorKind::Unsupported =>
-            {
-                last.get_or_insert(error);
-            }
-            Err(error) => return Err(wrong(&error)),
+            // Anything else, such as a port in use, is no better elsewhere.
+            Err(error) if is_not_of_this_host(&error) => drop(first.get_or_insert(error)),
+            Err(error) => return Err(wrong(error)),
         }
     }
-    Err(match last {
-        Some(error) => wrong(&error),
-        None => wrong(&"the host has no address"),
-    })
+    Err(wrong(first.unwrap_or(ErrorKind::AddrNotAvailable.into())))
+}
+
+/// Whether this host has no such address, or no addresses of its kind at all.
+fn is_not_of_this_host(error: &io::Error) -> bool {
+    const EAFNOSUPPORT: i32 = 97;
+    let is_of_linux = cfg!(target_os = "linux") && error.raw_os_error() == Some(EAFNOSUPPORT);
+    is_of_linux
+        || matches!(
+            error.kind(),
+            ErrorKind::AddrNotAvailable | ErrorKind::Unsupported
+        )
 }
 
 /// Connects to rank 0, which may start later.
@@ -269,5 +276,38 @@ pub(super) fn connect(place: &Place, patience: Duration) -> Result<TcpStream, Ra
             });
         }
         std::thread::sleep(BETWEEN);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_listened_for_at_all_addresses_and_the_loopback_at_its_own() {
+        let free = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+        let port = free.local_addr().expect("it has one").port();
+        let at = |host: &str| Place::new(0, 2).expect("it is one").at(host, port);
+        let in_use = listen(&at("127.0.0.1"))
+            .expect_err("it is in use")
+            .to_string();
+        assert!(in_use.contains("Address already in use"), "{in_use}");
+        drop(free);
+        // The last is an address for documentation, which no host has.
+        for (host, is_loopback) in [
+            ("127.0.0.1", true),
+            ("localhost", true),
+            ("node1", false),
+            ("203.0.113.77", false),
+        ] {
+            let listener = listen(&at(host)).expect("it is free");
+            let address = listener.local_addr().expect("it has one");
+            assert_eq!(address.ip().is_loopback(), is_loopback, "{host}: {address}");
+            assert_eq!(
+                address.ip().is_unspecified(),
+                !is_loopback,
+                "{host}: {address}"
+            );
+        }
     }
 }

@@ -25,11 +25,12 @@
 //! |---|---|
 //! | sum, product; any, all, count_nonzero; min and max of integers | each rank's result by an all-reduce (`ncclAllReduce`), in the accumulator's type |
 //! | min and max of floats and 16-bit integers | all ranks' results (`ncclAllGather`), reduced once more by the same kernel: NCCL does not promise what becomes of NaN, and has no such integers |
-//! | argmax, variance and all others; deterministic sums and products of floats | the states of all chunks of 4096 values (`ncclAllGather`, or a broadcast from each rank where they have different numbers of chunks), combined in their order on every rank, as [`warpfold_device::fixed`] says |
+//! | argmax, variance and all others; deterministic sums and products of floats | the states of all chunks of 4096 values (`ncclAllGather`, or a broadcast from each rank where they have different numbers of chunks), combined in their order on every rank, as [`warpfold_device::fixed`] says. In the deterministic order a chunk that lies on several ranks is completed first |
 //!
 //! A rank that waits does so no longer than [`Options::patience`]: then, or when another one has ended, it stops with a sentence that names the
 //! operation, itself and, where it is known, the one that is missing; and so do the others.
 
+mod cut;
 mod error;
 mod hash;
 mod hello;

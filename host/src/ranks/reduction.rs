@@ -39,8 +39,8 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
     }
 
     /// The same reduction in this order. [`Mode::Deterministic`] gives the bits of a [`Reduction`](crate::Reduction) in the same mode, whatever
-    /// the number of ranks. Where rounding depends on the order, every rank but the last with values then has whole chunks, as
-    /// [`Ranks::part`] makes them.
+    /// the number of ranks and however many values each has. Where ranks do not have whole chunks, as [`Ranks::part`] makes them, they first
+    /// hand each other the few values that complete chunks.
     #[must_use]
     pub fn with_mode(self, mode: Mode) -> Self {
         let untyped = self.untyped.with_mode(mode);
@@ -50,7 +50,7 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
     /// The reduction of the values of all ranks, of which these are this rank's; waits for it, and for the other ranks.
     ///
     /// # Errors
-    /// The values are in the memory of another device, which fails or has no room; [`RankError::NotWhole`]; or a rank does not come in time,
+    /// The values are in the memory of another device, which fails or has no room; or a rank does not come in time,
     /// has ended, or makes another call.
     pub fn of<'a>(&mut self, values: impl Into<Slice<'a, T>>) -> Result<O::Output, RankError> {
         let values = values.into();

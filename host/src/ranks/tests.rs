@@ -119,7 +119,7 @@ fn integers<T>(range: Range<usize>, of: impl Fn(u32) -> T) -> Vec<T> {
 }
 
 /// The results of many operators over many types: those whose bits do not depend on who reduces how many of the values.
-fn results(reducer: &impl Reducer, n: usize, is_whole: bool) -> Vec<String> {
+fn results(reducer: &impl Reducer, n: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = |name: &str, result: &dyn Debug| lines.push(format!("{name} = {result:?}"));
     let range = reducer.range(n);
@@ -153,11 +153,9 @@ fn results(reducer: &impl Reducer, n: usize, is_whole: bool) -> Vec<String> {
         .map(|place| if place == n / 2 { 0.0 } else { -0.0 })
         .collect();
     each!(zeros, Fast: Min, Max, Sum);
-    if is_whole {
-        each!(fractions(of()), Deterministic: Sum, Product, Mean, Variance { ddof: 1 }, StdDev { ddof: 0 }, Norm2, LogSumExp);
-        each!(integers(of(), |bits| Bf16::from_f32(bits as f32)), Deterministic: Sum, Mean);
-        each!(integers(of(), f64::from), Deterministic: Norm1, Variance { ddof: 0 });
-    }
+    each!(fractions(of()), Deterministic: Sum, Product, Mean, Variance { ddof: 1 }, StdDev { ddof: 0 }, Norm2, LogSumExp);
+    each!(integers(of(), |bits| Bf16::from_f32(bits as f32)), Deterministic: Sum, Mean);
+    each!(integers(of(), f64::from), Deterministic: Norm1, Variance { ddof: 0 });
     // As many rows as there are values of 5 columns.
     let rows = reducer.range(n / 5);
     let of = || rows.start * 5..rows.end * 5;
@@ -194,20 +192,16 @@ fn task(name: &str, ranks: &Ranks<'_>) -> Result<(), RankError> {
         .collect();
     match name {
         "results" => {
-            let is_whole = matches!(&shares, shares if Vec::<usize>::is_empty(shares));
             let reducer = Together { ranks, shares };
             for n in SIZES {
-                results(&reducer, n, is_whole)
+                results(&reducer, n)
                     .iter()
                     .for_each(|line| println!("{line}"));
             }
         }
-        "random" => {
-            let shares = Vec::new();
-            random(&Together { ranks, shares })
-                .iter()
-                .for_each(|line| println!("{line}"));
-        }
+        "random" => random(&Together { ranks, shares })
+            .iter()
+            .for_each(|line| println!("{line}")),
         other => failures::task(other, ranks)?,
     }
     Ok(())
@@ -244,17 +238,14 @@ fn agree(processes: Vec<Process>, expected: &[String]) {
     }
 }
 
-fn expected(is_whole: bool) -> Vec<String> {
+fn expected() -> Vec<String> {
     let alone = alone();
-    SIZES
-        .into_iter()
-        .flat_map(|n| results(&alone, n, is_whole))
-        .collect()
+    SIZES.into_iter().flat_map(|n| results(&alone, n)).collect()
 }
 
 #[test]
 fn each_launcher_s_ranks_give_what_one_device_gives() {
-    let expected = expected(true);
+    let expected = expected();
     for (size, launcher) in [2, 4, 3].into_iter().zip(launchers()) {
         agree(run("results", size, launcher), &expected);
     }
@@ -262,7 +253,7 @@ fn each_launcher_s_ranks_give_what_one_device_gives() {
 
 #[test]
 fn ranks_of_unequal_sizes_and_empty_ones_give_the_same() {
-    let expected = expected(false);
+    let expected = expected();
     for shares in ["results:1,0,5", "results:0,7,2,0"] {
         let size = shares.split(',').count() as u32;
         agree(run(shares, size, launchers()[0]), &expected);
@@ -273,6 +264,8 @@ fn ranks_of_unequal_sizes_and_empty_ones_give_the_same() {
 fn two_processes_give_the_bits_of_one_device_200_times() {
     let expected = random(&alone());
     agree(run("random", 2, launchers()[1]), &expected);
+    // Chunks that ranks begin and others complete.
+    agree(run("random:3,0,5", 3, launchers()[1]), &expected);
 }
 
 #[test]
@@ -284,7 +277,7 @@ fn open_mpi_s_own_ranks_meet() {
     let end = processes.end();
     assert_eq!(end.status, Some(0), "{}", end.text);
     // The lines of both.
-    for line in expected(true) {
+    for line in expected() {
         let count = end.text.lines().filter(|other| **other == line).count();
         assert!(count >= 2, "{line} is there {count} times\n{}", end.text);
     }
@@ -303,7 +296,7 @@ fn one_rank_needs_no_other() {
         ranks: &ranks,
         shares: Vec::new(),
     };
-    assert_eq!(results(&reducer, 5000, true), results(&alone(), 5000, true));
+    assert_eq!(results(&reducer, 5000), results(&alone(), 5000));
 }
 
 #[test]

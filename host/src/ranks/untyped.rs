@@ -1,5 +1,6 @@
 //! A reduction over ranks without its types: kernels by their names, and values, states and results by their sizes.
 
+use super::cut::{Part, Shared, cut, places};
 use super::error::RankError;
 use super::hash::hash;
 use super::transport::Memory;
@@ -19,6 +20,11 @@ const MOST_BLOCKS: usize = 1 << 20;
 
 const OF_A_PART: Needs = needs("_chunks");
 const OF_ALL: Needs = needs("_of_chunks");
+/// The maxima of rows of one value each are these values.
+const COPY: Needs = needs("_short_rows");
+const COPIER: &str = "max";
+/// Threads of a block that copies.
+const OF_COPY: u32 = 256;
 
 const fn needs(suffix: &'static str) -> Needs {
     Needs {
@@ -40,15 +46,21 @@ pub struct UntypedRanks<'r, 'd> {
     mode: Mode,
     whole: Untyped,
     chunks: Family,
+    copier: Family,
     prepared: Option<Prepared>,
 }
 
 /// What all ranks know of each other's values, and memory for what they hand each other.
 struct Prepared {
     what: What,
-    /// How many values, or rows, each rank has.
-    lengths: Vec<u64>,
+    /// How many values, or rows, this rank has, and all ranks.
     own: u64,
+    n: u64,
+    /// Each rank's part, in chunks.
+    parts: Vec<Part>,
+    /// The values by which each rank completes a chunk that another has begun, and a chunk of this rank that others complete.
+    heads: Buffer<u8>,
+    shared: Buffer<u8>,
     /// The states or results of all ranks, or this rank's own that are to be combined.
     all: Buffer<u8>,
 }
@@ -101,6 +113,11 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
             mode: Mode::Fast,
             whole: whole?,
             chunks: Family::new(device, Source::of_library(element), name)?,
+            copier: Family::new(
+                device,
+                Source::of_library(element),
+                format!("{COPIER}_{element}"),
+            )?,
             prepared: None,
         })
     }
@@ -138,7 +155,7 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
     /// them. How many values there are on all ranks.
     ///
     /// # Errors
-    /// A rank does not come in time or makes another call, the device has no room, or [`RankError::NotWhole`].
+    /// A rank does not come in time or makes another call, or the device has no room.
     pub fn prepare(&mut self, stream: &Stream, n: u64) -> Result<u64, RankError> {
         self.prepare_for(stream, What::Values, n)
     }
@@ -176,15 +193,18 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
             });
         }
         let lengths: Vec<u64> = told.iter().map(|[length, _]| *length).collect();
-        if way == Way::Chunks && self.mode == Mode::Deterministic && self.form.order_matters() {
-            check_whole(&lengths)?;
-        }
         let all = lengths
             .iter()
             .try_fold(0, |sum: u64, &length| sum.checked_add(length));
         let Some(all) = all else {
             return Err(DeviceError::TooLarge { length: usize::MAX }.into());
         };
+        let are_fixed = self.mode == Mode::Deterministic && self.form.order_matters();
+        let parts = cut(&lengths, are_fixed);
+        let heads: usize = parts
+            .iter()
+            .map(|part| part.head * self.form.value_bytes)
+            .sum();
         let device = self.ranks.device();
         let (size, rank) = (self.ranks.size() as usize, self.ranks.rank() as usize);
         let results = what.columns() * self.form.result_bytes;
@@ -194,14 +214,18 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
             }
             (Way::AllReduce(..), _) => results,
             (Way::Again, _) => size * results,
-            (Way::Chunks, _) => places(&lengths, self.form.state_bytes())
-                .pop()
-                .map_or(0, |last| last.end),
+            (Way::Chunks, _) => {
+                let chunks: usize = parts.iter().map(Part::chunks).sum();
+                chunks * self.form.state_bytes()
+            }
         };
         match way {
             Way::Chunks => {
                 self.chunks.prepare(device, &OF_A_PART)?;
                 self.chunks.prepare(device, &OF_ALL)?;
+                if heads > 0 {
+                    self.copier.prepare(device, &COPY)?;
+                }
             }
             Way::AllReduce(..) | Way::Again => {
                 self.whole
@@ -214,8 +238,11 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
         }
         self.prepared = Some(Prepared {
             what,
-            lengths,
             own,
+            n: all,
+            heads: device.upload(&vec![0; heads])?,
+            shared: device.allocate(CHUNK * self.form.value_bytes)?,
+            parts,
             all: device.upload(&vec![0; bytes])?,
         });
         Ok(all)
@@ -347,50 +374,105 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
                 };
                 Ok(())
             }
-            Way::Chunks => {
-                let places = places(&prepared.lengths, form.state_bytes());
-                let before: u64 = prepared.lengths[..rank].iter().sum();
-                let n: u64 = prepared.lengths.iter().sum();
-                let mine = Slice::from(&prepared.all).slice(places[rank].clone());
-                let parameter = || self.parameter.map(Argument::from);
-                self.chunks.prepare_on(device, Some(stream), &OF_A_PART)?;
-                self.chunks.prepare_on(device, Some(stream), &OF_ALL)?;
-                if given > 0 {
-                    let mut arguments = vec![
-                        values.argument(),
-                        given.into(),
-                        before.into(),
-                        mine.argument(),
-                    ];
-                    arguments.extend(parameter());
-                    let shape = Shape::linear(given.div_ceil(CHUNK).min(MOST_BLOCKS) as u32, BLOCK);
-                    // SAFETY: there are as many values, and there is a state for each chunk of them. Memory of buffers is freed when the
-                    // device has done what is queued; `read_by` keeps the order of other memory, or who has made the slice has promised it.
-                    values.read_by(device, Some(stream), || unsafe {
-                        self.chunks
-                            .launch(Some(stream), OF_A_PART.suffix, &shape, &arguments)
-                    })?;
+            // SAFETY: the caller's contract.
+            Way::Chunks => unsafe { self.queue_chunks(stream, &operation, values, result) },
+        }
+    }
+
+    /// Lets each rank make the states of its chunks, hands them to all, and has each combine them.
+    ///
+    /// # Safety
+    /// As for [`Self::queue`], after its checks.
+    unsafe fn queue_chunks(
+        &mut self,
+        stream: &Stream,
+        operation: &str,
+        values: Slice<'_, u8>,
+        result: &mut dyn Memory,
+    ) -> Result<(), RankError> {
+        let (ranks, form) = (self.ranks, self.form);
+        let (device, rank) = (ranks.device(), ranks.rank() as usize);
+        let Some(prepared) = &mut self.prepared else {
+            let operation = operation.to_owned();
+            return Err(RankError::Unprepared { operation });
+        };
+        let (bytes, state_bytes) = (form.value_bytes, form.state_bytes());
+        let part = prepared.parts[rank];
+        let parameter = || self.parameter.map(Argument::from);
+        if !prepared.heads.is_empty() {
+            let heads = places(prepared.parts.iter().map(|part| part.head * bytes));
+            let copier = &self.copier;
+            let copy = |from: Slice<'_, u8>, to: Slice<'_, u8>| {
+                let rows = to.len() / bytes;
+                if rows == 0 {
+                    return Ok(());
                 }
-                ranks.by(stream, &operation, |transport, on| {
-                    transport.gather(on, &mut prepared.all, &places)
-                })?;
-                let chunks = prepared.all.len() / form.state_bytes();
-                let mut arguments =
-                    vec![prepared.all.argument(), chunks.into(), (n as usize).into()];
-                arguments.push(result.slice().argument());
-                arguments.extend(parameter());
-                // SAFETY: there are as many states, and there is one result.
-                unsafe {
-                    self.chunks.launch(
-                        Some(stream),
-                        OF_ALL.suffix,
-                        &Shape::linear(1, BLOCK),
-                        &arguments,
-                    )?;
-                }
-                Ok(())
+                let mut arguments = vec![from.argument(), rows.into(), 1_usize.into()];
+                arguments.extend([1_usize.into(), 1_u32.into(), to.argument()]);
+                let shape = Shape::linear((rows as u32).div_ceil(OF_COPY), OF_COPY);
+                // SAFETY: both have as many values, which are rows of one value each, and results of their type. `read_by` as below.
+                from.read_by(device, Some(stream), || unsafe {
+                    copier.launch(Some(stream), COPY.suffix, &shape, &arguments)
+                })
+            };
+            let own = Slice::from(&prepared.heads).slice(heads[rank].clone());
+            copy(values.slice(..own.len()), own)?;
+            ranks.by(stream, operation, |transport, on| {
+                transport.gather(on, &mut prepared.heads, &heads)
+            })?;
+            if let Some(Shared { own, more }) = part.shared {
+                let (own, more) = (own * bytes, more * bytes);
+                let shared = Slice::from(&prepared.shared);
+                copy(values.slice(values.len() - own..), shared.slice(..own))?;
+                let after = heads[rank].end;
+                let others = Slice::from(&prepared.heads).slice(after..after + more);
+                copy(others, shared.slice(own..own + more))?;
             }
         }
+        let states = places(
+            prepared
+                .parts
+                .iter()
+                .map(|part| part.chunks() * state_bytes),
+        );
+        let mine = Slice::from(&prepared.all).slice(states[rank].clone());
+        let begin = part.first + part.head as u64;
+        let body = values.slice(part.head * bytes..(part.head + part.body) * bytes);
+        let shared = part.shared.map_or(0, |shared| shared.own + shared.more);
+        let shared = Slice::from(&prepared.shared).slice(..shared * bytes);
+        let after = part.body.div_ceil(CHUNK) * state_bytes;
+        for (values, first, states) in [
+            (body, begin, mine),
+            (shared, begin + part.body as u64, mine.slice(after..)),
+        ] {
+            let n = values.len() / bytes;
+            if n == 0 {
+                continue;
+            }
+            let mut arguments = vec![values.argument(), n.into(), first.into(), states.argument()];
+            arguments.extend(parameter());
+            let shape = Shape::linear(n.div_ceil(CHUNK).min(MOST_BLOCKS) as u32, BLOCK);
+            // SAFETY: there are as many values, and there is a state for each chunk of them. Memory of buffers is freed when the device has
+            // done what is queued; `read_by` keeps the order of other memory, or who has made the slice has promised it.
+            values.read_by(device, Some(stream), || unsafe {
+                self.chunks
+                    .launch(Some(stream), OF_A_PART.suffix, &shape, &arguments)
+            })?;
+        }
+        ranks.by(stream, operation, |transport, on| {
+            transport.gather(on, &mut prepared.all, &states)
+        })?;
+        let chunks = prepared.all.len() / state_bytes;
+        let mut arguments = vec![prepared.all.argument(), chunks.into()];
+        arguments.extend([(prepared.n as usize).into(), result.slice().argument()]);
+        arguments.extend(parameter());
+        let shape = Shape::linear(1, BLOCK);
+        // SAFETY: there are as many states, and there is one result.
+        unsafe {
+            self.chunks
+                .launch(Some(stream), OF_ALL.suffix, &shape, &arguments)?;
+        }
+        Ok(())
     }
 }
 
@@ -427,34 +509,6 @@ fn again(what: What, size: usize, rank: usize) -> (Along, Matrix) {
     (Along::Columns, matrix)
 }
 
-/// Where the states of the chunks of each rank are, one rank's after another's.
-fn places(lengths: &[u64], state_bytes: usize) -> Vec<Range<usize>> {
-    let mut end = 0;
-    let place = |&length: &u64| {
-        let begin = end;
-        end += (length as usize).div_ceil(CHUNK) * state_bytes;
-        begin..end
-    };
-    lengths.iter().map(place).collect()
-}
-
-/// Checks that every rank but the last with values has whole chunks.
-fn check_whole(lengths: &[u64]) -> Result<(), RankError> {
-    let last = lengths.iter().rposition(|&length| length > 0).unwrap_or(0);
-    let chunk = CHUNK as u64;
-    let broken = lengths[..last]
-        .iter()
-        .position(|length| !length.is_multiple_of(chunk));
-    match broken {
-        None => Ok(()),
-        Some(rank) => Err(RankError::NotWhole {
-            rank: rank as u32,
-            length: lengths[rank],
-            chunk,
-        }),
-    }
-}
-
 /// Checks that a matrix lies in the values.
 pub(super) fn check_matrix(matrix: Matrix, values: usize) -> Result<(), Error> {
     check_inside(matrix, values)
@@ -468,35 +522,6 @@ pub(super) fn own_stream(device: &Device) -> Result<Stream, RankError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn states_lie_one_rank_s_after_another_s() {
-        let chunk = CHUNK as u64;
-        assert_eq!(
-            places(&[0, 1, chunk, chunk + 1], 8),
-            [0..0, 0..8, 8..16, 16..32]
-        );
-        assert_eq!(places(&[], 8), []);
-    }
-
-    #[test]
-    fn all_parts_but_the_last_are_whole() {
-        let chunk = CHUNK as u64;
-        for lengths in [
-            &[0, 0][..],
-            &[5],
-            &[chunk, 5],
-            &[chunk, 0, 2 * chunk, 1, 0],
-            &[0, 7, 0],
-        ] {
-            assert_eq!(check_whole(lengths), Ok(()));
-        }
-        let error = check_whole(&[chunk, 5, 1]).expect_err("the second is none");
-        assert_eq!(
-            error.to_string(),
-            "rank 1 has 5 values: for the same bits as on one device every rank but the last with values has a multiple of 4096, as `part` shares them out"
-        );
-    }
 
     #[test]
     fn columns_are_shared_out() {

@@ -194,8 +194,8 @@ impl<'d> Ranks<'d> {
         self.transport.borrow().describe()
     }
 
-    /// This rank's part of an array of so many values that all ranks know: as many as whole chunks allow, so that a deterministic result has
-    /// the bits that one device gives.
+    /// This rank's part of an array of so many values that all ranks know: as many as whole chunks allow, so that in a deterministic
+    /// reduction no rank has to complete another's.
     pub fn part(&self, values: u64) -> Range<u64> {
         let chunk = CHUNK as u64;
         let chunks = values.div_ceil(chunk);
