@@ -3,39 +3,13 @@
 use super::backend::Backend;
 use super::buffer::{Buffer, MemoryOn};
 use super::kernel::{Kernel, KernelOn};
+use super::link::PeerLink;
 use super::stream::{Stream, StreamOn};
 use super::{Argument, Device, DeviceError, Shape, emulator};
 use bytemuck::Pod;
 use warpfold_emulator::{
     Finding, Order, Tool, Watch, check_together, compare_orders_together, launch_together,
 };
-
-/// What kernels of one device may do with the memory of another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PeerLink {
-    /// Whether they may read and write it ([`Device::enable_peer_access`]).
-    pub has_access: bool,
-    /// Whether the link carries out atomic operations by itself, as NVLink does. Where it does not, stores and loads of system scope still
-    /// work.
-    pub has_atomics: bool,
-    /// How the driver rates the link: 0 for the fastest kind that there is here.
-    pub rank: u32,
-}
-
-impl PeerLink {
-    /// That of a device to itself.
-    pub(super) const SAME: Self = Self {
-        has_access: true,
-        has_atomics: true,
-        rank: 0,
-    };
-    /// No link.
-    const NONE: Self = Self {
-        has_access: false,
-        has_atomics: false,
-        rank: 0,
-    };
-}
 
 /// A launch among others that run at the same time.
 pub type LaunchOn<'a> = (&'a Kernel, &'a Shape, &'a [Argument]);

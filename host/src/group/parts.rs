@@ -1,6 +1,6 @@
 //! The reduction of parts, without its types.
 
-use super::Group;
+use super::devices::Group;
 use crate::device::{
     Argument, Buffer, Device, DeviceError, HostBuffer, HostMemory, Shape, Slice, Stream,
 };

@@ -1,11 +1,12 @@
 //! Groups of emulated devices, and of GPUs where there are some.
 
 use super::*;
-use crate::device::{Kernel, Order, PeerTraffic, peer};
+use crate::device::{Buffer, Device, DeviceChoice, Kernel, Order, PeerTraffic, Pod, peer};
 use crate::ptx::Entries;
 use crate::{Reduction, operator::*};
 use proptest::prelude::{ProptestConfig, proptest};
 use std::fmt::Debug;
+use warpfold_device::fixed::CHUNK;
 use warpfold_device::half::Bf16;
 use warpfold_device::meeting::GIVEN_UP;
 use warpfold_emulator::{Nothing, Tool};

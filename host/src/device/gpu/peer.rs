@@ -5,7 +5,8 @@ use super::memory::Allocation;
 use super::queue::Queue;
 use super::session::Session;
 use super::stream::Stream;
-use crate::device::{DeviceError, PeerLink};
+use crate::device::DeviceError;
+use crate::device::link::PeerLink;
 use std::rc::Rc;
 use warpfold_driver::{
     Failure,
