@@ -1,7 +1,7 @@
 //! Groups of emulated devices, and of GPUs where there are some.
 
 use super::*;
-use crate::device::{Buffer, Device, DeviceChoice, Kernel, Order, PeerTraffic, Pod, peer};
+use crate::device::{Buffer, Device, DeviceChoice, DeviceError, Kernel, Order, PeerTraffic, peer};
 use crate::ptx::Entries;
 use crate::{Reduction, operator::*};
 use proptest::prelude::{ProptestConfig, proptest};
