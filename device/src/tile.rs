@@ -276,18 +276,19 @@ impl Tile<false> {
         // SAFETY: the values are among those that have been written.
         unsafe {
             let values = self.vectors.cast::<u8>().add(offset as usize).cast::<T>();
-            let lift =
-                |place: u32| operator.lift(*values.add(place as usize), first + u64::from(place));
+            let value = |place: u32| *values.add(place as usize);
             while place + (AT_ONCE as u32 - 1) * group.lanes < count {
-                let states = array::<O::State, AT_ONCE>(
+                let loaded = array::<[T; 1], AT_ONCE>(
                     #[inline(always)]
-                    |index| lift(place + index as u32 * group.lanes),
+                    |index| [value(place + index as u32 * group.lanes)],
                 );
-                state = operator.combine(state, combine_all(operator, states));
+                let index = first + u64::from(place);
+                state = operator.accumulate(state, loaded, index, group.lanes.into());
                 place += AT_ONCE as u32 * group.lanes;
             }
             while place < count {
-                state = operator.combine(state, lift(place));
+                let lifted = operator.lift(value(place), first + u64::from(place));
+                state = operator.combine(state, lifted);
                 place += group.lanes;
             }
         }
