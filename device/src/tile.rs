@@ -1,7 +1,7 @@
 //! What a warp keeps of an array in shared memory, in vectors, and what some of its lanes reduce of that.
 
 use crate::lanes::WARP_SIZE;
-use crate::operator::{Combine, Operator, combine_all};
+use crate::operator::{Combine, Operator};
 use crate::shuffle::Lanes;
 use crate::thread::thread_idx_x;
 use crate::unroll::{array, each};
