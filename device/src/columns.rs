@@ -7,6 +7,9 @@
 //! *Narrow matrices are folded.* Where rows lie side by side and a block is wider than one, several of them are taken as one long row, in
 //! which the columns repeat. A matrix of 3 columns is loaded as fast as an array, and a row may begin anywhere.
 //!
+//! *Few rows are taken side by side.* Of one, two or three rows a thread loads several vectors each before it uses the first, and hands the
+//! results through shared memory, so that a warp writes neighbours.
+//!
 //! Other rows whose distance is no multiple of 16 bytes are loaded value by value, by neighbouring lanes from adjacent places.
 
 use crate::lanes::{WARP_SIZE, sync_warp};
@@ -23,7 +26,7 @@ use crate::vector::Loaded;
 const LOADS: usize = 4;
 /// The most values that a vector has.
 const MOST_LANES: usize = 16;
-/// At most as many times as blocks run at once, there are in a grid that shares strips.
+/// The most blocks of a grid that shares strips, in numbers of those that run at once.
 const MOST_ROUNDS: usize = 4;
 /// States of other blocks that a thread loads before it uses the first.
 const STATES: usize = 8;

@@ -3,7 +3,7 @@
 //! | function | a row is reduced by | rows | reads |
 //! |---|---|---|---|
 //! | [`by_blocks`] | one block, or several that finish by a ticket | long; few, if they are very long | vectors, with heads and tails |
-//! | [`by_lanes`] | 1 to 32 lanes of a warp | of some vectors | vectors, with heads and tails |
+//! | [`by_lanes`] | 1 to 32 lanes of a warp | of some vectors | vectors, with heads and tails; of one or two vectors for each lane, several rows at once |
 //! | [`packed`] | 1 to 32 lanes, out of shared memory | of any number of elements, up to a tile, without gaps | vectors, whatever the length of a row |
 //!
 //! All give the same results up to the grouping of a row's values. Indices and counts are those within the row.

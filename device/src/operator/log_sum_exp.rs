@@ -13,8 +13,8 @@ use crate::unroll::{each_of, map_all};
 /// ln Σ eˣ, which neither overflows nor loses what is small: every exponential is scaled by the greatest one so far. NaN if a value is
 /// NaN.
 ///
-/// The exponential and the logarithm are [`Float`]'s own, so that the result has the same bits on every machine, if the grouping is
-/// the same.
+/// One value and two states are taken by [`Float`]'s own exponential, so that the fixed order gives the same bits on every machine.
+/// Several values at once are taken by the GPU's, which is faster and may differ in the last bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogSumExp;
 
