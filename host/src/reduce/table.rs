@@ -348,3 +348,111 @@ pub(crate) struct Grid {
     pub(crate) blocks: u32,
     pub(crate) block: u32,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernels' contracts ask of a launch for rows.
+    fn is_sound(problem: &Problem, launch: Launch) -> bool {
+        let Matrix {
+            rows,
+            columns,
+            stride,
+        } = problem.matrix;
+        let bytes = columns * problem.value_bytes;
+        let of_way = match launch.way {
+            Way::Blocks(parts) => (1..=1024).contains(&launch.block) && parts >= 1,
+            Way::Lanes(lanes) => lanes.is_power_of_two() && lanes <= 32 && launch.block % 32 == 0,
+            Way::Packed => {
+                stride == columns
+                    && (1..=PACKED_BYTES).contains(&bytes)
+                    && launch.block % 32 == 0
+                    && launch.block <= PACKED_BLOCK
+            }
+            _ => false,
+        };
+        of_way && (1..=MOST_BLOCKS).contains(&(launch.blocks as usize)) && rows > 0
+    }
+
+    /// GPUs of all sizes: the emulator's two multiprocessors, a laptop's, a desktop's, those of the measurements and twice as many.
+    #[test]
+    fn every_gpu_gets_a_sound_launch_for_every_shape() {
+        for multiprocessors in [1, 2, 20, 84, 132, 264] {
+            for (value_bytes, state_bytes) in [
+                (1, 4),
+                (1, 8),
+                (2, 4),
+                (2, 16),
+                (4, 4),
+                (4, 12),
+                (8, 8),
+                (8, 24),
+                (16, 16),
+            ] {
+                for columns in [
+                    1,
+                    2,
+                    3,
+                    4,
+                    5,
+                    31,
+                    32,
+                    100,
+                    128,
+                    1000,
+                    4096,
+                    5000,
+                    1 << 16,
+                    1 << 20,
+                    1 << 28,
+                ] {
+                    for rows in [1, 2, 3, 31, 132, 1000, 1 << 16, 1 << 26] {
+                        for gap in [0, 3] {
+                            let problem = Problem {
+                                matrix: Matrix {
+                                    rows,
+                                    columns,
+                                    stride: columns + gap,
+                                },
+                                along: Along::Rows,
+                                mode: Mode::Fast,
+                                value_bytes,
+                                state_bytes,
+                                lanes: 16 / value_bytes,
+                                most_threads: 256,
+                                resident: 3,
+                                multiprocessors,
+                            };
+                            let launch = problem.choose();
+                            assert!(is_sound(&problem, launch), "{problem:?}: {launch:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where there is work for all multiprocessors, no launch leaves most of them without any.
+    #[test]
+    fn a_desktop_gpu_is_filled() {
+        for columns in [4, 64, 1024, 1 << 14, 1 << 20, 1 << 26] {
+            let problem = Problem {
+                matrix: Matrix::contiguous((1 << 26) / columns, columns),
+                along: Along::Rows,
+                mode: Mode::Fast,
+                value_bytes: 4,
+                state_bytes: 4,
+                lanes: 4,
+                most_threads: 256,
+                resident: 3,
+                multiprocessors: 84,
+            };
+            let launch = problem.choose();
+            assert!(
+                launch.blocks * launch.block >= 84 * 512,
+                "{columns} columns: {launch:?}"
+            );
+        }
+    }
+}
