@@ -228,8 +228,8 @@ macro_rules! arg {
                     };
                 }
 
-                // Few values, or half ones, one after the other, without a branch.
-                if V * N < 8 || bits <= 16 {
+                // Few values one after the other, without a branch.
+                if V * N < 8 {
                     let (mut best, mut found) = (state.value, None);
                     each_of(
                         wide,
