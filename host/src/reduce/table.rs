@@ -363,11 +363,13 @@ mod tests {
         let bytes = columns * problem.value_bytes;
         let of_way = match launch.way {
             Way::Blocks(parts) => (1..=1024).contains(&launch.block) && parts >= 1,
-            Way::Lanes(lanes) => lanes.is_power_of_two() && lanes <= 32 && launch.block % 32 == 0,
+            Way::Lanes(lanes) => {
+                lanes.is_power_of_two() && lanes <= 32 && launch.block.is_multiple_of(32)
+            }
             Way::Packed => {
                 stride == columns
                     && (1..=PACKED_BYTES).contains(&bytes)
-                    && launch.block % 32 == 0
+                    && launch.block.is_multiple_of(32)
                     && launch.block <= PACKED_BLOCK
             }
             _ => false,
