@@ -21,7 +21,7 @@ use warpfold_kernels::catalogue::{Lesson, Operator, Variant};
 /// timed launches together.
 ///
 /// # Errors
-/// As [`lesson::run`](crate::lesson::run), and a device that cannot be opened. Of several errors, that of the first device is returned.
+/// As [`lesson::run`], and a device that cannot be opened. Of several errors, that of the first device is returned.
 pub fn run<T: Reducible + Sync>(
     devices: &[DeviceChoice],
     ptx: &PtxSet,
