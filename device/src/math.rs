@@ -233,9 +233,13 @@ macro_rules! of_numbers {
     )*};
 }
 
+#[cfg(not(any(target_feature = "sm_80", target_feature = "compute_80")))]
 of_numbers! {
     lesser_32: f32 = reg32, u32, "min.f32 {result}, {a}, {b};";
     greater_32: f32 = reg32, u32, "max.f32 {result}, {a}, {b};";
+}
+
+of_numbers! {
     lesser_64: f64 = reg64, u64, "min.f64 {result}, {a}, {b};";
     greater_64: f64 = reg64, u64, "max.f64 {result}, {a}, {b};";
 }
