@@ -95,15 +95,6 @@ impl Workshop {
         Ok(workshop)
     }
 
-    /// Says on standard error that the first time takes a minute or more, where nothing has been compiled here so far.
-    pub fn announce_the_first_time(&self) {
-        if !self.folder.join("cuda-builder").exists() {
-            eprintln!(
-                "warpfold: the first time takes a minute or two: a compiler is looked for, or fetched, and the core library compiled"
-            );
-        }
-    }
-
     /// Compiles kernels for an architecture, with line numbers. Returns the PTX.
     ///
     /// # Errors
@@ -213,9 +204,15 @@ impl Workshop {
         self.folder.join("workshop")
     }
 
-    /// The compiler, which is looked for the first time that `file` needs one.
+    /// The compiler, which is looked for the first time that `file` needs one. Where nothing has been compiled so far, standard
+    /// error says that this takes a minute or more.
     fn compiler(&mut self, file: &Path) -> Result<DeviceCompiler, WorkshopError> {
         if self.compiler.is_none() {
+            if !self.folder.join("cuda-builder").exists() {
+                eprintln!(
+                    "warpfold: the first time takes a minute or two: a compiler is looked for, or fetched, and the core library compiled"
+                );
+            }
             let found = DeviceCompiler::find(&Toolchain::from_environment(), &self.folder);
             self.compiler = Some(found.map_err(refused(file))?);
         }

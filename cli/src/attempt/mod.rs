@@ -88,7 +88,6 @@ type RunLine = fn(Vec<OsString>) -> Result<(), Failure>;
 /// Runs the command, which leads to another one.
 pub fn run(arguments: &Arguments, run_line: RunLine) -> Result<(), Failure> {
     let mut workshop = Workshop::open()?;
-    workshop.announce_the_first_time();
     let subject = arguments.subject()?;
     let mut once = || arguments.once(&subject, &mut workshop, run_line);
     if arguments.watch {

@@ -156,7 +156,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Some(Action::Reset(one)) => Solution::of(one)?.reset(),
         Some(Action::Solution { one, give_up }) => Solution::of(one)?.reference(*give_up),
         Some(Action::Verify { ids, json }) => verify_all(ids, json),
-        Some(Action::Grade(arguments)) => grade::run(arguments, &mut workshop()?),
+        Some(Action::Grade(arguments)) => grade::run(arguments, &mut Workshop::open()?),
         Some(Action::Export { folder }) => export(folder),
     }
 }
@@ -195,13 +195,6 @@ fn list(folder: &Path) -> Result<(), Failure> {
         ]);
     }
     print(show::fitted_text(&table, 2, &[]))
-}
-
-/// A workshop; says so where the first time takes long.
-fn workshop() -> Result<Workshop, Failure> {
-    let workshop = Workshop::open()?;
-    workshop.announce_the_first_time();
-    Ok(workshop)
 }
 
 /// A learner's solution of an exercise.
@@ -284,7 +277,7 @@ impl Solution {
     /// What the learner's own run shows: the verdict, and the picture of what went wrong. Returns the stage that convicts it.
     fn hint_of_run(&self) -> Result<Option<Stage>, Failure> {
         self.begin()?;
-        let judgement = self.judge(&mut workshop()?, None)?;
+        let judgement = self.judge(&mut Workshop::open()?, None)?;
         print(self.describe(&judgement)?)?;
         let Some(conviction) = judgement.conviction else {
             return Ok(None);
@@ -323,7 +316,7 @@ impl Solution {
         }
         print(exercise.reference())?;
         if has_passed && self.file.exists() {
-            let judgement = self.judge(&mut workshop()?, None)?;
+            let judgement = self.judge(&mut Workshop::open()?, None)?;
             print(self.describe(&judgement)?)?;
         }
         Ok(())
@@ -341,7 +334,7 @@ fn attempt(arguments: &Arguments, exercise: &'static Exercise) -> Result<(), Fai
             solution.file.display()
         ))?;
     }
-    let mut workshop = workshop()?;
+    let mut workshop = Workshop::open()?;
     let mut gpu = Gpu::default();
     let mut once = || {
         let judgement = solution.judge(&mut workshop, arguments.seed)?;
@@ -379,7 +372,7 @@ fn verify_all(ids: &[String], json: &JsonArguments) -> Result<(), Failure> {
             .map(|id| exercise(id))
             .collect::<Result<_, _>>()?,
     };
-    let mut workshop = workshop()?;
+    let mut workshop = Workshop::open()?;
     let start = Instant::now();
     let mut samples = Vec::new();
     for exercise in &chosen {
