@@ -5,9 +5,33 @@ use std::string::String;
 use std::sync::OnceLock;
 
 use ruzstd::decoding::StreamingDecoder;
+use warpfold_reductions_narrow::TEXTS;
 
 /// The compute capability that the texts are built for: 70 for `sm_70`.
 pub const SM: u32 = 70;
+
+macro_rules! texts {
+    ($($name:literal)*) => {
+        [
+            $(Text::new(($name, include_bytes!(concat!("../ptx/", $name, ".sm_70.ptx.zst"))))),*
+        ]
+    };
+}
+
+/// Those of this package.
+static WIDE: [Text; 8] = texts! { "f16" "bf16" "i32" "u32" "f32" "i64" "u64" "f64" };
+
+/// Those of the other.
+static NARROW: [Text; TEXTS.len()] = {
+    let [bool, i8, u8, i16, u16] = TEXTS;
+    [
+        Text::new(bool),
+        Text::new(i8),
+        Text::new(u8),
+        Text::new(i16),
+        Text::new(u16),
+    ]
+};
 
 /// A text, compressed by Zstandard, and what it says, from the first time on that somebody asks.
 struct Text {
@@ -16,21 +40,15 @@ struct Text {
     text: OnceLock<String>,
 }
 
-macro_rules! texts {
-    ($($name:literal)*) => {
-        [$(Text {
-            element: $name,
-            compressed: include_bytes!(concat!("../ptx/", $name, ".sm_70.ptx.zst")),
-            text: OnceLock::new(),
-        }),*]
-    };
-}
-
-static TEXTS: [Text; 13] = texts! {
-    "bool" "i8" "u8" "i16" "u16" "f16" "bf16" "i32" "u32" "f32" "i64" "u64" "f64"
-};
-
 impl Text {
+    const fn new((element, compressed): (&'static str, &'static [u8])) -> Self {
+        Self {
+            element,
+            compressed,
+            text: OnceLock::new(),
+        }
+    }
+
     fn read(&self) -> &str {
         self.text.get_or_init(|| {
             let mut text = String::new();
@@ -43,14 +61,18 @@ impl Text {
     }
 }
 
+fn all() -> impl Iterator<Item = &'static Text> {
+    NARROW.iter().chain(&WIDE)
+}
+
 /// The names of the types, as in [`warpfold_device::for_each_element!`](https://docs.rs/warpfold-device).
 pub fn elements() -> impl Iterator<Item = &'static str> {
-    TEXTS.iter().map(|text| text.element)
+    all().map(|text| text.element)
 }
 
 /// The PTX of the reductions of a type. It is kept after the first call, which takes milliseconds.
 pub fn text(element: &str) -> Option<&'static str> {
-    let text = TEXTS.iter().find(|text| text.element == element)?;
+    let text = all().find(|text| text.element == element)?;
     Some(text.read())
 }
 

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::failure::{BAD_USE, FailedStep, Failure, IoError, io, lines};
 
 /// The most bytes that a package may have; a registry takes some more.
-const MOST_BYTES: u64 = 8_000_000;
+const MOST_BYTES: u64 = 5_000_000;
 
 /// What every package has to hold besides its code, word for word as the repository has it.
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];

@@ -96,6 +96,14 @@ macro_rules! names {
 
 warpfold_device::for_each_element!(names);
 
+/// Where the text of a type is kept: two packages share the types, since one would be too large for a registry.
+fn reductions_folder(element: &str) -> &'static str {
+    match element {
+        "bool" | "i8" | "u8" | "i16" | "u16" => "reductions/narrow/ptx",
+        _ => "reductions/ptx",
+    }
+}
+
 /// Builds, and then writes all files or none, or compares them.
 pub fn run(repository: &Path, options: &Options) -> Result<(), BuildPtxError> {
     let start = Instant::now();
@@ -177,7 +185,7 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
     for module in ELEMENTS {
         if options.has(module, REDUCTIONS_ARCH) {
             jobs.push(Job {
-                file: ptx_file("reductions/ptx", module, REDUCTIONS_ARCH) + ".zst",
+                file: ptx_file(reductions_folder(module), module, REDUCTIONS_ARCH) + ".zst",
                 kernels: CudaBuilder::new(repository.join("reductions"))
                     .build_args(&features(module)),
                 arch: REDUCTIONS_ARCH,
