@@ -65,7 +65,7 @@ fn faults(picture: &Picture) -> Vec<String> {
         let long = lines.filter(|line| line.chars().count() > width);
         faults.extend(long.map(|line| format!("too long: {line}")));
     }
-    for (index, one) in sheet.covered.iter().enumerate() {
+    for one in &sheet.covered {
         let ((left, top), (right, bottom)) = one.corners();
         if left < 0.0 || top < 0.0 || right > width + 0.01 || bottom > height + 0.01 {
             faults.push(format!("outside: {one:?}"));
@@ -80,9 +80,19 @@ fn faults(picture: &Picture) -> Vec<String> {
                 faults.push(format!("left of its column: {one:?}"));
             }
         }
-        let others = sheet.covered[index + 1..].iter();
-        let met = others.filter(|other| one.is_in_the_way_of(other));
-        faults.extend(met.map(|other| format!("{one:?} and {other:?}")));
+    }
+    let mut covered: Vec<_> = sheet
+        .covered
+        .iter()
+        .map(|one| (one.corners(), one))
+        .collect();
+    covered.sort_by(|((one, _), _), ((other, _), _)| one.0.total_cmp(&other.0));
+    for (index, ((_, (right, _)), one)) in covered.iter().enumerate() {
+        // What begins further right than this ends meets nothing of it.
+        let others = covered[index + 1..].iter();
+        let others = others.take_while(|((other, _), _)| other.0 <= *right);
+        let met = others.filter(|(_, other)| one.is_in_the_way_of(other));
+        faults.extend(met.map(|(_, other)| format!("{one:?} and {other:?}")));
     }
     faults
 }

@@ -79,6 +79,7 @@ built_in! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
     use warpfold_device::for_each_operator;
 
     macro_rules! each_is_named {
@@ -95,11 +96,11 @@ mod tests {
     }
 
     macro_rules! each_has_kernels {
-        ($element:ident, $text:ident; $($name:ident: $operator:ty = $make:expr;)*) => {$(
+        ($element:ident, $entries:ident; $($name:ident: $operator:ty = $make:expr;)*) => {$(
             let name = stringify!($name).trim_start_matches("sample_");
             for suffix in ["_rows", "_short_rows", "_packed_rows", "_columns", "_fixed_rows", "_fixed_short_rows", "_fixed_columns", "_segments", "_fixed_segments", "_chunks", "_of_chunks", "_part"] {
-                let entry = format!(".entry {name}_{}{suffix}(", $element);
-                assert_eq!($text.matches(&entry).count(), 1, "{entry}");
+                let entry = format!("{name}_{}{suffix}", $element);
+                assert!($entries.contains(entry.as_str()), "{entry}");
             }
         )*};
     }
@@ -108,7 +109,11 @@ mod tests {
     fn each_pair_has_its_kernels() {
         for element in warpfold_reductions::elements() {
             let text = warpfold_reductions::text(element).expect("it is there");
-            for_each_operator!(each_has_kernels, element, text);
+            let after = text.split(".visible .entry ").skip(1);
+            let entries: HashSet<&str> = after
+                .filter_map(|text| Some(text.split_once('(')?.0))
+                .collect();
+            for_each_operator!(each_has_kernels, element, entries);
         }
     }
 }

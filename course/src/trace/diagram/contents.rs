@@ -64,9 +64,8 @@ impl Contents {
         if memory == Memory::Registers {
             return 0;
         }
-        self.touched(place, memory)
-            .map(Cell::index)
-            .min()
-            .unwrap_or_default()
+        // They are in order: a memory has cells of one kind.
+        let first = self.touched(place, memory).next();
+        first.map_or(0, Cell::index)
     }
 }
