@@ -7,7 +7,7 @@ use crate::record::{Finds, Maker};
 use warpfold::device::{Argument, Buffer, Device, Shape, Stream};
 
 /// `read_and_write(input, results, n, m)`: see there.
-const READ_AND_WRITE: &str = include_str!("../../../examples/read_and_write.ptx");
+const READ_AND_WRITE: &str = include_str!("../read_and_write.ptx");
 /// Threads of its blocks, of which the fastest is taken.
 const BLOCKS: [u32; 3] = [128, 256, 512];
 /// `read_all(input, folds, n)`: see there.

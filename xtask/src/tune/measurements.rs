@@ -1,4 +1,4 @@
-//! What `examples/time_reductions.rs` has printed.
+//! What `peers/run/time_reductions.rs` has printed.
 
 use std::collections::BTreeMap;
 

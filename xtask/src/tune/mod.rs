@@ -106,8 +106,8 @@ fn measure(
             "--quiet",
             "--release",
             "--package",
-            "warpfold",
-            "--example",
+            "warpfold-peers",
+            "--bin",
             "time_reductions",
             "--",
         ])

@@ -1,5 +1,5 @@
 //! Scans, dot products, reductions by key and the deterministic orders, timed on a GPU beside a kernel that reads as much and writes as
-//! many bytes of results: `cargo run --release --example time_calls -- f32`.
+//! many bytes of results: `cargo run --release --package warpfold-peers --bin time_calls -- f32`.
 //!
 //! Each result is verified bit for bit against the same call on the cores, and a dot product against another run of its own. A time is the median of nine calls between two events,
 //! of memory larger than the cache. `-- TYPE [BYTES]`: BYTES are those of the values, 2^30 unless given. On the emulator nothing is timed.

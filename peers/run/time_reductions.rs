@@ -1,5 +1,5 @@
 //! Every way to reduce rows, timed on a GPU at every shape, beside a kernel that reads as much and writes as many bytes of results:
-//! `cargo run --release --example time_reductions -- argmax f32`.
+//! `cargo run --release --package warpfold-peers --bin time_reductions -- argmax f32`.
 //!
 //! Every kernel is verified first. Each line is a launch: the shape, the kernel and its grid, gigabytes read and written per second, and the share
 //! of the ceiling. `chosen` marks the library's choice and `best` the fastest. `-- OPERATOR TYPE [BYTES [every|segments|single]]`: BYTES are those
