@@ -332,6 +332,7 @@ fn blocks_that_differ_are_drawn_and_others_are_folded() {
         ("flagship_bulk", &["the last to add", "total = 4720128"]),
         ("block_group", &["the last to add", "total = 2098176"]),
         ("warp_scan", &["and 1 block like this", "totals[0] = "]),
+        ("columns_by_threads", &["1 block of 64 threads", "counter = 0"]),
         (
             "vectorized",
             &["global[0…127], 4 a lane", "and 1 block like this"],
@@ -343,6 +344,8 @@ fn blocks_that_differ_are_drawn_and_others_are_folded() {
             assert!(document.contains(words), "{lesson}: {words}");
         }
     }
+    // 2³² in a word of 32 bits.
+    assert!(svg(&["grid_sync"]).contains("counter = 0"));
     let many = picture(&["interleaved", "-n", "256", "--block", "8"]);
     assert!(many.contains("and 31 blocks like this"), "{many}");
 }
