@@ -332,7 +332,10 @@ fn blocks_that_differ_are_drawn_and_others_are_folded() {
         ("flagship_bulk", &["the last to add", "total = 4720128"]),
         ("block_group", &["the last to add", "total = 2098176"]),
         ("warp_scan", &["and 1 block like this", "totals[0] = "]),
-        ("columns_by_threads", &["1 block of 64 threads", "counter = 0"]),
+        (
+            "columns_by_threads",
+            &["1 block of 64 threads", "counter = 0"],
+        ),
         (
             "vectorized",
             &["global[0…127], 4 a lane", "and 1 block like this"],
