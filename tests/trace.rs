@@ -347,6 +347,8 @@ fn blocks_that_differ_are_drawn_and_others_are_folded() {
             assert!(document.contains(words), "{lesson}: {words}");
         }
     }
+    // Too narrow for the names of its cells.
+    assert!(svg(&["rows_by_threads"]).contains("32 cells"));
     // 2³² in a word of 32 bits.
     assert!(svg(&["grid_sync"]).contains("counter = 0"));
     let many = picture(&["interleaved", "-n", "256", "--block", "8"]);
