@@ -50,8 +50,8 @@
 //! ```console
 //! $ warpfold profile in_flight in_flight_bounded --block 256 -n 2^16
 //! ...
-//! in_flight_256            256  sm_90         72  32 B       3  24 of 64  37.50 %  registers
-//! in_flight_bounded_256    256  sm_90         62  32 B       4  32 of 64  50.00 %  registers
+//! in_flight_256            256  sm_90         72    32 B       3  24 of 64  37.50 %  registers
+//! in_flight_bounded_256    256  sm_90         62    32 B       4  32 of 64  50.00 %  registers
 //! ...
 //! ```
 //!

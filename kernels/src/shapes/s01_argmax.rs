@@ -42,9 +42,9 @@
 //! ```console
 //! $ warpfold profile argmax -n 2^18 --set nans=0 --metrics global_load_sectors,shared_wavefronts,barriers
 //! ...
-//! global_load_sectors    32,768
-//! shared_wavefronts       2,176
-//! barriers                1,024
+//! global_load_sectors     32,768
+//! shared_wavefronts        2,176
+//! barriers                 1,024
 //! ...
 //! ```
 //! Twice as many turns, because a pair is two words. The input is the same.
