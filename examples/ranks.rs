@@ -6,10 +6,10 @@
 //! $ srun -n 8 target/release/examples/ranks
 //! ```
 //!
-//! Each rank makes its part of the values, and checks the results, which it knows. Then a reduction is captured into a graph and launched
-//! again and again, where the ranks meet by NCCL. Without a launcher there is one rank.
+//! Each rank makes its part of the values, and checks the results, which it knows. If the ranks use NCCL, a reduction is then captured into a
+//! graph and launched again and again. Without a launcher there is one rank.
 //!
-//! A second argument says by what they meet (best, nccl, sockets), and a third has a rank fail: `ends:1`, `ends-midway:1` or `sleeps:1`.
+//! A second argument says how they exchange results (best, nccl, sockets), and a third makes a rank fail: `ends:1`, `ends-midway:1` or `sleeps:1`.
 
 use std::error::Error;
 use std::process::ExitCode;

@@ -10,7 +10,7 @@ keepdims: whether the reduced axes stay, with length 1.
 deterministic: whether floats are combined in an order that follows from the number of values alone, so that the result has the same bits on
     every GPU, on the processor and on the emulator.
 stream: for an array in a GPU's memory, the stream that the work is queued on, as torch, CuPy or cuda.core have them, or its handle; without it the
-    current stream of torch or CuPy. The call does not wait: whoever reads the result on another stream lets that wait for this one.
+    current stream of torch or CuPy. The call does not wait: another stream that reads the result must wait for this one.
 device: for an array in the host's memory, "cpu" (which None means), "gpu", "gpu:N" or "emulator".
 
 Result types are those of NumPy. What cannot be reduced is refused by a TypeError, ValueError or BufferError with the reason; a device that is
@@ -44,13 +44,13 @@ def mean(x: Any, axis: _Axis = None, *, keepdims: bool = False, deterministic: b
     """The mean: of integers in float64."""
 
 def var(x: Any, axis: _Axis = None, *, ddof: int = 0, keepdims: bool = False, deterministic: bool = False, stream: Any = None, device: str | None = None) -> Any:
-    """The variance, divided by the number of values − ddof: of integers in float64. Right where the values have an offset."""
+    """The variance, divided by the number of values − ddof: of integers in float64. Accurate even where the mean is large."""
 
 def std(x: Any, axis: _Axis = None, *, ddof: int = 0, keepdims: bool = False, deterministic: bool = False, stream: Any = None, device: str | None = None) -> Any:
     """The standard deviation, the root of var."""
 
 def logsumexp(x: Any, axis: _Axis = None, *, keepdims: bool = False, deterministic: bool = False, stream: Any = None, device: str | None = None) -> Any:
-    """ln Σ eˣ, which neither overflows nor loses what is small."""
+    """ln Σ eˣ, without overflow and without losing small terms."""
 
 def any(x: Any, axis: _Axis = None, *, keepdims: bool = False, deterministic: bool = False, stream: Any = None, device: str | None = None) -> Any:
     """Whether any value is not 0."""

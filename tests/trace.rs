@@ -333,6 +333,10 @@ fn blocks_that_differ_are_drawn_and_others_are_folded() {
         ("block_group", &["the last to add", "total = 2098176"]),
         ("warp_scan", &["and 1 block like this", "totals[0] = "]),
         (
+            "columns_by_threads",
+            &["1 block of 64 threads", "counter = 0"],
+        ),
+        (
             "vectorized",
             &["global[0…127], 4 a lane", "and 1 block like this"],
         ),
@@ -343,6 +347,10 @@ fn blocks_that_differ_are_drawn_and_others_are_folded() {
             assert!(document.contains(words), "{lesson}: {words}");
         }
     }
+    // Too narrow for the names of its cells.
+    assert!(svg(&["rows_by_threads"]).contains("32 cells"));
+    // 2³² in a word of 32 bits.
+    assert!(svg(&["grid_sync"]).contains("counter = 0"));
     let many = picture(&["interleaved", "-n", "256", "--block", "8"]);
     assert!(many.contains("and 31 blocks like this"), "{many}");
 }

@@ -48,11 +48,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let lesson = lookup::lesson(&arguments.id)?;
     let output = Output::new(&arguments.json)?;
     let block = arguments.block.unwrap_or_else(|| usual_block(lesson));
-    let variant = Variant {
+    let mut variant = Variant {
         block,
         ..arguments.parameter.variant(lesson, BLOCK_SIZES[0])?
     };
     let n = arguments.n.unwrap_or_else(|| usual_n(lesson, variant));
+    if !arguments.parameter.is_given() {
+        variant.parameter = short_rows(lesson, n).or(variant.parameter);
+    }
     let device = arguments.kernels.on(DeviceChoice::Emulator)?;
     let mut picture = trace(&device, lesson, variant, n)?;
     let name = match lesson.entries {
@@ -103,6 +106,17 @@ fn usual_n(lesson: &Lesson, variant: Variant) -> usize {
     };
     let most = reduction.most_elements(variant).unwrap_or(u64::MAX);
     (blocks * tile).min(most).min(MOST_ELEMENTS as u64) as usize
+}
+
+/// For a matrix whose usual rows are too long for so few elements: the longest rows of which they make two.
+fn short_rows(lesson: &Lesson, n: usize) -> Option<u32> {
+    let columns = lesson.parameter.filter(|of| of.name == "columns")?;
+    let makes_two = |columns: u32| 2 * columns as usize <= n;
+    let values = columns.values.iter().copied();
+    match columns.usual {
+        usual if makes_two(usual) => None,
+        _ => values.filter(|&columns| makes_two(columns)).max(),
+    }
 }
 
 impl From<TraceError> for Failure {

@@ -5,11 +5,11 @@
 //! group before in the batch, and that of each tile before in the group: three warps wait for those at the same time. Tickets give the
 //! blocks their tiles, so that whatever a tile waits for belongs to a block that runs or has run.
 //!
-//! *The word says all.* A state is published word by word, each in the lower half of 64 bits whose upper half says that it is there. One
-//! load sees both or neither, so that neither the store nor the load has to order anything else: no fence, and no cache that is emptied.
+//! *One word says everything.* A state is published word by word, each in the lower half of 64 bits whose upper half says that it is there.
+//! One load sees both or neither, so neither the store nor the load has to order anything else: no fence, and no cache has to be emptied.
 //!
 //! *One order.* So states are combined in an order that the number of tiles alone decides: the same bits in every run, on every
-//! device. Merrill's and Garland's decoupled look-back (2016) combines what happens to be there.
+//! device. Merrill's and Garland's decoupled look-back (2016) combines whatever has been published.
 
 use core::cell::Cell;
 use core::marker::PhantomData;

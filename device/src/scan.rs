@@ -1,10 +1,10 @@
-//! Scans: for each value what it and those before it combine to, in one pass over the values, whatever begins anew at which place.
+//! Scans: what each value and those before it combine to, in one pass over the values. Rows and segments may begin anew at any place.
 //!
 //! *Tiles.* Tickets give a block one tile after the other. Each warp loads its part of the tile with neighbouring lanes at neighbouring
 //! values, all loads at once, and turns it over in shared memory, so that each thread has values that follow one another. The
 //! threads' states are combined as [`block`] does, and the results go back the same way.
 //!
-//! *What comes before a tile* is the business of [`look_back`](crate::look_back), in an order that the number of values alone decides:
+//! *What comes before a tile* is found by [`look_back`](crate::look_back), in an order that the number of values alone decides:
 //! the same bits in every run, on every device.
 //!
 //! *Heads.* Where a row or a segment begins, the scan begins anew: a state carries with it whether there was such a place.

@@ -1,6 +1,6 @@
 //! Reductions of segments of an array, which offsets divide: at the same speed whatever their lengths.
 //!
-//! *Equal work.* A segment may be empty or have all values, so that warps are not given segments but equal parts of a path: it goes along
+//! *Equal work.* A segment may be empty or have all values, so warps get equal parts of a path instead of segments. The path goes along
 //! the values, and after the last value of a segment one step along the segments. A binary search, of which half a warp does four steps
 //! at once, finds where a warp begins (Merrill's and Garland's *merge path*).
 //!

@@ -22,14 +22,14 @@
 //! [`Reduction`](crate::Reduction) in its deterministic mode, as long as each part but the last with values has whole chunks, as
 //! [`Group::upload`] makes them.
 //!
-//! # How they meet
+//! # How the states come together
 //!
 //! Where every device reaches the memory of the first ([`Group::has_peer_access`]), the host takes no part in it.
 //!
 //! - Fast: the last block of each device stores its state and raises a flag by a release of system scope. The last block of the first device
 //!   waits for all flags by acquires of system scope, and goes on ([`warpfold_device::meeting`]). A second kernel that waits for
-//!   events of the other streams would do as well, and costs a launch and the driver's events after the slowest device; the flag costs one
-//!   store over the link. The first device is launched last, so that nobody waits for what is not queued yet. If another device fails, the
+//!   events of the other streams would do as well, but it would cost a launch and the driver's events after the slowest device, where the flag
+//!   costs one store over the link. The first device is launched last, so that it never waits for a launch that is not queued. If another device fails, the
 //!   host, which waits for the others first, raises its flag, and the launch ends.
 //! - Deterministic: the stream of the first device waits for those of the others, because every block of them has something to hand in.
 //!
@@ -37,8 +37,8 @@
 //!
 //! Elsewhere the states go through the host's memory, with the same result.
 //!
-//! The launches are queued one after another by the thread that calls. Each takes the driver a few microseconds, so that many devices with
-//! little to do are limited by that.
+//! The calling thread queues the launches one after another. Each takes the driver a few microseconds, which is most of the time where many
+//! devices have little to do.
 
 mod devices;
 mod parts;
@@ -54,7 +54,7 @@ pub use parts::UntypedGroup;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A reduction by an operator of the library of arrays that a group has parts of, again and again.
+/// A reduction by an operator of the library, of an array whose parts are on the devices of a group. It can be made again and again.
 pub struct GroupReduction<'g, T, O: BuiltIn<T>>
 where
     T: Reducible,

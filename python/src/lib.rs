@@ -79,11 +79,11 @@ reductions! {
     minmax "minmax" => Operation::MinMax;
     /// The mean: of integers in float64.
     mean "mean" => Operation::Mean;
-    /// The variance, divided by the number of values − ddof: of integers in float64. Right where the values have an offset.
+    /// The variance, divided by the number of values − ddof: of integers in float64. Accurate even where the mean is large.
     var "var" (ddof: u64 = 0) => Operation::Variance { ddof };
     /// The standard deviation, the root of var.
     std_ "std" (ddof: u64 = 0) => Operation::StdDev { ddof };
-    /// ln Σ eˣ, which neither overflows nor loses what is small.
+    /// ln Σ eˣ, without overflow and without losing small terms.
     logsumexp "logsumexp" => Operation::LogSumExp;
     /// Whether any value is not 0.
     any "any" => Operation::Any;

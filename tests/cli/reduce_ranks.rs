@@ -241,7 +241,10 @@ fn what_has_no_meaning_for_ranks_is_refused() {
         (&["--compare-read"], "leave --compare-read out"),
         (&["--device", "cpu"], "leave --device out"),
         (&["--device", "emulator:2"], "leave --device out"),
-        (&["--ranks-by", "mail"], "ranks do not meet by 'mail'"),
+        (
+            &["--ranks-by", "mail"],
+            "'mail' is no way to exchange results",
+        ),
         (&["--ranks-timeout", "0"], "0 is not in 1..=86400"),
         (
             &["--ranks-address", "host:0"],

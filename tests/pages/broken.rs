@@ -9,10 +9,6 @@ pub const FOLDER: &str = "kernels/breaks";
 /// Pages whose break no change of their file shows on every computer, and why: it is told in words, or by another command.
 pub const IN_WORDS: &[(&str, &str)] = &[
     (
-        "c07_atomics",
-        "every atomic of the emulator has the system's scope",
-    ),
-    (
         "c08_atomics_on_floats",
         "the inputs have no NaN, and the loop would not end",
     ),

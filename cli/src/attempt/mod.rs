@@ -75,7 +75,7 @@ Examples:
   warpfold try mine.rs --lesson shuffle --watch -n 2^16
   warpfold try mine.rs --lesson shuffle --trace --block 32
 
-The compiler is rustc with the target nvptx64-nvidia-cuda: `rustup toolchain install nightly --component rust-src` brings it; on Debian and
+The compiler is rustc with the target nvptx64-nvidia-cuda: `rustup toolchain install nightly --component rust-src` brings it; on Debian and \
 Ubuntu it is fetched when it is first needed.";
 
 fn parse_arch(text: &str) -> Result<NvvmArch, String> {

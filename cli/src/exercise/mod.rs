@@ -36,8 +36,8 @@ Examples:
   warpfold exercise solution guard      # once you have a star, or with --give-up
   warpfold exercise grade ada/ alan/ --json sheet.json
 
-Your solutions are in the folder `warpfold-exercises`, beside a file with your progress. A solution has to be right for every size, and
-sound under 32 orders of its threads: that gives the first star. The others are for a counter near the reference's.";
+Your solutions are in the folder `warpfold-exercises`, beside a file with your progress. The first star is for a solution that \
+is right for every size, and sound under 32 orders of its threads. The others are for a counter near the reference's.";
 
 /// The folder of the solutions, unless another one is named.
 const FOLDER: &str = "warpfold-exercises";

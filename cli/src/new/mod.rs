@@ -14,9 +14,9 @@ Examples:
   warpfold new my_kernel
   cd my_kernel && cargo test && cargo run
 
-The crate has a kernel, the program that launches it, and a test that compares it with the CPU and looks for races. It builds with stable
-Rust; the kernel is compiled by rustc with the target nvptx64-nvidia-cuda: `rustup toolchain install nightly --component rust-src` brings
-it; on Debian and Ubuntu it is fetched when it is first needed.";
+The crate has a kernel, the program that launches it, and a test that compares it with the CPU and looks for races. It builds with \
+stable Rust; the kernel is compiled by rustc with the target nvptx64-nvidia-cuda: `rustup toolchain install nightly --component rust-src` \
+brings it; on Debian and Ubuntu it is fetched when it is first needed.";
 
 /// The command's arguments.
 #[derive(clap::Args, Debug)]

@@ -17,7 +17,7 @@ use warpfold_dynamic::{Named, TypeName};
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The numbers: .npy and .npz (any shape), .csv and .tsv, raw little-endian values (.bin, or anything with --type), each of them also
-    /// as .gz; or - for a table or a .npy file on standard input. Several files, also as a pattern like 'data/*.npy', are one after another
+    /// as .gz; or - for a table or a .npy file on standard input. Several files, also as a pattern like 'data/*.npy', are read as one array
     #[arg(value_name = "FILE", required = true)]
     pub(super) files: Vec<PathBuf>,
     #[arg(
@@ -88,13 +88,13 @@ Examples:
   srun warpfold reduce '/local/part{rank}.npy' --op argmax
 
 Several operators read the file once. Several files of one type are reduced on the cores, and may be larger than memory together; argmin \
-and argmax count through all of them. On the cores the sum of integers is the true one; on a GPU and the emulator integers wrap around, and \
-where one sum or product of all values does, the true one is shown. The mean of integers is in f64. Variances are divided by the number of \
+and argmax count through all of them. On the cores sums of integers are exact. On a GPU and on the emulator they wrap around; where that \
+happens to a single sum or product of all values, the true value is shown as well. The mean of integers is in f64. Variances are divided by the number of \
 values, those of samples by one less. With floats, one NaN makes every sum and extreme NaN, and -0.0 is less than 0.0; argmin and argmax \
 give the first of equal values, or of NaNs.
 
-Where torchrun, Open MPI's mpirun or srun have started several processes, each is a rank: it takes a part of the values and the GPU of its \
-number on the host, or the emulator, and rank 0 prints the result. Its bits are those of one device, whatever the number of ranks. \
+Where torchrun, Open MPI's mpirun or srun have started several processes, each is a rank: it takes a part of the values, and the GPU with \
+its number on the host or else the emulator. Rank 0 prints the result. Its bits are those of one device, whatever the number of ranks. \
 In a batch script without srun, or with mpirun over several hosts, see --ranks and --ranks-address.";
 
 /// What `--device` says.

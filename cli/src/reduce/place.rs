@@ -9,15 +9,15 @@ use warpfold::ranks::{By, Options, PORT, Place, RankError};
 #[derive(Clone, clap::Args, Debug)]
 pub(super) struct RanksArguments {
     /// Whether this process is one of several that reduce the files together, each on a device: auto (as torchrun, mpirun or srun have
-    /// started it), off (by itself), or its number and theirs, like 0/2. All read the same files and take a part of the values each; where a
-    /// FILE has {rank} in its name, each rank has its own
+    /// started it), off (by itself), or its number and theirs, like 0/2. Each takes a part of the values of the same files; where a FILE has
+    /// {rank} in its name, each rank has its own file
     #[arg(long, value_name = "auto|off|R/N", default_value = "auto")]
     ranks: Which,
     /// Rank 0's host and port [default: the launcher's host and port 29617, or WARPFOLD_RANKS_PORT]
     #[arg(long, value_name = "HOST[:PORT]")]
     ranks_address: Option<Address>,
     /// How the ranks hand each other their results: nccl, sockets (through the hosts' memory), or best, which is NCCL where each rank has it
-    /// and a GPU of its own. What rank 0 says counts
+    /// and a GPU of its own. Rank 0's choice counts for all
     #[arg(long, value_name = "BY", default_value = "best")]
     ranks_by: By,
     /// How long a rank waits for others, in seconds

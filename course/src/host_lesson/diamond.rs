@@ -11,8 +11,8 @@
 //!      └─→ C ─┘
 //! ```
 //!
-//! The dependencies are given node by node, or found in a capture: an event lets a second stream begin where the first has come to, and
-//! another lets the first go on where both have come to. A leaves a partial for each block, B and C add up half of them each, D adds
+//! The dependencies are given node by node, or found in a capture: one event makes a second stream wait for A on the first, and
+//! another makes the first wait for the second. A leaves a partial for each block, B and C add up half of them each, D adds
 //! up what these leave. Meanwhile the host need not wait: it asks an event whether it has been reached (`cuEventQuery`), and could do
 //! something else in between.
 

@@ -2,8 +2,8 @@
 //!
 //! Before: a launch returns at once; the kernel runs when the stream comes to it.
 //!
-//! Idea: a clock around the launch alone times the queueing. A clock around launch and wait times the kernel and the way there and back.
-//! Two events on the device time the kernel, and many launches between them what a launch costs after another.
+//! Idea: a clock around the launch alone times the queueing. A clock around launch and wait times the kernel and the way to the GPU and back.
+//! Two events on the device time the kernel; with many launches between them they show what each further launch costs.
 
 use super::stopwatch::Stopwatch;
 use super::sum::{Input, LadderKernel};

@@ -2,10 +2,10 @@
 //!
 //! Before: one GPU has all values, or copies them from another.
 //!
-//! Idea: each GPU reduces the part that it has; only one state of each has to move. The states meet on the host, after every GPU was waited for;
-//! or in the memory of the first GPU, into which each of the others stores its own over the link, with a flag of system scope after it. The
-//! host is then not in between. And the order decides what the sum promises: in the fixed one its bits are the same for any number of GPUs.
-//! Several processes or computers need a library for that, such as NCCL: see `docs/clusters.md`.
+//! Idea: each GPU reduces the part that it has; only one state of each has to move. The states come together on the host, which waits for every GPU
+//! first; or in the memory of the first GPU, into which each of the others stores its own over the link, with a flag of system scope after it.
+//! The host then takes no part. And the order decides what the sum promises: in the fixed one its bits are the same for any number of GPUs.
+//! Several processes or computers do it with `warpfold::ranks`: see `docs/ranks.md`.
 
 use super::stopwatch::{Stopwatch, speed_up};
 use super::{Cell, HostLesson, HostLessonError, Report, Setting};
@@ -19,7 +19,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
     id: "group_sum",
     alias: None,
     title: "one sum of several GPUs",
-    change: "each GPU reduces its part, and the states meet on the host or in the memory of the first GPU, in a fast or in a fixed order",
+    change: "each GPU reduces its part, and the states come together on the host or in the memory of the first GPU, in a fast or in a fixed order",
     needs: &["two_stage", "peer_atomic"],
     file: "course/src/host_lesson/group_sum.rs",
     usual_n: |_| 1 << 28,

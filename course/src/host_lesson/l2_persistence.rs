@@ -3,8 +3,8 @@
 //! Before: whatever was read last is in the L2 cache; what was read before has been evicted.
 //!
 //! Idea: a stream can say how its kernels' accesses to one window of memory are cached. Persisting accesses have a part of the cache for
-//! themselves; streaming ones are the first to go. A hit ratio below 1 says so of a part of the window only, which the hardware picks at
-//! random: a window that is larger than the part set aside then keeps some of its lines, instead of evicting them by one another.
+//! themselves; streaming ones are the first to go. With a hit ratio below 1 this holds for a part of the window only, which the hardware
+//! picks at random: a window that is larger than the part set aside then keeps some of its lines, which would otherwise evict one another.
 
 use super::stopwatch::{Stopwatch, gigabytes_per_second, speed_up};
 use super::sum::{Input, LadderKernel};
@@ -26,8 +26,8 @@ pub(super) const LESSON: HostLesson = HostLesson {
         })
     },
     see: "What to see: data of several times the cache passes through between two reads of the window, which normal accesses then find \
-          evicted; persisting ones find it where it was, and come closer to the time of a window that nothing has disturbed. With a hit ratio of 0.6 only so much of the \
-          window persists: less than all, which pays if the window (-n) is larger than what is set aside, whose lines evict one another.",
+          evicted; persisting ones find it where it was, and come closer to the time of a window that nothing has disturbed. With a hit ratio of 0.6 only that share of the \
+          window persists, which pays if the window (-n) is larger than what is set aside, since its lines would then evict one another.",
     not_shown: "Not shown here: times, since the emulator has no cache; the sums are the same under every policy, as they are on a GPU.",
     has_picture: false,
     needs_group: false,

@@ -1,6 +1,6 @@
-//! **Peer copies**: the same bytes from the memory of one GPU to a kernel of another, three ways.
+//! **Peer copies**: the same bytes from the memory of one GPU to a kernel of another, in three ways.
 //!
-//! Before: data comes to a GPU from the host; now it lies on another GPU of the same computer.
+//! Before: data comes to a GPU from the host. Here it lies on another GPU of the same computer.
 //!
 //! Idea: the way decides what the bytes cross. Through the host they cross its bus twice and its memory once. The driver's copy goes straight
 //! over the link between the GPUs, NVLink or PCIe, where the two reach each other. And a kernel can read the other GPU's memory where it is:

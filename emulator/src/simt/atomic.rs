@@ -100,8 +100,10 @@ pub(super) fn update_element(
         (AtomicOperation::Add, Scalar::F32) => add_f32(old, b, flushes),
         (operation, ty) => combine(operation, ty, old, b, c),
     };
-    let old = update(&target.region, target.offset + at, ty.bytes() as u64, new);
-    [old, new(old)]
+    let bytes = ty.bytes() as u64;
+    let old = update(&target.region, target.offset + at, bytes, new);
+    // Memory keeps as many bits as the type has: an addition may have carried out of them.
+    [old, new(old) & (u64::MAX >> (64 - 8 * bytes))]
 }
 
 /// Replaces a value of this many bytes by `new` of it; returns the old one.

@@ -179,7 +179,7 @@ pub enum RankError {
     NoNccl(String),
     /// NCCL was asked for, and a rank cannot use it.
     #[error(
-        "rank {missing} has no GPU of its own or no NCCL, by which the ranks were to meet: see what it has written, or let them meet by sockets"
+        "rank {missing} has no GPU of its own or no NCCL, and NCCL was asked for: see what it has written, or ask for sockets"
     )]
     NotByNccl {
         /// Who cannot.
@@ -209,7 +209,7 @@ pub enum RankError {
     },
     /// Values of another length than was prepared for.
     #[error(
-        "rank {rank} has {given} values for '{operation}', which was prepared for {prepared}: all ranks prepare again when one has more or fewer"
+        "rank {rank} has {given} values for '{operation}', which was prepared for {prepared}: call `prepare` again on all ranks when one has more or fewer values"
     )]
     OtherLength {
         /// The rank.
@@ -223,7 +223,7 @@ pub enum RankError {
     },
     /// Nothing was prepared.
     #[error(
-        "'{operation}' was queued before the ranks have told each other how many values they have: let all ranks call `prepare` before"
+        "'{operation}' was queued before the ranks had told each other how many values they have: let all ranks call `prepare` before"
     )]
     Unprepared {
         /// What was to be done.
@@ -239,12 +239,12 @@ pub enum RankError {
     },
     /// A capture of what goes through sockets.
     #[error(
-        "what ranks hand each other through sockets cannot be captured into a graph: let them meet by NCCL"
+        "results that go through sockets cannot be captured into a graph: let the ranks use NCCL"
     )]
     Captured,
     /// More than sockets are for.
     #[error(
-        "'{operation}' would send {bytes} bytes through sockets, which are for up to {most}: let the ranks meet by NCCL"
+        "'{operation}' would send {bytes} bytes through sockets, which are for up to {most}: let the ranks use NCCL"
     )]
     TooMuch {
         /// What was to be done.

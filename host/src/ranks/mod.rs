@@ -14,12 +14,12 @@
 //! ```
 //!
 //! [`Place`] says who a process is and where rank 0 is. Rank 0 listens there; the others connect to it, and through these connections it learns
-//! who has come and hands out NCCL's id. Whoever can reach the port can take part, as with NCCL's own port and torchrun's: it belongs into
-//! a network that others cannot reach. Rank 0 keeps a connection with every other rank, for which it needs as many file descriptors.
+//! which ranks have joined, and hands out NCCL's id. Whoever can reach the port can take part, as with NCCL's own port and torchrun's, so
+//! it must be in a network that others cannot reach. Rank 0 keeps a connection to every other rank, and needs a file descriptor for each.
 //!
 //! The ranks hand each other their results by NCCL 2.18 or later, from GPU to GPU. `libnccl.so.2` is looked for when it is needed, then
 //! `libnccl.so`, then the folder of Python's wheel in `$VIRTUAL_ENV`, in `$CONDA_PREFIX` and in the packages of the `python3` on PATH. Where a
-//! rank has no GPU of its own or no NCCL, they go through the hosts' memory and rank 0's connections; the calls are the same.
+//! rank has no GPU of its own or no NCCL, the results go through the hosts' memory and rank 0's connections; the calls are the same.
 //!
 //! | operators | how the ranks' results become one |
 //! |---|---|
@@ -27,8 +27,8 @@
 //! | min and max of floats and 16-bit integers | all ranks' results (`ncclAllGather`), reduced once more by the same kernel: NCCL does not promise what becomes of NaN, and has no such integers |
 //! | argmax, variance and all others; deterministic sums and products of floats | the states of all chunks of 4096 values (`ncclAllGather`, or a broadcast from each rank where they have different numbers of chunks), combined in their order on every rank, as [`warpfold_device::fixed`] says. In the deterministic order a chunk that lies on several ranks is completed first |
 //!
-//! A rank that waits does so no longer than [`Options::patience`]: then, or when another one has ended, it stops with a sentence that names the
-//! operation, itself and, where it is known, the one that is missing; and so do the others.
+//! No rank waits longer than [`Options::patience`]. After that time, or when another rank has ended, it stops with a sentence that names the
+//! operation, itself and, where it is known, the rank that is missing. All other ranks stop as well.
 
 mod cut;
 mod error;

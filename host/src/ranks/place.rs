@@ -8,7 +8,7 @@ use std::fmt;
 /// The most ranks.
 pub const MOST_RANKS: u32 = 1 << 16;
 
-/// The port at which rank 0 waits for the others, where nothing says another.
+/// The port at which rank 0 waits for the others, unless a variable names another.
 pub const PORT: u16 = 29617;
 
 /// Who has started the processes.
@@ -20,7 +20,7 @@ pub enum Launcher {
     OpenMpi,
     /// `srun` of Slurm.
     Slurm,
-    /// Somebody who says the rank, as [`Place::new`].
+    /// No launcher: the program gives the rank, as to [`Place::new`].
     Given,
 }
 
@@ -54,7 +54,7 @@ pub struct Place {
     pub(super) size: u32,
     pub(super) local_rank: u32,
     pub(super) launcher: Launcher,
-    /// Rank 0's host, where anything says it.
+    /// Rank 0's host, if it is known.
     pub(super) host: Option<String>,
     pub(super) port: u16,
     /// A number that the ranks of one job share.
@@ -62,7 +62,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// What the launcher of this process says; `None` where none has started it.
+    /// What the launcher of this process says; `None` if no launcher has started it.
     ///
     /// # Errors
     /// A launcher's variable that holds no number, or one without the others that the launcher sets.

@@ -11,9 +11,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// A reduction by an operator of the library of the values of all ranks, again and again: each rank has a part of them, which may be empty,
-/// and gets the result on its device. The order of the ranks is that of their values; the indices that an operator like `ArgMax` gives count
-/// through all parts.
+/// A reduction of the values of all ranks by an operator of the library, which can be made again and again. Each rank has a part of the values,
+/// which may be empty, and gets the result on its device. The parts follow each other in the order of the ranks; the indices that an operator
+/// like `ArgMax` gives count through all parts.
 ///
 /// All ranks make the same calls in the same order. Reductions of one `RankReduction` follow one another: queue them on one stream, or wait
 /// for the last before the next.
@@ -64,9 +64,9 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
     }
 
     /// Lets the ranks tell each other how many values they have, this one `n`, loads the kernels and allocates what is needed: then
-    /// [`Self::queue`] does neither, and may be captured into a graph where the ranks meet by NCCL. All ranks call it; waits for them.
+    /// [`Self::queue`] does neither, and may be captured into a graph where the ranks use NCCL. All ranks call it; waits for them.
     ///
-    /// Whoever launches such a graph keeps this value, and has not prepared it for more since.
+    /// Keep this value as long as such a graph is launched, and do not prepare it for more values meanwhile.
     ///
     /// # Errors
     /// As [`Self::of`].
@@ -94,8 +94,8 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
         unsafe { self.untyped.queue(stream, values.into().bytes(), result) }
     }
 
-    /// The reduction of each column of a matrix whose rows the ranks share out: of this rank's rows, which may be none, the values are these.
-    /// Waits for the results, which every rank gets.
+    /// The reduction of each column of a matrix whose rows the ranks share out. The values are those of this rank's rows, of which there may be
+    /// none. Waits for the results, which every rank gets.
     ///
     /// # Errors
     /// As [`Self::of`]; [`Error::Outside`](crate::Error::Outside); and [`RankError::NoColumns`] of operators other than sum, product, min, max, any, all
@@ -125,7 +125,7 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
         Ok(results)
     }
 
-    /// Which of so many columns are this rank's: as many for each rank, rounded up, and fewer for the last ones.
+    /// Which of this many columns are this rank's: the same number for each rank, rounded up, and fewer for the last ones.
     pub fn columns_of_rank(&self, columns: usize) -> Range<usize> {
         let ranks = self.untyped.ranks();
         let each = share(columns, ranks.size() as usize);

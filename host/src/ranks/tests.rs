@@ -311,12 +311,12 @@ fn what_was_not_prepared_or_cannot_be_is_refused() {
     let sentence = |error: Result<(), RankError>| error.expect_err("it is refused").to_string();
     assert_eq!(
         sentence(sum.queue(&stream, &values, &mut result)),
-        "'sum of f32' was queued before the ranks have told each other how many values they have: let all ranks call `prepare` before"
+        "'sum of f32' was queued before the ranks had told each other how many values they have: let all ranks call `prepare` before"
     );
     sum.prepare(5).expect("it is prepared");
     assert_eq!(
         sentence(sum.queue(&stream, &values, &mut result)),
-        "rank 0 has 6 values for 'sum of f32', which was prepared for 5: all ranks prepare again when one has more or fewer"
+        "rank 0 has 6 values for 'sum of f32', which was prepared for 5: call `prepare` again on all ranks when one has more or fewer values"
     );
     sum.prepare(6).expect("it is prepared");
     let mut two = device.allocate(2).expect("it fits");

@@ -16,7 +16,7 @@ use std::str::FromStr;
 use std::time::Duration;
 use warpfold_device::fixed::CHUNK;
 
-/// How long a rank waits for others, where nothing else is said.
+/// How long a rank waits for others by default.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How the ranks hand each other their states.
@@ -40,7 +40,7 @@ impl FromStr for By {
             "nccl" => Ok(Self::Nccl),
             "sockets" => Ok(Self::Sockets),
             _ => Err(format!(
-                "ranks do not meet by '{text}': give best, nccl or sockets"
+                "'{text}' is no way to exchange results: give best, nccl or sockets"
             )),
         }
     }
@@ -49,10 +49,10 @@ impl FromStr for By {
 /// How ranks find each other and wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// By what. Rank 0 decides.
+    /// How they hand each other their states. Rank 0 decides for all.
     pub by: By,
-    /// How long a rank waits for others, at the start and in each operation. Others than rank 0 wait two seconds longer, so that they hear
-    /// from it who is missing.
+    /// How long a rank waits for others, at the start and in each operation. The others wait two seconds longer than rank 0, so that
+    /// it can tell them who is missing.
     pub patience: Duration,
 }
 
@@ -141,14 +141,14 @@ impl<'d> Ranks<'d> {
         Ok(Self::new(device, [rank, size], transport))
     }
 
-    /// The ranks of a communicator that other code has made, by its handle (`ncclComm_t`): rank, size and GPU are the communicator's. Who has
-    /// not come, NCCL does not tell, so that sentences about the wait name nobody.
+    /// The ranks of a communicator that other code has made, by its handle (`ncclComm_t`): rank, size and GPU are the communicator's. NCCL
+    /// does not tell which rank has not come, so messages about the wait name none.
     ///
     /// # Errors
     /// There is no NCCL, or the communicator is of another GPU than the device.
     ///
     /// # Safety
-    /// - The communicator has been made by the `libnccl` that is loaded here: one of that name which the process has loaded before is the one.
+    /// - The communicator has been made by the `libnccl` that is loaded here: if the process has loaded a library of that name before, it is that one.
     ///   It is complete (where it does not block, `ncclCommGetAsyncError` has said `ncclSuccess`), and lives as long as the value.
     /// - Nothing else is queued on it, from any thread, between the calls of one reduction.
     /// - When an operation fails or takes longer than `patience`, the communicator is aborted (`ncclCommAbort`), since nothing else ends its
@@ -189,12 +189,12 @@ impl<'d> Ranks<'d> {
         self.size
     }
 
-    /// By what the ranks meet: `NCCL 2.27.3`, or `sockets`.
+    /// How the ranks hand each other their states: `NCCL 2.27.3`, or `sockets`.
     pub fn describe(&self) -> String {
         self.transport.borrow().describe()
     }
 
-    /// This rank's part of an array of so many values that all ranks know: as many as whole chunks allow, so that in a deterministic
+    /// This rank's part of an array of this many values, which all ranks know: as many as whole chunks allow, so that in a deterministic
     /// reduction no rank has to complete another's.
     pub fn part(&self, values: u64) -> Range<u64> {
         let chunk = CHUNK as u64;
@@ -206,8 +206,8 @@ impl<'d> Ranks<'d> {
         begin(self.rank)..begin(self.rank + 1)
     }
 
-    /// Waits until everything that is queued on the stream has been done, as [`Stream::synchronize`], but no longer than there is patience for:
-    /// what depends on a rank that has ended would never be done. It is then ended too, and the ranks no longer work together.
+    /// Waits until everything that is queued on the stream has been done, as [`Stream::synchronize`], but no longer than the patience allows:
+    /// work that depends on a rank that has ended would never be done. Such work is then aborted, and the ranks cannot work together afterwards.
     ///
     /// # Errors
     /// A rank has ended, does not come in time, or the device fails.
@@ -236,8 +236,8 @@ impl<'d> Ranks<'d> {
 }
 
 impl Place {
-    /// The device that a rank takes where nothing else is said: of this host's GPUs the one with the rank's number there, beginning again
-    /// where there are more ranks than GPUs; the emulator where there is none.
+    /// The device that a rank takes by default: of this host's GPUs the one with the rank's number there, counted again from the first if
+    /// there are more ranks than GPUs; the emulator if there is none.
     pub fn device_choice(&self) -> DeviceChoice {
         let count = crate::device::list().map_or(0, |list| list.gpus.len()) as u32;
         match self.local_rank().checked_rem(count) {

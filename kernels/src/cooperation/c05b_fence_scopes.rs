@@ -68,8 +68,8 @@
 //! racecheck: read after write at global address 0x7f0000001100 (4 bytes) in kernel ...
 //! ...
 //! ```
-//! The exhibit `fence_too_narrow` is this mistake on its own. A fence for the device in the place of the system's is not found: the emulator has
-//! one device and no host that looks on.
+//! The exhibit `fence_too_narrow` is this mistake on its own. A fence for the device in the place of the system's is not found here:
+//! the launch has one device, and no host looks on.
 //!
 //! ## Source
 //! *PTX ISA*, on the memory consistency model (scopes, causality order) and on `membar`; *CUDA C++ Programming Guide*, on

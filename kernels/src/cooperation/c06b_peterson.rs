@@ -8,8 +8,8 @@
 //! share a third that says *whose turn it is*. A thread says that it wants, gives the turn to the other, and waits as long
 //! as the other wants and has the turn. If both want at once, whoever gave the turn away last waits.
 //!
-//! On paper that is proved. On a GPU, and on every CPU since the 1970s, the proof lacks a line: it takes each store to be
-//! visible before the next load is made. Three fences make it true.
+//! On paper that is proved. On a GPU, and on most CPUs, the proof lacks a line: it takes each store to be visible before
+//! the next load is made. Three fences make it true.
 //!
 //! 1. Between *I want* and the look at the other: each must have announced itself before it looks. Without it both may look
 //!    before either announcement arrives, and both enter. This needs the strongest kind, a *sequentially consistent* fence,

@@ -46,8 +46,14 @@
 //! ```
 //!
 //! ## Break it
-//! Give all blocks the same words in the block's scope. The emulator, in which every atomic has the system's scope, gives
-//! the right results; a GPU may lose updates, since it need not look beyond the block.
+//! Give all blocks the same words in the block's scope: `of_blocks` for the table of each. The emulator loses no update, but a GPU may, since it
+//! need not look beyond the block:
+//! ```console
+//! $ warpfold try atomics --check -n 100 --block 64
+//! ...
+//! racecheck: write after write at global address 0x7f0000000500 (4 bytes) in kernel ...
+//! ...
+//! ```
 //!
 //! ## Source
 //! *PTX ISA*, on the instruction `atom`; *CUDA C++ Programming Guide*, on atomic functions.

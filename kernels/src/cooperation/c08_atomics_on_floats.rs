@@ -10,8 +10,8 @@
 //!
 //! There is no `max`. But *compare-and-swap* makes an atomic operation of any function: take the value that is there,
 //! compute the new one, and swap it in if the old one is still there; if not, somebody else was faster, so do it again with
-//! the value that was found. A maximum needs the swap only while its value is greater than what is there. That is soon the
-//! case for few threads, and most of them read once and are done.
+//! the value that was found. A maximum needs the swap only while a thread's value is greater than what is there. Soon that
+//! is so for few threads; most of them read once and are done.
 //!
 //! `cas` compares bits, not numbers. A loop that waits until `found == expected` as floats would never end at a NaN, which is
 //! equal to nothing; and it takes −0 and 0, which are different bits, for the same.
@@ -44,9 +44,9 @@
 //! Both sums are the CPU's, in `f32` as well.
 //!
 //! ## Break it
-//! Compare with `old == found` as floats, and put a NaN into the word first: the loop never ends. Without any loop, an
-//! integer `max` on the bits is right for positive floats, whose bits are in the same order as the numbers; for negative
-//! ones it is the other way round.
+//! Build an addition from the same loop, end it when `found == old` as floats, and add a NaN: the loop never ends. And
+//! replace the loop by an integer `max` on the bits: that is right for positive floats, whose bits are in the same order as
+//! the numbers; for negative ones it is the other way round.
 //!
 //! ## Source
 //! *CUDA C++ Programming Guide*, on atomic functions, which builds an `atomicAdd` of `double` from `atomicCAS` in this way;

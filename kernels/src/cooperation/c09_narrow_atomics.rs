@@ -1,14 +1,14 @@
 //! # Cooperation 9 · Atomics on half a word
 //!
 //! ## Before
-//! Each atomic so far takes a word of 32 or 64 bits. Many numbers today have 16: the halves `f16` and `bf16`, in which neural
+//! Each atomic so far takes a word of 32 or 64 bits. Many numbers have only 16: the halves `f16` and `bf16`, in which neural
 //! networks are trained, and small counters.
 //!
 //! ## Idea
 //! PTX adds halves, one at a time or two in one word (`f16x2`, `bf16x2`), and compares and swaps 16 bits. What lies beside
 //! them in the same word is left alone. Two at a time is not one atomic operation on both: each half is atomic by itself.
 //!
-//! Of 16 bits there is no integer `add`, so that a counter is built from compare-and-swap, as the maximum on page 8.
+//! There is no integer `add` of 16 bits, so a counter is built from compare-and-swap, like the maximum on page 8.
 //!
 //! Halves are coarse. An `f16` has 11 bits, so that 2048 + 1 is 2048: a sum of ones stops there. A `bf16` has 8 and stops at
 //! 256. Sums of halves therefore belong in an `f32`, and these instructions are for few or small summands, such as gradients
@@ -30,7 +30,7 @@
 //!
 //! ## Observe
 //! In the PTX: `red.relaxed.gpu.global.add.noftz.f16`, `.f16x2` and `atom.relaxed.gpu.global.cas.b16`; in the other
-//! kernel `.bf16` and `.bf16x2`.
+//! kernel, for sm_90, `.bf16` and `.bf16x2`.
 //!
 //! **Predict.** 1986 of these elements are −1, and all others are 0. Is their sum in an `f16` exact, and how many of
 //! them does each counter get, that of the even and that of the odd places?

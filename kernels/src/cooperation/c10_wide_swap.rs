@@ -7,10 +7,10 @@
 //! ## Idea
 //! From sm_90 on, compare-and-swap takes 16 bytes: two words that change together or not at all. Here they are a value and
 //! its place. Each thread offers its element with its index, and in the end the greatest value is there with the first index
-//! that it stands at. With two atomics on two words, the value of one thread could end up beside the index of another.
+//! at which it stands. With two atomics on two words, the value of one thread could end up beside the index of another.
 //!
-//! The loop is that of page 8. A thread begins with a guess of what is there, and need not be right: the swap then fails and
-//! tells. So no load is needed, which might otherwise see the halves of two different swaps.
+//! The loop is that of page 8. A thread begins with a guess of what is there. If the guess is wrong, the swap fails and
+//! returns what it found. So no load is needed, which might see the halves of two different swaps.
 //!
 //! Registers have 64 bits at most. PTX puts 128 together inside of the inline assembly: `mov.b128` makes one of two, and two of
 //! one.
@@ -27,10 +27,10 @@
 //! ```
 //!
 //! ## Cost
-//! One swap for each element that is no better than what is there, and two or more for the others; all at the same 16 bytes.
+//! One swap for the first element and for each that is no better than what is there, two or more for the others; all on the same bytes.
 //!
 //! ## Observe
-//! In the PTX: `atom.relaxed.gpu.global.cas.b128` between three `mov.b128`.
+//! In the PTX for sm_90: `atom.relaxed.gpu.global.cas.b128` between three `mov.b128`.
 //!
 //! **Predict.** The greatest value stands at many places here, and their threads come in any order. Which of the
 //! places is beside it at the end?

@@ -5,16 +5,16 @@
 //! took the branch. What are they good for?
 //!
 //! ## Idea
-//! For work that each lane could as well do alone. Keep the positive elements of an array, in any order: each needs a place in the
-//! output, and the obvious way is an atomic addition of 1 for each. Thousands of them on one word wait for one another.
+//! They are good for work that each lane could as well do alone. Keep the positive elements of an array, in any order: each needs a place in
+//! the output, and the obvious way is an atomic addition of 1 for each. Thousands of them on one word wait for one another.
 //!
 //! The lanes that are here form a *group* with a size; each has a rank in it, the number of lanes before its own. One of them adds the size
 //! of the group to the counter and tells the others the answer, and each takes the place at that answer plus its rank. This is *aggregated*:
 //! one atomic for a group instead of one for a lane. If the hardware brings the lanes here in two groups, there are two atomics, and the
 //! result is right all the same. That is why it may ask who is here.
 //!
-//! A group can also reduce: its lanes are not neighbours, but each finds the next one in the mask, adds its value, and asks it for *its*
-//! next. So the sum of the kept elements takes one atomic for a group as well. The group is a value, [`Coalesced`], with
+//! A group can also reduce. Its lanes are not neighbours, but each finds the next one in the mask, adds its value, and asks it for *its*
+//! next: after each step a lane has the sum of twice as many. So the sum of the kept elements takes one atomic for a group as well. The group is a value, [`Coalesced`], with
 //! [`rank`](Group::rank), [`size`](Group::size) and [`reduce`](Coalesced::reduce); the compiler leaves nothing of it.
 //!
 //! ## Picture
@@ -25,7 +25,7 @@
 //! counter    40 → 44, by lane 0, which tells 40 to the others
 //! place      40      41  42      43
 //! next        2       3   5       –              a lane adds the value of its next
-//! then        5       –                          and then of that one's next but one
+//! then        3       5   –       –              and then that of its next but one
 //! ```
 //!
 //! ## Cost

@@ -62,8 +62,8 @@
 //! warp_instructions     378,624
 //! ...
 //! ```
-//! In the PTX there are more instructions than before: a division is one of them there, and twenty or so of the machine's. This lesson asks for
-//! it by name, because its price is part of the lesson.
+//! The PTX has more instructions than before, because a division is one instruction there and 17 in the machine code. This lesson asks for
+//! the division by name, because its price is part of the lesson.
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 1; John Cheng, Max Grossman, Ty McKercher,

@@ -48,7 +48,7 @@
 //! barriers              10,240          4,096
 //! ...
 //! ```
-//! Whether it takes less time depends on the GPU, because each volatile access passes by the L1 cache and goes to L2: on an RTX 3090
+//! Whether it takes less time depends on the GPU, because each volatile access bypasses the L1 cache and goes to L2: on an RTX 3090
 //! the published time falls from 0.423 to 0.414 ms, on an H200 it rises. And it is wrong: lanes race, and the sum depends on the order
 //! of execution.
 //! ```console

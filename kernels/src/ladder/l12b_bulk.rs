@@ -27,7 +27,7 @@
 //! once; 4B·t shared loads of 16 bytes; t barriers. Then what step 12 has at its end. 192·B bytes of shared memory.
 //!
 //! ## Observe
-//! In the PTX: `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes`, and no `ld.global` except for the
+//! In the PTX for sm_90: `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes`, and no `ld.global` except for the
 //! head and the tail.
 //!
 //! **Predict.** Step 10 sends 8,192 load requests to global memory for 2²⁰ elements. Does this kernel send about as

@@ -7,8 +7,8 @@
 //! ## Idea
 //! A multiprocessor takes a block when it has room for all of it, and keeps it until all its threads have ended. It has room
 //! for a number of warps (64 on an H200, that is 2048 threads), for a number of blocks (32), for 65,536 registers, and for an
-//! amount of shared memory (228 KiB). Whatever runs out first is the limit. The warps that then fit, of those that there is
-//! room for, are the *occupancy*.
+//! amount of shared memory (228 KiB). Whatever runs out first is the limit. The *occupancy* is the share of the 64 warps that
+//! then fit.
 //!
 //! - **Shared memory**: `shared_held` reverses blocks as page 3 does, through an array that is as large as its parameter says.
 //!   It needs no more than the first 4 KiB. The rest is only held, and keeps other blocks away.
@@ -21,8 +21,8 @@
 //!   local memory (it *spills*). What it does without bounds differs from one assembler to the next: ptxas 12.9 keeps all loads of
 //!   `in_flight` ahead, in 72 registers; that of driver 580 loads less ahead, in 30 registers, and is as fast with twice the warps.
 //!
-//! More is not always better. Loads are in flight by many threads with one each, or by few with many each: `in_flight` has
-//! fewer warps and more of them. Past the point where memory is busy all the time, occupancy gives nothing.
+//! More is not always better. Many threads with one load each, or few with many each, have as many loads in flight:
+//! `in_flight` has fewer warps, with more loads each. Past the point where memory is busy all the time, occupancy gives nothing.
 //!
 //! ## Picture
 //! ```text
@@ -35,7 +35,7 @@
 //! ```
 //!
 //! ## Cost
-//! For one block of `in_flight`: 64B loads of 4 bytes, 16 by 16, B/32 shared loads and stores, one barrier. `in_flight_bounded` does the same. For one
+//! For one block of `in_flight`: 16B loads of 16 bytes, B/32 shared stores and as many loads, one barrier. `in_flight_bounded` does the same. For one
 //! block of `shared_held`: what page 3 says, whatever it holds.
 //!
 //! ## Observe
@@ -50,8 +50,8 @@
 //! ```console
 //! $ warpfold profile in_flight in_flight_bounded --block 256 -n 2^16
 //! ...
-//! in_flight_256            256  sm_90         72  32 B       3  24 of 64  37.50 %  registers
-//! in_flight_bounded_256    256  sm_90         62  32 B       4  32 of 64  50.00 %  registers
+//! in_flight_256            256  sm_90         72    32 B       3  24 of 64  37.50 %  registers
+//! in_flight_bounded_256    256  sm_90         62    32 B       4  32 of 64  50.00 %  registers
 //! ...
 //! ```
 //!

@@ -28,8 +28,8 @@
 //! has different ones, 31 of 32 lanes on average for a table of 1024 sectors.
 //!
 //! ## Observe
-//! In the PTX: `ld.global.nc.b32` once, between `ld.global.b32` and `st.global.b32`. `warpfold profile read_only --by line`: the
-//! sectors of the three.
+//! In the PTX: `ld.global.nc.b32` once, between `ld.global.b32` and `st.global.b32`. `warpfold profile read_only --by line --sort
+//! global_sectors` begins with the sectors of the three.
 //!
 //! **Predict.** If all three accesses were in order, they would take 8,192 sectors each, 24,576 in all. How many do
 //! they take with the table read at random places?

@@ -42,7 +42,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
     Lesson {
         id: "nested_sync",
         title: "recursion, with a wait",
-        change: "each block launches a grid for the half of its tile that is left, and waits for it; CUDA 12 removed that wait, so it runs on the emulator",
+        change: "each block launches a grid for the half of its tile that is left, and waits for it; the device runtime of CUDA 12 has no such wait, so it runs on the emulator",
         needs: &["interleaved"],
         entries: Entries::AnyBlock("nested_sync"),
         task: halving(1, true),

@@ -1,13 +1,13 @@
 //! # Scans 1 · A scan by shuffles
 //!
 //! ## Before
-//! A reduction keeps the last sum and drops all that led to it. Often those are wanted: where the share of each block begins, which
-//! place an element gets among those that are kept, how far a total has grown.
+//! A reduction keeps the last sum and drops all the sums that led to it. Often these are wanted: where the share of each block begins,
+//! which place an element gets among those that are kept, how far a total has grown.
 //!
 //! ## Idea
 //! A *scan* gives element i the sum of the elements 0 to i. For a warp it is the tree of the reduction turned around: a shuffle *up*
-//! brings the sum of the lane 1 below, then 2, 4, 8 and 16 below. After each step a lane has the sum of twice as many elements, up to its
-//! own. The first lanes have nobody that far below. A shuffle gives them their own value, which they must not add: they are finished.
+//! brings the sum of the lane 1 below, then of those 2, 4, 8 and 16 below. After each step a lane has the sum of twice as many elements, up to its
+//! own. The first lanes have no lane that far below. The shuffle gives them their own value, which they must not add: they are finished.
 //!
 //! A shuffle can be kept to *sections* of W neighbouring lanes, where W is a power of two. Then each section is a small warp of its own,
 //! and one warp scans 32 ∕ W short arrays at once. The bounds are an operand of the instruction and cost nothing.
@@ -16,7 +16,7 @@
 //! that one of them brings it to the whole section.
 //!
 //! ## Picture
-//! W = 8; each lane has the sum of the elements under its line:
+//! W = 8; what each lane has after each step:
 //! ```text
 //! lane       0    1    2    3    4    5    6    7
 //! element    3    1    4    1    5    9    2    6
@@ -27,8 +27,8 @@
 //! ```
 //!
 //! ## Cost
-//! For a warp: log₂ W shuffles up and one by index, for all 32 ∕ W sections together. Every lane adds in every step, where a reduction
-//! needs half as many additions in each. That costs no time, because lanes that don't add wait.
+//! For a warp: log₂ W shuffles up and one by index, for all 32 ∕ W sections together. Nearly every lane adds in every step, where a reduction
+//! needs half as many additions from one step to the next. That costs no time, because lanes that don't add would wait anyway.
 //!
 //! ## Observe
 //! In the PTX of `warp_scan_8`: three `shfl.sync.up.b32`, whose bounds are 6144: the sections are in the upper bits, and the lower bits are

@@ -8,8 +8,8 @@
 //! first warp scans these sums, 32 at most. Now the sum of everything before a warp is in the place of the warp before it, and each
 //! thread adds it to its own.
 //!
-//! It is the shape that every scan of something larger has: scan the parts, scan the sums of the parts, add. The sum of all parts comes
-//! for free, at the end of the second scan.
+//! Every scan of something larger has this shape: scan the parts, scan the sums of the parts, add. The sum of all parts comes for free,
+//! at the end of the second scan.
 //!
 //! ## Picture
 //! A block of three warps of four lanes:

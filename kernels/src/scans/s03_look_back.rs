@@ -7,7 +7,7 @@
 //! ## Idea
 //! Let each block find out while it runs. As soon as it knows the *sum* of its tile it publishes it in a word of its own. Then it *looks
 //! back*: it adds up what the tiles before it have published, from the nearest one on. Sooner or later it comes to a tile that has
-//! published its *prefix* as well, the sum of everything up to its end, and need look no further. It adds its own sum, publishes that
+//! published its *prefix* as well, the sum of everything up to its end, and looks no further. It adds its own sum, publishes that
 //! prefix for the tiles after it, and only then writes its elements. The array is read once and written once.
 //!
 //! A warp looks back at 32 tiles at a time. It waits until all of them have published something, which every tile does without waiting
@@ -17,7 +17,7 @@
 //! can't start before they end, none ever will. So a tile is not that of the block's index: each block draws a ticket when it begins, and
 //! takes the tile of that number. All tiles before it then belong to blocks that run already.
 //!
-//! *The word says all.* Its lower half is the value; its upper half says whether that is a sum or a prefix, and of which launch. One
+//! *One word says everything.* Its lower half is the value; its upper half says whether that is a sum or a prefix, and of which launch. One
 //! load sees both or neither, so no fence has to order one word after another. A value that fills the word itself would need a second word
 //! as its flag, stored with release and loaded with acquire. What an earlier launch has left has that launch's number and counts as
 //! nothing yet, so nothing has to be cleared.
@@ -34,7 +34,7 @@
 //!
 //! ## Cost
 //! A tile is 4·B elements. For each: B loads and B stores of 16 bytes; a ticket; 2 words published (the first tile: 1), and up to 32
-//! loaded where the prefix is near; four barriers. In all n elements read and n written, plus 8 bytes a tile.
+//! loaded where the prefix is near; four barriers. In all n elements are read and n written, and 8 bytes for each tile.
 //!
 //! ## Observe
 //! In the PTX of `look_back`: `ld.relaxed.gpu.b64` in a loop, with a vote that says when to leave it,
@@ -58,8 +58,8 @@
 //! schedules: result depends on the schedule at global address 0x7f0000004500 (4 bytes) in kernel ...
 //! ...
 //! ```
-//! And take the tile of the block's own index instead of a ticket's. On the emulator and most GPUs it works on, because they start blocks in
-//! that order; nothing promises it.
+//! And take the tile of the block's own index instead of a ticket's. On the emulator and on most GPUs the sums stay right, because they
+//! start blocks in that order; but nothing promises it.
 //!
 //! ## Source
 //! Duane Merrill, Michael Garland, *Single-pass Parallel Prefix Scan with Decoupled Look-back* (NVIDIA, 2016).

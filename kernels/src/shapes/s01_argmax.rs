@@ -5,19 +5,19 @@
 //! the nearest neighbour, the worst error. A maximum has forgotten that.
 //!
 //! ## Idea
-//! Let a *pair* go through the tree: a value and its place. The tree is that of step 9. A shuffle moves one word, so that a pair takes two.
-//! What two pairs come to is decided in one function, and all the rest is as before:
+//! Let a *pair* go through the tree: a value and its place. The tree is that of step 9. A shuffle moves one word, so a pair takes two.
+//! One function decides which of two pairs goes on, and all the rest is as before:
 //!
 //! - The greater value beats the other.
 //! - Of equal values the one further left beats the other. So the result doesn't depend on who meets whom in the tree. 0.0 and −0.0 are
 //!   equal.
-//! - A NaN beats every number, and two NaNs are equal: the result is the first NaN if there is one, as in NumPy. All comparisons with a
-//!   NaN are false, so that it would otherwise depend on the tree whether it survives.
+//! - A NaN beats every number, and two NaNs are equal: the result is the first NaN if there is one, as in NumPy. Without this rule
+//!   the tree would decide whether a NaN survives, because all comparisons with it are false.
 //!
 //! A missing element is a pair that every element beats: −∞ at a place beyond all others. With −∞ alone, an input of nothing but −∞ would
 //! have its greatest element nowhere.
 //!
-//! The place is that in the tile, which fits into 32 bits. Only the result is a place in the array, of 64 bits.
+//! In the tree the place is counted from the beginning of the tile, which fits into 32 bits. Only the result is a place in the array, of 64 bits.
 //!
 //! ## Picture
 //! A warp of 8 lanes; each pair is value at place:
@@ -31,20 +31,20 @@
 //!
 //! ## Cost
 //! For one block over a whole tile of 8B elements: 8B loads, and two stores of the result; 10 shuffles in each warp and 10 more in the
-//! first; B/32 pairs stored in shared memory, two words each, and as many loaded; 1 barrier. That is twice step 9, but for the loads and the
-//! barrier.
+//! first; B/32 pairs of two words stored in shared memory, and as many loaded; 1 barrier. Apart from the loads and the
+//! barrier, that is twice what step 9 takes.
 //!
 //! ## Observe
 //! In the PTX of `argmax`: twenty `shfl.sync.down.b32`, and `setp.nan.f32` wherever two values are compared.
 //!
-//! **Predict.** Step 9 takes 1,088 wavefronts of shared memory for 2¹⁸ elements. How many does a tree of pairs take, and how many sectors of
-//! global memory more than the sum?
+//! **Predict.** Step 9 takes 1,088 wavefronts of shared memory for 2¹⁸ elements. How many does a tree of pairs take, and does it load more
+//! sectors of global memory than the sum?
 //! ```console
 //! $ warpfold profile argmax -n 2^18 --set nans=0 --metrics global_load_sectors,shared_wavefronts,barriers
 //! ...
-//! global_load_sectors    32,768
-//! shared_wavefronts       2,176
-//! barriers                1,024
+//! global_load_sectors     32,768
+//! shared_wavefronts        2,176
+//! barriers                 1,024
 //! ...
 //! ```
 //! Twice as many turns, because a pair is two words. The input is the same.

@@ -5,13 +5,13 @@
 //! too little: the mean comes at the end, and the distances from it are wanted before.
 //!
 //! ## Idea
-//! There is a formula without the mean: the mean of the squares less the square of the mean. `sum_of_squares` adds up both sums at once.
-//! It is right on paper. But far from 0 it subtracts two large numbers that are nearly equal. Elements near 10⁸ have squares near 10¹⁶,
+//! There is a formula that needs one reading: the mean of the squares less the square of the mean. `sum_of_squares` adds up both sums at
+//! once. On paper that is right. But far from 0 it subtracts two large numbers that are nearly equal. Elements near 10⁸ have squares near 10¹⁶,
 //! where neighbouring numbers of 64 bits are 2 apart: a variance of 0.08 is far below that. What is left is the error of the rounding, which
 //! may even be negative.
 //!
 //! `welford` keeps three numbers that are never large where the variance is small: the *count*, the *mean* so far, and the sum of the
-//! *squares* of the distances from it. An element that comes to k − 1 others moves the mean by a k-th of its distance d:
+//! *squares* of the distances from it. The k-th element x, at the distance d from the mean so far, moves the mean by a k-th of d:
 //! ```text
 //! mean'    = mean + d ∕ k
 //! squares' = squares + d · (x − mean')
@@ -38,7 +38,7 @@
 //! ## Cost
 //! For one block over a whole tile of 8B elements: 8B loads of 8 bytes and two stores. A triple is five words: 25 shuffles in each warp and
 //! 25 more in the first, where the two sums take 20. 1 barrier. An element is multiplied by 1 ∕ k, which is known when the kernel is
-//! compiled, because a thread's elements are counted from 1. Each merge divides once.
+//! compiled, because each thread counts its elements from 1. Each merge divides once.
 //!
 //! ## Observe
 //! The elements are between 10⁸ and 10⁸ + 1, all multiples of ¹⁄₁₀₂₄, so that their variance is known exactly.
@@ -58,7 +58,7 @@
 //! exact variance                      0.083631
 //! ...
 //! ```
-//! The mean is right in both. What the two sums give is not even near: it is one of the few multiples of 2 that the difference can be.
+//! The mean is right in both. The variance from the two sums is not even near: it is one of the few multiples of 2 that the difference can be.
 //!
 //! **Predict.** Without the offset, `--set offset=0`, are the two sums as good?
 //! ```console
@@ -70,7 +70,7 @@
 //! ```
 //! They are: the squares are hardly larger than the variance.
 //!
-//! **Predict.** For the same sectors, how many more instructions than two sums do moments take: a half more, twice or four times as many?
+//! **Predict.** Both kernels load the same sectors. How many instructions does `welford` take: half as many again, twice or four times as many?
 //! ```console
 //! $ warpfold profile sum_of_squares welford -n 2^18 --set offset=0 --metrics inst_per_warp,global_load_sectors
 //! ...

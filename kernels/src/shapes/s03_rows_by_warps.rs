@@ -2,12 +2,12 @@
 //!
 //! ## Before
 //! One array, one result. Most arrays have rows, and what is wanted is a result for each: of each picture, each sentence, each customer.
-//! A launch per row would take a microsecond or more for a thousand elements that the memory delivers in one nanosecond.
+//! A launch for each row would take a microsecond or more, for a thousand elements that the memory delivers in a nanosecond.
 //!
 //! ## Idea
 //! One launch, and a *warp for each row*. A warp adds up its row by itself: the lanes take neighbouring elements, 32 at a time, and five
 //! shuffles make one sum of theirs. Nothing is shared with another warp, so there is neither shared memory nor a barrier, and no warp waits
-//! for another one. The rows are what keeps the GPU busy, not the elements of one.
+//! for another. The number of rows keeps the GPU busy, not the length of one.
 //!
 //! A lane loads four elements before it adds any, so that four loads of a warp are under way.
 //!
@@ -38,8 +38,8 @@
 //! global_load_sectors_per_request           1.00           2.00           4.00           3.62           4.00
 //! ...
 //! ```
-//! A warp does what it does for a row, whether the row has 4 elements or 128. And a row of 4 is half a sector: the warp after it loads the
-//! same sector again. Rows of 100 begin anywhere, and a warp's last load is cut short.
+//! Eighty times as many: a warp takes the same instructions for a row of 4 elements as for one of 128. And a row of 4 is half a sector, so
+//! the warp after it loads the same sector again. Rows of 100 begin anywhere, and a warp's last load is cut short.
 //!
 //! `warpfold sweep rows_by_warps` shows it over the columns, `warpfold trace rows_by_warps -n 128 --block 64 --set columns=64` the steps.
 //!

@@ -5,21 +5,21 @@
 //! instructions.
 //!
 //! ## Idea
-//! Give each *thread* a row. Every lane has work, and no lane needs another: no shuffle at all. `rows_by_threads` does it by loads of 16
-//! bytes, which the rows begin at.
+//! Give each *thread* a row. Every lane has work, and no lane needs another: no shuffle at all. `rows_by_threads` loads 16 bytes at a
+//! time; every row begins at a multiple of 16 bytes.
 //!
-//! But now the lanes of a warp load from places that are a row apart. With rows of 4 they are neighbours. With rows of 16, 64 bytes, each
-//! lane's 16 bytes are half of a sector that no other lane wants, and a request of 512 bytes touches 32 sectors for 16. The other half is
-//! wanted by the next request, and comes once more unless it is still in a cache. A vector makes a load wider and not better: what the lanes
-//! of one request want has to lie side by side.
+//! But the lanes of a warp load from places that are a row apart. With rows of 4 these are neighbours. With rows of 16, which are 64 bytes,
+//! each lane's 16 bytes are half of a sector that no other lane wants, and a request for 512 bytes touches 32 sectors where 16 would do. The
+//! next request wants the other half, and loads the sector again unless it is still in a cache. A vector makes a load wider and not better:
+//! what the lanes of one request want has to lie side by side.
 //!
-//! So who *loads* an element is not who *adds* it. In `rows_transposed` a warp copies a strip of its 32 rows, 8 columns wide, to shared
+//! So one lane *loads* an element and another one *adds* it. In `rows_transposed` a warp copies a strip of its 32 rows, 8 columns wide, to shared
 //! memory: two neighbouring lanes load the two vectors of a row, which are a whole sector. Then each thread reads its own row from there.
 //! Written one way and read the other, the strip is transposed.
 //!
-//! Shared memory has banks (memory access 4). A vector is four banks wide, and eight lanes are served in a turn. In the strip the rows are
-//! two vectors apart, so that eight lanes would want four places twice. A gap of one vector after every eight moves every other four rows
-//! to the places between.
+//! Shared memory has banks (memory access 4). A vector is four banks wide, so eight lanes are served in a turn. In the strip the rows are
+//! two vectors apart: the vectors of eight lanes would fall on half of the banks, two on each. A gap of one vector after every eight moves
+//! every second group of four rows to the other half.
 //!
 //! ## Picture
 //! Rows of four vectors; which lane loads what, and which adds it up:
@@ -35,8 +35,8 @@
 //!
 //! ## Cost
 //! For a warp of 32 whole rows of C elements, C a multiple of 8: `rows_by_threads` loads C ∕ 4 vectors for each thread, of 32 sectors a
-//! request. `rows_transposed` loads as many, of 16 sectors a request, which is the least for 512 bytes; it stores and loads each vector once
-//! in shared memory, 4 wavefronts a request, without conflicts, and comes to two barriers of the warp for each strip. 36 bytes of shared
+//! request. `rows_transposed` loads as many, of 16 sectors a request, which is the least for 512 bytes. It stores and loads each vector once
+//! in shared memory, 4 wavefronts a request, without conflicts. It takes two barriers of the warp for each strip, and 36 bytes of shared
 //! memory for each thread.
 //!
 //! ## Observe
@@ -72,8 +72,8 @@
 //! warps_launched            65,536            2,048                2,048
 //! ...
 //! ```
-//! Forty times: a warp's instructions are hardly fewer for 4 elements than for 128. The detour costs a quarter more, and with longer
-//! rows about twice as many, which the memory hides.
+//! Forty times as many: a warp's instructions are hardly fewer for 4 elements than for 128. The detour takes a quarter more of them, and with
+//! longer rows about twice as many, which the memory hides.
 //!
 //! ## Break it
 //! Leave out the gaps: let `slot` give `vector`. The sums are right, and the reads take twice as many turns:

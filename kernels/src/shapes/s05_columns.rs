@@ -5,13 +5,13 @@
 //! the warp for each row suggests a warp for each column.
 //!
 //! ## Idea
-//! `columns_by_warps` does that: the lanes of a warp go down a column, 32 rows at a time. Its result is right, and each lane's element is in
+//! `columns_by_warps` does that: the lanes of a warp go down a column, 32 rows at a time. Its result is right, but each lane's element is in
 //! a sector of its own, because neighbours in a column are a row apart. It is the copy with a stride (memory access 2).
 //!
 //! In `columns_by_threads` each *thread has a column*. Neighbouring lanes have neighbouring columns, and going down, a warp reads 32
 //! neighbouring elements of each row. No lane needs another: the tree has become a loop.
 //!
-//! But few columns are few threads, and a GPU wants a hundred thousand. So the rows are divided, too:
+//! But few columns make few threads, and a GPU wants a hundred thousand. So the rows are divided, too:
 //! - Within a block the *warps share the rows* of a strip of 32 columns: warp w takes every row whose number is w more than a multiple of
 //!   the number of warps. In the end each column has a sum in each warp. These are added up in shared memory by the first warp, whose lane l
 //!   reads word l of every warp: 32 banks, no conflicts.
@@ -32,13 +32,13 @@
 //!
 //! ## Cost
 //! Each element is loaded once. For a block: 32 partials stored, and one ticket; B words of shared memory stored and B loaded; three
-//! barriers. The last block of a strip also loads 32 partials of each slice, and stores the sums; in it the shared words and one more
-//! barrier come twice.
+//! barriers. The last block of a strip also loads 32 partials of each slice and stores the sums, for which it goes through shared memory
+//! a second time, with one more barrier.
 //!
 //! ## Observe
 //! In the PTX: `bar.red.or.pred`, which says who is last. `warpfold trace columns_by_threads -n 128 --block 64 --set columns=16` draws the steps.
 //!
-//! **Predict.** A request of a warp that goes down a column of 1024: how many sectors? And one that reads across?
+//! **Predict.** A matrix has 1024 columns. How many sectors does a request touch whose warp goes down a column, and one that reads across?
 //! ```console
 //! $ warpfold profile columns_by_warps columns_by_threads -n 2^18 --set columns=1024 --metrics global_load_sectors,global_load_sectors_per_request
 //! ...
@@ -51,7 +51,7 @@
 //! Each sector is loaded eight times, by the warps of the eight columns in it. In `columns_by_threads`, 128 of the sectors are those of the
 //! partials.
 //!
-//! **Predict.** With 16 columns half of each warp has none. Do the sectors become more?
+//! **Predict.** With 16 columns, half of the lanes of each warp have none. Does the number of sectors grow?
 //! ```console
 //! $ warpfold profile columns_by_threads -n 2^18 --metrics warp_instructions,global_load_sectors,threads_working
 //! ...
@@ -62,8 +62,8 @@
 //! global_load_sectors              32,896              38,106              32,896
 //! ...
 //! ```
-//! They don't: what no lane wants is not loaded. The instructions do. Such a matrix is better read as an array of vectors, each of which falls
-//! to the same columns. With 100 columns a row begins anywhere, and the requests take 5 sectors.
+//! It doesn't, because a sector that no lane wants is not loaded; the number of instructions does. Such a matrix is better read as an array of
+//! vectors, in which a lane always meets the same columns. With 100 columns a row begins anywhere, and most requests take 5 sectors.
 //!
 //! ## Break it
 //! Draw the ticket before the partials are there: remove the barrier before `draw_ticket`. Lane 0 then speaks for lanes that may not have

@@ -1,28 +1,28 @@
 //! # Shapes 6 · Segments of any length
 //!
 //! ## Before
-//! Rows are equally long. The words of a document, the neighbours in a graph, the orders of a customer are not. A list of *offsets* says
+//! All rows are equally long. The words of a document, the neighbours in a graph, the orders of a customer are not. A list of *offsets* says
 //! where each of these *segments* begins and the one before it ends. Some are empty, most are tiny, and one may have half of all elements.
 //!
 //! ## Idea
-//! `segments_by_warps` gives each a warp, as page 3. A tiny segment leaves most lanes idle. A huge one is added up by a single warp while the
+//! `segments_by_warps` gives each a warp, as page 3 does. A tiny segment leaves most lanes idle. A huge one is added up by a single warp while the
 //! rest of the GPU has long finished: it takes as long as if it were alone.
 //!
-//! `merge_path` divides the *work* and not the segments. There are two kinds of it: adding an element, and ending a segment. Put both into
+//! `merge_path` divides the *work* and not the segments. There are two kinds of work: adding an element, and ending a segment. Put both into
 //! one sequence: the elements in order, and after its last element the end of each segment. That is one *path* of n + s steps, and each
 //! thread walks seven of them, whatever they are. An empty segment is one step, as is an element of the giant.
 //!
 //! Where does a thread begin? The end of segment i comes after offsets[i + 1] elements and i other ends: it is step offsets[i + 1] + i. These
 //! numbers grow with i, so a search finds how many ends come before step d; all other steps before it are elements. A block searches for
-//! its two borders in global memory: a *warp* each, whose 32 lanes look at 32 places at a time, so that five rounds do for 2²⁵ segments. It
-//! then copies its elements and ends to shared memory, coalesced (page 4), and each thread searches for its own begin there, halving.
+//! its two borders in global memory, with a *warp* for each. The 32 lanes look at 32 places at a time, so five rounds suffice for 2²⁵
+//! segments. The block then copies its elements and ends to shared memory, coalesced (page 4), and each thread finds its own first step there.
 //!
 //! *What crosses threads.* A segment that begins and ends in a thread's steps is that thread's alone. The first end that a thread comes to
 //! ends a segment that may have begun before. So each thread hands on what it has added since its last end: its *carry*. With a bit that
-//! says whether there was an end at all, carries are scanned like sums (scans 2): after an end it begins anew.
+//! says whether there was an end at all, carries are scanned like sums (scans 2): after an end the sum begins anew.
 //!
-//! *What crosses blocks* is added to the result atomically: the sum up to the first end, and what comes after the last. So the results are
-//! 0 before the launch. Each block does that twice, however many blocks a giant goes through.
+//! *What crosses blocks* is added to the result atomically: the sum up to the first end, and what comes after the last. So the results must
+//! be 0 before the launch. Each block adds twice, however many blocks a giant goes through.
 //!
 //! Seven steps and not eight: threads begin seven words apart in shared memory, and seven is odd (memory access 4).
 //!
@@ -39,13 +39,13 @@
 //!
 //! ## Cost
 //! For a block of 7B whole steps: 7B loads, of elements (4 bytes) and offsets (8 bytes); 7B shared words stored and about as many loaded
-//! for the walk, besides the searches; 12 shuffles in each warp and 10 more in the first; four barriers. Two atomics. The search of a border:
-//! 32 loads for every five bits of the number of segments.
+//! for the walk, besides the searches; 12 shuffles in each warp and 10 more in the first; four barriers; two atomics. The search for a border
+//! takes 32 loads for every five bits of the number of segments.
 //!
 //! ## Observe
 //! In the PTX of `merge_path_512`: `vote.sync.ballot.b32` in the search, and `atom.global.add.u32` twice.
 //!
-//! **Predict.** Half of 2¹⁸ elements are in one segment, the others in segments of 0 to 7. What is the most that one warp has to do, in either
+//! **Predict.** Half of 2¹⁸ elements are in one segment, the others in segments of 0 to 7. How much work has the busiest warp, in either
 //! kernel?
 //! ```console
 //! $ warpfold run segments_by_warps -n 2^18 --device emulator
@@ -60,10 +60,10 @@
 //! most steps of a warp                 224
 //! ...
 //! ```
-//! The counters of both would look harmless: they add up the warps. The time is that of the slowest.
+//! The counters of both would look harmless, because they add up all warps. But the time is that of the slowest.
 //!
-//! **Predict.** Without the giant all segments are tiny. A warp for each has to do with three or four elements. Which of the two takes
-//! fewer instructions, and by how much?
+//! **Predict.** Without the giant all segments are tiny: a warp for each gets three or four elements. Which of the two takes fewer
+//! instructions, and by how much?
 //! ```console
 //! $ warpfold profile segments_by_warps merge_path -n 2^18 --set giant=0 --metrics warps_launched,warp_instructions
 //! ...
@@ -73,8 +73,8 @@
 //! warps_launched                74,800           1,520
 //! ...
 //! ```
-//! A warp for each takes more than fifty instructions for its few elements. A path has steps for all lanes of a warp, so that search and
-//! scan pay.
+//! In `segments_by_warps` a warp takes more than fifty instructions for its few elements. On the path every lane has steps, so the search
+//! and the scan pay for themselves.
 //!
 //! ## Break it
 //! Store what comes before a block's first end instead of adding it: the giant then loses the elements of all blocks but its last.

@@ -1,13 +1,13 @@
 //! # Shapes 7 · Runs of a key
 //!
 //! ## Before
-//! Somebody had written down where the segments begin. A table sorted by customer has no such list: it has a *key* beside each element, and
+//! For segments, somebody has written down where each begins. A table sorted by customer has no such list: it has a *key* beside each element, and
 //! where the key changes a new run begins. Finding the runs first would read the keys once more, and write and read a list that nobody wants.
 //!
 //! ## Idea
-//! One pass finds and adds up. An element whose key differs from the one before it is a *head*. How many heads there are up to an element is
-//! the number of its run, and so the place of its result: that is a scan. Within a block it is scans 2. What comes before the block is found
-//! by looking back (scans 3), while the block's own elements are in registers already.
+//! One pass finds the runs and adds them up. An element whose key differs from the one before it is a *head*. The number of heads up
+//! to an element says which run it is in, and so where the result goes: that is a scan. Within a block it is that of scans 2. What comes before
+//! the block is found by looking back (scans 3), while the block's own elements are in registers already.
 //!
 //! The sums are those of segments (page 6) whose ends are the heads: a thread walks its four elements, keeps what comes before its first
 //! head, stores the runs that begin and end in between, and hands on the rest as its carry. What crosses blocks is added atomically.
@@ -27,7 +27,7 @@
 //!
 //! ## Cost
 //! A tile is 4·B elements. For each: B loads of 16 bytes of keys and as many of elements, and one more key for each warp; what a tile of
-//! scans 3 costs for the ticket and the words that are published; six barriers. For each run a key and a sum are stored. Two atomics.
+//! scans 3 costs for the ticket and the published words; six barriers; two atomics for the sums. For each run a key and a sum are stored.
 //!
 //! ## Observe
 //! In the PTX of `by_key`: `shfl.sync.up.b32` for the key, for the scan of heads and for that of carries, and `st.relaxed.gpu.b64` twice.
@@ -46,9 +46,9 @@
 //! ...
 //! ```
 //! The input is read once, whatever the keys are. The atomics are those of the blocks: up to two for the sums that cross them, and one for the
-//! ticket. (Without `--in-order` blocks wait for one another, and how often each of them looks back is a matter of chance.)
+//! ticket. (Without `--in-order` blocks wait for one another, and how often each of them looks back depends on timing.)
 //!
-//! **Predict.** Blocks begin in 200 orders. Does the number of a run depend on who is first?
+//! **Predict.** The blocks begin in 200 different orders. Does the number of a run depend on which is first?
 //! ```console
 //! $ warpfold check by_key --schedules 200
 //! ...
@@ -57,8 +57,8 @@
 //! ```
 //!
 //! ## Break it
-//! Leave out lane 0's load. The shuffle has given it its own last key for the one before: if a run ends among its elements, the first of them
-//! becomes a head that there is none. There are more heads than runs, and no room for their results:
+//! Leave out lane 0's load. The shuffle has given lane 0 its own last key for the one before: if a run ends among its elements, the first of
+//! them is taken for a head, which it need not be. There are then more heads than runs, and no room for their results:
 //! ```console
 //! $ warpfold try by_key -n 2^12 --block 64
 //! warpfold: store of 4 bytes out of bounds at global address ...
@@ -67,7 +67,7 @@
 //!
 //! ## Source
 //! Thrust's `reduce_by_key`; Duane Merrill's CUB, `DeviceReduce::ReduceByKey`, which makes one scan of both: of pairs of the number of heads
-//! and the sum since the last.
+//! and the sum since the last head.
 
 use crate::ladder::l10_vectorized::Vector;
 use crate::prelude::*;

@@ -2,9 +2,9 @@
 //!
 //! Before: blocks of one GPU add to one total by atomics, which its L2 cache carries out.
 //!
-//! Idea: an atomic on another GPU's memory crosses the link, one request for each warp's instruction or more. NVLink carries atomics out where
-//! the memory is; PCIe need not. And scope counts: an atomic of `.gpu` scope (CUDA's `atomicAdd`) is one for the threads of its own GPU only, so
-//! that two GPUs need `.sys` scope (`atomicAdd_system`). What is counted at home first crosses the link once.
+//! Idea: an atomic on another GPU's memory crosses the link, in one request or more for each instruction of a warp. NVLink carries atomics out where
+//! the memory is; PCIe need not. The scope matters as well: an atomic of `.gpu` scope (CUDA's `atomicAdd`) is one for the threads of its own GPU only, so
+//! that two GPUs need `.sys` scope (`atomicAdd_system`). If each GPU first counts at home, only one atomic of each crosses the link.
 //!
 //! Source: PTX ISA, "Memory Consistency Model", "Scope".
 

@@ -1,10 +1,10 @@
 //! **Residency**: how many blocks of a kernel a multiprocessor has room for, and what they run out of first.
 //!
-//! Before: kernels hold registers and shared memory; nobody has said how much of it there is.
+//! Before: kernels hold registers and shared memory; how much of either is there?
 //!
-//! Idea: a block is resident from its begin to its end, with all its warps, registers and shared memory. How many fit is arithmetic, once the
-//! number of registers is known, which a GPU's assembler decides. On a GPU the driver tells it, and its own answer stands beside ours;
-//! elsewhere it is the one that is recorded.
+//! Idea: a block is resident from its beginning to its end, with all its warps, registers and shared memory. How many fit is arithmetic, once the
+//! number of registers is known, which a GPU's assembler decides. On a GPU the driver tells the number, and its own answer stands beside
+//! ours; elsewhere the recorded number is taken.
 //!
 //! Source: *CUDA C++ Programming Guide*, "Hardware Multithreading" and "Technical Specifications per Compute Capability"; `cuda_occupancy.h`.
 

@@ -1,6 +1,6 @@
 //! **Roofline**: how close each kernel of the ladder comes to what the memory gives.
 //!
-//! Before: every step is faster than the one before; nobody has said where this ends.
+//! Before: nearly every step is faster than the one before. Where does this end?
 //!
 //! Idea: a sum does so few additions for each byte that memory sets the limit: additions per second ≤ additions per byte × bytes per second.
 //! The bytes per second are measured: the most that a kernel that only reads, or one of the ladder, gets. The additions per byte of a

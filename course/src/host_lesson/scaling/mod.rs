@@ -1,11 +1,11 @@
 //! **Scaling**: what 1, 2, 3 … devices make of one sum.
 //!
-//! Before: several GPUs make one sum; nobody has asked whether twice as many are twice as fast.
+//! Before: several GPUs make one sum, but are twice as many also twice as fast?
 //!
 //! Idea: *strong* scaling shares the same values out among more devices, and is limited by what does not shrink (Amdahl); *weak* scaling gives
 //! each device as many values as one had (Gustafson). Efficiency is the speed-up divided by the number of devices. The *serial fraction* of
-//! Karp and Flatt is that part of the work which, if nothing could share it, would explain the speed-up: does it grow with the devices, then
-//! the meeting costs more, and not the part that nobody shares.
+//! Karp and Flatt is that part of the work which, if nothing could share it, would explain the speed-up: if it grows with the number of
+//! devices, the exchange costs more and more, and not the part that nobody shares.
 //!
 //! Sources: G. Amdahl, AFIPS 1967; J. Gustafson, "Reevaluating Amdahl's law", Communications of the ACM 31 (1988); A. Karp and H. Flatt,
 //! "Measuring parallel processor performance", Communications of the ACM 33 (1990).
@@ -31,14 +31,14 @@ pub(super) const LESSON: HostLesson = HostLesson {
     id: "scaling",
     alias: None,
     title: "strong and weak scaling",
-    change: "more devices make the same sum in less time until the launches and the meeting are most of it, and a larger sum in the same time",
+    change: "more devices make the same sum in less time until the launches and the exchange take most of it, and a larger sum in the same time",
     needs: &["group_sum", "flagship"],
     file: "course/src/host_lesson/scaling/mod.rs",
     usual_n: |_| 1 << 28,
     see: "What to see: with many elements both are nearly ideal, because only one state of each device moves; with few, the serial fraction is \
           large from the first additional device on.",
     not_shown: "Not shown here: times. In their place are the warp instructions of the device that executes most, which shrink with its part and \
-                know of no meeting.",
+                contain no exchange.",
     has_picture: true,
     needs_group: true,
     run,

@@ -44,7 +44,12 @@ impl Builder<'_> {
                 }
             }
         }
-        for (memory, loads) in loads {
+        for (memory, mut loads) in loads {
+            // By place, in whatever order the compiler has put them.
+            loads.sort_by_key(|load| {
+                let cells = load.iter().flat_map(|(_, cells)| cells);
+                cells.map(|cell| cell.index()).min()
+            });
             let count = loads.len();
             for (number, load) in loads.into_iter().enumerate() {
                 if count > MOST_BANDS && (MOST_BANDS - 2..count - 1).contains(&number) {

@@ -241,8 +241,11 @@ impl Drawing {
                 style,
             );
             let room = right - left - 8.0;
-            let fits = |text: &&String| text.chars().count() as f64 * SMALL_CHARACTER <= room;
-            if let Some(text) = band.texts.iter().find(fits) {
+            let fits = |text: &&str| text.chars().count() as f64 * SMALL_CHARACTER <= room;
+            // Of `32 cells of global` the number fits where nothing else does.
+            let number = band.texts.last().and_then(|text| text.split(" of ").next());
+            let mut texts = band.texts.iter().map(String::as_str).chain(number);
+            if let Some(text) = texts.find(fits) {
                 let centre = ((left + right) / 2.0, y + BAND / 2.0);
                 self.sheet.number(centre, SMALL_SIZE, colours::INK, text);
             }

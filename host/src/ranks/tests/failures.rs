@@ -184,7 +184,7 @@ fn ranks_without_nccl_say_so() {
         let said = end.text.lines().find(|line| line.starts_with("stopped"));
         let is_told = said.is_some_and(|said| {
             said.starts_with("stopped: NCCL cannot be used: ")
-                || said == "stopped: rank 0 has no GPU of its own or no NCCL, by which the ranks were to meet: see what it has written, or let them meet by sockets"
+                || said == "stopped: rank 0 has no GPU of its own or no NCCL, and NCCL was asked for: see what it has written, or ask for sockets"
         });
         assert!(is_told, "{}", end.text);
         assert_eq!(end.status, Some(FAILED));

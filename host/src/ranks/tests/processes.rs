@@ -180,7 +180,7 @@ pub(super) fn impatient(
     places.iter().map(start).collect()
 }
 
-/// Ranks that are to meet by NCCL, which have none.
+/// Ranks that are to use NCCL and have none.
 pub(super) fn by_nccl(size: u32) -> Vec<Process> {
     let port = free_port();
     let start =
