@@ -17,9 +17,9 @@ use warpfold_emulator::{Memory, Module, Program};
 pub struct Arguments {
     /// The lesson, as `warpfold lessons` lists it
     id: String,
-    /// Compute capability that the PTX is built for
-    #[arg(long, default_value_t = 80)]
-    sm: u32,
+    /// Compute capability that the PTX is built for [default: 80, or the least that the lesson takes]
+    #[arg(long)]
+    sm: Option<u32>,
     /// Block size, where the lesson has an entry for each
     #[arg(long, default_value = "512", value_parser = parse_block)]
     block: u32,
@@ -37,12 +37,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let lesson = lookup::lesson(&arguments.id)?;
     let variant = arguments.parameter.variant(lesson, arguments.block)?;
     let module = lesson.module;
+    let sm = arguments.sm.unwrap_or(lesson.least_sm.max(80));
     let ptx = arguments.kernels.read()?;
-    let text = ptx.built_for(module, arguments.sm).ok_or_else(|| {
+    let text = ptx.built_for(module, sm).ok_or_else(|| {
         let built: Vec<String> = ptx.architectures(module).map(|sm| sm.to_string()).collect();
         Failure::Input(format!(
-            "there is no PTX for sm_{}; it is built for --sm {}",
-            arguments.sm,
+            "there is no PTX for sm_{sm}; it is built for --sm {}",
             built.join(", ")
         ))
     })?;
@@ -52,8 +52,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .and_then(|entry| Some((entry, module.function_lines(entry)?)))
         .ok_or_else(|| {
             Failure::Input(format!(
-                "the PTX for sm_{} has no entry of {} for blocks of {} threads; it needs sm_{} or later",
-                arguments.sm, lesson.id, arguments.block, lesson.least_sm
+                "the PTX for sm_{sm} has no entry of {} for blocks of {} threads; it needs sm_{} or later",
+                lesson.id, arguments.block, lesson.least_sm
             ))
         })?;
     let program = Program::load(module.clone(), &mut Memory::new()).map_err(Failure::input)?;

@@ -12,6 +12,15 @@ fn the_entry_for_the_block_size_is_printed() {
 }
 
 #[test]
+fn a_lesson_that_takes_a_later_gpu_is_shown_as_that_gets_it() {
+    assert!(output_of(&["ptx", "wide_swap"]).contains(".entry wide_swap("));
+    refuses(
+        &["ptx", "wide_swap", "--sm", "80"],
+        "it needs sm_90 or later",
+    );
+}
+
+#[test]
 fn what_is_not_built_is_refused() {
     refuses(&["ptx", "shufle"], "did you mean `shuffle`?");
     refuses(
