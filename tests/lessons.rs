@@ -10,7 +10,9 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 use replay::Launch;
+use std::any::{Any, TypeId};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 use tested::Tested;
 use warpfold::Device;
@@ -23,7 +25,7 @@ use warpfold_course::prepared::PreparedLesson;
 use warpfold_course::random;
 use warpfold_course::wide::with_reduction;
 use warpfold_kernels::catalogue::{
-    BLOCK_SIZES, Lesson, Module, Part, Reduction, Task, Variant, find, lessons,
+    BLOCK_SIZES, Lesson, Module, Operator, Part, Reduction, Task, Variant, find, lessons,
 };
 
 fn main() {
@@ -220,6 +222,24 @@ fn open(choice: DeviceChoice) -> Rc<Device> {
     })
 }
 
+/// The greatest of [`lengths`].
+const LONGEST: usize = (1 << 17) + 13;
+
+/// Random values for an operator, drawn once for all lessons that a thread tests: fewer are the first of them.
+fn random<T: Tested>(operator: Operator) -> Rc<Vec<T>> {
+    type Drawn = HashMap<(TypeId, Operator), Rc<dyn Any>>;
+    thread_local! {
+        static DRAWN: RefCell<Drawn> = RefCell::default();
+    }
+    DRAWN.with_borrow_mut(|drawn| {
+        let key = (TypeId::of::<T>(), operator);
+        let values = drawn.entry(key).or_insert_with(|| {
+            Rc::new(T::random(operator, LONGEST, 1).expect("there is memory for them"))
+        });
+        values.clone().downcast().expect("the key has the type")
+    })
+}
+
 /// Numbers of elements that end in the middle of something.
 fn lengths(block: u32) -> [usize; 14] {
     let block = block as usize;
@@ -237,7 +257,7 @@ fn lengths(block: u32) -> [usize; 14] {
         8 * block,
         8 * block + 1,
         12345,
-        (1 << 17) + 13,
+        LONGEST,
     ]
 }
 
@@ -249,21 +269,20 @@ fn awkward_lengths<T: Tested>(
 ) {
     let machine = open(choice);
     let most = reduction.most_elements(variant);
+    let values = random::<T>(reduction.operator);
     for n in lengths(variant.block) {
-        let values = T::random(reduction.operator, n, u64::from(variant.block))
-            .expect("there is memory for them");
+        let values = &values[..n];
         if most.is_none_or(|most| n as u64 <= most) {
-            check(&machine, lesson, variant, &values);
+            check(&machine, lesson, variant, values);
         } else {
-            let refusal = lesson::run::<T>(&machine, lesson, variant, &values, None).unwrap_err();
+            let refusal = lesson::run::<T>(&machine, lesson, variant, values, None).unwrap_err();
             let of_one_block = matches!(refusal, LessonError::MoreThanOneBlock { .. });
             assert!(of_one_block, "{}, n {n}: {refusal}", lesson.id);
         }
     }
     if let Some(most) = most {
         for n in [most as usize - 1, most as usize] {
-            let values = T::random(reduction.operator, n, 3).expect("there is memory for them");
-            check(&machine, lesson, variant, &values);
+            check(&machine, lesson, variant, &values[..n]);
         }
     }
 }
@@ -325,10 +344,10 @@ fn special_values<T: Tested>(choice: DeviceChoice, lesson: &Lesson, reduction: &
     let n = reduction
         .most_elements(variant)
         .map_or(n, |most| n.min(most as usize));
-    let others = T::random(reduction.operator, n, 1).expect("there is memory for the values");
+    let others = &random::<T>(reduction.operator)[..n];
     for special in T::special_values() {
         for place in [0, 1, 40, 64, 8 * 64, n - 1] {
-            let mut values = others.clone();
+            let mut values = others.to_vec();
             values[place.min(n - 1)] = special;
             check(&machine, lesson, variant, &values);
             if place == 40 {
