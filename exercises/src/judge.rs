@@ -109,6 +109,9 @@ pub struct Comparison {
     pub reference: Option<f64>,
     /// Whether the gate lets it pass.
     pub passes: bool,
+    /// Whether it is good enough for three stars; a gate is where it passes.
+    #[serde(skip)]
+    pub has_three_stars: bool,
 }
 
 /// Why there is no judgement.
@@ -403,6 +406,7 @@ fn compare(
     }
     judgement.counter = Some(Comparison {
         three_stars: three.gate,
+        has_three_stars: three.passes,
         ..two
     });
     let paid_elsewhere = judgement.gates.iter().find(|gate| !gate.passes);
@@ -452,6 +456,7 @@ impl Comparison {
             three_stars: None,
             reference,
             passes,
+            has_three_stars: passes,
         })
     }
 }
@@ -460,7 +465,8 @@ impl std::fmt::Display for Comparison {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let number = |value: Option<f64>| match value {
             None | Some(0.0) => "none".to_owned(),
-            Some(value) if value.fract() == 0.0 => format!("{value}"),
+            // Limits are products, which rounding may leave beside a whole number.
+            Some(value) if (value - value.round()).abs() < 1e-6 => format!("{value:.0}"),
             Some(value) => format!("{value:.1}"),
         };
         write!(
@@ -490,6 +496,7 @@ mod tests {
             three_stars: Some(4.08),
             reference: Some(4.0),
             passes: false,
+            has_three_stars: false,
         };
         assert_eq!(
             counter.to_string(),
@@ -497,11 +504,12 @@ mod tests {
         );
         let gate = Comparison {
             metric: "barriers",
-            yours: Some(8.0),
+            yours: Some(8.000_000_000_1),
             gate: Some(0.0),
             three_stars: None,
             reference: Some(0.0),
             passes: false,
+            has_three_stars: false,
         };
         assert_eq!(
             gate.to_string(),

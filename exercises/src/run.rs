@@ -277,7 +277,7 @@ impl Prepared<'_> {
             let name = source::shown(parameters, placed.argument);
             let shown = place.and_then(|place| placed.array.values().around(place));
             lines.extend(shown.map(|(range, values)| {
-                format!("{name}[{}..{}]{before}: {values}", range.start, range.end)
+                format!("  {name}[{}..{}]{before}: {values}", range.start, range.end)
             }));
         }
         lines.join("\n")

@@ -22,10 +22,14 @@ pub fn task(exercise: &Exercise, file: &Path) -> String {
         counters.add_row([metric.name, metric.explanation]);
     }
     format!(
-        "{}\n{}\n\n{}\n\n{}",
+        "{}\n{}\n\n{}\n\n{}\n{}",
         show::flowed(exercise.task()),
         show::text(&lessons),
         show::text(&counters),
+        show::flowed(
+            "A solution that is right and sound has one star. With its counter within 1.10 × of the reference's it has two, within 1.02 × three, unless a \
+             gate is exceeded: what is gained must not be paid there."
+        ),
         show::flowed(&format!(
             "Your file is {}. `warpfold exercise {1}` judges it, `warpfold exercise task {1}` shows this again, `warpfold exercise functions` lists what a \
              kernel may call, `warpfold exercise hint {1}` helps.",

@@ -55,10 +55,12 @@ pub fn describe(exercise: &Exercise, name: &str, solution: &str, judgement: &Jud
     }
     if judgement.stars < 3 {
         let _ = writeln!(text, "{STARS}");
-        // What the numbers say, where there are any to be made better.
-        for metric in comparisons().filter_map(|comparison| Metric::find(comparison.metric)) {
-            let name = metric.name.replace('_', " ");
-            let _ = writeln!(text, "  {name}: {}", metric.explanation);
+        // What the numbers say that have to become better.
+        for comparison in comparisons().filter(|comparison| !comparison.has_three_stars) {
+            if let Some(metric) = Metric::find(comparison.metric) {
+                let name = metric.name.replace('_', " ");
+                let _ = writeln!(text, "  {name}: {}", metric.explanation);
+            }
         }
     }
     let _ = write!(
