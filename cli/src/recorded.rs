@@ -3,6 +3,7 @@
 use super::failure::Failure;
 use super::show;
 use comfy_table::CellAlignment::{Left, Right};
+use comfy_table::{CellAlignment, Table};
 use std::collections::BTreeSet;
 use warpfold_course::size::short;
 
@@ -58,9 +59,87 @@ pub fn text(command: &str, subject: &str) -> Result<String, Failure> {
 pub fn shown(outputs: &[Output]) -> String {
     let shown: Vec<String> = outputs
         .iter()
-        .map(|Output { command, printed }| format!("Recorded on {GPU}: {command}\n{printed}"))
+        .map(|Output { command, printed }| {
+            format!(
+                "Recorded on {GPU}: {command}\n{}",
+                fitted(printed, show::width())
+            )
+        })
         .collect();
     shown.join("\n\n")
+}
+
+/// Printed text whose tables are laid out anew where they are too wide.
+fn fitted(printed: &str, width: Option<usize>) -> String {
+    let lines: Vec<&str> = printed.lines().collect();
+    let columns_of = |line: &str| line.chars().count();
+    let is_wide = |line: &str| line.starts_with('─') && width < Some(columns_of(line));
+    let Some(rule) = lines
+        .iter()
+        .position(|line| width.is_some() && is_wide(line))
+    else {
+        return printed.to_owned();
+    };
+    let beside = |line: &&&str| !line.is_empty();
+    let head = lines[..rule].iter().rev().take_while(beside).count();
+    let rows = lines[rule + 1..].iter().take_while(beside).count();
+    let (before, rest) = lines.split_at(rule - head);
+    let (table, after) = rest.split_at(head + 1 + rows);
+    let (header, rows) = (&table[..head], &table[head + 1..]);
+    format!(
+        "{}\n{}\n{}",
+        before.join("\n"),
+        show::text(&read(header, rows)),
+        fitted(&after.join("\n"), width)
+    )
+}
+
+/// A table that was printed: two spaces in every line part its columns.
+fn read(header: &[&str], rows: &[&str]) -> Table {
+    let lines: Vec<Vec<char>> = header
+        .iter()
+        .chain(rows)
+        .map(|line| line.chars().collect())
+        .collect();
+    let width = lines.iter().map(Vec::len).max().unwrap_or_default();
+    let is_free = |place: usize| {
+        lines
+            .iter()
+            .all(|line| line.get(place).is_none_or(|&character| character == ' '))
+    };
+    // A column goes from a place that is not free to two that are.
+    let mut columns: Vec<(usize, usize)> = Vec::new();
+    for place in (0..width).filter(|&place| !is_free(place)) {
+        match columns.last_mut() {
+            Some((_, end)) if place <= *end + 1 => *end = place + 1,
+            _ => columns.push((place, place + 1)),
+        }
+    }
+    let cell = |line: &Vec<char>, (start, end): (usize, usize)| -> String {
+        let characters = line.iter().skip(start).take(end - start);
+        characters.collect::<String>().trim().to_owned()
+    };
+    let (header, rows) = lines.split_at(header.len());
+    let titles: Vec<(String, CellAlignment)> = columns
+        .iter()
+        .map(|&(start, end)| {
+            let words = header.iter().map(|line| cell(line, (start, end)));
+            let title = words.collect::<Vec<_>>().join("\n");
+            let is_left = rows
+                .iter()
+                .all(|row| row.get(start).is_some_and(|&first| first != ' '));
+            (title, if is_left { Left } else { Right })
+        })
+        .collect();
+    let titles: Vec<(&str, CellAlignment)> = titles
+        .iter()
+        .map(|(title, alignment)| (title.as_str(), *alignment))
+        .collect();
+    let mut table = show::table(&titles);
+    for row in rows {
+        table.add_row(columns.iter().map(|&column| cell(row, column)));
+    }
+    table
 }
 
 fn all() -> impl Iterator<Item = Output> {
@@ -151,6 +230,41 @@ mod tests {
             assert!(known, "{}", output.command);
             assert!(output.printed.lines().count() > 2, "{}", output.command);
         }
+    }
+
+    #[test]
+    fn a_table_that_is_read_is_the_one_that_was_printed() {
+        for output in all() {
+            let lines: Vec<&str> = output.printed.lines().collect();
+            let rules = (0..lines.len()).filter(|&line| lines[line].starts_with('─'));
+            for rule in rules {
+                let beside = |line: &&&str| !line.is_empty();
+                let head = lines[..rule].iter().rev().take_while(beside).count();
+                let rows = lines[rule + 1..].iter().take_while(beside).count();
+                let printed = &lines[rule - head..rule + 1 + rows];
+                let table = read(&printed[..head], &printed[head + 1..]);
+                let words = |text: &str| -> Vec<String> {
+                    let words = text
+                        .split_whitespace()
+                        .filter(|word| !word.starts_with('─'));
+                    words.map(str::to_owned).collect()
+                };
+                assert_eq!(words(&table.to_string()), words(&printed.join("\n")));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_wide_is_laid_out_anew() {
+        let printed = "title\n\nkernel  a long  b\n         column\n──────────────────\none        1.50  right\ntwo          12  right\n\nend";
+        assert_eq!(fitted(printed, None), printed);
+        assert_eq!(fitted(printed, Some(80)), printed);
+        let table = read(
+            &["kernel  a long  b", "        column"],
+            &["one       1.50  right", "two         12  right"],
+        );
+        let text = table.trim_fmt();
+        assert!(text.contains("one       1.50  right"), "{text}");
     }
 
     #[test]
