@@ -5,6 +5,7 @@ use super::show;
 use comfy_table::CellAlignment::{Left, Right};
 use comfy_table::{CellAlignment, Table};
 use std::collections::BTreeSet;
+use warpfold_course::host_lesson::roofline_picture;
 use warpfold_course::size::short;
 
 /// The GPU.
@@ -71,75 +72,133 @@ pub fn shown(outputs: &[Output]) -> String {
 
 /// Printed text whose tables are laid out anew where they are too wide.
 fn fitted(printed: &str, width: Option<usize>) -> String {
-    let lines: Vec<&str> = printed.lines().collect();
-    let columns_of = |line: &str| line.chars().count();
-    let is_wide = |line: &str| line.starts_with('─') && width < Some(columns_of(line));
-    let Some(rule) = lines
-        .iter()
-        .position(|line| width.is_some() && is_wide(line))
-    else {
+    let is_wide = |rule: &str| width.is_some_and(|width| rule.chars().count() > width);
+    let Some([before, header, rows, after]) = parts(printed, is_wide) else {
         return printed.to_owned();
     };
+    format!(
+        "{}\n{}\n{}",
+        before.join("\n"),
+        show::text(&Printed::read(&header, &rows).to_table()),
+        fitted(&after.join("\n"), width)
+    )
+}
+
+/// The lines of the first table in a text that `is_it` takes the rule of: those before it, its header, its rows, those after it.
+fn parts<'t>(text: &'t str, is_it: impl Fn(&str) -> bool) -> Option<[Vec<&'t str>; 4]> {
+    let lines: Vec<&str> = text.lines().collect();
+    let rule = lines
+        .iter()
+        .position(|line| line.starts_with('─') && is_it(line))?;
     let beside = |line: &&&str| !line.is_empty();
     let head = lines[..rule].iter().rev().take_while(beside).count();
     let rows = lines[rule + 1..].iter().take_while(beside).count();
     let (before, rest) = lines.split_at(rule - head);
     let (table, after) = rest.split_at(head + 1 + rows);
-    let (header, rows) = (&table[..head], &table[head + 1..]);
-    format!(
-        "{}\n{}\n{}",
-        before.join("\n"),
-        show::text(&read(header, rows)),
-        fitted(&after.join("\n"), width)
-    )
+    Some([before, &table[..head], &table[head + 1..], after].map(<[&str]>::to_vec))
 }
 
-/// A table that was printed: two spaces in every line part its columns.
-fn read(header: &[&str], rows: &[&str]) -> Table {
-    let lines: Vec<Vec<char>> = header
-        .iter()
-        .chain(rows)
-        .map(|line| line.chars().collect())
-        .collect();
-    let width = lines.iter().map(Vec::len).max().unwrap_or_default();
-    let is_free = |place: usize| {
-        lines
+/// A table that was printed.
+struct Printed {
+    titles: Vec<String>,
+    alignments: Vec<CellAlignment>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Printed {
+    /// Two spaces in every line part its columns.
+    fn read(header: &[&str], rows: &[&str]) -> Self {
+        let lines: Vec<Vec<char>> = header
             .iter()
-            .all(|line| line.get(place).is_none_or(|&character| character == ' '))
-    };
-    // A column goes from a place that is not free to two that are.
-    let mut columns: Vec<(usize, usize)> = Vec::new();
-    for place in (0..width).filter(|&place| !is_free(place)) {
-        match columns.last_mut() {
-            Some((_, end)) if place <= *end + 1 => *end = place + 1,
-            _ => columns.push((place, place + 1)),
+            .chain(rows)
+            .map(|line| line.chars().collect())
+            .collect();
+        let width = lines.iter().map(Vec::len).max().unwrap_or_default();
+        let is_free = |place: usize| {
+            let mut at = lines.iter().map(|line| line.get(place));
+            at.all(|character| character.is_none_or(|&character| character == ' '))
+        };
+        // A column goes from a place that is not free to two that are.
+        let mut columns: Vec<(usize, usize)> = Vec::new();
+        for place in (0..width).filter(|&place| !is_free(place)) {
+            match columns.last_mut() {
+                Some((_, end)) if place <= *end + 1 => *end = place + 1,
+                _ => columns.push((place, place + 1)),
+            }
+        }
+        let cell = |line: &Vec<char>, (start, end): (usize, usize)| -> String {
+            let characters = line.iter().skip(start).take(end - start);
+            characters.collect::<String>().trim().to_owned()
+        };
+        let (header, rows) = lines.split_at(header.len());
+        let title = |&column| {
+            let words = header.iter().map(|line| cell(line, column));
+            words.collect::<Vec<_>>().join("\n")
+        };
+        // Numbers go to the right, also where all are equally long.
+        let alignment = |&(start, end)| {
+            let is_left = rows.iter().all(|row| {
+                let begins = row.get(start).is_some_and(|&first| first != ' ');
+                begins && !cell(row, (start, end)).starts_with(|first: char| first.is_ascii_digit())
+            });
+            if is_left { Left } else { Right }
+        };
+        Self {
+            titles: columns.iter().map(title).collect(),
+            alignments: columns.iter().map(alignment).collect(),
+            rows: rows
+                .iter()
+                .map(|row| columns.iter().map(|&column| cell(row, column)).collect())
+                .collect(),
         }
     }
-    let cell = |line: &Vec<char>, (start, end): (usize, usize)| -> String {
-        let characters = line.iter().skip(start).take(end - start);
-        characters.collect::<String>().trim().to_owned()
+
+    /// The same as a table that can be laid out anew.
+    fn to_table(&self) -> Table {
+        let titles = self.titles.iter().map(String::as_str);
+        let titles: Vec<_> = titles.zip(self.alignments.iter().copied()).collect();
+        let mut table = show::table(&titles);
+        for row in &self.rows {
+            table.add_row(row);
+        }
+        table
+    }
+
+    /// The cells below a title, whose lines are joined by spaces.
+    fn column(&self, title: &str) -> Option<impl Iterator<Item = &str>> {
+        let is_it = |known: &String| known.replace('\n', " ").trim() == title;
+        let column = self.titles.iter().position(is_it)?;
+        Some(self.rows.iter().map(move |row| row[column].as_str()))
+    }
+}
+
+/// The recorded roofline, drawn.
+pub fn roofline() -> Result<String, Failure> {
+    let unreadable = || Failure::Input("the recorded roofline cannot be read".to_owned());
+    let outputs = outputs("host-lesson", "roofline");
+    let text = outputs.first().ok_or_else(unreadable)?.printed;
+    let device = text.lines().next().unwrap_or_default();
+    let n = text.split_once("n = ").and_then(|(_, rest)| {
+        let digits = rest.split(' ').next()?.replace(',', "");
+        digits.parse().ok()
+    });
+    let [_, header, rows, _] = parts(text, |_| true).ok_or_else(unreadable)?;
+    let table = Printed::read(&header, &rows);
+    let numbers = |title| {
+        let cells = table.column(title).into_iter().flatten();
+        cells.map(|cell| cell.parse::<f64>().ok())
     };
-    let (header, rows) = lines.split_at(header.len());
-    let titles: Vec<(String, CellAlignment)> = columns
-        .iter()
-        .map(|&(start, end)| {
-            let words = header.iter().map(|line| cell(line, (start, end)));
-            let title = words.collect::<Vec<_>>().join("\n");
-            let is_left = rows
-                .iter()
-                .all(|row| row.get(start).is_some_and(|&first| first != ' '));
-            (title, if is_left { Left } else { Right })
+    let names = table.column("kernel").into_iter().flatten();
+    let kernels: Vec<_> = names
+        .zip(numbers("additions a byte"))
+        .zip(numbers("GB/s"))
+        .zip(numbers("10⁹ additions a second"))
+        .map(|(((name, per_byte), gigabytes), rate)| {
+            (name, per_byte, gigabytes.unwrap_or_default(), rate)
         })
         .collect();
-    let titles: Vec<(&str, CellAlignment)> = titles
-        .iter()
-        .map(|(title, alignment)| (title.as_str(), *alignment))
-        .collect();
-    let mut table = show::table(&titles);
-    for row in rows {
-        table.add_row(columns.iter().map(|&column| cell(row, column)));
-    }
-    table
+    let device = format!("recorded on {device}");
+    roofline_picture(&device, n.ok_or_else(unreadable)?, &kernels).map_err(Failure::input)
 }
 
 fn all() -> impl Iterator<Item = Output> {
@@ -234,23 +293,35 @@ mod tests {
 
     #[test]
     fn a_table_that_is_read_is_the_one_that_was_printed() {
+        let words = |text: &str| -> Vec<String> {
+            let words = text.split_whitespace();
+            let words = words.filter(|word| !word.starts_with('─'));
+            words.map(str::to_owned).collect()
+        };
+        let mut tables = 0;
         for output in all() {
-            let lines: Vec<&str> = output.printed.lines().collect();
-            let rules = (0..lines.len()).filter(|&line| lines[line].starts_with('─'));
-            for rule in rules {
-                let beside = |line: &&&str| !line.is_empty();
-                let head = lines[..rule].iter().rev().take_while(beside).count();
-                let rows = lines[rule + 1..].iter().take_while(beside).count();
-                let printed = &lines[rule - head..rule + 1 + rows];
-                let table = read(&printed[..head], &printed[head + 1..]);
-                let words = |text: &str| -> Vec<String> {
-                    let words = text
-                        .split_whitespace()
-                        .filter(|word| !word.starts_with('─'));
-                    words.map(str::to_owned).collect()
-                };
-                assert_eq!(words(&table.to_string()), words(&printed.join("\n")));
+            let mut rest = output.printed.to_owned();
+            while let Some([_, header, rows, after]) = parts(&rest, |_| true) {
+                let table = Printed::read(&header, &rows).to_table();
+                let printed = [header, rows].concat().join("\n");
+                assert_eq!(words(&table.to_string()), words(&printed));
+                tables += 1;
+                rest = after.join("\n");
             }
+        }
+        assert!(tables > 10, "{tables}");
+    }
+
+    #[test]
+    fn the_recorded_roofline_is_drawn_with_every_kernel() {
+        let picture = roofline().unwrap_or_else(|failure| panic!("{failure:?}"));
+        for words in [
+            "recorded on GPU 0: NVIDIA H200",
+            "268,435,456",
+            "12 flagship",
+            "1 neighbored",
+        ] {
+            assert!(picture.contains(words), "no {words} in {picture}");
         }
     }
 
@@ -259,11 +330,11 @@ mod tests {
         let printed = "title\n\nkernel  a long  b\n         column\n──────────────────\none        1.50  right\ntwo          12  right\n\nend";
         assert_eq!(fitted(printed, None), printed);
         assert_eq!(fitted(printed, Some(80)), printed);
-        let table = read(
+        let table = Printed::read(
             &["kernel  a long  b", "        column"],
             &["one       1.50  right", "two         12  right"],
         );
-        let text = table.trim_fmt();
+        let text = table.to_table().trim_fmt();
         assert!(text.contains("one       1.50  right"), "{text}");
     }
 
