@@ -85,7 +85,7 @@ fn fitted(printed: &str, width: Option<usize>) -> String {
 }
 
 /// The lines of the first table in a text that `is_it` takes the rule of: those before it, its header, its rows, those after it.
-fn parts<'t>(text: &'t str, is_it: impl Fn(&str) -> bool) -> Option<[Vec<&'t str>; 4]> {
+fn parts(text: &str, is_it: impl Fn(&str) -> bool) -> Option<[Vec<&str>; 4]> {
     let lines: Vec<&str> = text.lines().collect();
     let rule = lines
         .iter()
