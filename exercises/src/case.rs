@@ -110,7 +110,7 @@ impl Case {
             match argument {
                 Argument::Number(value) => words.push(format!("{name} = {}", value.show(0))),
                 Argument::Array(array) if array.offset > 0 => {
-                    past.push(name);
+                    past.push(format!("`{name}`"));
                     past_by = array.offset;
                 }
                 Argument::Array(_) => {}

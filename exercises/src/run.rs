@@ -99,7 +99,7 @@ pub(crate) fn run(
             None => Fault {
                 stage: Stage::Steps,
                 headline: format!("the kernel does not end: {}", trap.fault),
-                details: trap.to_string(),
+                details: format!("  {trap}"),
                 line: line_in(file, trap.origin.as_ref()),
                 focus: Some(Focus::Lanes {
                     block: trap.block,

@@ -441,6 +441,8 @@ $ warpfold exercise NAME --dir .
 ```
 
 judges one on an emulator; no GPU is needed. `warpfold exercise --dir .` lists them with your stars, which are kept in `progress.json`.
+`warpfold lessons LESSON --page` prints a lesson that a task names, `warpfold exercise task NAME` says what its counters count, and
+`warpfold exercise functions` lists what a kernel may call.
 `warpfold exercise grade FOLDER …` judges all solutions in the folders of a class; with `--json FILE` that is a grading sheet, with every
 verdict in full.
 ";

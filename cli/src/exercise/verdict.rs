@@ -65,9 +65,12 @@ pub fn describe(exercise: &Exercise, name: &str, solution: &str, judgement: &Jud
     }
     let _ = write!(
         text,
-        "compiled in {:.1} s, {} launches judged in {:.1} s",
+        "compiled in {:.1} s, {} judged in {:.1} s",
         judgement.compiled_in_ms / 1e3,
-        judgement.launches,
+        match judgement.launches {
+            1 => "1 launch".to_owned(),
+            launches => format!("{launches} launches"),
+        },
         judgement.judged_in_ms / 1e3
     );
     text
