@@ -277,7 +277,7 @@ fn words(lines: &[&str]) -> String {
     without_links(&words.join("\n"))
 }
 
-/// Markdown with the names of links alone: [`this`](Self::this) and [`that`] as `this` and `that`.
+/// Markdown with the names of links alone, without brackets and what they lead to.
 fn without_links(text: &str) -> String {
     let mut pieces = text.replace("[`", "`");
     while let Some((before, after)) = pieces.split_once("`](") {
