@@ -20,7 +20,7 @@ use warpfold_course::host_lesson::{
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  warpfold host-lesson transfers -n 2^26\n  warpfold host-lesson two-stage --device emulator\n  warpfold host-lesson roofline --svg roofline.svg\n  warpfold host-lesson group_sum --device emulator:4"
+    after_help = "Examples:\n  warpfold host-lesson transfers -n 2^26\n  warpfold host-lesson two-stage --device emulator\n  warpfold host-lesson roofline --recorded --svg roofline.svg\n  warpfold host-lesson group_sum --device emulator:4"
 )]
 pub struct Arguments {
     #[arg(help = format!("The lesson: {}", ids().join(", ")))]
@@ -71,6 +71,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .ok_or_else(|| lookup::no_such(&arguments.id, &[Kind::HostLesson], &[]))?;
     let output = Output::new(&arguments.json)?;
     if arguments.recorded {
+        match &arguments.svg {
+            Some(path) if lesson.id == "roofline" => {
+                write_file(path, recorded::roofline()?.as_bytes())?;
+            }
+            Some(_) => {
+                return Err(Failure::Input(format!(
+                    "of what is recorded `roofline` alone can be drawn anew; leave --svg out to see what `{}` printed",
+                    lesson.id
+                )));
+            }
+            None => {}
+        }
         return output.print(recorded::text("host-lesson", lesson.id)?);
     }
     let group = match lesson.needs_group {
@@ -107,8 +119,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let report = progress::during(lesson.id, || lesson.run(&setting))??;
     if arguments.svg.is_some() && report.picture.is_none() {
         return Err(Failure::Input(format!(
-            "`{}` draws what a GPU measures: leave --svg out",
-            lesson.id
+            "`{}` draws what a GPU measures: leave --svg out{}",
+            lesson.id,
+            match lesson.id {
+                "roofline" => ", or add --recorded to draw what one measured",
+                _ => "",
+            }
         )));
     }
     let not_shown = (!is_gpu).then_some(lesson.not_shown);

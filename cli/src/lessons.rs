@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use super::lookup;
 use super::names::Kind;
-use super::output::{JsonArguments, Output};
+use super::output::{JsonArguments, Output, print};
 use super::{footnotes, show};
 use comfy_table::CellAlignment::Left;
 use serde::Serialize;
@@ -16,11 +16,14 @@ use warpfold_kernels::catalogue::{self, BLOCK_SIZES, Lesson, Part, lessons, less
 /// The command's arguments.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  warpfold lessons\n  warpfold lessons coarse\n  warpfold run unroll8"
+    after_help = "Examples:\n  warpfold lessons\n  warpfold lessons coarse\n  warpfold lessons coarse --page\n  warpfold run unroll8"
 )]
 pub struct Arguments {
     /// Show all about one lesson [default: list them all]
     id: Option<String>,
+    /// Print the lesson's page: its text and its kernels
+    #[arg(long, requires = "id", conflicts_with = "json")]
+    page: bool,
     #[command(flatten)]
     json: JsonArguments,
 }
@@ -144,6 +147,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = Output::new(&arguments.json)?;
     match &arguments.id {
         None => list(&output),
+        Some(id) if arguments.page => page(id),
         Some(id) => match host_lesson::find(id) {
             Some(lesson) => tell_host(lesson, &output),
             None => match catalogue::find(id) {
@@ -152,6 +156,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             },
         },
     }
+}
+
+/// The source of a lesson, which explains itself.
+fn page(id: &str) -> Result<(), Failure> {
+    if let Some(lesson) = host_lesson::find(id) {
+        return Err(Failure::Input(format!(
+            "`{}` is about the host, and its page is not carried by this program: in the repository it is {}",
+            lesson.id, lesson.file
+        )));
+    }
+    let file = lookup::lesson(id)?.file;
+    let text = warpfold_workshop::carried(file)
+        .ok_or_else(|| Failure::Input(format!("this program does not carry {file}")))?;
+    print(text.trim_end())
 }
 
 fn list(output: &Output) -> Result<(), Failure> {
@@ -205,7 +223,7 @@ fn list(output: &Output) -> Result<(), Failure> {
         output.print(note)?;
     }
     output.print(format!(
-        "Blocks of {} threads. `warpfold lessons ID` tells all about one, `warpfold run ID` runs it (`warpfold host-lesson ID` one of the \
+        "Blocks of {} threads. `warpfold lessons ID` tells all about one, `warpfold lessons ID --page` prints its page, `warpfold run ID` runs it (`warpfold host-lesson ID` one of the \
          host's side), `warpfold ptx ID` shows its PTX.",
         BLOCK_SIZES.map(|size| size.to_string()).join(", ")
     ))?;

@@ -155,6 +155,56 @@ pub fn with_headings(table: &Table, expendable: &[usize], groups: &[(&str, usize
     grouped.join("\n")
 }
 
+/// Text in Markdown whose paragraphs are broken anew where there are fewer columns than they take. Code, headings and lists stay as they are.
+pub fn flowed(text: &str) -> String {
+    flowed_within(text, 0)
+}
+
+/// As [`flowed`], with so many columns less.
+pub fn flowed_within(text: &str, less: usize) -> String {
+    match width() {
+        Some(width) => flow(text, width.saturating_sub(less).max(20)),
+        None => text.to_owned(),
+    }
+}
+
+fn flow(text: &str, width: usize) -> String {
+    let mut flowed = String::new();
+    let mut is_code = false;
+    let mut column = 0;
+    for line in text.lines() {
+        let is_fence = line.starts_with("```");
+        is_code ^= is_fence;
+        let stays = is_code || is_fence || line.is_empty() || line.starts_with(['#', '-', ' ']);
+        if stays {
+            if column > 0 {
+                flowed.push('\n');
+            }
+            flowed += line;
+            flowed.push('\n');
+            column = 0;
+            continue;
+        }
+        for word in line.split_whitespace() {
+            let length = word.chars().count();
+            if column > 0 && column + 1 + length > width {
+                flowed.push('\n');
+                column = 0;
+            }
+            if column > 0 {
+                flowed.push(' ');
+                column += 1;
+            }
+            flowed += word;
+            column += length;
+        }
+    }
+    if column > 0 {
+        flowed.push('\n');
+    }
+    flowed
+}
+
 /// Whether a result is right; on a terminal green or red, unless `NO_COLOR` is set (<https://no-color.org>).
 pub fn verdict(is_right: bool) -> Cell {
     let (word, colour) = if is_right {
@@ -262,6 +312,15 @@ mod tests {
         );
         assert!(broken.contains("3 and"), "{broken}");
         assert!(!broken.contains("3 and more"), "{broken}");
+    }
+
+    #[test]
+    fn paragraphs_flow_and_pictures_stay() {
+        let text = "# A title that is long\n\none two three\nfour\n\n```text\n0 1 2 3 4 5 6 7 8\n```\nfive\n";
+        assert_eq!(
+            flow(text, 10),
+            "# A title that is long\n\none two\nthree four\n\n```text\n0 1 2 3 4 5 6 7 8\n```\nfive\n"
+        );
     }
 
     #[test]

@@ -35,8 +35,8 @@ pub unsafe fn shuffle_up<T: Words>(value: T, delta: u32) -> T {
     unsafe { Lanes::WARP.shuffle_up(value, delta) }
 }
 
-/// The `value` of the lane whose number is this lane's number exclusive-or `mask`. A power of two pairs the lanes, and both
-/// lanes of a pair get each other's value.
+/// The `value` of the lane whose number differs from this lane's in the bits of `mask`: with 1, lanes 0 and 1, 2 and 3 … exchange their values;
+/// with 2, lanes 0 and 2, 1 and 3, 4 and 6 …; with 16, lanes 0 and 16, 1 and 17 … 15 and 31.
 ///
 /// Here for the same reason as [`shuffle_down`]; this is the instruction `shfl.sync.bfly` alone.
 ///

@@ -4,8 +4,8 @@ use crate::prelude::*;
 
 /// Values of a thread.
 const EACH: u32 = 8;
-/// Warps of a block.
-const WARPS: u32 = 4;
+/// Threads of a block.
+const BLOCK: u32 = 128;
 /// The index where there is no element.
 const NONE: u32 = u32::MAX;
 
@@ -34,25 +34,6 @@ impl Best {
     }
 }
 
-/// The best of a warp, in its first lane.
-///
-/// # Safety
-/// All lanes of the warp call it together.
-unsafe fn best_of_warp(mut best: Best) -> Best {
-    let mut distance = WARP_SIZE / 2;
-    while distance > 0 {
-        // SAFETY: all lanes are here, by the caller's promise.
-        best = best.or(unsafe {
-            Best {
-                value: f32::from_bits(shuffle_down(best.value.to_bits() as i32, distance) as u32),
-                index: shuffle_down(best.index as i32, distance) as u32,
-            }
-        });
-        distance /= 2;
-    }
-    best
-}
-
 /// Writes the index of the largest of each 1024 of `n` values to `indices`, counted in the whole array: of equals the first, a NaN
 /// before all numbers, and `u32::MAX` where there is no value.
 ///
@@ -60,45 +41,42 @@ unsafe fn best_of_warp(mut best: Best) -> Best {
 /// `values` points to `n` values, `indices` to one number for each block. The grid has a block of 128 threads for every 1024 values.
 #[kernel]
 pub unsafe fn argmax(values: *const f32, indices: *mut u32, n: usize) {
-    let warp_values = shared_array!(warp_values: [f32; WARPS]);
-    let warp_indices = shared_array!(warp_indices: [u32; WARPS]);
+    let tile_values = shared_array!(tile_values: [f32; BLOCK]);
+    let tile_indices = shared_array!(tile_indices: [u32; BLOCK]);
     let tid = thread_idx_x();
-    let (lane, warp) = (tid % WARP_SIZE, tid / WARP_SIZE);
     let mut best = Best::NOTHING;
     for each in 0..EACH {
-        let index = (block_idx_x() * EACH + each) * block_dim_x() + tid;
+        let index = (block_idx_x() * EACH + each) * BLOCK + tid;
         if (index as usize) < n {
             // SAFETY: the value is read in bounds.
             let value = unsafe { *values.add(index as usize) };
             best = best.or(Best { value, index });
         }
     }
-    // SAFETY: all threads of the block are here.
-    best = unsafe { best_of_warp(best) };
-    if lane == 0 {
-        // SAFETY: one place for each warp.
-        unsafe {
-            *warp_values.add(warp as usize) = best.value;
-            *warp_indices.add(warp as usize) = best.index;
-        }
+    // SAFETY: these places are this thread's own.
+    unsafe {
+        *tile_values.add(tid as usize) = best.value;
+        *tile_indices.add(tid as usize) = best.index;
     }
-    sync_threads();
-    if warp == 0 {
-        let mut mine = Best::NOTHING;
-        if lane < WARPS {
-            // SAFETY: every warp has stored its own.
-            mine = unsafe {
-                Best {
-                    value: *warp_values.add(lane as usize),
-                    index: *warp_indices.add(lane as usize),
-                }
-            };
+    // The tree of exercise 7, over pairs.
+    let mut half = BLOCK / 2;
+    while half > 0 {
+        sync_threads();
+        if tid < half {
+            // SAFETY: tid + half is below 2 * half, where nobody writes in this step.
+            unsafe {
+                best = best.or(Best {
+                    value: *tile_values.add((tid + half) as usize),
+                    index: *tile_indices.add((tid + half) as usize),
+                });
+                *tile_values.add(tid as usize) = best.value;
+                *tile_indices.add(tid as usize) = best.index;
+            }
         }
-        // SAFETY: all lanes of the first warp are here.
-        mine = unsafe { best_of_warp(mine) };
-        if lane == 0 {
-            // SAFETY: one number for each block.
-            unsafe { *indices.add(block_idx_x() as usize) = mine.index };
-        }
+        half /= 2;
+    }
+    if tid == 0 {
+        // SAFETY: one number for each block.
+        unsafe { *indices.add(block_idx_x() as usize) = best.index };
     }
 }

@@ -1,6 +1,9 @@
 //! One launch of an exercise's kernel: its shape, what it gets, and what has to be in memory afterwards.
 
 use std::fmt;
+use std::ops::Range;
+
+use crate::source;
 
 /// A launch with its arguments, and the oracle's answer.
 #[derive(Clone, Debug)]
@@ -35,6 +38,9 @@ pub struct Array {
     pub before: Contents,
     /// What it must hold afterwards.
     pub after: After,
+    /// For each element the place in the kernel's inputs that it comes from, or the first of several; the same place where there is no
+    /// such list. A message about an element shows the inputs there.
+    pub sources: Option<Vec<usize>>,
 }
 
 /// What an array holds before the launch.
@@ -93,6 +99,42 @@ impl Case {
     }
 }
 
+impl Case {
+    /// The launch in words: the numbers that the kernel gets, its blocks, and which arrays begin past a 256-byte boundary.
+    pub(crate) fn in_words(&self, parameters: &[String]) -> String {
+        let mut words = Vec::new();
+        let mut past = Vec::new();
+        let mut past_by = 0;
+        for (index, argument) in self.arguments.iter().enumerate() {
+            let name = source::shown(parameters, index);
+            match argument {
+                Argument::Number(value) => words.push(format!("{name} = {}", value.show(0))),
+                Argument::Array(array) if array.offset > 0 => {
+                    past.push(format!("`{name}`"));
+                    past_by = array.offset;
+                }
+                Argument::Array(_) => {}
+            }
+        }
+        let blocks = if self.grid == 1 { "block" } else { "blocks" };
+        words.push(format!("{} {blocks} of {} threads", self.grid, self.block));
+        let elements = match past_by {
+            1 => "1 element".to_owned(),
+            _ => format!("{past_by} elements"),
+        };
+        let begin = match past[..] {
+            [] => return words.join(", "),
+            [_] => "begins",
+            _ => "begin",
+        };
+        format!(
+            "{}; {} {begin} {elements} after a multiple of 256 bytes",
+            words.join(", "),
+            past.join(" and ")
+        )
+    }
+}
+
 impl Argument {
     /// A number, passed by value.
     pub fn number(value: impl Number) -> Self {
@@ -142,7 +184,19 @@ impl Argument {
             offset,
             before,
             after,
+            sources: None,
         })
+    }
+
+    /// The same with the place in the inputs that each element comes from.
+    pub fn from_places(self, places: impl IntoIterator<Item = usize>) -> Self {
+        match self {
+            Self::Number(_) => self,
+            Self::Array(array) => Self::Array(Array {
+                sources: Some(places.into_iter().collect()),
+                ..array
+            }),
+        }
     }
 }
 
@@ -232,10 +286,27 @@ values! {
     F64 f64;
 }
 
+/// Values that messages show on either side of one.
+const BESIDE: usize = 3;
+
 impl Values {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// One of the values among its neighbours, in brackets, and which places they are; `None` where there is no such place.
+    pub(crate) fn around(&self, place: usize) -> Option<(Range<usize>, String)> {
+        if place >= self.len() {
+            return None;
+        }
+        let range = place.saturating_sub(BESIDE)..(place + BESIDE + 1).min(self.len());
+        let shown = range.clone().map(|index| match self.show(index) {
+            value if index == place => format!("[{value}]"),
+            value => value,
+        });
+        let values: Vec<String> = shown.collect();
+        Some((range, values.join(", ")))
     }
 }
 

@@ -76,7 +76,7 @@ pub enum Better {
 pub struct Gate {
     /// Its name, as `warpfold profile --help` lists it.
     pub metric: &'static str,
-    /// How many times the reference's count is allowed.
+    /// How many times the reference's count is allowed; 0 where the reference has none of it.
     pub factor: f64,
 }
 

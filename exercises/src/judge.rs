@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use serde::Serialize;
-use warpfold_emulator::{LaunchError, Measurements, Metric, Module};
+use warpfold_emulator::{Measurements, Metric, Module};
 
 use crate::costs::costs;
 use crate::exercise::{Better, Exercise};
@@ -75,6 +75,9 @@ pub struct Conviction {
     pub line: Option<u32>,
     /// The launch.
     pub launch: Option<LaunchFigures>,
+    /// The launch in words: the numbers that the kernel gets, its blocks, and which arrays begin past a 256-byte boundary; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub given: String,
     /// The step that went wrong, drawn as text, or the lines that cost most of the counter; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub picture: String,
@@ -100,10 +103,15 @@ pub struct Comparison {
     pub yours: Option<f64>,
     /// What is allowed, for two stars or at all.
     pub gate: Option<f64>,
+    /// What is allowed for three stars, where the counter gives stars.
+    pub three_stars: Option<f64>,
     /// The reference's.
     pub reference: Option<f64>,
     /// Whether the gate lets it pass.
     pub passes: bool,
+    /// Whether it is good enough for three stars; a gate is where it passes.
+    #[serde(skip)]
+    pub has_three_stars: bool,
 }
 
 /// Why there is no judgement.
@@ -208,6 +216,7 @@ impl Conviction {
             details,
             line: None,
             launch: None,
+            given: String::new(),
             picture: String::new(),
         }
     }
@@ -246,12 +255,22 @@ fn judge_launches(
         let case = (exercise.case)(launch.n, launch.offset);
         match run(solution, &case, launch.seed) {
             Ok(fault) => fault.map(|fault| Ok((fault, launch))),
-            Err(error) => Some(Err(refused(&error, launch))),
+            Err(error) => Some(Err((error, launch))),
         }
     });
+    let given = |launch: LaunchFigures| {
+        (exercise.case)(launch.n, launch.offset).in_words(solution.parameters)
+    };
     let (fault, launch) = match found? {
         Ok(found) => found,
-        Err(refused) => return Some(refused),
+        // A launch that no device would take.
+        Err((error, launch)) => {
+            return Some(Conviction {
+                launch: Some(launch),
+                given: given(launch),
+                ..Conviction::of_build(&error.to_string(), String::new())
+            });
+        }
     };
     let picture = draw(exercise, solution, &all, &fault, launch);
     Some(Conviction {
@@ -260,6 +279,7 @@ fn judge_launches(
         details: fault.details,
         line: fault.line,
         launch: Some(launch),
+        given: given(launch),
         picture,
     })
 }
@@ -297,14 +317,6 @@ fn draw(
     match picture(solution, &case, launch.seed, focus) {
         Ok(Some(picture)) => format!("With n = {}: {picture}", launch.n),
         _ => String::new(),
-    }
-}
-
-/// A launch that no device would take.
-fn refused(error: &LaunchError, launch: LaunchFigures) -> Conviction {
-    Conviction {
-        launch: Some(launch),
-        ..Conviction::of_build(&error.to_string(), String::new())
     }
 }
 
@@ -392,17 +404,21 @@ fn compare(
         let gate = comparison(gate.metric, Better::Less, gate.factor)?;
         judgement.gates.push(gate);
     }
-    judgement.counter = Some(two);
+    judgement.counter = Some(Comparison {
+        three_stars: three.gate,
+        has_three_stars: three.passes,
+        ..two
+    });
     let paid_elsewhere = judgement.gates.iter().find(|gate| !gate.passes);
     judgement.stars = match (paid_elsewhere, three.passes, two.passes) {
         (Some(_), ..) | (None, false, false) => 1,
         (None, false, true) => 2,
         (None, true, _) => 3,
     };
-    let (stage, comparison) = match (paid_elsewhere, three.passes) {
-        (_, false) => (Stage::Counter, &two),
-        (Some(gate), true) => (Stage::Gate, gate),
-        (None, true) => return Ok(()),
+    let (stage, comparison) = match (paid_elsewhere, three.passes, &judgement.counter) {
+        (_, false, Some(counter)) => (Stage::Counter, counter),
+        (Some(gate), true, _) => (Stage::Gate, gate),
+        _ => return Ok(()),
     };
     judgement.conviction = Some(Conviction {
         stage,
@@ -437,8 +453,10 @@ impl Comparison {
             metric,
             yours,
             gate,
+            three_stars: None,
             reference,
             passes,
+            has_three_stars: passes,
         })
     }
 }
@@ -446,17 +464,56 @@ impl Comparison {
 impl std::fmt::Display for Comparison {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let number = |value: Option<f64>| match value {
-            None => "none".to_owned(),
-            Some(value) if value.fract() == 0.0 => format!("{value}"),
+            None | Some(0.0) => "none".to_owned(),
+            // Limits are products, which rounding may leave beside a whole number.
+            Some(value) if (value - value.round()).abs() < 1e-6 => format!("{value:.0}"),
             Some(value) => format!("{value:.1}"),
         };
         write!(
             f,
-            "{}: yours {} · gate {} · reference {}",
+            "{}: yours {} · gate {}",
             self.metric.replace('_', " "),
             number(self.yours),
-            number(self.gate),
-            number(self.reference)
-        )
+            number(self.gate)
+        )?;
+        if self.three_stars.is_some() && self.three_stars != self.gate {
+            write!(f, ", for ★★★ {}", number(self.three_stars))?;
+        }
+        write!(f, " · reference {}", number(self.reference))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_names_every_limit_and_says_none_for_nothing() {
+        let counter = Comparison {
+            metric: "global_load_sectors_per_request",
+            yours: Some(32.0),
+            gate: Some(4.4),
+            three_stars: Some(4.08),
+            reference: Some(4.0),
+            passes: false,
+            has_three_stars: false,
+        };
+        assert_eq!(
+            counter.to_string(),
+            "global load sectors per request: yours 32 · gate 4.4, for ★★★ 4.1 · reference 4"
+        );
+        let gate = Comparison {
+            metric: "barriers",
+            yours: Some(8.000_000_000_1),
+            gate: Some(0.0),
+            three_stars: None,
+            reference: Some(0.0),
+            passes: false,
+            has_three_stars: false,
+        };
+        assert_eq!(
+            gate.to_string(),
+            "barriers: yours 8 · gate none · reference none"
+        );
     }
 }

@@ -4,6 +4,7 @@ mod carried;
 pub mod case;
 mod costs;
 mod exercise;
+mod functions;
 mod judge;
 mod picture;
 mod record;
@@ -14,6 +15,7 @@ mod stage;
 mod verify;
 
 pub use exercise::{Better, Counter, Exercise, Forbidden, Gate, OFFSETS, Sizes, Wrong};
+pub use functions::{ABOUT_FUNCTIONS, Function, FunctionGroup, functions};
 pub use judge::{
     ARCH, Comparison, Compiled, Conviction, JudgeError, Judgement, LaunchFigures, SCHEDULES, judge,
 };
@@ -23,12 +25,9 @@ pub use stage::Stage;
 pub use verify::{Sample, verify};
 pub use warpfold_workshop::{Source, Workshop, WorkshopError};
 
-/// What a kernel of an exercise may call, as text.
-pub const FUNCTIONS: &str = include_str!("../functions.md");
-
 #[cfg(test)]
 mod tests {
-    use super::EXERCISES;
+    use super::{EXERCISES, Gate};
 
     #[test]
     fn every_task_names_its_lesson_its_counter_its_gates_and_what_is_forbidden() {
@@ -43,35 +42,23 @@ mod tests {
             };
             has(format!("Counter: `{}`.", exercise.counter.metric));
             has(format!("`{}`", exercise.lesson));
-            let gates = exercise.gates.iter();
-            let gates: Vec<String> = gates
+            let (none, some): (Vec<&Gate>, Vec<&Gate>) =
+                exercise.gates.iter().partition(|gate| gate.factor == 0.0);
+            let some: Vec<String> = some
+                .iter()
                 .map(|gate| format!("`{}` {}", gate.metric, gate.factor))
                 .collect();
-            has(format!(
-                "Gates, as multiples of the reference's count: {}.\n",
-                gates.join(", ")
-            ));
+            let mut gates = format!(
+                "Gates, as multiples of the reference's count: {}.",
+                some.join(", ")
+            );
+            for gate in none {
+                gates += &format!(" No `{}`.", gate.metric);
+            }
+            has(format!("{gates}\n"));
             for forbidden in exercise.forbidden {
                 has(format!("`{}`", forbidden.instruction));
             }
-        }
-    }
-
-    #[test]
-    fn the_functions_are_those_of_the_prelude() {
-        let prelude = warpfold_workshop::carried("kernels/src/prelude.rs").expect("it is carried");
-        let items = prelude.split_once("pub use").expect("it has items").1;
-        let words =
-            items.split(|character: char| !(character.is_alphanumeric() || character == '_'));
-        let names: std::collections::BTreeSet<&str> = words
-            .filter(|word| word.len() > 4)
-            .filter(|word| word.contains('_') || word.starts_with(char::is_uppercase))
-            .filter(|word| !word.starts_with("warpfold") && !word.starts_with("target_"))
-            .filter(|word| !word.starts_with("cuda") && *word != "compute_80")
-            .collect();
-        assert!(names.contains("vote_all"), "{names:?}");
-        for name in names {
-            assert!(super::FUNCTIONS.contains(name), "functions.md lacks {name}");
         }
     }
 }

@@ -7,7 +7,7 @@ use warpfold_emulator::{
     Racecheck, Synccheck, Watch, launch, launch_scheduled,
 };
 
-use crate::case::{Argument, Array, Case, Contents, Mismatch};
+use crate::case::{After, Argument, Array, Case, Contents, Mismatch};
 use crate::picture::{Focus, Shown, Window, draw};
 use crate::record::Record;
 use crate::source::{self, line_in};
@@ -99,7 +99,7 @@ pub(crate) fn run(
             None => Fault {
                 stage: Stage::Steps,
                 headline: format!("the kernel does not end: {}", trap.fault),
-                details: trap.to_string(),
+                details: format!("  {trap}"),
                 line: line_in(file, trap.origin.as_ref()),
                 focus: Some(Focus::Lanes {
                     block: trap.block,
@@ -131,7 +131,7 @@ pub(crate) fn run(
             "the result is wrong: in {}, {mismatch}",
             source::shown(solution.parameters, argument)
         ),
-        details: String::new(),
+        details: prepared.inputs_of(argument, mismatch.index, solution.parameters),
         line: None,
         focus: Some(Focus::Element {
             argument,
@@ -252,6 +252,35 @@ impl Prepared<'_> {
             None => launch(kernel, memory, shape, parameters, observer),
             Some(seed) => launch_scheduled(kernel, memory, shape, parameters, seed, observer),
         }
+    }
+
+    /// What the kernel gets where an element of its result comes from, a line for each array.
+    fn inputs_of(&self, argument: usize, index: usize, parameters: &[String]) -> String {
+        let wrong = self
+            .arrays
+            .iter()
+            .find(|placed| placed.argument == argument);
+        let sources = wrong.and_then(|placed| placed.array.sources.as_ref());
+        let source = match sources {
+            Some(sources) => sources.get(index).copied(),
+            None => Some(index),
+        };
+        let mut lines = Vec::new();
+        for placed in &self.arrays {
+            let (place, before) = match (&placed.array.before, &placed.array.after) {
+                (Contents::Written(_), After::Unchanged) => (source, ""),
+                (Contents::Written(_), After::Exactly(_)) if placed.argument == argument => {
+                    (Some(index), " before the launch")
+                }
+                _ => continue,
+            };
+            let name = source::shown(parameters, placed.argument);
+            let shown = place.and_then(|place| placed.array.values().around(place));
+            lines.extend(shown.map(|(range, values)| {
+                format!("  {name}[{}..{}]{before}: {values}", range.start, range.end)
+            }));
+        }
+        lines.join("\n")
     }
 
     /// The first array that is not what it has to be.

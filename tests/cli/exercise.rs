@@ -93,3 +93,62 @@ fn a_folder_that_nobody_has_begun_in_has_no_stars() {
         .code(2)
         .stderr(contains("cannot read"));
 }
+
+#[test]
+fn a_task_says_how_to_read_its_lesson_and_what_its_counters_count() {
+    let folder = tempdir().expect("a folder");
+    let dir = folder.path().to_str().expect("it is UTF-8");
+    let task = output_of(&["exercise", "task", "histogram", "--dir", dir]);
+    for words in [
+        "warpfold lessons histogram_shared --page",
+        "kernels/src/histogram/",
+        "arrivals of warps at block-wide barriers",
+        "13_histogram.rs",
+    ] {
+        assert!(task.contains(words), "no {words} in {task}");
+    }
+    assert!(!folder.path().join("13_histogram.rs").exists());
+    let page = output_of(&["lessons", "histogram_shared", "--page"]);
+    assert!(page.starts_with("//! # "), "{page}");
+    warpfold(&["lessons", "roofline", "--page"])
+        .assert()
+        .code(2)
+        .stderr(contains("course/src/host_lesson/roofline"));
+}
+
+#[test]
+fn what_a_kernel_may_call_is_listed_and_told() {
+    let list = output_of(&["exercise", "functions"]);
+    for words in [
+        "unsafe fn shuffle_xor<T: Words>(value: T, mask: u32) -> T",
+        "Float: fn exp_of_negative(self) -> Self    with `use warpfold_device::math::Float;`",
+        "Float: fn maximum(self, other: Self) -> Self",
+        "fn device_fence()    with `use cuda_std::thread::device_fence;`",
+    ] {
+        assert!(list.contains(words), "no {words} in {list}");
+    }
+    let one = output_of(&["exercise", "functions", "ballot"]);
+    assert!(one.contains("# Safety"), "{one}");
+    warpfold(&["exercise", "functions", "balot"])
+        .assert()
+        .code(2)
+        .stderr(contains("did you mean `ballot`?"));
+}
+
+#[test]
+fn tasks_fit_80_columns() {
+    let folder = tempdir().expect("a folder");
+    let dir = folder.path().to_str().expect("it is UTF-8");
+    for number in 1..=20 {
+        let number = number.to_string();
+        let mut command = warpfold(&["exercise", "task", &number, "--dir", dir]);
+        let output = command.env("COLUMNS", "80").output().expect("it runs");
+        let task = String::from_utf8(output.stdout).expect("it is UTF-8");
+        assert!(task.contains("to read a lesson"), "{task}");
+        for line in task.lines() {
+            // A path may be longer.
+            let is_long = line.chars().count() > 80;
+            assert!(!is_long || line.contains(dir), "{line}");
+        }
+    }
+}

@@ -73,7 +73,7 @@ Examples:
   warpfold try shuffle --check -n 1000 --block 128
   warpfold try mine.rs --like interleaved -n 1000 --block 256
   warpfold try mine.rs --lesson shuffle --watch -n 2^16
-  warpfold try mine.rs --lesson shuffle --trace --block 32
+  warpfold try mine.rs --lesson shuffle --trace --block 64
 
 The compiler is rustc with the target nvptx64-nvidia-cuda: `rustup toolchain install nightly --component rust-src` brings it; on Debian and \
 Ubuntu it is fetched when it is first needed.";

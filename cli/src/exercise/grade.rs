@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments, workshop: &mut Workshop) -> Result<(), Failure
             format!("{total} of {}", 3 * EXERCISES.len()),
         ]);
     }
-    output.print(show::fitted_text(&table, 3, &[]))?;
+    output.print(show::fitted_text(&table, 3, &[4]))?;
     output.write_json(&graded)
 }
 

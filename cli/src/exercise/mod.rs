@@ -3,6 +3,7 @@
 mod gpu;
 mod grade;
 mod progress;
+mod task;
 mod verdict;
 
 use super::failure::Failure;
@@ -19,10 +20,10 @@ use progress::Progress;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use task::{functions_text, task};
 use verdict::{describe, stars};
 use warpfold_exercises::{
-    EXERCISES, Exercise, FUNCTIONS, JudgeError, Judgement, Source, Stage, Workshop, find, judge,
-    verify,
+    EXERCISES, Exercise, JudgeError, Judgement, Source, Stage, Workshop, find, judge, verify,
 };
 
 const EXAMPLES: &str = "\
@@ -32,7 +33,9 @@ Examples:
   warpfold exercise watch               # the first that has no star yet, again whenever you save
   warpfold exercise hint guard
   warpfold exercise hint guard --run    # the picture of your run, as often as you like
+  warpfold exercise task guard          # the task again
   warpfold exercise functions           # what a kernel may call, and how
+  warpfold exercise functions ballot    # all about one of these
   warpfold exercise solution guard      # once you have a star, or with --give-up
   warpfold exercise grade ada/ alan/ --json sheet.json
 
@@ -73,8 +76,14 @@ enum Action {
         #[arg(long, value_name = "FOLDER", default_value = FOLDER)]
         dir: PathBuf,
     },
-    /// List the functions that a kernel may call
-    Functions,
+    /// Show the task: what is wanted, how to read the lessons, what the counters count
+    Task(One),
+    /// List the functions that a kernel may call, or tell all about one
+    Functions {
+        /// A function [default: list them all]
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
     /// Judge a solution again whenever it is saved, until Ctrl-C
     Watch {
         /// The exercise, by its id or number [default: the first that has no star yet]
@@ -138,7 +147,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             Some(id) => attempt(arguments, exercise(id)?),
         },
         Some(Action::List { dir }) => list(dir),
-        Some(Action::Functions) => print(FUNCTIONS.trim_end()),
+        Some(Action::Task(one)) => {
+            let solution = Solution::of(one)?;
+            print(task(solution.exercise, &solution.file).trim_end())
+        }
+        Some(Action::Functions { name }) => print(functions_text(name.as_deref())?.trim_end()),
         Some(Action::Watch { id, dir }) => {
             let exercise = match id {
                 Some(id) => exercise(id)?,
@@ -328,11 +341,7 @@ fn attempt(arguments: &Arguments, exercise: &'static Exercise) -> Result<(), Fai
     let solution = Solution::new(exercise, &arguments.dir);
     let output = Output::new(&arguments.json)?;
     if solution.begin()? {
-        output.print(format!(
-            "{}\nYour file is {}; `warpfold exercise functions` lists what a kernel may call.\n",
-            exercise.task().trim_end(),
-            solution.file.display()
-        ))?;
+        output.print(task(exercise, &solution.file))?;
     }
     let mut workshop = Workshop::open()?;
     let mut gpu = Gpu::default();
@@ -432,6 +441,8 @@ $ warpfold exercise NAME --dir .
 ```
 
 judges one on an emulator; no GPU is needed. `warpfold exercise --dir .` lists them with your stars, which are kept in `progress.json`.
+`warpfold lessons LESSON --page` prints a lesson that a task names, `warpfold exercise task NAME` says what its counters count, and
+`warpfold exercise functions` lists what a kernel may call.
 `warpfold exercise grade FOLDER …` judges all solutions in the folders of a class; with `--json FILE` that is a grading sheet, with every
 verdict in full.
 ";

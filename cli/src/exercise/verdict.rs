@@ -1,6 +1,7 @@
 //! What the judge says, as text.
 
 use std::fmt::Write;
+use warpfold_emulator::Metric;
 use warpfold_exercises::{Conviction, Exercise, Judgement, Stage};
 
 /// What the stars are for.
@@ -33,33 +34,43 @@ pub fn describe(exercise: &Exercise, name: &str, solution: &str, judgement: &Jud
                 .unwrap_or_default();
             let _ = writeln!(text, "  {name}:{number}: {}", line.trim());
         }
-        if let Some(launch) = conviction.launch {
-            let _ = write!(text, "  n = {}, offset {}", launch.n, launch.offset);
-            let _ = match launch.seed {
-                Some(seed) => writeln!(
-                    text,
-                    ", in the order of seed {seed} (again: warpfold exercise {} --seed {seed})",
-                    exercise.id
-                ),
-                None => writeln!(text, ", in the usual order"),
-            };
+        if !conviction.given.is_empty() {
+            let _ = writeln!(text, "  with {}", conviction.given);
+        }
+        if let Some(seed) = conviction.launch.and_then(|launch| launch.seed) {
+            let _ = writeln!(
+                text,
+                "  with the threads in the random order of seed {seed}; again: warpfold exercise {} --seed {seed}",
+                exercise.id
+            );
         }
         if !conviction.details.is_empty() {
             let _ = writeln!(text, "\n{}\n", conviction.details);
         }
     }
-    for comparison in judgement.counter.iter().chain(&judgement.gates) {
+    let comparisons = || judgement.counter.iter().chain(&judgement.gates);
+    for comparison in comparisons() {
         let mark = if comparison.passes { '✓' } else { '✗' };
         let _ = writeln!(text, "{mark} {comparison}");
     }
     if judgement.stars < 3 {
         let _ = writeln!(text, "{STARS}");
+        // What the numbers say that have to become better.
+        for comparison in comparisons().filter(|comparison| !comparison.has_three_stars) {
+            if let Some(metric) = Metric::find(comparison.metric) {
+                let name = metric.name.replace('_', " ");
+                let _ = writeln!(text, "  {name}: {}", metric.explanation);
+            }
+        }
     }
     let _ = write!(
         text,
-        "compiled in {:.1} s, {} launches judged in {:.1} s",
+        "compiled in {:.1} s, {} judged in {:.1} s",
         judgement.compiled_in_ms / 1e3,
-        judgement.launches,
+        match judgement.launches {
+            1 => "1 launch".to_owned(),
+            launches => format!("{launches} launches"),
+        },
         judgement.judged_in_ms / 1e3
     );
     text

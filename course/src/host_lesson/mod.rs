@@ -27,6 +27,7 @@ mod two_stage;
 
 pub use lesson::{HostLesson, HostLessonError, Setting};
 pub use report::{Cell, Column, Report};
+pub use roofline::picture_of as roofline_picture;
 pub use timeline::{Kind, Lane, Span, Timeline, text as timelines_as_text};
 
 /// All lessons about the host's side, in reading order.

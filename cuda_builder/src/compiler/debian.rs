@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
 
 use super::apt::{Apt, installed_packages};
 use super::debian_error::{COMPILER, DebianError};
@@ -67,10 +68,21 @@ fn fetch(folder: &Path, root: &Path) -> Result<(), DebianError> {
         packages.join(" ")
     );
     apt.download(&packages, &packages_folder)?;
-    for entry in fs::read_dir(&packages_folder).map_err(DebianError::io(&packages_folder))? {
-        let package = entry.map_err(DebianError::io(&packages_folder))?.path();
-        unpack(&package, &unpacked)?;
-    }
+    let packages = fs::read_dir(&packages_folder)
+        .and_then(|entries| entries.collect::<Result<Vec<_>, _>>())
+        .map_err(DebianError::io(&packages_folder))?;
+    // Each takes a processor for seconds.
+    thread::scope(|scope| {
+        let unpacking: Vec<_> = packages
+            .iter()
+            .map(|package| scope.spawn(|| unpack(&package.path(), &unpacked)))
+            .collect();
+        let mut ended = unpacking.into_iter().map(|thread| match thread.join() {
+            Ok(ended) => ended,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        ended.try_for_each(|ended| ended)
+    })?;
     fs::rename(&unpacked, root).map_err(DebianError::io(root))?;
     fs::remove_dir_all(&partial).map_err(DebianError::io(&partial))
 }

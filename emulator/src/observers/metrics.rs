@@ -134,7 +134,7 @@ pub const METRICS: &[Metric] = &[
         name: "divergent_branches",
         ncu: None,
         unit: Unit::Count,
-        explanation: "those at which some lanes of the warp jumped and others did not, so that it must go both ways",
+        explanation: "conditional branches at which some lanes of the warp jumped and others did not, so that it must go both ways",
         value: |of| count(of.counters.divergent_branches),
     },
     Metric {
@@ -190,7 +190,7 @@ pub const METRICS: &[Metric] = &[
         name: "global_load_sectors",
         ncu: Some("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
         unit: Unit::Count,
-        explanation: "32-byte sectors that these loads touch, each counted once per request",
+        explanation: "32-byte sectors that loads from global memory touch, each counted once per request",
         value: |of| count(of.counters.global_loads.sectors),
     },
     Metric {
@@ -216,7 +216,7 @@ pub const METRICS: &[Metric] = &[
         name: "global_store_sectors",
         ncu: Some("l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"),
         unit: Unit::Count,
-        explanation: "32-byte sectors that these stores touch, each counted once per request",
+        explanation: "32-byte sectors that stores to global memory touch, each counted once per request",
         value: |of| count(of.counters.global_stores.sectors),
     },
     Metric {
@@ -297,7 +297,7 @@ pub const METRICS: &[Metric] = &[
         name: "shared_wavefronts",
         ncu: Some("memory_l1_wavefronts_shared"),
         unit: Unit::Count,
-        explanation: "turns in which the 32 four-byte banks of shared memory serve these requests",
+        explanation: "turns in which the 32 four-byte banks of shared memory serve the requests of warps",
         value: |of| count(of.counters.shared().wavefronts),
     },
     Metric {
@@ -374,7 +374,7 @@ pub const METRICS: &[Metric] = &[
             "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum + l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
         ),
         unit: Unit::Count,
-        explanation: "sectors that these requests send, one more for each further lane with the same address: 32 where a warp adds to one word",
+        explanation: "sectors that atomics on global memory send, one more for each further lane with the same address: 32 where a warp adds to one word",
         value: |of| count(of.counters.global_atomic_passes),
     },
     Metric {

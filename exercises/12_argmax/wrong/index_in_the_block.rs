@@ -53,12 +53,8 @@ unsafe fn best_of_warp(mut best: Best) -> Best {
     let mut distance = WARP_SIZE / 2;
     while distance > 0 {
         // SAFETY: all lanes are here, by the caller's promise.
-        best = best.or(unsafe {
-            Best {
-                value: f32::from_bits(shuffle_down(best.value.to_bits() as i32, distance) as u32),
-                index: shuffle_down(best.index as i32, distance) as u32,
-            }
-        });
+        let (value, index) = unsafe { shuffle_down((best.value, best.index), distance) };
+        best = best.or(Best { value, index });
         distance /= 2;
     }
     best

@@ -55,7 +55,7 @@ unsafe fn best_of_warp(mut best: Best) -> Best {
         // SAFETY: all lanes are here, by the caller's promise.
         best = best.or(unsafe {
             Best {
-                value: f32::from_bits(shuffle_down(best.value.to_bits() as i32, distance) as u32),
+                value: shuffle_down(best.value, distance),
                 index: best.index,
             }
         });

@@ -47,10 +47,9 @@ pub unsafe fn softmax(matrix: *const f32, out: *mut f32, rows: usize, columns: u
     while column < columns {
         // SAFETY: the row and the column exist.
         let value = unsafe { *matrix.add(row * columns + column) };
-        part = part.and(Part {
-            most: value,
-            sum: 1.0,
-        });
+        // e^−∞ is 0, whatever is taken off: −∞ counts as no value.
+        let sum = if value == f32::NEG_INFINITY { 0.0 } else { 1.0 };
+        part = part.and(Part { most: value, sum });
         column += WARP_SIZE as usize;
     }
     let mut distance = WARP_SIZE / 2;

@@ -48,7 +48,8 @@ fn case(n: usize, offset: usize) -> Case {
         BLOCK as u32,
         vec![
             Argument::input(input, offset),
-            Argument::output(output, offset),
+            Argument::output(output, offset)
+                .from_places((0..n * SIDE).map(|i| i % n * SIDE + i / n)),
             Argument::number(n as u64),
         ],
     )

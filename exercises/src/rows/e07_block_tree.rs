@@ -53,7 +53,7 @@ fn case(n: usize, offset: usize) -> Case {
         BLOCK as u32,
         vec![
             Argument::input(input, offset),
-            Argument::output(partials, offset),
+            Argument::output(partials, offset).from_places((0..blocks).map(|block| block * BLOCK)),
             Argument::number(n as u64),
         ],
     )

@@ -45,12 +45,14 @@ fn case(n: usize, offset: usize) -> Case {
     let indices: Vec<u32> = (0..blocks)
         .map(|block| first_of_largest(&values, block))
         .collect();
+    // The value that wins; where there is none, the place is past the end.
+    let places = indices.clone().into_iter().map(|index| index as usize);
     Case::new(
         blocks,
         BLOCK as u32,
         vec![
             Argument::input(values, offset),
-            Argument::output(indices, 0),
+            Argument::output(indices, 0).from_places(places),
             Argument::number(n as u64),
         ],
     )

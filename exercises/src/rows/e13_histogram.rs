@@ -64,12 +64,15 @@ fn case(n: usize, offset: usize) -> Case {
     for &value in &values {
         after[value as usize] += 1;
     }
+    // Where a number occurs first.
+    let place = |bin: u32| values.iter().position(|&value| value == bin);
+    let places: Vec<usize> = (0..BINS).map(|bin| place(bin).unwrap_or(n)).collect();
     Case::new(
         n.div_ceil(TILE),
         BLOCK as u32,
         vec![
             Argument::input(values, offset),
-            Argument::updated(before, after, 0),
+            Argument::updated(before, after, 0).from_places(places),
             Argument::number(n as u64),
         ],
     )

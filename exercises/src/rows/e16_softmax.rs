@@ -7,7 +7,7 @@ use crate::stage::Stage;
 const BLOCK: usize = 64;
 /// Columns that a block reads at a time, were they of one row.
 const TILE: usize = 128;
-const ROWS: usize = 5;
+const ROWS: usize = 9;
 
 pub(super) const EXERCISE: Exercise = Exercise {
     number: 16,
@@ -41,11 +41,17 @@ pub(super) const EXERCISE: Exercise = Exercise {
 
 /// `softmax(matrix: *const f32, out: *mut f32, rows: usize, columns: usize)`, with `n` columns
 fn case(n: usize, offset: usize) -> Case {
-    // The second row has the largest values, whose powers no `f32` holds, and the third has negative ones alone.
+    // The second row has the largest values, whose powers no `f32` holds, and the third has negative ones alone; then come −∞, the first
+    // value among them, one NaN, and nothing but −∞.
     let matrix: Vec<f32> = (0..ROWS * n)
         .map(|i| {
-            let row = i / n.max(1);
-            (i * 37 % 61) as f32 / 4.0 + [0.0, 150.0, -150.0, 3.0, -3.0][row]
+            let (row, column) = (i / n.max(1), i % n.max(1));
+            match row {
+                5 if column.is_multiple_of(3) => f32::NEG_INFINITY,
+                6 if column == n / 2 => f32::NAN,
+                7 => f32::NEG_INFINITY,
+                _ => (i * 37 % 61) as f32 / 4.0 + [0.0, 150.0, -150.0, 3.0, -3.0][row % 5],
+            }
         })
         .collect();
     let softmax: Vec<f32> = matrix.chunks(n.max(1)).flat_map(softmax).collect();

@@ -20,7 +20,7 @@ use crate::lesson;
 use picture::{Picture, Point};
 use traffic::Traffic;
 use warpfold::device::Timing;
-use warpfold_kernels::catalogue::{Lesson, Part, lessons_of};
+use warpfold_kernels::catalogue::{self, Lesson, Part, lessons_of};
 use yardstick::Yardstick;
 
 pub(super) const LESSON: HostLesson = HostLesson {
@@ -148,6 +148,36 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         report.picture = Some(picture.to_svg()?);
     }
     Ok(report)
+}
+
+/// The picture of what a device measured before, as SVG: the device in words, the number of elements, and of each kernel its name, its
+/// additions per byte, its gigabytes and its 10⁹ additions per second. What adds nothing has no point, but counts for the ceiling.
+///
+/// # Errors
+/// [`HostLessonError::Picture`].
+pub fn picture_of(
+    device: &str,
+    n: usize,
+    kernels: &[(&str, Option<f64>, f64, Option<f64>)],
+) -> Result<String, HostLessonError> {
+    let step = |name: &str| catalogue::find(name).map_or("", |lesson| lesson.step);
+    let points = kernels.iter().filter_map(|&(name, per_byte, _, rate)| {
+        Some(Point {
+            name: format!("{} {name}", step(name)),
+            additions_per_byte: per_byte?,
+            giga_additions_per_second: rate?,
+        })
+    });
+    let picture = Picture {
+        device: device.to_owned(),
+        n,
+        ceiling: kernels
+            .iter()
+            .map(|&(_, _, gigabytes, _)| gigabytes)
+            .fold(0.0, f64::max),
+        points: points.collect(),
+    };
+    picture.to_svg()
 }
 
 /// What is known of one kernel.
