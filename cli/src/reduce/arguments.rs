@@ -1,8 +1,10 @@
 //! The command's arguments, and where they have it reduce.
 
+use super::input::found::Asked;
 use super::input::{comes_in_pieces, is_table};
 use super::place::RanksArguments;
 use crate::device::{self, KernelsArguments};
+use crate::failure::Failure;
 use crate::output::JsonArguments;
 use crate::size::parse_count;
 use std::path::{Path, PathBuf};
@@ -132,12 +134,14 @@ impl Arguments {
             .unwrap_or_else(|| "f64".parse().expect("it is one of the types"))
     }
 
-    /// Whether a device was asked for that is not this computer's cores.
-    pub(super) fn asks_for_device(&self) -> bool {
-        !matches!(
-            self.place,
-            Place::Cpu | Place::On(device::Place::One(DeviceChoice::Auto))
-        )
+    /// How files are to be read.
+    pub(super) fn asked(&self) -> Asked<'_> {
+        Asked {
+            element_type: self.element_type,
+            type_of_tables: self.type_of_tables(),
+            column: self.column.as_deref(),
+            delimiter: self.delimiter,
+        }
     }
 
     /// The devices to reduce on together; `None` for one, or the cores.
@@ -148,15 +152,27 @@ impl Arguments {
         }
     }
 
+    /// The devices to reduce on; none for the cores.
+    pub(super) fn choices(&self) -> Result<Vec<DeviceChoice>, Failure> {
+        match self.group() {
+            Some(choices) if choices.is_empty() => Err(Failure::Input(
+                "there is no GPU; name another --device".to_owned(),
+            )),
+            Some(choices) => Ok(choices),
+            None => Ok(self.device().into_iter().collect()),
+        }
+    }
+
     /// The device to reduce on; `None` for the cores, or several devices.
-    pub(super) fn device(&self) -> Option<DeviceChoice> {
+    fn device(&self) -> Option<DeviceChoice> {
         let Place::On(device::Place::One(choice)) = self.place else {
             return None;
         };
         match choice {
             // The work of a table is to read its text, and the emulator is there to be learnt from.
             DeviceChoice::Auto => {
-                let is_for_kernels = !is_table(self.file()) && self.of_kernels().is_some();
+                let is_one = self.files.len() == 1 && !is_table(self.file());
+                let is_for_kernels = is_one && self.of_kernels().is_some();
                 let has_gpu = || {
                     let device = Device::open(&DeviceChoice::Auto);
                     device.is_ok_and(|device| device.gpu_information().is_some())

@@ -7,6 +7,8 @@ mod operators;
 mod place;
 mod ranks;
 pub mod reducer;
+mod ring;
+mod whole;
 
 pub use arguments::Arguments;
 
@@ -18,6 +20,7 @@ use crate::reduce::input::{InputError, Source};
 use crate::reduce::reducer::{Options, ReduceError, Reduction, kernel_for};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use std::path::PathBuf;
 use warpfold::DeviceChoice;
 use warpfold::device::Timing;
 use warpfold_course::element::ElementType;
@@ -68,15 +71,26 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return ranks::run(arguments, &place, &output);
     }
     let paths = files::expand(&arguments.files)?;
-    if paths.len() > 1 {
-        return files::run(arguments, &paths, &output);
+    let several = paths.len() > 1;
+    if several {
+        refuse_what_is_for_one(arguments, &paths)?;
     }
     let arguments = &Arguments {
         files: paths,
         ..arguments.clone()
     };
-    let choice = arguments.device();
-    if let Some(choice) = choice
+    let choices = arguments.choices()?;
+    if let Some(axis) = arguments.axis {
+        let ([] | [_]) = choices[..] else {
+            return Err(Failure::Input(
+                "several devices make one result; leave --axis out, or name one device".to_owned(),
+            ));
+        };
+        return operators::run(arguments, axis, choices.first().copied(), &output);
+    }
+    if !several
+        && arguments.group().is_none()
+        && let [choice] = choices[..]
         && let Some((operator, asked)) = arguments.of_kernels()
     {
         match Source::open(arguments.file(), asked, arguments.column.as_deref()) {
@@ -88,7 +102,22 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
         }
     }
-    operators::run(arguments, choice, &output)
+    whole::run(arguments, &arguments.files, &choices, &output)
+}
+
+/// Refuses arguments that several files have no meaning for.
+fn refuse_what_is_for_one(arguments: &Arguments, paths: &[PathBuf]) -> Result<(), Failure> {
+    let what = if arguments.axis.is_some() {
+        "--axis"
+    } else if paths.iter().any(|path| path.as_os_str() == "-") {
+        "-"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Input(format!(
+        "{} files are reduced to one result; leave {what} out, or give one file",
+        paths.len()
+    )))
 }
 
 /// Reduces by a kernel of the course, chunk by chunk, and verifies the result.

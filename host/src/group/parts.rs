@@ -1,6 +1,7 @@
 //! The reduction of parts, without its types.
 
 use super::devices::Group;
+use crate::chunks;
 use crate::device::{
     Argument, Buffer, Device, DeviceError, HostBuffer, HostMemory, Shape, Slice, Stream,
 };
@@ -10,11 +11,8 @@ use crate::matrix::{Along, Matrix};
 use crate::reduce::Form;
 use crate::reduce::table::choose_for_part;
 use crate::sum::Mode;
-use warpfold_device::fixed::{BLOCK, CHUNK};
+use warpfold_device::fixed::CHUNK;
 use warpfold_device::meeting::GIVEN_UP;
-
-/// The most blocks of a grid; they go on from chunk to chunk.
-const MOST_BLOCKS: usize = 1 << 20;
 
 /// The kernels of an operator over a type on each device of a group, and the memory where their states meet.
 #[doc(hidden)]
@@ -294,28 +292,24 @@ impl UntypedGroup {
         let (mut before, mut chunks_before) = (0, 0);
         let members = self.members.iter_mut().zip(devices).zip(parts);
         for (((member, device), part), &n) in members.zip(lengths) {
-            let chunks = n.div_ceil(CHUNK);
+            let count = n.div_ceil(CHUNK);
             let states = if self.in_peer_memory {
                 self.meeting.slice(chunks_before * state_bytes..).argument()
             } else {
-                resize(&mut member.states, device, chunks * state_bytes)?;
+                resize(&mut member.states, device, count * state_bytes)?;
                 member.states.argument()
             };
-            if chunks > 0 {
-                let needs = needs("_chunks");
+            if count > 0 {
                 let Member { family, stream, .. } = member;
-                family.prepare_on(device, Some(stream), &needs)?;
-                let mut arguments = vec![part.argument(), n.into(), before.into(), states];
-                arguments.extend(self.parameter.map(Argument::from));
-                let shape = Shape::linear(chunks.min(MOST_BLOCKS) as u32, BLOCK);
+                let on = (device, &*stream);
                 // SAFETY: the part has as many values, and there is a state for each chunk of them, in this device's memory or in that of the
-                // first, which it reaches. Of the rest the same holds as in the fast order.
-                part.read_by(device, Some(stream), || unsafe {
-                    family.launch(Some(stream), needs.suffix, &shape, &arguments)
-                })?;
+                // first, which it reaches.
+                unsafe {
+                    chunks::queue_part(family, on, *part, (n, before), states, self.parameter)?;
+                };
             }
             before += n as u64;
-            chunks_before += chunks;
+            chunks_before += count;
         }
         if !self.in_peer_memory {
             let mut states = Vec::new();
@@ -329,19 +323,11 @@ impl UntypedGroup {
         for other in others {
             first[0].stream.follow(&other.stream)?;
         }
-        let needs = needs("_of_chunks");
         let Member { family, stream, .. } = &mut first[0];
-        family.prepare_on(&devices[0], Some(stream), &needs)?;
-        let arguments = arguments_of_chunks(&self.meeting, chunks, total, result, self.parameter);
+        let on = (&devices[0], Some(&*stream));
+        let states = (self.meeting.slice(..), chunks);
         // SAFETY: there are as many states, all of them written before this stream goes on, and there is one result.
-        unsafe {
-            family.launch(
-                Some(stream),
-                needs.suffix,
-                &Shape::linear(1, BLOCK),
-                &arguments,
-            )?
-        };
+        unsafe { chunks::queue_all(family, on, states, total, result, self.parameter)? };
         Ok(())
     }
 
@@ -359,13 +345,19 @@ impl UntypedGroup {
         let first = &group.devices()[0];
         resize(&mut self.meeting, first, states.len())?;
         self.meeting.write(states)?;
-        let needs = needs("_of_chunks");
-        let family = &mut self.members[0].family;
-        family.prepare(first, &needs)?;
         let count = states.len() / self.form.state_bytes();
-        let arguments = arguments_of_chunks(&self.meeting, count, total, result, self.parameter);
+        let (family, states) = (&mut self.members[0].family, self.meeting.slice(..));
         // SAFETY: there are as many states, and there is one result; it waits for its end.
-        unsafe { family.launch(None, needs.suffix, &Shape::linear(1, BLOCK), &arguments)? };
+        unsafe {
+            chunks::queue_all(
+                family,
+                (first, None),
+                (states, count),
+                total,
+                result,
+                self.parameter,
+            )?;
+        };
         Ok(())
     }
 
@@ -382,29 +374,6 @@ impl UntypedGroup {
                 (kernel, &launch.shape, &launch.arguments[..])
             })
             .collect()
-    }
-}
-
-/// What the kernel takes that combines states.
-fn arguments_of_chunks(
-    states: &Buffer<u8>,
-    count: usize,
-    total: usize,
-    result: Slice<'_, u8>,
-    parameter: Option<u64>,
-) -> Vec<Argument> {
-    let mut arguments = vec![states.argument(), count.into()];
-    arguments.extend([total.into(), result.argument()]);
-    arguments.extend(parameter.map(Argument::from));
-    arguments
-}
-
-fn needs(suffix: &'static str) -> Needs {
-    Needs {
-        suffix,
-        states: 0,
-        words: 0,
-        registers: None,
     }
 }
 

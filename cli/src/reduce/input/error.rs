@@ -15,6 +15,16 @@ pub enum InputError {
         /// What the operating system says.
         source: std::io::Error,
     },
+    /// The file cannot be read from some place on.
+    #[error("cannot read {path} at byte {offset}: {source}")]
+    UnreadableAt {
+        /// The file.
+        path: PathBuf,
+        /// The place of the first byte that is missing.
+        offset: u64,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
     /// An extension that does not tell the format.
     #[error(
         "cannot tell what {0} holds; name it .npy or .csv, or give the --type of its raw values"

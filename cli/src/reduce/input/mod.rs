@@ -3,9 +3,11 @@
 pub mod array;
 mod csv;
 mod error;
+pub mod found;
 mod line;
 mod npy;
 mod npy_header;
+mod npy_values;
 mod open;
 mod raw;
 mod values;

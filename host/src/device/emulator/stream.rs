@@ -116,6 +116,17 @@ impl Stream {
         }))
     }
 
+    /// A copy to a part of the memory; it runs at once.
+    pub(in crate::device) fn upload_part(
+        &self,
+        from: &[u8],
+        to: &mut Allocation,
+        at: usize,
+    ) -> Result<(), DeviceError> {
+        self.memory.check(&to.memory)?;
+        to.write_part(from, at)
+    }
+
     /// A copy between memories of one size, of devices of one group; it runs at once.
     pub(in crate::device) fn copy_between(
         &self,

@@ -1,0 +1,240 @@
+//! The ring: memory for a few pieces, which threads fill from the files while those before are reduced, and which then is filled again.
+//!
+//! A piece is a fixed number of values of all files together, so that results depend neither on how the values are divided among files nor
+//! on the number of threads and devices. Each thread takes a free slot, is dealt the next piece, and reads it there. The
+//! cores reduce the pieces in their order. A device has slots of its own, page-locked for a GPU, and copies and reduces what it gets while
+//! further slots are filled.
+
+mod cores;
+mod dealer;
+mod devices;
+mod file;
+mod probe;
+mod system;
+#[cfg(test)]
+mod tests;
+
+pub(super) use cores::on_cores;
+pub(super) use dealer::Dealer;
+pub(super) use devices::{OnDevices, on_devices};
+pub(super) use file::Came;
+pub(super) use probe::Alone;
+
+use crate::failure::Failure;
+use dealer::Piece;
+use file::ALIGNMENT;
+use memmap2::{MmapMut, MmapOptions};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How large the ring is, and how it is filled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
+    /// Bytes of a piece.
+    pub(super) piece: usize,
+    /// The threads that read.
+    pub(super) readers: usize,
+    /// The slots of each device, or of the cores.
+    pub(super) slots: usize,
+    /// How many devices there are.
+    pub(super) rings: usize,
+}
+
+impl Size {
+    /// The most memory that all slots have together, unless a piece is so large that there have to be more.
+    const MOST: usize = 1 << 30;
+    /// Slots of a device that a thread does not wait for: what is copied, what is reduced, and one more.
+    const BEYOND: usize = 3;
+
+    /// For pieces of so many bytes, and so many devices; none are the cores.
+    pub(super) fn new(piece: usize, devices: usize) -> Self {
+        let rings = devices.max(1);
+        let cores = rayon::current_num_threads();
+        let readers = cores.clamp(4, 32).max(rings);
+        let wanted = (2 * readers).div_ceil(rings) + Self::BEYOND;
+        // Each thread has to have one.
+        let least = readers.div_ceil(rings).max(2);
+        let slots = wanted
+            .min(Self::MOST / (piece + 2 * ALIGNMENT) / rings)
+            .max(least);
+        Self {
+            piece,
+            readers,
+            slots,
+            rings,
+        }
+    }
+
+    /// Bytes of a slot: a piece need not begin at its beginning.
+    fn slot(self) -> usize {
+        self.piece.next_multiple_of(ALIGNMENT) + 2 * ALIGNMENT
+    }
+
+    /// Bytes of all slots.
+    pub(super) fn bytes(self) -> usize {
+        self.slot() * self.slots * self.rings
+    }
+
+    /// Memory for the slots of one device.
+    pub(super) fn memory(self) -> Result<MmapMut, Failure> {
+        let bytes = self.slot() * self.slots;
+        let map = MmapOptions::new().len(bytes).populate().map_anon();
+        map.map_err(|error| {
+            Failure::Input(format!(
+                "there is no memory for a ring of {bytes} bytes: {error}; ask for less with --chunk"
+            ))
+        })
+    }
+
+    /// The slots in it.
+    fn cut(self, memory: &mut MmapMut, ring: usize) -> Vec<Slot<'_>> {
+        let slots = memory.chunks_exact_mut(self.slot());
+        slots.map(|memory| Slot { ring, memory }).collect()
+    }
+}
+
+/// Room for a piece.
+struct Slot<'m> {
+    /// Whose it is.
+    ring: usize,
+    memory: &'m mut [u8],
+}
+
+/// A piece that has been read.
+struct Filled<'m> {
+    number: u64,
+    bytes: usize,
+    shift: usize,
+    slot: Slot<'m>,
+}
+
+impl Filled<'_> {
+    fn values(&self) -> &[u8] {
+        &self.slot.memory[self.shift..][..self.bytes]
+    }
+}
+
+/// What came of a run.
+pub(super) struct Outcome {
+    /// How many bytes were reduced: all, or those before what could not be read.
+    pub(super) bytes: u64,
+    /// Files of which all values are among them.
+    pub(super) files: usize,
+    /// What could not be read.
+    pub(super) failure: Option<Failure>,
+    /// Where the bytes came from.
+    pub(super) came: Came,
+    pub(super) elapsed: Duration,
+    /// How long each thread that reads has waited for room, on the average.
+    pub(super) waited_for_room: Duration,
+    /// How long the cores or each device have waited for values.
+    pub(super) waited_for_values: Duration,
+}
+
+/// What the threads of a run share.
+struct Shared<'d, 'a> {
+    dealer: &'d Mutex<Dealer<'a>>,
+    value_bytes: usize,
+    piece_bytes: usize,
+    /// The piece that could not be read whole: its number, its bytes, and why; of several the first.
+    broken: Mutex<Option<(u64, usize, Failure)>>,
+    came: Mutex<Came>,
+    waited_for_room: AtomicU64,
+    waited_for_values: AtomicU64,
+}
+
+/// The lock of what no thread leaves half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'d, 'a> Shared<'d, 'a> {
+    fn new(dealer: &'d Mutex<Dealer<'a>>, piece_bytes: usize) -> Self {
+        let value_bytes = lock(dealer).element_type().bytes();
+        Self {
+            dealer,
+            value_bytes,
+            piece_bytes,
+            broken: Mutex::default(),
+            came: Mutex::default(),
+            waited_for_room: AtomicU64::new(0),
+            waited_for_values: AtomicU64::new(0),
+        }
+    }
+
+    /// Fills slots until no more is dealt: what each thread does that reads.
+    fn read<'m>(&self, free: &Mutex<Receiver<Slot<'m>>>, filled: &[Sender<Filled<'m>>]) {
+        loop {
+            let start = Instant::now();
+            let slot = lock(free).recv();
+            add(&self.waited_for_room, start.elapsed());
+            let Ok(slot) = slot else {
+                return;
+            };
+            let Some(mut piece) = lock(self.dealer).deal(slot.memory) else {
+                return;
+            };
+            let came = piece.read(slot.memory, self.value_bytes);
+            lock(&self.came).add(came);
+            let Piece {
+                number,
+                bytes,
+                shift,
+                failure,
+                ..
+            } = piece;
+            if let Some(failure) = failure {
+                self.break_off(number, bytes, failure);
+            }
+            let ring = slot.ring;
+            let piece = Filled {
+                number,
+                bytes,
+                shift,
+                slot,
+            };
+            if filled[ring].send(piece).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn break_off(&self, number: u64, bytes: usize, failure: Failure) {
+        lock(self.dealer).stop();
+        let mut broken = lock(&self.broken);
+        if broken.as_ref().is_none_or(|(first, ..)| number < *first) {
+            *broken = Some((number, bytes, failure));
+        }
+    }
+
+    /// How many bytes count, once all pieces have been read.
+    fn bytes(&self) -> u64 {
+        match &*lock(&self.broken) {
+            Some((number, bytes, _)) => number * self.piece_bytes as u64 + *bytes as u64,
+            None => lock(self.dealer).dealt(),
+        }
+    }
+
+    fn outcome(self, size: Size, elapsed: Duration) -> Outcome {
+        let bytes = self.bytes();
+        let each =
+            |sum: AtomicU64, count: usize| Duration::from_nanos(sum.into_inner() / count as u64);
+        let broken = self.broken.into_inner();
+        let broken = broken.unwrap_or_else(PoisonError::into_inner);
+        Outcome {
+            bytes,
+            files: lock(self.dealer).files_within(bytes),
+            failure: broken.map(|(.., failure)| failure),
+            came: *lock(&self.came),
+            elapsed,
+            waited_for_room: each(self.waited_for_room, size.readers),
+            waited_for_values: each(self.waited_for_values, size.rings),
+        }
+    }
+}
+
+fn add(sum: &AtomicU64, time: Duration) {
+    sum.fetch_add(time.as_nanos() as u64, Ordering::Relaxed);
+}
