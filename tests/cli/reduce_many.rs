@@ -233,7 +233,10 @@ fn memory_is_bounded_whatever_the_size_of_the_data() {
         .expect("it is a number");
     assert!(ring < 50_000_000, "{ring}");
     let most = most_kib << 10;
-    assert!((ring..BOUND).contains(&most), "{most_kib} KiB with a ring of {ring} bytes");
+    assert!(
+        (ring..BOUND).contains(&most),
+        "{most_kib} KiB with a ring of {ring} bytes"
+    );
 }
 
 #[test]

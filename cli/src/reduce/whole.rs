@@ -94,7 +94,9 @@ pub(super) fn run(
         |path: &Path, found: &Found| refuse_other_order(arguments, path, found.is_reordered);
     let mut dealer = Dealer::new(paths, asked, &refuse)?;
     let element_type = dealer.element_type();
-    let size = Size::new(piece_bytes(arguments, element_type, choices), choices.len());
+    let most = dealer.most_bytes();
+    let piece = piece_bytes(arguments, element_type, choices, most);
+    let size = Size::new(piece, choices.len(), most);
     let memory: Result<Vec<_>, Failure> = (0..size.rings).map(|_| size.memory()).collect();
     let mut memory = memory?;
     let alone = Alone::measure(size, &mut memory, (paths, asked), arguments.compare_read);
@@ -117,7 +119,7 @@ pub(super) fn run(
         let mut reduction = Reduction::new(element_type, operators);
         let take = |values: &[u8]| {
             reduction.take(values);
-            Ok(())
+            Ok::<(), Failure>(())
         };
         let outcome = on_cores(size, &mut memory[0], &dealer, take, &progress)?;
         (reduction.finish(), outcome)
@@ -171,23 +173,31 @@ pub(super) fn run(
 }
 
 /// The bytes of a piece: whole chunks of the fixed order, or what `--chunk` asks for.
-fn piece_bytes(arguments: &Arguments, element_type: TypeName, choices: &[DeviceChoice]) -> usize {
-    let each = element_type.bytes();
-    let is_emulated = choices.contains(&DeviceChoice::Emulator);
-    match arguments.chunk {
-        Some(values) => values.next_multiple_of(CHUNK).saturating_mul(each),
-        None if is_emulated => PIECE_EMULATED,
+fn piece_bytes(
+    arguments: &Arguments,
+    element_type: TypeName,
+    choices: &[DeviceChoice],
+    most: Option<u64>,
+) -> usize {
+    let chunk = CHUNK * element_type.bytes();
+    let piece = match arguments.chunk {
+        Some(values) => values.div_ceil(CHUNK).saturating_mul(chunk),
+        None if choices.contains(&DeviceChoice::Emulator) => PIECE_EMULATED,
         None => PIECE,
-    }
+    };
+    // What all values fit into is enough.
+    let most = most.and_then(|most| usize::try_from(most).ok());
+    let all = most.and_then(|most| most.max(1).checked_next_multiple_of(chunk));
+    all.map_or(piece, |all| piece.min(all))
 }
 
 /// A bar over the bytes of all files, on a terminal, where their lengths are those of their values.
-fn progress_bar(paths: &[PathBuf]) -> Result<ProgressBar, Failure> {
+pub(super) fn progress_bar(paths: &[PathBuf]) -> Result<ProgressBar, Failure> {
     let lengths: Option<u64> = paths
         .iter()
         .map(|path| {
             let file = path.metadata().ok().filter(|file| file.is_file())?;
-            comes_in_pieces(path).then(|| file.len())
+            comes_in_pieces(path).then_some(file.len())
         })
         .sum();
     let template = match lengths {

@@ -1,10 +1,11 @@
 //! Where the values of a file are: side by side in it, for many to read at once, or in what only one can read from its beginning to its end.
 
 use super::array::{Array, broken_npz, chosen};
+use super::csv::CsvReader;
 use super::npy_header::MOST_HEADER_BYTES;
 use super::npy_values::NpyValues;
 use super::open::{Name, is_table, open};
-use super::{FileNumber, InputError, Source};
+use super::{FileNumber, InputError};
 use flate2::CrcReader;
 use flate2::read::DeflateDecoder;
 use std::fs::File;
@@ -59,6 +60,14 @@ pub enum Place {
     Stream(Box<dyn Values>),
 }
 
+/// The type of a column of a table of which that is not said: i32 where all values are integers, and f32 otherwise. Reads it once.
+///
+/// # Errors
+/// One sentence: the file is no table of numbers, or can be read only once.
+pub fn type_of_column(path: &Path, column: Option<&str>) -> Result<ElementType, InputError> {
+    CsvReader::type_of(path, column)
+}
+
 /// Values that come one after another.
 pub trait Values: Send {
     /// Fills the room with the next values, and says how many bytes that are: less than there is room for at the end only.
@@ -101,7 +110,7 @@ impl Found {
         let table = Table::open(path, asked)?;
         Ok(Self {
             element_type: asked.type_of_tables,
-            name: table.source.header().map(str::to_owned),
+            name: table.column.header().map(str::to_owned),
             is_reordered: false,
             place: Place::Stream(Box::new(table)),
         })
@@ -259,7 +268,7 @@ fn regular(path: &Path) -> io::Result<(Option<File>, Option<u64>)> {
     }
     let file = File::open(path)?;
     let metadata = file.metadata()?;
-    let length = metadata.is_file().then(|| metadata.len());
+    let length = metadata.is_file().then_some(metadata.len());
     Ok((Some(file), length))
 }
 
@@ -342,29 +351,26 @@ impl Values for Bytes {
         let left = self.promised.map(|promised| promised - self.read);
         let most = left.map_or(room.len(), |left| left.min(room.len() as u64) as usize);
         let filled = self.read(&mut room[..most])?;
-        let broken = |reason: String| InputError::BrokenNpy {
-            path: self.path.clone(),
-            reason,
-        };
         let each = self.element_type.bytes();
+        // Also looks at the check sum.
+        let has_more = self.promised.is_some()
+            && filled < room.len()
+            && filled == most
+            && self.read(&mut [0])? > 0;
         match self.promised {
-            Some(promised) if filled < most => {
-                return Err(broken(format!(
-                    "its header promises {promised} bytes of {} values, and {} follow it",
-                    self.element_type, self.read
-                )));
-            }
-            // Also looks at the check sum.
-            Some(promised) if filled < room.len() => {
-                if self.read(&mut [0])? > 0 {
-                    return Err(InputError::BrokenNpy {
-                        path: self.path.clone(),
-                        reason: format!(
-                            "its header promises {promised} bytes of {} values, and more follow it",
-                            self.element_type
-                        ),
-                    });
-                }
+            Some(promised) if filled < most || has_more => {
+                let follow = if has_more {
+                    "more".to_owned()
+                } else {
+                    self.read.to_string()
+                };
+                return Err(InputError::BrokenNpy {
+                    path: self.path.clone(),
+                    reason: format!(
+                        "its header promises {promised} bytes of {} values, and {follow} follow it",
+                        self.element_type
+                    ),
+                });
             }
             Some(_) => {}
             None if filled < room.len() && !filled.is_multiple_of(each) => {
@@ -380,9 +386,9 @@ impl Values for Bytes {
 }
 
 /// A column of a table.
-pub(crate) struct Table {
-    source: Source,
-    next: fn(&mut Source) -> Result<Vec<u8>, InputError>,
+struct Table {
+    column: CsvReader,
+    next: fn(&mut CsvReader) -> Result<Vec<u8>, InputError>,
     /// Values that have been read and not handed over.
     read: Vec<u8>,
     handed_over: usize,
@@ -390,15 +396,15 @@ pub(crate) struct Table {
 
 impl Table {
     fn open(path: &Path, asked: Asked<'_>) -> Result<Self, InputError> {
-        fn next<T: FileNumber>(source: &mut Source) -> Result<Vec<u8>, InputError> {
-            let values = source.read::<T>(TABLE_VALUES)?;
+        fn next<T: FileNumber>(column: &mut CsvReader) -> Result<Vec<u8>, InputError> {
+            let values = column.read::<T>(TABLE_VALUES)?;
             Ok(bytemuck::cast_slice(&values).to_vec())
         }
         let asked_type = asked.type_of_tables.name();
         macro_rules! by_type {
             ($($variant:ident $number:ident $kind:ident $bits:tt;)*) => {
                 match asked_type {
-                    $(stringify!($number) => Ok((ElementType::$variant, next::<$number> as fn(&mut Source) -> _)),)*
+                    $(stringify!($number) => Ok(next::<$number> as fn(&mut CsvReader) -> _),)*
                     _ => Err(InputError::TypeOfTable {
                         path: path.to_owned(),
                         asked: asked_type.to_owned(),
@@ -406,9 +412,9 @@ impl Table {
                 }
             };
         }
-        let (element_type, next) = warpfold_kernels::for_each_element!(by_type)?;
+        let next = warpfold_kernels::for_each_element!(by_type)?;
         Ok(Self {
-            source: Source::open_table(path, element_type, asked.column, asked.delimiter)?,
+            column: CsvReader::open(path, asked.column, asked.delimiter)?,
             next,
             read: Vec::new(),
             handed_over: 0,
@@ -421,7 +427,7 @@ impl Values for Table {
         let mut filled = 0;
         while filled < room.len() {
             if self.handed_over == self.read.len() {
-                (self.read, self.handed_over) = ((self.next)(&mut self.source)?, 0);
+                (self.read, self.handed_over) = ((self.next)(&mut self.column)?, 0);
                 if self.read.is_empty() {
                     break;
                 }
@@ -433,5 +439,195 @@ impl Values for Table {
             self.handed_over += count;
         }
         Ok(filled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All bytes of a file of this extension.
+    fn read(
+        extension: &str,
+        contents: &[u8],
+        element_type: Option<&str>,
+    ) -> Result<Vec<u8>, String> {
+        let file = tempfile::Builder::new().suffix(extension).tempfile();
+        let file = file.expect("there is room");
+        std::fs::write(file.path(), contents).expect("there is room");
+        let asked = Asked {
+            element_type: element_type.map(|name| name.parse().expect("it is a type")),
+            type_of_tables: "f64".parse().expect("it is a type"),
+            column: None,
+            delimiter: None,
+        };
+        let found = Found::open(file.path(), asked).map_err(|error| error.to_string())?;
+        match found.place {
+            Place::Stream(mut values) => {
+                let mut room = vec![0; 1 << 20];
+                let filled = values.fill(&mut room).map_err(|error| error.to_string())?;
+                Ok(room[..filled].to_vec())
+            }
+            Place::InFile {
+                start,
+                bytes,
+                is_swapped,
+                ..
+            } => {
+                let mut values = contents[start as usize..][..bytes as usize].to_vec();
+                if is_swapped {
+                    let each = found.element_type.bytes();
+                    values.chunks_mut(each).for_each(<[u8]>::reverse);
+                }
+                Ok(values)
+            }
+        }
+    }
+
+    /// A `.npy` file of version 1.0 with this header dictionary.
+    fn npy(dictionary: &str, data: &[u8]) -> Vec<u8> {
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend_from_slice(&(dictionary.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(dictionary.as_bytes());
+        bytes.extend_from_slice(data);
+        bytes
+    }
+
+    fn gz(contents: &[u8]) -> Vec<u8> {
+        use std::io::Write;
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(contents).expect("it is memory");
+        gz.finish().expect("it is memory")
+    }
+
+    const FOUR_I32: &str = "{'descr': '<i4', 'fortran_order': False, 'shape': (4,), }\n";
+
+    #[test]
+    fn arrays_are_found_as_they_are_and_compressed() {
+        let data: Vec<u8> = [1, -2, 3, 4]
+            .into_iter()
+            .flat_map(i32::to_le_bytes)
+            .collect();
+        let square = "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 2), }";
+        for header in [FOUR_I32, square] {
+            let file = npy(header, &data);
+            for asked in [None, Some("i32")] {
+                assert_eq!(read(".npy", &file, asked), Ok(data.clone()));
+                assert_eq!(read(".npy.gz", &gz(&file), asked), Ok(data.clone()));
+            }
+        }
+        let big_endian = "{'descr': '>f8', 'fortran_order': False, 'shape': (), }";
+        let file = npy(big_endian, &1.5_f64.to_be_bytes());
+        let expected = Ok(1.5_f64.to_le_bytes().to_vec());
+        assert_eq!(read(".npy", &file, None), expected);
+        assert_eq!(read(".npy.gz", &gz(&file), None), expected);
+        let empty = "{'descr': '<u8', 'fortran_order': False, 'shape': (0, 3), }";
+        assert_eq!(read(".npy", &npy(empty, &[]), None), Ok(vec![]));
+    }
+
+    #[test]
+    fn broken_files_are_refused_with_the_reason() {
+        for (contents, reason) in [
+            (vec![], "does not begin with the bytes"),
+            (b"not an array".to_vec(), "does not begin with the bytes"),
+            (b"\x93NUMPY\x01\x00".to_vec(), "ends before its header"),
+            (
+                b"\x93NUMPY\x01\x00\xff\x00{'descr'".to_vec(),
+                "ends before its header",
+            ),
+            (npy("(1, 2)", &[]), "no Python dictionary"),
+            (npy("{'descr': '<i4'}", &[]), "has no 'fortran_order'"),
+            (npy(FOUR_I32, &[0; 15]), "does not match the 15 bytes"),
+            (npy(FOUR_I32, &[0; 17]), "does not match the 17 bytes"),
+            (
+                npy(
+                    "{'descr': '<i4', 'fortran_order': False, 'shape': (-1,), }",
+                    &[],
+                ),
+                "negative",
+            ),
+            (
+                npy(
+                    "{'descr': '<i4', 'fortran_order': False, 'shape': (4611686018427387904,), }",
+                    &[],
+                ),
+                "does not match",
+            ),
+            (
+                npy(
+                    "{'descr': '<i4', 'fortran_order': False, 'shape': (1099511627776, 1099511627776), }",
+                    &[],
+                ),
+                "does not match",
+            ),
+            (npy(&"(".repeat(9000), &[]), "no Python dictionary"),
+            (
+                b"\x93NUMPY\x02\x00\xff\xff\xff\xff{".to_vec(),
+                "longer than any",
+            ),
+        ] {
+            let message = read(".npy", &contents, None).unwrap_err();
+            assert!(message.contains(reason), "{reason}: {message}");
+        }
+        for (bytes, reason) in [(15, "and 15 follow it"), (17, "and more follow it")] {
+            let file = gz(&npy(FOUR_I32, &vec![0; bytes]));
+            let message = read(".npy.gz", &file, None).unwrap_err();
+            assert!(message.contains(reason), "{reason}: {message}");
+        }
+    }
+
+    #[test]
+    fn other_types_are_named() {
+        for descriptor in ["|S3", "<c8", "|O"] {
+            let header =
+                format!("{{'descr': '{descriptor}', 'fortran_order': False, 'shape': (0,), }}");
+            let message = read(".npy", &npy(&header, &[]), None).unwrap_err();
+            assert!(
+                message.contains(&format!("NumPy type '{descriptor}'")),
+                "{message}"
+            );
+        }
+        let structure =
+            "{'descr': [('a, b', '<i4'), ('c', '<f4')], 'fortran_order': False, 'shape': (0,), }";
+        let message = read(".npy", &npy(structure, &[]), None).unwrap_err();
+        assert!(
+            message.contains("NumPy type [('a, b', '<i4'), ('c', '<f4')]"),
+            "{message}"
+        );
+        let message = read(".npy", &npy(FOUR_I32, &[0; 16]), Some("f32")).unwrap_err();
+        assert!(message.contains("holds i32 values, not f32"), "{message}");
+    }
+
+    #[test]
+    fn a_raw_value_must_be_whole() {
+        for (extension, contents) in [(".bin", vec![0; 7]), (".bin.gz", gz(&[0; 7]))] {
+            let message = read(extension, &contents, Some("f32")).unwrap_err();
+            assert!(
+                message.contains("7 bytes, which is no whole number of f32 values of 4 bytes"),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_extension_decides() {
+        let sentence = |name: &str, element_type: Option<&str>, column| {
+            let asked = Asked {
+                element_type: element_type.map(|name| name.parse().expect("it is a type")),
+                type_of_tables: "f64".parse().expect("it is a type"),
+                column,
+                delimiter: None,
+            };
+            match Found::open(Path::new(name), asked) {
+                Ok(_) => panic!("{name} is read"),
+                Err(error) => error.to_string(),
+            }
+        };
+        assert!(sentence("a.txt", None, None).contains("cannot tell what a.txt holds"));
+        assert!(sentence("a", None, None).contains("cannot tell what a holds"));
+        assert!(sentence("a.BIN", None, None).contains("give their --type"));
+        assert!(sentence("a.npy", None, Some("x")).contains("--column is for .csv files"));
+        assert!(sentence("missing.NPY", None, None).contains("cannot read missing.NPY"));
+        assert!(sentence("missing", Some("i32"), None).contains("cannot read missing"));
     }
 }

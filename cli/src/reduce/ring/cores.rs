@@ -1,7 +1,6 @@
 //! The ring of the cores: pieces are reduced in their order.
 
 use super::{Dealer, Filled, Outcome, Shared, Size, Slot, add};
-use crate::failure::Failure;
 use memmap2::MmapMut;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -10,13 +9,13 @@ use std::thread;
 use std::time::Instant;
 
 /// Reads all pieces, and hands each to `take`, in their order, until that fails. `progress` is told the bytes of each piece that has been taken.
-pub(in super::super) fn on_cores(
+pub(in super::super) fn on_cores<E>(
     size: Size,
     memory: &mut MmapMut,
     dealer: &Mutex<Dealer<'_>>,
-    mut take: impl FnMut(&[u8]) -> Result<(), Failure>,
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
     progress: &dyn Fn(u64),
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome, E> {
     let shared = Shared::new(dealer, size.piece);
     let start = Instant::now();
     let (to_free, free) = channel::<Slot<'_>>();

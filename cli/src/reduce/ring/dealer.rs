@@ -2,8 +2,8 @@
 
 use super::file::{Broken, Came, Cold, Span, ValuesFile};
 use crate::failure::Failure;
-use crate::reduce::input::InputError;
 use crate::reduce::input::found::{Asked, Found, Place, Values};
+use crate::reduce::input::{InputError, comes_in_pieces, is_table};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use warpfold_dynamic::TypeName;
@@ -92,6 +92,21 @@ impl<'a> Dealer<'a> {
     /// Before the first piece is dealt: how large they are, and how what is not in the cache is read.
     pub(crate) fn set_out(&mut self, piece_bytes: usize, cold: Cold) {
         (self.piece_bytes, self.cold) = (piece_bytes, cold);
+    }
+
+    /// As many bytes as all values can have, where that is known: a table has a byte or more for each, and what is compressed does not say.
+    pub(crate) fn most_bytes(&self) -> Option<u64> {
+        let length = |path: &PathBuf| {
+            let file = path.metadata().ok().filter(|file| file.is_file())?;
+            let each = if is_table(path) || self.asked.delimiter.is_some() {
+                self.element_type.bytes() as u64
+            } else {
+                1
+            };
+            comes_in_pieces(path).then(|| file.len().saturating_mul(each))
+        };
+        let lengths = self.paths.iter().map(length);
+        lengths.sum()
     }
 
     /// Bytes that have been dealt.

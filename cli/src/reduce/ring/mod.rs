@@ -17,7 +17,7 @@ mod tests;
 pub(super) use cores::on_cores;
 pub(super) use dealer::Dealer;
 pub(super) use devices::{OnDevices, on_devices};
-pub(super) use file::Came;
+pub(super) use file::{Came, Cold};
 pub(super) use probe::Alone;
 
 use crate::failure::Failure;
@@ -48,11 +48,12 @@ impl Size {
     /// Slots of a device that a thread does not wait for: what is copied, what is reduced, and one more.
     const BEYOND: usize = 3;
 
-    /// For pieces of so many bytes, and so many devices; none are the cores.
-    pub(super) fn new(piece: usize, devices: usize) -> Self {
+    /// For pieces of so many bytes, and so many devices; none are the cores. `most` is as many bytes as there can be, where that is known.
+    pub(super) fn new(piece: usize, devices: usize, most: Option<u64>) -> Self {
         let rings = devices.max(1);
         let cores = rayon::current_num_threads();
-        let readers = cores.clamp(4, 32).max(rings);
+        let pieces = pieces(piece, most);
+        let readers = cores.clamp(4, 32).max(rings).min(pieces);
         let wanted = (2 * readers).div_ceil(rings) + Self::BEYOND;
         // Each thread has to have one.
         let least = readers.div_ceil(rings).max(2);
@@ -62,24 +63,41 @@ impl Size {
         Self {
             piece,
             readers,
-            slots,
+            slots: slots.min(pieces + 1),
             rings,
+        }
+    }
+
+    /// For chunks of at most so many bytes, of values of `each`: one is reduced, one waits, and one is being read.
+    pub(super) fn of_chunks(chunk: usize, most: Option<u64>, each: usize) -> Self {
+        let all = most.map_or(usize::MAX, |most| {
+            usize::try_from(most).unwrap_or(usize::MAX)
+        });
+        let all = all.max(1).checked_next_multiple_of(each);
+        let piece = chunk.min(all.unwrap_or(usize::MAX));
+        let readers = 2.min(pieces(piece, most));
+        Self {
+            piece,
+            readers,
+            slots: readers + 1,
+            rings: 1,
         }
     }
 
     /// Bytes of a slot: a piece need not begin at its beginning.
     fn slot(self) -> usize {
-        self.piece.next_multiple_of(ALIGNMENT) + 2 * ALIGNMENT
+        let piece = self.piece.checked_next_multiple_of(ALIGNMENT);
+        piece.map_or(usize::MAX, |piece| piece.saturating_add(2 * ALIGNMENT))
     }
 
     /// Bytes of all slots.
     pub(super) fn bytes(self) -> usize {
-        self.slot() * self.slots * self.rings
+        (self.slot().saturating_mul(self.slots)).saturating_mul(self.rings)
     }
 
     /// Memory for the slots of one device.
     pub(super) fn memory(self) -> Result<MmapMut, Failure> {
-        let bytes = self.slot() * self.slots;
+        let bytes = self.slot().saturating_mul(self.slots);
         let map = MmapOptions::new().len(bytes).populate().map_anon();
         map.map_err(|error| {
             Failure::Input(format!(
@@ -93,6 +111,13 @@ impl Size {
         let slots = memory.chunks_exact_mut(self.slot());
         slots.map(|memory| Slot { ring, memory }).collect()
     }
+}
+
+/// How many pieces there can be, at least one.
+fn pieces(piece: usize, most: Option<u64>) -> usize {
+    most.map_or(1 << 20, |most| {
+        (most.div_ceil(piece.max(1) as u64)).clamp(1, 1 << 20) as usize
+    })
 }
 
 /// Room for a piece.

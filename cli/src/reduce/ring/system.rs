@@ -79,7 +79,12 @@ mod linux {
     }
 
     pub(in super::super) fn forget(file: &File, start: u64, bytes: u64) {
-        let (start, bytes) = (start as libc::off_t, bytes as libc::off_t);
+        let Ok(start) = libc::off_t::try_from(start) else {
+            return;
+        };
+        let Ok(bytes) = libc::off_t::try_from(bytes) else {
+            return;
+        };
         // A system that does not do it keeps the bytes, and nothing is wrong.
         // SAFETY: the file is open.
         let _ = unsafe {
