@@ -50,7 +50,9 @@ impl UntypedPieces {
         );
         let name = format!("{operator}_{element}");
         let mut family = Family::new(device, Source::of_library(element), name)?;
-        family.prepare(device, &chunks::OF_A_PART)?;
+        for needs in [chunks::OF_A_PART, chunks::OF_ALL] {
+            family.prepare(device, &needs)?;
+        }
         Ok(Self {
             family,
             parameter,
