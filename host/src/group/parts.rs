@@ -1,6 +1,7 @@
 //! The reduction of parts, without its types.
 
 use super::devices::Group;
+use super::queueing::{Graphs, Key, Queueing, Threads};
 use crate::chunks;
 use crate::device::{
     Argument, Buffer, Device, DeviceError, HostBuffer, HostMemory, Shape, Slice, Stream,
@@ -27,6 +28,11 @@ pub struct UntypedGroup {
     in_peer_memory: bool,
     /// [`GIVEN_UP`] for each flag, and the stream that it comes by, beside a kernel that waits: for when a device fails.
     given_up: (HostBuffer<u32>, Stream),
+    queueing: Queueing,
+    threads: Option<Threads>,
+    graphs: Option<Graphs>,
+    /// The type, as in the kernels' names.
+    element: String,
     /// The kernels' last argument, if they take one more.
     parameter: Option<u64>,
     form: Form,
@@ -43,8 +49,8 @@ struct Member {
 
 /// A launch on a device that has been prepared for it.
 pub(super) struct Prepared {
-    suffix: &'static str,
-    shape: Shape,
+    pub(super) suffix: &'static str,
+    pub(super) shape: Shape,
     pub(super) arguments: Vec<Argument>,
 }
 
@@ -85,6 +91,10 @@ impl UntypedGroup {
             round: 0,
             in_peer_memory: group.has_peer_access(),
             given_up: (given_up, first.non_blocking_stream()?),
+            queueing: Queueing::InTurn,
+            threads: None,
+            graphs: None,
+            element: element.to_owned(),
             parameter,
             form,
         })
@@ -128,6 +138,10 @@ impl UntypedGroup {
         self.in_peer_memory = false;
     }
 
+    pub(super) fn queue_by(&mut self, queueing: Queueing) {
+        self.queueing = queueing;
+    }
+
     fn check(
         &self,
         group: &Group,
@@ -169,6 +183,7 @@ impl UntypedGroup {
         stream.upload(given_up, &mut self.flags)?;
         stream.synchronize()?;
         self.members[0].stream.synchronize()?;
+        self.graphs = None;
         self.flags = first.upload(&vec![0; given_up.len()])?;
         Ok(())
     }
@@ -182,6 +197,19 @@ impl UntypedGroup {
         lengths: &[usize],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
+        let are_gpus = group.devices().iter().all(Device::is_gpu);
+        match self.queueing {
+            // The driver might put two launches on one GPU one after another, of which the first would wait for the second.
+            // SAFETY: the caller's contract is the same.
+            Queueing::AsGraph if self.in_peer_memory && group.has_each_once() => unsafe {
+                return self.reduce_as_graph(group, parts, lengths, result);
+            },
+            // SAFETY: the caller's contract is the same.
+            Queueing::ByThreads if self.in_peer_memory && are_gpus => unsafe {
+                return self.reduce_by_threads(group, parts, lengths, result);
+            },
+            _ => {}
+        }
         let prepared = self.prepare_fast(group, parts, lengths, result)?;
         // The first device last: it waits for the others.
         for (rank, launch) in prepared.iter().enumerate().rev() {
@@ -215,6 +243,85 @@ impl UntypedGroup {
         let total = lengths.iter().sum();
         // SAFETY: there is a state for each device, and the caller's contract for the result.
         unsafe { self.meet_on_host(group, &states, total, result) }
+    }
+
+    /// # Safety
+    /// As for [`Self::reduce_fast`].
+    unsafe fn reduce_by_threads(
+        &mut self,
+        group: &Group,
+        parts: &[Slice<'_, u8>],
+        lengths: &[usize],
+        result: Slice<'_, u8>,
+    ) -> Result<(), Error> {
+        let prepared = self.prepare_fast(group, parts, lengths, result)?;
+        let devices = group.devices().iter();
+        for ((part, device), member) in parts.iter().zip(devices).zip(&self.members) {
+            part.wait_for_owner(device, &member.stream)?;
+        }
+        let Member { family, stream, .. } = &self.members[0];
+        let threads = self
+            .threads
+            .get_or_insert_with(|| Threads::new(group, &self.element, family.name()));
+        for (rank, launch) in prepared.iter().enumerate().skip(1) {
+            // SAFETY: as in `reduce_fast`; all of it is waited for here.
+            unsafe { threads.launch(rank, launch) };
+        }
+        let own = &prepared[0];
+        // SAFETY: as in `reduce_fast`.
+        let launched =
+            unsafe { family.launch(Some(stream), own.suffix, &own.shape, &own.arguments) };
+        let waited = threads.wait();
+        if launched.is_err() || waited.is_err() {
+            for (member, device) in self.members.iter_mut().zip(group.devices()) {
+                member.family.forget_words(device)?;
+            }
+            self.give_up(&group.devices()[0])?;
+        }
+        launched?;
+        waited
+    }
+
+    /// # Safety
+    /// As for [`Self::reduce_fast`].
+    unsafe fn reduce_as_graph(
+        &mut self,
+        group: &Group,
+        parts: &[Slice<'_, u8>],
+        lengths: &[usize],
+        result: Slice<'_, u8>,
+    ) -> Result<(), Error> {
+        let all = parts.iter().chain([&result]);
+        let key: Key = all.map(|slice| (slice.address(), slice.len())).collect();
+        if self.graphs.as_ref().is_none_or(|graphs| graphs.key != key) {
+            self.graphs = None;
+            let mut prepare = || self.prepare_fast(group, parts, lengths, result);
+            let rounds = [prepare()?, prepare()?];
+            let launches = rounds.each_ref().map(|prepared| -> Vec<_> {
+                let members = self.members.iter().zip(prepared);
+                members
+                    .map(|(member, launch)| (member.family.kernel(launch.suffix), launch))
+                    .collect()
+            });
+            let graphs = Graphs::new(group, key, [&launches[0], &launches[1]])?;
+            self.graphs = Some(graphs);
+        }
+        let devices = group.devices().iter();
+        for ((part, device), member) in parts.iter().zip(devices).zip(&self.members) {
+            part.wait_for_owner(device, &member.stream)?;
+        }
+        let Some(graphs) = &mut self.graphs else {
+            return Ok(());
+        };
+        // SAFETY: as in `reduce_fast`: the two graphs have rounds of their own, so that no flag holds the number of this one.
+        let run = unsafe { graphs.run(&self.members[0].stream) };
+        if run.is_err() {
+            for (member, device) in self.members.iter_mut().zip(group.devices()) {
+                member.family.forget_words(device)?;
+            }
+            self.give_up(&group.devices()[0])?;
+        }
+        Ok(run?)
     }
 
     /// Prepares each device's launch in the fast order.
