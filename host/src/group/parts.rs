@@ -1,7 +1,7 @@
 //! The reduction of parts, without its types.
 
 use super::devices::Group;
-use super::queueing::{Graphs, Key, Queueing, Threads};
+use super::queueing::{Graphs, Key, Prepared, Queueing, Threads};
 use crate::chunks;
 use crate::device::{
     Argument, Buffer, Device, DeviceError, HostBuffer, HostMemory, Shape, Slice, Stream,
@@ -45,13 +45,6 @@ struct Member {
     /// Where the devices meet on the host: its states.
     states: Buffer<u8>,
     flags: Buffer<u32>,
-}
-
-/// A launch on a device that has been prepared for it.
-pub(super) struct Prepared {
-    pub(super) suffix: &'static str,
-    pub(super) shape: Shape,
-    pub(super) arguments: Vec<Argument>,
 }
 
 impl UntypedGroup {

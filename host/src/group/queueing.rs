@@ -1,7 +1,6 @@
 //! Ways to queue the launches of all devices: by a thread for each, and as one graph.
 
 use super::devices::Group;
-use super::parts::Prepared;
 use crate::device::{
     Argument, Device, DeviceChoice, DeviceError, Event, ExecutableGraph, Kernel, Shape, Stream,
 };
@@ -22,6 +21,13 @@ pub enum Queueing {
     /// All at once, as one graph across the devices, which is made when the parts are others than the last time. A GPU that is in the group
     /// twice is launched on in turn.
     AsGraph,
+}
+
+/// A launch on a device that has been prepared for it.
+pub(super) struct Prepared {
+    pub(super) suffix: &'static str,
+    pub(super) shape: Shape,
+    pub(super) arguments: Vec<Argument>,
 }
 
 /// How often a thread looks for work before it sleeps: some tens of microseconds.

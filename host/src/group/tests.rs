@@ -226,7 +226,7 @@ impl Ready {
         }
     }
 
-    fn prepare(&mut self) -> Vec<parts::Prepared> {
+    fn prepare(&mut self) -> Vec<queueing::Prepared> {
         let parts = self.buffers.iter().map(|buffer| buffer.slice(..).bytes());
         let parts: Vec<Slice<'_, u8>> = parts.collect();
         let lengths: Vec<usize> = self.buffers.iter().map(Buffer::len).collect();

@@ -1,6 +1,7 @@
 //! The ring of the cores: pieces are reduced in their order.
 
-use super::{Dealer, Filled, Outcome, Shared, Size, Slot, add};
+use super::dealer::Dealer;
+use super::shared::{Filled, Outcome, Shared, Size, Slot, add, lock};
 use memmap2::MmapMut;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -48,7 +49,7 @@ pub(in super::super) fn on_cores<E>(
                 if failure.is_none() {
                     if let Err(error) = take(piece.values()) {
                         failure = Some(error);
-                        super::lock(dealer).stop();
+                        lock(dealer).stop();
                     }
                     progress(piece.bytes as u64);
                 }

@@ -1,6 +1,7 @@
 //! The rings of devices: each copies and reduces what is in its own.
 
-use super::{Dealer, Filled, Outcome, Shared, Size, Slot, add, lock};
+use super::dealer::Dealer;
+use super::shared::{Filled, Outcome, Shared, Size, Slot, add, lock};
 use crate::failure::Failure;
 use memmap2::MmapMut;
 use std::collections::VecDeque;

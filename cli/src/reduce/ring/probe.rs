@@ -1,8 +1,8 @@
 //! Reading alone: how fast the end of the files is read by the same threads into the same slots, before anything else is. It decides how what is
 //! not in the system's cache is read, and leaves the cache as it was.
 
-use super::file::{Cold, Span, ValuesFile};
-use super::{Came, Size, lock};
+use super::file::{Came, Cold, Span, ValuesFile};
+use super::shared::{Size, lock};
 use crate::reduce::input::found::{Asked, Found, Place};
 use memmap2::MmapMut;
 use std::path::PathBuf;

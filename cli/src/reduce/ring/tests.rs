@@ -1,12 +1,14 @@
 //! The ring, with files that change while they are read.
 
 use super::*;
+use crate::failure::Failure;
 use crate::reduce::input::found::{Asked, Found, Place};
 use file::{Cold, Span, ValuesFile};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tempfile::{NamedTempFile, TempDir};
 use warpfold::{Device, DeviceChoice};
 use warpfold_dynamic::{CHUNK, Reduction, TypeName};
