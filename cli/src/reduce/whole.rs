@@ -326,8 +326,14 @@ fn print(
     let reading = &report.reading;
     let ways = [
         ("from the page cache", reading.from_cache_bytes),
-        ("from the disk through it", reading.through_cache_bytes),
-        ("from the disk past it (O_DIRECT)", reading.direct_bytes),
+        (
+            "from the disk through the cache",
+            reading.through_cache_bytes,
+        ),
+        (
+            "from the disk past the cache (O_DIRECT)",
+            reading.direct_bytes,
+        ),
     ];
     let ways: Vec<String> = ways
         .iter()

@@ -159,7 +159,13 @@ impl ValuesFile {
     pub(crate) fn read(&self, span: &Span, values: &mut [u8]) -> Result<Came, Broken> {
         let is_cached = self.is_cached(span);
         let room = &mut values[span.at..][..span.bytes];
-        let read = system::read_at(&self.file, room, span.start, span.bytes);
+        let own = if is_cached {
+            None
+        } else {
+            system::reopen(&self.file)
+        };
+        let file = own.as_ref().unwrap_or(&self.file);
+        let read = system::read_at(file, room, span.start, span.bytes);
         self.check(span, read, values)?;
         let bytes = span.bytes as u64;
         Ok(if is_cached {

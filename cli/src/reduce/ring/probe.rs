@@ -28,6 +28,9 @@ pub(in super::super) struct Alone {
     pub(in super::super) past: Option<f64>,
 }
 
+/// How much faster reading past the cache has to be. What is read through it is there the next time.
+const WORTH_IT: f64 = 1.1;
+
 type Part = (Arc<ValuesFile>, Span);
 
 impl Alone {
@@ -73,7 +76,7 @@ impl Alone {
     /// How to read what is not in the cache.
     pub(in super::super) fn faster(self) -> Cold {
         match (self.past, self.through) {
-            (Some(past), Some(through)) if past > through => Cold::Past,
+            (Some(past), Some(through)) if past > WORTH_IT * through => Cold::Past,
             (Some(_), None) => Cold::Past,
             _ => Cold::Through,
         }
@@ -130,6 +133,8 @@ fn parts(paths: &[PathBuf], asked: Asked<'_>, piece: usize, wanted: u64) -> Vec<
             parts.push((Arc::clone(&file), span));
         }
     }
+    // In the order of a run, which the system reads ahead in.
+    parts.reverse();
     parts
 }
 

@@ -45,6 +45,11 @@ mod linux {
         options.open(path).ok()
     }
 
+    /// The same file, opened once more: the system reads ahead for each opening by itself, and several threads that share one lead it astray.
+    pub(in super::super) fn reopen(file: &File) -> Option<File> {
+        File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+    }
+
     pub(in super::super) fn cached(file: &File, length: u64, unit: u64) -> Vec<bool> {
         let windows = (0..length).step_by(WINDOW as usize);
         let windows: Option<Vec<Vec<bool>>> = windows
@@ -94,13 +99,17 @@ mod linux {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{cached, forget, open_past};
+pub(super) use linux::{cached, forget, open_past, reopen};
 
 #[cfg(not(target_os = "linux"))]
 mod other {
     use super::*;
 
     pub(in super::super) fn open_past(_: &Path) -> Option<File> {
+        None
+    }
+
+    pub(in super::super) fn reopen(_: &File) -> Option<File> {
         None
     }
 
@@ -112,4 +121,4 @@ mod other {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use other::{cached, forget, open_past};
+pub(super) use other::{cached, forget, open_past, reopen};
