@@ -239,6 +239,20 @@ fn memory_is_bounded_whatever_the_size_of_the_data() {
     );
 }
 
+/// One result on one device is compared with the cores' result, unless that is not wanted.
+#[test]
+fn verifying_can_be_left_out() {
+    let scratch = Scratch::new();
+    let values: Vec<u8> = (0..20_000_u32).flat_map(u32::to_le_bytes).collect();
+    let file = scratch.file("values.bin", &values);
+    let reduce = ["reduce", &file, "--type", "u32", "--device", "emulator"];
+    let verified = json_of(&reduce);
+    assert_eq!(verified["is_right"], true);
+    let unverified = json_of(&[&reduce[..], &["--unverified"]].concat());
+    assert_eq!(unverified["result"], verified["result"]);
+    assert!(unverified["is_right"].is_null() && unverified["reading"].is_object());
+}
+
 #[test]
 fn several_devices_give_the_bits_of_one() {
     let scratch = Scratch::new();

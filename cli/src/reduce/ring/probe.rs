@@ -1,4 +1,4 @@
-//! Reading alone: how fast the end of the files is read by the same threads into the same slots, before anything else is. It decides how what is
+//! Reading alone: how fast the end of the files, of what is in the system's cache and of what is not, is read by the same threads into the same slots, before anything else is. It decides how what is
 //! not in the system's cache is read, and leaves the cache as it was.
 
 use super::file::{Came, Cold, Span, ValuesFile};
@@ -50,10 +50,7 @@ impl Alone {
             return Self::default();
         }
         let wanted = (all / PART).min(MOST).max(size.piece as u64);
-        let parts = parts(paths, asked, size.piece, wanted);
-        let (cached, cold): (Vec<Part>, Vec<Part>) = parts
-            .into_iter()
-            .partition(|(file, span)| file.is_cached(span));
+        let [cached, cold] = parts(paths, asked, size.piece, wanted);
         let may_go_past = cold.iter().all(|(file, _)| file.may_go_past());
         let (past, through) = cold.split_at(if may_go_past { cold.len() / 2 } else { 0 });
         let mut slots: Vec<&mut [u8]> = memory
@@ -98,13 +95,14 @@ impl Alone {
     }
 }
 
-/// The last bytes of the files, as many as are wanted, in parts of a piece's length. What cannot be read is left to the run.
-fn parts(paths: &[PathBuf], asked: Asked<'_>, piece: usize, wanted: u64) -> Vec<Part> {
-    let mut parts = Vec::new();
-    let mut bytes = 0;
+/// The last bytes of the files that are in the cache, and the last that are not, as many of each as are wanted, in parts of a piece's length. What
+/// cannot be read is left to the run.
+fn parts(paths: &[PathBuf], asked: Asked<'_>, piece: usize, wanted: u64) -> [Vec<Part>; 2] {
+    let mut parts = [Vec::new(), Vec::new()];
+    let mut bytes = [0, 0];
     for path in paths.iter().rev() {
         // A pipe would be gone afterwards.
-        if !path.is_file() || bytes >= wanted {
+        if !path.is_file() || bytes.iter().all(|&bytes| bytes >= wanted) {
             break;
         }
         let Ok(found) = Found::open(path, asked) else {
@@ -121,20 +119,23 @@ fn parts(paths: &[PathBuf], asked: Asked<'_>, piece: usize, wanted: u64) -> Vec<
         };
         let file = Arc::new(ValuesFile::new(path, file, (start, length), None));
         let mut end = start + length;
-        while end > start && bytes < wanted {
+        while end > start {
             let length = (end - start).min(piece as u64);
             end -= length;
-            bytes += length;
             let span = Span {
                 start: end,
                 bytes: length as usize,
                 at: 0,
             };
-            parts.push((Arc::clone(&file), span));
+            let kind = usize::from(!file.is_cached(&span));
+            if bytes[kind] < wanted {
+                bytes[kind] += length;
+                parts[kind].push((Arc::clone(&file), span));
+            }
         }
     }
     // In the order of a run, which the system reads ahead in.
-    parts.reverse();
+    parts.iter_mut().for_each(|parts| parts.reverse());
     parts
 }
 
