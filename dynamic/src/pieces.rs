@@ -289,14 +289,32 @@ mod tests {
         Device::open(&DeviceChoice::Emulator).expect("there is always one")
     }
 
+    /// The emulator, and a GPU, where there is one.
+    fn kinds() -> Vec<DeviceChoice> {
+        let gpu = DeviceChoice::Gpu(0);
+        if Device::open(&gpu).is_err() {
+            eprintln!("There is no GPU here: the emulator alone is tested.");
+            return vec![DeviceChoice::Emulator];
+        }
+        vec![DeviceChoice::Emulator, gpu]
+    }
+
     /// The results, where the pieces are dealt to so many devices in turn, the last of them first.
-    fn in_pieces(devices: usize, operators: &[Named], values: &[f32]) -> Vec<String> {
+    fn in_pieces(
+        kind: DeviceChoice,
+        devices: usize,
+        operators: &[Named],
+        values: &[f32],
+    ) -> Vec<String> {
         let element = "f32".parse().expect("it is a type");
-        let open = |_| Pieces::new(device(), element, operators, PIECE).expect("there is room");
+        let open = |_| {
+            let device = Device::open(&kind).expect("it has been opened before");
+            Pieces::new(device, element, operators, PIECE).expect("there is room")
+        };
         let mut all: Vec<Pieces> = (0..devices).map(open).collect();
         let pieces: Vec<&[f32]> = values.chunks(PIECE).collect();
         for (number, piece) in pieces.iter().enumerate().rev() {
-            // SAFETY: the emulator copies at once.
+            // SAFETY: the values outlive the devices' parts.
             let queued =
                 unsafe { all[number % devices].queue(number as u64, bytemuck::cast_slice(piece)) };
             queued.expect("it runs");
@@ -333,8 +351,11 @@ mod tests {
                 .iter()
                 .map(|it| it.value(0).to_string())
                 .collect();
-            for devices in 1..4 {
-                assert_eq!(in_pieces(devices, &operators, &values), expected, "{n}");
+            for kind in kinds() {
+                for devices in 1..4 {
+                    let found = in_pieces(kind, devices, &operators, &values);
+                    assert_eq!(found, expected, "{n} on {kind:?}");
+                }
             }
         }
     }
