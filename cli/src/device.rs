@@ -137,7 +137,11 @@ const EMULATED_GROUP: usize = 4;
 
 /// One line on what devices are.
 pub fn describe_all(devices: &[Device]) -> String {
-    let mut all: Vec<String> = devices.iter().map(Device::describe).collect();
+    describe_each(devices.iter().map(Device::describe).collect())
+}
+
+/// The same of lines on each.
+pub fn describe_each(mut all: Vec<String>) -> String {
     let count = all.len();
     all.dedup();
     match (&all[..], count) {

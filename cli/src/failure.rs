@@ -3,7 +3,7 @@
 use super::names;
 use super::sources;
 use clap::error::{ContextKind, ContextValue};
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
 
 /// Why a command stopped. The text is one sentence: what was wrong, where, and what to do.
@@ -15,6 +15,15 @@ pub enum Failure {
     Finding(String),
     /// The reader of our output has closed it (`warpfold lessons | head -1`): silent success.
     OutputClosed,
+}
+
+impl Display for Failure {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Input(message) | Self::Finding(message) => message,
+            Self::OutputClosed => "the output was closed",
+        })
+    }
 }
 
 impl Failure {

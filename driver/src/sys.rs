@@ -299,6 +299,8 @@ functions! {
     fn cuMemHostAlloc(address: *mut *mut c_void, bytes: usize, flags: c_uint);
     fn cuMemHostGetDevicePointer_v2(address: *mut CUdeviceptr, host: *mut c_void, flags: c_uint);
     fn cuMemFreeHost(address: *mut c_void);
+    fn cuMemHostRegister_v2(address: *mut c_void, bytes: usize, flags: c_uint);
+    fn cuMemHostUnregister(address: *mut c_void);
     fn cuMemAllocManaged(address: *mut CUdeviceptr, bytes: usize, flags: c_uint);
     fn cuMemPrefetchAsync(address: CUdeviceptr, bytes: usize, to: CUdevice, stream: CUstream);
     fn cuMemcpyHtoDAsync_v2(to: CUdeviceptr, from: *const c_void, bytes: usize, stream: CUstream);

@@ -14,12 +14,12 @@ use warpfold_device::operator::*;
 use warpfold_device::{for_each_element, for_each_operator};
 
 /// An operator over a type.
-struct Pair {
+pub(crate) struct Pair {
     /// The operator in the kernels' names, and the argument that they take besides.
-    kernels: (&'static str, Option<u64>),
-    form: Form,
+    pub(crate) kernels: (&'static str, Option<u64>),
+    pub(crate) form: Form,
     /// Results from their bytes.
-    results: fn(&[u8]) -> Box<dyn Results>,
+    pub(crate) results: fn(&[u8]) -> Box<dyn Results>,
 }
 
 fn results<R: Pod + Into<Value> + Send + Sync>(bytes: &[u8]) -> Box<dyn Results> {
@@ -46,7 +46,7 @@ macro_rules! pairs_of {
 macro_rules! pairs {
     ($($name:ident: $value:ty;)*) => {
         impl Pair {
-            fn of(element: TypeName, operator: Named) -> Self {
+            pub(crate) fn of(element: TypeName, operator: Named) -> Self {
                 match element.name() {
                     $(stringify!($name) => {
                         for_each_operator!(pairs_of, of_type, $value);

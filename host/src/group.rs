@@ -37,20 +37,26 @@
 //!
 //! Elsewhere the states go through the host's memory, with the same result.
 //!
-//! The calling thread queues the launches one after another. Each takes the driver a few microseconds, which is most of the time where many
-//! devices have little to do.
+//! # Who queues
+//!
+//! The calling thread queues the launches one after another, unless [`GroupReduction::with_queueing`] asks for another way. Each takes the
+//! driver a few microseconds, which is most of the time where many devices have little to do. In the fast order, where the devices meet in
+//! peer memory, a thread for each device can queue them at the same time, or one graph across the devices can hold them all. Which of the
+//! three is the fastest has not been measured on GPUs: `warpfold host-lesson group_sum -n 2^10 --device all` compares them.
 
 mod devices;
 mod parts;
+mod queueing;
 #[cfg(test)]
 mod tests;
 
-use crate::device::Slice;
+use crate::device::{Buffer, Slice};
 use crate::kernels::Error;
 use crate::reduce::{BuiltIn, Form, Reducible};
 use crate::sum::Mode;
 pub use devices::Group;
 pub use parts::UntypedGroup;
+pub use queueing::Queueing;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -62,6 +68,8 @@ where
     group: &'g Group,
     untyped: UntypedGroup,
     mode: Mode,
+    /// On the first device; kept, because graphs have its address.
+    result: Buffer<O::Output>,
     types: PhantomData<(T, O)>,
 }
 
@@ -79,6 +87,7 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
             group,
             untyped: untyped?,
             mode: Mode::Fast,
+            result: group.devices()[0].allocate(1)?,
             types: PhantomData,
         })
     }
@@ -96,6 +105,13 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
         self
     }
 
+    /// The same reduction, whose launches are queued in this way.
+    #[must_use]
+    pub fn with_queueing(mut self, queueing: Queueing) -> Self {
+        self.untyped.queue_by(queueing);
+        self
+    }
+
     /// The reduction of the values of all parts, one after another; waits for it. There is a part for each device, in its memory, which may
     /// be empty.
     ///
@@ -104,11 +120,10 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
     /// fails.
     pub fn of(&mut self, parts: &[Slice<'_, T>]) -> Result<O::Output, Error> {
         let parts: Vec<Slice<'_, u8>> = parts.iter().map(|part| part.bytes()).collect();
-        let result = self.group.devices()[0].allocate::<O::Output>(1)?;
-        let bytes = Slice::from(&result).bytes();
+        let bytes = Slice::from(&self.result).bytes();
         // SAFETY: buffers and slices are at addresses for their types, and the result is this call's own.
         unsafe { self.untyped.reduce(self.group, self.mode, &parts, bytes)? };
-        Ok(result.read()?[0])
+        Ok(self.result.read()?[0])
     }
 }
 

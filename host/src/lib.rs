@@ -30,6 +30,7 @@
 //! - `cust`: takes memory and streams of the crate `cust` as they are; `cust` needs a CUDA toolkit to build.
 //! - `serde`: the descriptions of devices can be serialised.
 
+mod chunks;
 pub mod cpu;
 pub mod device;
 mod dot;
@@ -39,6 +40,8 @@ pub mod group;
 mod kernels;
 mod matrix;
 mod offsets;
+#[doc(hidden)]
+pub mod pieces;
 pub mod ptx;
 pub mod ranks;
 pub mod reduce;

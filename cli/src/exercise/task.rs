@@ -1,7 +1,8 @@
 //! The task of an exercise with what one needs to begin, and the list of what a kernel may call.
 
-use super::super::failure::Failure;
-use super::super::{show, suggest};
+use crate::failure::Failure;
+use crate::show;
+use crate::suggest;
 use comfy_table::CellAlignment::Left;
 use std::path::Path;
 use warpfold_emulator::Metric;

@@ -1,14 +1,15 @@
 //! The command's arguments, and where they have it reduce.
 
+use super::input::found::Asked;
 use super::input::{comes_in_pieces, is_table};
 use super::place::RanksArguments;
 use crate::device::{self, KernelsArguments};
+use crate::failure::Failure;
 use crate::output::JsonArguments;
 use crate::size::parse_count;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use warpfold::{Device, DeviceChoice};
-use warpfold_course::element::ElementType;
 use warpfold_course::operator::Operator;
 use warpfold_dynamic::{Named, TypeName};
 
@@ -48,9 +49,9 @@ pub struct Arguments {
     /// Column of a table: its name in the first row, or its number from 0; of a .npz file, the name of the array
     #[arg(long)]
     pub(super) column: Option<String>,
-    /// Values on the device at once, for one sum, product, min, max or mean of all values on a GPU or the emulator: 2^24, 16M; three
-    /// times as many are in this computer's memory [default: as many as take an eighth of a GPU's memory, at most 256 MiB; 64 MiB on
-    /// the emulator]. Other reductions have all values there
+    /// Values of a piece: 2^24, 16M. As many as some pieces have are in this computer's memory, and three of them on each device [default: as many as
+    /// take 8 MiB, or 1 MiB on the emulator; for a result that is verified as many as take an eighth of a GPU's memory, at most 256 MiB, or
+    /// 64 MiB on the emulator]
     #[arg(long, value_name = "N", value_parser = parse_chunk)]
     pub(super) chunk: Option<usize>,
     /// Where to reduce: cpu (this computer's cores), gpu, gpu:1, emulator, auto; or on several devices together: all (every GPU), gpu:0,2,
@@ -63,7 +64,10 @@ pub struct Arguments {
         hide_default_value = true
     )]
     pub(super) place: Place,
-    /// Of several files: read them once more without reducing them, and say how close the reduction came to that
+    /// Do not have the cores verify the result of one file on one device: they take longer than the device
+    #[arg(long)]
+    pub(super) unverified: bool,
+    /// Measure reading alone also where there are less than 256 MiB, and say how close the reduction came to that
     #[arg(long)]
     pub(super) compare_read: bool,
     #[command(flatten)]
@@ -82,13 +86,15 @@ Examples:
   zcat flows.tsv.gz | warpfold reduce - --delimiter tab --column volume
   warpfold reduce flow.csv --column volume --op mean --device emulator
   warpfold reduce raw.bin --type f64 --op max --chunk 2^26 --json -
-  warpfold reduce 'shards/*.npy' --op mean,std --compare-read
+  warpfold reduce 'shards/*.npy' --op mean,std --device all
   warpfold reduce measurements.npy --op sum,std --device emulator:4
   torchrun --no-python --nproc-per-node 4 warpfold reduce 'shards/*.npy' --op mean,std
   srun warpfold reduce '/local/part{rank}.npy' --op argmax
 
-Several operators read the file once. Several files of one type are reduced on the cores, and may be larger than memory together; argmin \
-and argmax count through all of them. On the cores sums of integers are exact. On a GPU and on the emulator they wrap around; where that \
+Several operators read the file once. Files may be larger than memory, and several files of one type are one after another; argmin and argmax \
+count through all of them. Several threads read them, past the system's cache by O_DIRECT where they are not in it and that is measured to be \
+faster, and the last lines say what limited the run, and how close it came to reading alone. If a file cannot be read to its end, \
+the error has the results of the values before. On the cores sums of integers are exact. On a GPU and on the emulator they wrap around; where that \
 happens to a single sum or product of all values, the true value is shown as well. The mean of integers is in f64. Variances are divided by the number of \
 values, those of samples by one less. With floats, one NaN makes every sum and extreme NaN, and -0.0 is less than 0.0; argmin and argmax \
 give the first of equal values, or of NaNs.
@@ -132,12 +138,14 @@ impl Arguments {
             .unwrap_or_else(|| "f64".parse().expect("it is one of the types"))
     }
 
-    /// Whether a device was asked for that is not this computer's cores.
-    pub(super) fn asks_for_device(&self) -> bool {
-        !matches!(
-            self.place,
-            Place::Cpu | Place::On(device::Place::One(DeviceChoice::Auto))
-        )
+    /// How files are to be read.
+    pub(super) fn asked(&self) -> Asked<'_> {
+        Asked {
+            element_type: self.element_type,
+            type_of_tables: self.type_of_tables(),
+            column: self.column.as_deref(),
+            delimiter: self.delimiter,
+        }
     }
 
     /// The devices to reduce on together; `None` for one, or the cores.
@@ -148,15 +156,27 @@ impl Arguments {
         }
     }
 
+    /// The devices to reduce on; none for the cores.
+    pub(super) fn choices(&self) -> Result<Vec<DeviceChoice>, Failure> {
+        match self.group() {
+            Some(choices) if choices.is_empty() => Err(Failure::Input(
+                "there is no GPU; name another --device".to_owned(),
+            )),
+            Some(choices) => Ok(choices),
+            None => Ok(self.device().into_iter().collect()),
+        }
+    }
+
     /// The device to reduce on; `None` for the cores, or several devices.
-    pub(super) fn device(&self) -> Option<DeviceChoice> {
+    fn device(&self) -> Option<DeviceChoice> {
         let Place::On(device::Place::One(choice)) = self.place else {
             return None;
         };
         match choice {
             // The work of a table is to read its text, and the emulator is there to be learnt from.
             DeviceChoice::Auto => {
-                let is_for_kernels = !is_table(self.file()) && self.of_kernels().is_some();
+                let is_one = self.files.len() == 1 && !is_table(self.file());
+                let is_for_kernels = is_one && self.of_kernels().is_some();
                 let has_gpu = || {
                     let device = Device::open(&DeviceChoice::Auto);
                     device.is_ok_and(|device| device.gpu_information().is_some())
@@ -167,20 +187,16 @@ impl Arguments {
         }
     }
 
-    /// The operator and the type that kernels of the course may be asked for, which verify the result and take a file of any size; `None`
-    /// where there are none.
-    pub(super) fn of_kernels(&self) -> Option<(Operator, Option<ElementType>)> {
+    /// The operator that a kernel of the course may be asked for, whose result is verified; `None` where there is none.
+    pub(super) fn of_kernels(&self) -> Option<Operator> {
         let [operator] = self.operators[..] else {
             return None;
         };
-        if self.axis.is_some() || self.delimiter.is_some() || !comes_in_pieces(self.file()) {
+        let is_plain = self.axis.is_none() && self.delimiter.is_none();
+        if self.unverified || !is_plain || !comes_in_pieces(self.file()) {
             return None;
         }
-        let element_type = match self.element_type {
-            None => None,
-            Some(element_type) => Some(element_type.name().parse().ok()?),
-        };
-        Some((operator.name().parse().ok()?, element_type))
+        operator.name().parse().ok()
     }
 }
 

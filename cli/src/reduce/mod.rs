@@ -7,6 +7,8 @@ mod operators;
 mod place;
 mod ranks;
 pub mod reducer;
+mod ring;
+mod whole;
 
 pub use arguments::Arguments;
 
@@ -14,10 +16,12 @@ use super::failure::Failure;
 use super::figures::{EmulatorFigures, GpuFigures, measured_figures};
 use super::output::Output;
 use super::show;
-use crate::reduce::input::{InputError, Source};
+use crate::reduce::input::found::type_of_column;
+use crate::reduce::input::{is_read_from_files, is_table};
 use crate::reduce::reducer::{Options, ReduceError, Reduction, kernel_for};
-use indicatif::{ProgressBar, ProgressStyle};
+use ring::Dealer;
 use serde::Serialize;
+use std::path::PathBuf;
 use warpfold::DeviceChoice;
 use warpfold::device::Timing;
 use warpfold_course::element::ElementType;
@@ -68,27 +72,57 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return ranks::run(arguments, &place, &output);
     }
     let paths = files::expand(&arguments.files)?;
-    if paths.len() > 1 {
-        return files::run(arguments, &paths, &output);
+    let several = paths.len() > 1;
+    if several {
+        refuse_what_is_for_one(arguments, &paths)?;
     }
     let arguments = &Arguments {
         files: paths,
         ..arguments.clone()
     };
-    let choice = arguments.device();
-    if let Some(choice) = choice
-        && let Some((operator, asked)) = arguments.of_kernels()
+    let choices = arguments.choices()?;
+    if let Some(axis) = arguments.axis {
+        let ([] | [_]) = choices[..] else {
+            return Err(Failure::Input(
+                "several devices make one result; leave --axis out, or name one device".to_owned(),
+            ));
+        };
+        return operators::run(arguments, axis, choices.first().copied(), &output);
+    }
+    if !several
+        && arguments.group().is_none()
+        && let [choice] = choices[..]
+        && let Some(operator) = arguments.of_kernels()
     {
-        match Source::open(arguments.file(), asked, arguments.column.as_deref()) {
-            // A small type, or none of numbers.
-            Err(InputError::UnsupportedType { .. } | InputError::UnknownNpyType { .. }) => {}
-            source => {
-                let source = source.map_err(Failure::input)?;
-                return reduce_on(choice, arguments, operator, source, &output);
-            }
+        let mut asked = arguments.asked();
+        if is_table(arguments.file()) && arguments.element_type.is_none() {
+            let found = type_of_column(arguments.file(), asked.column).map_err(Failure::input)?;
+            asked.type_of_tables = found.name().parse().map_err(Failure::input)?;
+        }
+        let dealer = Dealer::new(&arguments.files, asked, &|_, _| Ok(()))?;
+        // Smaller types have no such kernels.
+        if let Ok(element_type) = dealer.element_type().name().parse()
+            && is_read_from_files(element_type)
+        {
+            return reduce_on(choice, arguments, operator, (element_type, dealer), &output);
         }
     }
-    operators::run(arguments, choice, &output)
+    whole::run(arguments, &arguments.files, &choices, &output)
+}
+
+/// Refuses arguments that several files have no meaning for.
+fn refuse_what_is_for_one(arguments: &Arguments, paths: &[PathBuf]) -> Result<(), Failure> {
+    let what = if arguments.axis.is_some() {
+        "--axis"
+    } else if paths.iter().any(|path| path.as_os_str() == "-") {
+        "-"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Input(format!(
+        "{} files are reduced to one result; leave {what} out, or give one file",
+        paths.len()
+    )))
 }
 
 /// Reduces by a kernel of the course, chunk by chunk, and verifies the result.
@@ -96,10 +130,9 @@ fn reduce_on(
     choice: DeviceChoice,
     arguments: &Arguments,
     operator: Operator,
-    mut source: Source,
+    (element_type, dealer): (ElementType, Dealer<'_>),
     output: &Output,
 ) -> Result<(), Failure> {
-    let element_type = source.element_type();
     // Checked before a device is opened.
     kernel_for(operator, element_type).map_err(|error| arguments.failure(error))?;
     let device = arguments.kernels.on(choice)?;
@@ -108,10 +141,10 @@ fn reduce_on(
         chunk: arguments.chunk,
         timing: TIMING,
     };
-    let header = source.header().map(str::to_owned);
-    let progress = progress_bar(source.bytes())?;
-    let reduction = reducer::reduce(&device, &mut source, &options, |bytes| {
-        progress.set_position(bytes);
+    let header = dealer.name().map(str::to_owned);
+    let progress = whole::progress_bar(&arguments.files)?;
+    let reduction = reducer::reduce(&device, (element_type, dealer), &options, &|bytes| {
+        progress.inc(bytes);
     });
     progress.finish_and_clear();
     let reduction = reduction.map_err(|error| arguments.failure(error))?;
@@ -162,19 +195,6 @@ fn sums(operator: Operator, truth: Truth) -> (Option<i128>, Option<Number>) {
         }
         _ => (None, None),
     }
-}
-
-/// A bar over the bytes of the file, on a terminal. A pipe has no length, and so no bar.
-fn progress_bar(bytes: Option<u64>) -> Result<ProgressBar, Failure> {
-    let template = match bytes {
-        Some(_) => {
-            "{wide_bar} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}, {eta} left"
-        }
-        None => "{binary_bytes}, {binary_bytes_per_sec}",
-    };
-    let style = ProgressStyle::with_template(template).map_err(Failure::input)?;
-    // Drawn on standard error, and not at all where that is no terminal.
-    Ok(ProgressBar::new(bytes.unwrap_or_default()).with_style(style))
 }
 
 fn print(report: &Report, reduction: &Reduction, output: &Output) -> Result<(), Failure> {

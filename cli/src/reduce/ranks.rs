@@ -4,8 +4,9 @@ use super::arguments::{Arguments, Place as Where};
 use super::files;
 use super::input::InputError;
 use super::input::array::Array;
+use super::input::found::{Found, Place as Lies};
 use super::input::is_table;
-use super::operators::{Shown, read_table, refuse_nothing, refuse_other_order};
+use super::operators::{Shown, refuse_nothing, refuse_other_order};
 use crate::device;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -189,15 +190,14 @@ fn read(
     let mut element_type = None;
     for path in paths {
         let (found, source) = if arguments.delimiter.is_some() || is_table(path) {
-            let mut values = Vec::new();
-            read_table(arguments, path, |more| values.extend_from_slice(more))?;
-            tables.push(values);
+            tables.push(read_table(arguments, path)?);
             (arguments.type_of_tables(), Err(tables.len() - 1))
         } else {
             let column = arguments.column.as_deref();
             let array =
                 Array::open(path, arguments.element_type, column).map_err(Failure::input)?;
-            refuse_other_order(arguments, path, &array)?;
+            let is_reordered = array.is_fortran && array.shape.len() > 1;
+            refuse_other_order(arguments, path, is_reordered)?;
             (array.element_type, Ok(array))
         };
         if *element_type.get_or_insert(found) != found {
@@ -240,4 +240,23 @@ fn read(
         before = end;
     }
     Ok((element_type, Values::Read(values)))
+}
+
+/// All values of a table's column.
+fn read_table(arguments: &Arguments, path: &Path) -> Result<Vec<u8>, Failure> {
+    const STEP: usize = 1 << 20;
+    let found = Found::open(path, arguments.asked()).map_err(Failure::input)?;
+    let mut all = Vec::new();
+    if let Lies::Stream(mut values) = found.place {
+        loop {
+            let before = all.len();
+            all.resize(before + STEP, 0);
+            let read = values.fill(&mut all[before..]).map_err(Failure::input)?;
+            all.truncate(before + read);
+            if read < STEP {
+                break;
+            }
+        }
+    }
+    Ok(all)
 }

@@ -1,10 +1,11 @@
 //! Reductions of real data, which may be larger than memory: which kernel reduces which type, and what the result is worth.
 
 use crate::failure::Failure;
-use crate::reduce::input::{FileNumber, InputError, Source};
-use std::sync::mpsc::sync_channel;
-use std::thread;
-use std::time::{Duration, Instant};
+use crate::reduce::input::FileNumber;
+use crate::reduce::ring::{Cold, Dealer, Size, on_cores};
+use crate::show;
+use std::sync::Mutex;
+use std::time::Duration;
 use warpfold::Device;
 use warpfold::device::{DeviceError, Timing};
 use warpfold_course::case::Measured;
@@ -95,9 +96,9 @@ pub enum ReduceError {
         /// The operator asked for.
         operator: Operator,
     },
-    /// The values cannot be read.
-    #[error(transparent)]
-    Input(#[from] InputError),
+    /// The values cannot be read; the sentence has the result of those before, if there are any.
+    #[error("{0}")]
+    Input(String),
     /// The kernel does not take this many values.
     #[error(transparent)]
     Lesson(LessonError),
@@ -141,7 +142,7 @@ pub fn usual_chunk_bytes(device: &Device) -> u64 {
 }
 
 /// Reduces the values of a file on a device, chunk by chunk, and verifies the result on the CPU. While one chunk is reduced, the
-/// next one is read. `progress` is told how many bytes of the file have been read and reduced.
+/// next one is read. `progress` is told the bytes of each chunk that has been reduced.
 ///
 /// The host combines the results of the chunks as it combines the partials of blocks: integers wrap, floats have more digits and
 /// range until the end. A mean is a sum divided by the number of values. For integers this is the true sum from the CPU, in f64,
@@ -155,18 +156,18 @@ pub fn usual_chunk_bytes(device: &Device) -> u64 {
 /// device has too little memory; the kernel faults. A wrong result is not an error: the reduction says so.
 pub fn reduce(
     device: &Device,
-    source: &mut Source,
+    (element_type, dealer): (ElementType, Dealer<'_>),
     options: &Options,
-    progress: impl FnMut(u64),
+    progress: &dyn Fn(u64),
 ) -> Result<Reduction, ReduceError> {
     let unsupported = ReduceError::Unsupported {
         operator: options.operator,
-        element_type: source.element_type(),
+        element_type,
     };
-    let lesson = kernel_for(options.operator, source.element_type())?;
+    let lesson = kernel_for(options.operator, element_type)?;
     let reduction = lesson.reduction().ok_or(unsupported)?;
     with_reducible!(reduction.element_type, T => {
-        Chunks::<T>::new(lesson, reduction.operator).reduce(device, source, options, progress)
+        Chunks::<T>::new(lesson, reduction.operator).reduce(device, dealer, options, progress)
     })
 }
 
@@ -203,33 +204,36 @@ impl<T: Plain + FileNumber> Chunks<T> {
     fn reduce(
         mut self,
         device: &Device,
-        source: &mut Source,
+        mut dealer: Dealer<'_>,
         options: &Options,
-        mut progress: impl FnMut(u64),
+        progress: &dyn Fn(u64),
     ) -> Result<Reduction, ReduceError> {
         let usual = usual_chunk_bytes(device) as usize / size_of::<T>();
         let most = options.chunk.unwrap_or(usual).max(1);
-        let start = Instant::now();
-        // One chunk is reduced, one waits, and one is being read.
-        let (sender, receiver) = sync_channel(1);
-        thread::scope(|scope| {
-            scope.spawn(move || {
-                loop {
-                    let chunk = source.read::<T>(most);
-                    let is_last = !matches!(&chunk, Ok(values) if values.len() == most);
-                    // The receiver is gone once a chunk could not be reduced.
-                    if sender.send((chunk, source.bytes_read())).is_err() || is_last {
-                        break;
-                    }
-                }
+        let bytes = most.saturating_mul(size_of::<T>());
+        let size = Size::of_chunks(bytes, dealer.most_bytes(), size_of::<T>());
+        let mut memory = size
+            .memory()
+            .map_err(|failure| ReduceError::Input(failure.to_string()))?;
+        dealer.set_out(size.piece, Cold::Through);
+        let dealer = Mutex::new(dealer);
+        let take = |values: &[u8]| self.take(device, bytemuck::cast_slice(values), options.timing);
+        let outcome = on_cores(size, &mut memory, &dealer, take, progress)?;
+        let has_none = self.n == 0;
+        let reduction = self.finish(options.operator, outcome.elapsed);
+        if let Some(failure) = outcome.failure {
+            let of = reduction.ok().filter(|_| !has_none);
+            let before = of.map_or_else(String::new, |partial| {
+                format!(
+                    "; a partial result, of the {} values before: {} = {}",
+                    show::count(partial.n),
+                    options.operator.name(),
+                    partial.result
+                )
             });
-            for (values, bytes_read) in receiver {
-                self.take(device, &values?, options.timing)?;
-                progress(bytes_read);
-            }
-            Ok::<(), ReduceError>(())
-        })?;
-        self.finish(options.operator, start)
+            return Err(ReduceError::Input(format!("{failure}{before}")));
+        }
+        reduction
     }
 
     /// Reduces one more chunk.
@@ -278,7 +282,7 @@ impl<T: Plain + FileNumber> Chunks<T> {
         Ok(())
     }
 
-    fn finish(self, operator: Operator, start: Instant) -> Result<Reduction, ReduceError> {
+    fn finish(self, operator: Operator, elapsed: Duration) -> Result<Reduction, ReduceError> {
         let has_no_result = matches!(operator, Operator::Min | Operator::Max | Operator::Mean);
         if self.n == 0 && has_no_result {
             return Err(ReduceError::Nothing { operator });
@@ -299,7 +303,7 @@ impl<T: Plain + FileNumber> Chunks<T> {
             chunks: self.results.len(),
             measured: self.measured,
             measured_n: self.measured_n,
-            elapsed: start.elapsed(),
+            elapsed,
         })
     }
 }

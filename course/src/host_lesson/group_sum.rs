@@ -4,13 +4,15 @@
 //!
 //! Idea: each GPU reduces the part that it has; only one state of each has to move. The states come together on the host, which waits for every GPU
 //! first; or in the memory of the first GPU, into which each of the others stores its own over the link, with a flag of system scope after it.
-//! The host then takes no part. And the order decides what the sum promises: in the fixed one its bits are the same for any number of GPUs.
-//! Several processes or computers do it with `warpfold::ranks`: see `docs/ranks.md`.
+//! Then the host only launches on each GPU: one after another, by a thread for each, or by one graph across them. And the order decides what
+//! the sum promises: in the fixed one its bits are the same for any number of GPUs. Several processes or computers do it with
+//! `warpfold::ranks`: see `docs/ranks.md`.
 
 use super::stopwatch::{Stopwatch, speed_up};
 use super::{Cell, HostLesson, HostLessonError, Report, Setting};
 use std::cell::RefCell;
 use warpfold::device::{DeviceError, Slice};
+use warpfold::group::Queueing;
 use warpfold::operator::Sum;
 use warpfold::sum::Mode;
 use warpfold::{Error, GroupReduction, Reduction};
@@ -23,7 +25,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
     needs: &["two_stage", "peer_atomic"],
     file: "course/src/host_lesson/group_sum.rs",
     usual_n: |_| 1 << 28,
-    see: "What to see: with few elements the ways differ by what the host adds, a wait and two copies; with many, all take as long as the slowest \
+    see: "What to see: with few elements the ways differ by what the host adds, a wait and two copies, and by how it launches on all of them; with many, all take as long as the slowest \
           GPU, except that the fixed order has as many states to move as there are chunks. A collective of NCCL is one more way, for several \
           processes.",
     not_shown: "Not shown here: times, since emulated devices take turns on this processor; the sums and their bits are those of GPUs.",
@@ -59,6 +61,7 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
     let mut report = Report::new(&[
         ("meeting", "the states meet"),
         ("order", "order"),
+        ("queued", "queued"),
         ("sum", "sum"),
         ("bits", "bits of one GPU"),
         ("elapsed_ms", "ms"),
@@ -73,15 +76,29 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         report.fact("these devices do not reach each other's memory: all ways meet on the host");
     }
     let ways = [
-        ("on the host", "fast", Mode::Fast, true),
-        ("in peer memory", "fast", Mode::Fast, false),
-        ("on the host", "fixed", Mode::Deterministic, true),
-        ("in peer memory", "fixed", Mode::Deterministic, false),
+        ("on the host", "fast", Mode::Fast, Queueing::InTurn),
+        ("in peer memory", "fast", Mode::Fast, Queueing::InTurn),
+        (
+            "on the host",
+            "fixed",
+            Mode::Deterministic,
+            Queueing::InTurn,
+        ),
+        (
+            "in peer memory",
+            "fixed",
+            Mode::Deterministic,
+            Queueing::InTurn,
+        ),
+        ("in peer memory", "fast", Mode::Fast, Queueing::ByThreads),
+        ("in peer memory", "fast", Mode::Fast, Queueing::AsGraph),
     ];
     let mut host_ms = None;
-    for (meeting, order, mode, on_host) in ways {
-        let reduction = GroupReduction::<f32, Sum>::new(group, Sum)?.with_mode(mode);
-        let reduction = if on_host {
+    for (meeting, order, mode, queueing) in ways {
+        let reduction = GroupReduction::<f32, Sum>::new(group, Sum)?
+            .with_mode(mode)
+            .with_queueing(queueing);
+        let reduction = if meeting == "on the host" {
             reduction.meeting_on_host()
         } else {
             reduction
@@ -106,6 +123,12 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         report.row([
             meeting.into(),
             order.into(),
+            match queueing {
+                Queueing::ByThreads => "by a thread each",
+                Queueing::AsGraph => "as a graph",
+                _ => "in turn",
+            }
+            .into(),
             Cell::Text(format!("{sum:e}")),
             match mode {
                 Mode::Deterministic if has_same_bits => "the same",

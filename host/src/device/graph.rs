@@ -58,6 +58,28 @@ impl Graph {
         .map(Node)
     }
 
+    /// As [`Self::add_kernel`], of a kernel of any GPU, or of any emulated device of one group. The graph is launched on a stream of the device
+    /// that has made it, and ends there when all of its launches have ended.
+    pub(crate) fn add_kernel_of_any(
+        &mut self,
+        kernel: &Kernel,
+        shape: &Shape,
+        arguments: &[Argument],
+        after: &[Node],
+    ) -> Result<Node, DeviceError> {
+        let after = after.iter().map(|node| node.0);
+        match (&mut self.0, kernel.on()) {
+            (GraphOn::Gpu(graph), KernelOn::Gpu(kernel)) => {
+                graph.add_kernel_of_any(kernel, shape, arguments, after)
+            }
+            (GraphOn::Emulator(graph), KernelOn::Emulator(kernel)) => {
+                graph.add_kernel_of_any(kernel, shape, arguments, after)
+            }
+            _ => Err(DeviceError::OtherDevice),
+        }
+        .map(Node)
+    }
+
     /// Makes the graph ready to be launched any number of times. Neither waits nor queues.
     ///
     /// # Errors

@@ -161,6 +161,26 @@ impl<'a, T: Pod> Slice<'a, T> {
         }
     }
 
+    /// Waits until what the owner of the memory has queued for it is done, where it has a stream of its own.
+    #[cfg_attr(
+        not(any(feature = "cudarc", feature = "cust")),
+        allow(unused_variables, reason = "no other code has streams then")
+    )]
+    pub(crate) fn wait_for_owner(
+        &self,
+        device: &Device,
+        stream: &Stream,
+    ) -> Result<(), DeviceError> {
+        match self.owner {
+            Owner::Buffer(_) | Owner::Device(_) => Ok(()),
+            #[cfg(any(feature = "cudarc", feature = "cust"))]
+            _ => {
+                self.read_by(device, Some(stream), || Ok::<(), DeviceError>(()))?;
+                stream.synchronize()
+            }
+        }
+    }
+
     /// Runs `queue`, which queues a kernel on this stream, or on the device's own; the kernel reads the slice. What the owner of the
     /// memory queued before comes before the kernel, and what it queues later, such as the freeing of the memory, comes after it. Where
     /// only waiting can ensure that, this waits for the stream.

@@ -84,6 +84,39 @@ impl Stream {
         }
     }
 
+    /// Queues a copy of bytes that the program has, to a part of a buffer: from the byte `at` on. It goes on beside the host's work where
+    /// the bytes' pages are [locked](super::Device::lock_pages); elsewhere the driver may wait for it.
+    ///
+    /// # Errors
+    /// The bytes do not fit there, the buffer is of another device, the stream is being captured, or the copy cannot be queued.
+    ///
+    /// # Safety
+    /// The bytes stay allocated and unchanged until the copy is done.
+    pub unsafe fn upload_part(
+        &self,
+        from: &[u8],
+        to: &mut Buffer<u8>,
+        at: usize,
+    ) -> Result<(), DeviceError> {
+        let room = to.len().saturating_sub(at);
+        if from.len() > room {
+            return DeviceError::check_length(room, from.len());
+        }
+        if self.is_capturing()? {
+            return Err(DeviceError::EventOfCapture);
+        }
+        match (&self.0, &mut to.memory) {
+            // SAFETY: the caller's contract, and the bytes fit there.
+            (StreamOn::Gpu(stream), MemoryOn::Gpu(to)) => unsafe {
+                stream.upload_part(from, to, at)
+            },
+            (StreamOn::Emulator(stream), MemoryOn::Emulator(to)) => {
+                stream.upload_part(from, to, at)
+            }
+            _ => Err(DeviceError::OtherDevice),
+        }
+    }
+
     /// Queues a copy to the host, which [`HostBuffer::read`] then waits for.
     ///
     /// # Errors

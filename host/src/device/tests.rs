@@ -86,6 +86,29 @@ fn kernel(device: &Device, entry: &str) -> Kernel {
 }
 
 #[test]
+fn bytes_are_uploaded_to_a_part_of_a_buffer() {
+    for device in devices() {
+        let mut memory = vec![0_u8; 1 << 16];
+        // SAFETY: the memory outlives the lock.
+        let lock = unsafe { device.lock_pages(&raw mut memory[..]) };
+        let lock = lock.expect("the system locks some pages");
+        memory.fill(7);
+        let stream = device.stream().expect("there is one more");
+        let mut buffer = device.upload(&[1_u8; 100]).expect("it fits");
+        // SAFETY: the bytes are kept until the stream has been waited for.
+        let uploaded = unsafe { stream.upload_part(&memory[..10], &mut buffer, 90) };
+        assert_eq!(uploaded, Ok(()));
+        // SAFETY: nothing is copied.
+        let too_long = unsafe { stream.upload_part(&memory[..11], &mut buffer, 90) };
+        assert!(too_long.is_err());
+        stream.synchronize().expect("it is done");
+        let expected = [&[1_u8; 90][..], &[7; 10]].concat();
+        assert_eq!(buffer.read(), Ok(expected));
+        drop(lock);
+    }
+}
+
+#[test]
 fn without_a_gpu_auto_falls_back_and_gpu_says_why() {
     let Err(reason) = warpfold_driver::available() else {
         let device = Device::open(&DeviceChoice::Auto).expect("there is a GPU");

@@ -65,6 +65,16 @@ impl Group {
         self.has_peer_access
     }
 
+    /// Whether no GPU is there twice.
+    pub(super) fn has_each_once(&self) -> bool {
+        let gpus = self.devices.iter().filter_map(Device::gpu_information);
+        let mut indices: Vec<u32> = gpus.map(|gpu| gpu.index).collect();
+        let count = indices.len();
+        indices.sort_unstable();
+        indices.dedup();
+        indices.len() == count
+    }
+
     /// The devices, in their order.
     pub fn devices(&self) -> &[Device] {
         &self.devices

@@ -1,6 +1,8 @@
 //! The reduction of parts, without its types.
 
 use super::devices::Group;
+use super::queueing::{Graphs, Key, Prepared, Queueing, Threads};
+use crate::chunks;
 use crate::device::{
     Argument, Buffer, Device, DeviceError, HostBuffer, HostMemory, Shape, Slice, Stream,
 };
@@ -10,11 +12,8 @@ use crate::matrix::{Along, Matrix};
 use crate::reduce::Form;
 use crate::reduce::table::choose_for_part;
 use crate::sum::Mode;
-use warpfold_device::fixed::{BLOCK, CHUNK};
+use warpfold_device::fixed::CHUNK;
 use warpfold_device::meeting::GIVEN_UP;
-
-/// The most blocks of a grid; they go on from chunk to chunk.
-const MOST_BLOCKS: usize = 1 << 20;
 
 /// The kernels of an operator over a type on each device of a group, and the memory where their states meet.
 #[doc(hidden)]
@@ -29,6 +28,11 @@ pub struct UntypedGroup {
     in_peer_memory: bool,
     /// [`GIVEN_UP`] for each flag, and the stream that it comes by, beside a kernel that waits: for when a device fails.
     given_up: (HostBuffer<u32>, Stream),
+    queueing: Queueing,
+    threads: Option<Threads>,
+    graphs: Option<Graphs>,
+    /// The type, as in the kernels' names.
+    element: String,
     /// The kernels' last argument, if they take one more.
     parameter: Option<u64>,
     form: Form,
@@ -41,13 +45,6 @@ struct Member {
     /// Where the devices meet on the host: its states.
     states: Buffer<u8>,
     flags: Buffer<u32>,
-}
-
-/// A launch on a device that has been prepared for it.
-pub(super) struct Prepared {
-    suffix: &'static str,
-    shape: Shape,
-    pub(super) arguments: Vec<Argument>,
 }
 
 impl UntypedGroup {
@@ -87,6 +84,10 @@ impl UntypedGroup {
             round: 0,
             in_peer_memory: group.has_peer_access(),
             given_up: (given_up, first.non_blocking_stream()?),
+            queueing: Queueing::InTurn,
+            threads: None,
+            graphs: None,
+            element: element.to_owned(),
             parameter,
             form,
         })
@@ -130,6 +131,10 @@ impl UntypedGroup {
         self.in_peer_memory = false;
     }
 
+    pub(super) fn queue_by(&mut self, queueing: Queueing) {
+        self.queueing = queueing;
+    }
+
     fn check(
         &self,
         group: &Group,
@@ -171,6 +176,7 @@ impl UntypedGroup {
         stream.upload(given_up, &mut self.flags)?;
         stream.synchronize()?;
         self.members[0].stream.synchronize()?;
+        self.graphs = None;
         self.flags = first.upload(&vec![0; given_up.len()])?;
         Ok(())
     }
@@ -184,6 +190,19 @@ impl UntypedGroup {
         lengths: &[usize],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
+        let are_gpus = group.devices().iter().all(Device::is_gpu);
+        match self.queueing {
+            // The driver might put two launches on one GPU one after another, of which the first would wait for the second.
+            // SAFETY: the caller's contract is the same.
+            Queueing::AsGraph if self.in_peer_memory && group.has_each_once() => unsafe {
+                return self.reduce_as_graph(group, parts, lengths, result);
+            },
+            // SAFETY: the caller's contract is the same.
+            Queueing::ByThreads if self.in_peer_memory && are_gpus => unsafe {
+                return self.reduce_by_threads(group, parts, lengths, result);
+            },
+            _ => {}
+        }
         let prepared = self.prepare_fast(group, parts, lengths, result)?;
         // The first device last: it waits for the others.
         for (rank, launch) in prepared.iter().enumerate().rev() {
@@ -217,6 +236,85 @@ impl UntypedGroup {
         let total = lengths.iter().sum();
         // SAFETY: there is a state for each device, and the caller's contract for the result.
         unsafe { self.meet_on_host(group, &states, total, result) }
+    }
+
+    /// # Safety
+    /// As for [`Self::reduce_fast`].
+    unsafe fn reduce_by_threads(
+        &mut self,
+        group: &Group,
+        parts: &[Slice<'_, u8>],
+        lengths: &[usize],
+        result: Slice<'_, u8>,
+    ) -> Result<(), Error> {
+        let prepared = self.prepare_fast(group, parts, lengths, result)?;
+        let devices = group.devices().iter();
+        for ((part, device), member) in parts.iter().zip(devices).zip(&self.members) {
+            part.wait_for_owner(device, &member.stream)?;
+        }
+        let Member { family, stream, .. } = &self.members[0];
+        let threads = self
+            .threads
+            .get_or_insert_with(|| Threads::new(group, &self.element, family.name()));
+        for (rank, launch) in prepared.iter().enumerate().skip(1) {
+            // SAFETY: as in `reduce_fast`; all of it is waited for here.
+            unsafe { threads.launch(rank, launch) };
+        }
+        let own = &prepared[0];
+        // SAFETY: as in `reduce_fast`.
+        let launched =
+            unsafe { family.launch(Some(stream), own.suffix, &own.shape, &own.arguments) };
+        let waited = threads.wait();
+        if launched.is_err() || waited.is_err() {
+            for (member, device) in self.members.iter_mut().zip(group.devices()) {
+                member.family.forget_words(device)?;
+            }
+            self.give_up(&group.devices()[0])?;
+        }
+        launched?;
+        waited
+    }
+
+    /// # Safety
+    /// As for [`Self::reduce_fast`].
+    unsafe fn reduce_as_graph(
+        &mut self,
+        group: &Group,
+        parts: &[Slice<'_, u8>],
+        lengths: &[usize],
+        result: Slice<'_, u8>,
+    ) -> Result<(), Error> {
+        let all = parts.iter().chain([&result]);
+        let key: Key = all.map(|slice| (slice.address(), slice.len())).collect();
+        if self.graphs.as_ref().is_none_or(|graphs| graphs.key != key) {
+            self.graphs = None;
+            let mut prepare = || self.prepare_fast(group, parts, lengths, result);
+            let rounds = [prepare()?, prepare()?];
+            let launches = rounds.each_ref().map(|prepared| -> Vec<_> {
+                let members = self.members.iter().zip(prepared);
+                members
+                    .map(|(member, launch)| (member.family.kernel(launch.suffix), launch))
+                    .collect()
+            });
+            let graphs = Graphs::new(group, key, [&launches[0], &launches[1]])?;
+            self.graphs = Some(graphs);
+        }
+        let devices = group.devices().iter();
+        for ((part, device), member) in parts.iter().zip(devices).zip(&self.members) {
+            part.wait_for_owner(device, &member.stream)?;
+        }
+        let Some(graphs) = &mut self.graphs else {
+            return Ok(());
+        };
+        // SAFETY: as in `reduce_fast`: the two graphs have rounds of their own, so that no flag holds the number of this one.
+        let run = unsafe { graphs.run(&self.members[0].stream) };
+        if run.is_err() {
+            for (member, device) in self.members.iter_mut().zip(group.devices()) {
+                member.family.forget_words(device)?;
+            }
+            self.give_up(&group.devices()[0])?;
+        }
+        Ok(run?)
     }
 
     /// Prepares each device's launch in the fast order.
@@ -294,28 +392,24 @@ impl UntypedGroup {
         let (mut before, mut chunks_before) = (0, 0);
         let members = self.members.iter_mut().zip(devices).zip(parts);
         for (((member, device), part), &n) in members.zip(lengths) {
-            let chunks = n.div_ceil(CHUNK);
+            let count = n.div_ceil(CHUNK);
             let states = if self.in_peer_memory {
                 self.meeting.slice(chunks_before * state_bytes..).argument()
             } else {
-                resize(&mut member.states, device, chunks * state_bytes)?;
+                resize(&mut member.states, device, count * state_bytes)?;
                 member.states.argument()
             };
-            if chunks > 0 {
-                let needs = needs("_chunks");
+            if count > 0 {
                 let Member { family, stream, .. } = member;
-                family.prepare_on(device, Some(stream), &needs)?;
-                let mut arguments = vec![part.argument(), n.into(), before.into(), states];
-                arguments.extend(self.parameter.map(Argument::from));
-                let shape = Shape::linear(chunks.min(MOST_BLOCKS) as u32, BLOCK);
+                let on = (device, &*stream);
                 // SAFETY: the part has as many values, and there is a state for each chunk of them, in this device's memory or in that of the
-                // first, which it reaches. Of the rest the same holds as in the fast order.
-                part.read_by(device, Some(stream), || unsafe {
-                    family.launch(Some(stream), needs.suffix, &shape, &arguments)
-                })?;
+                // first, which it reaches.
+                unsafe {
+                    chunks::queue_part(family, on, *part, (n, before), states, self.parameter)?;
+                };
             }
             before += n as u64;
-            chunks_before += chunks;
+            chunks_before += count;
         }
         if !self.in_peer_memory {
             let mut states = Vec::new();
@@ -329,19 +423,11 @@ impl UntypedGroup {
         for other in others {
             first[0].stream.follow(&other.stream)?;
         }
-        let needs = needs("_of_chunks");
         let Member { family, stream, .. } = &mut first[0];
-        family.prepare_on(&devices[0], Some(stream), &needs)?;
-        let arguments = arguments_of_chunks(&self.meeting, chunks, total, result, self.parameter);
+        let on = (&devices[0], Some(&*stream));
+        let states = (self.meeting.slice(..), chunks);
         // SAFETY: there are as many states, all of them written before this stream goes on, and there is one result.
-        unsafe {
-            family.launch(
-                Some(stream),
-                needs.suffix,
-                &Shape::linear(1, BLOCK),
-                &arguments,
-            )?
-        };
+        unsafe { chunks::queue_all(family, on, states, total, result, self.parameter)? };
         Ok(())
     }
 
@@ -359,13 +445,19 @@ impl UntypedGroup {
         let first = &group.devices()[0];
         resize(&mut self.meeting, first, states.len())?;
         self.meeting.write(states)?;
-        let needs = needs("_of_chunks");
-        let family = &mut self.members[0].family;
-        family.prepare(first, &needs)?;
         let count = states.len() / self.form.state_bytes();
-        let arguments = arguments_of_chunks(&self.meeting, count, total, result, self.parameter);
+        let (family, states) = (&mut self.members[0].family, self.meeting.slice(..));
         // SAFETY: there are as many states, and there is one result; it waits for its end.
-        unsafe { family.launch(None, needs.suffix, &Shape::linear(1, BLOCK), &arguments)? };
+        unsafe {
+            chunks::queue_all(
+                family,
+                (first, None),
+                (states, count),
+                total,
+                result,
+                self.parameter,
+            )?;
+        };
         Ok(())
     }
 
@@ -382,29 +474,6 @@ impl UntypedGroup {
                 (kernel, &launch.shape, &launch.arguments[..])
             })
             .collect()
-    }
-}
-
-/// What the kernel takes that combines states.
-fn arguments_of_chunks(
-    states: &Buffer<u8>,
-    count: usize,
-    total: usize,
-    result: Slice<'_, u8>,
-    parameter: Option<u64>,
-) -> Vec<Argument> {
-    let mut arguments = vec![states.argument(), count.into()];
-    arguments.extend([total.into(), result.argument()]);
-    arguments.extend(parameter.map(Argument::from));
-    arguments
-}
-
-fn needs(suffix: &'static str) -> Needs {
-    Needs {
-        suffix,
-        states: 0,
-        words: 0,
-        registers: None,
     }
 }
 

@@ -143,6 +143,36 @@ fn the_fast_order_gives_what_one_device_gives() {
     agrees_fast(Product, &bytes[1..40]);
 }
 
+/// However the launches are queued, again and again, with other parts in between.
+#[test]
+fn every_way_of_queueing_gives_the_same() {
+    let values: Vec<i32> = (0..70_000).map(|value| value % 1013 - 500).collect();
+    for group in groups() {
+        let of_few = group.upload(&values[..5]).expect("it fits");
+        let of_all = group.upload(&values).expect("it fits");
+        for queueing in [Queueing::InTurn, Queueing::ByThreads, Queueing::AsGraph] {
+            let mut sum = GroupReduction::new(&group, Sum)
+                .expect("it is prepared")
+                .with_queueing(queueing);
+            let mut argmax = GroupReduction::new(&group, ArgMax::LAST)
+                .expect("it is prepared")
+                .with_queueing(queueing);
+            for parts in [&of_all, &of_all, &of_few, &of_all, &of_all, &of_all] {
+                let n = parts.iter().map(Buffer::len).sum();
+                let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
+                let found = sum.of(&parts);
+                assert_eq!(found, Ok(values[..n].iter().sum()), "{queueing:?}");
+                let greatest = values[..n]
+                    .iter()
+                    .enumerate()
+                    .max_by_key(|(_, value)| **value);
+                let place = greatest.map(|(place, _)| place as u64);
+                assert_eq!(argmax.of(&parts).ok(), place, "{queueing:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_fast_order_rounds_little() {
     let values = floats(50_000, 5);
@@ -196,7 +226,7 @@ impl Ready {
         }
     }
 
-    fn prepare(&mut self) -> Vec<parts::Prepared> {
+    fn prepare(&mut self) -> Vec<queueing::Prepared> {
         let parts = self.buffers.iter().map(|buffer| buffer.slice(..).bytes());
         let parts: Vec<Slice<'_, u8>> = parts.collect();
         let lengths: Vec<usize> = self.buffers.iter().map(Buffer::len).collect();

@@ -1,27 +1,15 @@
 //! Arrays in memory: a `.npy` or raw file, mapped, in any type that the CPU reduces.
 
 use super::InputError;
-use super::npy_header::{MOST_HEADER_BYTES, NpyHeader, unquoted};
+use super::npy_values::NpyValues;
 use super::open::{Name, open};
 use memmap2::Mmap;
 use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, Cursor, Read, Seek};
 use std::path::Path;
 use warpfold_dynamic::TypeName;
 use zip::ZipArchive;
 use zip::result::ZipError;
-
-/// NumPy's type, as `f4` and with any byte order before it.
-fn type_of_numpy(descriptor: &str) -> Option<TypeName> {
-    let name = unquoted(descriptor)?.trim_start_matches(['<', '>', '|', '=']);
-    let (kind, bytes) = name.split_at_checked(1)?;
-    let bits = 8 * bytes.parse::<usize>().ok()?;
-    match kind {
-        "b" if bits == 8 => "bool".parse().ok(),
-        "i" | "u" | "f" => format!("{kind}{bits}").parse().ok(),
-        _ => None,
-    }
-}
 
 /// The values of a file with their shape.
 pub struct Array {
@@ -107,29 +95,10 @@ impl Array {
 
     /// An array of an archive, which holds `NAME.npy` for each.
     fn npz(path: &Path, asked: Option<TypeName>, array: Option<&str>) -> Result<Self, InputError> {
-        let broken = |error: ZipError| match error {
-            ZipError::Io(source) => InputError::unreadable(path, source),
-            error => InputError::BrokenNpz {
-                path: path.into(),
-                reason: error.to_string(),
-            },
-        };
+        let broken = |error| broken_npz(path, error);
         let file = Bytes::open(path)?;
         let mut archive = ZipArchive::new(Cursor::new(file.all())).map_err(broken)?;
-        let names: Vec<String> = archive
-            .file_names()
-            .filter_map(|name| Some(name.ok()?.strip_suffix(".npy")?.to_owned()))
-            .collect();
-        let name = match (array, &names[..]) {
-            (Some(array), _) if names.iter().any(|name| name == array) => array.to_owned(),
-            (None, [only]) => only.clone(),
-            _ => {
-                return Err(InputError::ArrayNotChosen {
-                    path: path.into(),
-                    names,
-                });
-            }
-        };
+        let name = chosen(path, &archive, array)?;
         let mut bytes = Vec::new();
         let mut member = archive.by_name(&format!("{name}.npy")).map_err(broken)?;
         let read = member.read_to_end(&mut bytes);
@@ -157,53 +126,15 @@ impl Array {
     }
 
     fn npy(path: &Path, bytes: Bytes, asked: Option<TypeName>) -> Result<Self, InputError> {
-        let broken = |reason| InputError::BrokenNpy {
-            path: path.into(),
-            reason,
-        };
         let all = bytes.all();
-        let header = NpyHeader::parse(&all[..all.len().min(MOST_HEADER_BYTES)]).map_err(broken)?;
-        let element_type =
-            type_of_numpy(&header.descriptor).ok_or_else(|| InputError::NoNumbers {
-                path: path.into(),
-                descriptor: header.descriptor.clone(),
-            })?;
-        if let Some(asked) = asked
-            && asked != element_type
-        {
-            return Err(InputError::OtherType {
-                path: path.into(),
-                found: element_type.to_string(),
-                asked: asked.to_string(),
-            });
-        }
-        let length = (all.len() - header.bytes) as u64;
-        let promised = header
-            .shape
-            .iter()
-            .try_fold(1, |values: u64, &extent| values.checked_mul(extent));
-        if promised.and_then(|values| values.checked_mul(element_type.bytes() as u64))
-            != Some(length)
-        {
-            return Err(broken(format!(
-                "its shape {:?} of {element_type} does not match the {length} bytes that follow the header",
-                header.shape
-            )));
-        }
-        // Each fits, except beside an extent of 0.
-        let mut shape: Vec<usize> = header.shape.iter().map(|&extent| extent as usize).collect();
-        if header.is_fortran {
-            shape.reverse();
-        }
-        let is_big_endian = unquoted(&header.descriptor).is_some_and(|name| name.starts_with('>'));
-        let is_fortran = header.is_fortran;
+        let values = NpyValues::read(path, all, Some(all.len() as u64), asked)?;
         Ok(Self::new(
             bytes,
-            header.bytes,
-            element_type,
-            is_big_endian,
-            shape,
-            is_fortran,
+            values.start,
+            values.element_type,
+            values.is_swapped,
+            values.shape,
+            values.is_fortran,
         ))
     }
 
@@ -212,12 +143,11 @@ impl Array {
         mut bytes: Bytes,
         mut start: usize,
         element_type: TypeName,
-        is_big_endian: bool,
+        is_swapped: bool,
         shape: Vec<usize>,
         is_fortran: bool,
     ) -> Self {
         let values = &bytes.all()[start..];
-        let is_swapped = is_big_endian != cfg!(target_endian = "big") && element_type.bytes() > 1;
         if is_swapped || !values.as_ptr().addr().is_multiple_of(element_type.bytes()) {
             let mut words = vec![0_u64; values.len().div_ceil(size_of::<u64>())];
             let copy: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut words)[..values.len()];
@@ -238,17 +168,40 @@ impl Array {
         }
     }
 
-    /// Where in the file the values lie as this computer has them; `None` where they had to be read or copied.
-    pub fn place_in_file(&self) -> Option<u64> {
-        match self.bytes {
-            Bytes::Mapped(_) => Some(self.start as u64),
-            Bytes::Read(_) | Bytes::Aligned(_) => None,
-        }
-    }
-
     /// The bytes of the values, as this computer has them, at an address for their type.
     pub fn values(&self) -> &[u8] {
         let count: usize = self.shape.iter().product();
         &self.bytes.all()[self.start..][..count * self.element_type.bytes()]
+    }
+}
+
+/// The name of the array that is asked for, or of the only one.
+pub(super) fn chosen<R: Read + Seek>(
+    path: &Path,
+    archive: &ZipArchive<R>,
+    array: Option<&str>,
+) -> Result<String, InputError> {
+    let names: Vec<String> = archive
+        .file_names()
+        .filter_map(|name| Some(name.ok()?.strip_suffix(".npy")?.to_owned()))
+        .collect();
+    match (array, &names[..]) {
+        (Some(array), _) if names.iter().any(|name| name == array) => Ok(array.to_owned()),
+        (None, [only]) => Ok(only.clone()),
+        _ => Err(InputError::ArrayNotChosen {
+            path: path.into(),
+            names,
+        }),
+    }
+}
+
+/// What is wrong with an archive.
+pub(super) fn broken_npz(path: &Path, error: ZipError) -> InputError {
+    match error {
+        ZipError::Io(source) => InputError::unreadable(path, source),
+        error => InputError::BrokenNpz {
+            path: path.into(),
+            reason: error.to_string(),
+        },
     }
 }

@@ -13,7 +13,6 @@ use warpfold_course::element::ElementType;
 pub(super) struct CsvReader {
     path: PathBuf,
     reader: Reader<Box<dyn Read + Send>>,
-    element_type: ElementType,
     /// The column's number, from 0.
     index: usize,
     /// The column's cell in the first row, where that is a header.
@@ -23,50 +22,42 @@ pub(super) struct CsvReader {
 }
 
 impl CsvReader {
-    /// Without an element type, the column is i32 if all of its values are integers, and f32 otherwise. To find that out, it is
-    /// read once more beforehand.
-    pub(super) fn open(
-        path: &Path,
-        element_type: Option<ElementType>,
-        column: Option<&str>,
-    ) -> Result<Self, InputError> {
-        if let Some(element_type) = element_type {
-            return Self::open_as(path, element_type, column, None);
-        }
+    /// The type of a column: i32 if all of its values are integers, and f32 otherwise. To find that out, it is read once.
+    pub(super) fn type_of(path: &Path, column: Option<&str>) -> Result<ElementType, InputError> {
         let metadata = path
             .metadata()
             .map_err(|source| InputError::unreadable(path, source))?;
         if !metadata.is_file() {
             return Err(InputError::ReadOnce(path.into()));
         }
-        let mut integers = Self::open_as(path, ElementType::I32, column, None)?;
-        let element_type = loop {
+        let mut integers = Self::open(path, column, None)?;
+        loop {
             match integers.next::<i32>() {
                 Ok(Some(_)) => {}
-                Ok(None) => break ElementType::I32,
+                Ok(None) => return Ok(ElementType::I32),
                 // An integer beyond i32 stays an error: as an f32 it would lose digits unasked.
                 Err(InputError::BadCell { text, .. })
                     if text.parse::<f64>().is_ok() && text.parse::<i128>().is_err() =>
                 {
-                    break ElementType::F32;
+                    return Ok(ElementType::F32);
                 }
                 Err(error) => return Err(error),
             }
-        };
-        Self::open_as(path, element_type, column, None)
+        }
     }
 
-    /// With an element type, and with another delimiter than the extension tells.
-    pub(super) fn open_as(
+    /// Opens one column of a table: a file of text, compressed where its name ends in `.gz`, or with `-` standard input. Cells are
+    /// apart by the delimiter, by default a tab where the name ends in `.tsv` and a comma elsewhere. The column goes by its name in the first
+    /// row or by its number from 0; it may be left out where there is only one. The first row is a header where the column is named in it or
+    /// its cell is no number.
+    pub(super) fn open(
         path: &Path,
-        element_type: ElementType,
         column: Option<&str>,
         delimiter: Option<u8>,
     ) -> Result<Self, InputError> {
         let mut this = Self {
             path: path.into(),
             reader: reader(path, delimiter)?,
-            element_type,
             index: 0,
             header: None,
             row: None,
@@ -83,17 +74,8 @@ impl CsvReader {
         Ok(this)
     }
 
-    pub(super) fn element_type(&self) -> ElementType {
-        self.element_type
-    }
-
     pub(super) fn header(&self) -> Option<&str> {
         self.header.as_deref()
-    }
-
-    /// How much of the file has been read.
-    pub(super) fn bytes_read(&self) -> u64 {
-        self.reader.position().byte()
     }
 
     /// The next values: as many as asked for, or all that are left.
@@ -227,8 +209,14 @@ fn find_column(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Input, Values, read};
+    use super::super::values::{Values, with_number_type};
     use super::*;
+
+    /// The numbers of a column in their order, and the cell above them.
+    struct Input {
+        values: Values,
+        header: Option<String>,
+    }
 
     fn read_csv(
         contents: &str,
@@ -247,7 +235,15 @@ mod tests {
     ) -> Result<Input, InputError> {
         let file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
         std::fs::write(file.path(), contents).unwrap();
-        read(file.path(), element_type, column)
+        let path = file.path();
+        let element_type = element_type.map_or_else(|| CsvReader::type_of(path, column), Ok)?;
+        let mut reader = CsvReader::open(path, column, None)?;
+        let values =
+            with_number_type!(element_type, T => reader.read::<T>(usize::MAX).map(T::into_values));
+        Ok(Input {
+            values: values.expect("it is a type of files")?,
+            header: reader.header().map(str::to_owned),
+        })
     }
 
     #[track_caller]

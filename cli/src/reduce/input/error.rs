@@ -15,6 +15,16 @@ pub enum InputError {
         /// What the operating system says.
         source: std::io::Error,
     },
+    /// The file cannot be read from some place on.
+    #[error("cannot read {path} at byte {offset}: {source}")]
+    UnreadableAt {
+        /// The file.
+        path: PathBuf,
+        /// The place of the first byte that is missing.
+        offset: u64,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
     /// An extension that does not tell the format.
     #[error(
         "cannot tell what {0} holds; name it .npy or .csv, or give the --type of its raw values"
@@ -23,14 +33,6 @@ pub enum InputError {
     /// Raw values without a type.
     #[error("{0} holds raw values; give their --type, one of {names}", names = FileType::NAMES)]
     NoType(PathBuf),
-    /// A type that files are not read as.
-    #[error("{path} cannot be read as {element_type}; use one of {names}", names = FileType::NAMES)]
-    UnsupportedType {
-        /// The file.
-        path: PathBuf,
-        /// The type asked for.
-        element_type: ElementType,
-    },
     /// A raw file that ends within a value.
     #[error(
         "{path} holds {bytes} bytes, which is no whole number of {element_type} values of {value_bytes} bytes"
@@ -79,18 +81,6 @@ pub enum InputError {
         path: PathBuf,
         /// What is broken.
         reason: String,
-    },
-    /// A `.npy` array of a type that is not read.
-    #[error(
-        "{path} holds values of NumPy type {descriptor}, which are not read; save one of {names} with array.astype(…), or one field of a \
-         structured array",
-        names = FileType::NAMES
-    )]
-    UnknownNpyType {
-        /// The file.
-        path: PathBuf,
-        /// NumPy's name of the type.
-        descriptor: String,
     },
     /// A `.npy` array of another type than was asked for.
     #[error("{path} holds {found} values, not {asked}; leave --type out to take the file's own")]

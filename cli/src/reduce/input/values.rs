@@ -11,9 +11,6 @@ pub trait FileNumber: bytemuck::Pod + std::str::FromStr + Send {
     /// Whether it is an infinity.
     fn is_infinite(self) -> bool;
 
-    /// The number with its bytes in reverse order.
-    fn with_bytes_reversed(self) -> Self;
-
     /// The values with their type in a variant.
     #[cfg(test)]
     fn into_values(numbers: Vec<Self>) -> Values;
@@ -33,12 +30,6 @@ macro_rules! file_numbers {
             fn is_infinite(self) -> bool {
                 // No integer is infinite.
                 (self as f64).is_infinite()
-            }
-
-            fn with_bytes_reversed(self) -> Self {
-                let mut bytes = self.to_ne_bytes();
-                bytes.reverse();
-                Self::from_ne_bytes(bytes)
             }
 
             #[cfg(test)]
@@ -66,6 +57,6 @@ for_each_element!(file_numbers);
 pub(super) use with_number_type;
 
 /// Whether files are read as this type.
-pub(super) fn is_read_from_files(element_type: ElementType) -> bool {
+pub fn is_read_from_files(element_type: ElementType) -> bool {
     with_number_type!(element_type, T => T::ELEMENT_TYPE).is_some()
 }

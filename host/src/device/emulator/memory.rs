@@ -117,6 +117,18 @@ impl Allocation {
             .with(|memory| memory.read(self.address, bytes))?)
     }
 
+    /// The bytes fit into the allocation from `at` on.
+    pub(in crate::device) fn write_part(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+    ) -> Result<(), DeviceError> {
+        let address = self.address + at as u64;
+        Ok(self
+            .memory
+            .with_mut(|memory| memory.write(address, bytes))?)
+    }
+
     /// Copies from the memory of this device or of one beside it.
     pub(in crate::device) fn copy_from_peer(&mut self, source: &Self) -> Result<(), DeviceError> {
         let mut bytes = vec![0; self.bytes];

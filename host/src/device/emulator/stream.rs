@@ -116,6 +116,17 @@ impl Stream {
         }))
     }
 
+    /// A copy to a part of the memory; it runs at once.
+    pub(in crate::device) fn upload_part(
+        &self,
+        from: &[u8],
+        to: &mut Allocation,
+        at: usize,
+    ) -> Result<(), DeviceError> {
+        self.memory.check(&to.memory)?;
+        to.write_part(from, at)
+    }
+
     /// A copy between memories of one size, of devices of one group; it runs at once.
     pub(in crate::device) fn copy_between(
         &self,
@@ -278,7 +289,22 @@ impl Graph {
         arguments: &[Argument],
         after: impl IntoIterator<Item = usize>,
     ) -> Result<usize, DeviceError> {
-        let launch = Operation::launch(&self.memory, kernel, shape, arguments)?;
+        self.memory.check(&kernel.memory)?;
+        self.add_kernel_of_any(kernel, shape, arguments, after)
+    }
+
+    /// The same of a kernel of any device of the group.
+    pub(in crate::device) fn add_kernel_of_any(
+        &mut self,
+        kernel: &Kernel,
+        shape: &Shape,
+        arguments: &[Argument],
+        after: impl IntoIterator<Item = usize>,
+    ) -> Result<usize, DeviceError> {
+        if !self.memory.is_same(&kernel.memory) && !self.memory.is_beside(&kernel.memory) {
+            return Err(DeviceError::OtherDevice);
+        }
+        let launch = Operation::launch(&kernel.memory, kernel, shape, arguments)?;
         if after.into_iter().any(|node| node >= self.operations.len()) {
             return Err(DeviceError::NoNode);
         }

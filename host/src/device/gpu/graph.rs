@@ -72,7 +72,19 @@ impl Graph {
         if !Rc::ptr_eq(&self.session, kernel.session()) {
             return Err(DeviceError::OtherDevice);
         }
-        self.session.activate()?;
+        self.add_kernel_of_any(kernel, shape, arguments, after)
+    }
+
+    /// The same of a kernel of any GPU.
+    pub(in crate::device) fn add_kernel_of_any(
+        &mut self,
+        kernel: &Kernel,
+        shape: &Shape,
+        arguments: &[Argument],
+        after: impl IntoIterator<Item = usize>,
+    ) -> Result<usize, DeviceError> {
+        // The driver takes the node to be of the context that is current.
+        kernel.session().activate()?;
         let dependencies = after
             .into_iter()
             .map(|node| self.nodes.get(node).copied().ok_or(DeviceError::NoNode))

@@ -11,6 +11,7 @@ mod launch;
 mod link;
 mod memory;
 mod module;
+mod page_lock;
 mod peer;
 mod queue;
 mod recording;
@@ -26,6 +27,7 @@ pub(super) use launch::Kernel;
 pub(super) use memory::Allocation;
 pub use memory::IPC_HANDLE_BYTES;
 pub(super) use module::Module;
+pub(super) use page_lock::PageLock;
 pub(super) use session::CurrentContext;
 pub(super) use stream::Stream;
 
@@ -207,6 +209,13 @@ impl Gpu {
         bytes: usize,
     ) -> Result<HostAllocation, DeviceError> {
         HostAllocation::new(&self.session, kind, bytes)
+    }
+
+    /// # Safety
+    /// As for [`crate::device::Device::lock_pages`].
+    pub(super) unsafe fn lock_pages(&self, memory: *mut [u8]) -> Result<PageLock, DeviceError> {
+        // SAFETY: the caller's contract is the same.
+        unsafe { PageLock::new(&self.session, memory) }
     }
 
     pub(super) fn stream(&self) -> Result<Stream, DeviceError> {

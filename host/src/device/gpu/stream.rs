@@ -152,6 +152,30 @@ impl Stream {
         })
     }
 
+    /// Queues a copy to a part of the memory.
+    ///
+    /// # Safety
+    /// - The bytes stay allocated and unchanged until the copy is done.
+    /// - They fit into the memory from `at` on.
+    pub(in crate::device) unsafe fn upload_part(
+        &self,
+        from: &[u8],
+        to: &mut Allocation,
+        at: usize,
+    ) -> Result<(), DeviceError> {
+        self.activate_with(to.session())?;
+        if from.is_empty() {
+            return Ok(());
+        }
+        let address = to.address() + at as u64;
+        self.in_order(|queue| {
+            // SAFETY: the caller's promise; the memory is freed only when the GPU is idle.
+            Ok(unsafe {
+                sys::cuMemcpyHtoDAsync_v2(address, from.as_ptr().cast(), from.len(), queue.handle())
+            }?)
+        })
+    }
+
     /// Queues a copy between memories of one size.
     pub(in crate::device) fn download(
         &self,

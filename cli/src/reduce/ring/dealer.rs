@@ -1,0 +1,279 @@
+//! The values of all files, one after another, dealt out in pieces of one size.
+
+use super::file::{Broken, Came, Cold, Span, ValuesFile};
+use crate::failure::Failure;
+use crate::reduce::input::found::{Asked, Found, Place, Values};
+use crate::reduce::input::{InputError, comes_in_pieces, is_table};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use warpfold_dynamic::TypeName;
+
+/// Deals out pieces in their order. Files are opened when it is their turn.
+pub(crate) struct Dealer<'a> {
+    asked: Asked<'a>,
+    paths: &'a [PathBuf],
+    /// What a file is refused for.
+    refuse: &'a (dyn Fn(&Path, &Found) -> Result<(), Failure> + Sync),
+    element_type: TypeName,
+    /// The name of the first file's values.
+    name: Option<String>,
+    piece_bytes: usize,
+    cold: Cold,
+    /// The number of the next piece.
+    next: u64,
+    /// How many files have been opened.
+    opened: usize,
+    current: Option<Current>,
+    /// Bytes that have been dealt, and how many there were at the end of each file.
+    dealt: u64,
+    ends: Vec<u64>,
+    is_over: bool,
+}
+
+enum Current {
+    File {
+        file: Arc<ValuesFile>,
+        next: u64,
+        end: u64,
+    },
+    Stream(Box<dyn Values>),
+}
+
+/// Some of the values: as many as a piece has, or the last ones.
+pub(crate) struct Piece {
+    pub(crate) number: u64,
+    pub(crate) bytes: usize,
+    /// Where in the slot the values begin.
+    pub(crate) shift: usize,
+    /// What is still to be read.
+    spans: Vec<(Arc<ValuesFile>, Span)>,
+    /// The span to be read past the cache.
+    past: Option<usize>,
+    /// Why it is the last one.
+    pub(crate) failure: Option<Failure>,
+}
+
+impl<'a> Dealer<'a> {
+    /// Opens the first file.
+    pub(crate) fn new(
+        paths: &'a [PathBuf],
+        asked: Asked<'a>,
+        refuse: &'a (dyn Fn(&Path, &Found) -> Result<(), Failure> + Sync),
+    ) -> Result<Self, Failure> {
+        let first = Found::open(&paths[0], asked).map_err(Failure::input)?;
+        refuse(&paths[0], &first)?;
+        Ok(Self {
+            asked,
+            paths,
+            refuse,
+            element_type: first.element_type,
+            name: first.name.clone(),
+            piece_bytes: 0,
+            cold: Cold::Through,
+            next: 0,
+            opened: 1,
+            current: Some(Current::new(&paths[0], first)),
+            dealt: 0,
+            ends: Vec::new(),
+            is_over: false,
+        })
+    }
+
+    /// The type of all values.
+    pub(crate) fn element_type(&self) -> TypeName {
+        self.element_type
+    }
+
+    /// What the first file's values are called there.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Before the first piece is dealt: how large they are, and how what is not in the cache is read.
+    pub(crate) fn set_out(&mut self, piece_bytes: usize, cold: Cold) {
+        (self.piece_bytes, self.cold) = (piece_bytes, cold);
+    }
+
+    /// As many bytes as all values can have, where that is known: a table has a byte or more for each, and what is compressed does not say.
+    pub(crate) fn most_bytes(&self) -> Option<u64> {
+        let length = |path: &PathBuf| {
+            let file = path.metadata().ok().filter(|file| file.is_file())?;
+            let each = if is_table(path) || self.asked.delimiter.is_some() {
+                self.element_type.bytes() as u64
+            } else {
+                1
+            };
+            comes_in_pieces(path).then(|| file.len().saturating_mul(each))
+        };
+        let lengths = self.paths.iter().map(length);
+        lengths.sum()
+    }
+
+    /// Bytes that have been dealt.
+    pub(crate) fn dealt(&self) -> u64 {
+        self.dealt
+    }
+
+    /// How many files end within so many bytes.
+    pub(crate) fn files_within(&self, bytes: u64) -> usize {
+        self.ends.partition_point(|&end| end <= bytes)
+    }
+
+    /// Deals no more.
+    pub(crate) fn stop(&mut self) {
+        self.is_over = true;
+    }
+
+    /// The next piece; what only one can read is read into the slot.
+    pub(crate) fn deal(&mut self, slot: &mut [u8]) -> Option<Piece> {
+        let mut piece = Piece {
+            number: self.next,
+            bytes: 0,
+            shift: 0,
+            spans: Vec::new(),
+            past: None,
+            failure: None,
+        };
+        let mut has_streamed = false;
+        while !self.is_over && piece.bytes < self.piece_bytes {
+            let room = self.piece_bytes - piece.bytes;
+            let is_at_end = match &mut self.current {
+                None => {
+                    match self.open() {
+                        Ok(true) => {}
+                        Ok(false) => self.is_over = true,
+                        Err(failure) => {
+                            piece.failure = Some(failure);
+                            self.is_over = true;
+                        }
+                    }
+                    continue;
+                }
+                Some(Current::File { file, next, end }) => {
+                    let bytes = (*end - *next).min(room as u64) as usize;
+                    if bytes > 0 {
+                        let (start, at) = (*next, piece.bytes);
+                        let span = Span { start, bytes, at };
+                        piece.spans.push((Arc::clone(file), span));
+                    }
+                    piece.bytes += bytes;
+                    *next += bytes as u64;
+                    *next == *end
+                }
+                Some(Current::Stream(values)) => {
+                    has_streamed = true;
+                    match values.fill(&mut slot[piece.bytes..self.piece_bytes]) {
+                        Ok(bytes) => {
+                            piece.bytes += bytes;
+                            bytes < room
+                        }
+                        Err(error) => {
+                            piece.failure = Some(Failure::input(error));
+                            self.is_over = true;
+                            false
+                        }
+                    }
+                }
+            };
+            if is_at_end {
+                self.ends.push(self.dealt + piece.bytes as u64);
+                self.current = None;
+            }
+        }
+        if piece.bytes == 0 && piece.failure.is_none() {
+            return None;
+        }
+        if !has_streamed {
+            piece.choose_past(self.cold, self.element_type.bytes());
+        }
+        self.next += 1;
+        self.dealt += piece.bytes as u64;
+        Some(piece)
+    }
+
+    /// Opens the next file; `false` where there is none.
+    fn open(&mut self) -> Result<bool, Failure> {
+        let Some(path) = self.paths.get(self.opened) else {
+            return Ok(false);
+        };
+        let found = Found::open(path, self.asked).map_err(Failure::input)?;
+        if found.element_type != self.element_type {
+            return Err(Failure::input(InputError::OtherType {
+                path: path.into(),
+                found: found.element_type.to_string(),
+                asked: format!("{} like {}", self.element_type, self.paths[0].display()),
+            }));
+        }
+        (self.refuse)(path, &found)?;
+        self.opened += 1;
+        self.current = Some(Current::new(path, found));
+        Ok(true)
+    }
+}
+
+impl Current {
+    fn new(path: &Path, found: Found) -> Self {
+        let each = found.element_type.bytes();
+        match found.place {
+            Place::Stream(values) => Self::Stream(values),
+            Place::InFile {
+                file,
+                start,
+                bytes,
+                is_swapped,
+            } => {
+                let swapped = is_swapped.then_some(each);
+                let file = ValuesFile::new(path, file, (start, bytes), swapped);
+                Self::File {
+                    file: Arc::new(file),
+                    next: start,
+                    end: start + bytes,
+                }
+            }
+        }
+    }
+}
+
+impl Piece {
+    /// Chooses the longest span to be read past the cache, if its place in the slot suits the values' type.
+    fn choose_past(&mut self, cold: Cold, value_bytes: usize) {
+        let spans = self.spans.iter().enumerate();
+        let past = spans.filter(|(_, (file, span))| file.goes_past(span, cold));
+        let longest = past.max_by_key(|(_, (_, span))| span.bytes);
+        let Some((number, (_, span))) = longest else {
+            return;
+        };
+        let shift = ValuesFile::shift(span);
+        if shift.is_multiple_of(value_bytes) {
+            (self.past, self.shift) = (Some(number), shift);
+        }
+    }
+
+    /// Reads what is still to be read. Where that fails, the piece ends with the last value before.
+    pub(crate) fn read(&mut self, slot: &mut [u8], value_bytes: usize) -> Came {
+        let mut came = Came::default();
+        // The span past the cache first: it overwrites some bytes around it.
+        let others = (0..self.spans.len()).filter(|&number| Some(number) != self.past);
+        let order: Vec<usize> = self.past.into_iter().chain(others).collect();
+        let mut end = self.bytes;
+        for number in order {
+            let (file, span) = &self.spans[number];
+            let read = if Some(number) == self.past {
+                file.read_past(span, slot, self.shift)
+            } else {
+                file.read(span, &mut slot[self.shift..])
+            };
+            match read {
+                Ok(more) => came.add(more),
+                Err(Broken { read, error }) => {
+                    if span.at + read < end {
+                        end = span.at + read;
+                        self.failure = Some(Failure::input(error));
+                    }
+                }
+            }
+        }
+        self.bytes = end - end % value_bytes;
+        came
+    }
+}

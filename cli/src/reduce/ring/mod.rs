@@ -1,0 +1,23 @@
+//! The ring: memory for a few pieces, which threads fill from the files while those before are reduced, and which then is filled again.
+//!
+//! A piece is a fixed number of values of all files together, so that results depend neither on how the values are divided among files nor
+//! on the number of threads and devices. Each thread takes a free slot, is dealt the next piece, and reads it there. The
+//! cores reduce the pieces in their order. A device has slots of its own, page-locked for a GPU, and copies and reduces what it gets while
+//! further slots are filled.
+
+mod cores;
+mod dealer;
+mod devices;
+mod file;
+mod probe;
+mod shared;
+mod system;
+#[cfg(test)]
+mod tests;
+
+pub(super) use cores::on_cores;
+pub(super) use dealer::Dealer;
+pub(super) use devices::{OnDevices, on_devices};
+pub(super) use file::Cold;
+pub(super) use probe::Alone;
+pub(super) use shared::{Outcome, Size};

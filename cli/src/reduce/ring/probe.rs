@@ -1,0 +1,168 @@
+//! Reading alone: how fast the end of the files, of what is in the system's cache and of what is not, is read by the same threads into the same slots, before anything else is. It decides how what is
+//! not in the system's cache is read, and leaves the cache as it was.
+
+use super::file::{Came, Cold, Span, ValuesFile};
+use super::shared::{Size, lock};
+use crate::reduce::input::found::{Asked, Found, Place};
+use memmap2::MmapMut;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Fewer bytes than this are not worth measuring, unless that is asked for.
+const LEAST: u64 = 256 << 20;
+/// The part of the files that is read, and the most of it.
+const PART: u64 = 8;
+const MOST: u64 = 1 << 30;
+
+/// How fast reading alone was, in bytes per second; `None` where there was nothing of the kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in super::super) struct Alone {
+    /// From the system's cache.
+    pub(in super::super) cached: Option<f64>,
+    /// Not in the cache, read through it and forgotten again.
+    pub(in super::super) through: Option<f64>,
+    /// Not in the cache, and read past it.
+    pub(in super::super) past: Option<f64>,
+}
+
+/// How much faster reading past the cache has to be. What is read through it is there the next time.
+const WORTH_IT: f64 = 1.1;
+
+type Part = (Arc<ValuesFile>, Span);
+
+impl Alone {
+    /// Reads the end of the files, if they have enough values or that is asked for.
+    pub(in super::super) fn measure(
+        size: Size,
+        memory: &mut [MmapMut],
+        (paths, asked): (&[PathBuf], Asked<'_>),
+        always: bool,
+    ) -> Self {
+        let length = |path: &PathBuf| {
+            let file = path.metadata().ok().filter(|file| file.is_file());
+            file.map_or(0, |file| file.len())
+        };
+        let all: u64 = paths.iter().map(length).sum();
+        if all < LEAST && !always {
+            return Self::default();
+        }
+        let wanted = (all / PART).min(MOST).max(size.piece as u64);
+        let [cached, cold] = parts(paths, asked, size.piece, wanted);
+        let may_go_past = cold.iter().all(|(file, _)| file.may_go_past());
+        let (past, through) = cold.split_at(if may_go_past { cold.len() / 2 } else { 0 });
+        let mut slots: Vec<&mut [u8]> = memory
+            .iter_mut()
+            .flat_map(|memory| memory.chunks_exact_mut(size.slot()))
+            .take(size.readers)
+            .collect();
+        let mut speed = |parts: &[Part], cold| speed_of(parts, cold, &mut slots);
+        let alone = Self {
+            cached: speed(&cached, Cold::Through),
+            past: speed(past, Cold::Past),
+            through: speed(through, Cold::Through),
+        };
+        for (file, span) in through {
+            file.forget(span);
+        }
+        alone
+    }
+
+    /// How to read what is not in the cache.
+    pub(in super::super) fn faster(self) -> Cold {
+        match (self.past, self.through) {
+            (Some(past), Some(through)) if past > WORTH_IT * through => Cold::Past,
+            (Some(_), None) => Cold::Past,
+            _ => Cold::Through,
+        }
+    }
+
+    /// How long reading alone would take for what came from where; `None` where it was not measured.
+    pub(in super::super) fn time_of(self, came: Came) -> Option<Duration> {
+        let time = |bytes: u64, speed: Option<f64>| match (bytes, speed) {
+            (0, _) => Some(0.0),
+            (bytes, Some(speed)) => Some(bytes as f64 / speed),
+            // A few bytes, such as those of a last piece, make no difference.
+            (bytes, None) if bytes < came.all() / 64 => Some(0.0),
+            (_, None) => None,
+        };
+        let seconds = time(came.cached, self.cached)?
+            + time(came.through, self.through)?
+            + time(came.past, self.past)?;
+        (seconds > 0.0).then(|| Duration::from_secs_f64(seconds))
+    }
+}
+
+/// The last bytes of the files that are in the cache, and the last that are not, as many of each as are wanted, in parts of a piece's length. What
+/// cannot be read is left to the run.
+fn parts(paths: &[PathBuf], asked: Asked<'_>, piece: usize, wanted: u64) -> [Vec<Part>; 2] {
+    let mut parts = [Vec::new(), Vec::new()];
+    let mut bytes = [0, 0];
+    for path in paths.iter().rev() {
+        // A pipe would be gone afterwards.
+        if !path.is_file() || bytes.iter().all(|&bytes| bytes >= wanted) {
+            break;
+        }
+        let Ok(found) = Found::open(path, asked) else {
+            break;
+        };
+        let Place::InFile {
+            file,
+            start,
+            bytes: length,
+            ..
+        } = found.place
+        else {
+            continue;
+        };
+        let file = Arc::new(ValuesFile::new(path, file, (start, length), None));
+        let mut end = start + length;
+        while end > start {
+            let length = (end - start).min(piece as u64);
+            end -= length;
+            let span = Span {
+                start: end,
+                bytes: length as usize,
+                at: 0,
+            };
+            let kind = usize::from(!file.is_cached(&span));
+            if bytes[kind] < wanted {
+                bytes[kind] += length;
+                parts[kind].push((Arc::clone(&file), span));
+            }
+        }
+    }
+    // In the order of a run, which the system reads ahead in.
+    parts.iter_mut().for_each(|parts| parts.reverse());
+    parts
+}
+
+/// Bytes per second of these parts, each read by one of as many threads as there are slots.
+fn speed_of(parts: &[Part], cold: Cold, slots: &mut [&mut [u8]]) -> Option<f64> {
+    if parts.is_empty() {
+        return None;
+    }
+    let next = AtomicUsize::new(0);
+    let came = Mutex::new(Came::default());
+    let start = Instant::now();
+    thread::scope(|scope| {
+        for slot in slots {
+            let (next, came) = (&next, &came);
+            scope.spawn(move || {
+                while let Some((file, span)) = parts.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let read = match cold {
+                        Cold::Past => file.read_past(span, slot, ValuesFile::shift(span)),
+                        Cold::Through => file.read(span, slot),
+                    };
+                    if let Ok(more) = read {
+                        lock(came).add(more);
+                    }
+                }
+            });
+        }
+    });
+    let bytes = lock(&came).all();
+    (bytes > 0).then(|| bytes as f64 / start.elapsed().as_secs_f64())
+}

@@ -1,0 +1,124 @@
+//! What only some systems have: reading past the cache, and asking what is in it.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Reads from a place in the file until `enough` bytes are there, or the file ends; how many there are.
+pub(super) fn read_at(
+    file: &File,
+    room: &mut [u8],
+    start: u64,
+    enough: usize,
+) -> io::Result<usize> {
+    let mut read = 0;
+    while read < enough {
+        #[cfg(unix)]
+        let more =
+            std::os::unix::fs::FileExt::read_at(file, &mut room[read..], start + read as u64);
+        #[cfg(windows)]
+        let more =
+            std::os::windows::fs::FileExt::seek_read(file, &mut room[read..], start + read as u64);
+        match more {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use super::*;
+    use memmap2::MmapOptions;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    /// Bytes that the system is asked about at once.
+    const WINDOW: u64 = 1 << 30;
+
+    pub(in super::super) fn open_past(path: &Path) -> Option<File> {
+        let mut options = File::options();
+        options.read(true).custom_flags(libc::O_DIRECT);
+        options.open(path).ok()
+    }
+
+    /// The same file, opened once more: the system reads ahead for each opening by itself, and several threads that share one lead it astray.
+    pub(in super::super) fn reopen(file: &File) -> Option<File> {
+        File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+    }
+
+    pub(in super::super) fn cached(file: &File, length: u64, unit: u64) -> Vec<bool> {
+        let windows = (0..length).step_by(WINDOW as usize);
+        let windows: Option<Vec<Vec<bool>>> = windows
+            .map(|start| cached_window(file, start, WINDOW.min(length - start), unit))
+            .collect();
+        windows.map_or_else(Vec::new, |windows| windows.concat())
+    }
+
+    fn cached_window(file: &File, start: u64, bytes: u64, unit: u64) -> Option<Vec<bool>> {
+        // SAFETY: what is mapped is never read.
+        let map = unsafe {
+            MmapOptions::new()
+                .offset(start)
+                .len(bytes as usize)
+                .map(file)
+        };
+        let map = map.ok()?;
+        // SAFETY: the name asks for a number, which the call gives.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
+        let mut pages = vec![0_u8; map.len().div_ceil(page)];
+        let address = map.as_ptr().cast_mut().cast();
+        // SAFETY: the range is mapped, and there is a byte for each of its pages.
+        if unsafe { libc::mincore(address, map.len(), pages.as_mut_ptr()) } != 0 {
+            return None;
+        }
+        let units = pages.chunks(unit as usize / page);
+        let is_cached = |pages: &[u8]| {
+            let cached = pages.iter().filter(|&&page| page & 1 == 1).count();
+            2 * cached > pages.len()
+        };
+        Some(units.map(is_cached).collect())
+    }
+
+    pub(in super::super) fn forget(file: &File, start: u64, bytes: u64) {
+        let Ok(start) = libc::off_t::try_from(start) else {
+            return;
+        };
+        let Ok(bytes) = libc::off_t::try_from(bytes) else {
+            return;
+        };
+        // A system that does not do it keeps the bytes, and nothing is wrong.
+        // SAFETY: the file is open.
+        let _ = unsafe {
+            libc::posix_fadvise(file.as_raw_fd(), start, bytes, libc::POSIX_FADV_DONTNEED)
+        };
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub(super) use linux::{cached, forget, open_past, reopen};
+
+#[cfg(not(target_os = "linux"))]
+mod other {
+    use super::*;
+
+    pub(in super::super) fn open_past(_: &Path) -> Option<File> {
+        None
+    }
+
+    pub(in super::super) fn reopen(_: &File) -> Option<File> {
+        None
+    }
+
+    pub(in super::super) fn cached(_: &File, _: u64, _: u64) -> Vec<bool> {
+        Vec::new()
+    }
+
+    pub(in super::super) fn forget(_: &File, _: u64, _: u64) {}
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) use other::{cached, forget, open_past, reopen};

@@ -1,0 +1,241 @@
+//! Ways to queue the launches of all devices: by a thread for each, and as one graph.
+
+use super::devices::Group;
+use crate::device::{
+    Argument, Device, DeviceChoice, DeviceError, Event, ExecutableGraph, Kernel, Shape, Stream,
+};
+use crate::family::{Family, Needs, Source};
+use crate::kernels::Error;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::{self, JoinHandle};
+
+/// How the launches of all devices are queued, in the fast order, where the devices meet in peer memory. The result is the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Queueing {
+    /// One after another, by the thread that calls.
+    #[default]
+    InTurn,
+    /// Each by a thread of its own, which waits for the next one. Emulated devices are launched in turn.
+    ByThreads,
+    /// All at once, as one graph across the devices, which is made when the parts are others than the last time. A GPU that is in the group
+    /// twice is launched on in turn.
+    AsGraph,
+}
+
+/// A launch on a device that has been prepared for it.
+pub(super) struct Prepared {
+    pub(super) suffix: &'static str,
+    pub(super) shape: Shape,
+    pub(super) arguments: Vec<Argument>,
+}
+
+/// How often a thread looks for work before it sleeps: some tens of microseconds.
+const LOOKS: usize = 10_000;
+
+/// Takes what comes next, awake at first; `None` when nothing more does.
+fn next<T>(receiver: &Receiver<T>) -> Option<T> {
+    for _ in 0..LOOKS {
+        match receiver.try_recv() {
+            Ok(it) => return Some(it),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+        }
+    }
+    receiver.recv().ok()
+}
+
+/// A launch for a thread.
+struct Job {
+    suffix: &'static str,
+    shape: Shape,
+    arguments: Vec<Argument>,
+}
+
+/// A thread for each device but the first, which has it open for itself.
+pub(super) struct Threads(Vec<Worker>);
+
+struct Worker {
+    /// None when it is to end.
+    jobs: Option<Sender<Job>>,
+    done: Receiver<Result<(), Error>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Threads {
+    /// For GPUs that are in the group; the kernels by what their names begin with, of the text of a type.
+    pub(super) fn new(group: &Group, element: &str, name: &str) -> Self {
+        let others = group.devices()[1..].iter();
+        let choices = others.filter_map(|device| {
+            let gpu = device.gpu_information()?;
+            Some(DeviceChoice::Gpu(gpu.index))
+        });
+        Self(
+            choices
+                .map(|choice| Worker::new(choice, element, name))
+                .collect(),
+        )
+    }
+
+    /// Has the device of this number in the group launch.
+    ///
+    /// # Safety
+    /// As for [`Stream::launch`], until [`Self::wait`] has returned.
+    pub(super) unsafe fn launch(&self, rank: usize, launch: &Prepared) {
+        let job = Job {
+            suffix: launch.suffix,
+            shape: launch.shape,
+            arguments: launch.arguments.clone(),
+        };
+        // A thread that is gone is missed by those that wait for it.
+        let _ = self.0[rank - 1].jobs.as_ref().map(|jobs| jobs.send(job));
+    }
+
+    /// Waits until all have launched and their kernels have ended.
+    pub(super) fn wait(&self) -> Result<(), Error> {
+        let waited = self.0.iter().map(|worker| {
+            let gone = || DeviceError::Refused("a thread of a device has ended".to_owned());
+            next(&worker.done).unwrap_or_else(|| Err(gone().into()))
+        });
+        // All of them, also after one that has failed.
+        let waited: Vec<Result<(), Error>> = waited.collect();
+        waited.into_iter().collect()
+    }
+}
+
+impl Worker {
+    fn new(choice: DeviceChoice, element: &str, name: &str) -> Self {
+        let (jobs, to_do) = channel::<Job>();
+        let (to_done, done) = channel();
+        let (element, name) = (element.to_owned(), name.to_owned());
+        let thread = thread::spawn(move || {
+            let mut opened = Opened::new(choice, &element, name);
+            while let Some(job) = next(&to_do) {
+                let launched = match &mut opened {
+                    // SAFETY: who has sent the job has promised it, and waits for the answer.
+                    Ok(opened) => unsafe { opened.launch(&job) },
+                    Err(error) => Err(error.clone()),
+                };
+                if to_done.send(launched).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            jobs: Some(jobs),
+            done,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // It has told of its errors, and a panic has been printed.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a thread has of its device.
+struct Opened {
+    family: Family,
+    stream: Stream,
+    device: Device,
+}
+
+impl Opened {
+    fn new(choice: DeviceChoice, element: &str, name: String) -> Result<Self, Error> {
+        let device = Device::open(&choice)?;
+        Ok(Self {
+            family: Family::new(&device, Source::of_library(element), name)?,
+            stream: device.stream()?,
+            device,
+        })
+    }
+
+    /// # Safety
+    /// As for [`Stream::launch`]; waits until the kernel has ended.
+    unsafe fn launch(&mut self, job: &Job) -> Result<(), Error> {
+        let needs = Needs {
+            suffix: job.suffix,
+            states: 0,
+            words: 0,
+            registers: None,
+        };
+        let stream = Some(&self.stream);
+        self.family.prepare_on(&self.device, stream, &needs)?;
+        // SAFETY: the caller's contract is the same.
+        unsafe {
+            self.family
+                .launch(stream, job.suffix, &job.shape, &job.arguments)?;
+        }
+        Ok(self.stream.synchronize()?)
+    }
+}
+
+/// What a graph has been made of: the addresses and lengths of the parts and of the result.
+pub(super) type Key = Vec<(u64, usize)>;
+
+/// Graphs of one reduction. The flags know rounds apart by their numbers, which a graph does not change, so there are two in turn.
+pub(super) struct Graphs {
+    pub(super) key: Key,
+    both: [ExecutableGraph; 2],
+    next: usize,
+    ended: Event,
+    /// Events of the other devices, which tell of faults there.
+    others: Vec<Event>,
+}
+
+impl Graphs {
+    /// Of the launches of two rounds.
+    pub(super) fn new(
+        group: &Group,
+        key: Key,
+        rounds: [&[(&Kernel, &Prepared)]; 2],
+    ) -> Result<Self, DeviceError> {
+        let first = &group.devices()[0];
+        let graph = |launches: &[(&Kernel, &Prepared)]| {
+            let mut graph = first.graph()?;
+            // On the emulator, which runs them in this order, the first device must not wait.
+            for (
+                kernel,
+                Prepared {
+                    shape, arguments, ..
+                },
+            ) in launches.iter().rev()
+            {
+                graph.add_kernel_of_any(kernel, shape, arguments, &[])?;
+            }
+            graph.instantiate()
+        };
+        let others = group.devices()[1..].iter();
+        Ok(Self {
+            key,
+            both: [graph(rounds[0])?, graph(rounds[1])?],
+            next: 0,
+            ended: first.event()?,
+            others: others.map(Device::event).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Launches the next one on a stream of the first device and waits until it has ended, or a device has failed.
+    ///
+    /// # Safety
+    /// As for [`ExecutableGraph::launch`].
+    pub(super) unsafe fn run(&mut self, stream: &Stream) -> Result<(), DeviceError> {
+        let graph = &self.both[self.next];
+        self.next = 1 - self.next;
+        // SAFETY: the caller's contract is the same.
+        unsafe { graph.launch(stream)? };
+        stream.record(&self.ended)?;
+        while !self.ended.is_reached()? {
+            for other in &self.others {
+                other.is_reached()?;
+            }
+        }
+        Ok(())
+    }
+}
