@@ -9,18 +9,9 @@ use warpfold_device::fixed::{BLOCK, CHUNK};
 const MOST_BLOCKS: usize = 1 << 20;
 
 /// The kernel of a part's chunks.
-pub(crate) const OF_A_PART: Needs = needs("_chunks");
+pub(crate) const OF_A_PART: Needs = Needs::kernel("_chunks");
 /// The kernel of all states.
-pub(crate) const OF_ALL: Needs = needs("_of_chunks");
-
-const fn needs(suffix: &'static str) -> Needs {
-    Needs {
-        suffix,
-        states: 0,
-        words: 0,
-        registers: None,
-    }
-}
+pub(crate) const OF_ALL: Needs = Needs::kernel("_of_chunks");
 
 /// Queues the states of the chunks of a part: `n` values, the first of which has the index `before`.
 ///

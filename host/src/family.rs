@@ -75,6 +75,16 @@ impl Needs {
     /// goes into waiting: twice as many threads with half the registers were no faster, and half as many a quarter slower.
     pub(crate) const RESIDENT: usize = 1024;
 
+    /// A kernel that takes no workspace.
+    pub(crate) const fn kernel(suffix: &'static str) -> Self {
+        Self {
+            suffix,
+            states: 0,
+            words: 0,
+            registers: None,
+        }
+    }
+
     /// Those of a kernel whose tiles look back: words of 8 bytes, which are 0, and no more registers than leave room for
     /// [`Self::RESIDENT`] threads.
     pub(crate) fn to_look_back(suffix: &'static str, words: usize) -> Self {

@@ -159,12 +159,7 @@ impl Opened {
     /// # Safety
     /// As for [`Stream::launch`]; waits until the kernel has ended.
     unsafe fn launch(&mut self, job: &Job) -> Result<(), Error> {
-        let needs = Needs {
-            suffix: job.suffix,
-            states: 0,
-            words: 0,
-            registers: None,
-        };
+        let needs = Needs::kernel(job.suffix);
         let stream = Some(&self.stream);
         self.family.prepare_on(&self.device, stream, &needs)?;
         // SAFETY: the caller's contract is the same.

@@ -6,34 +6,21 @@ use super::hash::hash;
 use super::transport::Memory;
 use super::way::Way;
 use super::world::Ranks;
-use crate::device::{Argument, Buffer, Device, DeviceError, Shape, Slice, Stream};
+use crate::chunks::{self, OF_A_PART, OF_ALL};
+use crate::device::{Buffer, Device, DeviceError, Shape, Slice, Stream};
 use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
 use crate::matrix::{Along, Matrix};
 use crate::reduce::{Form, Untyped, check_inside};
 use crate::sum::Mode;
 use std::ops::Range;
-use warpfold_device::fixed::{BLOCK, CHUNK};
+use warpfold_device::fixed::CHUNK;
 
-/// The most blocks of a grid; they go on from chunk to chunk.
-const MOST_BLOCKS: usize = 1 << 20;
-
-const OF_A_PART: Needs = needs("_chunks");
-const OF_ALL: Needs = needs("_of_chunks");
 /// The maxima of rows of one value each are these values.
-const COPY: Needs = needs("_short_rows");
+const COPY: Needs = Needs::kernel("_short_rows");
 const COPIER: &str = "max";
 /// Threads of a block that copies.
 const OF_COPY: u32 = 256;
-
-const fn needs(suffix: &'static str) -> Needs {
-    Needs {
-        suffix,
-        states: 0,
-        words: 0,
-        registers: None,
-    }
-}
 
 /// The kernels of an operator over a type, and what the ranks have told each other.
 pub struct UntypedRanks<'r, 'd> {
@@ -398,7 +385,6 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
         };
         let (bytes, state_bytes) = (form.value_bytes, form.state_bytes());
         let part = prepared.parts[rank];
-        let parameter = || self.parameter.map(Argument::from);
         if !prepared.heads.is_empty() {
             let heads = places(prepared.parts.iter().map(|part| part.head * bytes));
             let copier = &self.copier;
@@ -410,7 +396,8 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
                 let mut arguments = vec![from.argument(), rows.into(), 1_usize.into()];
                 arguments.extend([1_usize.into(), 1_u32.into(), to.argument()]);
                 let shape = Shape::linear((rows as u32).div_ceil(OF_COPY), OF_COPY);
-                // SAFETY: both have as many values, which are rows of one value each, and results of their type. `read_by` as below.
+                // SAFETY: both have as many values, which are rows of one value each, and results of their type. Memory of buffers is freed
+                // when the device has done what is queued; `read_by` keeps the order of other memory, or who has made the slice has promised it.
                 from.read_by(device, Some(stream), || unsafe {
                     copier.launch(Some(stream), COPY.suffix, &shape, &arguments)
                 })
@@ -449,28 +436,32 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
             if n == 0 {
                 continue;
             }
-            let mut arguments = vec![values.argument(), n.into(), first.into(), states.argument()];
-            arguments.extend(parameter());
-            let shape = Shape::linear(n.div_ceil(CHUNK).min(MOST_BLOCKS) as u32, BLOCK);
-            // SAFETY: there are as many values, and there is a state for each chunk of them. Memory of buffers is freed when the device has
-            // done what is queued; `read_by` keeps the order of other memory, or who has made the slice has promised it.
-            values.read_by(device, Some(stream), || unsafe {
-                self.chunks
-                    .launch(Some(stream), OF_A_PART.suffix, &shape, &arguments)
-            })?;
+            // SAFETY: there are as many values, and there is a state for each chunk of them.
+            unsafe {
+                chunks::queue_part(
+                    &mut self.chunks,
+                    (device, stream),
+                    values,
+                    (n, first),
+                    states.argument(),
+                    self.parameter,
+                )?;
+            }
         }
         ranks.by(stream, operation, |transport, on| {
             transport.gather(on, &mut prepared.all, &states)
         })?;
         let chunks = prepared.all.len() / state_bytes;
-        let mut arguments = vec![prepared.all.argument(), chunks.into()];
-        arguments.extend([(prepared.n as usize).into(), result.slice().argument()]);
-        arguments.extend(parameter());
-        let shape = Shape::linear(1, BLOCK);
         // SAFETY: there are as many states, and there is one result.
         unsafe {
-            self.chunks
-                .launch(Some(stream), OF_ALL.suffix, &shape, &arguments)?;
+            chunks::queue_all(
+                &mut self.chunks,
+                (device, Some(stream)),
+                (Slice::from(&prepared.all), chunks),
+                prepared.n as usize,
+                result.slice(),
+                self.parameter,
+            )?;
         }
         Ok(())
     }
