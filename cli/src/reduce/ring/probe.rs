@@ -1,5 +1,5 @@
-//! Reading alone: how fast the end of the files, of what is in the system's cache and of what is not, is read by the same threads into the same slots, before anything else is. It decides how what is
-//! not in the system's cache is read, and leaves the cache as it was.
+//! Reading alone, before anything else: how fast the same threads read the end of the files into the same slots, what is in the system's cache
+//! and what is not. It decides how the latter is read, and leaves the cache as it was.
 
 use super::file::{Came, Cold, Span, ValuesFile};
 use super::shared::{Size, lock};
