@@ -1,0 +1,36 @@
+//! Why a device gives no result.
+
+use crate::operation::name_of;
+use warpfold::Error;
+use warpfold_dynamic::TypeName;
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Failed {
+    /// The device or a kernel fails.
+    #[error(transparent)]
+    Library(#[from] Error),
+    /// An array that would take more than a copy.
+    #[error(
+        "no kernel goes through this many axes that do not lie side by side: give a copy whose elements do, such as x.contiguous() or cupy.ascontiguousarray(x)"
+    )]
+    Strides,
+    /// A stream that is being captured.
+    #[error(
+        "the stream is being captured into a graph, in which nothing can be loaded or allocated: call before the capture begins"
+    )]
+    Capturing,
+    /// The thread that a GPU's memory belongs to is not there.
+    #[error("the thread that keeps the GPU's memory cannot be started or has ended: call again")]
+    NoThread,
+    /// Operations that only the CPU has.
+    #[error(
+        "a device does not reduce {} to {} by this operation: leave dtype out, or convert the array before", name_of(*values), name_of(*result)
+    )]
+    NoKernel {
+        /// The type of the array.
+        values: TypeName,
+        /// That of the results.
+        result: TypeName,
+    },
+}
