@@ -197,8 +197,9 @@ impl UntypedGroup {
             Queueing::AsGraph if self.in_peer_memory && group.has_each_once() => unsafe {
                 return self.reduce_as_graph(group, parts, lengths, result);
             },
+            // The same goes for two threads.
             // SAFETY: the caller's contract is the same.
-            Queueing::ByThreads if self.in_peer_memory && are_gpus => unsafe {
+            Queueing::ByThreads if self.in_peer_memory && are_gpus && group.has_each_once() => unsafe {
                 return self.reduce_by_threads(group, parts, lengths, result);
             },
             _ => {}
@@ -261,9 +262,13 @@ impl UntypedGroup {
             unsafe { threads.launch(rank, launch) };
         }
         let own = &prepared[0];
-        // SAFETY: as in `reduce_fast`.
-        let launched =
-            unsafe { family.launch(Some(stream), own.suffix, &own.shape, &own.arguments) };
+        // Who has failed hands nothing in: then the first device is not launched.
+        let launched = threads.wait_until_loaded().and_then(|()| {
+            // SAFETY: as in `reduce_fast`.
+            let launched =
+                unsafe { family.launch(Some(stream), own.suffix, &own.shape, &own.arguments) };
+            Ok(launched?)
+        });
         let waited = threads.wait();
         if launched.is_err() || waited.is_err() {
             for (member, device) in self.members.iter_mut().zip(group.devices()) {
@@ -271,8 +276,7 @@ impl UntypedGroup {
             }
             self.give_up(&group.devices()[0])?;
         }
-        launched?;
-        waited
+        launched.and(waited)
     }
 
     /// # Safety

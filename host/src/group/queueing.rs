@@ -16,7 +16,8 @@ pub enum Queueing {
     /// One after another, by the thread that calls.
     #[default]
     InTurn,
-    /// Each by a thread of its own, which waits for the next one. Emulated devices are launched in turn.
+    /// Each by a thread of its own, which waits for the next one. Emulated devices are launched in turn, and so is a GPU that is in the
+    /// group twice.
     ByThreads,
     /// All at once, as one graph across the devices, which is made when the parts are others than the last time. A GPU that is in the group
     /// twice is launched on in turn.
@@ -58,6 +59,9 @@ pub(super) struct Threads(Vec<Worker>);
 struct Worker {
     /// None when it is to end.
     jobs: Option<Sender<Job>>,
+    /// An answer for each job: whether its kernel is loaded.
+    loaded: Receiver<Result<(), Error>>,
+    /// An answer for each job: whether its kernel has been launched and has ended.
     done: Receiver<Result<(), Error>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -91,11 +95,24 @@ impl Threads {
         let _ = self.0[rank - 1].jobs.as_ref().map(|jobs| jobs.send(job));
     }
 
-    /// Waits until all have launched and their kernels have ended.
+    /// Waits until all have loaded their kernels, or have failed. The first device is launched after that: while its kernel waits for the
+    /// others, the driver might not load theirs.
+    pub(super) fn wait_until_loaded(&self) -> Result<(), Error> {
+        self.wait_for(|worker| &worker.loaded)
+    }
+
+    /// Waits until the kernels of all that have loaded them have ended.
     pub(super) fn wait(&self) -> Result<(), Error> {
+        self.wait_for(|worker| &worker.done)
+    }
+
+    fn wait_for(
+        &self,
+        answers: impl Fn(&Worker) -> &Receiver<Result<(), Error>>,
+    ) -> Result<(), Error> {
         let waited = self.0.iter().map(|worker| {
             let gone = || DeviceError::Refused("a thread of a device has ended".to_owned());
-            next(&worker.done).unwrap_or_else(|| Err(gone().into()))
+            next(answers(worker)).unwrap_or_else(|| Err(gone().into()))
         });
         // All of them, also after one that has failed.
         let waited: Vec<Result<(), Error>> = waited.collect();
@@ -106,23 +123,27 @@ impl Threads {
 impl Worker {
     fn new(choice: DeviceChoice, element: &str, name: &str) -> Self {
         let (jobs, to_do) = channel::<Job>();
+        let (to_loaded, loaded) = channel();
         let (to_done, done) = channel();
         let (element, name) = (element.to_owned(), name.to_owned());
         let thread = thread::spawn(move || {
             let mut opened = Opened::new(choice, &element, name);
             while let Some(job) = next(&to_do) {
-                let launched = match &mut opened {
-                    // SAFETY: who has sent the job has promised it, and waits for the answer.
-                    Ok(opened) => unsafe { opened.launch(&job) },
+                let ready = match &mut opened {
+                    Ok(opened) => opened.load(&job).map(|()| opened),
                     Err(error) => Err(error.clone()),
                 };
-                if to_done.send(launched).is_err() {
+                let is_heard = to_loaded.send(ready.as_ref().map(drop).map_err(Error::clone));
+                // SAFETY: who has sent the job has promised it, and waits for the answer.
+                let launched = ready.and_then(|opened| unsafe { opened.launch(&job) });
+                if is_heard.is_err() || to_done.send(launched).is_err() {
                     return;
                 }
             }
         });
         Self {
             jobs: Some(jobs),
+            loaded,
             done,
             thread: Some(thread),
         }
@@ -156,16 +177,19 @@ impl Opened {
         })
     }
 
-    /// # Safety
-    /// As for [`Stream::launch`]; waits until the kernel has ended.
-    unsafe fn launch(&mut self, job: &Job) -> Result<(), Error> {
+    fn load(&mut self, job: &Job) -> Result<(), Error> {
         let needs = Needs::kernel(job.suffix);
         let stream = Some(&self.stream);
-        self.family.prepare_on(&self.device, stream, &needs)?;
+        Ok(self.family.prepare_on(&self.device, stream, &needs)?)
+    }
+
+    /// # Safety
+    /// As for [`Stream::launch`], of a job that is loaded; waits until the kernel has ended.
+    unsafe fn launch(&mut self, job: &Job) -> Result<(), Error> {
         // SAFETY: the caller's contract is the same.
         unsafe {
             self.family
-                .launch(stream, job.suffix, &job.shape, &job.arguments)?;
+                .launch(Some(&self.stream), job.suffix, &job.shape, &job.arguments)?;
         }
         Ok(self.stream.synchronize()?)
     }

@@ -204,6 +204,8 @@ pub(super) fn by_mpirun(task: &str, size: u32) -> Option<Process> {
         "--allow-run-as-root",
         "--oversubscribe",
     ]);
+    // All ranks are on this host: no program that starts one on another is needed, though mpirun looks for it.
+    mpirun.env("OMPI_MCA_plm_rsh_agent", "false");
     mpirun.arg(rank.get_program()).args(rank.get_args());
     for (name, value) in rank.get_envs() {
         match value {
