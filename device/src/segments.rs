@@ -1,11 +1,11 @@
 //! Reductions of segments of an array, which offsets divide: at the same speed whatever their lengths.
 //!
 //! *Equal work.* A segment may be empty or have all values, so warps get equal parts of a path instead of segments. The path goes along
-//! the values, and after the last value of a segment one step along the segments. A binary search, of which half a warp does four steps
+//! the values, and after the last value of a segment some steps along the segments, since an end is as much work as some values. A binary search, of which half a warp does four steps
 //! at once, finds where a warp begins (Merrill's and Garland's *merge path*).
 //!
 //! *A tile at a time.* Tiles begin at vectors, so that a warp loads the next one before it reduces this one. A tile is copied to shared
-//! memory, where a lane has a chunk of neighbouring values, and a bit marks each value after which a segment ends. A lane folds its
+//! memory, where a lane has a chunk of neighbouring values, and a byte marks each value after which a segment ends. A lane folds its
 //! chunk, value by value, and begins anew after each mark. One scan over the lanes, which begins anew at each lane with a mark, brings the
 //! state of what came before to the first end of a chunk. So the work for a value is the same whatever the lengths. No barrier of the block.
 //!
@@ -18,7 +18,7 @@
 use core::mem::transmute_copy;
 
 use crate::lanes::{WARP_SIZE, ballot, sync_warp};
-use crate::memory::{add_to_shared, draw_ticket, store_relaxed};
+use crate::memory::{draw_ticket, store_relaxed};
 use crate::operator::{Combine, Operator};
 use crate::shuffle::{shuffle_index, shuffle_up};
 use crate::thread::{
@@ -39,8 +39,11 @@ const WARPS: usize = (THREADS / WARP_SIZE) as usize;
 const LOADS: usize = 8;
 /// The most values that a lane folds one after another.
 const CHUNK: usize = 32;
-/// Rows of 32 ends of segments that a lane has under way.
+/// Rows of 32 ends of segments that a lane has under way, and that it loads at once if there are more.
 const ROWS: usize = 2;
+const MORE_ROWS: usize = 4;
+/// The steps of a path that an end is: about as many values take as long.
+const STEPS_OF_END: usize = 4;
 
 /// Where the two carries are among the states in shared memory.
 const CARRIES: usize = 32;
@@ -60,7 +63,7 @@ const fn is_in_place<T: Loaded, S>() -> bool {
 const fn window<T: Loaded, S>() -> usize {
     if is_in_place::<T, S>() {
         512
-    } else if size_of::<S>() <= 8 {
+    } else if size_of::<S>() <= 16 {
         256
     } else {
         128
@@ -73,11 +76,16 @@ const fn vectors_of_chunk<T: Loaded>() -> usize {
     if most < LOADS { most } else { LOADS }
 }
 
+/// Vectors of marks, a byte for each value of the longest chunks.
+const MARKS_OF_WARP: usize = CHUNK * WARP_SIZE as usize / size_of::<Quad>();
+
 /// Vectors in the shared memory of a block, marks, bounds of segments, and states of those.
 #[doc(hidden)]
 pub const VECTORS: usize = VECTORS_OF_TILE * WARPS;
 #[doc(hidden)]
-pub const MARKS: usize = THREADS as usize;
+pub const MARKS: usize = MARKS_OF_WARP * WARPS;
+#[doc(hidden)]
+pub const FIRST_SLOTS: usize = THREADS as usize;
 #[doc(hidden)]
 pub const fn bounds<T: Loaded, S>() -> usize {
     bounds_of_warp::<T, S>() * WARPS
@@ -137,8 +145,10 @@ impl Offsets {
 pub struct Memory<S> {
     /// A tile for each warp.
     pub tiles: *mut Quad,
-    /// Where segments end in the chunk of a thread.
-    pub marks: *mut u64,
+    /// A byte for each value of the chunks of the threads: whether a segment ends after it.
+    pub marks: *mut Quad,
+    /// The slot of the first segment that ends in the chunk of a thread.
+    pub first_slots: *mut u32,
     /// The bounds of segments, for each warp.
     pub bounds: *mut u16,
     /// The states of segments, for each warp.
@@ -158,7 +168,8 @@ macro_rules! segment_memory {
         type State = <$operator as $crate::operator::Operator<$value>>::State;
         $crate::segments::Memory {
             tiles: $crate::shared_array!(tiles: [$crate::vector::Quad; $crate::segments::VECTORS]),
-            marks: $crate::shared_array!(marks: [u64; $crate::segments::MARKS]),
+            marks: $crate::shared_array!(marks: [$crate::vector::Quad; $crate::segments::MARKS]),
+            first_slots: $crate::shared_array!(first_slots: [u32; $crate::segments::FIRST_SLOTS]),
             bounds: $crate::shared_array!(bounds: [u16; $crate::segments::bounds::<$value, State>()]),
             slots: $crate::shared_array!(slots: [State; $crate::segments::slots::<$value, State>()]),
             states: $crate::shared_array!(states: [State; 34]),
@@ -223,7 +234,8 @@ pub unsafe fn segments<T: Loaded, O: Operator<T>>(
             tile: Tile {
                 vectors: memory.tiles.add(warp_in_block * VECTORS_OF_TILE),
             },
-            marks: memory.marks.add(warp_in_block * WARP_SIZE as usize),
+            marks: memory.marks.add(warp_in_block * MARKS_OF_WARP),
+            first_slots: memory.first_slots.add(warp_in_block * WARP_SIZE as usize),
             bounds: memory
                 .bounds
                 .add(warp_in_block * bounds_of_warp::<T, O::State>()),
@@ -309,7 +321,7 @@ impl List {
     #[inline(always)]
     unsafe fn part(self) -> Part {
         const HALF: u32 = WARP_SIZE / 2;
-        let length = self.count + (self.to - self.from);
+        let length = STEPS_OF_END * self.count + (self.to - self.from);
         let warps = Share::of_grid().of / WARP_SIZE as usize;
         let each = length.div_ceil(warps);
         let warp = global_index() / WARP_SIZE as usize;
@@ -319,8 +331,17 @@ impl List {
         let steps = if steps < length { steps } else { length };
         // SAFETY: the caller's promise.
         unsafe {
-            let segment = self.search::<HALF>(steps) as u64;
-            let value = (self.from + steps) as u64 - segment;
+            let segment = self.search::<HALF>(steps);
+            let value = self.from + steps - STEPS_OF_END * segment;
+            // Among the steps of an end its segment has not ended.
+            let next = if segment < self.count {
+                segment + 1
+            } else {
+                segment
+            };
+            let end = self.start_of(next);
+            let value = (if value < end { value } else { end }) as u64;
+            let segment = segment as u64;
             let place = |lane: u32| Place {
                 segment: shuffle_index(segment, lane) as usize,
                 value: shuffle_index(value, lane) as usize,
@@ -341,19 +362,17 @@ impl List {
         let lane = thread_idx_x() % WARP_SIZE;
         let (rank, first) = ((lane % LANES) as usize, lane / LANES * LANES);
         let values = self.to - self.from;
-        let mut low = steps.saturating_sub(values);
-        let mut high = if steps < self.count {
-            steps
-        } else {
-            self.count
-        };
+        let mut low = steps.saturating_sub(values) / STEPS_OF_END;
+        let most = steps / STEPS_OF_END;
+        let mut high = if most < self.count { most } else { self.count };
         // SAFETY: the caller's promise.
         while unsafe { ballot(u32::MAX, low < high) } != 0 {
             let stride = (high - low).div_ceil(LANES as usize);
             let segment = low + rank * stride;
             // SAFETY: the segment is one of the list.
             let is_before = segment < high
-                && unsafe { self.start_of(segment + 1) } - self.from < steps - segment;
+                && unsafe { self.start_of(segment + 1) } - self.from
+                    <= steps - STEPS_OF_END * (segment + 1);
             // SAFETY: the caller's promise. A segment whose end is before the place is after others of which that holds, too.
             let votes = unsafe { ballot(u32::MAX, is_before) } >> first & ((1 << LANES) - 1);
             let before = u32::count_ones(votes) as usize;
@@ -387,7 +406,8 @@ struct Warp<T: Loaded, O: Operator<T>> {
     part: Part,
     results: *mut O::Output,
     tile: Tile<true>,
-    marks: *mut u64,
+    marks: *mut Quad,
+    first_slots: *mut u32,
     bounds: *mut u16,
     slots: *mut O::State,
     /// Whether vectors can be loaded.
@@ -419,6 +439,8 @@ fn lanes_below() -> u32 {
 impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     const TILE: u32 = tile::<T>() as u32;
     const CHUNK: u32 = (vectors_of_chunk::<T>() * T::LANES) as u32;
+    /// Vectors of the marks of a chunk.
+    const MARKS: usize = (Self::CHUNK as usize).div_ceil(size_of::<Quad>());
     const PASS: u32 = Self::CHUNK * WARP_SIZE;
     const WINDOW: u32 = window::<T, O::State>() as u32;
     const IS_IN_PLACE: bool = is_in_place::<T, O::State>();
@@ -550,13 +572,13 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     /// # Safety
     /// It is at most the number of segments.
     #[inline(always)]
-    unsafe fn ends(self, segment: usize) -> [usize; ROWS] {
+    unsafe fn ends<const N: usize>(self, segment: usize) -> [usize; N] {
         let Offsets { places, are_wide } = self.list.offsets;
         let lane = (thread_idx_x() % WARP_SIZE) as usize;
         let first = segment + 1 + lane;
         // SAFETY: these are places of the list.
         unsafe {
-            if segment + ROWS * (WARP_SIZE as usize) > self.list.count {
+            if segment + N * (WARP_SIZE as usize) > self.list.count {
                 return array(
                     #[inline(always)]
                     |row| self.end(segment, row as u32 * WARP_SIZE + lane as u32),
@@ -629,7 +651,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 vectors = self.load(at.base);
             }
             let mut ends = self.ends(at.segment);
-            *self.marks.add(lane) = 0;
+            self.clear_marks();
             sync_warp();
             // Of this lane, of values of the segment that has not ended.
             let (mut mine, mut is_any_mine) = (identity, false);
@@ -751,7 +773,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 }
                 ended += here;
                 row += WARP_SIZE;
-                here == WARP_SIZE
+                here == WARP_SIZE && row < Self::WINDOW
             };
             let mut may_go_on = true;
             each(
@@ -759,10 +781,15 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 #[inline(always)]
                 |place| may_go_on = may_go_on && mark_row(ends[place]),
             );
-            let mut next = ROWS as u32 * WARP_SIZE;
-            while may_go_on && next < Self::WINDOW {
-                may_go_on = mark_row(self.end(segment, next + lane));
-                next += WARP_SIZE;
+            let mut next = ROWS * WARP_SIZE as usize;
+            while may_go_on {
+                let more = self.ends::<MORE_ROWS>(segment + next);
+                each(
+                    MORE_ROWS,
+                    #[inline(always)]
+                    |place| may_go_on = may_go_on && mark_row(more[place]),
+                );
+                next += MORE_ROWS * WARP_SIZE as usize;
             }
             let is_cut = ended == Self::WINDOW && left > ended as usize;
             let has_after = !is_cut && last < to && to < start + Self::PASS;
@@ -826,6 +853,8 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                         *self.slots.add(step.after as usize)
                     };
                 }
+            } else {
+                self.clear_marks();
             }
 
             let results = self.results.wrapping_add(segment);
@@ -876,7 +905,6 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
             }
             at.segment = segment + ended as usize;
             at.from = if step.is_cut { last } else { to };
-            *self.marks.add(lane as usize) = 0;
             sync_warp();
         }
     }
@@ -898,14 +926,54 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     unsafe fn mark(self, end: u32, begin: u32, slot: u32) {
         let last = end - 1;
         let chunk = last / Self::CHUNK;
-        // SAFETY: the caller's promise; there is a mark for each chunk.
+        // SAFETY: the caller's promise; there is a mark for each value of a chunk.
         unsafe {
-            let mark = self.marks.add(chunk as usize).cast::<u32>();
-            add_to_shared(mark, 1 << (last % Self::CHUNK));
+            let marks = self.marks.add(chunk as usize * Self::MARKS).cast::<u8>();
+            *marks.add((last % Self::CHUNK) as usize) = 1;
             if !Self::IS_IN_PLACE && begin <= chunk * Self::CHUNK {
-                *mark.add(1) = slot;
+                *self.first_slots.add(chunk as usize) = slot;
             }
         }
+    }
+
+    /// Makes the marks of this lane's chunk 0.
+    ///
+    /// # Safety
+    /// No other lane touches them meanwhile.
+    #[inline(always)]
+    unsafe fn clear_marks(self) {
+        let lane = (thread_idx_x() % WARP_SIZE) as usize;
+        each(
+            Self::MARKS,
+            #[inline(always)]
+            // SAFETY: the marks are this lane's.
+            |vector| unsafe { *self.marks.add(lane * Self::MARKS + vector) = Quad([0; 4]) },
+        );
+    }
+
+    /// The marks of this lane's chunk, a bit for each value; they are 0 afterwards.
+    ///
+    /// # Safety
+    /// No other lane touches them meanwhile.
+    #[inline(always)]
+    unsafe fn take_marks(self) -> u32 {
+        // Four bytes of 0 or 1, times this number, have their bits side by side at the top.
+        const GATHER: u32 = 1 << 28 | 1 << 21 | 1 << 14 | 1 << 7;
+        let lane = (thread_idx_x() % WARP_SIZE) as usize;
+        let mut bits = 0;
+        each(
+            Self::MARKS,
+            #[inline(always)]
+            |vector| {
+                // SAFETY: the marks are this lane's.
+                let Quad([a, b, c, d]) = unsafe { *self.marks.add(lane * Self::MARKS + vector) };
+                let of = |word: u32| word.wrapping_mul(GATHER) >> 28;
+                bits |= (of(a) | of(b) << 4 | of(c) << 8 | of(d) << 12) << (16 * vector);
+            },
+        );
+        // SAFETY: the caller's promise.
+        unsafe { self.clear_marks() };
+        bits
     }
 
     /// Puts the states of marked pieces into their slots or in place, and returns the state of what comes after the last. The value at
@@ -935,12 +1003,11 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         };
         // SAFETY: the caller's promise; the marks say which slots are this lane's.
         unsafe {
-            let mark = *self.marks.add(lane as usize);
-            let (ends, first_slot) = (mark as u32, (mark >> 32) as u32);
+            let ends = self.take_marks();
             let ended = ballot(u32::MAX, ends != 0);
             let below = ended & lanes_below();
             let nearest = 31 - u32::leading_zeros(below | 1);
-            let restarts_below = without_before(nearest, *self.marks.add(nearest as usize) as u32);
+            let restarts_below = without_before(nearest, shuffle_index(ends, nearest));
             let first = lane * Self::CHUNK;
             let mut index = if below != 0 && restarts_below != 0 {
                 let end = nearest * Self::CHUNK + WARP_SIZE - u32::leading_zeros(restarts_below);
@@ -949,6 +1016,11 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 index.wrapping_add(u64::from(first))
             };
 
+            let first_slot = if !Self::IS_IN_PLACE && ends != 0 {
+                *self.first_slots.add(lane as usize)
+            } else {
+                0
+            };
             let slots = self.slots.add(first_slot as usize);
             let mut slot = slots;
             let mut state = operator.identity();
@@ -987,12 +1059,14 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                             if value > 0 && starts >> value & 1 != 0 {
                                 index = place.wrapping_neg();
                             }
-                            let lifted =
-                                operator.lift(T::value(vector, value), index.wrapping_add(place));
+                            let (value_here, index) =
+                                (T::value(vector, value), index.wrapping_add(place));
                             state = if heads >> value & 1 != 0 {
-                                lifted
+                                operator.lift(value_here, index)
+                            } else if Self::IS_IN_PLACE {
+                                operator.combine(state, operator.lift(value_here, index))
                             } else {
-                                operator.combine(state, lifted)
+                                operator.accumulate(state, [[value_here]], index, 1)
                             };
                             if Self::IS_IN_PLACE && size_of::<O::State>() == 4 {
                                 words[value % 4] = transmute_copy::<O::State, u32>(&state);
