@@ -121,7 +121,7 @@ pub unsafe fn reduce<S: Words, const BLOCK: u32>(
             operator.identity()
         };
         // Before another warp there is a whole one.
-        warp::reduce(operator, Lanes::WARP, mine)
+        warp::reduce_first(operator, warps(), mine)
     }
 }
 

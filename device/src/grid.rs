@@ -126,7 +126,7 @@ pub struct Part {
     pub of: u32,
 }
 
-/// As [`finish_by_ticket`], for some blocks of the grid, or for parts that a block takes one after another.
+/// As [`finish_by_ticket`], for some blocks of the grid, or for parts that a block takes one after another. A single part meets nobody.
 ///
 /// # Safety
 /// - Every thread of a block makes the call once for a part, with the same operator; each part is handed in once. A block has `BLOCK`
@@ -142,6 +142,9 @@ pub unsafe fn finish_part_by_ticket<S: Words, const BLOCK: u32>(
     counter: *mut u32,
     scratch: Scratch<S, BLOCK>,
 ) -> Option<S> {
+    if part.of == 1 {
+        return (thread_idx_x() == 0).then_some(state);
+    }
     // SAFETY: the caller's promise. A ticket orders the store of a state before it, and the loads of the last block after it; being the
     // last holds for all threads of a block.
     unsafe {

@@ -18,16 +18,13 @@ pub trait Number: Words + PartialEq + PartialOrd {
     /// Whether it is a float: rounded, of two zeros, and possibly NaN.
     const IS_FLOAT: bool;
 
-    /// On a host: an integer in whose order floats are, with NaN before all others or after them.
-    #[cfg(not(target_arch = "nvptx64"))]
-    type Rank: Copy + Ord;
+    /// An integer in whose order floats are, with NaN before all others or after them.
+    type Rank: Words + Ord;
 
     /// The rank among numbers where a NaN is less than all others, or greater.
-    #[cfg(not(target_arch = "nvptx64"))]
     fn rank<const NAN_IS_LEAST: bool>(self) -> Self::Rank;
 
     /// The number with this rank.
-    #[cfg(not(target_arch = "nvptx64"))]
     fn of_rank<const NAN_IS_LEAST: bool>(rank: Self::Rank) -> Self;
 
     /// The sum.
@@ -117,14 +114,11 @@ macro_rules! integers {
             const GREATEST: Self = Self::MAX;
             const IS_FLOAT: bool = false;
 
-            #[cfg(not(target_arch = "nvptx64"))]
             type Rank = Self;
-            #[cfg(not(target_arch = "nvptx64"))]
             #[inline(always)]
             fn rank<const NAN_IS_LEAST: bool>(self) -> Self {
                 self
             }
-            #[cfg(not(target_arch = "nvptx64"))]
             #[inline(always)]
             fn of_rank<const NAN_IS_LEAST: bool>(rank: Self) -> Self {
                 rank
@@ -202,11 +196,9 @@ integers! {
 macro_rules! floats {
     ($($value:ident $rank:ident $bits:ident)*) => {$(
         const _: () = {
-        #[cfg(not(target_arch = "nvptx64"))]
         const INFINITE: $rank = $value::INFINITY.to_bits() as $rank;
 
         /// The bits of a float as an integer that is greater where the float is, and back.
-        #[cfg(not(target_arch = "nvptx64"))]
         #[inline(always)]
         fn in_order(bits: $rank) -> $rank {
             bits ^ (((bits >> ($rank::BITS - 1)) as $bits) >> 1) as $rank
@@ -219,16 +211,13 @@ macro_rules! floats {
             const GREATEST: Self = Self::INFINITY;
             const IS_FLOAT: bool = true;
 
-            #[cfg(not(target_arch = "nvptx64"))]
             type Rank = $rank;
-            #[cfg(not(target_arch = "nvptx64"))]
             #[inline(always)]
             fn rank<const NAN_IS_LEAST: bool>(self) -> $rank {
                 let rank = in_order(self.to_bits() as $rank);
                 // The NaNs of one sign go round to the others.
                 if NAN_IS_LEAST { rank.wrapping_add($rank::MAX - INFINITE) } else { rank.wrapping_sub($rank::MAX - INFINITE) }
             }
-            #[cfg(not(target_arch = "nvptx64"))]
             #[inline(always)]
             fn of_rank<const NAN_IS_LEAST: bool>(rank: $rank) -> Self {
                 let rank = if NAN_IS_LEAST { rank.wrapping_sub($rank::MAX - INFINITE) } else { rank.wrapping_add($rank::MAX - INFINITE) };

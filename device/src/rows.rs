@@ -69,16 +69,13 @@ pub unsafe fn by_blocks<T: Loaded, O: Operator<T>, const BLOCK: u32>(
             let values = matrix.input.add(row * matrix.stride);
             let mine = vector::fold::<LOADS, T, O>(operator, values, matrix.columns, 0, share);
             let of_block = block::reduce(operator, mine, scratch);
-            let of_row = if parts == 1 {
-                (thread_idx_x() == 0).then_some(of_block)
-            } else {
-                let states = states.add(row * parts as usize);
-                let part = Part {
-                    rank: part,
-                    of: parts,
-                };
-                finish_part_by_ticket(operator, of_block, part, states, counters.add(row), scratch)
+            let states = states.wrapping_add(row * parts as usize);
+            let counter = counters.wrapping_add(row);
+            let part = Part {
+                rank: part,
+                of: parts,
             };
+            let of_row = finish_part_by_ticket(operator, of_block, part, states, counter, scratch);
             if let Some(state) = of_row {
                 *results.add(row) = operator.finish(state, matrix.columns as u64);
             }

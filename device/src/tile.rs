@@ -4,7 +4,7 @@ use crate::lanes::WARP_SIZE;
 use crate::operator::{Combine, Operator};
 use crate::shuffle::Lanes;
 use crate::thread::thread_idx_x;
-use crate::unroll::{array, each};
+use crate::unroll::each;
 use crate::vector::{Loaded, Quad};
 use crate::words::Words;
 
@@ -90,7 +90,7 @@ pub(crate) struct Tile<const GAPS: bool> {
 impl<const GAPS: bool> Tile<GAPS> {
     /// Where the vector of this number is.
     #[inline(always)]
-    fn vector(self, number: u32) -> *mut Quad {
+    pub(crate) fn vector(self, number: u32) -> *mut Quad {
         let gaps = if GAPS { number / 8 } else { 0 };
         // SAFETY: callers ask for those that the tile has.
         unsafe { self.vectors.add((number + gaps) as usize) }
@@ -159,18 +159,38 @@ impl<const GAPS: bool> Tile<GAPS> {
             return shift;
         }
         // The first tile or the last: their outer vectors are not all values.
+        // SAFETY: the caller's promise.
+        unsafe { self.fill_carefully::<T>(base, count, whole, lane) };
+        shift
+    }
+
+    /// Copies so many vectors from `base` on, which need not begin at one; what is outside of `whole` is not read, and 0 here.
+    ///
+    /// # Safety
+    /// The tile has the room; in `whole` there are values, and some of those begin at multiples of their size from `base` on.
+    #[inline(always)]
+    pub(crate) unsafe fn fill_carefully<T: Copy>(
+        self,
+        base: usize,
+        count: u32,
+        whole: Bytes,
+        lane: u32,
+    ) {
+        const BYTES: usize = size_of::<Quad>();
+        let is_aligned = base.is_multiple_of(BYTES);
         let mut number = lane;
         while number < count {
+            let start = base.wrapping_add(number as usize * BYTES);
             // SAFETY: a vector inside the values, or those values that there are; and their place in the tile.
             unsafe {
                 let target = self.vector(number);
-                if address(number) >= whole.start && address(number + 1) <= whole.end {
-                    *target = *(address(number) as *const Quad);
+                if is_aligned && start >= whole.start && start.wrapping_add(BYTES) <= whole.end {
+                    *target = *(start as *const Quad);
                 } else {
                     *target = Quad([0; 4]);
                     let mut byte = 0;
                     while byte < BYTES {
-                        let value = address(number) + byte;
+                        let value = start.wrapping_add(byte);
                         if value >= whole.start && value < whole.end {
                             *target.cast::<u8>().add(byte).cast::<T>() = *(value as *const T);
                         }
@@ -180,7 +200,6 @@ impl<const GAPS: bool> Tile<GAPS> {
             }
             number += WARP_SIZE;
         }
-        shift
     }
 
     /// The state of this lane's share of a row of `columns` values, which begins at this byte of the tile.
@@ -253,45 +272,5 @@ impl<const GAPS: bool> Tile<GAPS> {
                 ((u64::from(next) << 32 | u64::from(words[word])) >> shift) as u32
             }))
         }
-    }
-}
-
-impl Tile<false> {
-    /// The state of this lane's share of `count` values, which begin at this byte of the tile; the first has the index `first`.
-    ///
-    /// # Safety
-    /// The values have been written.
-    #[inline(always)]
-    pub(crate) unsafe fn fold_values<T: Loaded, O: Operator<T>>(
-        self,
-        operator: O,
-        offset: u32,
-        count: u32,
-        first: u64,
-        group: Section,
-    ) -> O::State {
-        const AT_ONCE: usize = 4;
-        let mut state = operator.identity();
-        let mut place = group.rank;
-        // SAFETY: the values are among those that have been written.
-        unsafe {
-            let values = self.vectors.cast::<u8>().add(offset as usize).cast::<T>();
-            let value = |place: u32| *values.add(place as usize);
-            while place + (AT_ONCE as u32 - 1) * group.lanes < count {
-                let loaded = array::<[T; 1], AT_ONCE>(
-                    #[inline(always)]
-                    |index| [value(place + index as u32 * group.lanes)],
-                );
-                let index = first + u64::from(place);
-                state = operator.accumulate(state, loaded, index, group.lanes.into());
-                place += AT_ONCE as u32 * group.lanes;
-            }
-            while place < count {
-                let lifted = operator.lift(value(place), first + u64::from(place));
-                state = operator.combine(state, lifted);
-                place += group.lanes;
-            }
-        }
-        state
     }
 }

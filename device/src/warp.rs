@@ -52,6 +52,28 @@ pub unsafe fn reduce<S: Words, const WIDTH: u32>(
     }
 }
 
+/// The states of the first lanes of a warp combined in their order, in its first lane, in as few steps as so many lanes need. What the
+/// other lanes get is meaningless.
+///
+/// # Safety
+/// The whole warp makes the call with the same operator and the same count; the lanes after the first `count` bring the identity.
+#[inline(always)]
+pub(crate) unsafe fn reduce_first<S: Words>(operator: impl Combine<S>, count: u32, state: S) -> S {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if let Some(reduced) = operator.combine_warp(state) {
+            return reduced;
+        }
+        let mut reduced = state;
+        let mut delta = 1;
+        while delta < count {
+            reduced = operator.combine(reduced, Lanes::WARP.shuffle_down(reduced, delta));
+            delta *= 2;
+        }
+        reduced
+    }
+}
+
 /// The states of each section combined, in every lane of it, with the same bits in each.
 ///
 /// The operator must be commutative.

@@ -6,7 +6,9 @@ use core::marker::PhantomData;
 use super::slice::extreme;
 use super::{Combine, Operator};
 use crate::element::Element;
+use crate::lanes::WARP_SIZE;
 use crate::number::Number;
+use crate::shuffle::shuffle_xor;
 use crate::unroll::{each_of, map_all};
 use crate::words::Words;
 
@@ -57,6 +59,13 @@ pub trait Index: Words + Ord {
 
     /// The lower bits.
     fn of(index: u64) -> Self;
+
+    /// All bits inverted: the greatest of these is of the least.
+    fn inverted(self) -> Self;
+    /// The next one, and 0 after the greatest.
+    fn next(self) -> Self;
+    /// The one before.
+    fn previous(self) -> Self;
 }
 
 macro_rules! indices {
@@ -68,11 +77,37 @@ macro_rules! indices {
             fn of(index: u64) -> Self {
                 index as Self
             }
+            #[inline(always)]
+            fn inverted(self) -> Self {
+                !self
+            }
+            #[inline(always)]
+            fn next(self) -> Self {
+                self.wrapping_add(1)
+            }
+            #[inline(always)]
+            fn previous(self) -> Self {
+                self.wrapping_sub(1)
+            }
         }
     )*};
 }
 
 indices! { u32 u64 }
+
+/// The rank of a number among those where both zeros are equal, and all NaNs, which are less than all others or greater.
+#[inline(always)]
+fn rank_of<const NAN_IS_LEAST: bool, N: Number>(value: N) -> N::Rank {
+    let nan = N::LEAST.plus(N::GREATEST);
+    let value = if value == N::ADDS_NOTHING {
+        N::ADDS_NOTHING
+    } else if value.is_nan() {
+        nan
+    } else {
+        value
+    };
+    value.rank::<NAN_IS_LEAST>()
+}
 
 /// Whether `right` takes the place of `left`: it comes `before` in the order of values, or is equal and its index decides.
 #[inline(always)]
@@ -159,6 +194,32 @@ macro_rules! arg {
             fn combine(self, left: Best<N, I>, right: Best<N, I>) -> Best<N, I> {
                 let is_before = right.value $before left.value;
                 if takes_over(left, right, is_before, self.ties) { right } else { left }
+            }
+
+            /// By ranks, which are compared more quickly than floats.
+            #[inline(always)]
+            unsafe fn combine_warp(self, state: Best<N, I>) -> Option<Best<N, I>> {
+                let mut rank = rank_of::<$is_least, N>(state.value);
+                // Of equal values the one with the greatest number is meant; the number of no value is 0.
+                let mut number = match self.ties {
+                    Ties::First => state.index.inverted(),
+                    Ties::Last => state.index.next(),
+                };
+                let mut distance = 1;
+                while distance < WARP_SIZE {
+                    // SAFETY: the caller's promise.
+                    let (other, other_number) =
+                        unsafe { (shuffle_xor(rank, distance), shuffle_xor(number, distance)) };
+                    if (other $before rank) | ((other == rank) & (other_number > number)) {
+                        (rank, number) = (other, other_number);
+                    }
+                    distance *= 2;
+                }
+                let index = match self.ties {
+                    Ties::First => number.inverted(),
+                    Ties::Last => number.previous(),
+                };
+                Some(Best { index, value: N::of_rank::<$is_least>(rank) })
             }
         }
 

@@ -18,7 +18,8 @@ pub trait Combine<S>: Copy {
     /// One state of two.
     fn combine(self, left: S, right: S) -> S;
 
-    /// The states of all 32 lanes of the warp combined, in every lane, if the architecture has one instruction for it.
+    /// The states of all 32 lanes of the warp combined, in every lane, if there is a faster way than one [`combine`](Self::combine) after
+    /// the other: an instruction of the architecture, say.
     ///
     /// # Safety
     /// All 32 lanes of the warp call it, and none has exited.
