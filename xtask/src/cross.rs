@@ -249,7 +249,7 @@ impl Target {
         runner: &[&str],
     ) -> Result<bool, IoError> {
         let mut cargo = self.cargo(repository, compiler, Some(linker), "test");
-        cargo.args(["--package", "warpfold-emulator"]);
+        cargo.args(["--package", "warpfold-emulator-tests"]);
         for test in TESTS {
             cargo.args(["--test", test]);
         }
