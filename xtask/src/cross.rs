@@ -82,7 +82,7 @@ const TESTS: [&str; 3] = ["arithmetic", "execution", "text"];
 const QUICKLY: [&str; 3] = [
     "profile.dev.debug=false",
     "profile.dev.package.warpfold-emulator.opt-level=1",
-    "profile.dev.package.warpfold-course.opt-level=0",
+    "profile.dev.package.warpfold-emulator.codegen-units=16",
 ];
 
 /// What is run, and whether what it prints is the same on every system.
