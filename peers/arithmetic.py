@@ -2,7 +2,7 @@
 """Executes the forms of arithmetic instructions in `emulator/tests/data/arithmetic.h200.tsv` on a GPU, and writes the table with what
 the GPU gave.
 
-    cargo run --release --package warpfold-emulator --example arithmetic_forms -- FOLDER
+    cargo run --release --package warpfold-emulator-tests --example arithmetic_forms -- FOLDER
     python3 peers/arithmetic.py FOLDER emulator/tests/data/arithmetic.h200.tsv OUT.tsv
 
 Needs CuPy and a GPU of compute capability 9.0 or higher. A row is a form: PTX with `d` for the result and `a`, `b`, `c` for the

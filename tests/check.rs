@@ -59,7 +59,10 @@ fn modules() -> HashMap<PtxModule, Arc<Module>> {
 }
 
 /// Does something with each lesson in some of its variants and each of a few lengths, or what the lesson takes of them.
-fn each_launch(lengths: &[usize], act: impl Fn(&Lesson, Subject) + Sync) {
+fn each_launch(
+    lengths: impl Fn(Variant) -> Vec<usize> + Sync,
+    act: impl Fn(&Lesson, Subject) + Sync,
+) {
     let modules = modules();
     let lessons: Vec<&'static Lesson> = lessons().collect();
     lessons.into_par_iter().for_each(|lesson| {
@@ -67,8 +70,10 @@ fn each_launch(lengths: &[usize], act: impl Fn(&Lesson, Subject) + Sync) {
         for variant in variants(lesson) {
             let reduction = lesson.reduction();
             let most = reduction.and_then(|reduction| reduction.most_elements(variant));
-            for &n in lengths {
-                let n = most.map_or(n, |most| n.min(most as usize));
+            let limited = |n: usize| most.map_or(n, |most| n.min(most as usize));
+            let mut lengths: Vec<usize> = lengths(variant).into_iter().map(limited).collect();
+            lengths.dedup();
+            for n in lengths {
                 let prepared =
                     PreparedLesson::new(lesson, variant, n, 7, Emulator::MULTIPROCESSORS)
                         .unwrap_or_else(|error| {
@@ -90,7 +95,18 @@ fn each_launch(lengths: &[usize], act: impl Fn(&Lesson, Subject) + Sync) {
 
 #[test]
 fn every_lesson_is_clean_but_the_exhibits_of_the_ladder() {
-    each_launch(&[1, 63, 4097, 12_345], |lesson, mut subject| {
+    // Many blocks of the smallest size. Of each other one, as many that some have a whole tile of eight elements a thread, and one has a cut
+    // tile.
+    let lengths = |variant: Variant| {
+        let block = variant.block as usize;
+        let most = if variant.block == BLOCK_SIZES[0] {
+            12_345
+        } else {
+            12 * block + 57
+        };
+        vec![1, 63, 4 * block + 1, most]
+    };
+    each_launch(lengths, |lesson, mut subject| {
         let findings = subject.check(&Tool::WATCHING).expect("it runs");
         let shown: Vec<String> = findings.iter().map(ToString::to_string).collect();
         // Where a tile is cut below 64 sums, the exhibits take the tree of step 3, and are right.
@@ -112,14 +128,17 @@ fn no_right_lesson_depends_on_the_schedule() {
     // Two blocks and a bit of the smallest size, so that 200 schedules of every kernel take seconds; a kernel for any block size
     // gets them with the smallest.
     let seen = Mutex::new(HashSet::new());
-    each_launch(&[1_100], |lesson, mut subject| {
-        if lesson.exhibit.is_none() {
-            let name = subject.kernel().name().to_owned();
-            let is_new = seen.lock().expect("nobody panics with it").insert(name);
-            let schedules = if is_new { 200 } else { 20 };
-            assert_same_in(&mut subject, schedules);
-        }
-    });
+    each_launch(
+        |_| vec![1_100],
+        |lesson, mut subject| {
+            if lesson.exhibit.is_none() {
+                let name = subject.kernel().name().to_owned();
+                let is_new = seen.lock().expect("nobody panics with it").insert(name);
+                let schedules = if is_new { 200 } else { 20 };
+                assert_same_in(&mut subject, schedules);
+            }
+        },
+    );
 }
 
 /// The kernels of `warpfold::sum`, of which a lesson shows one or two: with as few elements as here, `choose` would take most of them

@@ -240,8 +240,14 @@ fn random<T: Tested>(operator: Operator) -> Rc<Vec<T>> {
     })
 }
 
-/// Numbers of elements that end in the middle of something.
+/// Numbers of elements that end in the middle of something. The most are those that make more than 2000 of the smallest blocks, and more
+/// than 100 of any other.
 fn lengths(block: u32) -> [usize; 14] {
+    let most = if block == BLOCK_SIZES[0] {
+        LONGEST
+    } else {
+        block as usize * 128 + 13
+    };
     let block = block as usize;
     [
         0,
@@ -257,7 +263,7 @@ fn lengths(block: u32) -> [usize; 14] {
         8 * block,
         8 * block + 1,
         12345,
-        LONGEST,
+        most,
     ]
 }
 

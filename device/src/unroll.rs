@@ -3,6 +3,10 @@
 /// Calls a function with 0 to `count` − 1, which is a constant up to 16.
 #[inline(always)]
 pub(crate) fn each(count: usize, mut function: impl FnMut(usize)) {
+    // Without optimisation no call is left out, and all would be compiled as many times, for every operator of every type.
+    if cfg!(all(debug_assertions, not(target_arch = "nvptx64"))) {
+        return (0..count).for_each(function);
+    }
     macro_rules! calls {
         ($($place:literal)*) => {$(
             if $place < count {

@@ -1,9 +1,7 @@
-//! Against the library's functions for types that are known at compile time.
+//! Against the operators themselves, of types that are known at compile time.
 
 use super::*;
 use std::fmt::Debug;
-use warpfold::Matrix;
-use warpfold::cpu::{self, Order};
 use warpfold_device::element::Element;
 use warpfold_device::half::{Bf16, Bool, F16};
 use warpfold_device::operator::*;
@@ -95,8 +93,16 @@ fn assert_same(name: &str, results: &dyn Results, expected: Vec<Value>) {
 
 fn agrees<T: Made, O>(element: &str, name: &str, operator: O)
 where
-    O: cpu::Parallel<T> + Operator<T, Output: Into<Value>>,
+    O: Operator<T, Output: Into<Value>>,
 {
+    agrees_with(element, name, &|values: &[T]| {
+        let state = operator.lift_slice(values, 0);
+        operator.finish(state, values.len() as u64).into()
+    });
+}
+
+/// `of` is what the operator makes of some values.
+fn agrees_with<T: Made>(element: &str, name: &str, of: &dyn Fn(&[T]) -> Value) {
     let named = [name.parse().unwrap()];
     for (count, specials) in [(1, false), (37, false), (5000, true), (70_000, true)] {
         let values: Vec<T> = numbers(count, specials).map(T::made).collect();
@@ -104,29 +110,29 @@ where
         let new = || Reduction::new(element.parse().unwrap(), &named);
         let mut whole = new();
         whole.take(bytes);
-        let expected = cpu::reduce(operator, &values, Order::Fast);
-        assert_same(name, &*whole.finish()[0], vec![expected.into()]);
-        let expected = cpu::reduce(operator, &values, Order::Fast);
+        assert_same(name, &*whole.finish()[0], vec![of(&values)]);
         let mut brought = new();
         brought.take_brought(count, |range, memory| {
             let values: &[u8] = bytemuck::cast_slice(&values[range]);
             memory.resize(values.len().div_ceil(8), 0);
             bytemuck::cast_slice_mut(memory)[..values.len()].copy_from_slice(values);
         });
-        assert_same(name, &*brought.finish()[0], vec![expected.into()]);
+        assert_same(name, &*brought.finish()[0], vec![of(&values)]);
         // Rows and columns: many short ones, and a few long ones.
         for width in [3, 300, 5000, 70_000] {
             let rows = count / width;
-            let matrix = Matrix::contiguous(rows, width);
-            let bytes = &bytes[..rows * width * size_of::<T>()];
+            let values = &values[..rows * width];
+            let bytes = &bytes[..size_of_val(values)];
             if rows == 0 {
                 continue;
             }
-            let expected = cpu::rows(operator, &values, matrix, Order::Fast).unwrap();
-            let expected = expected.into_iter().map(Into::into).collect();
+            let expected = values.chunks(width).map(of).collect();
             assert_same(name, &*new().along(bytes, [rows, width, 1])[0], expected);
-            let expected = cpu::columns(operator, &values, matrix, Order::Fast).unwrap();
-            let expected = expected.into_iter().map(Into::into).collect();
+            let column = |column: usize| -> Vec<T> {
+                let values = values[column..].iter().step_by(width);
+                values.copied().collect()
+            };
+            let expected = (0..width).map(|place| of(&column(place))).collect();
             assert_same(name, &*new().along(bytes, [1, rows, width])[0], expected);
         }
     }

@@ -1,6 +1,6 @@
 //! Writes what `peers/arithmetic.py` needs to execute the measured forms of arithmetic instructions on a GPU.
 //!
-//!     cargo run --release --package warpfold-emulator --example arithmetic_forms -- FOLDER
+//!     cargo run --release --package warpfold-emulator-tests --example arithmetic_forms -- FOLDER
 //!
 //! `forms.ptx` has the kernels `form_0`, `form_1` and so on, `operands.bin` the three operands of each form's threads, and
 //! `emulated.bin` what the emulator gives, all in 64 bits each.

@@ -1,6 +1,7 @@
 //! Modules: PTX texts, parsed and checked.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 use crate::error::PtxError;
 use crate::lower::{self, Environment, compile};
@@ -14,6 +15,10 @@ use crate::types::Space;
 pub struct Module {
     pub(crate) source: String,
     pub(crate) syntax: ModuleSyntax,
+    /// What every [`Program`](crate::Program) of the module asks for, found by the first.
+    line_starts: OnceLock<Vec<usize>>,
+    reads_workspace: OnceLock<bool>,
+    of_functions: OnceLock<Vec<Variable>>,
 }
 
 impl Module {
@@ -27,6 +32,9 @@ impl Module {
         let module = Self {
             source: source.to_owned(),
             syntax,
+            line_starts: OnceLock::new(),
+            reads_workspace: OnceLock::new(),
+            of_functions: OnceLock::new(),
         };
         module.check().map_err(|error| with_text(error, source))?;
         Ok(module)
@@ -137,6 +145,31 @@ impl Module {
         Some(instructions)
     }
 
+    /// A line of the text, counted from 1.
+    pub(crate) fn line(&self, line: u32) -> &str {
+        let starts = self.line_starts.get_or_init(|| {
+            let after = self.source.match_indices('\n').map(|(at, _)| at + 1);
+            std::iter::once(0).chain(after).collect()
+        });
+        let start = |line: u32| starts.get(line as usize).copied();
+        let length = self.source.len();
+        let first = line.checked_sub(1).and_then(start).unwrap_or(length);
+        &self.source[first..start(line).unwrap_or(length)]
+    }
+
+    /// Whether it reads where the memory for the barrier of the grid is.
+    pub(crate) fn reads_workspace(&self) -> bool {
+        *self
+            .reads_workspace
+            .get_or_init(|| self.source.contains("%envreg"))
+    }
+
+    /// The variables in global or constant memory that functions declare.
+    pub(crate) fn variables_of_functions(&self) -> &[Variable] {
+        self.of_functions
+            .get_or_init(|| variables_of_functions(&self.syntax))
+    }
+
     pub(crate) fn source_place(&self, location: Location) -> SourcePlace {
         let file = self
             .syntax
@@ -177,16 +210,15 @@ pub(crate) fn parameters(function: &Function) -> Vec<Parameter> {
         .collect()
 }
 
-/// The variables in global or constant memory that functions declare.
-pub(crate) fn variables_of_functions(module: &ModuleSyntax) -> Vec<&Variable> {
-    fn collect<'m>(statements: &'m [Statement], variables: &mut Vec<&'m Variable>) {
+fn variables_of_functions(module: &ModuleSyntax) -> Vec<Variable> {
+    fn collect(statements: &[Statement], variables: &mut Vec<Variable>) {
         for statement in statements {
             match statement {
                 Statement::Variable(variable)
                     if !variable.external
                         && matches!(variable.space, Space::Global | Space::Const) =>
                 {
-                    variables.push(variable);
+                    variables.push(variable.clone());
                 }
                 Statement::Scope(inner) => collect(inner, variables),
                 _ => {}

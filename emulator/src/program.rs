@@ -7,7 +7,7 @@ use crate::error::{LaunchError, PtxError};
 use crate::kernel::{Kernel, Launchable};
 use crate::lower::{self, Environment, compile};
 use crate::memory::Memory;
-use crate::module::{Module, parameters, variables_of_functions, with_text};
+use crate::module::{Module, parameters, with_text};
 use crate::syntax::{Function, Initial, InitialValue, ModuleSyntax, Variable};
 use crate::types::Space;
 
@@ -48,7 +48,7 @@ impl Program {
             addresses.insert(variable.name.clone(), address);
             stored.push((variable, address));
         }
-        for variable in variables_of_functions(&module.syntax) {
+        for variable in module.variables_of_functions() {
             let address = place(variable)?;
             of_functions.insert((variable.line, variable.name.clone()), address);
             stored.push((variable, address));
@@ -63,7 +63,7 @@ impl Program {
             }
         }
         // Where its address is: `cooperative_groups/details/driver_abi.h`.
-        let workspace = if module.source.contains("%envreg") {
+        let workspace = if module.reads_workspace() {
             let address = memory.allocate(WORKSPACE_BYTES)?;
             memory.mark_written(address, WORKSPACE_BYTES);
             Some(address)
@@ -147,17 +147,11 @@ impl Program {
         let code = compile(&environment, function, false)
             .map_err(|error| with_text(error, &self.module.source))?;
         let mut texts = HashMap::new();
-        let lines: Vec<&str> = self.module.source.lines().collect();
         for code in &code.functions {
             for &line in &code.lines {
-                texts.entry(line).or_insert_with(|| {
-                    lines
-                        .get(line as usize - 1)
-                        .copied()
-                        .unwrap_or_default()
-                        .trim()
-                        .to_owned()
-                });
+                texts
+                    .entry(line)
+                    .or_insert_with(|| self.module.line(line).trim().to_owned());
             }
         }
         let mut sources = HashMap::new();

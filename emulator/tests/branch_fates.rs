@@ -36,7 +36,7 @@ fn ptxas_does_what_is_expected_with_nearly_all() {
             .or_default()
             .push((cells[1].parse().unwrap(), fate));
     }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
     // By what is expected, then by what ptxas did.
     let mut counts = [[0_u32; 3]; 3];
     for (file, branches) in files {

@@ -82,7 +82,7 @@ const TESTS: [&str; 3] = ["arithmetic", "execution", "text"];
 const QUICKLY: [&str; 3] = [
     "profile.dev.debug=false",
     "profile.dev.package.warpfold-emulator.opt-level=1",
-    "profile.dev.package.warpfold-course.opt-level=0",
+    "profile.dev.package.warpfold-emulator.codegen-units=16",
 ];
 
 /// What is run, and whether what it prints is the same on every system.
@@ -249,7 +249,7 @@ impl Target {
         runner: &[&str],
     ) -> Result<bool, IoError> {
         let mut cargo = self.cargo(repository, compiler, Some(linker), "test");
-        cargo.args(["--package", "warpfold-emulator"]);
+        cargo.args(["--package", "warpfold-emulator-tests"]);
         for test in TESTS {
             cargo.args(["--test", test]);
         }

@@ -149,7 +149,8 @@ struct Package {
     version: String,
 }
 
-/// The crates of the product, which are the members of the workspace that cargo means by default.
+/// The crates of the product, which are the members of the workspace that cargo means by default, without those that are tests alone: they
+/// are never published.
 fn packages(workspace: &Path) -> Result<Vec<Package>, PackageError> {
     #[derive(Deserialize)]
     struct Metadata {
@@ -161,6 +162,8 @@ fn packages(workspace: &Path) -> Result<Vec<Package>, PackageError> {
         id: String,
         name: String,
         version: String,
+        /// The registries that may have it; any where there is no list.
+        publish: Option<Vec<String>>,
     }
     let output = cargo(workspace)
         .args(["metadata", "--no-deps", "--format-version", "1"])
@@ -168,8 +171,15 @@ fn packages(workspace: &Path) -> Result<Vec<Package>, PackageError> {
         .output()
         .map_err(io("run `cargo metadata`"))?;
     let metadata: Metadata = serde_json::from_slice(&output.stdout)?;
-    let is_default = |listed: &Listed| metadata.workspace_default_members.contains(&listed.id);
-    let packages = metadata.packages.into_iter().filter(is_default);
+    let is_product = |listed: &Listed| {
+        let is_default = metadata.workspace_default_members.contains(&listed.id);
+        is_default
+            && listed
+                .publish
+                .as_ref()
+                .is_none_or(|registries| !registries.is_empty())
+    };
+    let packages = metadata.packages.into_iter().filter(is_product);
     Ok(packages
         .map(|Listed { name, version, .. }| Package { name, version })
         .collect())

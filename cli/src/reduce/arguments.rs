@@ -1,7 +1,5 @@
 //! The command's arguments, and where they have it reduce.
 
-use super::input::found::Asked;
-use super::input::{comes_in_pieces, is_table};
 use super::place::RanksArguments;
 use crate::device::{self, KernelsArguments};
 use crate::failure::Failure;
@@ -12,6 +10,8 @@ use std::str::FromStr;
 use warpfold::{Device, DeviceChoice};
 use warpfold_course::operator::Operator;
 use warpfold_dynamic::{Named, TypeName};
+use warpfold_input::found::Asked;
+use warpfold_input::{comes_in_pieces, is_table};
 
 /// The command's arguments.
 #[derive(Clone, clap::Args, Debug)]

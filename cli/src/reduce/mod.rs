@@ -2,7 +2,6 @@
 
 mod arguments;
 mod files;
-pub mod input;
 mod operators;
 mod place;
 mod ranks;
@@ -16,8 +15,6 @@ use super::failure::Failure;
 use super::figures::{EmulatorFigures, GpuFigures, measured_figures};
 use super::output::Output;
 use super::show;
-use crate::reduce::input::found::type_of_column;
-use crate::reduce::input::{is_read_from_files, is_table};
 use crate::reduce::reducer::{Options, ReduceError, Reduction, kernel_for};
 use ring::Dealer;
 use serde::Serialize;
@@ -28,6 +25,8 @@ use warpfold_course::element::ElementType;
 use warpfold_course::number::Number;
 use warpfold_course::operator::Operator;
 use warpfold_course::oracle::Truth;
+use warpfold_input::found::type_of_column;
+use warpfold_input::{is_read_from_files, is_table};
 
 /// Launches of the kernel that a GPU times.
 const TIMING: Timing = Timing {

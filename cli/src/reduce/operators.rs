@@ -1,8 +1,6 @@
 //! Reductions along an axis of an array, by any operators: on the cores of this computer in one pass, or on a device.
 
 use super::arguments::Arguments;
-use super::input::array::Array;
-use super::input::is_table;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::show;
@@ -14,6 +12,8 @@ use std::time::Instant;
 use warpfold::DeviceChoice;
 use warpfold_course::number;
 use warpfold_dynamic::{Number, Reduction, Results, Value, reduce_on};
+use warpfold_input::array::Array;
+use warpfold_input::is_table;
 
 /// Results that an array without values may have along an axis.
 const MOST_OF_NOTHING: usize = 1 << 24;

@@ -2,10 +2,6 @@
 
 use super::arguments::{Arguments, Place as Where};
 use super::files;
-use super::input::InputError;
-use super::input::array::Array;
-use super::input::found::{Found, Place as Lies};
-use super::input::is_table;
 use super::operators::{Shown, refuse_nothing, refuse_other_order};
 use crate::device;
 use crate::failure::Failure;
@@ -20,6 +16,10 @@ use warpfold::DeviceChoice;
 use warpfold::ranks::{Place, RankError, Ranks};
 use warpfold::sum::Mode;
 use warpfold_dynamic::{TypeName, reduce_on_ranks};
+use warpfold_input::InputError;
+use warpfold_input::array::Array;
+use warpfold_input::found::{Found, Place as Lies};
+use warpfold_input::is_table;
 
 /// What stands for the rank's number in the name of a file.
 const RANK: &str = "{rank}";

@@ -1,7 +1,6 @@
 //! Reductions of real data, which may be larger than memory: which kernel reduces which type, and what the result is worth.
 
 use crate::failure::Failure;
-use crate::reduce::input::FileNumber;
 use crate::reduce::ring::{Cold, Dealer, Size, on_cores};
 use crate::show;
 use std::sync::Mutex;
@@ -15,6 +14,7 @@ use warpfold_course::number::Number;
 use warpfold_course::operator::Operator;
 use warpfold_course::oracle::{Oracle, Truth};
 use warpfold_course::reducible::{Plain, with_reducible};
+use warpfold_input::FileNumber;
 use warpfold_kernels::catalogue::{self, Lesson};
 
 /// Threads of a block: the size that the ladder is taught with.

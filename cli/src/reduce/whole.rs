@@ -1,8 +1,6 @@
 //! All values of one or several files, reduced to one result of each operator: through the [ring](super::ring), on the cores or on devices.
 
 use super::arguments::Arguments;
-use super::input::comes_in_pieces;
-use super::input::found::Found;
 use super::operators::{Shown, refuse_nothing, refuse_other_order};
 use super::ring::{Alone, Dealer, OnDevices, Outcome, Size, on_cores, on_devices};
 use crate::device::describe_each;
@@ -17,6 +15,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 use warpfold::{Device, DeviceChoice};
 use warpfold_dynamic::{CHUNK, Reduction, Results, TypeName};
+use warpfold_input::comes_in_pieces;
+use warpfold_input::found::Found;
 
 /// Bytes of a piece on the cores and on GPUs, and on the emulator, which takes longer for each.
 const PIECE: usize = 8 << 20;

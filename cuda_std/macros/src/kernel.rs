@@ -44,7 +44,9 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
         #[unsafe(no_mangle)]
         #vis #device_sig { #copy_checks #(#statements)* }
 
+        // Checked wherever the crate is compiled, and code only where somebody calls it.
         #[cfg(not(target_arch = "nvptx64"))]
+        #[inline]
         #(#attrs)*
         #vis #host_sig { #copy_checks #(#statements)* }
     }

@@ -118,11 +118,15 @@ where
             }
         }
         let (left, right) = results.split_at_mut(low);
-        rayon::join(
-            || self.reduce(first, left),
-            || self.reduce(first + low, right),
-        );
+        both(&mut || self.reduce(first, left), &mut || {
+            self.reduce(first + low, right)
+        });
     }
+}
+
+/// Calls two functions, on two threads if one is idle. Rayon's part of that is compiled once, and not for each operator of each type.
+fn both(left: &mut (dyn FnMut() + Send), right: &mut (dyn FnMut() + Send)) {
+    rayon::join(left, right);
 }
 
 /// Some ranges, one after the other.

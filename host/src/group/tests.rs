@@ -5,14 +5,27 @@ use crate::device::{Buffer, Device, DeviceChoice, DeviceError, Kernel, Order, Pe
 use crate::ptx::Entries;
 use crate::{Reduction, operator::*};
 use proptest::prelude::{ProptestConfig, proptest};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt::Debug;
+use std::rc::Rc;
 use warpfold_device::fixed::CHUNK;
 use warpfold_device::half::Bf16;
 use warpfold_device::meeting::GIVEN_UP;
 use warpfold_emulator::{Nothing, Tool};
 
-fn emulators(count: usize) -> Group {
-    Group::open(&vec![DeviceChoice::Emulator; count]).expect("there is always an emulator")
+/// A test's group of as many, which loads a kernel once.
+fn emulators(count: usize) -> Rc<Group> {
+    thread_local! {
+        static OPENED: RefCell<HashMap<usize, Rc<Group>>> = RefCell::default();
+    }
+    OPENED.with_borrow_mut(|opened| {
+        let open = || Group::open(&vec![DeviceChoice::Emulator; count]);
+        let group = opened
+            .entry(count)
+            .or_insert_with(|| Rc::new(open().expect("there is always an emulator")));
+        Rc::clone(group)
+    })
 }
 
 /// Emulators that do not reach each other.
@@ -25,18 +38,27 @@ fn strangers(count: usize) -> Group {
 }
 
 /// Groups of every kind, of GPUs too, where there are some.
-fn groups() -> impl Iterator<Item = Group> {
+fn groups() -> impl Iterator<Item = Rc<Group>> {
     let gpus = [DeviceChoice::Gpu(0), DeviceChoice::Gpu(1)];
     let gpus = (1..=2).filter_map(move |count| Group::open(&gpus[..count]).ok());
+    let gpus = gpus.map(Rc::new);
     let emulated = [1, 2, 3, 4, 8].map(emulators);
-    emulated.into_iter().chain([strangers(3)]).chain(gpus)
+    emulated
+        .into_iter()
+        .chain([Rc::new(strangers(3))])
+        .chain(gpus)
 }
 
 fn on_one_device<T: Reducible, O: BuiltIn<T>>(operator: O, mode: Mode, values: &[T]) -> O::Output {
-    let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
-    let buffer = device.upload(values).expect("it fits");
-    let reduction = Reduction::new(&device, operator).expect("it is prepared");
-    reduction.with_mode(mode).of(&buffer).expect("it runs")
+    thread_local! {
+        static DEVICE: Device =
+            Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
+    }
+    DEVICE.with(|device| {
+        let buffer = device.upload(values).expect("it fits");
+        let reduction = Reduction::new(device, operator).expect("it is prepared");
+        reduction.with_mode(mode).of(&buffer).expect("it runs")
+    })
 }
 
 /// Every number of devices gives the bits that one device gives, and the GPUs too, where there are some.
@@ -48,7 +70,7 @@ where
 }
 
 fn agrees_on<T: Reducible, O: BuiltIn<T>>(
-    groups: impl Iterator<Item = Group>,
+    groups: impl Iterator<Item = Rc<Group>>,
     operator: O,
     values: &[T],
 ) where
@@ -204,7 +226,7 @@ fn the_fast_order_rounds_little() {
 
 /// A reduction of some values by three devices, prepared: what the launches need, and the result.
 struct Ready {
-    group: Group,
+    group: Rc<Group>,
     buffers: Vec<Buffer<f32>>,
     untyped: UntypedGroup,
     result: Buffer<f32>,

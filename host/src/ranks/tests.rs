@@ -12,6 +12,7 @@ use crate::{Matrix, Reduction};
 use processes::{Process, launchers, run};
 use std::fmt::Debug;
 use std::ops::Range;
+use std::sync::LazyLock;
 use warpfold_device::fixed::CHUNK;
 use warpfold_device::half::{Bf16, Bool, F16};
 
@@ -238,16 +239,20 @@ fn agree(processes: Vec<Process>, expected: &[String]) {
     }
 }
 
-fn expected() -> Vec<String> {
-    let alone = alone();
-    SIZES.into_iter().flat_map(|n| results(&alone, n)).collect()
+/// What one device gives, for all tests once.
+fn expected() -> &'static [String] {
+    static EXPECTED: LazyLock<Vec<String>> = LazyLock::new(|| {
+        let alone = alone();
+        SIZES.into_iter().flat_map(|n| results(&alone, n)).collect()
+    });
+    &EXPECTED
 }
 
 #[test]
 fn each_launcher_s_ranks_give_what_one_device_gives() {
     let expected = expected();
     for (size, launcher) in [2, 4, 3].into_iter().zip(launchers()) {
-        agree(run("results", size, launcher), &expected);
+        agree(run("results", size, launcher), expected);
     }
 }
 
@@ -256,7 +261,7 @@ fn ranks_of_unequal_sizes_and_empty_ones_give_the_same() {
     let expected = expected();
     for shares in ["results:1,0,5", "results:0,7,2,0"] {
         let size = shares.split(',').count() as u32;
-        agree(run(shares, size, launchers()[0]), &expected);
+        agree(run(shares, size, launchers()[0]), expected);
     }
 }
 
@@ -278,7 +283,7 @@ fn open_mpi_s_own_ranks_meet() {
     assert_eq!(end.status, Some(0), "{}", end.text);
     // The lines of both.
     for line in expected() {
-        let count = end.text.lines().filter(|other| **other == line).count();
+        let count = end.text.lines().filter(|other| **other == *line).count();
         assert!(count >= 2, "{line} is there {count} times\n{}", end.text);
     }
 }

@@ -15,6 +15,14 @@ fn emulator() -> Device {
     Device::open(&DeviceChoice::Emulator).expect("there is always an emulator")
 }
 
+/// Does something with a test's emulator, which loads a kernel once for all cases.
+fn with_emulator<R>(act: impl FnOnce(&Device) -> R) -> R {
+    thread_local! {
+        static DEVICE: Device = emulator();
+    }
+    DEVICE.with(act)
+}
+
 /// The emulator, and a GPU where there is one.
 fn devices() -> Vec<Device> {
     let gpu = Device::open(&DeviceChoice::Gpu(0)).ok();
@@ -352,15 +360,16 @@ proptest! {
         skip in 0_usize..20,
         bits in 0_u64..=u64::MAX,
     ) {
-        let device = emulator();
         let place = (rows, columns, columns + gap, skip);
         let along = if bits % 2 == 0 { Along::Rows } else { Along::Columns };
         let special = |number: u64| f32::special(number ^ bits);
-        is_right(&mut Reduction::new(&device, ArgMax::FIRST).unwrap(), along, place, special);
-        is_right(&mut Reduction::new(&device, MinMax).unwrap(), along, place, |number| Bf16::special(number ^ bits));
-        is_right(&mut Reduction::new(&device, LogSumExp).unwrap(), along, place, special);
-        is_right(&mut Reduction::new(&device, Sum).unwrap(), along, place, |number| i8::whole(number ^ bits));
-        is_right(&mut Reduction::new(&device, StdDev { ddof: 1 }).unwrap(), along, place, f64::whole);
+        with_emulator(|device| {
+            is_right(&mut Reduction::new(device, ArgMax::FIRST).unwrap(), along, place, special);
+            is_right(&mut Reduction::new(device, MinMax).unwrap(), along, place, |number| Bf16::special(number ^ bits));
+            is_right(&mut Reduction::new(device, LogSumExp).unwrap(), along, place, special);
+            is_right(&mut Reduction::new(device, Sum).unwrap(), along, place, |number| i8::whole(number ^ bits));
+            is_right(&mut Reduction::new(device, StdDev { ddof: 1 }).unwrap(), along, place, f64::whole);
+        });
     }
 }
 
@@ -373,11 +382,12 @@ proptest! {
         lengths in proptest::collection::vec(prop_oneof![Just(0), 0_usize..6, 0_usize..300, 0_usize..5000], 0..60),
         skip in 0_usize..20,
     ) {
-        let device = emulator();
-        let mut sum = Reduction::new(&device, Sum).expect("the kernels are there");
-        segments_are_right::<i32, _, u32>(&mut sum, &lengths, skip, Made::whole);
-        let mut argmax = Reduction::new(&device, ArgMax::FIRST).expect("the kernels are there");
-        segments_are_right::<f32, _, u64>(&mut argmax, &lengths, skip, Made::special);
+        with_emulator(|device| {
+            let mut sum = Reduction::new(device, Sum).expect("the kernels are there");
+            segments_are_right::<i32, _, u32>(&mut sum, &lengths, skip, Made::whole);
+            let mut argmax = Reduction::new(device, ArgMax::FIRST).expect("the kernels are there");
+            segments_are_right::<f32, _, u64>(&mut argmax, &lengths, skip, Made::special);
+        });
     }
 }
 

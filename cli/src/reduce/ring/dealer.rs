@@ -2,11 +2,11 @@
 
 use super::file::{Broken, Came, Cold, Span, ValuesFile};
 use crate::failure::Failure;
-use crate::reduce::input::found::{Asked, Found, Place, Values};
-use crate::reduce::input::{InputError, comes_in_pieces, is_table};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use warpfold_dynamic::TypeName;
+use warpfold_input::found::{Asked, Found, Place, Values};
+use warpfold_input::{InputError, comes_in_pieces, is_table};
 
 /// Deals out pieces in their order. Files are opened when it is their turn.
 pub(crate) struct Dealer<'a> {

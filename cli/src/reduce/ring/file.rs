@@ -1,10 +1,10 @@
 //! A file whose values are read in parts, by several threads: through the system's cache, or past it.
 
 use super::system;
-use crate::reduce::input::InputError;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use warpfold_input::InputError;
 
 /// What addresses, places and lengths are multiples of where a file is read past the cache: enough for every disk.
 pub(crate) const ALIGNMENT: usize = 4096;

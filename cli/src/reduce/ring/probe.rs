@@ -3,13 +3,13 @@
 
 use super::file::{Came, Cold, Span, ValuesFile};
 use super::shared::{Size, lock};
-use crate::reduce::input::found::{Asked, Found, Place};
 use memmap2::MmapMut;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
+use warpfold_input::found::{Asked, Found, Place};
 
 /// Fewer bytes than this are not worth measuring, unless that is asked for.
 const LEAST: u64 = 256 << 20;

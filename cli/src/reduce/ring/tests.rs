@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::failure::Failure;
-use crate::reduce::input::found::{Asked, Found, Place};
 use file::{Cold, Span, ValuesFile};
 use std::fs::File;
 use std::io::Write;
@@ -12,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tempfile::{NamedTempFile, TempDir};
 use warpfold::{Device, DeviceChoice};
 use warpfold_dynamic::{CHUNK, Reduction, TypeName};
+use warpfold_input::found::{Asked, Found, Place};
 
 /// A ring of two slots of a piece of one chunk, filled by one thread.
 const SMALL: Size = Size {

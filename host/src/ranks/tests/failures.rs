@@ -214,7 +214,7 @@ fn strangers_do_not_disturb_the_ranks() {
         strangers.push(stranger);
     }
     let second = Process::start(&mut command("results", port, &torchrun(1, 2)));
-    agree(vec![first, second], &expected());
+    agree(vec![first, second], expected());
 }
 
 #[test]

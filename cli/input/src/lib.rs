@@ -1,4 +1,4 @@
-//! Real input: the numbers in a file, of whatever format.
+#![doc = include_str!("../README.md")]
 
 pub mod array;
 mod csv;

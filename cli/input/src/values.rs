@@ -54,6 +54,10 @@ macro_rules! file_numbers {
 for_each_element!(file_numbers);
 
 #[cfg(test)]
+#[allow(
+    clippy::single_component_path_imports,
+    reason = "other modules take the macro from here"
+)]
 pub(super) use with_number_type;
 
 /// Whether files are read as this type.
