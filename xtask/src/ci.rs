@@ -34,8 +34,40 @@ struct Step {
     variable: Option<(&'static str, &'static str)>,
 }
 
-/// The tests first: they say most.
-const TESTS: [Step; 2] = [step(&["test"]), step(&["test", "-p", "xtask"])];
+/// The packages with tests: all but the Python library, which has them in Python, and the comparisons. Cargo compiles a crate again for each set
+/// of packages that asks for other features of what it stands on, so what is compiled as tests besides the product's own names this set.
+pub const PACKAGES: [&str; 5] = [
+    "--workspace",
+    "--exclude",
+    "warpfold-python",
+    "--exclude",
+    "warpfold-peers",
+];
+
+/// The tests first: they say most. Those of the product, as the README has it, and those of these chores.
+const TESTS: [Step; 2] = [
+    step(&["test"]),
+    step(&[
+        "test",
+        PACKAGES[0],
+        PACKAGES[1],
+        PACKAGES[2],
+        PACKAGES[3],
+        PACKAGES[4],
+        "--bin",
+        "xtask",
+        "--test",
+        "command_line",
+        "--test",
+        "dependent",
+        "--test",
+        "new_crate",
+        "--test",
+        "readmes",
+        "--test",
+        "rust_cuda",
+    ]),
+];
 
 const CHECKS: [Step; 6] = [
     step(&["fmt", "--all", "--check"]),
@@ -129,5 +161,20 @@ mod tests {
             "RUSTDOCFLAGS=\"-D warnings\" cargo doc --workspace --no-deps --all-features"
         );
         assert_eq!(TESTS[0].command_line(), "cargo test");
+    }
+
+    #[test]
+    fn no_test_of_the_chores_is_left_out() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+        let files = std::fs::read_dir(folder).expect("the tests are there");
+        let paths = files.map(|file| file.expect("it can be read").path());
+        let tests = paths.filter(|path| path.extension().is_some_and(|it| it == "rs"));
+        let mut names: Vec<String> = tests
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+            .collect();
+        names.sort();
+        let mut named = TESTS[1].arguments.split(|argument| *argument == "--test");
+        named.next();
+        assert_eq!(named.collect::<Vec<_>>().concat(), names);
     }
 }

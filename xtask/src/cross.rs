@@ -1,7 +1,8 @@
 //! `cargo xtask cross`: builds the product for every system that it is for, and runs it where this machine can.
 //!
-//! The standard library is built from its source, which the device compiler comes with, so that no other toolchain is needed. A linker or
-//! a runner that is missing is said so, and its row counts as skipped.
+//! Where rustup has installed the standard library of a target (`rustup target add`), that one is used. Otherwise it is built from its source,
+//! which the device compiler comes with, so that no other toolchain is needed; that takes most of the time. A linker or a runner that is
+//! missing is said so, and its row counts as skipped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::process::{Command, Stdio};
 use comfy_table::Table;
 use cuda_builder::{CudaBuilder, CudaBuilderError, DeviceCompiler};
 
+use crate::ci::PACKAGES;
 use crate::failure::{BAD_USE, Failure, IoError, io, lines};
 
 /// Which systems.
@@ -115,12 +117,43 @@ impl Failure for CrossError {
     }
 }
 
+/// Where the standard library of a target comes from.
+enum Library {
+    Installed,
+    /// From its source, by a compiler that has it.
+    Built(DeviceCompiler),
+}
+
+impl Library {
+    /// The installed one, if there is one.
+    fn of(target: &Target, repository: &Path) -> Result<Self, CrossError> {
+        let output = Command::new("rustc")
+            .args(["--print", "target-libdir", "--target", target.triple])
+            .current_dir(repository)
+            .output()
+            .map_err(io("run rustc"))?;
+        let folder = String::from_utf8_lossy(&output.stdout);
+        if output.status.success() && Path::new(folder.trim()).is_dir() {
+            return Ok(Self::Installed);
+        }
+        let kernels = CudaBuilder::new(repository.join("kernels"));
+        Ok(Self::Built(kernels.find_device_compiler()?))
+    }
+
+    /// Where what is compiled with it goes. With the installed one, build scripts and macros are those of the tests.
+    fn folder(&self, repository: &Path) -> PathBuf {
+        match self {
+            Self::Installed => repository.join("target"),
+            Self::Built(_) => repository.join("target/cross"),
+        }
+    }
+}
+
 /// Builds and runs, and prints a table of what came of it.
 ///
 /// # Errors
 /// There is no compiler, or something does not build or run.
 pub fn run(repository: &Path, options: &Options) -> Result<(), CrossError> {
-    let compiler = CudaBuilder::new(repository.join("kernels")).find_device_compiler()?;
     let chosen = TARGETS.iter().filter(|target| {
         options.only.is_empty() || options.only.iter().any(|triple| triple == target.triple)
     });
@@ -136,9 +169,17 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), CrossError> {
     let (mut findings, mut skipped) = (Vec::new(), 0);
     let mut expected = None;
     for target in chosen {
-        println!("{}: {}", target.triple, target.package);
+        let library = Library::of(target, repository)?;
+        let whence = match library {
+            Library::Installed => "installed",
+            Library::Built(_) => "built from its source",
+        };
+        println!(
+            "{}: {}, with a standard library {whence}",
+            target.triple, target.package
+        );
         let linker = target.linker.filter(|linker| is_there(linker));
-        let compiled = target.build(repository, &compiler, linker)?;
+        let compiled = target.build(repository, &library, linker)?;
         let runner = target.runners.iter().find(|runner| is_there(runner[0]));
         let (linked, ran, passed) = match (target.linker, linker, runner) {
             (None, ..) => ("".to_owned(), "".to_owned(), "".to_owned()),
@@ -157,12 +198,12 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), CrossError> {
                 if expected.is_none() {
                     expected = Some(native(repository)?);
                 }
-                let wrong =
-                    target.wrong(repository, runner, expected.as_deref().unwrap_or_default())?;
+                let expected = expected.as_deref().unwrap_or_default();
+                let wrong = target.wrong(&library.folder(repository), runner, expected)?;
                 let right = wrong.is_empty();
                 findings.extend(wrong);
                 let passed = if options.tests {
-                    let passed = target.test(repository, &compiler, linker, runner)?;
+                    let passed = target.test(repository, &library, linker, runner)?;
                     if !passed {
                         findings.push(format!(
                             "tests of the emulator fail for {}; its output is above",
@@ -215,19 +256,15 @@ fn is_there(program: &str) -> bool {
 }
 
 impl Target {
-    fn folder(repository: &Path) -> PathBuf {
-        repository.join("target/cross")
-    }
-
     /// Compiles the package, and links it where there is a linker.
     fn build(
         &self,
         repository: &Path,
-        compiler: &DeviceCompiler,
+        library: &Library,
         linker: Option<&str>,
     ) -> Result<bool, IoError> {
         let action = if linker.is_some() { "build" } else { "check" };
-        let mut cargo = self.cargo(repository, compiler, linker, action);
+        let mut cargo = self.cargo(repository, library, linker, action);
         cargo.args(["--package", self.package]);
         let status = cargo.status().map_err(io("run cargo"))?;
         if let (true, Some(linker), true) = (
@@ -235,7 +272,7 @@ impl Target {
             linker,
             self.triple.ends_with("windows-gnu"),
         ) {
-            self.stand_in_for_random_numbers(repository, linker)?;
+            self.stand_in_for_random_numbers(&library.folder(repository), linker)?;
         }
         Ok(status.success())
     }
@@ -244,16 +281,16 @@ impl Target {
     fn test(
         &self,
         repository: &Path,
-        compiler: &DeviceCompiler,
+        library: &Library,
         linker: &str,
         runner: &[&str],
     ) -> Result<bool, IoError> {
-        let mut cargo = self.cargo(repository, compiler, Some(linker), "test");
+        let mut cargo = self.cargo(repository, library, Some(linker), "test");
         cargo.args(["--package", "warpfold-emulator-tests"]);
         for test in TESTS {
             cargo.args(["--test", test]);
         }
-        let folder = Self::folder(repository).join(self.triple).join("debug");
+        let folder = library.folder(repository).join(self.triple).join("debug");
         let status = cargo
             .env(self.variable("RUNNER"), runner.join(" "))
             .env("WINEDEBUG", "-all")
@@ -268,21 +305,24 @@ impl Target {
     fn cargo(
         &self,
         repository: &Path,
-        compiler: &DeviceCompiler,
+        library: &Library,
         linker: Option<&str>,
         action: &str,
     ) -> Command {
         let mut cargo = Command::new("cargo");
-        compiler.apply(&mut cargo);
         cargo
-            .args([action, "--quiet", "-Zbuild-std=std,panic_abort"])
-            .args(["--target", self.triple])
+            .args([action, "--quiet", "--target", self.triple])
             .args(QUICKLY.iter().flat_map(|setting| ["--config", setting]))
-            .env("CARGO_TARGET_DIR", Self::folder(repository))
+            .env("CARGO_TARGET_DIR", library.folder(repository))
             // Nobody else has what `.cargo/config.toml` sets here.
             .env("CUDA_LIBRARY_PATH", "")
-            .env_remove("RUSTUP_TOOLCHAIN")
             .current_dir(repository);
+        if let Library::Built(compiler) = library {
+            compiler.apply(&mut cargo);
+            cargo
+                .arg("-Zbuild-std=std,panic_abort")
+                .env_remove("RUSTUP_TOOLCHAIN");
+        }
         if let Some(linker) = linker {
             cargo.env(self.variable("LINKER"), linker);
         }
@@ -297,12 +337,12 @@ impl Target {
 
     /// Rust's standard library takes random numbers from a library that Windows has had since version 7, and Wine only since 9: puts one
     /// beside the program that asks the older function.
-    fn stand_in_for_random_numbers(&self, repository: &Path, linker: &str) -> Result<(), IoError> {
+    fn stand_in_for_random_numbers(&self, folder: &Path, linker: &str) -> Result<(), IoError> {
         const SOURCE: &str = "#include <windows.h>\n\
             BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);\n\
             __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T bytes)\n\
             { return SystemFunction036(data, (ULONG)bytes); }\n";
-        let folder = Self::folder(repository).join(self.triple).join("debug");
+        let folder = folder.join(self.triple).join("debug");
         let source = folder.join("bcryptprimitives.c");
         fs::write(&source, SOURCE).map_err(io(format!("write {}", source.display())))?;
         Command::new(linker)
@@ -318,7 +358,7 @@ impl Target {
     /// What it does otherwise than this machine's own program.
     fn wrong(
         &self,
-        repository: &Path,
+        folder: &Path,
         runner: &[&str],
         expected: &[Ran],
     ) -> Result<Vec<String>, IoError> {
@@ -327,7 +367,7 @@ impl Target {
         } else {
             ""
         };
-        let program = Self::folder(repository)
+        let program = folder
             .join(self.triple)
             .join(format!("debug/warpfold{extension}"));
         let mut wrong = Vec::new();
@@ -357,10 +397,12 @@ struct Ran {
     errors: String,
 }
 
-/// This machine's own program.
+/// This machine's own program, as the tests of the command line have compiled it.
 fn native(repository: &Path) -> Result<Vec<Ran>, IoError> {
     Command::new("cargo")
-        .args(["build", "--quiet", "--package", CLI])
+        .args(["test", "--quiet", "--no-run", "--test", "cli"])
+        .args(PACKAGES)
+        .env("CARGO_TARGET_DIR", repository.join("target"))
         .current_dir(repository)
         .status()
         .map_err(io("run cargo"))?;

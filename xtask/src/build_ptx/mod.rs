@@ -7,6 +7,7 @@ mod generated;
 mod missing;
 mod refusal;
 mod rust_cuda;
+mod waiting;
 
 use std::fs;
 use std::io::Write;
@@ -27,6 +28,7 @@ use compare::{Verdict, compare};
 pub use error::{BuildPtxError, exit_status_of};
 use generated::Generated;
 pub use refusal::unless_expected;
+use waiting::Waiting;
 use warpfold_ptx::header::Header;
 use warpfold_ptx::sources::{
     hash_examples, hash_exhibits, hash_python, hash_reductions, hash_sources,
@@ -123,6 +125,7 @@ struct Job {
     file: String,
     kernels: CudaBuilder,
     arch: NvvmArch,
+    debug: DebugInfo,
     source_hash: String,
     /// Whether lines that hold a comment alone are left out.
     is_bare: bool,
@@ -151,7 +154,13 @@ impl Job {
             0 => target,
             _ => target.join(format!("build-ptx-{worker}")),
         };
-        let mut ptx = build(self.kernels.arch(self.arch).target_folder(folder), compiler)?;
+        let mut ptx = build(
+            self.kernels
+                .arch(self.arch)
+                .debug(self.debug)
+                .target_folder(folder),
+            compiler,
+        )?;
         if self.is_bare {
             ptx = without_comments(&ptx);
         }
@@ -189,6 +198,7 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
                 kernels: CudaBuilder::new(repository.join("reductions"))
                     .build_args(&features(module)),
                 arch: REDUCTIONS_ARCH,
+                debug: DebugInfo::None,
                 source_hash: source_hash.clone(),
                 is_bare: true,
                 entries: None,
@@ -200,6 +210,7 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
             file: ptx_file("python/kernels/ptx", "python", REDUCTIONS_ARCH) + ".zst",
             kernels: CudaBuilder::new(repository.join("python/kernels")),
             arch: REDUCTIONS_ARCH,
+            debug: DebugInfo::None,
             source_hash: hash_python(repository)
                 .map_err(io("read the sources of the Python package's kernels"))?,
             is_bare: true,
@@ -214,9 +225,9 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
                 file: ptx_file(KERNELS, module.name(), arch),
                 kernels: CudaBuilder::new(repository.join("kernels"))
                     .build_args(&features(module.name()))
-                    .ptx_version(module.ptx_version(arch.capability_value()))
-                    .debug(DebugInfo::LineDirectives),
+                    .ptx_version(module.ptx_version(arch.capability_value())),
                 arch,
+                debug: DebugInfo::LineDirectives,
                 source_hash: source_hash.clone(),
                 is_bare: false,
                 entries: Some(Entries::Lessons(module)),
@@ -226,9 +237,9 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
     if options.has("exhibits", EXHIBITS_ARCH) {
         jobs.push(Job {
             file: ptx_file(KERNELS, "exhibits", EXHIBITS_ARCH),
-            kernels: CudaBuilder::new(repository.join("kernels/exhibits"))
-                .debug(DebugInfo::LineDirectives),
+            kernels: CudaBuilder::new(repository.join("kernels/exhibits")),
             arch: EXHIBITS_ARCH,
+            debug: DebugInfo::LineDirectives,
             source_hash: hash_exhibits(repository)
                 .map_err(io("read the sources of the exhibits"))?,
             is_bare: false,
@@ -244,6 +255,7 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
                 kernels: CudaBuilder::new(repository.join("device/example-kernels"))
                     .build_args(&features(module)),
                 arch,
+                debug: DebugInfo::None,
                 source_hash: source_hash.clone(),
                 is_bare: false,
                 entries: None,
@@ -256,28 +268,28 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
 /// Jobs that run at the same time. A text is compiled by one thread, most of the time.
 const WORKERS: usize = 2;
 
-/// What the jobs make, in their order: each worker takes the next job that nobody has, until one fails.
+/// What the jobs make, in their order: each worker takes another that nobody has, until one fails. A worker compiles `core` in its own folder,
+/// once for each architecture and debug information, which takes half as long as the text of a type.
 fn run_all(
     repository: &Path,
     compiler: &DeviceCompiler,
     jobs: Vec<Job>,
 ) -> Result<Vec<(Generated, Vec<Finding>)>, BuildPtxError> {
-    let waiting = Mutex::new(jobs.into_iter().enumerate());
+    let jobs = jobs.into_iter().enumerate();
+    let waiting = Mutex::new(Waiting::new(
+        jobs.map(|(place, job)| ((job.arch, job.debug), (place, job))),
+    ));
     let made = Mutex::new(Vec::new());
     let work = |worker: usize| -> Result<(), BuildPtxError> {
         loop {
-            let next = waiting.lock().expect("no worker panics").next();
+            let next = waiting.lock().expect("no worker panics").next(worker);
             let Some((place, job)) = next else {
                 return Ok(());
             };
             match job.run(repository, compiler, worker) {
                 Ok(done) => made.lock().expect("no worker panics").push((place, done)),
                 Err(error) => {
-                    waiting
-                        .lock()
-                        .expect("no worker panics")
-                        .by_ref()
-                        .for_each(drop);
+                    waiting.lock().expect("no worker panics").give_up();
                     return Err(error);
                 }
             }
