@@ -62,7 +62,7 @@ enum Chore {
     Wheel(wheel::Options),
     /// Everything that has to pass before a change lands, step by step, up to the first that fails.
     Ci {
-        /// Leave the tests out: whoever calls this has run them.
+        /// Leave `cargo test` out: whoever calls this has run it.
         #[arg(long)]
         skip_tests: bool,
     },
