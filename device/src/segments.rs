@@ -456,7 +456,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     /// # Safety
     /// The tile is inside.
     #[inline(always)]
-    unsafe fn load(self, base: usize) -> Vectors {
+    unsafe fn load_vectors(self, base: usize) -> Vectors {
         if T::LANES == 1 {
             return [(0, 0, 0, 0); LOADS];
         }
@@ -648,7 +648,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
             let mut is_inside = !is_before && self.is_inside(at.base);
             let mut vectors = [(0, 0, 0, 0); LOADS];
             if is_inside {
-                vectors = self.load(at.base);
+                vectors = self.load_vectors(at.base);
             }
             let mut ends = self.ends(at.segment);
             self.clear_marks();
@@ -667,14 +667,14 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                     is_any_mine = true;
                     is_inside = !is_last && self.is_inside(next);
                     if is_inside {
-                        vectors = self.load(next);
+                        vectors = self.load_vectors(next);
                     }
                 } else {
                     let mut step = self.mark_ends(&at, limit, &mut ends);
                     self.fill(at.base, is_inside, vectors);
                     is_inside = !is_last && self.is_inside(next);
                     if is_inside {
-                        vectors = self.load(next);
+                        vectors = self.load_vectors(next);
                     }
                     if is_any_mine {
                         let all = Section::of(WARP_SIZE).reduce(operator, mine);

@@ -207,8 +207,8 @@ macro_rules! arg {
                 };
                 let mut distance = 1;
                 while distance < WARP_SIZE {
-                    // SAFETY: the caller's promise.
                     let (other, other_number) =
+                        // SAFETY: the caller's promise.
                         unsafe { (shuffle_xor(rank, distance), shuffle_xor(number, distance)) };
                     if (other $before rank) | ((other == rank) & (other_number > number)) {
                         (rank, number) = (other, other_number);

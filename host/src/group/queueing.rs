@@ -180,7 +180,7 @@ impl Opened {
     fn load(&mut self, job: &Job) -> Result<(), Error> {
         let needs = Needs::kernel(job.suffix);
         let stream = Some(&self.stream);
-        Ok(self.family.prepare_on(&self.device, stream, &needs)?)
+        self.family.prepare_on(&self.device, stream, &needs)
     }
 
     /// # Safety

@@ -4,12 +4,16 @@
 //!
 //! Idea: each GPU reduces the part that it has; only one state of each has to move. The states come together on the host, which waits for every GPU
 //! first; or in the memory of the first GPU, into which each of the others stores its own over the link, with a flag of system scope after it.
-//! Then the host only launches on each GPU: one after another, by a thread for each, or by one graph across them. And the order decides what
-//! the sum promises: in the fixed one its bits are the same for any number of GPUs. Several processes or computers do it with
-//! `warpfold::ranks`: see `docs/ranks.md`.
+//! Then the host only launches on each GPU: one after another, by a thread for each, or by one graph across them. The third place is NCCL, a
+//! library for many GPUs, by an operation that all of them take part in. And the order decides what the sum promises: in the fixed one its
+//! bits are the same for any number of GPUs. Here each rank of NCCL is a thread; several processes or computers do the same with
+//! `warpfold::ranks`: see `docs/ranks.md`. Where there is no NCCL, or no GPU for each rank, the ranks meet through sockets.
+
+mod as_ranks;
 
 use super::stopwatch::{Stopwatch, speed_up};
 use super::{Cell, HostLesson, HostLessonError, Report, Setting};
+use as_ranks::Found;
 use std::cell::RefCell;
 use warpfold::device::{DeviceError, Slice};
 use warpfold::group::Queueing;
@@ -23,11 +27,11 @@ pub(super) const LESSON: HostLesson = HostLesson {
     title: "one sum of several GPUs",
     change: "each GPU reduces its part, and the states come together on the host or in the memory of the first GPU, in a fast or in a fixed order",
     needs: &["two_stage", "peer_atomic"],
-    file: "course/src/host_lesson/group_sum.rs",
+    file: "course/src/host_lesson/group_sum/mod.rs",
     usual_n: |_| 1 << 28,
     see: "What to see: with few elements the ways differ by what the host adds, a wait and two copies, and by how it launches on all of them; with many, all take as long as the slowest \
-          GPU, except that the fixed order has as many states to move as there are chunks. A collective of NCCL is one more way, for several \
-          processes.",
+          GPU, except that the fixed order has as many states to move as there are chunks. An operation of NCCL is a kernel of its own on each \
+          GPU.",
     not_shown: "Not shown here: times, since emulated devices take turns on this processor; the sums and their bits are those of GPUs.",
     has_picture: false,
     needs_group: true,
@@ -93,6 +97,28 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         ("in peer memory", "fast", Mode::Fast, Queueing::ByThreads),
         ("in peer memory", "fast", Mode::Fast, Queueing::AsGraph),
     ];
+    let row = |[meeting, order, queued]: [&str; 3],
+               mode,
+               sum: f32,
+               [host_ms, elapsed_ms]: [Option<f64>; 2]| {
+        let has_same_bits = sum.to_bits() == fixed_alone.to_bits();
+        let is_near = (f64::from(sum) - exact).abs() <= bound;
+        [
+            Cell::Text(meeting.to_owned()),
+            Cell::Text(order.to_owned()),
+            Cell::Text(queued.to_owned()),
+            Cell::Text(format!("{sum:e}")),
+            match mode {
+                Mode::Deterministic if has_same_bits => "the same",
+                Mode::Deterministic => "others",
+                Mode::Fast => "not promised",
+            }
+            .into(),
+            Cell::Milliseconds(elapsed_ms),
+            Cell::Ratio(speed_up(host_ms, elapsed_ms)),
+            Cell::Right(Some(is_near && (mode == Mode::Fast || has_same_bits))),
+        ]
+    };
     let mut host_ms = None;
     for (meeting, order, mode, queueing) in ways {
         let reduction = GroupReduction::<f32, Sum>::new(group, Sum)?
@@ -116,30 +142,33 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
                 Err(other) => Err(DeviceError::Refused(other.to_string())),
             },
         )?;
-        let sum = sum.into_inner();
-        let has_same_bits = sum.to_bits() == fixed_alone.to_bits();
-        let is_near = (f64::from(sum) - exact).abs() <= bound;
         host_ms = host_ms.or(elapsed_ms);
-        report.row([
-            meeting.into(),
-            order.into(),
-            match queueing {
-                Queueing::ByThreads => "by a thread each",
-                Queueing::AsGraph => "as a graph",
-                _ => "in turn",
-            }
-            .into(),
-            Cell::Text(format!("{sum:e}")),
-            match mode {
-                Mode::Deterministic if has_same_bits => "the same",
-                Mode::Deterministic => "others",
-                Mode::Fast => "not promised",
-            }
-            .into(),
-            Cell::Milliseconds(elapsed_ms),
-            Cell::Ratio(speed_up(host_ms, elapsed_ms)),
-            Cell::Right(Some(is_near && (mode == Mode::Fast || has_same_bits))),
-        ]);
+        let queued = match queueing {
+            Queueing::ByThreads => "by a thread each",
+            Queueing::AsGraph => "as a graph",
+            _ => "in turn",
+        };
+        report.row(row(
+            [meeting, order, queued],
+            mode,
+            sum.into_inner(),
+            [host_ms, elapsed_ms],
+        ));
+    }
+    for (order, mode) in [("fast", Mode::Fast), ("fixed", Mode::Deterministic)] {
+        match as_ranks::sum(group, &values, &parts, mode, &stopwatch) {
+            Ok(Found {
+                by,
+                sum,
+                elapsed_ms,
+            }) => report.row(row(
+                [&format!("by {by}"), order, "by a rank each"],
+                mode,
+                sum,
+                [host_ms, elapsed_ms],
+            )),
+            Err(error) => report.fact(format!("no sum by ranks, in the {order} order: {error}")),
+        }
     }
     Ok(report)
 }

@@ -1,0 +1,103 @@
+//! The sum by ranks: a thread for each device, which does what a process of its own would do under a launcher.
+
+use crate::host_lesson::stopwatch::Stopwatch;
+use std::cell::Cell;
+use std::error::Error;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+use warpfold::Device;
+use warpfold::device::{DeviceChoice, DeviceError, Slice};
+use warpfold::group::Group;
+use warpfold::operator::Sum;
+use warpfold::ranks::{By, Options, Place, RankReduction, Ranks};
+use warpfold::sum::Mode;
+
+const OPTIONS: Options = Options {
+    by: By::Best,
+    patience: Duration::from_secs(20),
+};
+
+/// What the first rank has found.
+pub(super) struct Found {
+    /// How the ranks hand each other their results, in words.
+    pub(super) by: String,
+    pub(super) sum: f32,
+    pub(super) elapsed_ms: Option<f64>,
+}
+
+/// The sum of the values, of which each device has a part.
+///
+/// # Errors
+/// This system has no sockets or no threads, or a rank fails.
+pub(super) fn sum(
+    group: &Group,
+    values: &[f32],
+    parts: &[Slice<'_, f32>],
+    mode: Mode,
+    stopwatch: &Stopwatch,
+) -> Result<Found, Box<dyn Error>> {
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+        .local_addr()?
+        .port();
+    let place = |rank: usize| -> Result<Place, Box<dyn Error>> {
+        let place = Place::new(u32::try_from(rank)?, u32::try_from(parts.len())?)?;
+        Ok(place.at(Ipv4Addr::LOCALHOST.to_string(), port))
+    };
+    thread::scope(|scope| {
+        let mut others = Vec::new();
+        let mut after = parts[0].len();
+        for (rank, part) in parts.iter().enumerate().skip(1) {
+            let values = &values[after..after + part.len()];
+            after += part.len();
+            let gpu = group.devices()[rank].gpu_information();
+            let choice = gpu.map_or(DeviceChoice::Emulator, |gpu| DeviceChoice::Gpu(gpu.index));
+            let (others_turn, turns) = channel();
+            let place = place(rank)?;
+            // Why it fails is what the first rank hears, which waits for it.
+            thread::Builder::new().spawn_scoped(scope, move || {
+                follow(choice, &place, mode, values, &turns).ok()
+            })?;
+            others.push(others_turn);
+        }
+        let ranks = Ranks::join(&group.devices()[0], &place(0)?, OPTIONS)?;
+        let mut reduction = RankReduction::new(&ranks, Sum)?.with_mode(mode);
+        let sum = Cell::new(0.0);
+        let elapsed_ms = stopwatch.host_ms(
+            || Ok(()),
+            || {
+                for other in &others {
+                    // A rank that is gone is missed by the reduction.
+                    let _ = other.send(());
+                }
+                let found = reduction.of(parts[0].slice(..));
+                sum.set(found.map_err(|error| DeviceError::Refused(error.to_string()))?);
+                Ok(())
+            },
+        )?;
+        Ok(Found {
+            by: ranks.describe(),
+            sum: sum.get(),
+            elapsed_ms,
+        })
+    })
+}
+
+/// What another rank than the first does: it takes part in a reduction at each turn.
+fn follow(
+    choice: DeviceChoice,
+    place: &Place,
+    mode: Mode,
+    values: &[f32],
+    turns: &Receiver<()>,
+) -> Result<(), Box<dyn Error>> {
+    let device = Device::open(&choice)?;
+    let values = device.upload(values)?;
+    let ranks = Ranks::join(&device, place, OPTIONS)?;
+    let mut reduction = RankReduction::new(&ranks, Sum)?.with_mode(mode);
+    while turns.recv().is_ok() {
+        reduction.of(&values)?;
+    }
+    Ok(())
+}
