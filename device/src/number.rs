@@ -18,7 +18,7 @@ pub trait Number: Words + PartialEq + PartialOrd {
     /// Whether it is a float: rounded, of two zeros, and possibly NaN.
     const IS_FLOAT: bool;
 
-    /// An integer in whose order floats are, with NaN before all others or after them.
+    /// An integer in whose order the numbers are; a NaN of floats comes before all others or after them.
     type Rank: Words + Ord;
 
     /// The rank among numbers where a NaN is less than all others, or greater.

@@ -1,13 +1,13 @@
-//! Reductions of segments of an array, which offsets divide: at the same speed whatever their lengths.
+//! Reductions of segments of an array, which offsets divide. The work for a value hardly depends on the lengths of the segments.
 //!
 //! *Equal work.* A segment may be empty or have all values, so warps get equal parts of a path instead of segments. The path goes along
-//! the values, and after the last value of a segment some steps along the segments, since an end is as much work as some values. A binary search, of which half a warp does four steps
-//! at once, finds where a warp begins (Merrill's and Garland's *merge path*).
+//! the values, and each end of a segment adds four steps, since it is about as much work as four values. A binary search finds where a warp
+//! begins: half a warp compares 16 places at once (the *merge path* of Merrill and Garland).
 //!
 //! *A tile at a time.* Tiles begin at vectors, so that a warp loads the next one before it reduces this one. A tile is copied to shared
 //! memory, where a lane has a chunk of neighbouring values, and a byte marks each value after which a segment ends. A lane folds its
-//! chunk, value by value, and begins anew after each mark. One scan over the lanes, which begins anew at each lane with a mark, brings the
-//! state of what came before to the first end of a chunk. So the work for a value is the same whatever the lengths. No barrier of the block.
+//! chunk value by value, or by vectors where few segments end, and begins anew after each mark. One scan over the lanes, which begins anew at each lane with a mark, brings the
+//! state of what came before to the first end of a chunk. So a value is about as much work in short segments as in long ones. No barrier of the block.
 //!
 //! A tile in which nothing ends is combined straight from registers, and the lanes' states are joined at the next end.
 //!
@@ -31,7 +31,7 @@ use crate::words::Words;
 
 /// The most threads of a block.
 pub const THREADS: u32 = 128;
-/// Blocks that are to fit on a multiprocessor.
+/// Blocks that are to fit on a multiprocessor with 228 KiB of shared memory; where there is less, fewer run at once.
 pub const RESIDENT: u32 = 5;
 /// The most warps of a block.
 const WARPS: usize = (THREADS / WARP_SIZE) as usize;
@@ -39,10 +39,10 @@ const WARPS: usize = (THREADS / WARP_SIZE) as usize;
 const LOADS: usize = 8;
 /// The most values that a lane folds one after another.
 const CHUNK: usize = 32;
-/// Rows of 32 ends of segments that a lane has under way, and that it loads at once if there are more.
+/// Rows of 32 ends of segments that a warp loads ahead, and how many it loads at once when those run out.
 const ROWS: usize = 2;
 const MORE_ROWS: usize = 4;
-/// The steps of a path that an end is: about as many values take as long.
+/// How many steps of the path an end counts as: about as many values take as long.
 const STEPS_OF_END: usize = 4;
 
 /// Where the two carries are among the states in shared memory.
@@ -51,7 +51,7 @@ const CARRIES: usize = 32;
 /// Vectors of a tile in shared memory, with a gap after every eighth.
 const VECTORS_OF_TILE: usize = LOADS * WARP_SIZE as usize * 9 / 8;
 
-/// Ends up to which a lane takes vectors in which nothing ends as a whole: if there are more, some lane has one in nearly every vector.
+/// Up to so many ends, a lane takes vectors in which nothing ends as a whole; with more, some lane has an end in nearly every vector.
 const FEW: u32 = 12;
 
 /// Whether the states of segments have room where their last values are.
@@ -108,7 +108,7 @@ const fn slots_of_warp<T: Loaded, S>() -> usize {
     }
 }
 
-/// Values of a tile, of one warp: a grid with more warps than there are tiles of values and segments together is of no use.
+/// Values of a tile, of one warp.
 pub const fn tile<T: Loaded>() -> usize {
     LOADS * WARP_SIZE as usize * T::LANES
 }

@@ -21,7 +21,7 @@ pub struct Options {
     /// Only this target; may be given several times.
     #[arg(long, value_name = "TARGET", value_parser = TARGETS.map(|target| target.triple))]
     only: Vec<String>,
-    /// Also run tests of the emulator where programs run; they take minutes to compile for each target.
+    /// Also run tests of the emulator where programs run; they take long to compile for each target.
     #[arg(long)]
     tests: bool,
 }

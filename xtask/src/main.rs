@@ -62,7 +62,7 @@ enum Chore {
     Wheel(wheel::Options),
     /// Everything that has to pass before a change lands, step by step, up to the first that fails.
     Ci {
-        /// Leave `cargo test` out: whoever calls this has run it.
+        /// Leave `cargo test` out, which whoever calls this has run; the tests of the chores run all the same.
         #[arg(long)]
         skip_tests: bool,
     },

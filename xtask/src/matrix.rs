@@ -30,7 +30,7 @@ impl Failure for MatrixError {
 
 /// The operators of the device library over arrays, against loops of the tests' own; and the library's kernels of every shape, against the
 /// operators on the host; and reductions by names, against those of types known at compile time. As the other tests are compiled, so
-/// that only what has the feature is compiled for them: a fifth of what it takes to compile them optimised.
+/// that only what has the feature is compiled for them.
 const TESTS: [&[&str]; 2] = [
     &["--test", "every", "--", "--ignored"],
     &[

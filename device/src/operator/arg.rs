@@ -60,7 +60,7 @@ pub trait Index: Words + Ord {
     /// The lower bits.
     fn of(index: u64) -> Self;
 
-    /// All bits inverted: the greatest of these is of the least.
+    /// All bits inverted, so that the least index becomes the greatest number.
     fn inverted(self) -> Self;
     /// The next one, and 0 after the greatest.
     fn next(self) -> Self;
@@ -200,7 +200,7 @@ macro_rules! arg {
             #[inline(always)]
             unsafe fn combine_warp(self, state: Best<N, I>) -> Option<Best<N, I>> {
                 let mut rank = rank_of::<$is_least, N>(state.value);
-                // Of equal values the one with the greatest number is meant; the number of no value is 0.
+                // Among equal values the greatest number wins; 0 stands for no value.
                 let mut number = match self.ties {
                     Ties::First => state.index.inverted(),
                     Ties::Last => state.index.next(),

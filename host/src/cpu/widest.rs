@@ -13,8 +13,7 @@ pub trait Task {
 /// Runs a task by AVX2 and fused multiply-adds where the processor has them, and by what every processor has elsewhere.
 #[inline]
 pub fn widest<J: Task>(task: J) -> J::Output {
-    // Without optimisation it would be the same code once more.
-    #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
+    #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx2,bmi1,bmi2,f16c,fma,lzcnt,popcnt")]
         fn by_avx2<J: Task>(task: J) -> J::Output {

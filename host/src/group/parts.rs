@@ -197,7 +197,7 @@ impl UntypedGroup {
             Queueing::AsGraph if self.in_peer_memory && group.has_each_once() => unsafe {
                 return self.reduce_as_graph(group, parts, lengths, result);
             },
-            // The same goes for two threads.
+            // So might it with those of two threads.
             // SAFETY: the caller's contract is the same.
             Queueing::ByThreads if self.in_peer_memory && are_gpus && group.has_each_once() => unsafe {
                 return self.reduce_by_threads(group, parts, lengths, result);

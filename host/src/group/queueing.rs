@@ -16,7 +16,7 @@ pub enum Queueing {
     /// One after another, by the thread that calls.
     #[default]
     InTurn,
-    /// Each by a thread of its own, which waits for the next one. Emulated devices are launched in turn, and so is a GPU that is in the
+    /// Each by a thread of its own, which stays for the next reduction. Emulated devices are launched in turn, and so is a GPU that is in the
     /// group twice.
     ByThreads,
     /// All at once, as one graph across the devices, which is made when the parts are others than the last time. A GPU that is in the group

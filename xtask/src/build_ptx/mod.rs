@@ -269,7 +269,7 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
 const WORKERS: usize = 2;
 
 /// What the jobs make, in their order: each worker takes another that nobody has, until one fails. A worker compiles `core` in its own folder,
-/// once for each architecture and debug information, which takes half as long as the text of a type.
+/// once for each architecture and debug information, which takes long.
 fn run_all(
     repository: &Path,
     compiler: &DeviceCompiler,

@@ -55,7 +55,7 @@ pub(super) fn sum(
             let choice = gpu.map_or(DeviceChoice::Emulator, |gpu| DeviceChoice::Gpu(gpu.index));
             let (others_turn, turns) = channel();
             let place = place(rank)?;
-            // Why it fails is what the first rank hears, which waits for it.
+            // If it fails, the first rank learns only that it is missing.
             thread::Builder::new().spawn_scoped(scope, move || {
                 follow(choice, &place, mode, values, &turns).ok()
             })?;
@@ -76,8 +76,11 @@ pub(super) fn sum(
                 Ok(())
             },
         )?;
+        let by = ranks.describe();
+        // The others leave now: the end of a communicator may need all of its ranks.
+        drop(others);
         Ok(Found {
-            by: ranks.describe(),
+            by,
             sum: sum.get(),
             elapsed_ms,
         })

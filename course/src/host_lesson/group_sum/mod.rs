@@ -4,8 +4,8 @@
 //!
 //! Idea: each GPU reduces the part that it has; only one state of each has to move. The states come together on the host, which waits for every GPU
 //! first; or in the memory of the first GPU, into which each of the others stores its own over the link, with a flag of system scope after it.
-//! Then the host only launches on each GPU: one after another, by a thread for each, or by one graph across them. The third place is NCCL, a
-//! library for many GPUs, by an operation that all of them take part in. And the order decides what the sum promises: in the fixed one its
+//! Then the host only launches on each GPU: one after another, by a thread for each, or by one graph across them. The third way is NCCL, a
+//! library for many GPUs: all of them take part in one of its operations. And the order decides what the sum promises: in the fixed one its
 //! bits are the same for any number of GPUs. Here each rank of NCCL is a thread; several processes or computers do the same with
 //! `warpfold::ranks`: see `docs/ranks.md`. Where there is no NCCL, or no GPU for each rank, the ranks meet through sockets.
 
@@ -25,13 +25,13 @@ pub(super) const LESSON: HostLesson = HostLesson {
     id: "group_sum",
     alias: None,
     title: "one sum of several GPUs",
-    change: "each GPU reduces its part, and the states come together on the host or in the memory of the first GPU, in a fast or in a fixed order",
+    change: "each GPU reduces its part, and the states come together on the host, in the memory of the first GPU or by NCCL, in a fast or in a fixed order",
     needs: &["two_stage", "peer_atomic"],
     file: "course/src/host_lesson/group_sum/mod.rs",
     usual_n: |_| 1 << 28,
     see: "What to see: with few elements the ways differ by what the host adds, a wait and two copies, and by how it launches on all of them; with many, all take as long as the slowest \
           GPU, except that the fixed order has as many states to move as there are chunks. An operation of NCCL is a kernel of its own on each \
-          GPU.",
+          GPU; and a rank's thread sleeps between two sums, so that its times include waking up.",
     not_shown: "Not shown here: times, since emulated devices take turns on this processor; the sums and their bits are those of GPUs.",
     has_picture: false,
     needs_group: true,
