@@ -277,9 +277,10 @@ fn check_segments<T: Value, O: Operator<T, Output: Outcome>>(
     name: &str,
     operator: O,
 ) {
+    const MOST: u32 = segments::THREADS;
     for machine in machines {
         for (turn, lengths) in lengths().into_iter().enumerate() {
-            for (grid, block) in [(1, 32), (1, 256), (2, 128), (7, 256), (70, 256)] {
+            for (grid, block) in [(1, 32), (1, MOST), (2, 64), (7, MOST), (70, MOST)] {
                 let start = (turn * 5 % 7, (turn + grid as usize) % 5);
                 let are_wide = (turn + grid as usize) % 2 == 1;
                 let kernel = format!("{name}_segments");
