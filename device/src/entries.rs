@@ -150,8 +150,8 @@ macro_rules! row_reductions {
 ///
 /// A line `name: Type = value, T;` gives
 /// - `name_part(input: *const T, n: usize, first: u64, states: *mut State, counter: *mut u32, slots: *mut State, flags: *mut u32, rank: u32,
-///   of: u32, round: u32, total: u64, result: *mut Output)`: the reduction of an array of `total` values that several devices have parts of,
-///   each by one launch of any grid: see [`meeting`](crate::meeting). The values that this device has begin with index `first`. `states`
+///   of: u32, total: u64, result: *mut Output)`: the reduction of an array of `total` values that several devices have parts of, each by one
+///   launch of any grid: see [`meeting`](crate::meeting). The values that this device has begin with index `first`. `states`
 ///   has room for one state per block; the counter is 0 before and after.
 #[macro_export]
 macro_rules! part_reductions {
@@ -163,7 +163,7 @@ macro_rules! part_reductions {
             /// # Safety
             /// - As for the kernel of one device, of the part.
             /// - `slots` and `flags` point to `of` states and words of the first device, whose rank is 0, and which the others reach; nothing
-            ///   but these kernels touches them. No flag is `round`, and the launch of the round before is over on the first device.
+            ///   but these kernels touches them. The flags are 0, and the launch of the round before is over on the first device.
             /// - On the first device `result` points to one result, which nothing else touches.
             #[cuda_std::kernel]
             #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
@@ -177,13 +177,12 @@ macro_rules! part_reductions {
                 flags: *mut u32,
                 rank: u32,
                 of: u32,
-                round: u32,
                 total: u64,
                 result: *mut <$operator as $crate::operator::Operator<$value>>::Output,
                 $($parameter: u64,)?
             ) {
                 let scratch = $crate::scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
-                let meeting = $crate::meeting::Meeting { slots, flags, rank, of, round };
+                let meeting = $crate::meeting::Meeting { slots, flags, rank, of };
                 let values = (input, n, first);
                 // SAFETY: the caller's promise.
                 unsafe { $crate::meeting::part($make, values, states, counter, meeting, total, result, scratch) }

@@ -3,10 +3,10 @@
 //! | device | does | needs |
 //! |---|---|---|
 //! | every other | stores its state in its slot, then raises its flag by a release of system scope | access to the memory of the first |
-//! | the first | waits for each flag by an acquire of system scope, then combines, in the order of the devices | nothing else |
+//! | the first | waits for each flag by an acquire of system scope, lowers it, and combines, in the order of the devices | nothing else |
 //!
-//! No atomic read-modify-write: stores go over any link, and a device writes to nobody's slot but its own. The flags hold the number of the
-//! round, so that nobody has to lower them.
+//! No atomic read-modify-write: stores go over any link, and a device writes to nobody's slot but its own. The first device leaves the flags
+//! as they were, so that every round has the same arguments, as in a graph that is launched again and again.
 
 use cuda_std::gpu_only;
 
@@ -18,22 +18,21 @@ use crate::vector::{self, Loaded, Share};
 /// Vectors that a thread loads before it uses the first.
 const LOADS: usize = 4;
 
-/// A flag that the host raises in place of a device that has failed: the first device goes on, and its result means nothing.
-pub const GIVEN_UP: u32 = u32::MAX;
+/// A flag that is raised: by a device that has handed its state in, or by the host in place of one that has failed, so that the first
+/// device goes on, and its result means nothing.
+pub const RAISED: u32 = 1;
 
 /// Where devices meet.
 #[derive(Clone, Copy, Debug)]
 pub struct Meeting<S> {
     /// A state for each device, in the memory of the first.
     pub slots: *mut S,
-    /// A word for each, there too.
+    /// A word for each, there too, which is 0 before and after.
     pub flags: *mut u32,
     /// The number of this device among them.
     pub rank: u32,
     /// How many they are, at least one.
     pub of: u32,
-    /// The number of the round, which is in no flag yet, and neither 0 nor [`GIVEN_UP`].
-    pub round: u32,
 }
 
 /// Writes a word that threads of other devices wait for: who reads it by [`load_acquire_system`] sees everything that this thread has seen
@@ -83,23 +82,22 @@ impl<S: Copy> Meeting<S> {
     /// # Safety
     /// - One thread of each device makes the call in a round, with the same slots, flags and number of devices and its own rank.
     /// - `slots` and `flags` point to `of` states and words in the memory of the first device, which the others reach, and which nothing else
-    ///   touches meanwhile. The next round begins when this one is over on the first device.
+    ///   touches meanwhile. The flags are 0. The next round begins when this one is over on the first device.
     #[inline(always)]
     pub unsafe fn hand_in(self, operator: impl Combine<S>, state: S) -> Option<S> {
         // SAFETY: the caller's promise. A flag orders the store of a state before it, and the load of the first device after it.
         unsafe {
             if self.rank != 0 {
                 *self.slots.add(self.rank as usize) = state;
-                store_release_system(self.flags.add(self.rank as usize), self.round);
+                store_release_system(self.flags.add(self.rank as usize), RAISED);
                 return None;
             }
             let mut all = state;
             let mut rank = 1;
             while rank < self.of {
-                let mut flag = load_acquire_system(self.flags.add(rank as usize));
-                while flag != self.round && flag != GIVEN_UP {
-                    flag = load_acquire_system(self.flags.add(rank as usize));
-                }
+                let flag = self.flags.add(rank as usize);
+                while load_acquire_system(flag) != RAISED {}
+                *flag = 0;
                 all = operator.combine(all, *self.slots.add(rank as usize));
                 rank += 1;
             }

@@ -142,6 +142,13 @@ impl Family {
         Ok(())
     }
 
+    /// Whether there is nothing to load or to allocate.
+    pub(crate) fn is_prepared(&self, needs: &Needs) -> bool {
+        self.kernels.contains_key(needs.suffix)
+            && self.workspace.states.len() >= needs.states
+            && self.workspace.words.len() >= needs.words
+    }
+
     /// As [`Self::prepare`], before a launch on this stream: refused where that would be captured.
     pub(crate) fn prepare_on(
         &mut self,
@@ -152,10 +159,7 @@ impl Family {
         if let Some(stream) = stream {
             stream.check_device(device)?;
         }
-        let is_prepared = self.kernels.contains_key(needs.suffix)
-            && self.workspace.states.len() >= needs.states
-            && self.workspace.words.len() >= needs.words;
-        if is_prepared {
+        if self.is_prepared(needs) {
             return Ok(());
         }
         if let Some(stream) = stream

@@ -50,7 +50,7 @@ mod queueing;
 #[cfg(test)]
 mod tests;
 
-use crate::device::{Buffer, Slice};
+use crate::device::{Buffer, Slice, Stream};
 use crate::kernels::Error;
 use crate::reduce::{BuiltIn, Form, Reducible};
 use crate::sum::Mode;
@@ -110,6 +110,51 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
     pub fn with_queueing(mut self, queueing: Queueing) -> Self {
         self.untyped.queue_by(queueing);
         self
+    }
+
+    /// Loads the kernels for parts of so many values, one number for each device, and allocates what is needed: then [`Self::queue`] does
+    /// neither, and may be captured into a graph.
+    ///
+    /// Whoever launches such a graph keeps this value, and has not prepared it for more since.
+    ///
+    /// # Errors
+    /// [`Error::Parts`]; a device refuses the kernels, or has no room.
+    pub fn prepare(&mut self, lengths: &[usize]) -> Result<(), Error> {
+        self.untyped.prepare(self.group, self.mode, lengths)
+    }
+
+    /// Queues the reduction on a stream of the first device, which writes it to `result`, a buffer of one element there. The other devices
+    /// begin when the stream has come to it, and the stream goes on when all have ended. Does not wait.
+    ///
+    /// [`Self::wait`] waits for it even if a device has failed. [`Stream::synchronize`] and reading the result would not end then, because
+    /// the first device waits for the others.
+    ///
+    /// # Errors
+    /// As [`Self::of`]; the stream or the buffer is of another device, or the buffer's length is not 1; [`Error::NoPeerAccess`];
+    /// [`Error::Unprepared`].
+    pub fn queue(
+        &mut self,
+        stream: &Stream,
+        parts: &[Slice<'_, T>],
+        result: &mut Buffer<O::Output>,
+    ) -> Result<(), Error> {
+        let parts: Vec<Slice<'_, u8>> = parts.iter().map(|part| part.bytes()).collect();
+        let bytes = Slice::from(&*result).bytes();
+        // SAFETY: buffers and slices are at addresses for their types, and the result is borrowed; buffers are freed when their devices have
+        // done what is queued.
+        unsafe {
+            self.untyped
+                .queue(self.group, self.mode, stream, &parts, bytes)
+        }
+    }
+
+    /// Waits for what was queued on the stream, and for the other devices.
+    ///
+    /// # Errors
+    /// A device has failed.
+    pub fn wait(&mut self, stream: &Stream) -> Result<(), Error> {
+        stream.check_device(&self.group.devices()[0])?;
+        Ok(self.untyped.wait(self.group, Some(stream))?)
     }
 
     /// The reduction of the values of all parts, one after another; waits for it. There is a part for each device, in its memory, which may

@@ -76,6 +76,11 @@ pub enum Error {
         /// How many devices there are.
         devices: usize,
     },
+    /// Devices that would have to meet on the host, which cannot be queued.
+    #[error(
+        "these devices do not reach each other's memory, so that a reduction of theirs cannot be queued: call `of`, which waits"
+    )]
+    NoPeerAccess,
     /// A capture into a graph, which nothing can be allocated in.
     #[error(
         "nothing can be loaded or allocated while a stream is captured: call `prepare` for the same matrix before"

@@ -10,6 +10,8 @@ mod comparison;
 mod contender;
 mod element;
 mod error;
+mod groups;
+mod groups_record;
 mod library;
 mod machine;
 mod ours;
@@ -62,6 +64,8 @@ struct Options {
 enum Command {
     /// Reductions of every shape.
     Shapes(shapes::Options),
+    /// One sum of all GPUs.
+    Groups(groups::Options),
 }
 
 /// What of sums to time.
@@ -142,6 +146,7 @@ fn main() -> ExitCode {
     let options = Options::parse();
     let done = match (&options.command, &options.sums) {
         (Some(Command::Shapes(options)), _) => shapes::run(options),
+        (Some(Command::Groups(options)), _) => groups::run(options),
         (None, Some(sums)) => run(sums),
         // The parser wants one of them.
         (None, None) => Ok(()),

@@ -82,14 +82,15 @@ impl Stream {
     }
 
     /// What is queued here from now on waits for what is queued on that stream, which may be of another device. Nothing waits on the
-    /// emulator, where all of it is done.
+    /// emulator, where all of it is done. If that stream is being captured, this one has a part in the capture from then on, as by
+    /// [`Self::wait_for`].
     ///
     /// # Errors
     /// One of the two is of a GPU and the other of the emulator, or the driver refuses.
     pub fn follow(&self, earlier: &Self) -> Result<(), DeviceError> {
         match (&self.0, &earlier.0) {
             (StreamOn::Gpu(later), StreamOn::Gpu(earlier)) => later.follow(earlier),
-            (StreamOn::Emulator(_), StreamOn::Emulator(_)) => Ok(()),
+            (StreamOn::Emulator(later), StreamOn::Emulator(earlier)) => later.follow(earlier),
             _ => Err(DeviceError::OtherDevice),
         }
     }

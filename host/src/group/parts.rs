@@ -1,10 +1,10 @@
 //! The reduction of parts, without its types.
 
 use super::devices::Group;
-use super::queueing::{Graphs, Key, Prepared, Queueing, Threads};
+use super::queueing::{Graph, Key, Prepared, Queueing, Threads};
 use crate::chunks;
 use crate::device::{
-    Argument, Buffer, Device, DeviceError, HostBuffer, HostMemory, Shape, Slice, Stream,
+    Argument, Buffer, Device, DeviceError, Event, HostBuffer, HostMemory, Shape, Slice, Stream,
 };
 use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
@@ -13,24 +13,27 @@ use crate::reduce::Form;
 use crate::reduce::table::choose_for_part;
 use crate::sum::Mode;
 use warpfold_device::fixed::CHUNK;
-use warpfold_device::meeting::GIVEN_UP;
+use warpfold_device::meeting::RAISED;
 
 /// The kernels of an operator over a type on each device of a group, and the memory where their states meet.
 #[doc(hidden)]
 pub struct UntypedGroup {
     members: Vec<Member>,
-    /// States on the first device: of its own chunks and of those of all others, or a slot for each device.
-    meeting: Buffer<u8>,
-    /// A word for each device, there too, which holds the number of the last round that it handed in in.
+    /// On the first device: a slot for the state of each device.
+    slots: Buffer<u8>,
+    /// A word for each, there too, which is 0 between the reductions.
     pub(super) flags: Buffer<u32>,
-    round: u32,
+    /// The states of the chunks of all devices, there too.
+    states: Buffer<u8>,
+    /// The end of a reduction, on the first device.
+    ended: Event,
     /// Whether the devices meet in the memory of the first.
     in_peer_memory: bool,
-    /// [`GIVEN_UP`] for each flag, and the stream that it comes by, beside a kernel that waits: for when a device fails.
-    given_up: (HostBuffer<u32>, Stream),
+    /// [`RAISED`] for each flag, and the stream that it comes by, beside a kernel that waits: for when a device fails.
+    raised: (HostBuffer<u32>, Stream),
     queueing: Queueing,
     threads: Option<Threads>,
-    graphs: Option<Graphs>,
+    graph: Option<Graph>,
     /// The type, as in the kernels' names.
     element: String,
     /// The kernels' last argument, if they take one more.
@@ -45,6 +48,8 @@ struct Member {
     /// Where the devices meet on the host: its states.
     states: Buffer<u8>,
     flags: Buffer<u32>,
+    /// An event that tells of nothing but faults of its device.
+    unrecorded: Event,
 }
 
 impl UntypedGroup {
@@ -69,24 +74,26 @@ impl UntypedGroup {
                 stream: device.stream()?,
                 states: device.allocate(0)?,
                 flags: device.allocate(0)?,
+                unrecorded: device.event()?,
             })
         };
         let members: Result<Vec<Member>, DeviceError> =
             group.devices().iter().map(member).collect();
         let first = &group.devices()[0];
         let count = group.devices().len();
-        let mut given_up = first.allocate_on_host(HostMemory::PageLocked, count)?;
-        given_up.write(&vec![GIVEN_UP; count])?;
+        let mut raised = first.allocate_on_host(HostMemory::PageLocked, count)?;
+        raised.write(&vec![RAISED; count])?;
         Ok(Self {
             members: members?,
-            meeting: first.allocate(0)?,
+            slots: first.upload(&vec![0; count * form.state_bytes()])?,
             flags: first.upload(&vec![0; count])?,
-            round: 0,
+            states: first.allocate(0)?,
+            ended: first.event()?,
             in_peer_memory: group.has_peer_access(),
-            given_up: (given_up, first.non_blocking_stream()?),
+            raised: (raised, first.non_blocking_stream()?),
             queueing: Queueing::InTurn,
             threads: None,
-            graphs: None,
+            graph: None,
             element: element.to_owned(),
             parameter,
             form,
@@ -110,21 +117,76 @@ impl UntypedGroup {
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
         self.check(group, parts, result)?;
-        let lengths: Vec<usize> = parts
-            .iter()
-            .map(|part| part.len() / self.form.value_bytes)
-            .collect();
         // SAFETY: the caller's contract is the same.
         let reduced = unsafe {
             match mode {
-                Mode::Fast => self.reduce_fast(group, parts, &lengths, result),
-                Mode::Deterministic => self.reduce_in_order(group, parts, &lengths, result),
+                Mode::Fast => self.reduce_fast(group, parts, result),
+                Mode::Deterministic => self.launch_in_order(group, None, parts, result),
             }
         };
         // Whatever has been queued is over before the memory is used again.
-        let waited = self.wait(group);
+        let waited = self.wait(group, None);
         reduced?;
         Ok(waited?)
+    }
+
+    /// As [`GroupReduction::queue`](super::GroupReduction::queue), from bytes to bytes.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// As for [`Self::reduce`], until the stream has done it.
+    pub(super) unsafe fn queue(
+        &mut self,
+        group: &Group,
+        mode: Mode,
+        stream: &Stream,
+        parts: &[Slice<'_, u8>],
+        result: Slice<'_, u8>,
+    ) -> Result<(), Error> {
+        self.check(group, parts, result)?;
+        stream.check_device(&group.devices()[0])?;
+        if !self.in_peer_memory {
+            return Err(Error::NoPeerAccess);
+        }
+        // SAFETY: the caller's contract is the same.
+        unsafe {
+            match mode {
+                Mode::Fast => self.launch_fast(group, Some(stream), parts, result),
+                Mode::Deterministic => self.launch_in_order(group, Some(stream), parts, result),
+            }
+        }
+    }
+
+    /// Loads the kernels and allocates what [`Self::queue`] needs for parts of so many values.
+    pub(super) fn prepare(
+        &mut self,
+        group: &Group,
+        mode: Mode,
+        lengths: &[usize],
+    ) -> Result<(), Error> {
+        let devices = group.devices();
+        if lengths.len() != devices.len() {
+            return Err(Error::Parts {
+                parts: lengths.len(),
+                devices: devices.len(),
+            });
+        }
+        if mode == Mode::Fast {
+            for ((member, device), &n) in self.members.iter_mut().zip(devices).zip(lengths) {
+                let (needs, _) = launch_of_part(self.form, device, n);
+                member.family.prepare(device, &needs)?;
+            }
+            return Ok(());
+        }
+        for (member, device) in self.members.iter_mut().zip(devices) {
+            member.family.prepare(device, &chunks::OF_A_PART)?;
+        }
+        self.members[0]
+            .family
+            .prepare(&devices[0], &chunks::OF_ALL)?;
+        self.allocate_states(group, lengths, false)
     }
 
     pub(super) fn meet_on_host_always(&mut self) {
@@ -157,28 +219,50 @@ impl UntypedGroup {
         )?)
     }
 
-    /// Waits for the streams, that of the first device last: it may wait for the others itself. Where one has failed, the host raises the
-    /// flags in their place.
-    fn wait(&mut self, group: &Group) -> Result<(), DeviceError> {
-        let others = self.members[1..].iter();
-        let waited: Result<Vec<()>, DeviceError> =
-            others.map(|member| member.stream.synchronize()).collect();
-        if waited.is_err() {
-            self.give_up(&group.devices()[0])?;
-        }
-        self.members[0].stream.synchronize()?;
-        waited.map(drop)
+    fn lengths(&self, parts: &[Slice<'_, u8>]) -> Vec<usize> {
+        let length = |part: &Slice<'_, u8>| part.len() / self.form.value_bytes;
+        parts.iter().map(length).collect()
     }
 
-    /// Ends the kernel that may be waiting for flags.
-    fn give_up(&mut self, first: &Device) -> Result<(), DeviceError> {
-        let (given_up, stream) = &self.given_up;
-        stream.upload(given_up, &mut self.flags)?;
-        stream.synchronize()?;
-        self.members[0].stream.synchronize()?;
-        self.graphs = None;
-        self.flags = first.upload(&vec![0; given_up.len()])?;
-        Ok(())
+    /// Waits for the streams, that of the first device last (the caller's, or one of its own): it may wait for the others itself. Where one
+    /// of them has failed, the host raises the flags in their place.
+    pub(super) fn wait(
+        &mut self,
+        group: &Group,
+        stream: Option<&Stream>,
+    ) -> Result<(), DeviceError> {
+        let first = stream.unwrap_or(&self.members[0].stream);
+        let others = &self.members[1..];
+        // What waits for a device that fails would not end by itself, and the launches of a graph are on none of these streams.
+        let has_failed = |member: &Member| member.unrecorded.is_reached().map(drop);
+        let wait = || {
+            for other in others {
+                other.stream.synchronize()?;
+            }
+            first.record(&self.ended)?;
+            while !self.ended.is_reached()? {
+                others.iter().try_for_each(has_failed)?;
+            }
+            Ok(())
+        };
+        let waited = wait();
+        if waited.is_err() {
+            self.give_up(group, stream)?;
+        }
+        waited
+    }
+
+    /// Ends the kernel that may be waiting for flags, and leaves everything as before a reduction.
+    fn give_up(&mut self, group: &Group, stream: Option<&Stream>) -> Result<(), DeviceError> {
+        for (member, device) in self.members.iter_mut().zip(group.devices()) {
+            member.family.forget_words(device)?;
+        }
+        self.graph = None;
+        let (raised, beside) = &self.raised;
+        beside.upload(raised, &mut self.flags)?;
+        beside.synchronize()?;
+        stream.unwrap_or(&self.members[0].stream).synchronize()?;
+        self.flags.write(&vec![0; raised.len()])
     }
 
     /// # Safety
@@ -187,7 +271,6 @@ impl UntypedGroup {
         &mut self,
         group: &Group,
         parts: &[Slice<'_, u8>],
-        lengths: &[usize],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
         let are_gpus = group.devices().iter().all(Device::is_gpu);
@@ -195,37 +278,17 @@ impl UntypedGroup {
             // The driver might put two launches on one GPU one after another, of which the first would wait for the second.
             // SAFETY: the caller's contract is the same.
             Queueing::AsGraph if self.in_peer_memory && group.has_each_once() => unsafe {
-                return self.reduce_as_graph(group, parts, lengths, result);
+                return self.reduce_as_graph(group, parts, result);
             },
             // So might it with those of two threads.
             // SAFETY: the caller's contract is the same.
             Queueing::ByThreads if self.in_peer_memory && are_gpus && group.has_each_once() => unsafe {
-                return self.reduce_by_threads(group, parts, lengths, result);
+                return self.reduce_by_threads(group, parts, result);
             },
             _ => {}
         }
-        let prepared = self.prepare_fast(group, parts, lengths, result)?;
-        // The first device last: it waits for the others.
-        for (rank, launch) in prepared.iter().enumerate().rev() {
-            let Member { family, stream, .. } = &self.members[rank];
-            let Prepared {
-                suffix,
-                shape,
-                arguments,
-            } = launch;
-            // SAFETY: the part has as many values, and `prepare_fast` has allocated what the kernel takes besides. Those who hand in reach
-            // the memory of the first device, and no flag holds the number of this round. Memory of buffers is freed when the device has
-            // done what is queued; `read_by` keeps the order of other memory, or who has made the slice has promised it.
-            let launched = parts[rank].read_by(&group.devices()[rank], Some(stream), || unsafe {
-                family.launch(Some(stream), suffix, shape, arguments)
-            });
-            if launched.is_err() {
-                self.members[rank]
-                    .family
-                    .forget_words(&group.devices()[rank])?;
-            }
-            launched?;
-        }
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.launch_fast(group, None, parts, result)? };
         if self.in_peer_memory {
             return Ok(());
         }
@@ -234,9 +297,72 @@ impl UntypedGroup {
             let slots = member.states.read()?;
             states.extend_from_slice(&slots[slots.len() - self.form.state_bytes()..]);
         }
-        let total = lengths.iter().sum();
+        let total = self.lengths(parts).iter().sum();
         // SAFETY: there is a state for each device, and the caller's contract for the result.
         unsafe { self.meet_on_host(group, &states, total, result) }
+    }
+
+    /// Launches on all devices, one after another: between what is on the caller's stream and what comes later, or on streams of their own.
+    ///
+    /// # Safety
+    /// As for [`Self::reduce_fast`], until the stream has done it.
+    unsafe fn launch_fast(
+        &mut self,
+        group: &Group,
+        stream: Option<&Stream>,
+        parts: &[Slice<'_, u8>],
+        result: Slice<'_, u8>,
+    ) -> Result<(), Error> {
+        let is_capturing = stream.map_or(Ok(false), Stream::is_capturing)?;
+        let prepared = self.prepare_fast(group, is_capturing, parts, result)?;
+        self.begin(stream)?;
+        let members = self.members.iter().zip(group.devices()).zip(parts);
+        // The first device last: it waits for the others.
+        let mut launches = members.zip(&prepared).enumerate().rev();
+        let launched = launches.try_for_each(|(rank, (((member, device), part), launch))| {
+            let stream = stream.filter(|_| rank == 0).unwrap_or(&member.stream);
+            let Prepared {
+                suffix,
+                shape,
+                arguments,
+            } = launch;
+            // SAFETY: the part has as many values, and `prepare_fast` has allocated what the kernel takes besides. Those who hand in reach
+            // the memory of the first device, whose flags are 0. Memory of buffers is freed when the device has done what is queued;
+            // `read_by` keeps the order of other memory, or who has made the slice has promised it.
+            part.read_by(device, Some(stream), || unsafe {
+                let family = &member.family;
+                family.launch(Some(stream), suffix, shape, arguments)
+            })
+        });
+        if let Err(error) = launched {
+            if !is_capturing {
+                // Those that have been launched hand in, and nobody takes it.
+                self.wait(group, stream)?;
+                self.give_up(group, stream)?;
+            }
+            return Err(error.into());
+        }
+        Ok(self.end(stream)?)
+    }
+
+    /// The streams of the other devices wait for the caller's.
+    fn begin(&self, stream: Option<&Stream>) -> Result<(), DeviceError> {
+        let others = self.members[1..].iter();
+        stream.map_or(Ok(()), |stream| {
+            others
+                .map(|other| other.stream.follow(stream))
+                .collect::<Result<(), DeviceError>>()
+        })
+    }
+
+    /// The stream of the first device, which may be the caller's, waits for those of the others.
+    fn end(&self, stream: Option<&Stream>) -> Result<(), DeviceError> {
+        let others = self.members[1..].iter();
+        stream.map_or(Ok(()), |stream| {
+            others
+                .map(|other| stream.follow(&other.stream))
+                .collect::<Result<(), DeviceError>>()
+        })
     }
 
     /// # Safety
@@ -245,10 +371,9 @@ impl UntypedGroup {
         &mut self,
         group: &Group,
         parts: &[Slice<'_, u8>],
-        lengths: &[usize],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
-        let prepared = self.prepare_fast(group, parts, lengths, result)?;
+        let prepared = self.prepare_fast(group, false, parts, result)?;
         let devices = group.devices().iter();
         for ((part, device), member) in parts.iter().zip(devices).zip(&self.members) {
             part.wait_for_owner(device, &member.stream)?;
@@ -258,23 +383,20 @@ impl UntypedGroup {
             .threads
             .get_or_insert_with(|| Threads::new(group, &self.element, family.name()));
         for (rank, launch) in prepared.iter().enumerate().skip(1) {
-            // SAFETY: as in `reduce_fast`; all of it is waited for here.
+            // SAFETY: as in `launch_fast`; all of it is waited for here.
             unsafe { threads.launch(rank, launch) };
         }
         let own = &prepared[0];
         // Who has failed hands nothing in: then the first device is not launched.
         let launched = threads.wait_until_loaded().and_then(|()| {
-            // SAFETY: as in `reduce_fast`.
+            // SAFETY: as in `launch_fast`.
             let launched =
                 unsafe { family.launch(Some(stream), own.suffix, &own.shape, &own.arguments) };
             Ok(launched?)
         });
         let waited = threads.wait();
         if launched.is_err() || waited.is_err() {
-            for (member, device) in self.members.iter_mut().zip(group.devices()) {
-                member.family.forget_words(device)?;
-            }
-            self.give_up(&group.devices()[0])?;
+            self.give_up(group, None)?;
         }
         launched.and(waited)
     }
@@ -285,91 +407,69 @@ impl UntypedGroup {
         &mut self,
         group: &Group,
         parts: &[Slice<'_, u8>],
-        lengths: &[usize],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
         let all = parts.iter().chain([&result]);
         let key: Key = all.map(|slice| (slice.address(), slice.len())).collect();
-        if self.graphs.as_ref().is_none_or(|graphs| graphs.key != key) {
-            self.graphs = None;
-            let mut prepare = || self.prepare_fast(group, parts, lengths, result);
-            let rounds = [prepare()?, prepare()?];
-            let launches = rounds.each_ref().map(|prepared| -> Vec<_> {
-                let members = self.members.iter().zip(prepared);
-                members
-                    .map(|(member, launch)| (member.family.kernel(launch.suffix), launch))
-                    .collect()
-            });
-            let graphs = Graphs::new(group, key, [&launches[0], &launches[1]])?;
-            self.graphs = Some(graphs);
+        if self.graph.as_ref().is_none_or(|graph| graph.key != key) {
+            self.graph = None;
+            let prepared = self.prepare_fast(group, false, parts, result)?;
+            let members = self.members.iter().zip(&prepared);
+            let launches: Vec<_> = members
+                .map(|(member, launch)| (member.family.kernel(launch.suffix), launch))
+                .collect();
+            self.graph = Some(Graph::new(group, key, &launches)?);
         }
         let devices = group.devices().iter();
         for ((part, device), member) in parts.iter().zip(devices).zip(&self.members) {
             part.wait_for_owner(device, &member.stream)?;
         }
-        let Some(graphs) = &mut self.graphs else {
+        let Some(graph) = &self.graph else {
             return Ok(());
         };
-        // SAFETY: as in `reduce_fast`: the two graphs have rounds of their own, so that no flag holds the number of this one.
-        let run = unsafe { graphs.run(&self.members[0].stream) };
-        if run.is_err() {
-            for (member, device) in self.members.iter_mut().zip(group.devices()) {
-                member.family.forget_words(device)?;
-            }
-            self.give_up(&group.devices()[0])?;
-        }
-        Ok(run?)
+        // SAFETY: as in `launch_fast`; the parts, the result and what the graph has the addresses of are kept until it has ended.
+        Ok(unsafe { graph.executable.launch(&self.members[0].stream)? })
     }
 
-    /// Prepares each device's launch in the fast order.
+    /// Prepares each device's launch in the fast order; allocates nothing during a capture.
     pub(super) fn prepare_fast(
         &mut self,
         group: &Group,
+        is_capturing: bool,
         parts: &[Slice<'_, u8>],
-        lengths: &[usize],
         result: Slice<'_, u8>,
     ) -> Result<Vec<Prepared>, Error> {
         let devices = group.devices();
         let (of, state_bytes) = (devices.len(), self.form.state_bytes());
+        let lengths = self.lengths(parts);
         let total: usize = lengths.iter().sum();
-        // 0 is in the flags from the beginning.
-        self.round = if self.round >= GIVEN_UP - 1 {
-            1
-        } else {
-            self.round + 1
-        };
-        resize(&mut self.meeting, &devices[0], of * state_bytes)?;
         let mut before = 0;
         let mut prepared = Vec::with_capacity(of);
         for (rank, member) in self.members.iter_mut().enumerate() {
             let (device, n) = (&devices[rank], lengths[rank]);
-            let matrix = Matrix::contiguous(1, n);
-            let grid = choose_for_part(&self.form.problem(device, Along::Rows, matrix, Mode::Fast));
-            let states = (grid.blocks as usize * state_bytes).div_ceil(size_of::<u64>());
-            let needs = Needs {
-                suffix: "_part",
-                states,
-                words: 1,
-                registers: None,
-            };
-            let Member { family, stream, .. } = member;
-            family.prepare_on(device, Some(stream), &needs)?;
+            let (needs, shape) = launch_of_part(self.form, device, n);
+            if !member.family.is_prepared(&needs) {
+                if is_capturing {
+                    return Err(Error::Unprepared);
+                }
+                member.family.prepare(device, &needs)?;
+            }
             // Who cannot reach the first device hands in to a slot of its own, which the host reads.
             let (slots, flags, rank) = if self.in_peer_memory {
-                (self.meeting.argument(), self.flags.argument(), rank)
+                (self.slots.argument(), self.flags.argument(), rank)
             } else {
                 resize(&mut member.states, device, 2 * state_bytes)?;
-                resize(&mut member.flags, device, 2)?;
+                member.flags = device.upload(&[0; 2])?;
                 (member.states.argument(), member.flags.argument(), 1)
             };
             let mut arguments = vec![parts[prepared.len()].argument(), n.into(), before.into()];
             arguments.extend(member.family.workspace());
             arguments.extend([slots, flags, (rank as u32).into(), (of as u32).into()]);
-            arguments.extend([self.round.into(), total.into(), result.argument()]);
+            arguments.extend([total.into(), result.argument()]);
             arguments.extend(self.parameter.map(Argument::from));
             prepared.push(Prepared {
                 suffix: needs.suffix,
-                shape: Shape::linear(grid.blocks, grid.block),
+                shape,
                 arguments,
             });
             before += n as u64;
@@ -377,35 +477,61 @@ impl UntypedGroup {
         Ok(prepared)
     }
 
-    /// # Safety
-    /// As for [`Self::reduce_fast`].
-    unsafe fn reduce_in_order(
+    /// Room on the first device for the states of all chunks.
+    fn allocate_states(
         &mut self,
         group: &Group,
-        parts: &[Slice<'_, u8>],
         lengths: &[usize],
+        is_capturing: bool,
+    ) -> Result<(), Error> {
+        let chunks: usize = lengths.iter().map(|n| n.div_ceil(CHUNK)).sum();
+        let bytes = chunks * self.form.state_bytes();
+        if self.states.len() < bytes {
+            if is_capturing {
+                return Err(Error::Unprepared);
+            }
+            self.states = group.devices()[0].allocate(bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Launches on all devices in the fixed order. Where they meet on the host, it waits.
+    ///
+    /// # Safety
+    /// As for [`Self::launch_fast`].
+    unsafe fn launch_in_order(
+        &mut self,
+        group: &Group,
+        stream: Option<&Stream>,
+        parts: &[Slice<'_, u8>],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
         let (devices, state_bytes) = (group.devices(), self.form.state_bytes());
+        let lengths = self.lengths(parts);
         let total: usize = lengths.iter().sum();
-        let chunks: usize = lengths.iter().map(|n| n.div_ceil(CHUNK)).sum();
         if self.in_peer_memory {
-            resize(&mut self.meeting, &devices[0], chunks * state_bytes)?;
+            let is_capturing = stream.map_or(Ok(false), Stream::is_capturing)?;
+            self.allocate_states(group, &lengths, is_capturing)?;
         }
+        self.begin(stream)?;
         // All devices begin before the first is waited for.
         let (mut before, mut chunks_before) = (0, 0);
         let members = self.members.iter_mut().zip(devices).zip(parts);
-        for (((member, device), part), &n) in members.zip(lengths) {
+        for (rank, (((member, device), part), &n)) in members.zip(&lengths).enumerate() {
             let count = n.div_ceil(CHUNK);
             let states = if self.in_peer_memory {
-                self.meeting.slice(chunks_before * state_bytes..).argument()
+                self.states.slice(chunks_before * state_bytes..).argument()
             } else {
                 resize(&mut member.states, device, count * state_bytes)?;
                 member.states.argument()
             };
             if count > 0 {
-                let Member { family, stream, .. } = member;
-                let on = (device, &*stream);
+                let Member {
+                    family,
+                    stream: own,
+                    ..
+                } = member;
+                let on = (device, stream.filter(|_| rank == 0).unwrap_or(own));
                 // SAFETY: the part has as many values, and there is a state for each chunk of them, in this device's memory or in that of the
                 // first, which it reaches.
                 unsafe {
@@ -423,13 +549,14 @@ impl UntypedGroup {
             // SAFETY: there are the states of all chunks, and the caller's contract for the result.
             return unsafe { self.meet_on_host(group, &states, total, result) };
         }
-        let (first, others) = self.members.split_at_mut(1);
-        for other in others {
-            first[0].stream.follow(&other.stream)?;
-        }
-        let Member { family, stream, .. } = &mut first[0];
-        let on = (&devices[0], Some(&*stream));
-        let states = (self.meeting.slice(..), chunks);
+        self.end(stream)?;
+        let Member {
+            family,
+            stream: own,
+            ..
+        } = &mut self.members[0];
+        let on = (&devices[0], Some(stream.unwrap_or(own)));
+        let states = (self.states.slice(..), chunks_before);
         // SAFETY: there are as many states, all of them written before this stream goes on, and there is one result.
         unsafe { chunks::queue_all(family, on, states, total, result, self.parameter)? };
         Ok(())
@@ -447,10 +574,10 @@ impl UntypedGroup {
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
         let first = &group.devices()[0];
-        resize(&mut self.meeting, first, states.len())?;
-        self.meeting.write(states)?;
+        resize(&mut self.states, first, states.len())?;
+        self.states.write(states)?;
         let count = states.len() / self.form.state_bytes();
-        let (family, states) = (&mut self.members[0].family, self.meeting.slice(..));
+        let (family, states) = (&mut self.members[0].family, self.states.slice(..));
         // SAFETY: there are as many states, and there is one result; it waits for its end.
         unsafe {
             chunks::queue_all(
@@ -479,6 +606,20 @@ impl UntypedGroup {
             })
             .collect()
     }
+}
+
+/// What a device needs to reduce a part of so many values in the fast order, and the launch.
+fn launch_of_part(form: Form, device: &Device, n: usize) -> (Needs, Shape) {
+    let matrix = Matrix::contiguous(1, n);
+    let grid = choose_for_part(&form.problem(device, Along::Rows, matrix, Mode::Fast));
+    let states = (grid.blocks as usize * form.state_bytes()).div_ceil(size_of::<u64>());
+    let needs = Needs {
+        suffix: "_part",
+        states,
+        words: 1,
+        registers: None,
+    };
+    (needs, Shape::linear(grid.blocks, grid.block))
 }
 
 /// Makes the buffer one of so many elements.

@@ -2,7 +2,7 @@
 
 use super::devices::Group;
 use crate::device::{
-    Argument, Device, DeviceChoice, DeviceError, Event, ExecutableGraph, Kernel, Shape, Stream,
+    Argument, Device, DeviceChoice, DeviceError, ExecutableGraph, Kernel, Shape, Stream,
 };
 use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
@@ -198,63 +198,27 @@ impl Opened {
 /// What a graph has been made of: the addresses and lengths of the parts and of the result.
 pub(super) type Key = Vec<(u64, usize)>;
 
-/// Graphs of one reduction. The flags know rounds apart by their numbers, which a graph does not change, so there are two in turn.
-pub(super) struct Graphs {
+/// A graph of one reduction.
+pub(super) struct Graph {
     pub(super) key: Key,
-    both: [ExecutableGraph; 2],
-    next: usize,
-    ended: Event,
-    /// Events of the other devices, which tell of faults there.
-    others: Vec<Event>,
+    pub(super) executable: ExecutableGraph,
 }
 
-impl Graphs {
-    /// Of the launches of two rounds.
+impl Graph {
+    /// Of the launches of all devices.
     pub(super) fn new(
         group: &Group,
         key: Key,
-        rounds: [&[(&Kernel, &Prepared)]; 2],
+        launches: &[(&Kernel, &Prepared)],
     ) -> Result<Self, DeviceError> {
-        let first = &group.devices()[0];
-        let graph = |launches: &[(&Kernel, &Prepared)]| {
-            let mut graph = first.graph()?;
-            // On the emulator, which runs them in this order, the first device must not wait.
-            for (
-                kernel,
-                Prepared {
-                    shape, arguments, ..
-                },
-            ) in launches.iter().rev()
-            {
-                graph.add_kernel_of_any(kernel, shape, arguments, &[])?;
-            }
-            graph.instantiate()
-        };
-        let others = group.devices()[1..].iter();
+        let mut graph = group.devices()[0].graph()?;
+        // On the emulator, which runs them in this order, the first device must not wait.
+        for (kernel, launch) in launches.iter().rev() {
+            graph.add_kernel_of_any(kernel, &launch.shape, &launch.arguments, &[])?;
+        }
         Ok(Self {
             key,
-            both: [graph(rounds[0])?, graph(rounds[1])?],
-            next: 0,
-            ended: first.event()?,
-            others: others.map(Device::event).collect::<Result<_, _>>()?,
+            executable: graph.instantiate()?,
         })
-    }
-
-    /// Launches the next one on a stream of the first device and waits until it has ended, or a device has failed.
-    ///
-    /// # Safety
-    /// As for [`ExecutableGraph::launch`].
-    pub(super) unsafe fn run(&mut self, stream: &Stream) -> Result<(), DeviceError> {
-        let graph = &self.both[self.next];
-        self.next = 1 - self.next;
-        // SAFETY: the caller's contract is the same.
-        unsafe { graph.launch(stream)? };
-        stream.record(&self.ended)?;
-        while !self.ended.is_reached()? {
-            for other in &self.others {
-                other.is_reached()?;
-            }
-        }
-        Ok(())
     }
 }

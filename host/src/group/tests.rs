@@ -11,7 +11,7 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use warpfold_device::fixed::CHUNK;
 use warpfold_device::half::Bf16;
-use warpfold_device::meeting::GIVEN_UP;
+use warpfold_device::meeting::RAISED;
 use warpfold_emulator::{Nothing, Tool};
 
 /// A test's group of as many, which loads a kernel once.
@@ -251,10 +251,9 @@ impl Ready {
     fn prepare(&mut self) -> Vec<queueing::Prepared> {
         let parts = self.buffers.iter().map(|buffer| buffer.slice(..).bytes());
         let parts: Vec<Slice<'_, u8>> = parts.collect();
-        let lengths: Vec<usize> = self.buffers.iter().map(Buffer::len).collect();
         let result = Slice::from(&self.result).bytes();
         let untyped = &mut self.untyped;
-        let prepared = untyped.prepare_fast(&self.group, &parts, &lengths, result);
+        let prepared = untyped.prepare_fast(&self.group, false, &parts, result);
         prepared.expect("it is prepared")
     }
 }
@@ -314,10 +313,61 @@ fn a_device_that_is_given_up_keeps_nobody_waiting() {
     let prepared = ready.prepare();
     let flags = Slice::from(&ready.untyped.flags);
     assert_eq!(flags.len(), 3);
-    ready.untyped.flags.write(&[GIVEN_UP; 3]).expect("it fits");
+    ready.untyped.flags.write(&[RAISED; 3]).expect("it fits");
     let launches = ready.untyped.launches(&prepared);
     // The first device alone.
     peer::observe_together(&launches[..1], Order::Fixed, &mut Nothing).expect("it ends");
+}
+
+/// Queued on a stream, and captured into a graph that is launched again and again, in both orders.
+#[test]
+fn what_is_queued_or_captured_gives_the_same() {
+    let values = floats(7 * CHUNK + 9, 5);
+    for group in groups().filter(|group| group.has_peer_access()) {
+        let parts = group.upload(&values).expect("it fits");
+        let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
+        let lengths: Vec<usize> = parts.iter().map(Slice::len).collect();
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            let reduction = GroupReduction::new(&group, Sum).expect("it is prepared");
+            let mut reduction = reduction.with_mode(mode);
+            let first = &group.devices()[0];
+            let stream = first.non_blocking_stream().expect("there is one");
+            let mut result = first.upload(&[-1.0_f32]).expect("it fits");
+            let mut refused = Ok(());
+            let _ = stream.capture(|stream| {
+                refused = reduction.queue(stream, &parts, &mut result);
+                Ok(())
+            });
+            assert_eq!(refused, Err(Error::Unprepared));
+            reduction.prepare(&lengths).expect("there is room");
+            let queued = reduction.queue(&stream, &parts, &mut result);
+            queued.expect("it is queued");
+            reduction.wait(&stream).expect("it runs");
+            let found = result.read().expect("it is there");
+            assert_eq!(found, [reduction.of(&parts).expect("it runs")]);
+            let graph = stream.capture(|stream| {
+                let queued = reduction.queue(stream, &parts, &mut result);
+                queued.map_err(|error| DeviceError::Refused(error.to_string()))
+            });
+            let graph = graph.expect("it is captured").instantiate();
+            let graph = graph.expect("it is made ready");
+            for _ in 0..3 {
+                result.write(&[-1.0]).expect("it fits");
+                // SAFETY: the reduction, the parts and the result are there until the end.
+                unsafe { graph.launch(&stream) }.expect("it is launched");
+                reduction.wait(&stream).expect("it runs");
+                assert_eq!(result.read().expect("it is there"), found, "{mode:?}");
+            }
+        }
+    }
+    let strangers = strangers(2);
+    let parts = strangers.upload(&values).expect("it fits");
+    let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
+    let mut reduction = GroupReduction::new(&strangers, Sum).expect("it is prepared");
+    let stream = strangers.devices()[0].stream().expect("there is one");
+    let mut result = strangers.devices()[0].allocate(1).expect("it fits");
+    let queued = reduction.queue(&stream, &parts, &mut result);
+    assert_eq!(queued, Err(Error::NoPeerAccess));
 }
 
 #[test]

@@ -15,6 +15,7 @@ enum Operation {
         arguments: Vec<Argument>,
     },
     Copy {
+        memory: SharedMemory,
         from: u64,
         to: u64,
         bytes: usize,
@@ -38,16 +39,19 @@ impl Operation {
         })
     }
 
-    fn run(&self, memory: &SharedMemory) -> Result<(), DeviceError> {
+    fn run(&self) -> Result<(), DeviceError> {
         match self {
             Self::Launch {
                 kernel,
                 shape,
                 arguments,
             } => kernel.observe(shape, arguments, &mut Nothing),
-            Self::Copy { from, to, bytes } => {
-                Ok(memory.with_mut(|memory| memory.copy(*from, *to, *bytes))?)
-            }
+            Self::Copy {
+                memory,
+                from,
+                to,
+                bytes,
+            } => Ok(memory.with_mut(|memory| memory.copy(*from, *to, *bytes))?),
         }
     }
 }
@@ -110,6 +114,7 @@ impl Stream {
         self.memory.check(&from.memory)?;
         self.memory.check(&to.memory)?;
         self.queue(Rc::new(Operation::Copy {
+            memory: self.memory.clone(),
             from: from.address(),
             to: to.address(),
             bytes: to.bytes(),
@@ -152,19 +157,30 @@ impl Stream {
 
     pub(in crate::device) fn record(&self, event: &Event) -> Result<(), DeviceError> {
         self.memory.check(&event.memory)?;
+        event.recorded.replace(self.mark());
+        Ok(())
+    }
+
+    fn mark(&self) -> Mark {
         let part = self.part.borrow().clone();
         let part = part.filter(|part| part.recording.strong_count() > 0);
-        event
-            .recorded
-            .replace(part.map_or(Mark::Reached, Mark::Captured));
-        Ok(())
+        part.map_or(Mark::Reached, Mark::Captured)
     }
 
     pub(in crate::device) fn wait_for(&self, event: &Event) -> Result<(), DeviceError> {
         self.memory.check(&event.memory)?;
+        self.hold_back(&event.recorded.borrow())
+    }
+
+    /// What is queued from now on waits for what is queued on a stream of any device.
+    pub(in crate::device) fn follow(&self, earlier: &Self) -> Result<(), DeviceError> {
+        self.hold_back(&earlier.mark())
+    }
+
+    fn hold_back(&self, mark: &Mark) -> Result<(), DeviceError> {
         let mut own = self.part.borrow_mut();
         let own_recording = own.as_ref().and_then(|part| part.recording.upgrade());
-        match (own_recording, &*event.recorded.borrow()) {
+        match (own_recording, mark) {
             (_, Mark::Nowhere) | (None, Mark::Reached) => Ok(()),
             (None, Mark::Captured(part)) => {
                 // The stream has a part in that capture from now on, if it is still under way.
@@ -194,7 +210,7 @@ impl Stream {
             part.after = vec![recording.push(operation, std::mem::take(&mut part.after))];
             return Ok(());
         }
-        operation.run(&self.memory)
+        operation.run()
     }
 }
 

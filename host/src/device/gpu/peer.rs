@@ -62,7 +62,9 @@ impl Stream {
         Queue::follow_across(
             (self.queue(), || own.activate()),
             (earlier.queue(), || other.activate()),
-        )
+        )?;
+        self.take_part_with(earlier);
+        Ok(())
     }
 
     /// Queues a copy between memories of one size, one of which is of this stream's GPU and the other of any.

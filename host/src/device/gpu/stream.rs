@@ -248,12 +248,21 @@ impl Stream {
     pub(in crate::device) fn wait_for(&self, event: &Event) -> Result<(), DeviceError> {
         self.activate_with(event.session())?;
         event.mark().hold_back(&self.queue).map_err(of_captures)?;
-        // A stream that waits for an event of a capture has a part in it from then on.
-        let recording = event.recording.borrow();
+        self.take_part_in(&event.recording.borrow());
+        Ok(())
+    }
+
+    /// A stream that waits for an event of a capture has a part in it from then on.
+    fn take_part_in(&self, recording: &Weak<Recording>) {
         if recording.strong_count() > 0 {
             self.recording.replace(recording.clone());
         }
-        Ok(())
+    }
+
+    /// The same of a stream that waits for another.
+    pub(super) fn take_part_with(&self, earlier: &Self) {
+        let recording = earlier.recording.borrow().clone();
+        self.take_part_in(&recording);
     }
 
     pub(in crate::device) fn synchronize(&self) -> Result<(), DeviceError> {

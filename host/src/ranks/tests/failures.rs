@@ -30,13 +30,13 @@ pub(super) fn task(name: &str, ranks: &Ranks<'_>) -> Result<(), RankError> {
     Ok(())
 }
 
-fn ends(processes: Vec<Process>) -> Vec<End> {
+pub(super) fn ends(processes: Vec<Process>) -> Vec<End> {
     processes.into_iter().map(Process::end).collect()
 }
 
 /// Each rank ends with this sentence, and soon.
 #[track_caller]
-fn stopped(end: &End, sentence: &str) {
+pub(super) fn stopped(end: &End, sentence: &str) {
     let said = end
         .text
         .lines()

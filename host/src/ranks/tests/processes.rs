@@ -1,7 +1,7 @@
 //! Starts this executable as ranks, with the variables of a launcher.
 
 use super::super::{By, Options, Place, RankError, Ranks};
-use crate::device::{Device, DeviceChoice};
+use crate::device::{Device, DeviceChoice, list};
 use std::fmt::Display;
 use std::io::Read;
 use std::net::TcpListener;
@@ -14,6 +14,8 @@ pub(super) type Variables = fn(u32, u32) -> Vec<(&'static str, String)>;
 const TASK: &str = "WARPFOLD_TEST_TASK";
 const PATIENCE: &str = "WARPFOLD_TEST_PATIENCE_MS";
 const BY: &str = "WARPFOLD_TEST_BY";
+/// Set for ranks that take a GPU each.
+const ON_GPUS: &str = "WARPFOLD_TEST_ON_GPUS";
 /// No test takes longer.
 const LIMIT: Duration = Duration::from_secs(240);
 /// What a rank ends with that could not go on.
@@ -142,7 +144,8 @@ pub(super) fn command(task: &str, port: u16, variables: &[(&str, String)]) -> Co
             "OMPI_",
             "PMIX_",
             "MASTER_",
-            "NCCL_",
+            "NCCL_COMM_ID",
+            "NCCL_HOSTID",
             "TORCHELASTIC_",
             "WARPFOLD_",
         ];
@@ -188,8 +191,23 @@ pub(super) fn by_nccl(size: u32) -> Vec<Process> {
     (0..size).map(start).collect()
 }
 
+/// Ranks on GPUs, by NCCL. Where there are fewer GPUs than ranks, some share one, each as if on a host of its own: NCCL refuses two on one
+/// GPU of one host.
+pub(super) fn on_gpus(task: &str, size: u32, launcher: Variables) -> Vec<Process> {
+    let port = free_port();
+    let start = |rank: u32| {
+        let mut command = command(task, port, &launcher(rank, size));
+        command.env(ON_GPUS, "1").env(BY, "nccl");
+        if (size as usize) > list().expect("the driver tells").gpus.len() {
+            command.env("NCCL_HOSTID", format!("host {rank}"));
+        }
+        Process::start(&mut command)
+    };
+    (0..size).map(start).collect()
+}
+
 /// All ranks, started by Open MPI; `None` where it is not there.
-pub(super) fn by_mpirun(task: &str, size: u32) -> Option<Process> {
+pub(super) fn by_mpirun(task: &str, size: u32, on_gpus: bool) -> Option<Process> {
     let there = Command::new("mpirun")
         .arg("--version")
         .stdout(Stdio::null())
@@ -206,6 +224,9 @@ pub(super) fn by_mpirun(task: &str, size: u32) -> Option<Process> {
     ]);
     // All ranks are on this host: no program that starts one on another is needed, though mpirun looks for it.
     mpirun.env("OMPI_MCA_plm_rsh_agent", "false");
+    if on_gpus {
+        mpirun.env(ON_GPUS, "1").env(BY, "nccl");
+    }
     mpirun.arg(rank.get_program()).args(rank.get_args());
     for (name, value) in rank.get_envs() {
         match value {
@@ -237,7 +258,11 @@ pub(super) fn be_a_rank(task: impl Fn(&str, &Ranks<'_>) -> Result<(), RankError>
             place.rank(),
             place.size()
         );
-        let device = Device::open(&DeviceChoice::Emulator)?;
+        let choice = match std::env::var(ON_GPUS) {
+            Ok(_) => place.device_choice(),
+            Err(_) => DeviceChoice::Emulator,
+        };
+        let device = Device::open(&choice)?;
         let ranks = Ranks::join(&device, &place, options)?;
         task(&name, &ranks)
     };

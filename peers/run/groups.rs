@@ -1,0 +1,461 @@
+//! Times one sum of all GPUs of this computer by everybody, in turn, and writes a record of it.
+//!
+//! A time is that between two events of the first GPU: all streams wait for the one, and the other waits for all streams. The first GPU is
+//! kept busy until everything is queued, so that no time has the host's work in it. Every sum is compared with the CPU's, before the timing
+//! and after it. What a launch finds in the L2 cache is what the one before has left.
+
+use crate::clock::HOLD;
+use crate::error::PeersError;
+use crate::groups_record::{AS_GRAPH, FIXED, GroupPoint, GroupTime, GroupsRecord, NCCL, QUEUED};
+use crate::machine;
+use rayon::prelude::*;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+use warpfold::device::{
+    Argument, Buffer, DeviceChoice, DeviceError, Event, ExecutableGraph, Kernel, Shape, Slice,
+    Stream, Times,
+};
+use warpfold::operator::Sum;
+use warpfold::sum::Mode;
+use warpfold::{Group, GroupReduction, Reduction};
+
+/// How long the first GPU is kept busy while the host queues a sum: NCCL takes the host longest.
+const HOLD_NANOSECONDS: u64 = 200_000;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Numbers of values in all: 2 to the powers of these. Each GPU has the same share.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "10,12,14,16,18,20,22,24,26,28,30,31"
+    )]
+    bits: Vec<u32>,
+    /// Timed launches of each contender.
+    #[arg(long, default_value_t = 101, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+    /// What peers/group.cu was compiled to.
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+    /// Where the record goes.
+    #[arg(long, value_name = "FILE")]
+    json: PathBuf,
+}
+
+/// Measures and writes.
+///
+/// # Errors
+/// There are not two GPUs, one fails, a sum is wrong, or the record cannot be written.
+pub fn run(options: &Options) -> Result<(), PeersError> {
+    let version = warpfold_driver::available().map_err(PeersError::NoGpu)?;
+    let count = warpfold::device::list()?.gpus.len();
+    let choices: Vec<DeviceChoice> = (0..count as u32).map(DeviceChoice::Gpu).collect();
+    let group = Group::open(&choices)?;
+    if count < 2 || !group.has_peer_access() {
+        return Err(DeviceError::Refused(
+            "groups are timed on two GPUs or more that reach each other's memory".to_owned(),
+        )
+        .into());
+    }
+    let most = options.bits.iter().max().map_or(0, |bits| 1_usize << bits) / count;
+    let values = Values::new(&group, most)?;
+    let mut record = GroupsRecord {
+        date: machine::date(),
+        devices: group.devices().iter().map(|it| it.describe()).collect(),
+        driver: machine::driver(&version.to_string()),
+        compilers: Vec::new(),
+        points: Vec::new(),
+        left_out: Vec::new(),
+    };
+    let library = match options
+        .library
+        .as_deref()
+        .map(|path| Library::open(path, count, most))
+    {
+        Some(Ok(library)) => {
+            record.compilers.push(library.compiler());
+            Some(library)
+        }
+        Some(Err(error)) => {
+            record.left_out.push(format!("{NCCL}: {}", error.reason()));
+            None
+        }
+        None => {
+            record
+                .left_out
+                .push(format!("{NCCL}: it takes nvcc to build"));
+            None
+        }
+    };
+    let clock = Clock::new(&group)?;
+    for &bits in &options.bits {
+        let point = measure(
+            &group,
+            &clock,
+            &values,
+            library.as_ref(),
+            (1 << bits) / count,
+            options.repeat,
+        )?;
+        println!("{}", line(&point));
+        record.points.push(point);
+        // After each, so that a run that is cut short keeps what it has measured.
+        machine::write(&options.json, &record)?;
+    }
+    for left_out in &record.left_out {
+        println!("left out: {left_out}");
+    }
+    Ok(())
+}
+
+/// What was measured, in a line; times in microseconds.
+fn line(point: &GroupPoint) -> String {
+    let alone = point.alone_ms.iter().map(|ms| format!("{:.2}", ms * 1e3));
+    let times = point.times.iter().map(|time| {
+        format!(
+            "{} {:.2} (fastest {:.2})",
+            time.name,
+            time.median_ms * 1e3,
+            time.fastest_ms * 1e3
+        )
+    });
+    let alone: Vec<String> = alone.collect();
+    let times: Vec<String> = times.collect();
+    format!(
+        "n = {}: each alone {}; {}",
+        point.n,
+        alone.join(" and "),
+        times.join("; ")
+    )
+}
+
+/// The same values on each GPU, of which a sum takes the first.
+struct Values {
+    host: Vec<f32>,
+    devices: Vec<Buffer<f32>>,
+}
+
+impl Values {
+    /// Small random whole numbers around 0, whose sums do not round.
+    fn new(group: &Group, n: usize) -> Result<Self, PeersError> {
+        let value = |place: usize| ((place as u32).wrapping_mul(2_654_435_761) >> 8) % 31;
+        let host: Vec<f32> = (0..n)
+            .into_par_iter()
+            .map(|place| value(place) as f32 - 15.0)
+            .collect();
+        let devices = group.devices().iter().map(|device| device.upload(&host));
+        let devices = devices.collect::<Result<_, _>>()?;
+        Ok(Self { host, devices })
+    }
+
+    /// The parts of a sum, and what it is.
+    fn parts(&self, each: usize) -> (Vec<Slice<'_, f32>>, f32) {
+        let parts = self.devices.iter().map(|buffer| buffer.slice(..each));
+        let sum: i64 = self.host[..each]
+            .par_iter()
+            .map(|&value| value as i64)
+            .sum();
+        (parts.collect(), (sum * self.devices.len() as i64) as f32)
+    }
+}
+
+/// Two events of the first GPU, and a stream of each.
+struct Clock {
+    streams: Vec<Stream>,
+    start: Event,
+    end: Event,
+    hold: Kernel,
+}
+
+impl Clock {
+    fn new(group: &Group) -> Result<Self, PeersError> {
+        let first = &group.devices()[0];
+        let streams = group.devices().iter().map(|device| device.stream());
+        Ok(Self {
+            streams: streams.collect::<Result<_, _>>()?,
+            start: first.event()?,
+            end: first.event()?,
+            hold: first.load(HOLD)?.kernel("hold")?,
+        })
+    }
+
+    /// The milliseconds from when all streams may begin until all have ended.
+    fn elapsed_ms(
+        &self,
+        queue: &mut dyn FnMut(&[Stream]) -> Result<(), PeersError>,
+    ) -> Result<f64, PeersError> {
+        let (first, others) = (&self.streams[0], &self.streams[1..]);
+        // SAFETY: the kernel touches no memory.
+        unsafe {
+            first.launch(
+                &self.hold,
+                &Shape::linear(1, 1),
+                &[Argument::from(HOLD_NANOSECONDS)],
+            )?;
+        }
+        first.record(&self.start)?;
+        for other in others {
+            other.follow(first)?;
+        }
+        queue(&self.streams)?;
+        for other in others {
+            first.follow(other)?;
+        }
+        first.record(&self.end)?;
+        self.end.synchronize()?;
+        Ok(self.end.elapsed_ms_since(&self.start)?)
+    }
+}
+
+/// Somebody's sum, ready to be queued again and again, and what it has found.
+struct Contender<'a> {
+    name: &'static str,
+    queue: Box<dyn FnMut(&[Stream]) -> Result<(), PeersError> + 'a>,
+    sum: Box<dyn FnMut() -> Result<f32, PeersError> + 'a>,
+    elapsed_ms: Vec<f64>,
+}
+
+fn measure(
+    group: &Group,
+    clock: &Clock,
+    values: &Values,
+    library: Option<&Library>,
+    each: usize,
+    repeat: u32,
+) -> Result<GroupPoint, PeersError> {
+    let (parts, expected) = values.parts(each);
+    let mut all = vec![
+        ours(group, QUEUED, &parts, Mode::Fast)?,
+        ours(group, FIXED, &parts, Mode::Deterministic)?,
+    ];
+    all.push(as_graph(group, clock, &parts)?);
+    if let Some(library) = library {
+        all.push(library.contender(&parts));
+    }
+    let mut alone = Vec::new();
+    for (device, part) in group.devices().iter().zip(&parts) {
+        let mut reduction = Reduction::<f32, Sum>::new(device, Sum)?;
+        let mut result: Buffer<f32> = device.allocate(1)?;
+        let stream = device.stream()?;
+        let [start, end] = [device.event()?, device.event()?];
+        let hold = device.load(HOLD)?.kernel("hold")?;
+        let mut elapsed_ms = Vec::new();
+        for _ in 0..=repeat {
+            // SAFETY: the kernel touches no memory.
+            unsafe {
+                stream.launch(
+                    &hold,
+                    &Shape::linear(1, 1),
+                    &[Argument::from(HOLD_NANOSECONDS / 4)],
+                )?
+            };
+            stream.record(&start)?;
+            reduction.queue(&stream, *part, &mut result)?;
+            stream.record(&end)?;
+            end.synchronize()?;
+            elapsed_ms.push(end.elapsed_ms_since(&start)?);
+        }
+        // The first loads the kernel.
+        elapsed_ms.remove(0);
+        alone.push(Times { elapsed_ms }.median_ms());
+    }
+    let check = |one: &mut Contender<'_>| -> Result<(), PeersError> {
+        clock.elapsed_ms(&mut one.queue)?;
+        let found = (one.sum)()?;
+        if found == expected {
+            return Ok(());
+        }
+        Err(PeersError::Contender {
+            name: one.name.to_owned(),
+            n: each * parts.len(),
+            message: format!("its sum is {found} and should be {expected}"),
+        })
+    };
+    all.iter_mut().try_for_each(check)?;
+    for _ in 0..repeat {
+        for one in &mut all {
+            let elapsed_ms = clock.elapsed_ms(&mut one.queue)?;
+            one.elapsed_ms.push(elapsed_ms);
+        }
+    }
+    all.iter_mut().try_for_each(check)?;
+    let times = all.into_iter().map(|one| {
+        let times = Times {
+            elapsed_ms: one.elapsed_ms,
+        };
+        GroupTime {
+            name: one.name.to_owned(),
+            launches: times.elapsed_ms.len(),
+            median_ms: times.median_ms(),
+            fastest_ms: times.fastest_ms(),
+        }
+    });
+    Ok(GroupPoint {
+        n: each * parts.len(),
+        alone_ms: alone,
+        times: times.collect(),
+    })
+}
+
+/// What the queue and the reading of the result share.
+type Kept<'a> = std::rc::Rc<std::cell::RefCell<(GroupReduction<'a, f32, Sum>, Buffer<f32>)>>;
+
+fn prepared<'a>(
+    group: &'a Group,
+    parts: &[Slice<'a, f32>],
+    mode: Mode,
+) -> Result<Kept<'a>, PeersError> {
+    let mut reduction = GroupReduction::new(group, Sum)?.with_mode(mode);
+    let lengths: Vec<usize> = parts.iter().map(Slice::len).collect();
+    reduction.prepare(&lengths)?;
+    let result = group.devices()[0].upload(&[f32::NAN])?;
+    Ok(std::rc::Rc::new((reduction, result).into()))
+}
+
+/// Our own, queued.
+fn ours<'a>(
+    group: &'a Group,
+    name: &'static str,
+    parts: &[Slice<'a, f32>],
+    mode: Mode,
+) -> Result<Contender<'a>, PeersError> {
+    let kept = prepared(group, parts, mode)?;
+    let (queued, parts) = (kept.clone(), parts.to_vec());
+    Ok(Contender {
+        name,
+        queue: Box::new(move |streams| {
+            let (reduction, result) = &mut *queued.borrow_mut();
+            Ok(reduction.queue(&streams[0], &parts, result)?)
+        }),
+        sum: Box::new(move || Ok(kept.borrow().1.read()?[0])),
+        elapsed_ms: Vec::new(),
+    })
+}
+
+/// Our own, as a graph.
+fn as_graph<'a>(
+    group: &'a Group,
+    clock: &Clock,
+    parts: &[Slice<'a, f32>],
+) -> Result<Contender<'a>, PeersError> {
+    let kept = prepared(group, parts, Mode::Fast)?;
+    let mut outcome = Ok(());
+    let graph = clock.streams[0].capture(|stream| {
+        let (reduction, result) = &mut *kept.borrow_mut();
+        outcome = reduction.queue(stream, parts, result);
+        Ok(())
+    });
+    outcome?;
+    let graph: ExecutableGraph = graph?.instantiate()?;
+    let reads = kept.clone();
+    Ok(Contender {
+        name: AS_GRAPH,
+        queue: Box::new(move |streams| {
+            // What was captured keeps the memory that the graph works on.
+            let _kept = &kept;
+            // SAFETY: what was captured could be launched.
+            Ok(unsafe { graph.launch(&streams[0]) }?)
+        }),
+        sum: Box::new(move || Ok(reads.borrow().1.read()?[0])),
+        elapsed_ms: Vec::new(),
+    })
+}
+
+type Message = *const c_char;
+
+/// `peers/group.cu`, which says what the functions do.
+struct Library {
+    compiler: unsafe extern "C" fn() -> Message,
+    queue: unsafe extern "C" fn(*const u64, *const usize, *const *mut c_void) -> Message,
+    sum: unsafe extern "C" fn(c_int, *mut f32) -> Message,
+    close: unsafe extern "C" fn() -> Message,
+    // After the functions, which are good as long as it is open.
+    _library: libloading::Library,
+}
+
+impl Library {
+    fn open(path: &Path, count: usize, most: usize) -> Result<Self, PeersError> {
+        // SAFETY: what is run on loading is the CUDA runtime's and NCCL's; each symbol has the signature that `group.cu` gives it.
+        let opened = unsafe {
+            libloading::Library::new(path).and_then(|library| {
+                let open: unsafe extern "C" fn(c_int, usize) -> Message =
+                    *library.get(c"group_open")?;
+                let opened = Self {
+                    compiler: *library.get(c"group_compiler")?,
+                    queue: *library.get(c"group_queue")?,
+                    sum: *library.get(c"group_sum")?,
+                    close: *library.get(c"group_close")?,
+                    _library: library,
+                };
+                Ok((opened, open(count as c_int, most)))
+            })
+        };
+        let (opened, message) = opened.map_err(|source| PeersError::Library {
+            path: path.to_owned(),
+            source,
+        })?;
+        answer(message, 0)?;
+        Ok(opened)
+    }
+
+    fn compiler(&self) -> String {
+        // SAFETY: it takes nothing, and answers with a text.
+        unsafe { CStr::from_ptr((self.compiler)()) }
+            .to_string_lossy()
+            .into_owned()
+    }
+
+    fn contender<'a>(&'a self, parts: &[Slice<'a, f32>]) -> Contender<'a> {
+        let addresses: Vec<u64> = parts.iter().map(Slice::address).collect();
+        let lengths: Vec<usize> = parts.iter().map(Slice::len).collect();
+        let n = lengths.iter().sum();
+        let devices = parts.len() as c_int;
+        Contender {
+            name: NCCL,
+            queue: Box::new(move |streams| {
+                let streams = streams.iter().map(Stream::raw);
+                let streams: Vec<*mut c_void> = streams.collect::<Result<_, _>>()?;
+                // SAFETY: there are a part, a length and a stream for each GPU.
+                answer(
+                    unsafe { (self.queue)(addresses.as_ptr(), lengths.as_ptr(), streams.as_ptr()) },
+                    n,
+                )
+            }),
+            sum: Box::new(move || {
+                let mut sums = Vec::new();
+                for device in 0..devices {
+                    let mut sum = 0.0;
+                    // SAFETY: there are as many GPUs, and the sum may be written.
+                    answer(unsafe { (self.sum)(device, &raw mut sum) }, n)?;
+                    sums.push(sum);
+                }
+                let is_same = sums.iter().all(|sum| *sum == sums[0]);
+                Ok(if is_same { sums[0] } else { f32::NAN })
+            }),
+            elapsed_ms: Vec::new(),
+        }
+    }
+}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        // SAFETY: nothing is queued any more that uses its memory: its answer would change nothing.
+        let _ = unsafe { (self.close)() };
+    }
+}
+
+/// An error, if there is a message.
+fn answer(message: Message, n: usize) -> Result<(), PeersError> {
+    if message.is_null() {
+        return Ok(());
+    }
+    Err(PeersError::Contender {
+        name: NCCL.to_owned(),
+        n,
+        // SAFETY: every message is a text that lives until the next call.
+        message: unsafe { CStr::from_ptr(message) }
+            .to_string_lossy()
+            .into_owned(),
+    })
+}
