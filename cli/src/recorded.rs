@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use warpfold_course::host_lesson::roofline_picture;
 use warpfold_course::size::short;
 
-/// The GPU.
+/// The GPU, unless an output names another.
 pub const GPU: &str = "an NVIDIA H200";
 
 /// How the times of the ladder were taken.
@@ -27,6 +27,22 @@ pub struct Output {
     pub command: &'static str,
     /// What stood on standard output.
     pub printed: &'static str,
+}
+
+impl Output {
+    /// Which GPUs printed it: the device line says so, where there is one.
+    fn gpus(&self) -> String {
+        let names = self.printed.lines().next().unwrap_or_default();
+        let names = names.split("GPU ").skip(1);
+        let names: Vec<&str> = names
+            .filter_map(|name| Some(name.split_once(": ")?.1.split(',').next()?.trim()))
+            .collect();
+        match names[..] {
+            [] => GPU.to_owned(),
+            [one] => format!("an {one}"),
+            [one, ..] => format!("{} {one}", names.len()),
+        }
+    }
 }
 
 /// What a command printed for a subject (`sweep`, `bank_stride`), whatever else was asked for.
@@ -60,10 +76,12 @@ pub fn text(command: &str, subject: &str) -> Result<String, Failure> {
 pub fn shown(outputs: &[Output]) -> String {
     let shown: Vec<String> = outputs
         .iter()
-        .map(|Output { command, printed }| {
+        .map(|output| {
             format!(
-                "Recorded on {GPU}: {command}\n{}",
-                fitted(printed, show::width())
+                "Recorded on {}: {}\n{}",
+                output.gpus(),
+                output.command,
+                fitted(output.printed, show::width())
             )
         })
         .collect();
@@ -336,6 +354,25 @@ mod tests {
         );
         let text = table.to_table().trim_fmt();
         assert!(text.contains("one       1.50  right"), "{text}");
+    }
+
+    #[test]
+    fn the_gpus_of_an_output_are_those_that_it_names() {
+        let gpus = |printed| {
+            Output {
+                command: "",
+                printed,
+            }
+            .gpus()
+        };
+        assert_eq!(gpus("n = 7"), GPU);
+        assert_eq!(gpus("GPU 0: NVIDIA H200, sm_90, 132 SMs\nn = 7"), GPU);
+        assert_eq!(
+            gpus(
+                "2 devices: GPU 0: NVIDIA H100 80GB HBM3, sm_90; GPU 1: NVIDIA H100 80GB HBM3, sm_90"
+            ),
+            "2 NVIDIA H100 80GB HBM3"
+        );
     }
 
     #[test]

@@ -12,6 +12,9 @@ use warpfold::{Buffer, Device, Error};
 /// How many pieces a device has at once: while one is reduced the next one is copied, and one more waits.
 const LANES: usize = 3;
 
+/// Bytes of states that are copied without a wait.
+const MOST_COPYING: usize = 1 << 20;
+
 /// One device's part in a reduction of values that come piece by piece.
 ///
 /// The order of the operations follows from the number of values alone: a result has the same bits however the pieces are shared out among
@@ -252,6 +255,8 @@ impl Pieces {
         let all: Result<Vec<_>, Error> = self.operators.iter().map(room).collect();
         let mut all = all?;
         let stream = self.device.stream()?;
+        // States whose copies may be under way: there may be thousands of a few bytes each.
+        let mut copying = Vec::new();
         let mut put = |states: States| -> Result<(), Error> {
             let (room, filled) = &mut all[states.operator];
             // Of values that are not to be counted there are no states to be combined.
@@ -259,11 +264,20 @@ impl Pieces {
             let bytes = &states.bytes[..states.bytes.len().min(room.len() - place)];
             *filled += bytes.len();
             // SAFETY: the bytes are kept until the copy is done.
-            unsafe { stream.upload_part(bytes, room, place)? };
-            Ok(stream.synchronize()?)
+            let queued = unsafe { stream.upload_part(bytes, room, place) };
+            copying.push(states.bytes);
+            let bytes: usize = copying.iter().map(Vec::len).sum();
+            if queued.is_err() || bytes > MOST_COPYING {
+                stream.synchronize()?;
+                copying.clear();
+            }
+            Ok(queued?)
         };
-        self.hand_in(&mut put)?;
-        others.into_iter().try_for_each(put)?;
+        let put_all = self
+            .hand_in(&mut put)
+            .and_then(|()| others.into_iter().try_for_each(&mut put));
+        stream.synchronize()?;
+        put_all?;
         if all.iter().any(|(states, filled)| *filled != states.len()) {
             return Ok(None);
         }

@@ -27,10 +27,13 @@
 //! Where every device reaches the memory of the first ([`Group::has_peer_access`]), the host takes no part in it.
 //!
 //! - Fast: the last block of each device stores its state and raises a flag by a release of system scope. The last block of the first device
-//!   waits for all flags by acquires of system scope, and goes on ([`warpfold_device::meeting`]). A second kernel that waits for
+//!   waits for all flags by acquires of system scope, lowers them, and goes on ([`warpfold_device::meeting`]). A second kernel that waits for
 //!   events of the other streams would do as well, but it would cost a launch and the driver's events after the slowest device, where the flag
 //!   costs one store over the link. The first device is launched last, so that it never waits for a launch that is not queued. If another device fails, the
 //!   host, which waits for the others first, raises its flag, and the launch ends.
+//! - Fast, with little data: one device takes several microseconds to make another begin, and fewer to read a mebibyte from it. So where
+//!   up to three devices are connected by NVLink and the others have no more than that, the first device launches a kernel for each part
+//!   itself.
 //! - Deterministic: the stream of the first device waits for those of the others, because every block of them has something to hand in.
 //!
 //! Plain stores over the link are enough: no atomic goes from one device to another, which PCIe does not always carry out.
@@ -124,7 +127,9 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
     }
 
     /// Queues the reduction on a stream of the first device, which writes it to `result`, a buffer of one element there. The other devices
-    /// begin when the stream has come to it, and the stream goes on when all have ended. Does not wait.
+    /// begin when the stream has come to it, and the stream goes on when all values have been read. Does not wait.
+    ///
+    /// Queue the reductions of one value one after another on one stream, or on streams that wait for each other.
     ///
     /// [`Self::wait`] waits for it even if a device has failed. [`Stream::synchronize`] and reading the result would not end then, because
     /// the first device waits for the others.

@@ -1,7 +1,7 @@
 //! Times one sum of all GPUs of this computer by everybody, in turn, and writes a record of it.
 //!
-//! A time is that between two events of the first GPU: all streams wait for the one, and the other waits for all streams. The first GPU is
-//! kept busy until everything is queued, so that no time has the host's work in it. Every sum is compared with the CPU's, before the timing
+//! A time is that between two events of the first GPU: all GPUs begin after the one, and the other comes when the sum is there. The first GPU
+//! is kept busy until everything is queued, so that no time has the host's work in it. Every sum is compared with the CPU's, before the timing
 //! and after it. What a launch finds in the L2 cache is what the one before has left.
 
 use crate::clock::HOLD;
@@ -180,28 +180,19 @@ impl Clock {
         })
     }
 
-    /// The milliseconds from when all streams may begin until all have ended.
+    /// The milliseconds between two events of the first GPU's stream.
     fn elapsed_ms(
         &self,
         queue: &mut dyn FnMut(&[Stream]) -> Result<(), PeersError>,
     ) -> Result<f64, PeersError> {
-        let (first, others) = (&self.streams[0], &self.streams[1..]);
+        let first = &self.streams[0];
         // SAFETY: the kernel touches no memory.
         unsafe {
-            first.launch(
-                &self.hold,
-                &Shape::linear(1, 1),
-                &[Argument::from(HOLD_NANOSECONDS)],
-            )?;
+            let nanoseconds = [Argument::from(HOLD_NANOSECONDS)];
+            first.launch(&self.hold, &Shape::linear(1, 1), &nanoseconds)?;
         }
         first.record(&self.start)?;
-        for other in others {
-            other.follow(first)?;
-        }
         queue(&self.streams)?;
-        for other in others {
-            first.follow(other)?;
-        }
         first.record(&self.end)?;
         self.end.synchronize()?;
         Ok(self.end.elapsed_ms_since(&self.start)?)
@@ -247,7 +238,7 @@ fn measure(
                 stream.launch(
                     &hold,
                     &Shape::linear(1, 1),
-                    &[Argument::from(HOLD_NANOSECONDS / 4)],
+                    &[Argument::from(HOLD_NANOSECONDS)],
                 )?
             };
             stream.record(&start)?;
@@ -414,13 +405,18 @@ impl Library {
         Contender {
             name: NCCL,
             queue: Box::new(move |streams| {
-                let streams = streams.iter().map(Stream::raw);
-                let streams: Vec<*mut c_void> = streams.collect::<Result<_, _>>()?;
+                let raw = streams.iter().map(Stream::raw);
+                let raw: Vec<*mut c_void> = raw.collect::<Result<_, _>>()?;
+                let (first, others) = (&streams[0], &streams[1..]);
+                for other in others {
+                    other.follow(first)?;
+                }
                 // SAFETY: there are a part, a length and a stream for each GPU.
-                answer(
-                    unsafe { (self.queue)(addresses.as_ptr(), lengths.as_ptr(), streams.as_ptr()) },
-                    n,
-                )
+                let message =
+                    unsafe { (self.queue)(addresses.as_ptr(), lengths.as_ptr(), raw.as_ptr()) };
+                answer(message, n)?;
+                // The first GPU has the sum when its own stream has come to the end, as the others have.
+                Ok(())
             }),
             sum: Box::new(move || {
                 let mut sums = Vec::new();

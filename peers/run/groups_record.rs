@@ -30,13 +30,6 @@ pub struct GroupPoint {
     pub times: Vec<GroupTime>,
 }
 
-impl GroupPoint {
-    /// The slower GPU alone.
-    pub fn slowest_alone_ms(&self) -> f64 {
-        self.alone_ms.iter().copied().fold(0.0, f64::max)
-    }
-}
-
 /// The time of one contender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupTime {

@@ -1,8 +1,8 @@
 //! `cargo xtask peers`: builds what the kernels are compared with, runs the comparison, and shows it; `cargo xtask peers shapes` does so
-//! with reductions of every shape.
+//! with reductions of every shape, and `cargo xtask peers groups` with one sum of several GPUs.
 
 use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -54,6 +54,25 @@ pub struct Options {
 enum Subject {
     /// Reductions of every shape: rows, columns, segments, small types and arrays, scans, and by key.
     Shapes(OfShapes),
+    /// One sum of all GPUs of this computer, beside NCCL after CUB.
+    Groups(OfGroups),
+}
+
+/// What of sums by several GPUs to compare; what is left out is up to the comparison.
+#[derive(clap::Args)]
+#[command(
+    after_help = "NCCL's header and library are looked for where nvcc looks; CPATH and LIBRARY_PATH add folders.\nExample: cargo xtask peers groups --bits 10,20,31 --json peers/results/groups.json"
+)]
+struct OfGroups {
+    /// Numbers of values in all: 2 to the powers of these.
+    #[arg(long)]
+    bits: Option<String>,
+    /// Timed launches of each contender [default: 101].
+    #[arg(long)]
+    repeat: Option<u32>,
+    /// Where the record goes.
+    #[arg(long, value_name = "FILE", default_value = "target/peers/groups.json")]
+    json: PathBuf,
 }
 
 /// What of them to compare; what is left out is up to the comparison.
@@ -156,8 +175,10 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), PeersError> {
     warpfold_driver::available()?;
     let folder = repository.join("target/peers");
     fs::create_dir_all(&folder).map_err(io(format!("create {}", folder.display())))?;
-    if let Some(Subject::Shapes(options)) = &options.subject {
-        return run_shapes(repository, &folder, options);
+    match &options.subject {
+        Some(Subject::Shapes(options)) => return run_shapes(repository, &folder, options),
+        Some(Subject::Groups(options)) => return run_groups(repository, &folder, options),
+        None => {}
     }
     let json = absolute(&options.json)?;
     let library = build_library(
@@ -227,6 +248,27 @@ fn run_shapes(repository: &Path, folder: &Path, options: &OfShapes) -> Result<()
     Ok(())
 }
 
+/// The same for sums by several GPUs.
+fn run_groups(repository: &Path, folder: &Path, options: &OfGroups) -> Result<(), PeersError> {
+    let json = absolute(&options.json)?;
+    let source = repository.join("peers/group.cu");
+    let mut command = comparison(repository);
+    command.arg("groups").arg("--json").arg(&json);
+    command.args(given([
+        ("--bits", options.bits.clone()),
+        ("--repeat", options.repeat.map(|number| number.to_string())),
+    ]));
+    match build(&source, &folder.join("libgroup.so"), &["-lnccl".into()]) {
+        Ok(path) => {
+            command.arg("--library").arg(path);
+        }
+        Err(reason) => println!("left out: NCCL after CUB: {reason}"),
+    }
+    finish(&mut command)?;
+    println!("kept in {}", json.display());
+    Ok(())
+}
+
 /// The files of peers/shapes, each of which becomes a library.
 const SHAPES: [&str; 6] = ["arrays", "rows", "segments", "scans", "bf16", "i8"];
 
@@ -267,8 +309,14 @@ fn finish(command: &mut Command) -> Result<(), PeersError> {
 
 /// Compiles the contenders in C++ for this machine's GPU, or says why not.
 fn build_library(source: &Path, library: &Path, cccl: Option<&Path>) -> Result<PathBuf, String> {
+    let include = cccl.map(|folder| ["-I".into(), folder.as_os_str().to_owned()]);
+    let include: Vec<OsString> = include.into_iter().flatten().collect();
+    build(source, library, &include)
+}
+
+/// Compiles a shared library for this machine's GPU.
+fn build(source: &Path, library: &Path, more: &[OsString]) -> Result<PathBuf, String> {
     let nvcc = nvcc().ok_or("there is no nvcc, in the PATH or in CUDA_HOME")?;
-    let include = cccl.map(|folder| [OsStr::new("-I"), folder.as_os_str()]);
     let status = Command::new(&nvcc)
         .args([
             "-O3",
@@ -279,8 +327,8 @@ fn build_library(source: &Path, library: &Path, cccl: Option<&Path>) -> Result<P
             // Newer versions of CUB have another way to choose a policy beside that which all have.
             "-fPIC,-Wno-deprecated-declarations",
         ])
-        .args(include.into_iter().flatten())
         .arg(source)
+        .args(more)
         .arg("-o")
         .arg(library)
         .status();

@@ -37,16 +37,27 @@ fn strangers(count: usize) -> Group {
     group
 }
 
+/// Groups of one GPU and of all, where there are some.
+fn gpus() -> Vec<Rc<Group>> {
+    thread_local! {
+        static OPENED: Vec<Rc<Group>> = {
+            let count = crate::device::list().map_or(0, |list| list.gpus.len() as u32);
+            let all: Vec<DeviceChoice> = (0..count).map(DeviceChoice::Gpu).collect();
+            let open = |count| Group::open(&all[..count]).expect("they can be opened");
+            let counts = [1, all.len()].into_iter().filter(|&some| some > 0 && some <= all.len());
+            counts.map(|count| Rc::new(open(count))).collect()
+        };
+    }
+    OPENED.with(Vec::clone)
+}
+
 /// Groups of every kind, of GPUs too, where there are some.
 fn groups() -> impl Iterator<Item = Rc<Group>> {
-    let gpus = [DeviceChoice::Gpu(0), DeviceChoice::Gpu(1)];
-    let gpus = (1..=2).filter_map(move |count| Group::open(&gpus[..count]).ok());
-    let gpus = gpus.map(Rc::new);
     let emulated = [1, 2, 3, 4, 8].map(emulators);
     emulated
         .into_iter()
         .chain([Rc::new(strangers(3))])
-        .chain(gpus)
+        .chain(gpus())
 }
 
 fn on_one_device<T: Reducible, O: BuiltIn<T>>(operator: O, mode: Mode, values: &[T]) -> O::Output {
@@ -99,9 +110,12 @@ where
         let parts = group.upload(values).expect("it fits");
         let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
         let mut reduction = GroupReduction::new(&group, operator).expect("it is prepared");
-        for _ in 0..3 {
-            let found = reduction.of(&parts).expect("it runs");
-            assert_eq!(format!("{found:?}"), expected, "{} devices", parts.len());
+        for most_read in [0, usize::MAX] {
+            reduction.untyped.most_read = most_read;
+            for _ in 0..3 {
+                let found = reduction.of(&parts).expect("it runs");
+                assert_eq!(format!("{found:?}"), expected, "{} devices", parts.len());
+            }
         }
     }
 }
@@ -140,6 +154,22 @@ proptest! {
             1 => agrees_on(groups(), Variance { ddof: 0 }, &values),
             2 => agrees_on(groups(), LogSumExp, &values),
             _ => agrees_on(groups(), ArgMin::LAST, &values),
+        }
+    }
+}
+
+#[test]
+fn gpus_give_the_bits_of_the_emulator_200_times() {
+    if gpus().is_empty() {
+        println!("skipped: there is no GPU");
+        return;
+    }
+    for case in 0..200_u32 {
+        let values = floats((case as usize * 7919) % 40_000, case);
+        match case % 3 {
+            0 => agrees_on(gpus().into_iter(), Sum, &values),
+            1 => agrees_on(gpus().into_iter(), Variance { ddof: 1 }, &values),
+            _ => agrees_on(gpus().into_iter(), ArgMax::FIRST, &values),
         }
     }
 }
@@ -253,7 +283,7 @@ impl Ready {
         let parts: Vec<Slice<'_, u8>> = parts.collect();
         let result = Slice::from(&self.result).bytes();
         let untyped = &mut self.untyped;
-        let prepared = untyped.prepare_fast(&self.group, false, &parts, result);
+        let prepared = untyped.prepare_fast(&self.group, false, |rank| rank, &parts, result);
         prepared.expect("it is prepared")
     }
 }
@@ -340,11 +370,14 @@ fn what_is_queued_or_captured_gives_the_same() {
             });
             assert_eq!(refused, Err(Error::Unprepared));
             reduction.prepare(&lengths).expect("there is room");
-            let queued = reduction.queue(&stream, &parts, &mut result);
-            queued.expect("it is queued");
-            reduction.wait(&stream).expect("it runs");
-            let found = result.read().expect("it is there");
-            assert_eq!(found, [reduction.of(&parts).expect("it runs")]);
+            let found = [reduction.of(&parts).expect("it runs")];
+            for most_read in [0, usize::MAX] {
+                reduction.untyped.most_read = most_read;
+                let queued = reduction.queue(&stream, &parts, &mut result);
+                queued.expect("it is queued");
+                reduction.wait(&stream).expect("it runs");
+                assert_eq!(result.read().expect("it is there"), found);
+            }
             let graph = stream.capture(|stream| {
                 let queued = reduction.queue(stream, &parts, &mut result);
                 queued.map_err(|error| DeviceError::Refused(error.to_string()))

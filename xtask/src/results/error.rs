@@ -20,19 +20,13 @@ pub enum ResultsError {
     NothingMeasured(String),
     /// A document has no place for the results.
     #[error(
-        "{document} has no lines `<!-- results: begin -->` and `<!-- results: end -->`: add them where the tables belong"
+        "{document} has no lines `<!-- {block}: begin -->` and `<!-- {block}: end -->`: add them where the tables belong"
     )]
     NoPlace {
         /// The document.
         document: &'static str,
-    },
-    /// The same for reductions of every shape.
-    #[error(
-        "{document} has no lines `<!-- shapes: begin -->` and `<!-- shapes: end -->`: add them where the table belongs"
-    )]
-    NoPlaceForShapes {
-        /// The document.
-        document: &'static str,
+        /// What is shown there.
+        block: &'static str,
     },
     /// The picture cannot be drawn.
     #[error(transparent)]

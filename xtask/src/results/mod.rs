@@ -1,10 +1,14 @@
 //! `cargo xtask results`: what the README and `docs/speed.md` say of speed, from a record of `cargo xtask peers`.
 
+mod blocks;
 mod error;
 mod figures;
+mod groups;
+// The comparison writes what this program reads. It is shared as a file, because nothing here depends on the host.
+#[path = "../../../peers/run/groups_record.rs"]
+pub mod groups_record;
 pub mod long;
 mod picture;
-// The comparison writes what this program reads. It is shared as a file, because nothing here depends on the host.
 #[path = "../../../peers/run/record.rs"]
 pub mod record;
 pub mod shapes;
@@ -19,7 +23,9 @@ use std::path::{Path, PathBuf};
 use crate::failure::io;
 use crate::files::write;
 pub use error::ResultsError;
+use groups_record::GroupsRecord;
 use record::{Finds, Maker, Measurement, Record};
+use serde::de::DeserializeOwned;
 use shapes_record::ShapesRecord;
 
 /// What to write from.
@@ -47,6 +53,10 @@ const PICTURE: &str = "docs/speed.svg";
 const SHAPES: &str = "docs/speed.md";
 const SHAPES_PICTURE: &str = "docs/shapes.svg";
 
+/// The document that shows sums by several GPUs, and their record.
+const GROUPS: &str = "docs/clusters.md";
+const GROUPS_RECORD: &str = "peers/results/groups.json";
+
 /// Writes the documents' blocks and the pictures, and says what the record comes to.
 ///
 /// # Errors
@@ -59,11 +69,7 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ResultsError> {
         return Err(ResultsError::NothingMeasured(file));
     }
     for (document, block) in DOCUMENTS {
-        let path = repository.join(document);
-        let text = fs::read_to_string(&path).map_err(io(format!("read {document}")))?;
-        let text =
-            tables::with_block(&text, &block(&record)).ok_or(ResultsError::NoPlace { document })?;
-        write(&path, &text)?;
+        write_block(repository, document, "results", &block(&record))?;
     }
     write(&repository.join(LADDER), &ladder(&record))?;
     write(&repository.join(PICTURE), &picture::svg(&record)?)?;
@@ -73,6 +79,8 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ResultsError> {
         false => None,
     };
     write_shapes(repository, of_shapes.as_ref())?;
+    let of_groups = read_groups(&repository.join(GROUPS_RECORD))?;
+    write_block(repository, GROUPS, "groups", &groups::block(&of_groups))?;
     println!("README.md, docs/speed.md, {LADDER} and {PICTURE} show {file}:");
     for line in verdict::lines(&record)
         .into_iter()
@@ -88,15 +96,28 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ResultsError> {
 
 /// Writes what is shown of reductions of every shape: nothing where nothing has been measured.
 fn write_shapes(repository: &Path, record: Option<&ShapesRecord>) -> Result<(), ResultsError> {
-    let path = repository.join(SHAPES);
-    let text = fs::read_to_string(&path).map_err(io(format!("read {SHAPES}")))?;
-    let no_place = ResultsError::NoPlaceForShapes { document: SHAPES };
-    let text = shapes::with_block(&text, &shapes::block(record)).ok_or(no_place)?;
-    write(&path, &text)?;
+    write_block(repository, SHAPES, "shapes", &shapes::block(record))?;
     if let Some(record) = record {
         write(&repository.join(SHAPES_PICTURE), &shapes::svg(record)?)?;
     }
     Ok(())
+}
+
+/// Writes a block of a document.
+fn write_block(
+    repository: &Path,
+    document: &'static str,
+    name: &'static str,
+    block: &str,
+) -> Result<(), ResultsError> {
+    let path = repository.join(document);
+    let text = fs::read_to_string(&path).map_err(io(format!("read {document}")))?;
+    let no_place = ResultsError::NoPlace {
+        document,
+        block: name,
+    };
+    let text = blocks::with_block(&text, name, block).ok_or(no_place)?;
+    Ok(write(&path, &text)?)
 }
 
 /// Where the record of reductions of every shape is, beside that of sums.
@@ -109,6 +130,18 @@ fn beside(record: &Path) -> PathBuf {
 /// # Errors
 /// There is no such file, or it is no such record.
 pub fn read_shapes(path: &Path) -> Result<ShapesRecord, ResultsError> {
+    read_record(path)
+}
+
+/// Reads a record of sums by several GPUs.
+///
+/// # Errors
+/// There is no such file, or it is no such record.
+pub fn read_groups(path: &Path) -> Result<GroupsRecord, ResultsError> {
+    read_record(path)
+}
+
+fn read_record<R: DeserializeOwned>(path: &Path) -> Result<R, ResultsError> {
     let file = path.display().to_string();
     let text = fs::read_to_string(path).map_err(io(format!("read {file}")))?;
     serde_json::from_str(&text).map_err(|source| ResultsError::Record { file, source })
@@ -137,9 +170,7 @@ fn ladder(record: &Record) -> String {
 /// # Errors
 /// There is no such file, or it is no record.
 pub fn read(path: &Path) -> Result<Record, ResultsError> {
-    let file = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(io(format!("read {file}")))?;
-    serde_json::from_str(&text).map_err(|source| ResultsError::Record { file, source })
+    read_record(path)
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 use super::figures::{self, Contender, OfType};
 use super::record::{Finds, Maker, Measurement, Record};
 
-const BEGIN: &str = "<!-- results: begin -->\n";
-const END: &str = "<!-- results: end -->";
 /// Sizes from which on the bandwidth of a step means more than its launch.
 const STEPS_FROM: usize = 1 << 24;
 /// What the README shows, where it is in the record.
@@ -84,13 +82,6 @@ pub fn everything(record: &Record) -> String {
         text += &format!("\n{left_out}\n");
     }
     text
-}
-
-/// The text with this block between the markers; `None` where it has none.
-pub fn with_block(text: &str, block: &str) -> Option<String> {
-    let (before, rest) = text.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}{block}{END}{after}"))
 }
 
 /// All but the steps, ours first.

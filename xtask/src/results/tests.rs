@@ -17,7 +17,8 @@ fn file(name: &str) -> String {
 fn the_documents_show_the_committed_record() {
     for (document, block) in DOCUMENTS {
         let text = file(document);
-        let written = tables::with_block(&text, &block(&committed())).expect("it has the block");
+        let written =
+            blocks::with_block(&text, "results", &block(&committed())).expect("it has the block");
         assert!(
             text == written,
             "{document} is out of date: `cargo xtask results peers/results/h200.json` writes it anew"
@@ -148,9 +149,9 @@ fn bandwidth_counts_the_input() {
 #[test]
 fn only_what_stands_between_the_markers_is_written() {
     let text = "a\n<!-- results: begin -->\nold\n<!-- results: end -->\nb\n";
-    let written = tables::with_block(text, "new\n").expect("there are markers");
+    let written = blocks::with_block(text, "results", "new\n").expect("there are markers");
     assert_eq!(written, text.replace("old", "new"));
-    assert_eq!(tables::with_block("a\n", "new\n"), None);
+    assert_eq!(blocks::with_block("a\n", "results", "new\n"), None);
 }
 
 #[test]

@@ -47,8 +47,8 @@ pub(crate) struct Piece {
     pub(crate) shift: usize,
     /// What is still to be read.
     spans: Vec<(Arc<ValuesFile>, Span)>,
-    /// The span to be read past the cache.
-    past: Option<usize>,
+    /// How spans that are not in the cache are read.
+    cold: Cold,
     /// Why it is the last one.
     pub(crate) failure: Option<Failure>,
 }
@@ -131,7 +131,7 @@ impl<'a> Dealer<'a> {
             bytes: 0,
             shift: 0,
             spans: Vec::new(),
-            past: None,
+            cold: self.cold,
             failure: None,
         };
         let mut has_streamed = false;
@@ -183,8 +183,9 @@ impl<'a> Dealer<'a> {
         if piece.bytes == 0 && piece.failure.is_none() {
             return None;
         }
-        if !has_streamed {
-            piece.choose_past(self.cold, self.element_type.bytes());
+        if has_streamed {
+            // Its bytes are at the beginning of the slot already.
+            piece.cold = Cold::Through;
         }
         self.next += 1;
         self.dealt += piece.bytes as u64;
@@ -223,7 +224,7 @@ impl Current {
                 is_swapped,
             } => {
                 let swapped = is_swapped.then_some(each);
-                let file = ValuesFile::new(path, file, (start, bytes), swapped);
+                let file = ValuesFile::new(path, file, bytes, swapped);
                 Self::File {
                     file: Arc::new(file),
                     next: start,
@@ -235,30 +236,28 @@ impl Current {
 }
 
 impl Piece {
-    /// Chooses the longest span to be read past the cache, if its place in the slot suits the values' type.
-    fn choose_past(&mut self, cold: Cold, value_bytes: usize) {
+    /// The longest span to be read past the cache, if its place in the slot suits the values' type, and where the values then begin.
+    fn past(&self, value_bytes: usize) -> Option<(usize, usize)> {
         let spans = self.spans.iter().enumerate();
-        let past = spans.filter(|(_, (file, span))| file.goes_past(span, cold));
-        let longest = past.max_by_key(|(_, (_, span))| span.bytes);
-        let Some((number, (_, span))) = longest else {
-            return;
-        };
+        let past = spans.filter(|(_, (file, span))| file.goes_past(span, self.cold));
+        let (number, (_, span)) = past.max_by_key(|(_, (_, span))| span.bytes)?;
         let shift = ValuesFile::shift(span);
-        if shift.is_multiple_of(value_bytes) {
-            (self.past, self.shift) = (Some(number), shift);
-        }
+        shift.is_multiple_of(value_bytes).then_some((number, shift))
     }
 
     /// Reads what is still to be read. Where that fails, the piece ends with the last value before.
     pub(crate) fn read(&mut self, slot: &mut [u8], value_bytes: usize) -> Came {
         let mut came = Came::default();
+        let past = self.past(value_bytes);
+        self.shift = past.map_or(0, |(_, shift)| shift);
+        let past = past.map(|(number, _)| number);
         // The span past the cache first: it overwrites some bytes around it.
-        let others = (0..self.spans.len()).filter(|&number| Some(number) != self.past);
-        let order: Vec<usize> = self.past.into_iter().chain(others).collect();
+        let others = (0..self.spans.len()).filter(|&number| Some(number) != past);
+        let order: Vec<usize> = past.into_iter().chain(others).collect();
         let mut end = self.bytes;
         for number in order {
             let (file, span) = &self.spans[number];
-            let read = if Some(number) == self.past {
+            let read = if Some(number) == past {
                 file.read_past(span, slot, self.shift)
             } else {
                 file.read(span, &mut slot[self.shift..])

@@ -26,6 +26,8 @@ pub(in super::super) struct OnDevices<'a> {
 
 /// A device that has been made ready.
 struct Ready {
+    /// The number of its ring.
+    ring: usize,
     description: String,
     /// Bytes per second of copies from its ring alone, while all devices copy; of GPUs.
     copy: Option<f64>,
@@ -83,6 +85,10 @@ pub(in super::super) fn on_devices(
         }
         drop((to_free, to_states, to_ready));
         let devices: Result<Vec<Ready>, Failure> = ready.iter().take(size.rings).collect();
+        let devices = devices.map(|mut devices| {
+            devices.sort_by_key(|device| device.ring);
+            devices
+        });
         start = Instant::now();
         if devices.is_ok() {
             for _ in 0..size.readers {
@@ -101,18 +107,17 @@ pub(in super::super) fn on_devices(
             .collect();
         (devices, reduced)
     });
-    let elapsed = start.elapsed();
     let devices = devices?;
     let mut results = None;
     for reduced in reduced {
         results = results.or(reduced?);
     }
-    let results = results.ok_or_else(|| {
+    let (results, end) = results.ok_or_else(|| {
         Failure::Finding("a device has not handed in all that it has reduced".to_owned())
     })?;
     Ok(Done {
         results,
-        outcome: shared.outcome(size, elapsed),
+        outcome: shared.outcome(size, end.duration_since(start)),
         copy: devices.iter().map(|device| device.copy).sum(),
         descriptions: devices
             .into_iter()
@@ -140,7 +145,7 @@ struct Worker<'s, 'd, 'a, 'm> {
 }
 
 impl<'m> Worker<'_, '_, '_, 'm> {
-    /// The results, on the device where the states meet.
+    /// The results, on the device where the states meet, and when they were there.
     fn run(
         self,
         ring: usize,
@@ -148,7 +153,7 @@ impl<'m> Worker<'_, '_, '_, 'm> {
         to_ready: &Sender<Result<Ready, Failure>>,
         together: &Barrier,
         meet: Meet,
-    ) -> Result<Option<Vec<Box<dyn Results>>>, Failure> {
+    ) -> Result<Option<(Vec<Box<dyn Results>>, Instant)>, Failure> {
         let pages: *mut [u8] = &raw mut memory[..];
         let opened = self.open();
         // Where the system locks no more pages, copies are slower, and the report shows that.
@@ -161,7 +166,12 @@ impl<'m> Worker<'_, '_, '_, 'm> {
         let ready = opened.and_then(|mut pieces| {
             let copy = self.measure_copy(&mut pieces, &slots)?;
             let description = pieces.device().describe();
-            Ok((pieces, Ready { description, copy }))
+            let ready = Ready {
+                ring,
+                description,
+                copy,
+            };
+            Ok((pieces, ready))
         });
         let mut pieces = match ready {
             Ok((pieces, ready)) => {
@@ -198,6 +208,7 @@ impl<'m> Worker<'_, '_, '_, 'm> {
                 None
             }
         };
+        let results = results.map(|results| (results, Instant::now()));
         // Its device is used no more.
         drop(lock);
         Ok(results)

@@ -8,8 +8,8 @@ use warpfold_input::InputError;
 
 /// What addresses, places and lengths are multiples of where a file is read past the cache: enough for every disk.
 pub(crate) const ALIGNMENT: usize = 4096;
-/// Bytes of which it is known together whether they are in the cache.
-const UNIT: u64 = 1 << 20;
+/// A file of fewer bytes is read through the cache, and taken to be there.
+const SMALL: u64 = 1 << 20;
 
 /// How to read what is not in the system's cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +26,7 @@ pub(crate) struct ValuesFile {
     file: File,
     /// The same file, to read past the cache; `None` where the file system refuses that.
     past: Option<File>,
-    /// Whether most of each unit is in the cache.
-    cached: Vec<bool>,
+    is_small: bool,
     /// The size of a value, where its bytes are in another order than this computer's.
     swapped: Option<usize>,
 }
@@ -73,14 +72,9 @@ pub(crate) struct Broken {
 }
 
 impl ValuesFile {
-    /// Of an open file, in which the values are `bytes` from `start` on.
-    pub(crate) fn new(
-        path: &Path,
-        file: File,
-        (start, bytes): (u64, u64),
-        swapped: Option<usize>,
-    ) -> Self {
-        let is_small = bytes < UNIT;
+    /// Of an open file, which has so many bytes of values.
+    pub(crate) fn new(path: &Path, file: File, bytes: u64, swapped: Option<usize>) -> Self {
+        let is_small = bytes < SMALL;
         Self {
             path: path.to_owned(),
             past: if is_small {
@@ -88,11 +82,7 @@ impl ValuesFile {
             } else {
                 system::open_past(path)
             },
-            cached: if is_small {
-                Vec::new()
-            } else {
-                system::cached(&file, start + bytes, UNIT)
-            },
+            is_small,
             file,
             swapped,
         }
@@ -103,12 +93,9 @@ impl ValuesFile {
         self.past.is_some()
     }
 
-    /// Whether most of a span is in the cache. Of small files, and where the system does not say, it is taken to be.
+    /// Whether most of a span is in the cache now. Where the system does not say, it is taken to be.
     pub(crate) fn is_cached(&self, span: &Span) -> bool {
-        let units = span.start / UNIT..(span.start + span.bytes as u64).div_ceil(UNIT);
-        let known = units.filter_map(|unit| self.cached.get(unit as usize));
-        let (cached, other): (Vec<bool>, Vec<bool>) = known.partition(|is_cached| **is_cached);
-        cached.len() >= other.len()
+        self.is_small || system::is_cached(&self.file, span.start, span.bytes).unwrap_or(true)
     }
 
     /// Whether a span would be read past the cache.

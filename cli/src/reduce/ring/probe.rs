@@ -117,7 +117,7 @@ fn parts(paths: &[PathBuf], asked: Asked<'_>, piece: usize, wanted: u64) -> [Vec
         else {
             continue;
         };
-        let file = Arc::new(ValuesFile::new(path, file, (start, length), None));
+        let file = Arc::new(ValuesFile::new(path, file, length, None));
         let mut end = start + length;
         while end > start {
             let length = (end - start).min(piece as u64);

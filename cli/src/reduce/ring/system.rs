@@ -36,9 +36,6 @@ mod linux {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::OpenOptionsExt;
 
-    /// Bytes that the system is asked about at once.
-    const WINDOW: u64 = 1 << 30;
-
     pub(in super::super) fn open_past(path: &Path) -> Option<File> {
         let mut options = File::options();
         options.read(true).custom_flags(libc::O_DIRECT);
@@ -50,37 +47,23 @@ mod linux {
         File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
     }
 
-    pub(in super::super) fn cached(file: &File, length: u64, unit: u64) -> Vec<bool> {
-        let windows = (0..length).step_by(WINDOW as usize);
-        let windows: Option<Vec<Vec<bool>>> = windows
-            .map(|start| cached_window(file, start, WINDOW.min(length - start), unit))
-            .collect();
-        windows.map_or_else(Vec::new, |windows| windows.concat())
-    }
-
-    fn cached_window(file: &File, start: u64, bytes: u64, unit: u64) -> Option<Vec<bool>> {
-        // SAFETY: what is mapped is never read.
-        let map = unsafe {
-            MmapOptions::new()
-                .offset(start)
-                .len(bytes as usize)
-                .map(file)
-        };
-        let map = map.ok()?;
+    /// Whether most of these bytes are in the cache; `None` where the system does not say.
+    pub(in super::super) fn is_cached(file: &File, start: u64, bytes: usize) -> Option<bool> {
         // SAFETY: the name asks for a number, which the call gives.
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
+        let before = (start % page as u64) as usize;
+        let mut options = MmapOptions::new();
+        let options = options.offset(start - before as u64).len(before + bytes);
+        // SAFETY: what is mapped is never read.
+        let map = unsafe { options.map(file) }.ok()?;
         let mut pages = vec![0_u8; map.len().div_ceil(page)];
         let address = map.as_ptr().cast_mut().cast();
-        // SAFETY: the range is mapped, and there is a byte for each of its pages.
+        // SAFETY: the range is mapped from the beginning of a page on, and there is a byte for each of its pages.
         if unsafe { libc::mincore(address, map.len(), pages.as_mut_ptr()) } != 0 {
             return None;
         }
-        let units = pages.chunks(unit as usize / page);
-        let is_cached = |pages: &[u8]| {
-            let cached = pages.iter().filter(|&&page| page & 1 == 1).count();
-            2 * cached > pages.len()
-        };
-        Some(units.map(is_cached).collect())
+        let cached = pages.iter().filter(|&&page| page & 1 == 1).count();
+        Some(2 * cached > pages.len())
     }
 
     pub(in super::super) fn forget(file: &File, start: u64, bytes: u64) {
@@ -99,7 +82,7 @@ mod linux {
 }
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{cached, forget, open_past, reopen};
+pub(super) use linux::{forget, is_cached, open_past, reopen};
 
 #[cfg(not(target_os = "linux"))]
 mod other {
@@ -113,12 +96,12 @@ mod other {
         None
     }
 
-    pub(in super::super) fn cached(_: &File, _: u64, _: u64) -> Vec<bool> {
-        Vec::new()
+    pub(in super::super) fn is_cached(_: &File, _: u64, _: usize) -> Option<bool> {
+        None
     }
 
     pub(in super::super) fn forget(_: &File, _: u64, _: u64) {}
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) use other::{cached, forget, open_past, reopen};
+pub(super) use other::{forget, is_cached, open_past, reopen};

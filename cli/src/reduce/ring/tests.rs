@@ -111,7 +111,7 @@ fn what_is_read_past_the_cache_is_what_is_in_the_file() {
     file.write_all(&bytes).expect("there is room");
     file.as_file().sync_all().expect("it is written");
     let opened = File::open(file.path()).expect("it is there");
-    let values = ValuesFile::new(file.path(), opened, (0, bytes.len() as u64), None);
+    let values = ValuesFile::new(file.path(), opened, bytes.len() as u64, None);
     if !values.may_go_past() {
         eprintln!("This file system does not let files be read past the cache.");
         return;

@@ -61,8 +61,12 @@ pub(super) fn sum(
             })?;
             others.push(others_turn);
         }
-        let ranks = Ranks::join(&group.devices()[0], &place(0)?, OPTIONS)?;
+        let device = &group.devices()[0];
+        let ranks = Ranks::join(device, &place(0)?, OPTIONS)?;
         let mut reduction = RankReduction::new(&ranks, Sum)?.with_mode(mode);
+        // Once, and not with each sum: the ranks tell each other how many values they have.
+        reduction.prepare(parts[0].len())?;
+        let (stream, mut result) = (device.stream()?, device.allocate(1)?);
         let sum = Cell::new(0.0);
         let elapsed_ms = stopwatch.host_ms(
             || Ok(()),
@@ -71,8 +75,10 @@ pub(super) fn sum(
                     // A rank that is gone is missed by the reduction.
                     let _ = other.send(());
                 }
-                let found = reduction.of(parts[0].slice(..));
-                sum.set(found.map_err(|error| DeviceError::Refused(error.to_string()))?);
+                let queued = reduction.queue(&stream, parts[0].slice(..), &mut result);
+                let waited = queued.and_then(|()| ranks.wait(&stream));
+                waited.map_err(|error| DeviceError::Refused(error.to_string()))?;
+                sum.set(result.read()?[0]);
                 Ok(())
             },
         )?;
@@ -99,8 +105,11 @@ fn follow(
     let values = device.upload(values)?;
     let ranks = Ranks::join(&device, place, OPTIONS)?;
     let mut reduction = RankReduction::new(&ranks, Sum)?.with_mode(mode);
+    reduction.prepare(values.len())?;
+    let (stream, mut result) = (device.stream()?, device.allocate(1)?);
     while turns.recv().is_ok() {
-        reduction.of(&values)?;
+        reduction.queue(&stream, &values, &mut result)?;
+        ranks.wait(&stream)?;
     }
     Ok(())
 }

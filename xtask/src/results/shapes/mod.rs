@@ -8,5 +8,5 @@ mod tests;
 mod verdict;
 
 pub use picture::svg;
-pub use table::{block, with_block};
+pub use table::block;
 pub use verdict::verdict;

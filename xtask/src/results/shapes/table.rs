@@ -4,8 +4,6 @@ use super::names::{group, shape};
 use super::verdict::verdict;
 use crate::results::shapes_record::{Missing, Point, ShapesRecord};
 
-const BEGIN: &str = "<!-- shapes: begin -->\n";
-const END: &str = "<!-- shapes: end -->";
 /// Operators, in the order of the columns.
 pub const OPERATORS: [&str; 7] = [
     "sum",
@@ -59,13 +57,6 @@ pub fn block(record: Option<&ShapesRecord>) -> String {
         text += &format!("\n{left_out}\n");
     }
     text
-}
-
-/// The text with this block between the markers; `None` where it has none.
-pub fn with_block(text: &str, block: &str) -> Option<String> {
-    let (before, rest) = text.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}{block}{END}{after}"))
 }
 
 /// The points that share everything but the operator, in the order of the record, with a name.

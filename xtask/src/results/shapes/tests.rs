@@ -3,7 +3,7 @@
 use super::*;
 use crate::results::record::Maker;
 use crate::results::shapes_record::{Group, Missing, Point, ShapesRecord, Time};
-use crate::results::{SHAPES, SHAPES_PICTURE, beside, read_shapes};
+use crate::results::{SHAPES, SHAPES_PICTURE, beside, blocks, read_shapes};
 use std::fs;
 
 /// The record by hand, whose numbers are nobody's.
@@ -19,7 +19,8 @@ fn the_document_shows_the_committed_record_or_nothing() {
         .is_file()
         .then(|| read_shapes(&path).expect("the record can be read"));
     let document = fs::read_to_string(repository.join(SHAPES)).expect("the document is committed");
-    let written = with_block(&document, &block(record.as_ref())).expect("it has the block");
+    let written =
+        blocks::with_block(&document, "shapes", &block(record.as_ref())).expect("it has the block");
     assert!(
         document == written,
         "{SHAPES} is out of date: `cargo xtask results peers/results/h200.json` writes it anew"
