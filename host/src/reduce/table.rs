@@ -274,8 +274,8 @@ impl Choice {
     }
 }
 
-/// The launch for segments whose values and ends are so many steps together. In any order: as many warps as there are tiles, and no more
-/// blocks than run at once. In the fixed one: a warp for 32 segments, or for what begins in a chunk of values.
+/// The launch for `count` segments with `values` values together. In any order: a warp for each `tile` steps of the path along values and
+/// ends, and no more blocks than run at once. In the fixed one: a warp for 32 segments, or for what begins in a chunk of values.
 #[doc(hidden)]
 pub fn choose_for_segments(
     mode: Mode,
@@ -286,8 +286,11 @@ pub fn choose_for_segments(
     let warps_of_block = (segments::THREADS / 32) as usize;
     let (way, warps, most) = match mode {
         Mode::Fast => {
-            let tiles = count.saturating_add(values).div_ceil(tile);
-            (Way::Segments, tiles, segments::RESIDENT as usize)
+            let steps = count
+                .saturating_mul(segments::STEPS_OF_END)
+                .saturating_add(values);
+            let warps = steps.div_ceil(tile);
+            (Way::Segments, warps, segments::RESIDENT as usize)
         }
         Mode::Deterministic => {
             let warps = count.div_ceil(32).max(values.div_ceil(fixed::CHUNK));
@@ -456,5 +459,33 @@ mod tests {
                 "{columns} columns: {launch:?}"
             );
         }
+    }
+
+    /// An end of a segment is as many steps as on the kernel's path, so that segments without values are work for the whole GPU, too.
+    #[test]
+    fn ends_of_segments_count_as_on_the_path() {
+        let tile = segments::tile::<f32>();
+        let warps_of_block = (segments::THREADS / 32) as usize;
+        let blocks = |count, values| {
+            let launch = choose_for_segments(Mode::Fast, (count, values), tile, 132);
+            assert_eq!(
+                (launch.way, launch.block),
+                (Way::Segments, segments::THREADS)
+            );
+            launch.blocks as usize
+        };
+        let expected =
+            |count: usize| (count * segments::STEPS_OF_END).div_ceil(tile * warps_of_block);
+        assert_eq!(blocks(100_000, 0), expected(100_000));
+        assert!(blocks(100_000, 0) >= 95);
+        // As many steps are as many blocks, whatever they are.
+        assert_eq!(
+            blocks(100_000, 0),
+            blocks(0, 100_000 * segments::STEPS_OF_END)
+        );
+        assert_eq!(blocks(1, 0), 1);
+        let most = 132 * segments::RESIDENT as usize;
+        assert_eq!(blocks(1 << 26, 0), most);
+        assert_eq!(blocks(usize::MAX, usize::MAX), most);
     }
 }

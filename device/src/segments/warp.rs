@@ -1,0 +1,256 @@
+//! What a warp has of an array in segments, and how it loads values and ends.
+
+use core::mem::transmute_copy;
+
+use super::memory::{LOADS, VECTORS_OF_TILE, is_in_place, tile, vectors_of_chunk, window};
+use super::path::{List, Offsets, Part};
+use crate::lanes::WARP_SIZE;
+use crate::operator::Operator;
+use crate::thread::thread_idx_x;
+use crate::tile::{Bytes, Tile};
+use crate::unroll::{array, each};
+use crate::vector::{Loaded, Quad};
+
+/// A warp, with its part of the path and its share of the block's memory.
+#[derive(Clone, Copy)]
+pub(super) struct Warp<T: Loaded, O: Operator<T>> {
+    pub(super) operator: O,
+    pub(super) input: *const T,
+    pub(super) list: List,
+    pub(super) part: Part,
+    pub(super) results: *mut O::Output,
+    /// The tile in shared memory.
+    pub(super) tile: Tile<true>,
+    /// This warp's own part of each array of [`Memory`](super::Memory).
+    pub(super) marks: *mut Quad,
+    pub(super) first_slots: *mut u32,
+    pub(super) bounds: *mut u16,
+    pub(super) slots: *mut O::State,
+    /// Whether vectors can be loaded.
+    pub(super) is_aligned: bool,
+    /// Where the values end, if vectors can be loaded.
+    pub(super) inside_to: usize,
+}
+
+/// Vectors that a lane has under way, word by word, since what is copied as a whole would lie in memory on its way.
+pub(super) type Vectors = [(u32, u32, u32, u32); LOADS];
+
+/// How far a warp has come: the next value is `from` in the tile that begins at `base`.
+#[derive(Clone, Copy)]
+pub(super) struct Progress {
+    /// Where the tile begins among the input's values, which may be before the first of them.
+    pub(super) base: usize,
+    pub(super) from: u32,
+    /// The first segment that has not ended, and where it begins.
+    pub(super) segment: usize,
+    pub(super) begin: usize,
+}
+
+impl<T: Loaded, O: Operator<T>> Warp<T, O> {
+    /// Values of a tile.
+    pub(super) const TILE: u32 = tile::<T>() as u32;
+    /// Values of a lane in one pass: neighbours.
+    pub(super) const CHUNK: u32 = (vectors_of_chunk::<T>() * T::LANES) as u32;
+    /// Vectors of the marks of a chunk.
+    pub(super) const MARKS: usize = (Self::CHUNK as usize).div_ceil(size_of::<Quad>());
+    /// Values of a warp in one pass.
+    pub(super) const VALUES_OF_PASS: u32 = Self::CHUNK * WARP_SIZE;
+    /// The most segments that end in one pass.
+    pub(super) const WINDOW: u32 = window::<T, O::State>() as u32;
+    /// Whether states are in place: see [`is_in_place`].
+    pub(super) const IS_IN_PLACE: bool = is_in_place::<T, O::State>();
+
+    /// Whether all vectors of a tile can be loaded that does not begin before the values.
+    #[inline(always)]
+    pub(super) fn is_inside(self, base: usize) -> bool {
+        base + tile::<T>() <= self.inside_to
+    }
+
+    /// The vectors of this lane, each beside those of the neighbouring lanes. Where a vector is one value nothing is loaded ahead.
+    ///
+    /// # Safety
+    /// The tile is inside.
+    #[inline(always)]
+    pub(super) unsafe fn load_vectors(self, base: usize) -> Vectors {
+        if T::LANES == 1 {
+            return [(0, 0, 0, 0); LOADS];
+        }
+        let lane = (thread_idx_x() % WARP_SIZE) as usize;
+        // SAFETY: the caller's promise.
+        let mine = unsafe { self.input.add(base + lane * T::LANES).cast::<Quad>() };
+        array(
+            #[inline(always)]
+            |load| {
+                // SAFETY: it is in the tile, and at a multiple of 16.
+                let [a, b, c, d] = unsafe { (*mine.add(load * WARP_SIZE as usize)).0 };
+                (a, b, c, d)
+            },
+        )
+    }
+
+    /// The state of the vectors of this lane, the first of which has this index.
+    ///
+    /// # Safety
+    /// They are loaded, and the tile is inside.
+    #[inline(always)]
+    pub(super) unsafe fn lift(self, base: usize, vectors: Vectors, index: u64) -> O::State {
+        let lane = (thread_idx_x() % WARP_SIZE) as usize;
+        // SAFETY: the caller's promise; 16 bytes are a vector if it has several values.
+        let vector = |load: usize| unsafe {
+            if T::LANES == 1 {
+                let place = base + load * WARP_SIZE as usize + lane;
+                return *self.input.add(place).cast::<T::Vector>();
+            }
+            let (a, b, c, d) = vectors[load];
+            transmute_copy::<Quad, T::Vector>(&Quad([a, b, c, d]))
+        };
+        let step = WARP_SIZE as u64 * T::LANES as u64;
+        let mut state = self.operator.identity();
+        if T::LANES > LOADS {
+            each(
+                LOADS,
+                #[inline(always)]
+                |load| {
+                    let lifted = T::lift(self.operator, vector(load), index + load as u64 * step);
+                    state = self.operator.combine(state, lifted);
+                },
+            );
+        } else {
+            each(
+                T::LANES,
+                #[inline(always)]
+                |place| {
+                    let values: [T; LOADS] = array(
+                        #[inline(always)]
+                        |load| T::value(vector(load), place),
+                    );
+                    let lifted = self
+                        .operator
+                        .lift_spaced(values, index + place as u64, step);
+                    state = self.operator.combine(state, lifted);
+                },
+            );
+        }
+        state
+    }
+
+    /// Copies a tile to shared memory.
+    ///
+    /// # Safety
+    /// If it is inside, its vectors are loaded. All lanes of the warp make the call, and wait for one another before they read it.
+    #[inline(always)]
+    pub(super) unsafe fn fill(self, base: usize, is_inside: bool, vectors: Vectors) {
+        let lane = thread_idx_x() % WARP_SIZE;
+        if T::LANES == 1 {
+            return;
+        }
+        // SAFETY: the caller's promise; the tile has the room.
+        unsafe {
+            if is_inside {
+                let mine = self.tile.vector(lane);
+                each(
+                    LOADS,
+                    #[inline(always)]
+                    |load| {
+                        let (a, b, c, d) = vectors[load];
+                        *mine.add(load * VECTORS_OF_TILE / LOADS) = Quad([a, b, c, d]);
+                    },
+                );
+            } else {
+                self.fill_carefully(base);
+            }
+        }
+    }
+
+    /// Copies a tile that goes beyond the values to shared memory: those of its values that there are.
+    ///
+    /// # Safety
+    /// As for [`Self::fill`].
+    #[inline(always)]
+    pub(super) unsafe fn fill_carefully(self, base: usize) {
+        if T::LANES == 1 {
+            return;
+        }
+        let whole = Bytes {
+            start: self.input.wrapping_add(self.list.from) as usize,
+            end: self.input.wrapping_add(self.list.to) as usize,
+        };
+        let start = self.input.wrapping_add(base) as usize;
+        let count = LOADS as u32 * WARP_SIZE;
+        let lane = thread_idx_x() % WARP_SIZE;
+        // SAFETY: the caller's promise; the tile has the room.
+        unsafe { self.tile.fill_carefully::<T>(start, count, whole, lane) };
+    }
+
+    /// Where a vector is one value: the value of this number in the tile, or past the last value that one.
+    ///
+    /// # Safety
+    /// There is a value; a vector is one.
+    #[inline(always)]
+    pub(super) unsafe fn value(self, base: usize, number: u32) -> T::Vector {
+        let place = base + number as usize;
+        let last = self.list.to - 1;
+        // SAFETY: the caller's promise.
+        unsafe {
+            *self
+                .input
+                .add(if place < last { place } else { last })
+                .cast::<T::Vector>()
+        }
+    }
+
+    /// Where the state of the segment that ends after this value of the tile is, if states are in place.
+    #[inline(always)]
+    pub(super) fn place(self, value: u32) -> *mut O::State {
+        let lanes = T::LANES as u32;
+        let vector = self.tile.vector(value / lanes).cast::<O::State>();
+        // SAFETY: a vector has as many places as values.
+        unsafe { vector.add((value % lanes) as usize) }
+    }
+
+    /// Where the next `N` · 32 segments end, from this one on: of each row of 32 the end that is this lane's. After the list's last segment its end
+    /// is repeated.
+    ///
+    /// # Safety
+    /// It is at most the number of segments.
+    #[inline(always)]
+    pub(super) unsafe fn ends<const N: usize>(self, segment: usize) -> [usize; N] {
+        let Offsets { places, are_wide } = self.list.offsets;
+        let lane = (thread_idx_x() % WARP_SIZE) as usize;
+        let first = segment + 1 + lane;
+        // SAFETY: these are places of the list.
+        unsafe {
+            if segment + N * (WARP_SIZE as usize) > self.list.count {
+                return array(
+                    #[inline(always)]
+                    |row| self.end(segment, row as u32 * WARP_SIZE + lane as u32),
+                );
+            }
+            if are_wide {
+                let first = places.add(first);
+                array(
+                    #[inline(always)]
+                    |row| *first.add(row * WARP_SIZE as usize) as usize,
+                )
+            } else {
+                let first = places.cast::<u32>().add(first);
+                array(
+                    #[inline(always)]
+                    |row| *first.add(row * WARP_SIZE as usize) as usize,
+                )
+            }
+        }
+    }
+
+    /// Where the segment ends that comes `number` after this one, or the list's last if there is none.
+    ///
+    /// # Safety
+    /// As for [`Self::ends`].
+    #[inline(always)]
+    pub(super) unsafe fn end(self, segment: usize, number: u32) -> usize {
+        let place = segment + 1 + number as usize;
+        let last = self.list.count;
+        // SAFETY: it is a place of the list.
+        unsafe { self.list.start_of(if place < last { place } else { last }) }
+    }
+}
