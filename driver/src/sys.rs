@@ -381,7 +381,6 @@ functions! {
 
     // Streams and events.
     fn cuStreamCreateWithPriority(stream: *mut CUstream, flags: c_uint, priority: c_int);
-    fn cuStreamQuery(stream: CUstream);
     fn cuStreamSynchronize(stream: CUstream);
     fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: c_uint);
     fn cuStreamGetCtx(stream: CUstream, context: *mut CUcontext);

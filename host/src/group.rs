@@ -31,9 +31,6 @@
 //!   events of the other streams would do as well, but it would cost a launch and the driver's events after the slowest device, where the flag
 //!   costs one store over the link. The first device is launched last, so that it never waits for a launch that is not queued. If another device fails, the
 //!   host, which waits for the others first, raises its flag, and the launch ends.
-//! - Fast, with little data: one device takes several microseconds to make another begin, and fewer to read a mebibyte from it. So where
-//!   up to three devices are connected by NVLink and the others have no more than that, the first device launches a kernel for each part
-//!   itself.
 //! - Deterministic: the stream of the first device waits for those of the others, because every block of them has something to hand in.
 //!
 //! Plain stores over the link are enough: no atomic goes from one device to another, which PCIe does not always carry out.

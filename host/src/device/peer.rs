@@ -58,16 +58,6 @@ impl Device {
     }
 }
 
-impl Device {
-    /// Whether nothing is under way on the default stream, where uploads are.
-    pub(crate) fn is_default_stream_idle(&self) -> Result<bool, DeviceError> {
-        match &self.backend {
-            Backend::Gpu(gpu) => gpu.is_default_stream_idle(),
-            Backend::Emulator(_) => Ok(true),
-        }
-    }
-}
-
 impl Stream {
     /// Queues a copy between two devices, of one of which this stream is. It needs no peer access: without, the driver takes the bytes through
     /// the host's memory.

@@ -114,11 +114,6 @@ impl<'a, T: Pod> Slice<'a, T> {
         }
     }
 
-    /// Whether it is a part of a [`Buffer`].
-    pub(crate) fn is_of_buffer(&self) -> bool {
-        matches!(self.owner, Owner::Buffer(_))
-    }
-
     /// The number of elements.
     pub fn len(&self) -> usize {
         self.length

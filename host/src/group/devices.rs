@@ -10,8 +10,6 @@ use warpfold_device::fixed::CHUNK;
 pub struct Group {
     devices: Vec<Device>,
     has_peer_access: bool,
-    /// Whether the first reads the memory of the others about as fast as they write into its own.
-    first_reads_others: bool,
 }
 
 impl Group {
@@ -34,8 +32,7 @@ impl Group {
         Self::new(devices.collect::<Result<Vec<_>, DeviceError>>()?)
     }
 
-    /// A group of devices that are open already. Gives the others access to the memory of the first, and the first to that of the others,
-    /// where there is a way.
+    /// A group of devices that are open already. Gives the others access to the memory of the first, where there is a way.
     ///
     /// # Errors
     /// [`Error::NoDevices`]; a driver fails.
@@ -43,17 +40,13 @@ impl Group {
         let Some((first, others)) = devices.split_first() else {
             return Err(Error::NoDevices);
         };
-        let (mut has_peer_access, mut first_reads_others) = (true, true);
+        let mut has_peer_access = true;
         for other in others {
             has_peer_access &= other.enable_peer_access(first)?;
-            // The links that carry out atomics are those with the bandwidth to read from.
-            first_reads_others &=
-                first.peer_link(other)?.has_atomics && first.enable_peer_access(other)?;
         }
         Ok(Self {
             devices,
             has_peer_access,
-            first_reads_others,
         })
     }
 
@@ -70,11 +63,6 @@ impl Group {
     /// Whether all devices reach the memory of the first, where they meet. Otherwise they meet in the host's memory.
     pub fn has_peer_access(&self) -> bool {
         self.has_peer_access
-    }
-
-    /// Whether the first can read the parts of the others instead of waiting for what they make of them.
-    pub(super) fn first_reads_others(&self) -> bool {
-        self.first_reads_others
     }
 
     /// Whether no GPU is there twice.

@@ -15,11 +15,6 @@ use crate::sum::Mode;
 use warpfold_device::fixed::CHUNK;
 use warpfold_device::meeting::RAISED;
 
-/// The most bytes of other devices that the first one reads itself, and the most devices: it launches a kernel for each part. To have the
-/// others begin costs it more.
-const MOST_READ: usize = 1 << 20;
-const MOST_READ_DEVICES: usize = 3;
-
 /// The kernels of an operator over a type on each device of a group, and the memory where their states meet.
 #[doc(hidden)]
 pub struct UntypedGroup {
@@ -36,8 +31,6 @@ pub struct UntypedGroup {
     in_peer_memory: bool,
     /// [`RAISED`] for each flag, and the stream that it comes by, beside a kernel that waits: for when a device fails.
     raised: (HostBuffer<u32>, Stream),
-    /// The most bytes of other devices that the first one reads itself.
-    pub(super) most_read: usize,
     queueing: Queueing,
     threads: Option<Threads>,
     graph: Option<Graph>,
@@ -98,7 +91,6 @@ impl UntypedGroup {
             ended: first.event()?,
             in_peer_memory: group.has_peer_access(),
             raised: (raised, first.non_blocking_stream()?),
-            most_read: MOST_READ,
             queueing: Queueing::InTurn,
             threads: None,
             graph: None,
@@ -322,26 +314,21 @@ impl UntypedGroup {
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
         let is_capturing = stream.map_or(Ok(false), Stream::is_capturing)?;
-        let is_read_by_first = !is_capturing && self.is_read_by_first(group, parts)?;
-        let on = |rank: usize| if is_read_by_first { 0 } else { rank };
-        let prepared = self.prepare_fast(group, is_capturing, on, parts, result)?;
-        if !is_read_by_first {
-            self.begin(stream)?;
-        }
-        // The first device's part last: it waits for the others.
+        let prepared = self.prepare_fast(group, is_capturing, parts, result)?;
+        self.begin(stream)?;
+        // The first device last: it waits for the others.
         let mut launches = parts.iter().zip(&prepared).enumerate().rev();
         let launched = launches.try_for_each(|(rank, (part, launch))| {
-            let (member, device) = (&self.members[on(rank)], &group.devices()[on(rank)]);
-            let stream = stream.filter(|_| on(rank) == 0).unwrap_or(&member.stream);
+            let (member, device) = (&self.members[rank], &group.devices()[rank]);
+            let stream = stream.filter(|_| rank == 0).unwrap_or(&member.stream);
             let Prepared {
                 suffix,
                 shape,
                 arguments,
             } = launch;
             // SAFETY: the part has as many values, and `prepare_fast` has allocated what the kernel takes besides. Those who hand in reach
-            // the memory of the first device, whose flags are 0. Memory of buffers is freed when the device has done what is queued, which
-            // that of a part waits for below if it is read by another; `read_by` keeps the order of other memory, or who has made the slice
-            // has promised it.
+            // the memory of the first device, whose flags are 0. Memory of buffers is freed when the device has done what is queued;
+            // `read_by` keeps the order of other memory, or who has made the slice has promised it.
             part.read_by(device, Some(stream), || unsafe {
                 let family = &member.family;
                 family.launch(Some(stream), suffix, shape, arguments)
@@ -359,35 +346,8 @@ impl UntypedGroup {
         // needs it.
         if is_capturing {
             self.end(stream)?;
-        } else if is_read_by_first {
-            // What comes later on the other devices, such as the freeing of their parts, comes after this.
-            self.begin(stream)?;
         }
         Ok(())
-    }
-
-    /// Whether the first device reads the parts of the others itself: they are short, and nothing is on its way to them.
-    fn is_read_by_first(
-        &self,
-        group: &Group,
-        parts: &[Slice<'_, u8>],
-    ) -> Result<bool, DeviceError> {
-        let (devices, others) = (group.devices(), &parts[1..]);
-        let bytes: usize = others.iter().map(Slice::len).sum();
-        let may_read = self.in_peer_memory
-            && group.first_reads_others()
-            && devices.len() <= MOST_READ_DEVICES
-            && bytes <= self.most_read
-            && others.iter().all(Slice::is_of_buffer);
-        if !may_read {
-            return Ok(false);
-        }
-        for device in &devices[1..] {
-            if !device.is_default_stream_idle()? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// The streams of the other devices wait for the caller's.
@@ -418,7 +378,7 @@ impl UntypedGroup {
         parts: &[Slice<'_, u8>],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
-        let prepared = self.prepare_fast(group, false, |rank| rank, parts, result)?;
+        let prepared = self.prepare_fast(group, false, parts, result)?;
         let devices = group.devices().iter();
         for ((part, device), member) in parts.iter().zip(devices).zip(&self.members) {
             part.wait_for_owner(device, &member.stream)?;
@@ -458,7 +418,7 @@ impl UntypedGroup {
         let key: Key = all.map(|slice| (slice.address(), slice.len())).collect();
         if self.graph.as_ref().is_none_or(|graph| graph.key != key) {
             self.graph = None;
-            let prepared = self.prepare_fast(group, false, |rank| rank, parts, result)?;
+            let prepared = self.prepare_fast(group, false, parts, result)?;
             let members = self.members.iter().zip(&prepared);
             let launches: Vec<_> = members
                 .map(|(member, launch)| (member.family.kernel(launch.suffix), launch))
@@ -476,12 +436,11 @@ impl UntypedGroup {
         Ok(unsafe { graph.executable.launch(&self.members[0].stream)? })
     }
 
-    /// Prepares the launch of each part in the fast order, on the device that is told; allocates nothing during a capture.
+    /// Prepares each device's launch in the fast order; allocates nothing during a capture.
     pub(super) fn prepare_fast(
         &mut self,
         group: &Group,
         is_capturing: bool,
-        on: impl Fn(usize) -> usize,
         parts: &[Slice<'_, u8>],
         result: Slice<'_, u8>,
     ) -> Result<Vec<Prepared>, Error> {
@@ -489,21 +448,17 @@ impl UntypedGroup {
         let (of, state_bytes) = (devices.len(), self.form.state_bytes());
         let lengths = self.lengths(parts);
         let total: usize = lengths.iter().sum();
+        let mut before = 0;
+        let mut prepared = Vec::with_capacity(of);
         for (rank, &n) in lengths.iter().enumerate() {
-            let (member, device) = (&mut self.members[on(rank)], &devices[on(rank)]);
-            let (needs, _) = launch_of_part(self.form, device, n);
+            let (member, device) = (&mut self.members[rank], &devices[rank]);
+            let (needs, shape) = launch_of_part(self.form, device, n);
             if !member.family.is_prepared(&needs) {
                 if is_capturing {
                     return Err(Error::Unprepared);
                 }
                 member.family.prepare(device, &needs)?;
             }
-        }
-        let mut before = 0;
-        let mut prepared = Vec::with_capacity(of);
-        for (rank, &n) in lengths.iter().enumerate() {
-            let (member, device) = (&mut self.members[on(rank)], &devices[on(rank)]);
-            let (needs, shape) = launch_of_part(self.form, device, n);
             // Who cannot reach the first device hands in to a slot of its own, which the host reads.
             let (slots, flags, rank) = if self.in_peer_memory {
                 (self.slots.argument(), self.flags.argument(), rank)

@@ -110,12 +110,9 @@ where
         let parts = group.upload(values).expect("it fits");
         let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
         let mut reduction = GroupReduction::new(&group, operator).expect("it is prepared");
-        for most_read in [0, usize::MAX] {
-            reduction.untyped.most_read = most_read;
-            for _ in 0..3 {
-                let found = reduction.of(&parts).expect("it runs");
-                assert_eq!(format!("{found:?}"), expected, "{} devices", parts.len());
-            }
+        for _ in 0..3 {
+            let found = reduction.of(&parts).expect("it runs");
+            assert_eq!(format!("{found:?}"), expected, "{} devices", parts.len());
         }
     }
 }
@@ -283,7 +280,7 @@ impl Ready {
         let parts: Vec<Slice<'_, u8>> = parts.collect();
         let result = Slice::from(&self.result).bytes();
         let untyped = &mut self.untyped;
-        let prepared = untyped.prepare_fast(&self.group, false, |rank| rank, &parts, result);
+        let prepared = untyped.prepare_fast(&self.group, false, &parts, result);
         prepared.expect("it is prepared")
     }
 }
@@ -371,8 +368,7 @@ fn what_is_queued_or_captured_gives_the_same() {
             assert_eq!(refused, Err(Error::Unprepared));
             reduction.prepare(&lengths).expect("there is room");
             let found = [reduction.of(&parts).expect("it runs")];
-            for most_read in [0, usize::MAX] {
-                reduction.untyped.most_read = most_read;
+            for _ in 0..2 {
                 let queued = reduction.queue(&stream, &parts, &mut result);
                 queued.expect("it is queued");
                 reduction.wait(&stream).expect("it runs");

@@ -39,12 +39,6 @@ impl Gpu {
         })
     }
 
-    /// Whether nothing is under way on the default stream.
-    pub(in crate::device) fn is_default_stream_idle(&self) -> Result<bool, DeviceError> {
-        self.session.activate()?;
-        Ok(Queue::DEFAULT.is_idle()?)
-    }
-
     /// Lets kernels of this GPU access the memory of the other, for as long as the primary context lives.
     pub(in crate::device) fn enable_peer_access(&self, peer: &Self) -> Result<(), DeviceError> {
         if self.session.device() == peer.session.device() {

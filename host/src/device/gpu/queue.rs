@@ -69,16 +69,6 @@ impl Queue {
         unsafe { sys::cuStreamSynchronize(self.handle) }
     }
 
-    /// Whether everything that was queued has been done.
-    pub(super) fn is_idle(&self) -> Result<bool, Failure> {
-        // SAFETY: the stream is alive.
-        match unsafe { sys::cuStreamQuery(self.handle) } {
-            Ok(()) => Ok(true),
-            Err(failure) if failure.code() == Failure::NOT_READY => Ok(false),
-            Err(failure) => Err(failure),
-        }
-    }
-
     /// As [`Self::follow`], where the two are of different contexts, each of which the function beside it makes current.
     pub(super) fn follow_across<E: From<Failure>>(
         (later, activate_later): (&Self, impl FnOnce() -> Result<(), E>),
