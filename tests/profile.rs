@@ -6,6 +6,7 @@
 use assert_cmd::Command;
 use indicatif::HumanCount;
 use predicates::str::contains;
+use rayon::prelude::*;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -86,7 +87,9 @@ fn lessons() -> &'static [Measured] {
         let text = include_str!("data/lessons.h200.csv");
         let mut lines = text.lines();
         let names: Vec<&str> = lines.next().expect("a header").split(',').collect();
+        let lines: Vec<&str> = lines.collect();
         lines
+            .into_par_iter()
             .map(|line| {
                 let cells: Vec<&str> = line.split(',').collect();
                 let [kernel, n, id, blocks] = cells[..4] else {

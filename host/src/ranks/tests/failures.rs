@@ -20,7 +20,7 @@ pub(super) fn task(name: &str, ranks: &Ranks<'_>) -> Result<(), RankError> {
         ("ends", 1) => std::process::abort(),
         ("first ends", 0) => std::process::abort(),
         ("is late", 1) => {
-            std::thread::sleep(Duration::from_secs(9));
+            std::thread::sleep(Duration::from_secs(6));
             sum.of(&values)?;
         }
         ("differs", 1) => drop(RankReduction::new(ranks, Max)?.of(&values)?),
