@@ -79,8 +79,12 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ResultsError> {
         false => None,
     };
     write_shapes(repository, of_shapes.as_ref())?;
-    let of_groups = read_groups(&repository.join(GROUPS_RECORD))?;
-    write_block(repository, GROUPS, "groups", &groups::block(&of_groups))?;
+    let of_groups = repository.join(GROUPS_RECORD);
+    let of_groups = match of_groups.is_file() {
+        true => groups::block(&read_groups(&of_groups)?),
+        false => String::new(),
+    };
+    write_block(repository, GROUPS, "groups", &of_groups)?;
     println!("README.md, docs/speed.md, {LADDER} and {PICTURE} show {file}:");
     for line in verdict::lines(&record)
         .into_iter()

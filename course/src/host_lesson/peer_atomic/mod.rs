@@ -32,8 +32,8 @@ pub(super) const LESSON: HostLesson = HostLesson {
     needs: &["single_pass", "peer_copy"],
     file: "course/src/host_lesson/peer_atomic/mod.rs",
     usual_n: |_| 1 << 20,
-    see: "What to see: an atomic of every thread takes longest, since all of them go to one place, most of them over the link; one of every warp \
-          takes a fraction, and one of every device almost nothing more than the counting at home.",
+    see: "What to see: atomics over the link take longer than counting at home with one atomic for each device. Over NVLink between two \
+          H100, one of every warp took as long as one of every thread.",
     not_shown: "Not shown here: times, which depend on the link; what crosses it is counted, and what races is found, as on GPUs.",
     has_picture: false,
     needs_group: true,
