@@ -199,10 +199,13 @@ impl Clock {
     }
 }
 
+/// What queues a sum, on streams of all GPUs.
+type Queue<'a> = Box<dyn FnMut(&[Stream]) -> Result<(), PeersError> + 'a>;
+
 /// Somebody's sum, ready to be queued again and again, and what it has found.
 struct Contender<'a> {
     name: &'static str,
-    queue: Box<dyn FnMut(&[Stream]) -> Result<(), PeersError> + 'a>,
+    queue: Queue<'a>,
     sum: Box<dyn FnMut() -> Result<f32, PeersError> + 'a>,
     elapsed_ms: Vec<f64>,
 }

@@ -352,21 +352,17 @@ impl UntypedGroup {
 
     /// The streams of the other devices wait for the caller's.
     fn begin(&self, stream: Option<&Stream>) -> Result<(), DeviceError> {
-        let others = self.members[1..].iter();
+        let mut others = self.members[1..].iter();
         stream.map_or(Ok(()), |stream| {
-            others
-                .map(|other| other.stream.follow(stream))
-                .collect::<Result<(), DeviceError>>()
+            others.try_for_each(|other| other.stream.follow(stream))
         })
     }
 
     /// The stream of the first device, which may be the caller's, waits for those of the others.
     fn end(&self, stream: Option<&Stream>) -> Result<(), DeviceError> {
-        let others = self.members[1..].iter();
+        let mut others = self.members[1..].iter();
         stream.map_or(Ok(()), |stream| {
-            others
-                .map(|other| stream.follow(&other.stream))
-                .collect::<Result<(), DeviceError>>()
+            others.try_for_each(|other| stream.follow(&other.stream))
         })
     }
 
@@ -433,7 +429,8 @@ impl UntypedGroup {
             return Ok(());
         };
         // SAFETY: as in `launch_fast`; the parts, the result and what the graph has the addresses of are kept until it has ended.
-        Ok(unsafe { graph.executable.launch(&self.members[0].stream)? })
+        unsafe { graph.executable.launch(&self.members[0].stream)? };
+        Ok(())
     }
 
     /// Prepares each device's launch in the fast order; allocates nothing during a capture.

@@ -126,6 +126,9 @@ pub(in super::super) fn on_devices(
     })
 }
 
+/// The results, and when they were there.
+type Finished = (Vec<Box<dyn Results>>, Instant);
+
 /// Where the states of all devices meet.
 enum Meet {
     /// On this device, which gets those of the others.
@@ -145,7 +148,7 @@ struct Worker<'s, 'd, 'a, 'm> {
 }
 
 impl<'m> Worker<'_, '_, '_, 'm> {
-    /// The results, on the device where the states meet, and when they were there.
+    /// The results, on the device where the states meet.
     fn run(
         self,
         ring: usize,
@@ -153,7 +156,7 @@ impl<'m> Worker<'_, '_, '_, 'm> {
         to_ready: &Sender<Result<Ready, Failure>>,
         together: &Barrier,
         meet: Meet,
-    ) -> Result<Option<(Vec<Box<dyn Results>>, Instant)>, Failure> {
+    ) -> Result<Option<Finished>, Failure> {
         let pages: *mut [u8] = &raw mut memory[..];
         let opened = self.open();
         // Where the system locks no more pages, copies are slower, and the report shows that.
