@@ -3,8 +3,8 @@
 //!
 //! Every kernel is verified first. Each line is a launch: the shape, the kernel and its grid, gigabytes read and written per second, and the share
 //! of the ceiling. `chosen` marks the library's choice and `best` the fastest. `-- OPERATOR TYPE [BYTES [every|segments|single]]`: BYTES are those
-//! of the input, 2^30 unless given; with `every` all launches are shown, otherwise the marked ones. With `segments` it is segments of every
-//! spread of lengths that are reduced, and the ceiling reads their offsets too. With `single` it is one row of every length: of those that
+//! of the input, 2^30 unless given; with `every` all launches are shown, otherwise the marked ones, and the first 2^20, 2^22 and so on of the
+//! bytes are reduced, too. With `segments` it is segments of every spread of lengths that are reduced, and the ceiling reads their offsets too. With `single` it is one row of every length: of those that
 //! fit into the cache, a launch's part of a graph of 20. On the emulator nothing is timed. `cargo xtask tune` makes the library's table of
 //! what `every` and `single` print.
 
@@ -12,7 +12,7 @@ use bytemuck::Zeroable;
 use std::collections::HashSet;
 use std::error::Error;
 use std::fmt::Debug;
-use warpfold::device::{Argument, Buffer, DeviceError, Kernel, Pod, Shape, Stream, Timing};
+use warpfold::device::{Argument, Buffer, DeviceError, Kernel, Pod, Shape, Slice, Stream, Timing};
 use warpfold::operator::*;
 use warpfold::reduce::choice::{Choice, MULTIPROCESSORS};
 use warpfold::reduce::table::{Launch, Problem};
@@ -73,7 +73,7 @@ struct Run<'d> {
 }
 
 /// A value of the input: small whole numbers, which most operators lose nothing of.
-trait Made: Reducible {
+trait Made: Reducible + Send + Sync {
     fn made(number: u64) -> Self;
 }
 
@@ -117,7 +117,7 @@ impl<T: Outcome> Outcome for Extremes<T> {
 }
 
 impl Run<'_> {
-    fn of<T: Made, O: BuiltIn<T, Output: Outcome>>(
+    fn of<T: Made, O: BuiltIn<T, Output: Outcome, State: Send> + Send + Sync>(
         &self,
         operator: O,
     ) -> Result<(), Box<dyn Error>> {
@@ -154,22 +154,28 @@ impl Run<'_> {
         if self.of_single {
             return Ok(());
         }
-        while columns * size_of::<T>() >= 4 {
-            self.at(&mut reduction, &values, &input, columns)?;
-            columns /= if self.shows_all || columns <= 1024 {
-                2
-            } else {
-                4
-            };
+        let smaller = (20..usize::BITS).step_by(2).map(|bits| 1 << bits);
+        let smaller = smaller.take_while(|&all_bytes| self.shows_all && all_bytes < self.bytes);
+        for all_bytes in smaller.chain([self.bytes]) {
+            let n = all_bytes / size_of::<T>();
+            let mut columns = n;
+            while columns * size_of::<T>() >= 4 {
+                self.at(&mut reduction, &values[..n], input.slice(..n), columns)?;
+                columns /= if self.shows_all || columns <= 1024 {
+                    2
+                } else {
+                    4
+                };
+            }
         }
         Ok(())
     }
 
-    fn at<T: Made, O: BuiltIn<T, Output: Outcome>>(
+    fn at<T: Made, O: BuiltIn<T, Output: Outcome, State: Send> + Send + Sync>(
         &self,
         reduction: &mut Reduction<'_, T, O>,
         values: &[T],
-        input: &Buffer<T>,
+        input: Slice<'_, T>,
         columns: usize,
     ) -> Result<(), Box<dyn Error>> {
         let matrix = Matrix::contiguous(values.len() / columns, columns);
@@ -182,7 +188,7 @@ impl Run<'_> {
         }
         let expected = Expected::of_some(reduction.operator(), values, columns);
         let bytes = size_of_val(values) + matrix.rows * size_of::<O::Output>();
-        let ceiling = self.ceiling(input, &results, bytes)?;
+        let ceiling = self.ceiling(input, &results)?;
         let mut timed = Vec::new();
         let mut verified = HashSet::new();
         for &(choice, launch) in &launches {
@@ -195,7 +201,7 @@ impl Run<'_> {
             }
             // SAFETY: a launch for this matrix.
             let launched =
-                unsafe { reduction.launch_by(None, input.slice(..), matrix, &mut results, launch) };
+                unsafe { reduction.launch_by(None, input, matrix, &mut results, launch) };
             match launched {
                 // A block of so many threads needs more registers than there are.
                 Err(warpfold::Error::Device(DeviceError::InvalidLaunch { .. })) => continue,
@@ -204,8 +210,7 @@ impl Run<'_> {
             if is_verified {
                 expected.verify(&results.read()?, launch)?;
             }
-            let (kernel, arguments) =
-                reduction.arguments(input.slice(..), matrix, &results, launch);
+            let (kernel, arguments) = reduction.arguments(input, matrix, &results, launch);
             let shape = Shape::linear(launch.blocks, launch.block);
             timed.push((choice, launch, self.median(kernel, &shape, &arguments)?));
         }
@@ -252,7 +257,7 @@ impl Run<'_> {
     }
 
     /// One row of these values, which are the first of the input.
-    fn single<T: Made, O: BuiltIn<T, Output: Outcome>>(
+    fn single<T: Made, O: BuiltIn<T, Output: Outcome, State: Send> + Send + Sync>(
         &self,
         reduction: &mut Reduction<'_, T, O>,
         values: &[T],
@@ -326,7 +331,7 @@ impl Run<'_> {
     }
 
     /// Segments of this spread and mean length.
-    fn in_segments<T: Made, O: BuiltIn<T, Output: Outcome>>(
+    fn in_segments<T: Made, O: BuiltIn<T, Output: Outcome, State: Send> + Send + Sync>(
         &self,
         reduction: &mut Reduction<'_, T, O>,
         values: &[T],
@@ -352,7 +357,7 @@ impl Run<'_> {
             .device
             .allocate::<u64>((input.bytes() + size_of_val(&offsets[..])) / 8)?;
         let bytes = read.bytes() + results.bytes();
-        let ceiling = self.ceiling(&read, &results, bytes)?;
+        let ceiling = self.ceiling(read.slice(..), &results)?;
         let (kernel, launch, arguments) =
             reduction.arguments_of_segments(input.slice(..), &segments, &results);
         let shape = Shape::linear(launch.blocks, launch.block);
@@ -368,12 +373,11 @@ impl Run<'_> {
     /// The time of a kernel that reads the input and writes the bytes of the results, with the best of some sizes of blocks.
     fn ceiling<T: Pod, R: Pod>(
         &self,
-        input: &Buffer<T>,
+        input: Slice<'_, T>,
         results: &Buffer<R>,
-        bytes: usize,
     ) -> Result<f64, Box<dyn Error>> {
         let kernel = self.device.load(CEILING)?.kernel("read_and_write")?;
-        let (vectors, words) = (input.bytes() / 16, results.bytes() / 4);
+        let (vectors, words) = (input.len() * size_of::<T>() / 16, results.bytes() / 4);
         let mut best = f64::INFINITY;
         for block in [128, 256, 512] {
             let blocks = vectors.div_ceil(4 * block as usize);
@@ -388,7 +392,6 @@ impl Run<'_> {
             unsafe { kernel.launch(&shape, &arguments) }?;
             best = best.min(self.median(&kernel, &shape, &arguments)?);
         }
-        assert!(bytes >= input.bytes());
         Ok(best)
     }
 
@@ -484,12 +487,12 @@ fn choices(problem: &Problem) -> Vec<Choice> {
     let mut choices = Vec::new();
     if bytes >= 1024 {
         for block in [128, 256, 512, 1024] {
-            if rows >= 64 {
+            if rows >= 8 {
                 choices.push(Choice::Whole { block });
             }
             for of_each in [1, 2, 4, 6, 8, 16, 32] {
                 let blocks = of_each * MULTIPROCESSORS;
-                if rows < 2 * blocks as usize && bytes >= 1 << 16 {
+                if rows < 2 * blocks as usize && bytes >= 1 << 14 {
                     choices.push(Choice::Shared { block, blocks });
                 }
             }
@@ -536,7 +539,7 @@ fn choices_of_one(bytes: usize) -> Vec<Choice> {
 struct Expected<R>(Vec<(usize, R)>);
 
 impl<R: Pod + Outcome + Debug> Expected<R> {
-    fn of_some<T: Made, O: BuiltIn<T, Output = R>>(
+    fn of_some<T: Made, O: BuiltIn<T, Output = R, State: Send> + Send + Sync>(
         operator: O,
         values: &[T],
         columns: usize,
@@ -567,11 +570,19 @@ impl<R: Pod + Outcome + Debug> Expected<R> {
 }
 
 /// The state of values, halves first, so that little is rounded.
-fn state_of<T: Made, O: BuiltIn<T>>(operator: O, values: &[T], index: u64) -> O::State {
+fn state_of<T: Made, O: BuiltIn<T, State: Send> + Send + Sync>(
+    operator: O,
+    values: &[T],
+    index: u64,
+) -> O::State {
     if values.len() > 1024 {
         let (left, right) = values.split_at(values.len() / 2);
-        let right = state_of(operator, right, index + left.len() as u64);
-        return operator.combine(state_of(operator, left, index), right);
+        let after = index + left.len() as u64;
+        let (left, right) = rayon::join(
+            || state_of(operator, left, index),
+            || state_of(operator, right, after),
+        );
+        return operator.combine(left, right);
     }
     let lifted = values
         .iter()

@@ -360,10 +360,9 @@ impl UntypedGroup {
 
     /// The stream of the first device, which may be the caller's, waits for those of the others.
     fn end(&self, stream: Option<&Stream>) -> Result<(), DeviceError> {
+        let first = stream.unwrap_or(&self.members[0].stream);
         let mut others = self.members[1..].iter();
-        stream.map_or(Ok(()), |stream| {
-            others.try_for_each(|other| stream.follow(&other.stream))
-        })
+        others.try_for_each(|other| first.follow(&other.stream))
     }
 
     /// # Safety

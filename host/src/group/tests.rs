@@ -171,6 +171,36 @@ fn gpus_give_the_bits_of_the_emulator_200_times() {
     }
 }
 
+/// What is combined last is combined on the first device, long before which it has nothing else to do.
+#[test]
+fn the_first_device_waits_for_longer_parts_of_the_others() {
+    if gpus().is_empty() {
+        println!("skipped: there is no GPU");
+        return;
+    }
+    let values: Vec<i32> = (0..1 << 24).map(|value| value % 1013 - 500).collect();
+    for group in gpus() {
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            let reduction = GroupReduction::new(&group, Sum).expect("it is prepared");
+            let mut reduction = reduction.with_mode(mode);
+            for n in [1, 1 << 20, 1 << 24] {
+                let (last, others) = group.devices().split_last().expect("there is one");
+                let mut parts: Vec<_> = others.iter().map(|other| other.upload(&[])).collect();
+                parts.push(last.upload(&values[..n]));
+                let parts: Vec<_> = parts
+                    .into_iter()
+                    .map(|part| part.expect("it fits"))
+                    .collect();
+                let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
+                for _ in 0..20 {
+                    let found = reduction.of(&parts).expect("it runs");
+                    assert_eq!(found, values[..n].iter().sum::<i32>(), "{n} {mode:?}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn the_fast_order_gives_what_one_device_gives() {
     for n in [0, 1, 5, CHUNK, 9 * CHUNK + 77, 60_000] {

@@ -47,8 +47,8 @@ pub enum Work {
 pub struct Measured {
     pub work: Work,
     pub value_bytes: usize,
-    /// For rows of 2^n bytes at least, the fastest way where there are enough of them.
-    pub rows: &'static [(u32, Choice)],
+    /// For 2^m bytes in all, on so large a GPU, and rows of 2^n bytes at least, the fastest way.
+    pub rows: &'static [(u32, &'static [(u32, Choice)])],
     /// For a single row of 2^n bytes at least: threads of a block, and blocks.
     pub single: &'static [(u32, u32, u32)],
 }
@@ -58,17 +58,4 @@ pub fn line_of<L: Copy>(table: &[L], bytes: usize, exponent: impl Fn(&L) -> u32)
     let of_bytes = bytes.max(1).ilog2();
     let after = table.partition_point(|line| exponent(line) <= of_bytes);
     table[after.saturating_sub(1)]
-}
-
-impl Choice {
-    /// The threads that so many rows have.
-    pub fn threads(self, rows: usize) -> usize {
-        let of_row = match self {
-            Self::Packed { .. } => 1,
-            Self::Lanes { lanes, .. } => lanes,
-            Self::Whole { block } => block,
-            Self::Shared { .. } => return usize::MAX,
-        };
-        rows.saturating_mul(of_row as usize)
-    }
 }

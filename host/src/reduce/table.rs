@@ -81,10 +81,6 @@ const FEW_VECTORS: usize = 16;
 const BLOCKS_OF_PACKED: u32 = 16 * MULTIPROCESSORS;
 /// The threads of a block whose warps take rows of their own.
 const BLOCK_OF_WARPS: u32 = 256;
-/// Threads of each multiprocessor below which rows get more blocks, and the shortest that do, in bytes.
-const FEW_THREADS: usize = 1024;
-const SHORTEST_SHARED: usize = 2048;
-
 /// The most blocks of each multiprocessor, where lanes of warps reduce rows or segments in the fixed order.
 const BLOCKS_OF_WARPS: usize = 32;
 
@@ -104,18 +100,15 @@ impl Problem {
 
     fn choose_for_rows(&self) -> Launch {
         let Matrix { rows, columns, .. } = self.matrix;
-        let bytes = columns * self.value_bytes;
         let measured = measured(self.work(), self.value_bytes);
-        let choice = self.of_rows(measured, bytes);
-        let threads = choice.threads(rows);
-        if threads < FEW_THREADS * self.multiprocessors as usize && bytes >= SHORTEST_SHARED {
+        let bytes = columns * self.value_bytes;
+        let choice = if rows == 1 {
+            let (_, block, blocks) = line_of(measured.single, bytes, |line| line.0);
+            Choice::Shared { block, blocks }
+        } else {
             let all_bytes = bytes.saturating_mul(rows);
-            let (_, block, blocks) = line_of(measured.single, all_bytes, |line| line.0);
-            let launch = Choice::Shared { block, blocks }.launch(self);
-            if threads < launch.blocks as usize * launch.block as usize {
-                return launch;
-            }
-        }
+            self.of_rows(measured.rows_of(all_bytes, self.multiprocessors), bytes)
+        };
         choice.launch(self)
     }
 
@@ -129,8 +122,8 @@ impl Problem {
         }
     }
 
-    /// How rows are shared out where there are enough of them.
-    fn of_rows(&self, measured: &Measured, bytes: usize) -> Choice {
+    /// How rows of so many bytes are shared out, with what was measured of as many bytes in all.
+    fn of_rows(&self, measured: &[(u32, Choice)], bytes: usize) -> Choice {
         let Matrix {
             rows,
             columns,
@@ -145,7 +138,7 @@ impl Problem {
                 blocks: BLOCKS_OF_PACKED,
             };
         }
-        let (_, choice) = line_of(measured.rows, bytes, |line| line.0);
+        let (_, choice) = line_of(measured, bytes, |line| line.0);
         let is_measured = bytes.is_power_of_two() && (are_packed || bytes >= VECTOR);
         match choice {
             Choice::Packed { .. } if is_measured && are_packed => choice,
@@ -228,6 +221,18 @@ fn measured(work: Work, value_bytes: usize) -> &'static Measured {
     lines
         .min_by_key(distance)
         .expect("each work has been measured")
+}
+
+impl Measured {
+    /// What was measured of about so many bytes in all: of as many for each multiprocessor as there are here.
+    fn rows_of(&self, all_bytes: usize, multiprocessors: u32) -> &'static [(u32, Choice)] {
+        let scaled = all_bytes as f64 * f64::from(MULTIPROCESSORS) / f64::from(multiprocessors);
+        let bits = scaled.log2();
+        let distance = |&&(of, _): &&(u32, _)| (f64::from(of) - bits).abs();
+        let nearest = |left: &&_, right: &&_| distance(left).total_cmp(&distance(right));
+        let table = self.rows.iter().min_by(nearest);
+        table.expect("some numbers of bytes were measured").1
+    }
 }
 
 /// As many blocks as so many are on a GPU with [`MULTIPROCESSORS`].

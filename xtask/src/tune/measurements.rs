@@ -20,6 +20,8 @@ pub struct Subject {
 pub struct Case {
     /// Whether it is of one row alone.
     pub is_single: bool,
+    /// The bytes of all rows, as a power of two.
+    pub all_bytes: u32,
     /// The bytes of a row, as a power of two.
     pub row_bytes: u32,
     /// The operator and the type.
@@ -53,10 +55,17 @@ impl Measurements {
                 line: number + 1,
                 text: line.to_owned(),
             };
-            if let Some((row_bytes, choice, ms)) = parsed.ok_or_else(bad_line)? {
+            if let Some(Timed {
+                all_bytes,
+                row_bytes,
+                choice,
+                ms,
+            }) = parsed.ok_or_else(bad_line)?
+            {
                 let subject = subject.clone().ok_or_else(bad_line)?;
                 let case = Case {
                     is_single,
+                    all_bytes,
                     row_bytes,
                     subject,
                 };
@@ -79,13 +88,26 @@ fn subject_of(line: &str) -> Option<Subject> {
     })
 }
 
+/// A line with a time.
+struct Timed {
+    all_bytes: u32,
+    row_bytes: u32,
+    choice: String,
+    ms: f64,
+}
+
 /// `4096 65536 Whole{block:256} 4096 256 0.24962 4301 0.964 chosen`
-fn time_of(line: &str, subject: &Subject) -> Option<(u32, String, f64)> {
+fn time_of(line: &str, subject: &Subject) -> Option<Timed> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let [_rows, columns, choice, _blocks, _block, ms, ..] = words.as_slice() else {
+    let [rows, columns, choice, _blocks, _block, ms, ..] = words.as_slice() else {
         return None;
     };
-    let columns: usize = columns.parse().ok()?;
-    let row_bytes = (columns * subject.value_bytes).checked_ilog2()?;
-    Some((row_bytes, (*choice).to_owned(), ms.parse().ok()?))
+    let (rows, columns): (usize, usize) = (rows.parse().ok()?, columns.parse().ok()?);
+    let bytes = columns.checked_mul(subject.value_bytes)?;
+    Some(Timed {
+        all_bytes: bytes.checked_mul(rows)?.checked_ilog2()?,
+        row_bytes: bytes.checked_ilog2()?,
+        choice: (*choice).to_owned(),
+        ms: ms.parse().ok()?,
+    })
 }

@@ -1,4 +1,4 @@
-//! The table: for each length of rows the choice that gives up least against the fastest of each operator.
+//! The table: for each number of bytes in all and each length of rows the choice that gives up least against the fastest of each operator.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -8,8 +8,14 @@ use super::measurements::{Case, Measurements, Subject};
 /// A choice that is within so much of the best one stays what it was for shorter rows.
 const ALIKE: f64 = 0.004;
 
-/// Times by subjects and choices, of one length.
+/// Times by subjects and choices.
 type Times<'a> = Vec<(&'a Subject, &'a BTreeMap<String, f64>)>;
+
+/// The times of a shape, which is that of the case.
+struct Shape<'a> {
+    case: &'a Case,
+    times: Times<'a>,
+}
 
 /// The source of the table, and the evidence as lines of CSV.
 ///
@@ -22,28 +28,30 @@ pub fn of(measurements: &Measurements) -> Result<(String, String), String> {
         .map(|case| (case.subject.work.as_str(), case.subject.value_bytes))
         .collect();
     let mut source = HEAD.to_owned();
-    let mut evidence = "kind,row_bytes,subject,choice,ms,fastest,fastest_ms\n".to_owned();
+    let mut evidence = "kind,all_bytes,row_bytes,subject,choice,ms,fastest,fastest_ms\n".to_owned();
     for (work, value_bytes) in groups {
-        let mut lines = [String::new(), String::new()];
-        for (is_single, lines) in [false, true].into_iter().zip(&mut lines) {
-            let what = format!("{work} work for {value_bytes} bytes");
-            let mut chosen: Option<String> = None;
-            for (row_bytes, times) in lengths(measurements, is_single, work, value_bytes) {
-                let choice = best(&times, chosen.as_deref())
-                    .ok_or_else(|| format!("{what}, rows of {row_bytes} bytes"))?;
-                prove(&mut evidence, is_single, row_bytes, &times, &choice);
-                if chosen.as_ref() != Some(&choice) {
-                    let line = line(is_single, row_bytes, &choice)
-                        .ok_or_else(|| format!("{what}: `{choice}`"))?;
-                    lines.push_str(&line);
-                    chosen = Some(choice);
-                }
-            }
-            if lines.is_empty() {
-                return Err(what);
-            }
+        let what = format!("{work} work for {value_bytes} bytes");
+        let of_group =
+            |case: &&Case| case.subject.work == work && case.subject.value_bytes == value_bytes;
+        let totals: BTreeSet<u32> = (measurements.0.keys().filter(of_group))
+            .filter(|case| !case.is_single)
+            .map(|case| case.all_bytes)
+            .collect();
+        let mut rows = String::new();
+        for all_bytes in totals {
+            let is_of = |case: &Case| !case.is_single && case.all_bytes == all_bytes;
+            let times = lengths(measurements, |case| of_group(&case) && is_of(case));
+            let lines = lines(&times, &what, &mut evidence)?;
+            let _ = write!(
+                rows,
+                "            ({all_bytes}, &[\n{lines}            ]),\n"
+            );
         }
-        let [rows, single] = lines;
+        let times = lengths(measurements, |case| of_group(&case) && case.is_single);
+        let single = lines(&times, &what, &mut evidence)?;
+        if rows.is_empty() || single.is_empty() {
+            return Err(what);
+        }
         let _ = write!(
             source,
             "    Measured {{\n        work: Work::{work},\n        value_bytes: {value_bytes},\n        rows: &[\n{rows}        ],\n        \
@@ -58,25 +66,41 @@ const HEAD: &str = "//! The fastest ways that were measured, written by `cargo x
     use super::choice::Choice::{Lanes, Packed, Shared, Whole};\nuse super::choice::{Measured, Work};\n\n\
     /// For each work and each number of bytes of a value.\n#[rustfmt::skip]\npub const MEASURED: &[Measured] = &[\n";
 
-/// The lengths that were measured, with the times of each subject; the length is a power of two.
-fn lengths<'a>(
-    measurements: &'a Measurements,
-    is_single: bool,
-    work: &str,
-    value_bytes: usize,
-) -> BTreeMap<u32, Times<'a>> {
-    let mut lengths: BTreeMap<u32, Times<'a>> = BTreeMap::new();
-    for (case, times) in &measurements.0 {
-        let Case { subject, .. } = case;
-        if case.is_single == is_single && subject.work == work && subject.value_bytes == value_bytes
-        {
-            lengths
-                .entry(case.row_bytes)
-                .or_default()
-                .push((subject, times));
-        }
+/// The shapes that were measured of some cases, by the length of their rows, with the times of each subject.
+fn lengths(
+    measurements: &Measurements,
+    is_one: impl Fn(&Case) -> bool,
+) -> BTreeMap<u32, Shape<'_>> {
+    let mut lengths: BTreeMap<u32, Shape<'_>> = BTreeMap::new();
+    for (case, times) in measurements.0.iter().filter(|(case, _)| is_one(case)) {
+        let of_length = lengths.entry(case.row_bytes).or_insert(Shape {
+            case,
+            times: Vec::new(),
+        });
+        of_length.times.push((&case.subject, times));
     }
     lengths
+}
+
+/// The lines of the table for rows of these lengths, one wherever the choice changes.
+fn lines(
+    lengths: &BTreeMap<u32, Shape<'_>>,
+    what: &str,
+    evidence: &mut String,
+) -> Result<String, String> {
+    let mut lines = String::new();
+    let mut chosen: Option<String> = None;
+    for (row_bytes, shape) in lengths {
+        let choice = best(&shape.times, chosen.as_deref())
+            .ok_or_else(|| format!("{what}, rows of {row_bytes} bytes"))?;
+        prove(evidence, shape, &choice);
+        if chosen.as_ref() != Some(&choice) {
+            let line = line(shape.case, &choice).ok_or_else(|| format!("{what}: `{choice}`"))?;
+            lines.push_str(&line);
+            chosen = Some(choice);
+        }
+    }
+    Ok(lines)
 }
 
 /// The choice whose worst time, divided by the subject's best, is least; `before` if that is hardly worse.
@@ -107,15 +131,16 @@ fn fastest(times: &BTreeMap<String, f64>) -> Option<(&str, f64)> {
 }
 
 /// A line of the table's source.
-fn line(is_single: bool, row_bytes: u32, choice: &str) -> Option<String> {
-    if !is_single {
+fn line(case: &Case, choice: &str) -> Option<String> {
+    let row_bytes = case.row_bytes;
+    if !case.is_single {
         let choice = choice
             .replace('{', " { ")
             .replace('}', " }")
             .replace(':', ": ")
             .replace(',', ", ");
         let choice = choice.replace(&u32::MAX.to_string(), "u32::MAX");
-        return Some(format!("            ({row_bytes}, {choice}),\n"));
+        return Some(format!("                ({row_bytes}, {choice}),\n"));
     }
     let numbers = choice.strip_prefix("Shared{block:")?.strip_suffix('}')?;
     let (block, blocks) = numbers.split_once(",blocks:")?;
@@ -123,14 +148,21 @@ fn line(is_single: bool, row_bytes: u32, choice: &str) -> Option<String> {
 }
 
 /// What the choice gives up for each subject.
-fn prove(evidence: &mut String, is_single: bool, row_bytes: u32, times: &Times<'_>, choice: &str) {
+fn prove(evidence: &mut String, shape: &Shape<'_>, choice: &str) {
+    let Case {
+        is_single,
+        all_bytes,
+        row_bytes,
+        ..
+    } = *shape.case;
     let kind = if is_single { "single" } else { "rows" };
-    for (subject, times) in times {
+    for (subject, times) in &shape.times {
         if let (Some(ms), Some((fastest, least))) = (times.get(choice), fastest(times)) {
             let (choice, fastest) = (choice.replace(',', " "), fastest.replace(',', " "));
             let _ = writeln!(
                 evidence,
-                "{kind},{},{},{choice},{ms},{fastest},{least}",
+                "{kind},{},{},{},{choice},{ms},{fastest},{least}",
+                1_u64 << all_bytes,
                 1_u64 << row_bytes,
                 subject.name
             );
@@ -167,7 +199,7 @@ mod tests {
         // 0.25 / 0.20 of the maximum is less than 0.30 / 0.20 of the sum, and what it gives up for the longer rows is nearly nothing.
         assert!(
             source.contains(
-                "rows: &[\n            (4, Packed { block: 256, blocks: 8 }),\n        ],"
+                "rows: &[\n            (8, &[\n                (4, Packed { block: 256, blocks: 8 }),\n            ]),\n        ],"
             ),
             "{source}"
         );
@@ -175,7 +207,7 @@ mod tests {
             source.contains("single: &[\n            (10, 512, 66),\n        ],"),
             "{source}"
         );
-        assert!(evidence.contains("rows,16,max of f32,Packed{block:256 blocks:8},0.25,Lanes{lanes:1 blocks:4294967295},0.2\n"), "{evidence}");
+        assert!(evidence.contains("rows,256,16,max of f32,Packed{block:256 blocks:8},0.25,Lanes{lanes:1 blocks:4294967295},0.2\n"), "{evidence}");
     }
 
     #[test]
