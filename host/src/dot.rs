@@ -4,6 +4,7 @@ use crate::device::{Argument, Buffer, Device, DeviceError, Shape, Slice, Stream}
 use crate::family::{Attached, Family, Needs, Source};
 use crate::kernels::Error;
 use crate::reduce::Reducible;
+use crate::reduce::choice::Gpu;
 use crate::reduce::table::choose_for_pairs;
 use crate::sum::Mode;
 use crate::values::Values;
@@ -100,7 +101,7 @@ fn name<T: Reducible>() -> String {
 }
 
 fn plan<T: Reducible>(device: &Device, mode: Mode, n: usize) -> (Shape, Needs) {
-    let launch = choose_for_pairs(mode, n, size_of::<T>(), device.multiprocessors());
+    let launch = choose_for_pairs(mode, n, size_of::<T>(), Gpu::of(device));
     let (suffix, states) = match mode {
         Mode::Fast => ("_pairs", launch.blocks as usize),
         Mode::Deterministic => ("_fixed_pairs", n.div_ceil(CHUNK)),

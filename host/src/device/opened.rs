@@ -122,6 +122,14 @@ impl Device {
         }
     }
 
+    /// The most that its memory can transfer; `None` on the emulator, and where the driver does not tell.
+    pub(crate) fn memory_bytes_per_second(&self) -> Option<u64> {
+        match &self.backend {
+            Backend::Gpu(gpu) => gpu.information().memory_bytes_per_second,
+            Backend::Emulator(_) => None,
+        }
+    }
+
     /// Loads PTX text. Waits for the driver's compiler, which keeps what it has compiled on disk.
     ///
     /// # Errors

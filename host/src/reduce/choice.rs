@@ -1,4 +1,4 @@
-//! What a table of measurements says of rows.
+//! What tables of measurements say of rows.
 
 /// How the rows of a matrix are shared out. The numbers of blocks are for a GPU with [`MULTIPROCESSORS`]; others have as many in proportion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +31,25 @@ pub enum Choice {
     },
 }
 
-/// The multiprocessors of the GPU that the choices were measured on.
+/// The multiprocessors of a GPU for which a choice counts blocks.
 pub const MULTIPROCESSORS: u32 = 132;
+
+/// What a launch depends on of a GPU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gpu {
+    /// Its multiprocessors.
+    pub multiprocessors: u32,
+    /// The most that its memory transfers, where that is known.
+    pub bytes_per_second: Option<f64>,
+}
+
+/// What was measured on a GPU.
+pub struct Tuned {
+    /// Where.
+    pub gpu: Gpu,
+    /// What, by works and bytes of values.
+    pub measured: &'static [Measured],
+}
 
 /// What an operator does with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +64,7 @@ pub enum Work {
 pub struct Measured {
     pub work: Work,
     pub value_bytes: usize,
-    /// For 2^m bytes in all, on so large a GPU, and rows of 2^n bytes at least, the fastest way.
+    /// For 2^m bytes in all and rows of 2^n bytes at least, the fastest way.
     pub rows: &'static [(u32, &'static [(u32, Choice)])],
     /// For a single row of 2^n bytes at least: threads of a block, and blocks.
     pub single: &'static [(u32, u32, u32)],
@@ -58,4 +75,139 @@ pub fn line_of<L: Copy>(table: &[L], bytes: usize, exponent: impl Fn(&L) -> u32)
     let of_bytes = bytes.max(1).ilog2();
     let after = table.partition_point(|line| exponent(line) <= of_bytes);
     table[after.saturating_sub(1)]
+}
+
+impl Gpu {
+    /// How much the memory of another GPU, seen from one of its multiprocessors, is slower or faster, in powers of two; 0 where that is not
+    /// known.
+    fn distance(self, other: Self) -> f64 {
+        let per_second = |gpu: Self| Some(gpu.bytes_per_second? / f64::from(gpu.multiprocessors));
+        match (per_second(self), per_second(other)) {
+            (Some(own), Some(others)) => (own / others).log2().abs(),
+            _ => 0.0,
+        }
+    }
+}
+
+/// What was measured of so much work, over values of about so many bytes, on each GPU.
+fn measured(
+    tuned: &'static [Tuned],
+    work: Work,
+    value_bytes: usize,
+) -> impl Iterator<Item = (Gpu, &'static Measured)> {
+    tuned.iter().filter_map(move |tuned| {
+        let of_work = (tuned.measured.iter()).filter(|measured| measured.work == work);
+        let nearest = of_work.min_by_key(|measured| measured.value_bytes.abs_diff(value_bytes))?;
+        Some((tuned.gpu, nearest))
+    })
+}
+
+/// The item with the least distance.
+fn nearest<T>(items: impl Iterator<Item = (f64, T)>) -> T {
+    let nearest = items.min_by(|left, right| left.0.total_cmp(&right.0));
+    nearest.expect("each work has been measured").1
+}
+
+/// For rows of 2^n bytes at least, the fastest way with so many bytes in all: what was measured with about as many for each multiprocessor, on
+/// a GPU whose memory is about as fast.
+pub fn of_rows(
+    tuned: &'static [Tuned],
+    (work, value_bytes): (Work, usize),
+    all_bytes: usize,
+    gpu: Gpu,
+) -> &'static [(u32, Choice)] {
+    let bits = |bytes: f64, gpu: Gpu| bytes.log2() - f64::from(gpu.multiprocessors).log2();
+    let wanted = bits(all_bytes.max(1) as f64, gpu);
+    nearest(
+        measured(tuned, work, value_bytes).flat_map(|(on, measured)| {
+            let tables = measured.rows.iter();
+            tables.map(move |&(of, table)| {
+                let distance = (bits(f64::from(of).exp2(), on) - wanted).abs();
+                (distance + gpu.distance(on), table)
+            })
+        }),
+    )
+}
+
+/// For a single row of so many bytes: threads of a block, and blocks.
+pub fn of_single(
+    tuned: &'static [Tuned],
+    (work, value_bytes): (Work, usize),
+    bytes: usize,
+    gpu: Gpu,
+) -> (u32, u32) {
+    let all = measured(tuned, work, value_bytes);
+    let measured = nearest(all.map(|(on, measured)| (gpu.distance(on), measured)));
+    let (_, block, blocks) = line_of(measured.single, bytes, |line| line.0);
+    (block, blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn gpu(multiprocessors: u32, bytes_per_second: f64) -> Gpu {
+        Gpu {
+            multiprocessors,
+            bytes_per_second: Some(bytes_per_second),
+        }
+    }
+
+    const fn whole(block: u32) -> &'static [(u32, Choice)] {
+        match block {
+            128 => &[(2, Choice::Whole { block: 128 })],
+            256 => &[(2, Choice::Whole { block: 256 })],
+            _ => &[(2, Choice::Whole { block: 512 })],
+        }
+    }
+
+    /// A GPU that was measured with two numbers of bytes, and one with faster memory and the larger of them alone.
+    const TUNED: &[Tuned] = &[
+        Tuned {
+            gpu: gpu(100, 3e12),
+            measured: &[Measured {
+                work: Work::Little,
+                value_bytes: 4,
+                rows: &[(20, whole(128)), (30, whole(256))],
+                single: &[(2, 128, 1), (20, 128, 100)],
+            }],
+        },
+        Tuned {
+            gpu: gpu(100, 6e12),
+            measured: &[Measured {
+                work: Work::Little,
+                value_bytes: 4,
+                rows: &[(30, whole(512))],
+                single: &[(2, 512, 1)],
+            }],
+        },
+    ];
+    const SUM: (Work, usize) = (Work::Little, 4);
+
+    #[test]
+    fn a_gpu_gets_what_was_measured_of_as_many_bytes_on_its_like() {
+        let of = |all_bytes, gpu| of_rows(TUNED, SUM, all_bytes, gpu);
+        assert_eq!(of(1 << 30, gpu(100, 3e12)), whole(256));
+        assert_eq!(of(1 << 30, gpu(100, 5.9e12)), whole(512));
+        // Its like was measured with many bytes alone: the other with as few says more.
+        assert_eq!(of(1 << 20, gpu(100, 6e12)), whole(128));
+        assert_eq!(of(1 << 24, gpu(100, 3e12)), whole(128));
+        assert_eq!(of(1 << 26, gpu(100, 3e12)), whole(256));
+        // Half as many multiprocessors have as much to do with half the bytes, and their memory is as fast for each.
+        assert_eq!(of(1 << 29, gpu(50, 3e12)), whole(512));
+        assert_eq!(of(0, gpu(50, 3e12)), whole(128));
+        let unknown = Gpu {
+            multiprocessors: 100,
+            bytes_per_second: None,
+        };
+        assert_eq!(of(1 << 30, unknown), whole(256));
+    }
+
+    #[test]
+    fn a_single_row_is_shared_as_on_the_gpu_that_is_most_alike() {
+        let of = |bytes, gpu| of_single(TUNED, SUM, bytes, gpu);
+        assert_eq!(of(1 << 19, gpu(10, 3e11)), (128, 1));
+        assert_eq!(of(1 << 20, gpu(10, 3e11)), (128, 100));
+        assert_eq!(of(1 << 20, gpu(10, 7e11)), (512, 1));
+    }
 }

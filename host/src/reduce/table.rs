@@ -1,7 +1,8 @@
 //! Which kernel reduces which shape, in how many blocks: as data.
 
-use super::choice::{Choice, MULTIPROCESSORS, Measured, Work, line_of};
-use super::measured::MEASURED;
+use super::choice::{Choice, Gpu, MULTIPROCESSORS, Work, line_of, of_rows, of_single};
+use super::measured::TUNED;
+use crate::device::Device;
 use crate::matrix::{Along, Matrix};
 use crate::sum::Mode;
 use warpfold_device::columns::Layout;
@@ -65,8 +66,8 @@ pub struct Problem {
     pub most_threads: u32,
     /// How many of those blocks a multiprocessor has room for.
     pub resident: u32,
-    /// Multiprocessors of the device.
-    pub multiprocessors: u32,
+    /// What the device is.
+    pub gpu: Gpu,
 }
 
 /// Bytes of a vector, which one load brings.
@@ -87,6 +88,15 @@ const BLOCKS_OF_WARPS: usize = 32;
 /// The most blocks of a grid; they go on from row to row.
 const MOST_BLOCKS: usize = 1 << 20;
 
+impl Gpu {
+    pub(crate) fn of(device: &Device) -> Self {
+        Self {
+            multiprocessors: device.multiprocessors(),
+            bytes_per_second: device.memory_bytes_per_second().map(|peak| peak as f64),
+        }
+    }
+}
+
 impl Problem {
     /// The launch for these rows or columns, of which there is at least one.
     pub fn choose(&self) -> Launch {
@@ -100,14 +110,14 @@ impl Problem {
 
     fn choose_for_rows(&self) -> Launch {
         let Matrix { rows, columns, .. } = self.matrix;
-        let measured = measured(self.work(), self.value_bytes);
+        let what = (self.work(), self.value_bytes);
         let bytes = columns * self.value_bytes;
         let choice = if rows == 1 {
-            let (_, block, blocks) = line_of(measured.single, bytes, |line| line.0);
+            let (block, blocks) = of_single(TUNED, what, bytes, self.gpu);
             Choice::Shared { block, blocks }
         } else {
             let all_bytes = bytes.saturating_mul(rows);
-            self.of_rows(measured.rows_of(all_bytes, self.multiprocessors), bytes)
+            self.of_rows(of_rows(TUNED, what, all_bytes, self.gpu), bytes)
         };
         choice.launch(self)
     }
@@ -162,7 +172,7 @@ impl Problem {
             stride,
         } = self.matrix;
         let block = self.most_threads;
-        let blocks = self.resident * self.multiprocessors;
+        let blocks = self.resident * self.gpu.multiprocessors;
         let layout = Layout::new(self.lanes, rows, columns, stride, block, blocks);
         Launch {
             way: Way::Columns(layout),
@@ -175,7 +185,7 @@ impl Problem {
         let Matrix { rows, columns, .. } = self.matrix;
         if columns <= fixed::SHORT {
             let lanes = columns.next_power_of_two().min(32);
-            let most = BLOCKS_OF_WARPS * self.multiprocessors as usize;
+            let most = BLOCKS_OF_WARPS * self.gpu.multiprocessors as usize;
             let way = Way::FixedLanes(lanes as u32);
             return self.of_warps(way, BLOCK_OF_WARPS, 32 / lanes, most);
         }
@@ -214,27 +224,6 @@ impl Problem {
     }
 }
 
-/// What was measured of so much work, over values of about so many bytes.
-fn measured(work: Work, value_bytes: usize) -> &'static Measured {
-    let distance = |measured: &&Measured| measured.value_bytes.abs_diff(value_bytes);
-    let lines = MEASURED.iter().filter(|measured| measured.work == work);
-    lines
-        .min_by_key(distance)
-        .expect("each work has been measured")
-}
-
-impl Measured {
-    /// What was measured of about so many bytes in all: of as many for each multiprocessor as there are here.
-    fn rows_of(&self, all_bytes: usize, multiprocessors: u32) -> &'static [(u32, Choice)] {
-        let scaled = all_bytes as f64 * f64::from(MULTIPROCESSORS) / f64::from(multiprocessors);
-        let bits = scaled.log2();
-        let distance = |&&(of, _): &&(u32, _)| (f64::from(of) - bits).abs();
-        let nearest = |left: &&_, right: &&_| distance(left).total_cmp(&distance(right));
-        let table = self.rows.iter().min_by(nearest);
-        table.expect("some numbers of bytes were measured").1
-    }
-}
-
 /// As many blocks as so many are on a GPU with [`MULTIPROCESSORS`].
 fn in_proportion(blocks: u32, multiprocessors: u32) -> usize {
     let scaled = u64::from(blocks) * u64::from(multiprocessors);
@@ -250,13 +239,13 @@ impl Choice {
         match self {
             Self::Packed { block, blocks } => {
                 let rows_of_warp = (PACKED_BYTES / bytes.max(1)).max(1);
-                let most = in_proportion(blocks, problem.multiprocessors);
+                let most = in_proportion(blocks, problem.gpu.multiprocessors);
                 problem.of_warps(Way::Packed, block, rows_of_warp, most)
             }
             Self::Lanes { lanes, blocks } => {
                 let (way, most) = (
                     Way::Lanes(lanes),
-                    in_proportion(blocks, problem.multiprocessors),
+                    in_proportion(blocks, problem.gpu.multiprocessors),
                 );
                 problem.of_warps(way, BLOCK_OF_WARPS, 32 / lanes as usize, most)
             }
@@ -267,7 +256,8 @@ impl Choice {
             },
             Self::Shared { block, blocks } => {
                 let batches = bytes.div_ceil(block as usize * VECTOR);
-                let wanted = in_proportion(blocks, problem.multiprocessors).div_ceil(rows.max(1));
+                let wanted =
+                    in_proportion(blocks, problem.gpu.multiprocessors).div_ceil(rows.max(1));
                 let parts = wanted.clamp(1, batches.max(1));
                 Launch {
                     way: Way::Blocks(parts as u32),
@@ -327,20 +317,14 @@ pub(crate) fn choose_for_part(problem: &Problem) -> Grid {
 }
 
 /// The grid and the block for the pairs of two arrays: in any order as for a single row of as many bytes.
-pub(crate) fn choose_for_pairs(
-    mode: Mode,
-    n: usize,
-    value_bytes: usize,
-    multiprocessors: u32,
-) -> Grid {
+pub(crate) fn choose_for_pairs(mode: Mode, n: usize, value_bytes: usize, gpu: Gpu) -> Grid {
     match mode {
         Mode::Fast => {
             let bytes = 2 * n * value_bytes;
-            let measured = measured(Work::Little, value_bytes);
-            let (_, block, blocks) = line_of(measured.single, bytes, |line| line.0);
+            let (block, blocks) = of_single(TUNED, (Work::Little, value_bytes), bytes, gpu);
             let batches = bytes.div_ceil(block as usize * VECTOR);
             Grid {
-                blocks: in_proportion(blocks, multiprocessors).min(batches.max(1)) as u32,
+                blocks: in_proportion(blocks, gpu.multiprocessors).min(batches.max(1)) as u32,
                 block,
             }
         }
@@ -388,7 +372,15 @@ mod tests {
     /// GPUs of all sizes: the emulator's two multiprocessors, a laptop's, a desktop's, those of the measurements and twice as many.
     #[test]
     fn every_gpu_gets_a_sound_launch_for_every_shape() {
-        for multiprocessors in [1, 2, 20, 84, 132, 264] {
+        for (multiprocessors, bytes_per_second) in [
+            (1, None),
+            (2, None),
+            (20, Some(2e11)),
+            (84, Some(9e11)),
+            (132, Some(3.4e12)),
+            (132, Some(4.9e12)),
+            (264, Some(1e13)),
+        ] {
             for (value_bytes, state_bytes) in [
                 (1, 4),
                 (1, 8),
@@ -432,7 +424,10 @@ mod tests {
                                 lanes: 16 / value_bytes,
                                 most_threads: 256,
                                 resident: 3,
-                                multiprocessors,
+                                gpu: Gpu {
+                                    multiprocessors,
+                                    bytes_per_second,
+                                },
                             };
                             let launch = problem.choose();
                             assert!(is_sound(&problem, launch), "{problem:?}: {launch:?}");
@@ -456,7 +451,10 @@ mod tests {
                 lanes: 4,
                 most_threads: 256,
                 resident: 3,
-                multiprocessors: 84,
+                gpu: Gpu {
+                    multiprocessors: 84,
+                    bytes_per_second: Some(9e11),
+                },
             };
             let launch = problem.choose();
             assert!(

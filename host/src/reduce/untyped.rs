@@ -1,5 +1,6 @@
 //! A reduction without its types: kernels by their names, and values, states and results by their sizes.
 
+use super::choice::Gpu;
 use super::segments::Segments;
 use super::table::{Launch, Problem, Way, choose_for_segments};
 use crate::device::{Argument, Device, DeviceError, Kernel, Shape, Slice, Stream};
@@ -72,7 +73,7 @@ impl Form {
             lanes: self.lanes,
             most_threads: self.most_threads,
             resident: self.resident,
-            multiprocessors: device.multiprocessors(),
+            gpu: Gpu::of(device),
         }
     }
 }

@@ -30,6 +30,16 @@ pub enum TuneError {
         /// The line.
         text: String,
     },
+    /// A file of another GPU.
+    #[error("{file} is of `{device}`, the others of `{others}`: measure anew, without --from-kept")]
+    Devices {
+        /// The file.
+        file: String,
+        /// Its GPU.
+        device: String,
+        /// That of the files before.
+        others: String,
+    },
     /// Too little was measured for a table.
     #[error("{folder} has no measurements of {what}: measure anew, without --from-kept")]
     Missing {

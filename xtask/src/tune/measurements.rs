@@ -28,21 +28,37 @@ pub struct Case {
     pub subject: Subject,
 }
 
-/// Milliseconds by choices, as they are printed.
+/// What was measured on one GPU.
 #[derive(Debug, Default)]
-pub struct Measurements(pub BTreeMap<Case, BTreeMap<String, f64>>);
+pub struct Measurements {
+    /// The GPU, as it is printed; empty before the first file.
+    pub device: String,
+    /// Milliseconds by choices, as they are printed.
+    pub times: BTreeMap<Case, BTreeMap<String, f64>>,
+}
 
 impl Measurements {
     /// Takes what was printed for an operator and a type.
     ///
     /// # Errors
-    /// A line is no measurement.
+    /// A line is no measurement, or one of another GPU.
     pub fn read(&mut self, file: &str, text: &str, is_single: bool) -> Result<(), TuneError> {
         let mut subject = None;
-        for (number, line) in text.lines().enumerate() {
+        let mut lines = text.lines();
+        let device = lines.next().unwrap_or_default();
+        if self.device.is_empty() {
+            device.clone_into(&mut self.device);
+        }
+        if self.device != device {
+            return Err(TuneError::Devices {
+                file: file.to_owned(),
+                device: device.to_owned(),
+                others: self.device.clone(),
+            });
+        }
+        for (number, line) in (1..).zip(lines) {
             let parsed = match &subject {
-                // The device, what is measured, and the heads of the columns.
-                None if number == 0 => continue,
+                // What is measured, and the heads of the columns.
                 None => {
                     subject = subject_of(line);
                     subject.as_ref().map(|_| None)
@@ -69,7 +85,7 @@ impl Measurements {
                     row_bytes,
                     subject,
                 };
-                self.0.entry(case).or_default().insert(choice, ms);
+                self.times.entry(case).or_default().insert(choice, ms);
             }
         }
         Ok(())

@@ -12,6 +12,7 @@ use crate::failure::io;
 use crate::files::write;
 pub use error::TuneError;
 use measurements::Measurements;
+use table::Device;
 
 /// What to measure with.
 #[derive(clap::Args)]
@@ -25,9 +26,9 @@ pub struct Options {
     from_kept: bool,
 }
 
-/// The table, and what it gives up against the fastest launch of each operator at each shape.
-const TABLE: &str = "host/src/reduce/measured.rs";
-const EVIDENCE: &str = "peers/results/h200.launches.csv";
+/// Where the tables are, and what they give up against the fastest launch of each operator at each shape.
+const TABLES: &str = "host/src/reduce/measured";
+const EVIDENCE: &str = "peers/results";
 
 /// The operators and types that stand for the others: those that do little for a value and those that do much, for each size of value.
 const SUBJECTS: [(&str, &str); 17] = [
@@ -79,14 +80,46 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), TuneError> {
             measurements.read(&file, &text, mode == "single")?;
         }
     }
-    let (text, evidence) = table::of(&measurements).map_err(|what| TuneError::Missing {
+    let missing = |what| TuneError::Missing {
         folder: folder.display().to_string(),
         what,
-    })?;
-    write(&repository.join(TABLE), &text)?;
-    write(&repository.join(EVIDENCE), &evidence)?;
-    println!("{TABLE} and {EVIDENCE} show {}", folder.display());
+    };
+    let (text, evidence) = table::of(&measurements).map_err(missing)?;
+    let module = (Device::of(&measurements.device).map(|device| device.module()))
+        .ok_or_else(|| missing("a GPU".to_owned()))?;
+    let table = format!("{TABLES}/{module}.rs");
+    let proof = format!("{EVIDENCE}/{module}.launches.csv");
+    write(&repository.join(&table), &text)?;
+    write(&repository.join(&proof), &evidence)?;
+    write(
+        &repository.join(TABLES).join("mod.rs"),
+        &list(&repository.join(TABLES))?,
+    )?;
+    println!("{table} and {proof} show {}", folder.display());
     Ok(())
+}
+
+/// The source that lists the tables in this folder.
+fn list(folder: &Path) -> Result<String, TuneError> {
+    let reading = || io(format!("read {}", folder.display()));
+    let mut modules = Vec::new();
+    for entry in fs::read_dir(folder).map_err(reading())? {
+        let path = entry.map_err(reading())?.path();
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        modules.extend(stem.filter(|&stem| stem != "mod").map(str::to_owned));
+    }
+    modules.sort();
+    let declared: String = (modules.iter())
+        .map(|module| format!("mod {module};\n"))
+        .collect();
+    let tables: Vec<String> = (modules.iter())
+        .map(|module| format!("{module}::TUNED"))
+        .collect();
+    Ok(format!(
+        "//! What was measured, a file for each GPU, written by `cargo xtask tune`.\n\n{declared}\nuse crate::reduce::choice::Tuned;\n\n\
+         /// What was measured, by GPUs.\npub const TUNED: &[Tuned] = &[{}];\n",
+        tables.join(", ")
+    ))
 }
 
 fn name_of(operator: &str, element: &str, mode: &str) -> String {

@@ -23,17 +23,29 @@ struct Shape<'a> {
 /// What has not been measured.
 pub fn of(measurements: &Measurements) -> Result<(String, String), String> {
     let groups: BTreeSet<(&str, usize)> = measurements
-        .0
+        .times
         .keys()
         .map(|case| (case.subject.work.as_str(), case.subject.value_bytes))
         .collect();
-    let mut source = HEAD.to_owned();
-    let mut evidence = "kind,all_bytes,row_bytes,subject,choice,ms,fastest,fastest_ms\n".to_owned();
+    let Device {
+        name,
+        multiprocessors,
+        bytes_per_second,
+    } = Device::of(&measurements.device)
+        .ok_or_else(|| "a GPU whose memory's speed is known".to_owned())?;
+    let mut source = format!(
+        "//! The fastest ways that were measured on an {name}, written by `cargo xtask tune`.\n\n{HEAD}        \
+         multiprocessors: {multiprocessors},\n        bytes_per_second: Some({bytes_per_second}),\n    }},\n    measured: &[\n"
+    );
+    let mut evidence = format!(
+        "# {}\nkind,all_bytes,row_bytes,subject,choice,ms,fastest,fastest_ms\n",
+        measurements.device
+    );
     for (work, value_bytes) in groups {
         let what = format!("{work} work for {value_bytes} bytes");
         let of_group =
             |case: &&Case| case.subject.work == work && case.subject.value_bytes == value_bytes;
-        let totals: BTreeSet<u32> = (measurements.0.keys().filter(of_group))
+        let totals: BTreeSet<u32> = (measurements.times.keys().filter(of_group))
             .filter(|case| !case.is_single)
             .map(|case| case.all_bytes)
             .collect();
@@ -44,7 +56,7 @@ pub fn of(measurements: &Measurements) -> Result<(String, String), String> {
             let lines = lines(&times, &what, &mut evidence)?;
             let _ = write!(
                 rows,
-                "            ({all_bytes}, &[\n{lines}            ]),\n"
+                "                ({all_bytes}, &[\n{lines}                ]),\n"
             );
         }
         let times = lengths(measurements, |case| of_group(&case) && case.is_single);
@@ -54,17 +66,57 @@ pub fn of(measurements: &Measurements) -> Result<(String, String), String> {
         }
         let _ = write!(
             source,
-            "    Measured {{\n        work: Work::{work},\n        value_bytes: {value_bytes},\n        rows: &[\n{rows}        ],\n        \
-             single: &[\n{single}        ],\n    }},\n"
+            "        Measured {{\n            work: Work::{work},\n            value_bytes: {value_bytes},\n            rows: &[\n{rows}            ],\n            \
+             single: &[\n{single}            ],\n        }},\n"
         );
     }
-    source.push_str("];\n");
+    source.push_str("    ],\n};\n");
     Ok((source, evidence))
 }
 
-const HEAD: &str = "//! The fastest ways that were measured, written by `cargo xtask tune`.\n\n\
-    use super::choice::Choice::{Lanes, Packed, Shared, Whole};\nuse super::choice::{Measured, Work};\n\n\
-    /// For each work and each number of bytes of a value.\n#[rustfmt::skip]\npub const MEASURED: &[Measured] = &[\n";
+const HEAD: &str = "use crate::reduce::choice::Choice::{Lanes, Packed, Shared, Whole};\nuse crate::reduce::choice::{Gpu, Measured, Tuned, Work};\n\n\
+    /// For each work and each number of bytes of a value.\n#[rustfmt::skip]\npub const TUNED: Tuned = Tuned {\n    gpu: Gpu {\n";
+
+/// What a GPU's description says of it.
+pub struct Device {
+    /// `NVIDIA H200`
+    pub name: String,
+    multiprocessors: u32,
+    bytes_per_second: String,
+}
+
+impl Device {
+    /// `GPU 0: NVIDIA H200, sm_90, 132 SMs, 139.8 GiB, 4.8 TB/s`
+    pub fn of(description: &str) -> Option<Self> {
+        let (_, description) = description.split_once(": ")?;
+        let parts: Vec<&str> = description.split(", ").collect();
+        let [name, _sm, multiprocessors, _memory, speed] = parts[..] else {
+            return None;
+        };
+        let (number, exponent) = match speed.split_once(' ')? {
+            (number, "TB/s") => (number, 12),
+            (number, "GB/s") => (number, 9),
+            _ => return None,
+        };
+        number.parse::<f64>().ok()?;
+        Some(Self {
+            name: name.to_owned(),
+            multiprocessors: multiprocessors.strip_suffix(" SMs")?.parse().ok()?,
+            bytes_per_second: format!("{number}e{exponent}"),
+        })
+    }
+
+    /// The name of its module: `h200`.
+    pub fn module(&self) -> String {
+        let words = self
+            .name
+            .split(|letter: char| !letter.is_ascii_alphanumeric());
+        let words: Vec<String> = (words.filter(|word| !["", "NVIDIA"].contains(word)))
+            .map(str::to_lowercase)
+            .collect();
+        words.join("_")
+    }
+}
 
 /// The shapes that were measured of some cases, by the length of their rows, with the times of each subject.
 fn lengths(
@@ -72,7 +124,7 @@ fn lengths(
     is_one: impl Fn(&Case) -> bool,
 ) -> BTreeMap<u32, Shape<'_>> {
     let mut lengths: BTreeMap<u32, Shape<'_>> = BTreeMap::new();
-    for (case, times) in measurements.0.iter().filter(|(case, _)| is_one(case)) {
+    for (case, times) in measurements.times.iter().filter(|(case, _)| is_one(case)) {
         let of_length = lengths.entry(case.row_bytes).or_insert(Shape {
             case,
             times: Vec::new(),
@@ -140,11 +192,13 @@ fn line(case: &Case, choice: &str) -> Option<String> {
             .replace(':', ": ")
             .replace(',', ", ");
         let choice = choice.replace(&u32::MAX.to_string(), "u32::MAX");
-        return Some(format!("                ({row_bytes}, {choice}),\n"));
+        return Some(format!("                    ({row_bytes}, {choice}),\n"));
     }
     let numbers = choice.strip_prefix("Shared{block:")?.strip_suffix('}')?;
     let (block, blocks) = numbers.split_once(",blocks:")?;
-    Some(format!("            ({row_bytes}, {block}, {blocks}),\n"))
+    Some(format!(
+        "                ({row_bytes}, {block}, {blocks}),\n"
+    ))
 }
 
 /// What the choice gives up for each subject.
@@ -174,13 +228,13 @@ fn prove(evidence: &mut String, shape: &Shape<'_>, choice: &str) {
 mod tests {
     use super::*;
 
-    const SUM: &str = "a GPU\nsum of f32: Little work for 4 bytes\nheads\n\
+    const SUM: &str = "GPU 0: NVIDIA Example, sm_86, 82 SMs, 24.0 GiB, 936 GB/s\nsum of f32: Little work for 4 bytes\nheads\n\
         16 4 ceiling - - 0.1 1 1.0\n16 4 Lanes{lanes:1,blocks:4294967295} 1 256 0.30 1 1.0\n16 4 Packed{block:256,blocks:8} 1 256 0.20 1 1.0\n\
         8 8 Lanes{lanes:1,blocks:4294967295} 1 256 0.2 1 1.0\n8 8 Packed{block:256,blocks:8} 1 256 0.2005 1 1.0\n";
-    const MAX: &str = "a GPU\nmax of f32: Little work for 4 bytes\nheads\n\
+    const MAX: &str = "GPU 0: NVIDIA Example, sm_86, 82 SMs, 24.0 GiB, 936 GB/s\nmax of f32: Little work for 4 bytes\nheads\n\
         16 4 Lanes{lanes:1,blocks:4294967295} 1 256 0.20 1 1.0 chosen\n16 4 Packed{block:256,blocks:8} 1 256 0.25 1 1.0\n\
         8 8 Lanes{lanes:1,blocks:4294967295} 1 256 0.2 1 1.0\n8 8 Packed{block:256,blocks:8} 1 256 0.2 1 1.0\n";
-    const SINGLE: &str = "a GPU\nsum of f32: Little work for 4 bytes\nheads\n1 256 Shared{block:512,blocks:66} 66 512 0.003 1 NaN\n";
+    const SINGLE: &str = "GPU 0: NVIDIA Example, sm_86, 82 SMs, 24.0 GiB, 936 GB/s\nsum of f32: Little work for 4 bytes\nheads\n1 256 Shared{block:512,blocks:66} 66 512 0.003 1 NaN\n";
 
     fn measured(texts: &[(&str, bool)]) -> Measurements {
         let mut measurements = Measurements::default();
@@ -199,15 +253,32 @@ mod tests {
         // 0.25 / 0.20 of the maximum is less than 0.30 / 0.20 of the sum, and what it gives up for the longer rows is nearly nothing.
         assert!(
             source.contains(
-                "rows: &[\n            (8, &[\n                (4, Packed { block: 256, blocks: 8 }),\n            ]),\n        ],"
+                "rows: &[\n                (8, &[\n                    (4, Packed { block: 256, blocks: 8 }),\n                ]),\n            ],"
             ),
             "{source}"
         );
         assert!(
-            source.contains("single: &[\n            (10, 512, 66),\n        ],"),
+            source.contains("single: &[\n                (10, 512, 66),\n            ],"),
             "{source}"
         );
         assert!(evidence.contains("rows,256,16,max of f32,Packed{block:256 blocks:8},0.25,Lanes{lanes:1 blocks:4294967295},0.2\n"), "{evidence}");
+    }
+
+    #[test]
+    fn a_gpu_is_what_its_description_says() {
+        let source = of(&measured(&[(SUM, false), (SINGLE, true)]))
+            .expect("enough is there")
+            .0;
+        assert!(
+            source.contains("multiprocessors: 82,\n        bytes_per_second: Some(936e9),"),
+            "{source}"
+        );
+        let device = Device::of("GPU 1: NVIDIA H100 80GB HBM3, sm_90, 132 SMs, 79.2 GiB, 3.4 TB/s");
+        assert_eq!(
+            device.map(|device| device.module()).as_deref(),
+            Some("h100_80gb_hbm3")
+        );
+        assert!(Device::of("GPU 1: NVIDIA H200, sm_90, 132 SMs, 139.8 GiB").is_none());
     }
 
     #[test]
@@ -218,7 +289,7 @@ mod tests {
         );
         let error = Measurements::default().read(
             "a file",
-            "a GPU\nsum of f32: Little work for 4 bytes\nheads\nfour\n",
+            "GPU 0: NVIDIA Example, sm_86, 82 SMs, 24.0 GiB, 936 GB/s\nsum of f32: Little work for 4 bytes\nheads\nfour\n",
             false,
         );
         assert!(
