@@ -28,8 +28,9 @@ const LOADS: usize = 4;
 const MOST_LANES: usize = 16;
 /// The most blocks of a grid that shares strips, in numbers of those that run at once.
 const MOST_ROUNDS: usize = 4;
-/// States of other blocks that a thread loads before it uses the first.
-const STATES: usize = 8;
+/// States of other blocks that a thread loads before it uses the first, of up to 8 bytes, and of more.
+const SMALL_STATES: usize = 16;
+const LARGE_STATES: usize = 8;
 /// Bytes of vectors.
 const BYTES: usize = 16;
 /// Bytes of shared memory for the states of a block.
@@ -127,11 +128,17 @@ impl Layout {
             columns.div_ceil(width * lanes)
         };
         let height = block / width;
-        let most_slices = rows.div_ceil(fold).div_ceil(height * LOADS);
+        let shared = Shared {
+            strips,
+            lines: rows.div_ceil(fold).div_ceil(height),
+            group: if fold > 1 { columns } else { width * lanes },
+            block,
+            blocks: if blocks == 0 { 1 } else { blocks as usize },
+        };
         Self {
             width: width as u32,
             fold: fold as u32,
-            slices: slices(strips, most_slices, blocks as usize) as u32,
+            slices: shared.slices() as u32,
         }
     }
 
@@ -160,7 +167,7 @@ impl Layout {
     ) -> usize {
         let strips = self.strips(lanes, columns) * self.slices as usize;
         if self.takes_few_rows(lanes, rows, stride, block) {
-            strips.div_ceil(LOADS / rows)
+            strips.div_ceil(vectors_of_few(lanes, rows))
         } else {
             strips
         }
@@ -188,24 +195,75 @@ impl Layout {
     }
 }
 
-/// How many blocks share each of so many strips, where `blocks` run at once: so few that no more do, or more if many would have nothing
-/// to do while the last ones run.
-const fn slices(strips: usize, most: usize, blocks: usize) -> usize {
-    if strips == 0 || most <= 1 {
-        return 1;
-    }
-    let few = blocks / strips;
-    let (mut best, mut best_rounds) = (1, strips.div_ceil(blocks));
-    let mut count = if few == 0 { 1 } else { few };
-    while count <= most && count * strips <= MOST_ROUNDS * blocks {
-        let rounds = (strips * count).div_ceil(blocks);
-        // Rounds of 1 ∕ `count` of the work each: a gain of less than a tenth is not worth the states of more blocks.
-        if 10 * rounds * best < 9 * best_rounds * count {
-            (best, best_rounds) = (count, rounds);
+/// Strips that blocks share.
+#[derive(Clone, Copy)]
+struct Shared {
+    strips: usize,
+    /// Vectors that a thread loads where a strip has one block.
+    lines: usize,
+    /// The columns of a strip, each of which has a state in the end.
+    group: usize,
+    /// Threads of a block.
+    block: usize,
+    /// The blocks that run at once.
+    blocks: usize,
+}
+
+impl Shared {
+    /// How many blocks share a strip: those with which a thread waits least for memory.
+    const fn slices(self) -> usize {
+        if self.strips == 0 {
+            return 1;
         }
-        count += 1;
+        // Each thread is to have vectors enough to load several at once, and most blocks are to run at once.
+        let of_lines = self.lines.div_ceil(LOADS);
+        let of_blocks = MOST_ROUNDS * self.blocks / self.strips;
+        let most = if of_lines < of_blocks {
+            of_lines
+        } else {
+            of_blocks
+        };
+        // As many as run at once; others have to be better by a tenth.
+        let at_once = self.blocks / self.strips;
+        let mut best = if at_once <= 1 || at_once > most {
+            1
+        } else {
+            at_once
+        };
+        let mut least = 9 * self.waits(best);
+        let mut count = 1;
+        while count <= most {
+            if 10 * self.waits(count) < least {
+                (best, least) = (count, 10 * self.waits(count));
+            }
+            count += 1 + count / 32;
+        }
+        best
     }
-    best
+
+    /// About how many times the last thread to end has waited for memory, where so many blocks share a strip.
+    const fn waits(self, slices: usize) -> usize {
+        let rounds = (slices * self.strips).div_ceil(self.blocks);
+        let lines = self.lines.div_ceil(slices);
+        // Where few blocks load, several vectors at once take as long as one.
+        let of_several = if 3 * slices * self.strips < self.blocks {
+            1
+        } else {
+            2
+        };
+        let of_values = rounds * (lines / LOADS * of_several + lines % LOADS);
+        if slices == 1 {
+            return of_values;
+        }
+        // The ticket, and the states.
+        of_values + 2 + (slices * self.group).div_ceil(LARGE_STATES * self.block)
+    }
+}
+
+/// Vectors of each row that a thread loads before it uses the first, where it has so few rows whole. Vectors of many small values are
+/// enough one by one: the code for each is long.
+const fn vectors_of_few(lanes: usize, rows: usize) -> usize {
+    if lanes > 8 { 1 } else { LOADS / rows }
 }
 
 /// Reduces each column, in one launch.
@@ -231,10 +289,12 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
     if layout.takes_few_rows(T::LANES, matrix.rows, matrix.stride, block_dim_x()) {
         // SAFETY: the caller's promise.
         return unsafe {
-            match matrix.rows {
-                1 => few_rows::<1, LOADS, T, O>(operator, matrix, results, stage),
-                2 => few_rows::<2, { LOADS / 2 }, T, O>(operator, matrix, results, stage),
-                _ => few_rows::<3, { LOADS / 3 }, T, O>(operator, matrix, results, stage),
+            match (matrix.rows, vectors_of_few(T::LANES, 1) > 1) {
+                (1, true) => few_rows::<1, LOADS, T, O>(operator, matrix, results, stage),
+                (2, true) => few_rows::<2, { LOADS / 2 }, T, O>(operator, matrix, results, stage),
+                (1, false) => few_rows::<1, 1, T, O>(operator, matrix, results, stage),
+                (2, false) => few_rows::<2, 1, T, O>(operator, matrix, results, stage),
+                _ => few_rows::<3, 1, T, O>(operator, matrix, results, stage),
             }
         };
     }
@@ -288,8 +348,12 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
             place = tid;
             while place < parts * group {
                 let (part, states) = (place / group, states.add(place % group));
-                *stage.add(place) =
-                    combine_slices(operator, states, strip.span, part, slices, parts);
+                let slices = (part, slices, parts);
+                *stage.add(place) = if size_of::<O::State>() <= 8 {
+                    combine_slices::<SMALL_STATES, _>(operator, states, strip.span, slices)
+                } else {
+                    combine_slices::<LARGE_STATES, _>(operator, states, strip.span, slices)
+                };
                 place += block;
             }
             sync_threads();
@@ -646,13 +710,11 @@ unsafe fn combine_groups<S: Copy>(
 /// # Safety
 /// The states are there, and nothing writes them.
 #[inline(always)]
-unsafe fn combine_slices<S: Copy>(
+unsafe fn combine_slices<const STATES: usize, S: Copy>(
     operator: impl Combine<S>,
     states: *const S,
     pitch: usize,
-    part: usize,
-    slices: usize,
-    parts: usize,
+    (part, slices, parts): (usize, usize, usize),
 ) -> S {
     let mut state = operator.identity();
     let mut slice = part;
@@ -669,4 +731,50 @@ unsafe fn combine_slices<S: Copy>(
         }
     }
     state
+}
+
+#[cfg(all(test, not(target_arch = "nvptx64")))]
+mod tests {
+    use super::*;
+
+    /// The layout for columns of `f32` on a GPU that runs 396 blocks of 256 threads at once.
+    fn layout(rows: usize, columns: usize) -> Layout {
+        Layout::new(4, rows, columns, columns, 256, 396)
+    }
+
+    /// Few columns are shared by blocks as soon as each thread has a few vectors, and by no more than have some.
+    #[test]
+    fn few_columns_are_shared_however_few_rows_there_are() {
+        for (rows, columns) in [
+            (4096, 256),
+            (1 << 14, 64),
+            (1 << 16, 16),
+            (1 << 18, 4),
+            (1 << 20, 1),
+        ] {
+            let layout = layout(rows, columns);
+            let blocks = layout.grid(4, rows, columns, columns, 256);
+            assert!(
+                (32..=256).contains(&blocks),
+                "{rows} × {columns}: {layout:?}"
+            );
+        }
+        assert_eq!(layout(64, 16).slices, 1);
+        assert_eq!(layout(0, 16).slices, 1);
+    }
+
+    /// Many rows get as many blocks as run at once, and hardly any that wait for others to end.
+    #[test]
+    fn the_gpu_is_full_where_there_is_enough_to_do() {
+        for bits in [12, 14, 16, 18, 20, 22, 24, 26] {
+            let (rows, columns) = (1 << bits, 1 << (28 - bits));
+            let layout = layout(rows, columns);
+            let blocks = layout.grid(4, rows, columns, columns, 256);
+            let rounds = blocks.div_ceil(396);
+            assert!(
+                10 * blocks >= 9 * rounds * 396,
+                "{rows} × {columns}: {layout:?}, {blocks}"
+            );
+        }
+    }
 }
