@@ -3,10 +3,10 @@
 //!
 //! Every kernel is verified first. Each line is a launch: the shape, the kernel and its grid, gigabytes read and written per second, and the share
 //! of the ceiling. `chosen` marks the library's choice and `best` the fastest. `-- OPERATOR TYPE [BYTES [every|segments|single]]`: BYTES are those
-//! of the input, 2^30 unless given; with `every` all launches are shown, otherwise the marked ones, and the first 2^20, 2^22 and so on of the
-//! bytes are reduced, too. With `segments` it is segments of every spread of lengths that are reduced, and the ceiling reads their offsets too. With `single` it is one row of every length: of those that
-//! fit into the cache, a launch's part of a graph of 20. On the emulator nothing is timed. `cargo xtask tune` makes the library's table of
-//! what `every` and `single` print.
+//! of the input, 2^30 unless given. With `every` all launches are shown, otherwise the marked ones; the first 2^20 bytes, 2^22 and so on are
+//! reduced, too. With `segments` it is segments of every spread of lengths that are reduced, and the ceiling reads their offsets too. With
+//! `single` it is one row of every length: of those that fit into the cache, a launch's part of a graph of 20. On the emulator nothing is timed.
+//! `cargo xtask tune` makes the library's table of what `every` and `single` print.
 
 use bytemuck::Zeroable;
 use std::collections::HashSet;
