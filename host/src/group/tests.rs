@@ -171,7 +171,7 @@ fn gpus_give_the_bits_of_the_emulator_200_times() {
     }
 }
 
-/// What is combined last is combined on the first device, long before which it has nothing else to do.
+/// The first device has no values of its own: it is done at once, and has to wait for the states of the others.
 #[test]
 fn the_first_device_waits_for_longer_parts_of_the_others() {
     if gpus().is_empty() {

@@ -31,10 +31,10 @@ pub enum Choice {
     },
 }
 
-/// The multiprocessors of a GPU for which a choice counts blocks.
+/// A choice counts the blocks for a GPU with so many multiprocessors.
 pub const MULTIPROCESSORS: u32 = 132;
 
-/// What a launch depends on of a GPU.
+/// The properties of a GPU that a launch depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gpu {
     /// Its multiprocessors.
@@ -45,9 +45,9 @@ pub struct Gpu {
 
 /// What was measured on a GPU.
 pub struct Tuned {
-    /// Where.
+    /// The GPU.
     pub gpu: Gpu,
-    /// What, by works and bytes of values.
+    /// A table for each kind of work and each size of a value.
     pub measured: &'static [Measured],
 }
 
@@ -78,8 +78,7 @@ pub fn line_of<L: Copy>(table: &[L], bytes: usize, exponent: impl Fn(&L) -> u32)
 }
 
 impl Gpu {
-    /// How much the memory of another GPU, seen from one of its multiprocessors, is slower or faster, in powers of two; 0 where that is not
-    /// known.
+    /// How far apart the speeds of two GPUs' memories are, for each multiprocessor, in powers of two; 0 where one is not known.
     fn distance(self, other: Self) -> f64 {
         let per_second = |gpu: Self| Some(gpu.bytes_per_second? / f64::from(gpu.multiprocessors));
         match (per_second(self), per_second(other)) {
@@ -108,8 +107,8 @@ fn nearest<T>(items: impl Iterator<Item = (f64, T)>) -> T {
     nearest.expect("each work has been measured").1
 }
 
-/// For rows of 2^n bytes at least, the fastest way with so many bytes in all: what was measured with about as many for each multiprocessor, on
-/// a GPU whose memory is about as fast.
+/// The fastest ways for matrices of so many bytes, by the length of a row. They were measured with about as many bytes for each
+/// multiprocessor, on a GPU whose memory is about as fast.
 pub fn of_rows(
     tuned: &'static [Tuned],
     (work, value_bytes): (Work, usize),
@@ -185,11 +184,11 @@ mod tests {
     const SUM: (Work, usize) = (Work::Little, 4);
 
     #[test]
-    fn a_gpu_gets_what_was_measured_of_as_many_bytes_on_its_like() {
+    fn a_gpu_gets_what_was_measured_of_as_many_bytes_on_one_like_it() {
         let of = |all_bytes, gpu| of_rows(TUNED, SUM, all_bytes, gpu);
         assert_eq!(of(1 << 30, gpu(100, 3e12)), whole(256));
         assert_eq!(of(1 << 30, gpu(100, 5.9e12)), whole(512));
-        // Its like was measured with many bytes alone: the other with as few says more.
+        // The GPU like it was measured with many bytes alone. The other one was measured with as few.
         assert_eq!(of(1 << 20, gpu(100, 6e12)), whole(128));
         assert_eq!(of(1 << 24, gpu(100, 3e12)), whole(128));
         assert_eq!(of(1 << 26, gpu(100, 3e12)), whole(256));

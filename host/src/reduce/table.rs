@@ -66,7 +66,7 @@ pub struct Problem {
     pub most_threads: u32,
     /// How many of those blocks a multiprocessor has room for.
     pub resident: u32,
-    /// What the device is.
+    /// The device's properties.
     pub gpu: Gpu,
 }
 
