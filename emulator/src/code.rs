@@ -18,6 +18,8 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 pub(crate) struct KernelCode {
     /// The entry first.
     pub functions: Vec<FunctionCode>,
+    /// Whether it is the same in every memory that the module is loaded into, and nothing that it calls is left out.
+    pub is_final: bool,
     /// Numbers of functions by their addresses.
     pub by_address: HashMap<u64, u32>,
     /// Whether a function takes the address of a parameter.

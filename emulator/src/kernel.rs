@@ -23,7 +23,7 @@ pub struct Kernel {
     pub(crate) cluster: [u32; 3],
     /// Address of a cooperative launch's workspace, where the module asks for it.
     pub(crate) workspace: Option<u64>,
-    pub(crate) code: KernelCode,
+    pub(crate) code: Arc<KernelCode>,
     pub(crate) texts: HashMap<u32, String>,
     pub(crate) sources: HashMap<u32, SourcePlace>,
     /// The entries that it may launch, and those that these may launch. Their own maps are empty.

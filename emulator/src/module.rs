@@ -1,8 +1,9 @@
 //! Modules: PTX texts, parsed and checked.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use crate::code::KernelCode;
 use crate::error::PtxError;
 use crate::lower::{self, Environment, compile};
 use crate::parser;
@@ -19,6 +20,8 @@ pub struct Module {
     line_starts: OnceLock<Vec<usize>>,
     reads_workspace: OnceLock<bool>,
     of_functions: OnceLock<Vec<Variable>>,
+    /// The entries that came out of the check as they are executed, by their names.
+    checked: HashMap<String, Arc<KernelCode>>,
 }
 
 impl Module {
@@ -29,32 +32,38 @@ impl Module {
     /// The first thing wrong, with its line.
     pub fn parse(source: &str) -> Result<Self, PtxError> {
         let syntax = parser::parse(source).map_err(|error| with_text(error, source))?;
-        let module = Self {
+        let mut module = Self {
             source: source.to_owned(),
             syntax,
             line_starts: OnceLock::new(),
             reads_workspace: OnceLock::new(),
             of_functions: OnceLock::new(),
+            checked: HashMap::new(),
         };
-        module.check().map_err(|error| with_text(error, source))?;
+        module.checked = module.check().map_err(|error| with_text(error, source))?;
         Ok(module)
     }
 
-    fn check(&self) -> Result<(), PtxError> {
+    /// Returns the entries that need not be compiled again.
+    fn check(&self) -> Result<HashMap<String, Arc<KernelCode>>, PtxError> {
         let addresses = self.check_names()?;
         let environment = Environment {
             module: &self.syntax,
             addresses: &addresses,
             of_functions: &HashMap::new(),
         };
-        // Every function is compiled by itself, only to see whether it can be.
+        // Every function is compiled by itself, to see whether it can be.
+        let mut checked = HashMap::new();
         for function in self.definitions() {
             match compile(&environment, function, true) {
+                Ok(code) if code.is_final && function.is_entry => {
+                    checked.insert(function.name.clone(), Arc::new(code));
+                }
                 Err(error) if !error.unsupported => return Err(error),
                 _ => {}
             }
         }
-        Ok(())
+        Ok(checked)
     }
 
     /// Checks the names at module scope. Returns those of the variables, each with 0 in place of its later address.
@@ -181,6 +190,11 @@ impl Module {
             file: name.unwrap_or_default().to_owned(),
             line: location.line,
         }
+    }
+
+    /// What the check has compiled an entry to, where that is what is executed.
+    pub(crate) fn checked(&self, entry: &str) -> Option<Arc<KernelCode>> {
+        self.checked.get(entry).cloned()
     }
 
     pub(crate) fn definitions(&self) -> impl Iterator<Item = &Function> {

@@ -139,13 +139,19 @@ impl Program {
 
     /// Compiles one entry, without those that it may launch.
     fn compile(&self, function: &Function) -> Result<Kernel, LaunchError> {
-        let environment = Environment {
-            module: &self.module.syntax,
-            addresses: &self.addresses,
-            of_functions: &self.of_functions,
+        let code = match self.module.checked(&function.name) {
+            Some(code) => code,
+            None => {
+                let environment = Environment {
+                    module: &self.module.syntax,
+                    addresses: &self.addresses,
+                    of_functions: &self.of_functions,
+                };
+                let code = compile(&environment, function, false)
+                    .map_err(|error| with_text(error, &self.module.source))?;
+                Arc::new(code)
+            }
         };
-        let code = compile(&environment, function, false)
-            .map_err(|error| with_text(error, &self.module.source))?;
         let mut texts = HashMap::new();
         for code in &code.functions {
             for &line in &code.lines {

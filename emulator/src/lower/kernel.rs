@@ -30,6 +30,8 @@ pub(super) struct KernelLowering<'m> {
     pub taken_entries: Vec<&'m str>,
     pub waits_for_grids: bool,
     pub reserves_shared: bool,
+    /// Whether it contains the address of a variable, which is another in each memory that the module is loaded into.
+    pub is_placed: bool,
 }
 
 /// The address of a function, for calls through pointers, or of an entry, for launches: the same in every kernel of the module.

@@ -327,6 +327,7 @@ impl<'m> Lowering<'_, 'm> {
             Space::Global | Space::Const if !variable.unsized_array && !variable.external => {
                 // One for all threads, as if it were declared outside of the function.
                 let key = (variable.line, variable.name.clone());
+                self.kernel.is_placed = true;
                 let addresses = self.kernel.environment.of_functions;
                 let address = addresses.get(&key).copied().unwrap_or_default();
                 Symbol::Address(variable.space, Value::Constant(address))

@@ -47,6 +47,7 @@ pub(crate) fn compile(
         taken_entries: Vec::new(),
         waits_for_grids: false,
         reserves_shared: false,
+        is_placed: false,
     };
     let mut functions = Vec::new();
     while let Some(&function) = kernel.functions.get(functions.len()) {
@@ -81,6 +82,9 @@ pub(crate) fn compile(
         })
         .collect();
     Ok(KernelCode {
+        is_final: !kernel.is_placed
+            && !kernel.calls_pointers
+            && kernel.functions.len() == functions.len(),
         copies_parameters: functions.iter().any(|code| !code.copies.is_empty()),
         functions,
         by_address,

@@ -156,6 +156,7 @@ impl<'m> Lowering<'_, 'm> {
                 let value = self.module_shared(variable);
                 return Ok(Symbol::Address(Space::Shared, value));
             }
+            self.kernel.is_placed = true;
             return match self.kernel.environment.addresses.get(name) {
                 Some(&address) => Ok(Symbol::Address(variable.space, Value::Constant(address))),
                 None => unsupported(

@@ -1,7 +1,7 @@
 //! State spaces: what is stored is loaded again, from where it was stored.
 
 use crate::common::{HEADER, Machine, block, lanes, threads_of};
-use warpfold_emulator::Launch;
+use warpfold_emulator::{Launch, Memory, Module, Program};
 
 fn each(f: impl Fn(u32) -> u32) -> Vec<u32> {
     (0..32).map(f).collect()
@@ -248,4 +248,45 @@ fn structures_as_kernel_parameters() {
 fn hints_do_nothing() {
     let body = "prefetch.global.L2 [%d37]; prefetchu.L1 [%d37]; nanosleep.u32 100; applypriority.global.L2::evict_normal [%d37], 128; mov.u32 %r0, 8;";
     assert_eq!(lanes(body), vec![8; 32]);
+}
+
+/// A module is compiled once and loaded often: what names no variable is shared, and what does has each memory's own addresses, also what
+/// a function declares, and what a called function names.
+#[test]
+fn a_module_in_two_memories_has_its_variables_in_each() {
+    let ptx = format!(
+        "{HEADER}
+.visible .global .u32 shared_by_all = 7;
+.func (.param .b64 address) own() {{ .reg .b64 %d<1>; mov.u64 %d0, shared_by_all; st.param.b64 [address], %d0; ret; }}
+.visible .entry named(.param .u64 out) {{
+    .reg .b64 %d<2>; ld.param.u64 %d0, [out]; mov.u64 %d1, shared_by_all; st.global.u64 [%d0], %d1; ret; }}
+.visible .entry declared(.param .u64 out) {{
+    .global .u32 inner; .reg .b64 %d<2>; ld.param.u64 %d0, [out]; mov.u64 %d1, inner; st.global.u64 [%d0], %d1; ret; }}
+.visible .entry called(.param .u64 out) {{
+    .reg .b64 %d<2>; .param .b64 own_address; ld.param.u64 %d0, [out]; call (own_address), own;
+    ld.param.b64 %d1, [own_address]; st.global.u64 [%d0], %d1; ret; }}
+.visible .entry neither(.param .u64 out) {{
+    .reg .b64 %d<2>; ld.param.u64 %d0, [out]; mov.u64 %d1, 9; st.global.u64 [%d0], %d1; ret; }}"
+    );
+    let module = std::sync::Arc::new(Module::parse(&ptx).unwrap());
+    let machines = [0, 4096].map(|taken| {
+        let mut memory = Memory::new();
+        memory.allocate(taken).unwrap();
+        let program = Program::load(module.clone(), &mut memory).unwrap();
+        Machine { memory, program }
+    });
+    let [first, second] = machines.map(|mut machine| {
+        let variable = machine.program.variable("shared_by_all").unwrap();
+        let addresses = ["named", "called", "declared", "neither"].map(|entry| {
+            let out = machine.buffer(&[0_u64]);
+            machine.launch(entry, &block(1), &[out.address]).unwrap();
+            machine.read::<u64>(out)[0]
+        });
+        assert_eq!(addresses[..2], [variable; 2]);
+        addresses
+    });
+    for place in 0..3 {
+        assert_ne!(first[place], second[place]);
+    }
+    assert_eq!([first[3], second[3]], [9; 2]);
 }
