@@ -8,6 +8,7 @@ mod check;
 mod clock;
 mod code;
 mod device;
+pub mod entries;
 mod error;
 mod finding;
 mod heap;

@@ -2,11 +2,11 @@
 
 use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Shape, Stream};
 use crate::kernels::Error;
-use crate::ptx::Entries;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 use warpfold_device::scan::BLOCK;
+use warpfold_emulator::entries::Entries;
 
 /// The kernels and the memory of a reduction or a scan.
 pub(crate) struct Family {

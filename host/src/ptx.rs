@@ -2,7 +2,7 @@
 
 use crate::device::{DeviceError, newest_runnable};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use warpfold_emulator::entries::{Entries, alone};
 use warpfold_kernels::catalogue;
 use warpfold_ptx::{Texts, registers};
 
@@ -163,92 +163,10 @@ pub(crate) fn stays_together(module: catalogue::Module) -> bool {
     module == catalogue::Module::Nested
 }
 
-/// The text without the lines of other entries, or `None` where there is none of this name or a body does not end.
-fn alone(ptx: &str, entry: &str) -> Option<String> {
-    let mut kept = String::with_capacity(ptx.len() / 8);
-    let (mut is_there, mut is_other, mut depth) = (false, false, 0_usize);
-    for line in ptx.split_inclusive('\n') {
-        let code = code_of(line);
-        if depth == 0
-            && let Some(name) = entry_named_in(code)
-        {
-            is_other = name != entry;
-            is_there |= !is_other;
-        }
-        kept.push_str(if is_other { "\n" } else { line });
-        let ends = code.matches('}').count();
-        depth = (depth + code.matches('{').count()).checked_sub(ends)?;
-        // An entry ends with the bracket that closes its body; its parameters, before that, have none.
-        is_other &= depth > 0 || ends == 0;
-    }
-    (is_there && depth == 0).then_some(kept)
-}
-
 /// The text of an entry alone, from PTX that has several: a driver compiles all that it is given. `None` where there is no such entry.
 #[doc(hidden)]
 pub fn only(text: &str, entry: &str) -> Option<String> {
     Entries::of(text)?.only(entry)
-}
-
-/// A text of many entries, from which a few are taken.
-#[derive(Debug)]
-pub(crate) struct Entries<'t> {
-    /// What belongs to no entry, in its order.
-    common: Vec<&'t str>,
-    /// The text of each entry.
-    entries: HashMap<&'t str, &'t str>,
-}
-
-impl<'t> Entries<'t> {
-    /// Looks for the entries; `None` where a body does not end.
-    pub(crate) fn of(ptx: &'t str) -> Option<Self> {
-        let mut found = Self {
-            common: Vec::new(),
-            entries: HashMap::new(),
-        };
-        let (mut of, mut start, mut at, mut depth) = (None, 0, 0, 0_usize);
-        for line in ptx.split_inclusive('\n') {
-            let code = code_of(line);
-            if depth == 0
-                && let Some(name) = entry_named_in(code)
-            {
-                found.common.push(&ptx[start..at]);
-                (of, start) = (Some(name), at);
-            }
-            at += line.len();
-            let ends = code.matches('}').count();
-            depth = (depth + code.matches('{').count()).checked_sub(ends)?;
-            if depth == 0
-                && ends > 0
-                && let Some(name) = of.take()
-            {
-                found.entries.insert(name, &ptx[start..at]);
-                start = at;
-            }
-        }
-        found.common.push(&ptx[start..]);
-        (depth == 0 && of.is_none()).then_some(found)
-    }
-
-    /// The text with no other entry than this one.
-    pub(crate) fn only(&self, entry: &str) -> Option<String> {
-        let text = self.entries.get(entry)?;
-        Some([&self.common.concat(), *text].concat())
-    }
-}
-
-/// The line without strings and comments, which have no say; no compiler writes anything after them.
-fn code_of(line: &str) -> &str {
-    let code = line.split('"').next().unwrap_or_default();
-    code.split('/').next().unwrap_or_default()
-}
-
-/// `name` in `.visible .entry name(`.
-fn entry_named_in(code: &str) -> Option<&str> {
-    let (_, declared) = code.split_once(".entry")?;
-    declared
-        .split(['(', ' ', '\t', '\n'])
-        .find(|word| !word.is_empty())
 }
 
 #[cfg(test)]
@@ -327,12 +245,12 @@ mod tests {
         }
         for text in texts {
             let entries = Entries::of(text).expect("every body ends");
-            assert_eq!(entries.entries.len(), text.matches(".entry").count());
-            let common = entries.common.concat();
+            assert_eq!(entries.texts().count(), text.matches(".entry").count());
+            let common = entries.common().concat();
             assert!(common.contains(".target") && !common.contains(".entry"));
-            let all: usize = entries.entries.values().map(|entry| entry.len()).sum();
+            let all: usize = entries.texts().map(|(_, entry)| entry.len()).sum();
             assert_eq!(common.len() + all, text.len());
-            for (name, entry) in &entries.entries {
+            for (name, entry) in entries.texts() {
                 assert!(entry.contains(&format!(".entry {name}(")), "{name}");
                 assert!(entry.trim_end().ends_with('}'), "{name}");
             }

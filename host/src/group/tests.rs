@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::device::{Buffer, Device, DeviceChoice, DeviceError, Kernel, Order, PeerTraffic, peer};
-use crate::ptx::Entries;
 use crate::{Reduction, operator::*};
 use proptest::prelude::{ProptestConfig, proptest};
 use std::cell::RefCell;
@@ -12,6 +11,7 @@ use std::rc::Rc;
 use warpfold_device::fixed::CHUNK;
 use warpfold_device::half::Bf16;
 use warpfold_device::meeting::RAISED;
+use warpfold_emulator::entries::Entries;
 use warpfold_emulator::{Nothing, Tool};
 
 /// A test's group of as many, which loads a kernel once.
