@@ -1,6 +1,6 @@
 //! Launches on the emulator, of kernels as they are or changed, under observers.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use warpfold::Device;
 use warpfold::device::DeviceChoice;
 use warpfold_emulator::{
@@ -62,8 +62,7 @@ impl Ready {
         arguments: &[Argument],
     ) -> Self {
         let mut memory = Memory::new();
-        let module = Module::parse(ptx).expect("the PTX is right");
-        let program = Program::load(module, &mut memory).expect("the PTX loads");
+        let program = Program::load(parsed(ptx), &mut memory).expect("the PTX loads");
         let arguments = arguments
             .iter()
             .map(|argument| bytes(argument, &mut memory))
@@ -107,6 +106,22 @@ impl Ready {
         )
         .expect("the kernel runs")
     }
+}
+
+/// The module of a text. The last few are kept: what has the kernels of all lessons is parsed once for hundreds of launches.
+fn parsed(ptx: &str) -> Arc<Module> {
+    static KEPT: Mutex<Vec<(String, Arc<Module>)>> = Mutex::new(Vec::new());
+    const MOST: usize = 4;
+    let mut kept = KEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some((_, module)) = kept.iter().find(|(text, _)| text == ptx) {
+        return Arc::clone(module);
+    }
+    let module = Arc::new(Module::parse(ptx).expect("the PTX is right"));
+    if kept.len() == MOST {
+        kept.remove(0);
+    }
+    kept.push((ptx.to_owned(), Arc::clone(&module)));
+    module
 }
 
 fn bytes(argument: &Argument, memory: &mut Memory) -> Vec<u8> {
