@@ -15,25 +15,25 @@ pub struct Generated {
 }
 
 impl Generated {
-    fn is_compressed(&self) -> bool {
-        self.file.ends_with(COMPRESSED)
-    }
-
-    /// The text that the file has now.
-    pub fn committed(&self, repository: &Path) -> io::Result<String> {
-        let bytes = fs::read(repository.join(&self.file))?;
-        let bytes = match self.is_compressed() {
-            true => zstd::decode_all(&bytes[..])?,
-            false => bytes,
-        };
-        String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
-    }
-
     /// What is to be in the file.
     pub fn bytes(&self) -> io::Result<Vec<u8>> {
-        match self.is_compressed() {
+        match is_compressed(&self.file) {
             true => zstd::encode_all(self.text.as_bytes(), LEVEL),
             false => Ok(self.text.clone().into_bytes()),
         }
     }
+}
+
+/// The text that a file has now.
+pub fn committed(repository: &Path, file: &str) -> io::Result<String> {
+    let bytes = fs::read(repository.join(file))?;
+    let bytes = match is_compressed(file) {
+        true => zstd::decode_all(&bytes[..])?,
+        false => bytes,
+    };
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+fn is_compressed(file: &str) -> bool {
+    file.ends_with(COMPRESSED)
 }

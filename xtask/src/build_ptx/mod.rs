@@ -4,9 +4,12 @@ mod compare;
 pub mod entries;
 mod error;
 mod generated;
+mod job;
 mod missing;
+mod record;
 mod refusal;
 mod rust_cuda;
+mod sample;
 mod waiting;
 
 use std::fs;
@@ -23,13 +26,15 @@ use tempfile::NamedTempFile;
 use warpfold_kernels::catalogue::Module;
 
 use crate::failure::io;
+use crate::files;
 pub use compare::Finding;
 use compare::{Verdict, compare};
 pub use error::{BuildPtxError, exit_status_of};
-use generated::Generated;
+use generated::{Generated, committed};
+use job::{Entries, Job};
+use record::{Made, Record};
 pub use refusal::unless_expected;
 use waiting::Waiting;
-use warpfold_ptx::header::Header;
 use warpfold_ptx::sources::{
     hash_examples, hash_exhibits, hash_python, hash_reductions, hash_sources,
 };
@@ -54,9 +59,13 @@ pub struct Options {
     /// Build only these modules: the names of files in the folders of PTX, up to the first dot.
     #[arg(long, value_name = "MODULE", value_delimiter = ',')]
     only: Vec<String>,
-    /// Write nothing; fail if kernels/ptx/ is not what a rebuild gives.
+    /// Write nothing; fail if a text is not what a rebuild gives. What has not changed since it was recorded is not rebuilt, but for a
+    /// sample, another for each commit.
     #[arg(long)]
     check: bool,
+    /// With --check: rebuild all texts.
+    #[arg(long, requires = "check")]
+    all: bool,
 }
 
 impl Options {
@@ -120,72 +129,6 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), BuildPtxError> {
     Ok(())
 }
 
-/// A text of PTX that is to be made.
-struct Job {
-    file: String,
-    kernels: CudaBuilder,
-    arch: NvvmArch,
-    debug: DebugInfo,
-    source_hash: String,
-    /// Whether lines that hold a comment alone are left out.
-    is_bare: bool,
-    /// Whose entries it has to have.
-    entries: Option<Entries>,
-}
-
-/// What a text's entries are compared with.
-#[derive(Clone, Copy)]
-enum Entries {
-    Lessons(Module),
-    Exhibits,
-}
-
-impl Job {
-    /// The text as it is kept, and what is wrong with it.
-    fn run(
-        self,
-        repository: &Path,
-        compiler: &DeviceCompiler,
-        worker: usize,
-    ) -> Result<(Generated, Vec<Finding>), BuildPtxError> {
-        // Builds in one folder wait for one another.
-        let target = repository.join("target");
-        let folder = match worker {
-            0 => target,
-            _ => target.join(format!("build-ptx-{worker}")),
-        };
-        let mut ptx = build(
-            self.kernels
-                .arch(self.arch)
-                .debug(self.debug)
-                .target_folder(folder),
-            compiler,
-        )?;
-        if self.is_bare {
-            ptx = without_comments(&ptx);
-        }
-        let findings = match self.entries {
-            Some(Entries::Lessons(module)) => {
-                entries::compare(&self.file, &ptx, module, self.arch.capability_value())
-            }
-            Some(Entries::Exhibits) => entries::compare_exhibits(&self.file, &ptx),
-            None => Vec::new(),
-        };
-        let header = Header {
-            generator: "cargo xtask build-ptx".into(),
-            compiler: compiler.version().to_string(),
-            target: format!("nvptx64-nvidia-cuda {}", self.arch.target_cpu()),
-            source_hash: self.source_hash,
-        };
-        let text = format!("{header}{ptx}");
-        let generated = Generated {
-            file: self.file,
-            text,
-        };
-        Ok((generated, findings))
-    }
-}
-
 /// Everything that the options ask for.
 fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError> {
     let mut jobs = Vec::new();
@@ -195,10 +138,11 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
         if options.has(module, REDUCTIONS_ARCH) {
             jobs.push(Job {
                 file: ptx_file(reductions_folder(module), module, REDUCTIONS_ARCH) + ".zst",
-                kernels: CudaBuilder::new(repository.join("reductions"))
-                    .build_args(&features(module)),
+                package: "reductions",
+                module: Some(module),
                 arch: REDUCTIONS_ARCH,
                 debug: DebugInfo::None,
+                ptx_version: None,
                 source_hash: source_hash.clone(),
                 is_bare: true,
                 entries: None,
@@ -208,9 +152,11 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
     if options.has("python", REDUCTIONS_ARCH) {
         jobs.push(Job {
             file: ptx_file("python/kernels/ptx", "python", REDUCTIONS_ARCH) + ".zst",
-            kernels: CudaBuilder::new(repository.join("python/kernels")),
+            package: "python/kernels",
+            module: None,
             arch: REDUCTIONS_ARCH,
             debug: DebugInfo::None,
+            ptx_version: None,
             source_hash: hash_python(repository)
                 .map_err(io("read the sources of the Python package's kernels"))?,
             is_bare: true,
@@ -223,11 +169,11 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
         for &arch in archs.filter(|&&arch| options.has(module.name(), arch)) {
             jobs.push(Job {
                 file: ptx_file(KERNELS, module.name(), arch),
-                kernels: CudaBuilder::new(repository.join("kernels"))
-                    .build_args(&features(module.name()))
-                    .ptx_version(module.ptx_version(arch.capability_value())),
+                package: "kernels",
+                module: Some(module.name()),
                 arch,
                 debug: DebugInfo::LineDirectives,
+                ptx_version: module.ptx_version(arch.capability_value()),
                 source_hash: source_hash.clone(),
                 is_bare: false,
                 entries: Some(Entries::Lessons(module)),
@@ -237,9 +183,11 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
     if options.has("exhibits", EXHIBITS_ARCH) {
         jobs.push(Job {
             file: ptx_file(KERNELS, "exhibits", EXHIBITS_ARCH),
-            kernels: CudaBuilder::new(repository.join("kernels/exhibits")),
+            package: "kernels/exhibits",
+            module: None,
             arch: EXHIBITS_ARCH,
             debug: DebugInfo::LineDirectives,
+            ptx_version: None,
             source_hash: hash_exhibits(repository)
                 .map_err(io("read the sources of the exhibits"))?,
             is_bare: false,
@@ -252,10 +200,11 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
         for &arch in archs.iter().filter(|&&arch| options.has(module, arch)) {
             jobs.push(Job {
                 file: ptx_file("device/example-kernels/ptx", module, arch),
-                kernels: CudaBuilder::new(repository.join("device/example-kernels"))
-                    .build_args(&features(module)),
+                package: "device/example-kernels",
+                module: Some(module),
                 arch,
                 debug: DebugInfo::None,
+                ptx_version: None,
                 source_hash: source_hash.clone(),
                 is_bare: false,
                 entries: None,
@@ -273,9 +222,9 @@ const WORKERS: usize = 2;
 fn run_all(
     repository: &Path,
     compiler: &DeviceCompiler,
-    jobs: Vec<Job>,
+    jobs: &[Job],
 ) -> Result<Vec<(Generated, Vec<Finding>)>, BuildPtxError> {
-    let jobs = jobs.into_iter().enumerate();
+    let jobs = jobs.iter().enumerate();
     let waiting = Mutex::new(Waiting::new(
         jobs.map(|(place, job)| ((job.arch, job.debug), (place, job))),
     ));
@@ -313,12 +262,34 @@ fn run_all(
 fn run_rustc(repository: &Path, options: &Options) -> Result<(), BuildPtxError> {
     let compiler = CudaBuilder::new(repository.join("kernels")).find_device_compiler()?;
     println!("compiler: {}", compiler.version());
-    let made = run_all(repository, &compiler, jobs(repository, options)?)?;
-    let (generated, findings): (Vec<_>, Vec<_>) = made.into_iter().unzip();
-    let mut findings: Vec<Finding> = findings.into_iter().flatten().collect();
+    let makers = record::makers(repository).map_err(io("read what makes the PTX"))?;
+    let version = compiler.version().to_string();
+    let made = |job: &Job, text: &str| Made::new(&makers, &version, &job.recipe(), text);
+    let mut record = Record::read(repository).map_err(io(format!("read {}", record::FILE)))?;
+    let mut jobs = jobs(repository, options)?;
+    let mut findings = Vec::new();
+    if options.check && !options.all {
+        let sample = sample::files(&jobs, &sample::seed(repository));
+        jobs.retain(|job| {
+            let committed = committed(repository, &job.file);
+            let is_recorded = |text: &String| record.has(&job.file, &made(job, text));
+            match committed.ok().filter(is_recorded) {
+                Some(text) if !sample.contains(&job.file) => {
+                    findings.extend(job.compare_entries(&text));
+                    println!("{}: as recorded, and made from the same", job.file);
+                    false
+                }
+                _ => true,
+            }
+        });
+    }
+    let built = run_all(repository, &compiler, &jobs)?;
+    let (generated, of_entries): (Vec<_>, Vec<_>) = built.into_iter().unzip();
+    findings.extend(of_entries.into_iter().flatten());
     if options.check {
-        for new in &generated {
-            check(repository, new, &mut findings)?;
+        for (job, new) in jobs.iter().zip(&generated) {
+            let is_recorded = record.has(&job.file, &made(job, &new.text));
+            check(repository, new, is_recorded, &mut findings)?;
         }
     }
     if !findings.is_empty() {
@@ -326,6 +297,11 @@ fn run_rustc(repository: &Path, options: &Options) -> Result<(), BuildPtxError> 
     }
     if !options.check {
         write(repository, &generated)?;
+        for (job, new) in jobs.iter().zip(&generated) {
+            record.set(new.file.clone(), made(job, &new.text));
+        }
+        record.retain(|file| repository.join(file).is_file());
+        files::write(&repository.join(record::FILE), &record.to_string())?;
     }
     Ok(())
 }
@@ -337,33 +313,15 @@ fn ptx_file(folder: &str, stem: &str, arch: NvvmArch) -> String {
     format!("{folder}/{stem}.{}.ptx", arch.target_cpu())
 }
 
-/// What makes cargo compile the kernels of this module and no others.
-fn features(module: &str) -> [&str; 3] {
-    ["--no-default-features", "--features", module]
-}
-
-fn build(kernels: CudaBuilder, compiler: &DeviceCompiler) -> Result<String, BuildPtxError> {
-    let built = kernels.device_compiler(compiler.clone()).build();
-    let path = unless_expected(built, |path| path)?;
-    Ok(fs::read_to_string(&path).map_err(io(format!("read {}", path.display())))?)
-}
-
-/// The text without lines that hold a comment alone: a fifth of what has much inline assembly.
-fn without_comments(ptx: &str) -> String {
-    let lines = ptx.split_inclusive('\n');
-    lines
-        .filter(|line| !line.trim_start().starts_with("//"))
-        .collect()
-}
-
 /// Compares a rebuilt file with the committed one.
 fn check(
     repository: &Path,
     rebuilt: &Generated,
+    is_recorded: bool,
     findings: &mut Vec<Finding>,
 ) -> Result<(), BuildPtxError> {
     let file = &rebuilt.file;
-    let committed = match rebuilt.committed(repository) {
+    let committed = match committed(repository, file) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             findings.push(Finding::Missing { file: file.clone() });
@@ -372,7 +330,12 @@ fn check(
         Err(error) => return Err(io(format!("read {file}"))(error).into()),
     };
     match compare(file, &committed, &rebuilt.text) {
-        Ok(Verdict::Identical) => println!("{file}: identical to a rebuild"),
+        Ok(Verdict::Identical) if is_recorded => println!("{file}: identical to a rebuild"),
+        Ok(Verdict::Identical) => println!(
+            "{file}: identical to a rebuild, which {} does not say: `cargo xtask build-ptx` writes that, and spares the next check \
+             the rebuild",
+            record::FILE
+        ),
         Ok(Verdict::OtherCompiler { committed, rebuilt }) => println!(
             "{file}: entries and source hash are right; bytes were not compared, since {committed} made it and this machine \
              has {rebuilt}"
@@ -389,7 +352,7 @@ fn write(repository: &Path, generated: &[Generated]) -> Result<(), BuildPtxError
     let mut ready = Vec::new();
     for new in generated {
         let path = repository.join(&new.file);
-        if new.committed(repository).is_ok_and(|old| old == new.text) {
+        if committed(repository, &new.file).is_ok_and(|old| old == new.text) {
             println!("{}: unchanged", new.file);
             continue;
         }
