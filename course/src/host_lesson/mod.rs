@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn sources_exist_and_sentences_end() {
-        let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         for lesson in HOST_LESSONS {
             assert!(repository.join(lesson.file).is_file(), "{}", lesson.id);
             for sentence in [lesson.see, lesson.not_shown] {

@@ -16,8 +16,6 @@ mod memory;
 mod picture;
 mod steps;
 mod svg;
-#[cfg(test)]
-mod tests;
 mod text;
 mod usage;
 
@@ -25,3 +23,5 @@ pub use execution::{MOST_ELEMENTS, TraceError, trace};
 pub use picture::{
     Access, Block, Boundary, Cell, Content, Grid, Launcher, Picture, Step, Work, Write,
 };
+#[doc(hidden)]
+pub use svg::{Covered, Covering};

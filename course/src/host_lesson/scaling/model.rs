@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn the_page_has_what_the_model_gives() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/clusters.md");
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/clusters.md");
         let text = std::fs::read_to_string(page).expect("the page is there");
         let (begin, end) = ("<!-- model: begin -->\n", "<!-- model: end -->");
         let (before, rest) = text.split_once(begin).expect("the table has its place");
@@ -195,7 +195,7 @@ mod tests {
         }
         assert_eq!(
             found, tables,
-            "docs/clusters.md is out of date: `WARPFOLD_BLESS=1 cargo test -p warpfold-course --lib model` writes it anew"
+            "docs/clusters.md is out of date: `WARPFOLD_BLESS=1 cargo test -p warpfold-course-tests model` writes it anew"
         );
     }
 }

@@ -13,9 +13,8 @@ use super::diagram::{Diagram, diagram};
 use super::picture::Picture;
 use drawing::Drawing;
 use layout::{Layout, MOST_HEIGHT, SvgRoom};
-#[cfg(test)]
-pub(super) use sheet::Covered;
 use sheet::Sheet;
+pub use sheet::{Covered, Covering};
 use warpfold_plot::for_dark_pages;
 
 impl Picture {
@@ -25,8 +24,14 @@ impl Picture {
         for_dark_pages(&self.to_sheet().into_svg(&title))
     }
 
+    /// What the document is covered with.
+    #[doc(hidden)]
+    pub fn covering(&self) -> Covering {
+        self.to_sheet().into_covering()
+    }
+
     /// The sheet; where it would be more than a page, without some steps.
-    pub(super) fn to_sheet(&self) -> Sheet {
+    fn to_sheet(&self) -> Sheet {
         let mut diagram = diagram(self, &SvgRoom);
         loop {
             let sheet = draw(&diagram);
@@ -47,12 +52,9 @@ fn draw(diagram: &Diagram) -> Sheet {
     drawing.head(diagram);
     drawing.tree(&diagram.tree);
     drawing.groups(diagram);
-    #[cfg(test)]
-    {
-        let groups = 0..diagram.groups.len();
-        let starts = groups.map(|group| drawing.layout.group(group).0);
-        drawing.sheet.columns = (starts.collect(), drawing.y);
-    }
+    let groups = 0..diagram.groups.len();
+    let starts = groups.map(|group| drawing.layout.group(group).0);
+    drawing.sheet.begin_columns(starts.collect(), drawing.y);
     for scene in &diagram.scenes {
         drawing.scene(diagram, scene);
     }

@@ -12,20 +12,15 @@ use svg::{Document, Node};
 pub(in crate::trace) struct Sheet {
     lines: Vec<Box<dyn Node>>,
     shapes: Vec<Box<dyn Node>>,
-    /// What it covers.
-    #[cfg(test)]
-    pub covered: Vec<Covered>,
-    /// Where each warp's columns begin, and from where down.
-    #[cfg(test)]
-    pub columns: (Vec<f64>, f64),
+    covered: Vec<Covered>,
+    columns: (Vec<f64>, f64),
     width: f64,
     height: f64,
 }
 
 /// Something on the sheet, and where: tests ask whether anything is in the way of anything.
 #[derive(Clone, Debug)]
-#[expect(dead_code, reason = "only tests ask, and print the words")]
-pub(in crate::trace) enum Covered {
+pub enum Covered {
     /// A cell, a thread, a band: the upper left corner, and the size.
     Shape(Point, Point),
     /// Text: the upper left corner, the size, and the words.
@@ -34,11 +29,33 @@ pub(in crate::trace) enum Covered {
     Line(Point, Point),
 }
 
+/// Everything on the sheet.
+#[derive(Clone, Debug)]
+pub struct Covering {
+    /// Each thing.
+    pub covered: Vec<Covered>,
+    /// Where each warp's columns begin, and from where down.
+    pub columns: (Vec<f64>, f64),
+    /// The sheet's width.
+    pub width: f64,
+    /// Its height.
+    pub height: f64,
+}
+
 impl Sheet {
-    /// Width.
-    #[cfg(test)]
-    pub fn width(&self) -> f64 {
-        self.width
+    /// What is on it.
+    pub fn into_covering(self) -> Covering {
+        Covering {
+            covered: self.covered,
+            columns: self.columns,
+            width: self.width,
+            height: self.height,
+        }
+    }
+
+    /// Notes where each warp's columns begin, and from where down.
+    pub fn begin_columns(&mut self, starts: Vec<f64>, y: f64) {
+        self.columns = (starts, y);
     }
 
     /// Height.
@@ -75,9 +92,8 @@ impl Sheet {
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{document}\n")
     }
 
-    fn cover(&mut self, _covered: Covered) {
-        #[cfg(test)]
-        self.covered.push(_covered);
+    fn cover(&mut self, covered: Covered) {
+        self.covered.push(covered);
     }
 
     fn widen(&mut self, end: f64) {

@@ -1,10 +1,9 @@
 //! Every lesson's picture at several sizes: nothing in the way of anything, nothing outside, no text cut, and a page at most.
 
-use super::svg::Covered;
-use super::{Picture, TraceError, trace};
 use rayon::prelude::*;
 use warpfold::Device;
 use warpfold::device::DeviceChoice;
+use warpfold_course::trace::{Covered, Picture, TraceError, trace};
 use warpfold_kernels::catalogue::{Entries, Lesson, Part, lessons};
 
 /// A page, in pixels and in characters.
@@ -55,8 +54,8 @@ fn sizes(lesson: &Lesson) -> [(u32, usize); 6] {
 /// What is wrong with a picture.
 fn faults(picture: &Picture) -> Vec<String> {
     let mut faults = Vec::new();
-    let sheet = picture.to_sheet();
-    let (width, height) = (sheet.width(), sheet.height());
+    let sheet = picture.covering();
+    let (width, height) = (sheet.width, sheet.height);
     if width > PAGE.0 || height > PAGE.1 {
         faults.push(format!("{width} × {height} is more than a page"));
     }
@@ -66,7 +65,7 @@ fn faults(picture: &Picture) -> Vec<String> {
         faults.extend(long.map(|line| format!("too long: {line}")));
     }
     for one in &sheet.covered {
-        let ((left, top), (right, bottom)) = one.corners();
+        let ((left, top), (right, bottom)) = corners(one);
         if left < 0.0 || top < 0.0 || right > width + 0.01 || bottom > height + 0.01 {
             faults.push(format!("outside: {one:?}"));
         }
@@ -84,44 +83,46 @@ fn faults(picture: &Picture) -> Vec<String> {
     let mut covered: Vec<_> = sheet
         .covered
         .iter()
-        .map(|one| (one.corners(), one))
+        .map(|one| (corners(one), one))
         .collect();
     covered.sort_by(|((one, _), _), ((other, _), _)| one.0.total_cmp(&other.0));
     for (index, ((_, (right, _)), one)) in covered.iter().enumerate() {
         // What begins further right than this ends meets nothing of it.
         let others = covered[index + 1..].iter();
         let others = others.take_while(|((other, _), _)| other.0 <= *right);
-        let met = others.filter(|(_, other)| one.is_in_the_way_of(other));
+        let met = others.filter(|(_, other)| is_in_the_way(one, other));
         faults.extend(met.map(|(_, other)| format!("{one:?} and {other:?}")));
     }
     faults
 }
 
-impl Covered {
-    /// The upper left corner, and the lower right one.
-    fn corners(&self) -> Corners {
-        match self {
-            Self::Shape((left, top), (width, height))
-            | Self::Text((left, top), (width, height), _) => {
-                ((*left, *top), (left + width, top + height))
-            }
-            Self::Line(start, end) => (
-                (start.0.min(end.0), start.1.min(end.1)),
-                (start.0.max(end.0), start.1.max(end.1)),
-            ),
+/// The upper left corner, and the lower right one.
+fn corners(covered: &Covered) -> Corners {
+    match covered {
+        Covered::Shape((left, top), (width, height))
+        | Covered::Text((left, top), (width, height), _) => {
+            ((*left, *top), (left + width, top + height))
         }
+        Covered::Line(start, end) => (
+            (start.0.min(end.0), start.1.min(end.1)),
+            (start.0.max(end.0), start.1.max(end.1)),
+        ),
     }
+}
 
-    fn is_in_the_way_of(&self, other: &Self) -> bool {
-        let (one, two) = (self.corners(), other.corners());
-        match (self, other) {
-            (Self::Line(..), Self::Line(..)) => false,
-            (Self::Line(start, end), _) => crosses(*start, *end, two),
-            (_, Self::Line(start, end)) => crosses(*start, *end, one),
-            (Self::Text(..), Self::Shape(..)) => overlap(one, two) && !is_inside(one, two),
-            (Self::Shape(..), Self::Text(..)) => overlap(one, two) && !is_inside(two, one),
-            _ => overlap(one, two),
+fn is_in_the_way(one: &Covered, other: &Covered) -> bool {
+    let (first, second) = (corners(one), corners(other));
+    match (one, other) {
+        (Covered::Line(..), Covered::Line(..)) => false,
+        (Covered::Line(start, end), _) => crosses(*start, *end, second),
+        (_, Covered::Line(start, end)) => crosses(*start, *end, first),
+        (Covered::Text(..), Covered::Shape(..)) => {
+            overlap(first, second) && !is_inside(first, second)
         }
+        (Covered::Shape(..), Covered::Text(..)) => {
+            overlap(first, second) && !is_inside(second, first)
+        }
+        _ => overlap(first, second),
     }
 }
 
