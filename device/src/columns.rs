@@ -7,8 +7,9 @@
 //! *Narrow matrices are folded.* Where rows lie side by side and a block is wider than one, several of them are taken as one long row, in
 //! which the columns repeat. A matrix of 3 columns is loaded as fast as an array, and a row may begin anywhere.
 //!
-//! *Few rows are taken side by side.* Of one, two or three rows a thread loads several vectors each before it uses the first, and hands the
-//! results through shared memory, so that a warp writes neighbours.
+//! *Few rows are taken side by side.* Of two or three rows a thread loads vectors of every row before it uses the first, and hands the
+//! results through shared memory, so that a warp writes neighbours. Of one row each lane loads single values and writes their results:
+//! results may be larger than values. Where only the place counts, the compiler leaves the loads out.
 //!
 //! Other rows whose distance is no multiple of 16 bytes are loaded value by value, by neighbouring lanes from adjacent places.
 
@@ -20,7 +21,7 @@ use crate::thread::{
     block_dim_x, block_idx_x, global_index, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x,
 };
 use crate::unroll::{array, each};
-use crate::vector::Loaded;
+use crate::vector::{self, Loaded};
 
 /// Rows that a thread loads from before it uses the first vector.
 const LOADS: usize = 4;
@@ -173,7 +174,7 @@ impl Layout {
         }
     }
 
-    /// Whether there are so few rows that a thread takes several vectors of each.
+    /// Whether there are so few rows, one to three, that they are taken side by side.
     #[inline(always)]
     const fn takes_few_rows(self, lanes: usize, rows: usize, stride: usize, block: u32) -> bool {
         lanes > 1
@@ -260,8 +261,8 @@ impl Shared {
     }
 }
 
-/// Vectors of each row that a thread loads before it uses the first, where it has so few rows whole. Vectors of many small values are
-/// enough one by one: the code for each is long.
+/// Vectors of each row that a thread loads before it uses the first, where it has so few rows whole. Vectors of 16 small values are loaded
+/// one at a time: the code for each is long. Of one row this only says how large the grid is.
 const fn vectors_of_few(lanes: usize, rows: usize) -> usize {
     if lanes > 8 { 1 } else { LOADS / rows }
 }
@@ -289,10 +290,9 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
     if layout.takes_few_rows(T::LANES, matrix.rows, matrix.stride, block_dim_x()) {
         // SAFETY: the caller's promise.
         return unsafe {
-            match (matrix.rows, vectors_of_few(T::LANES, 1) > 1) {
-                (1, true) => few_rows::<1, LOADS, T, O>(operator, matrix, results, stage),
+            match (matrix.rows, vectors_of_few(T::LANES, 2) > 1) {
+                (1, _) => one_row(operator, matrix, results),
                 (2, true) => few_rows::<2, { LOADS / 2 }, T, O>(operator, matrix, results, stage),
-                (1, false) => few_rows::<1, 1, T, O>(operator, matrix, results, stage),
                 (2, false) => few_rows::<2, 1, T, O>(operator, matrix, results, stage),
                 _ => few_rows::<3, 1, T, O>(operator, matrix, results, stage),
             }
@@ -371,6 +371,41 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
     }
 }
 
+/// Reduces columns of one value each. Neighbouring threads have neighbouring columns, and a thread loads several values before it uses the
+/// first.
+///
+/// # Safety
+/// As for [`columns()`]; the matrix has one row.
+#[inline(always)]
+unsafe fn one_row<T: Loaded, O: Operator<T>>(
+    operator: O,
+    matrix: Rows<T>,
+    results: *mut O::Output,
+) {
+    const VALUES: usize = 2 * LOADS;
+    let block = block_dim_x() as usize;
+    let mut first = block_idx_x() as usize * VALUES * block + thread_idx_x() as usize;
+    // SAFETY: the caller's promise; the columns are those of the matrix.
+    unsafe {
+        let write = |column: usize, value: T| {
+            *results.add(column) = operator.finish(operator.lift(value, 0), 1);
+        };
+        while first < matrix.columns {
+            if first + (VALUES - 1) * block < matrix.columns {
+                let loaded: [T; VALUES] = array(|place| *matrix.input.add(first + place * block));
+                each(VALUES, |place| write(first + place * block, loaded[place]));
+            } else {
+                let mut column = first;
+                while column < matrix.columns {
+                    write(column, *matrix.input.add(column));
+                    column += block;
+                }
+            }
+            first += grid_dim_x() as usize * VALUES * block;
+        }
+    }
+}
+
 /// Reduces columns of `ROWS` values. Each warp takes 32 · `VECTORS` neighbouring vectors of each row at a time, all of which are loaded
 /// before the first is used, and hands the states through shared memory, so that it writes neighbouring results.
 ///
@@ -408,7 +443,7 @@ unsafe fn few_rows<const ROWS: usize, const VECTORS: usize, T: Loaded, O: Operat
                             #[inline(always)]
                             |row| {
                                 let place = row * matrix.stride + mine(vector);
-                                *matrix.input.add(place).cast()
+                                vector::load(matrix.input.add(place))
                             },
                         )
                     },
@@ -626,36 +661,44 @@ impl<T: Loaded> Strip<T> {
         let (first_whole, whole, all) = self.rows();
         let (fold, start) = (self.fold as u64, self.before(0).0);
         let mut states = [operator.identity(); MOST_LANES];
-        let mut row = rank;
-        // SAFETY: vectors are loaded of the rows that they are a whole part of, and of the others each value that is there.
-        let load = |row: usize| unsafe {
+        // The first index of a lane. Where indices move, each lane counts from 0, and its state is moved at the end.
+        let from = |lane: usize| self.before(lane).1;
+        let from_here = |lane: usize| if O::INDICES_MOVE { 0 } else { from(lane) };
+        // A first row that is not whole comes last: the main loop then needs fewer registers.
+        let is_head = rank < first_whole;
+        let mut row = if is_head { rank + of } else { rank };
+        let (step, index_step) = (of * self.line, of as u64 * fold);
+        let place_of = |row: usize| {
             let place = (row * self.line).wrapping_add(start);
-            *self.matrix.input.wrapping_add(place).cast::<T::Vector>()
+            self.matrix.input.wrapping_add(place)
         };
-        while row < all {
-            if row >= first_whole && row + (LOADS - 1) * of < whole {
-                let vectors: [T::Vector; LOADS] = array(|index| load(row + index * of));
-                each(
-                    T::LANES,
-                    #[inline(always)]
-                    |lane| {
-                        let values: [[T; 1]; LOADS] =
-                            array(|index| [T::value(vectors[index], lane)]);
-                        let index = (row as u64 * fold).wrapping_add(self.before(lane).1);
-                        states[lane] =
-                            operator.accumulate(states[lane], values, index, of as u64 * fold);
-                    },
-                );
-                row += LOADS * of;
-                continue;
-            }
-            let is_whole = row >= first_whole && row < whole;
-            let vector = is_whole.then(|| load(row));
+        let mut place = place_of(row);
+        // SAFETY: vectors are loaded of the rows that they are a whole part of, and of the others each value that is there.
+        let load = |place: *const T| unsafe { vector::load(place) };
+        while row + (LOADS - 1) * of < whole {
+            let vectors: [T::Vector; LOADS] = array(|index| load(place.wrapping_add(index * step)));
             each(
                 T::LANES,
                 #[inline(always)]
                 |lane| {
-                    let (before, of_lane) = self.before(lane);
+                    let values: [[T; 1]; LOADS] = array(|index| [T::value(vectors[index], lane)]);
+                    let index = (row as u64 * fold).wrapping_add(from_here(lane));
+                    states[lane] = operator.accumulate(states[lane], values, index, index_step);
+                },
+            );
+            row += LOADS * of;
+            place = place.wrapping_add(LOADS * step);
+        }
+        let rest = row;
+        row = if is_head { rank } else { rest };
+        while row < all {
+            let is_whole = row >= first_whole && row < whole;
+            let vector = is_whole.then(|| load(place_of(row)));
+            each(
+                T::LANES,
+                #[inline(always)]
+                |lane| {
+                    let before = self.before(lane).0;
                     let value = match vector {
                         Some(vector) => Some(T::value(vector, lane)),
                         None if self.has(row, before) => {
@@ -666,12 +709,19 @@ impl<T: Loaded> Strip<T> {
                         None => None,
                     };
                     if let Some(value) = value {
-                        let index = (row as u64 * fold).wrapping_add(of_lane);
+                        let index = (row as u64 * fold).wrapping_add(from_here(lane));
                         states[lane] = operator.combine(states[lane], operator.lift(value, index));
                     }
                 },
             );
-            row += of;
+            row = if row < rest { rest } else { row + of };
+        }
+        if O::INDICES_MOVE {
+            each(
+                T::LANES,
+                #[inline(always)]
+                |lane| states[lane] = operator.moved(states[lane], from(lane)),
+            );
         }
         states
     }

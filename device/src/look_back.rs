@@ -137,18 +137,32 @@ impl<S: Words> Workspace<S> {
         self.words.cast()
     }
 
-    /// The next tile that no block has taken, in every thread of the block. Has a barrier.
+    /// Draws the next tile that no block has taken, in the block's first thread. What the others get is meaningless.
+    ///
+    /// After a draw a block must wait for no later tile before it publishes: all later tiles wait for this one.
+    ///
+    /// # Safety
+    /// The workspace is one.
+    #[inline(always)]
+    pub(crate) unsafe fn draw(self) -> u32 {
+        if thread_idx_x() != 0 {
+            return 0;
+        }
+        // SAFETY: the caller's promise. The counter tells nothing but its own value, and so needs no order.
+        unsafe { AtomicU32::from_ptr(self.counters()).fetch_add(1, Ordering::Relaxed) }
+    }
+
+    /// The tile that the first thread has drawn, in every thread of the block. Has a barrier.
     ///
     /// # Safety
     /// Every thread of the block makes the call; `shared` points to a word that the block uses for nothing else. Between two calls there is
     /// another barrier.
     #[inline(always)]
-    pub(crate) unsafe fn next_tile(self, shared: *mut u32) -> u32 {
-        // SAFETY: the caller's promise. The counter tells nothing but its own value, and so needs no order.
+    pub(crate) unsafe fn drawn(self, drawn: u32, shared: *mut u32) -> u32 {
+        // SAFETY: the caller's promise.
         unsafe {
             if thread_idx_x() == 0 {
-                let tickets = AtomicU32::from_ptr(self.counters());
-                *shared = tickets.fetch_add(1, Ordering::Relaxed);
+                *shared = drawn;
             }
             sync_threads();
             *shared

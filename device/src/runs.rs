@@ -7,7 +7,7 @@ use crate::lanes::{WARP_SIZE, ballot};
 use crate::look_back::{FromHeads, SinceHead, Workspace, tiles};
 use crate::operator::Sum;
 use crate::scan::BLOCK;
-use crate::shuffle::{shuffle_index, shuffle_up};
+use crate::shuffle::shuffle_index;
 use crate::thread::{block_dim_x, thread_idx_x};
 use crate::unroll::each;
 use crate::words::Words;
@@ -80,8 +80,9 @@ pub unsafe fn runs<K: Words + PartialEq>(
     unsafe {
         assert_unchecked(block_dim_x() == BLOCK && thread_idx_x() < BLOCK);
         let workspace = Workspace::new(workspace, tiles);
+        let mut drawn = workspace.draw();
         loop {
-            let number = workspace.next_tile(memory.number);
+            let number = workspace.drawn(drawn, memory.number);
             if number >= tiles {
                 break;
             }
@@ -105,28 +106,22 @@ pub unsafe fn runs<K: Words + PartialEq>(
                     |item| loaded[item] = *keys.add(nearest(place(item))),
                 );
             }
-            // Where runs begin among the keys of this lane, a bit for each, and how many do in the warp.
-            let (mut heads, mut of_warp_begin) = (0_u32, 0);
+            // Where runs begin among the keys of this lane, a bit for each. Beyond the end none does: the last key comes again.
+            let mut heads = u32::from(place(0) == 0);
             each(
                 items,
                 #[inline(always)]
                 |item| {
-                    let below = shuffle_up(loaded[item], 1);
-                    let previous = if lane == 0 { before_row } else { below };
-                    let place = place(item);
-                    let begins = place < n && (place == 0 || loaded[item] != previous);
-                    heads |= u32::from(begins) << item;
-                    of_warp_begin += u32::count_ones(ballot(u32::MAX, begins));
-                    before_row = shuffle_index(loaded[item], WARP_SIZE - 1);
+                    // The last lane hands the key before the row to the first.
+                    let is_last = lane == WARP_SIZE - 1;
+                    let handed = if is_last { before_row } else { loaded[item] };
+                    let previous = shuffle_index(handed, lane.wrapping_sub(1) % WARP_SIZE);
+                    heads |= u32::from(loaded[item] != previous) << item;
+                    before_row = loaded[item];
                 },
             );
-            // The last lane stands for its warp: what comes before it comes before the warp.
-            let mine = if lane == WARP_SIZE - 1 {
-                of_warp_begin
-            } else {
-                0
-            };
-            let scanned = block::exclusive_scan(Sum, mine, memory.scratch);
+            let scanned = block::exclusive_scan(Sum, u32::count_ones(heads), memory.scratch);
+            let before_warp = shuffle_index(scanned.prefix, 0);
             let in_tile = u64::from(scanned.total);
             let mine = SinceHead {
                 state: in_tile,
@@ -135,6 +130,8 @@ pub unsafe fn runs<K: Words + PartialEq>(
             let before = workspace
                 .before(FromHeads(Sum), number, mine, memory.before)
                 .state;
+            // The next ticket arrives while the runs are written.
+            drawn = workspace.draw();
             if thread_idx_x() == 0 && number == tiles - 1 {
                 let count = before + in_tile;
                 *found.count = count;
@@ -142,19 +139,28 @@ pub unsafe fn runs<K: Words + PartialEq>(
                     *found.starts.add(count as usize) = n as u64;
                 }
             }
-            let mut before_row = before as usize + scanned.prefix as usize;
+            // Those of the tile that there is room for.
+            let left = found.room.saturating_sub(before as usize);
+            let most = if left < tile::<K>() {
+                left as u32
+            } else {
+                tile::<K>() as u32
+            };
+            let starts = found.starts.wrapping_add(before as usize);
+            let found_keys = found.keys.wrapping_add(before as usize);
+            let mut rank = before_warp;
             each(
                 items,
                 #[inline(always)]
                 |item| {
                     let begins = heads >> item & 1 != 0;
                     let row = ballot(u32::MAX, begins);
-                    let rank = before_row + u32::count_ones(row & ((1 << lane) - 1)) as usize;
-                    if begins && rank < found.room {
-                        *found.starts.add(rank) = place(item) as u64;
-                        *found.keys.add(rank) = *keys.add(place(item));
+                    let mine = rank + u32::count_ones(row & ((1 << lane) - 1));
+                    if begins && mine < most {
+                        *starts.add(mine as usize) = place(item) as u64;
+                        *found_keys.add(mine as usize) = *keys.add(place(item));
                     }
-                    before_row += u32::count_ones(row) as usize;
+                    rank += u32::count_ones(row);
                 },
             );
         }

@@ -316,8 +316,9 @@ pub unsafe fn scan<T: Copy, O: Operator<T>>(
             .add(results_from::<T, O>())
             .cast::<O::Output>()
             .add(exchange);
+        let mut drawn = workspace.draw();
         loop {
-            let number = workspace.next_tile(memory.number);
+            let number = workspace.drawn(drawn, memory.number);
             if number >= tiles {
                 break;
             }
@@ -386,6 +387,8 @@ pub unsafe fn scan<T: Copy, O: Operator<T>>(
             );
             let scanned = block::exclusive_scan(from_heads, combined, memory.scratch);
             let before = workspace.before(from_heads, number, scanned.total, memory.before);
+            // The next ticket arrives while the results are written.
+            drawn = workspace.draw();
 
             let mut state = from_heads.combine(before, scanned.prefix).state;
             let turned = of_tile.add(of_thread);

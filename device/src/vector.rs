@@ -3,7 +3,9 @@
 //! An array may begin anywhere. Its *head*, the elements before the first multiple of 16 bytes, and its *tail*, what is left of a last
 //! vector, are loaded one by one; the rest are vectors.
 
-use crate::operator::{Combine, Operator, combine_all};
+use core::mem::transmute_copy;
+
+use crate::operator::{Bounds, Combine, Operator, combine_all};
 use crate::thread::{block_dim_x, block_idx_x, global_index, grid_dim_x, thread_idx_x};
 use crate::unroll::array;
 
@@ -32,6 +34,17 @@ pub trait Loaded: Copy {
         vectors: [Self::Vector; V],
         index: u64,
         step: u64,
+    ) -> O::State;
+
+    /// A state, and with it the values of a vector that pieces begin and end among:
+    /// [`accumulate_pieces`](Operator::accumulate_pieces) of the operator.
+    fn accumulate_pieces<O: Operator<Self>>(
+        operator: O,
+        state: O::State,
+        vector: Self::Vector,
+        index: u64,
+        bounds: Bounds,
+        end: impl FnMut(O::State),
     ) -> O::State;
 
     /// The state of the pairs of values of two vectors.
@@ -122,6 +135,22 @@ macro_rules! vectors {
             }
 
             #[inline(always)]
+            fn accumulate_pieces<O: $crate::operator::Operator<Self>>(
+                operator: O,
+                state: O::State,
+                $loaded: $vector,
+                index: u64,
+                bounds: $crate::operator::Bounds,
+                end: impl FnMut(O::State),
+            ) -> O::State {
+                let values: [Self; $lanes] = ::core::array::from_fn(
+                    #[inline(always)]
+                    |$lane| $made,
+                );
+                operator.accumulate_pieces(state, values, index, bounds, end)
+            }
+
+            #[inline(always)]
             fn lift_pairs<O: $crate::operator::Operator<(Self, Self)>>(
                 operator: O,
                 [left, right]: [$vector; 2],
@@ -150,6 +179,23 @@ vectors! {
     i64 = u64, |bits| bits as i64;
     u64 = u64, |bits| bits;
     f64 = u64, |bits| f64::from_bits(bits);
+}
+
+/// The vector that begins with this value, loaded as four words: a compiler may split a copy of the whole into loads of the parts that are
+/// used.
+///
+/// # Safety
+/// It is there, at a multiple of 16 if it has several values.
+#[inline(always)]
+pub(crate) unsafe fn load<T: Loaded>(first: *const T) -> T::Vector {
+    // SAFETY: the caller's promise; a vector of several values has 16 bytes.
+    unsafe {
+        if T::LANES == 1 {
+            return *first.cast();
+        }
+        let [a, b, c, d] = (*first.cast::<Quad>()).0;
+        transmute_copy(&Quad([a, b, c, d]))
+    }
 }
 
 /// Which of several threads a thread is, where an array is divided among them.

@@ -71,9 +71,10 @@ pub(crate) struct Needs {
 }
 
 impl Needs {
-    /// The threads of a multiprocessor that the tiles of a launch are shared by, if they [look back](warpfold_device::look_back). The time
-    /// goes into waiting: twice as many threads with half the registers were no faster, and half as many a quarter slower.
-    pub(crate) const RESIDENT: usize = 1024;
+    /// The threads of a multiprocessor that the tiles of a launch are shared by, if they [look back](warpfold_device::look_back). Most of the
+    /// time is waiting: on an H100 the 2^23 runs of 2^28 keys take 1177 µs with 1024 threads, 1041 with these, and 1011 with 1536, which
+    /// other runs and scans take longer with.
+    pub(crate) const RESIDENT: usize = 1280;
 
     /// A kernel that takes no workspace.
     pub(crate) const fn kernel(suffix: &'static str) -> Self {
@@ -89,11 +90,13 @@ impl Needs {
     /// [`Self::RESIDENT`] threads.
     pub(crate) fn to_look_back(suffix: &'static str, words: usize) -> Self {
         const REGISTERS: usize = 65536;
+        // Registers come in multiples of 8.
+        const OF_THREAD: usize = REGISTERS / Needs::RESIDENT / 8 * 8;
         Self {
             suffix,
             states: 0,
             words: 2 * words,
-            registers: Some((REGISTERS / Self::RESIDENT) as u32),
+            registers: Some(OF_THREAD as u32),
         }
     }
 

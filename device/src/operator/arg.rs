@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::slice::extreme;
-use super::{Combine, Operator};
+use super::{Bounds, Combine, Operator};
 use crate::element::Element;
 use crate::lanes::WARP_SIZE;
 use crate::number::Number;
@@ -60,6 +60,9 @@ pub trait Index: Words + Ord {
     /// The lower bits.
     fn of(index: u64) -> Self;
 
+    /// The index that is so much greater; what goes beyond the greatest wraps around.
+    fn plus(self, by: u64) -> Self;
+
     /// All bits inverted, so that the least index becomes the greatest number.
     fn inverted(self) -> Self;
     /// The next one, and 0 after the greatest.
@@ -76,6 +79,10 @@ macro_rules! indices {
             #[inline(always)]
             fn of(index: u64) -> Self {
                 index as Self
+            }
+            #[inline(always)]
+            fn plus(self, by: u64) -> Self {
+                self.wrapping_add(by as Self)
             }
             #[inline(always)]
             fn inverted(self) -> Self {
@@ -170,7 +177,7 @@ fn place_of<T: Element>(block: &[T], value: T::Wide, ties: Ties) -> usize {
 }
 
 macro_rules! arg {
-    ($operator:ident: $worst:ident, $before:tt, $of_several:ident, $is_least:literal) => {
+    ($operator:ident: $worst:ident, $before:tt, $not_before:tt, $of_several:ident, $is_least:literal) => {
         impl<I> $operator<I> {
             /// The first of equal values.
             pub const FIRST: Self = Self { ties: Ties::First, index: PhantomData };
@@ -181,6 +188,15 @@ macro_rules! arg {
             #[inline(always)]
             pub fn ties(self) -> Ties {
                 self.ties
+            }
+
+            /// Whether a value takes the place of the best of those before it: it comes before that, or is equal, and the last of equals
+            /// is meant. A NaN is neither greater than a number nor less.
+            #[inline(always)]
+            fn beats<N: Number>(value: N, best: N, is_last: bool) -> bool {
+                let is_before = !best.is_nan() & !(value $not_before best);
+                let is_equal = (value == best) | (value.is_nan() & best.is_nan());
+                is_before | (is_equal & is_last)
             }
         }
 
@@ -225,6 +241,7 @@ macro_rules! arg {
 
         impl<T: Element, I: Index> Operator<T> for $operator<I> {
             const ORDER_MATTERS: bool = false;
+            const INDICES_MOVE: bool = true;
 
             type State = Best<T::Wide, I>;
             type Output = I;
@@ -260,11 +277,7 @@ macro_rules! arg {
                     Best { index: I::of(index), value }
                 };
                 let is_first_of_all = state.index == I::NONE;
-                let beats = |value: T::Wide, best: T::Wide| {
-                    let is_before = !best.is_nan() & ((value $before best) | value.is_nan());
-                    let is_equal = (value == best) | (value.is_nan() & best.is_nan());
-                    is_before | (is_equal & is_last)
-                };
+                let beats = |value, best| Self::beats(value, best, is_last);
 
                 // Of small integers the place becomes the lowest bits of the number.
                 let bits = 8 * size_of::<T>() as u32;
@@ -316,6 +329,44 @@ macro_rules! arg {
                 best_at(place, value)
             }
 
+            #[inline(always)]
+            fn moved(self, state: Best<T::Wide, I>, by: u64) -> Best<T::Wide, I> {
+                let index = if state.index == I::NONE { I::NONE } else { state.index.plus(by) };
+                Best { index, ..state }
+            }
+
+            #[inline(always)]
+            fn accumulate_pieces<const N: usize>(
+                self,
+                state: Best<T::Wide, I>,
+                values: [T; N],
+                index: u64,
+                bounds: Bounds,
+                mut end: impl FnMut(Best<T::Wide, I>),
+            ) -> Best<T::Wide, I> {
+                let is_last = matches!(self.ties, Ties::Last);
+                // The best value of the piece, and its place if it is among these.
+                let (mut best, mut found) = (state.value, None);
+                let of_piece = |best, found: Option<u32>| Best {
+                    index: found.map_or(state.index, |place| I::of(index.wrapping_add(place.into()))),
+                    value: best,
+                };
+                each_of(
+                    [values],
+                    #[inline(always)]
+                    |place, value| {
+                        let value = value.widen();
+                        if bounds.begins(place) | Self::beats(value, best, is_last) {
+                            (best, found) = (value, Some(place as u32));
+                        }
+                        if bounds.ends(place) {
+                            end(of_piece(best, found));
+                        }
+                    },
+                );
+                of_piece(best, found)
+            }
+
             /// The values alone first, and the index only where they beat all before.
             #[cfg(not(target_arch = "nvptx64"))]
             #[inline(always)]
@@ -341,5 +392,5 @@ macro_rules! arg {
     };
 }
 
-arg!(ArgMin: GREATEST, <, least_of, true);
-arg!(ArgMax: LEAST, >, greatest_of, false);
+arg!(ArgMin: GREATEST, <, >=, least_of, true);
+arg!(ArgMax: LEAST, >, <=, greatest_of, false);

@@ -77,6 +77,10 @@ pub trait Operator<T>: Combine<Self::State> {
     /// Whether the result depends on the order and the grouping, as that of rounded additions does.
     const ORDER_MATTERS: bool = true;
 
+    /// Whether [`moved`](Self::moved) can shift all indices in a state. Kernels then count the indices of a piece from anywhere, up to 16
+    /// below the first, and shift them when it is done. Such an operator implements `moved`, and its state is larger than a value.
+    const INDICES_MOVE: bool = false;
+
     /// What is combined.
     type State: crate::words::Words;
     /// The result.
@@ -141,6 +145,48 @@ pub trait Operator<T>: Combine<Self::State> {
         self.combine(state, combine_all(self, states))
     }
 
+    /// The state of the same values with indices that are so much greater, where [`INDICES_MOVE`](Self::INDICES_MOVE); what goes beyond the
+    /// greatest index wraps around. The identity stays as it is.
+    #[inline(always)]
+    fn moved(self, state: Self::State, by: u64) -> Self::State {
+        let _ = by;
+        state
+    }
+
+    /// Takes the values of a vector of up to 16 into a state; the first of them has this index. Where a piece begins, the state begins anew;
+    /// `end` gets the state of each piece that ends, in order. Returns the state of the piece that is still open. If the state is that of no
+    /// value, the first value begins a piece.
+    #[inline(always)]
+    fn accumulate_pieces<const N: usize>(
+        self,
+        state: Self::State,
+        values: [T; N],
+        index: u64,
+        bounds: Bounds,
+        mut end: impl FnMut(Self::State),
+    ) -> Self::State
+    where
+        T: Copy,
+    {
+        let mut state = state;
+        each(
+            N,
+            #[inline(always)]
+            |place| {
+                let index = index.wrapping_add(place as u64);
+                state = if bounds.begins(place) {
+                    self.lift(values[place], index)
+                } else {
+                    self.accumulate(state, [[values[place]]], index, 1)
+                };
+                if bounds.ends(place) {
+                    end(state);
+                }
+            },
+        );
+        state
+    }
+
     /// On a host: the state of values that lie side by side, of which the first has this index, in the order and the grouping that
     /// take the least time; the identity of none.
     #[cfg(not(target_arch = "nvptx64"))]
@@ -163,6 +209,29 @@ pub trait Operator<T>: Combine<Self::State> {
             count += 1;
         }
         self.finish(state, count)
+    }
+}
+
+/// Where pieces begin and end among neighbouring values, a bit for each value: the lowest is that of the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The values that begin a piece.
+    pub begins: u32,
+    /// The values that end one.
+    pub ends: u32,
+}
+
+impl Bounds {
+    /// Whether a piece begins with the value at this place.
+    #[inline(always)]
+    pub fn begins(self, place: usize) -> bool {
+        self.begins >> place & 1 != 0
+    }
+
+    /// Whether a piece ends with it.
+    #[inline(always)]
+    pub fn ends(self, place: usize) -> bool {
+        self.ends >> place & 1 != 0
     }
 }
 

@@ -172,7 +172,13 @@ fn moments_of_slice<T: Element>(values: &[T]) -> Moments<T::Real> {
 
 #[inline(always)]
 fn variance<R: Float>(state: Moments<R>, count: u64, ddof: u64) -> R {
-    state.squares / R::of_count(count.saturating_sub(ddof))
+    let divisor = count.saturating_sub(ddof);
+    // Of columns of one value, a division takes longer than all the rest.
+    if divisor == 1 {
+        state.squares
+    } else {
+        state.squares / R::of_count(divisor)
+    }
 }
 
 macro_rules! moments {

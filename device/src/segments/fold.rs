@@ -10,7 +10,7 @@ use super::marks::lanes_below;
 use super::memory::vectors_of_chunk;
 use super::warp::Warp;
 use crate::lanes::{WARP_SIZE, ballot};
-use crate::operator::Operator;
+use crate::operator::{Bounds, Operator};
 use crate::shuffle::{shuffle_index, shuffle_up};
 use crate::thread::thread_idx_x;
 use crate::unroll::each;
@@ -18,8 +18,8 @@ use crate::vector::{Loaded, Quad};
 
 impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     /// Puts the states of marked pieces into their slots or in place, and returns the state of what comes after the last. The first lane's
-    /// chunk begins at `start`, and the first value is `from`. The segment that has not ended before has this index at `start`. With few
-    /// marks, lanes take whole vectors where nothing ends.
+    /// chunk begins at `start`, and the first value is `from`. The segment that has not ended before has this index at `start`; where the
+    /// operator's indices move, they are counted from `start` on, and `index` is not used. With few marks, lanes take whole vectors where nothing ends.
     ///
     /// # Safety
     /// All 32 lanes of the warp make the call.
@@ -32,6 +32,12 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         from: u32,
         are_few: bool,
     ) -> O::State {
+        const {
+            assert!(
+                !(O::INDICES_MOVE && Self::IS_IN_PLACE),
+                "the state of an operator whose indices move is larger than a value"
+            );
+        };
         let operator = self.operator;
         let lane = thread_idx_x() % WARP_SIZE;
         let lanes = T::LANES as u32;
@@ -51,7 +57,9 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
             let nearest = 31 - u32::leading_zeros(below | 1);
             let restarts_below = without_before(nearest, shuffle_index(ends, nearest));
             let first = lane * Self::CHUNK;
-            let mut index = if below != 0 && restarts_below != 0 {
+            let mut index = if O::INDICES_MOVE {
+                u64::from(first)
+            } else if below != 0 && restarts_below != 0 {
                 let end = nearest * Self::CHUNK + WARP_SIZE - u32::leading_zeros(restarts_below);
                 u64::from(first - end)
             } else {
@@ -81,16 +89,34 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 };
                 let places = number * lanes;
                 let (ends, heads, starts) = (ends >> places, heads >> places, starts >> places);
-                if starts & 1 != 0 {
+                if !O::INDICES_MOVE && starts & 1 != 0 {
                     index = u64::from(places).wrapping_neg();
                 }
                 if are_few && ends & ((1_u32 << (lanes - 1)) * 2).wrapping_sub(1) == 0 {
-                    let lifted = T::lift(operator, vector, index.wrapping_add(places.into()));
+                    let index = index.wrapping_add(places.into());
                     state = if heads & 1 != 0 {
-                        lifted
+                        T::lift(operator, vector, index)
                     } else {
-                        operator.combine(state, lifted)
+                        T::accumulate(operator, state, [vector], index, 0)
                     };
+                } else if O::INDICES_MOVE {
+                    let bounds = Bounds {
+                        begins: heads,
+                        ends,
+                    };
+                    let index = index.wrapping_add(places.into());
+                    state = T::accumulate_pieces(
+                        operator,
+                        state,
+                        vector,
+                        index,
+                        bounds,
+                        #[inline(always)]
+                        |ended| {
+                            *slot = ended;
+                            slot = slot.add(1);
+                        },
+                    );
                 } else {
                     let mut words = [0; 4];
                     each(

@@ -29,7 +29,7 @@ pub(super) struct Pass {
     /// The slot of what comes after the last end, if that has one.
     pub(super) after: u32,
     pub(super) has_after: bool,
-    /// Whether more segments may end before `to`: those that end are more than the warp has room for.
+    /// Whether more segments end up to `to` than the warp has room for.
     pub(super) is_cut: bool,
 }
 
@@ -141,7 +141,9 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 );
                 next += MORE_ROWS * WARP_SIZE as usize;
             }
-            let is_cut = ended == Self::WINDOW && left > ended as usize;
+            let is_cut = ended == Self::WINDOW
+                && left > ended as usize
+                && relative(self.end(segment, ended), base) <= to;
             let has_after = !is_cut && last < to && to < start + Self::VALUES_OF_PASS;
             if lane == 0 && has_after {
                 self.mark(to - start, last - start, slot);

@@ -28,10 +28,12 @@ pub(super) const fn is_in_place<T: Loaded, S>() -> bool {
 
 /// The most segments that may end in one pass of a warp: those whose bounds, and states, it has room for.
 pub(super) const fn window<T: Loaded, S>() -> usize {
+    // In place as many as a pass has values. Otherwise as many as five blocks have room for: a pass of 1024 values, in segments of four on
+    // average, rarely has more than 288 ends.
     if is_in_place::<T, S>() {
-        512
+        1024
     } else if size_of::<S>() <= 16 {
-        256
+        288
     } else {
         128
     }

@@ -77,8 +77,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 let ends_here = ballot(u32::MAX, relative(ends[0], progress.base) <= limit) != 0;
                 if is_inside && progress.from == 0 && limit == Self::TILE && !ends_here {
                     let index = (progress.base - progress.begin + lane * T::LANES) as u64;
-                    of_whole_tiles =
-                        operator.combine(of_whole_tiles, self.lift(progress.base, vectors, index));
+                    of_whole_tiles = self.accumulate(of_whole_tiles, progress.base, vectors, index);
                     has_whole_tiles = true;
                     is_inside = !is_last && self.is_inside(next);
                     if is_inside {
@@ -147,6 +146,12 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
             ..
         } = pass;
         let has_before = from > start;
+        // Counts a state's indices from this place instead of from the start of the pass.
+        let moved_to = |state: O::State, begin: usize| {
+            let by = base.wrapping_add(start as usize).wrapping_sub(begin);
+            self.operator.moved(state, by as u64)
+        };
+        let place_of = |value: u32| base.wrapping_add(value as usize);
         // SAFETY: the caller's promise: the lanes wait for one another between writes and reads.
         unsafe {
             sync_warp();
@@ -169,6 +174,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                     } else {
                         *self.slots.add(pass.after as usize)
                     };
+                    after = moved_to(after, if ended > 0 { place_of(last) } else { begin });
                 }
             } else {
                 self.clear_marks();
@@ -192,15 +198,19 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                     place
                 };
                 if number < ended {
+                    let begin = if number == 0 {
+                        begin
+                    } else {
+                        place_of(begin_here)
+                    };
                     let mut state = if is_filled {
-                        *place
+                        moved_to(*place, begin)
                     } else {
                         self.operator.identity()
                     };
-                    let mut length = u64::from(end_here - begin_here);
+                    let length = place_of(end_here).wrapping_sub(begin) as u64;
                     if number == 0 {
                         state = self.operator.combine(crossing.rest, state);
-                        length = (base.wrapping_add(end_here as usize) - begin) as u64;
                     }
                     if number == 0 && segment == self.part.start.segment {
                         crossing.first = state;
@@ -218,7 +228,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 after
             };
             if ended > 0 {
-                progress.begin = base.wrapping_add(last as usize);
+                progress.begin = place_of(last);
             }
             progress.segment = segment + ended as usize;
             progress.from = if pass.is_cut { last } else { to };

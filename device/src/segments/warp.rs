@@ -88,49 +88,44 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         )
     }
 
-    /// The state of the vectors of this lane, the first of which has this index.
+    /// A state, and with it the vectors of this lane, the first of which has this index.
     ///
     /// # Safety
     /// They are loaded, and the tile is inside.
     #[inline(always)]
-    pub(super) unsafe fn lift(self, base: usize, vectors: Vectors, index: u64) -> O::State {
-        let lane = (thread_idx_x() % WARP_SIZE) as usize;
-        // SAFETY: the caller's promise; 16 bytes are a vector if it has several values.
-        let vector = |load: usize| unsafe {
-            if T::LANES == 1 {
-                let place = base + load * WARP_SIZE as usize + lane;
-                return *self.input.add(place).cast::<T::Vector>();
-            }
-            let (a, b, c, d) = vectors[load];
-            transmute_copy::<Quad, T::Vector>(&Quad([a, b, c, d]))
-        };
+    pub(super) unsafe fn accumulate(
+        self,
+        state: O::State,
+        base: usize,
+        vectors: Vectors,
+        index: u64,
+    ) -> O::State {
+        let lane = thread_idx_x() % WARP_SIZE;
+        let vectors: [T::Vector; LOADS] = array(
+            #[inline(always)]
+            // SAFETY: the caller's promise; 16 bytes are a vector if it has several values.
+            |load| unsafe {
+                if T::LANES == 1 {
+                    return self.value(base, load as u32 * WARP_SIZE + lane);
+                }
+                let (a, b, c, d) = vectors[load];
+                transmute_copy::<Quad, T::Vector>(&Quad([a, b, c, d]))
+            },
+        );
         let step = WARP_SIZE as u64 * T::LANES as u64;
-        let mut state = self.operator.identity();
-        if T::LANES > LOADS {
-            each(
-                LOADS,
-                #[inline(always)]
-                |load| {
-                    let lifted = T::lift(self.operator, vector(load), index + load as u64 * step);
-                    state = self.operator.combine(state, lifted);
-                },
-            );
-        } else {
-            each(
-                T::LANES,
-                #[inline(always)]
-                |place| {
-                    let values: [T; LOADS] = array(
-                        #[inline(always)]
-                        |load| T::value(vector(load), place),
-                    );
-                    let lifted = self
-                        .operator
-                        .lift_spaced(values, index + place as u64, step);
-                    state = self.operator.combine(state, lifted);
-                },
-            );
+        if T::LANES <= 4 {
+            return T::accumulate(self.operator, state, vectors, index, step);
         }
+        // All values of such vectors at once would take more registers than there are.
+        let mut state = state;
+        each(
+            LOADS,
+            #[inline(always)]
+            |load| {
+                let index = index + load as u64 * step;
+                state = T::accumulate(self.operator, state, [vectors[load]], index, step);
+            },
+        );
         state
     }
 
