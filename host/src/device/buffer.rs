@@ -96,6 +96,17 @@ impl<T: Pod> Buffer<T> {
         Ok(elements)
     }
 
+    /// As [`Self::read`], of the first elements, so many at most as there are.
+    pub(crate) fn read_first(&self, count: usize) -> Result<Vec<T>, DeviceError> {
+        let mut elements = vec![T::zeroed(); count.min(self.length)];
+        let bytes = bytemuck::cast_slice_mut(&mut elements);
+        match &self.memory {
+            MemoryOn::Gpu(allocation) => allocation.read(bytes)?,
+            MemoryOn::Emulator(allocation) => allocation.read(bytes)?,
+        }
+        Ok(elements)
+    }
+
     /// Waits for everything that is queued, then copies all elements to `elements` on the host.
     ///
     /// # Errors

@@ -24,9 +24,10 @@ macro_rules! keys {
 
 keys! { i8 u8 i16 u16 i32 u32 i64 u64 Bool }
 
-/// Room for runs at the first attempt: for all of fewer keys, and for this part of more.
+/// Room for runs at the first attempt where keys are few, and what is added to an estimate.
 const FEWEST: usize = 1 << 16;
-const PART: usize = 16;
+/// Keys of each of the two samples by which the runs of more than four times as many keys are estimated.
+const SAMPLE: usize = 1 << 18;
 
 /// Where runs of equal neighbours begin among keys, and which keys they have, on a device: what several reductions by the same keys
 /// share.
@@ -44,10 +45,16 @@ const PART: usize = 16;
 /// assert_eq!(Reduction::new(&device, Max)?.segments(&values, &runs.segments())?, [3.0, 8.0, 6.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// [`Runs::find`] finds the runs of other keys in the same memory.
 #[derive(Debug)]
 pub struct Runs<K> {
     starts: Buffer<u64>,
     keys: Buffer<K>,
+    /// How many runs, on the device.
+    counted: Buffer<u64>,
+    /// Where no runs begin and end.
+    zero: Buffer<u64>,
     /// How many runs.
     count: usize,
     /// How many keys.
@@ -58,32 +65,93 @@ impl<K: Key> Runs<K> {
     /// Finds the runs of keys on the device; waits for them. Keys that are not neighbours make runs of their own: sort them before if each
     /// is to have one.
     ///
-    /// One launch, and a second one if there are many runs. For n keys with r runs it allocates room for n ∕ 16 or r of them.
+    /// Of more than 2^20 keys it first counts the runs of two samples, to estimate the room. One launch then finds the runs; if there are more
+    /// than there is room for, it allocates again and launches once more. [`find`](Self::find) uses the memory again.
     ///
     /// # Errors
     /// The keys are in the memory of another device, the device has no room, or it fails.
     pub fn of<'a>(device: &Device, keys: impl Into<Slice<'a, K>>) -> Result<Self, Error> {
         let keys = keys.into();
         keys.check_device(device)?;
-        if keys.is_empty() {
-            return Ok(Self {
-                starts: device.upload(&[0])?,
-                keys: device.allocate(0)?,
-                count: 0,
-                length: 0,
-            });
-        }
-        let room = keys.len().min(FEWEST.max(keys.len() / PART));
-        let found = Self::with_room(device, keys, room)?;
-        if found.count <= room {
-            return Ok(found);
-        }
-        let room = found.count;
-        drop(found);
-        Self::with_room(device, keys, room)
+        let mut runs = Self::with_room(device, 0)?;
+        let room = runs.room_for(device, keys)?;
+        runs.make_room(device, room)?;
+        runs.find(device, keys)?;
+        Ok(runs)
     }
 
-    fn with_room(device: &Device, keys: Slice<'_, K>, room: usize) -> Result<Self, Error> {
+    /// No runs, and room for so many: 8 bytes and a key for each.
+    ///
+    /// # Errors
+    /// The device has no room, or it fails.
+    pub fn with_room(device: &Device, room: usize) -> Result<Self, Error> {
+        let mut runs = Self {
+            starts: device.allocate(0)?,
+            keys: device.allocate(0)?,
+            counted: device.upload(&[0])?,
+            zero: device.upload(&[0])?,
+            count: 0,
+            length: 0,
+        };
+        runs.make_room(device, room)?;
+        Ok(runs)
+    }
+
+    /// Finds the runs of other keys in the same memory. It first waits for all that is queued on the device, which may still read the old
+    /// runs, and then for the new ones. It allocates, and launches a second time, only if there are more runs than there has ever been room
+    /// for. A captured graph that reads the old runs must not be launched again.
+    ///
+    /// # Errors
+    /// As for [`of`](Self::of). There are no runs then.
+    pub fn find<'a>(
+        &mut self,
+        device: &Device,
+        keys: impl Into<Slice<'a, K>>,
+    ) -> Result<(), Error> {
+        let keys = keys.into();
+        self.counted.slice(..).check_device(device)?;
+        (self.count, self.length) = (0, 0);
+        // A copy to the host waits for all streams.
+        self.counted.read()?;
+        let mut count = self.look(device, keys, self.keys.len())?;
+        if count > self.keys.len() {
+            self.make_room(device, count)?;
+            count = self.look(device, keys, count)?;
+        }
+        (self.count, self.length) = (count, keys.len());
+        Ok(())
+    }
+
+    /// An estimate of the number of runs, and a sixteenth and 2^16 more; of few keys no estimate.
+    fn room_for(&mut self, device: &Device, keys: Slice<'_, K>) -> Result<usize, Error> {
+        let n = keys.len();
+        if n <= 4 * SAMPLE {
+            return Ok(n.min(FEWEST));
+        }
+        let mut seen = 0;
+        for first in [0, n / 2] {
+            seen += self.look(device, keys.slice(first..first + SAMPLE), 0)?;
+        }
+        let of_all = seen as u128 * n as u128 / (2 * SAMPLE) as u128;
+        Ok((of_all as usize + of_all as usize / 16 + FEWEST).min(n))
+    }
+
+    /// Makes room for so many runs, which there are none of now.
+    fn make_room(&mut self, device: &Device, room: usize) -> Result<(), Error> {
+        if room > self.keys.len() {
+            // The old memory goes before the new comes.
+            (self.starts, self.keys) = (device.allocate(0)?, device.allocate(0)?);
+            (self.starts, self.keys) = (device.allocate(room + 1)?, device.allocate(room)?);
+        }
+        Ok(())
+    }
+
+    /// How many runs keys have; the first of them are found, as many as `room` says.
+    fn look(&mut self, device: &Device, keys: Slice<'_, K>, room: usize) -> Result<usize, Error> {
+        keys.check_device(device)?;
+        if keys.is_empty() {
+            return Ok(0);
+        }
         let element = match size_of::<K>() {
             1 => "u8",
             2 => "u16",
@@ -92,18 +160,11 @@ impl<K: Key> Runs<K> {
         };
         let tiles = tiles(keys.len(), tile::<K>());
         let needs = Needs::to_look_back("", workspace_words(tiles, 0_u64));
-        let mut found = Self {
-            starts: device.allocate(room + 1)?,
-            keys: device.allocate(room)?,
-            count: 0,
-            length: keys.len(),
-        };
-        let count = device.upload(&[0_u64])?;
         Attached::with(device, format!("runs_{element}"), element, |family| {
             family.prepare(device, &needs)?;
             let mut arguments = vec![keys.argument(), keys.len().into()];
-            arguments.extend([found.starts.argument(), found.keys.argument()]);
-            arguments.extend([room.into(), count.argument()]);
+            arguments.extend([self.starts.argument(), self.keys.argument()]);
+            arguments.extend([room.into(), self.counted.argument()]);
             arguments.push(family.words());
             let shape = one_pass(device, tiles);
             // SAFETY: all buffers are as long as the kernel is told, and the workspace's words are 0; it waits for its end.
@@ -114,8 +175,7 @@ impl<K: Key> Runs<K> {
             }
             Ok(launched?)
         })?;
-        found.count = count.read()?[0] as usize;
-        Ok(found)
+        Ok(self.counted.read()?[0] as usize)
     }
 
     /// How many there are.
@@ -133,9 +193,7 @@ impl<K: Key> Runs<K> {
     /// # Errors
     /// The device fails.
     pub fn keys(&self) -> Result<Vec<K>, Error> {
-        let mut keys = self.keys.read()?;
-        keys.truncate(self.count);
-        Ok(keys)
+        Ok(self.keys.read_first(self.count)?)
     }
 
     /// The key of each run, on the device.
@@ -145,7 +203,10 @@ impl<K: Key> Runs<K> {
 
     /// The runs as segments of an array with as many values as there are keys.
     pub fn segments(&self) -> Segments<'_> {
-        let starts = self.starts.slice(..=self.count);
+        let starts = match self.count {
+            0 => self.zero.slice(..),
+            count => self.starts.slice(..=count),
+        };
         // SAFETY: the kernel writes places that increase, up to the number of keys, and nobody else can write them.
         let segments = unsafe { Segments::on_device(starts, self.length) };
         segments.expect("there is one place at least")

@@ -238,13 +238,60 @@ fn more_runs_than_there_is_room_for_at_first() {
     for device in devices() {
         let keys: Vec<u32> = (0..150_000).collect();
         let on_device = device.upload(&keys).expect("it fits");
-        let runs = Runs::of(&device, &on_device).expect("it runs");
+        let mut runs = Runs::with_room(&device, 10).expect("it fits");
+        runs.find(&device, &on_device).expect("it runs");
         assert_eq!(runs.len(), keys.len());
         assert!(runs.keys().expect("they are there") == keys);
         let ones = device.upload(&vec![1_u8; keys.len()]).expect("it fits");
         let mut sum = Reduction::new(&device, Sum).expect("the kernels are there");
         let sums = sum.segments(&ones, &runs.segments()).expect("it runs");
-        assert!(sums.iter().all(|&sum| sum == 1));
+        assert!(sums.iter().all(|&sum: &u32| sum == 1));
+
+        // Fewer runs in the same memory, none, and as many as before.
+        let address = runs.keys_on_device().address();
+        for keys in [vec![7, 7, 9], Vec::new(), keys] {
+            let on_device = device.upload(&keys).expect("it fits");
+            runs.find(&device, &on_device).expect("it runs");
+            let mut expected = keys.clone();
+            expected.dedup();
+            assert!(runs.keys().expect("they are there") == expected);
+            assert_eq!(runs.keys_on_device().address(), address);
+            let ones = device.upload(&vec![1_u8; keys.len()]).expect("it fits");
+            let sums: Vec<u32> = sum.segments(&ones, &runs.segments()).expect("it runs");
+            assert_eq!(sums.iter().sum::<u32>() as usize, keys.len());
+        }
+    }
+}
+
+#[test]
+fn runs_stay_on_their_device() {
+    let open = || Device::open(&DeviceChoice::Emulator).expect("it opens");
+    let (one, other) = (open(), open());
+    let keys = other.upload(&[1_u32, 1, 2]).expect("it fits");
+    let mut runs = Runs::with_room(&one, 10).expect("it fits");
+    let refused = runs.find(&other, &keys).expect_err("it is another device");
+    assert!(refused.to_string().contains("device"), "{refused}");
+    assert!(runs.is_empty() && runs.segments().is_empty());
+}
+
+/// What is seen of many keys at first says how much room is made, too little of those that differ more elsewhere, too.
+#[test]
+fn many_keys_are_looked_at_before_room_is_made() {
+    for device in devices() {
+        let n = 1_100_000_u32;
+        for keys in [
+            (0..n).map(|place| place / 4).collect::<Vec<_>>(),
+            (0..n)
+                .map(|place| if place < 800_000 { 0 } else { place })
+                .collect(),
+        ] {
+            let on_device = device.upload(&keys).expect("it fits");
+            let runs = Runs::of(&device, &on_device).expect("it runs");
+            let mut expected = keys.clone();
+            expected.dedup();
+            assert_eq!(runs.len(), expected.len());
+            assert!(runs.keys().expect("they are there") == expected);
+        }
     }
 }
 

@@ -255,7 +255,7 @@ where
     Ok(solved(name, queue, place, expected, n * size_of::<f32>()))
 }
 
-/// The whole call: runs are found, their number is read, sums are made.
+/// The whole call, with memory allocated before: runs are found, their number is read, sums are made.
 fn keys<'a>(
     device: &'a Device,
     values: &'a Values<f32>,
@@ -277,10 +277,10 @@ fn keys<'a>(
     let mut sums = Reduction::new(device, Sum)?;
     let mut results = device.allocate(count)?;
     let place = place(&results);
+    let mut runs = Runs::with_room(device, count)?;
     let queue: Queue<'a> = Box::new(move |stream: &Stream| {
-        let runs = Runs::of(device, keys)?;
+        runs.find(device, keys)?;
         let segments = runs.segments();
-        // The memory of the runs waits for the GPU before it is freed.
         Ok(sums.queue_segments(stream, &values.device, &segments, &mut results)?)
     });
     let name = "warpfold::Runs and Reduction".to_owned();
