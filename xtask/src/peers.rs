@@ -78,7 +78,7 @@ struct OfGroups {
 /// What of them to compare; what is left out is up to the comparison.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example: cargo xtask peers shapes --only rows,segments --json peers/results/h200.shapes.json"
+    after_help = "Example: cargo xtask peers shapes --only rows,segments --json peers/results/shapes.json"
 )]
 struct OfShapes {
     /// Only these, of rows, columns, types, segments, graphs, scans and keys.

@@ -32,8 +32,8 @@ use shapes_record::ShapesRecord;
 #[derive(clap::Args)]
 #[command(after_help = "Example: cargo xtask results peers/results/h200.json")]
 pub struct Options {
-    /// A record that `cargo xtask peers --json` has kept. That of `cargo xtask peers shapes` is looked for beside it: as
-    /// `h200.shapes.json` beside `h200.json`.
+    /// A record of sums that `cargo xtask peers --json` has kept. Those of `cargo xtask peers shapes` and `cargo xtask peers groups` are shown
+    /// with it where they are there: `peers/results/shapes.json` and `peers/results/groups.json`.
     #[arg(value_name = "FILE")]
     record: PathBuf,
 }
@@ -49,8 +49,9 @@ const LADDER: &str = "cli/recorded/ladder.csv";
 /// The picture of a record.
 const PICTURE: &str = "docs/speed.svg";
 
-/// The document that shows reductions of every shape, and its picture.
+/// The document that shows reductions of every shape, their record, and their picture.
 const SHAPES: &str = "docs/speed.md";
+const SHAPES_RECORD: &str = "peers/results/shapes.json";
 const SHAPES_PICTURE: &str = "docs/shapes.svg";
 
 /// The document that shows sums by several GPUs, and their record.
@@ -73,7 +74,7 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ResultsError> {
     }
     write(&repository.join(LADDER), &ladder(&record))?;
     write(&repository.join(PICTURE), &picture::svg(&record)?)?;
-    let of_shapes = beside(&options.record);
+    let of_shapes = repository.join(SHAPES_RECORD);
     let of_shapes = match of_shapes.is_file() {
         true => Some(read_shapes(&of_shapes)?),
         false => None,
@@ -122,11 +123,6 @@ fn write_block(
     };
     let text = blocks::with_block(&text, name, block).ok_or(no_place)?;
     Ok(write(&path, &text)?)
-}
-
-/// Where the record of reductions of every shape is, beside that of sums.
-fn beside(record: &Path) -> PathBuf {
-    record.with_extension("shapes.json")
 }
 
 /// Reads a record of reductions of every shape.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::results::record::Maker;
 use crate::results::shapes_record::{Group, Missing, Point, ShapesRecord, Time};
-use crate::results::{SHAPES, SHAPES_PICTURE, beside, blocks, read_shapes};
+use crate::results::{SHAPES, SHAPES_PICTURE, SHAPES_RECORD, blocks, read_shapes};
 use std::fs;
 
 /// The record by hand, whose numbers are nobody's.
@@ -14,7 +14,7 @@ fn by_hand() -> ShapesRecord {
 #[test]
 fn the_document_shows_the_committed_record_or_nothing() {
     let repository = crate::repository();
-    let path = beside(&repository.join("peers/results/h200.json"));
+    let path = repository.join(SHAPES_RECORD);
     let record = path
         .is_file()
         .then(|| read_shapes(&path).expect("the record can be read"));
