@@ -193,6 +193,7 @@ macro_rules! arg {
             /// Whether a value takes the place of the best of those before it: it comes before that, or is equal, and the last of equals
             /// is meant. A NaN is neither greater than a number nor less.
             #[inline(always)]
+            #[allow(clippy::neg_cmp_op_on_partial_ord, reason = "a NaN comes before all numbers, and one comparison says so")]
             fn beats<N: Number>(value: N, best: N, is_last: bool) -> bool {
                 let is_before = !best.is_nan() & !(value $not_before best);
                 let is_equal = (value == best) | (value.is_nan() & best.is_nan());
