@@ -84,11 +84,12 @@ pub fn run(repository: &Path) -> Result<(), PackageError> {
     forget_unpacked(&packages)?;
     let mut clean = cargo(copy.path());
     clean.args(["clean", "--quiet"]);
-    for Package { name, .. } in &packages {
-        clean.args(["--package", name]);
-    }
     let mut pack = cargo(copy.path());
     pack.args(["package", "--locked"]);
+    for Package { name, .. } in &packages {
+        clean.args(["--package", name]);
+        pack.args(["--package", name]);
+    }
     for setting in PROFILE {
         pack.args(["--config", setting]);
     }
