@@ -72,8 +72,8 @@ pub(crate) struct Needs {
 
 impl Needs {
     /// The threads of a multiprocessor that the tiles of a launch are shared by, if they [look back](warpfold_device::look_back). Most of the
-    /// time is waiting: on an H100 the 2^23 runs of 2^28 keys take 1177 µs with 1024 threads, 1041 with these, and 1011 with 1536, which
-    /// other runs and scans take longer with.
+    /// time is waiting: on an H100 the 2^23 runs of 2^28 keys take 1153 µs with 1024 threads, 1041 with these, and 1011 with 1536; other
+    /// runs, and scans, take longer with 1536 than with these.
     pub(crate) const RESIDENT: usize = 1280;
 
     /// A kernel that takes no workspace.

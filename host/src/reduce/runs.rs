@@ -53,7 +53,7 @@ pub struct Runs<K> {
     keys: Buffer<K>,
     /// How many runs, on the device.
     counted: Buffer<u64>,
-    /// Where no runs begin and end.
+    /// The one offset of no segments: 0.
     zero: Buffer<u64>,
     /// How many runs.
     count: usize,
@@ -109,8 +109,8 @@ impl<K: Key> Runs<K> {
         keys: impl Into<Slice<'a, K>>,
     ) -> Result<(), Error> {
         let keys = keys.into();
-        self.counted.slice(..).check_device(device)?;
         (self.count, self.length) = (0, 0);
+        self.counted.slice(..).check_device(device)?;
         // A copy to the host waits for all streams.
         self.counted.read()?;
         let mut count = self.look(device, keys, self.keys.len())?;
@@ -141,7 +141,10 @@ impl<K: Key> Runs<K> {
         if room > self.keys.len() {
             // The old memory goes before the new comes.
             (self.starts, self.keys) = (device.allocate(0)?, device.allocate(0)?);
-            (self.starts, self.keys) = (device.allocate(room + 1)?, device.allocate(room)?);
+            (self.starts, self.keys) = (
+                device.allocate(room.saturating_add(1))?,
+                device.allocate(room)?,
+            );
         }
         Ok(())
     }

@@ -269,9 +269,13 @@ fn runs_stay_on_their_device() {
     let (one, other) = (open(), open());
     let keys = other.upload(&[1_u32, 1, 2]).expect("it fits");
     let mut runs = Runs::with_room(&one, 10).expect("it fits");
+    let own = one.upload(&[1_u32, 2]).expect("it fits");
+    runs.find(&one, &own).expect("it runs");
+    assert_eq!(runs.len(), 2);
     let refused = runs.find(&other, &keys).expect_err("it is another device");
     assert!(refused.to_string().contains("device"), "{refused}");
     assert!(runs.is_empty() && runs.segments().is_empty());
+    Runs::<u32>::with_room(&one, usize::MAX).expect_err("nobody has as much memory");
 }
 
 /// What is seen of many keys at first says how much room is made, too little of those that differ more elsewhere, too.
