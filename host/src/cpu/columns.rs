@@ -1,10 +1,10 @@
 //! Columns: a state for each, which the rows go through side by side.
 
+use super::cores;
 use super::order::{Order, Parallel};
 use super::slots::{self, in_slots};
 use super::widest::{Task, widest};
 use crate::matrix::Matrix;
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// How many values a thread reduces at least before it looks for more.
@@ -37,26 +37,20 @@ pub(super) fn states<T: Copy + Sync, O: Parallel<T>>(
     };
     // At least a cache line of a row.
     let width = widest_tile.max(64 / size_of::<T>().clamp(1, 64));
-    let tiles: Vec<Vec<O::State>> = (0..matrix.columns.div_ceil(width))
-        .into_par_iter()
-        .map(|tile| {
-            let columns = tile * width..matrix.columns.min((tile + 1) * width);
-            let states: Vec<Vec<O::State>> = (0..matrix.rows.div_ceil(piece))
-                .into_par_iter()
-                .map(|place| {
-                    widest(Tile {
-                        operator,
-                        values,
-                        matrix,
-                        rows: place * piece..matrix.rows.min((place + 1) * piece),
-                        columns: columns.clone(),
-                        order,
-                    })
-                })
-                .collect();
-            combined(operator, states, columns.len(), order)
-        })
-        .collect();
+    let tiles = cores::map(matrix.columns.div_ceil(width), |tile| {
+        let columns = tile * width..matrix.columns.min((tile + 1) * width);
+        let states = cores::map(matrix.rows.div_ceil(piece), |place| {
+            widest(Tile {
+                operator,
+                values,
+                matrix,
+                rows: place * piece..matrix.rows.min((place + 1) * piece),
+                columns: columns.clone(),
+                order,
+            })
+        });
+        combined(operator, states, columns.len(), order)
+    });
     tiles.concat()
 }
 

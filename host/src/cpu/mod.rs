@@ -18,6 +18,7 @@
 //! The work is done by the threads of `rayon`'s current pool.
 
 mod columns;
+mod cores;
 mod order;
 mod ranges;
 mod scan;
@@ -241,14 +242,11 @@ pub fn by_key<K: Copy + PartialEq + Send + Sync, T: Copy + Sync, O: Parallel<T>>
             values: values.len(),
         });
     }
-    let pieces: Vec<Vec<usize>> = (0..keys.len().div_ceil(PIECE))
-        .into_par_iter()
-        .map(|piece| {
-            let places = piece * PIECE..keys.len().min((piece + 1) * PIECE);
-            let begins = |&place: &usize| place == 0 || keys[place] != keys[place - 1];
-            places.filter(begins).collect()
-        })
-        .collect();
+    let pieces: Vec<Vec<usize>> = cores::map(keys.len().div_ceil(PIECE), |piece| {
+        let places = piece * PIECE..keys.len().min((piece + 1) * PIECE);
+        let begins = |&place: &usize| place == 0 || keys[place] != keys[place - 1];
+        places.filter(begins).collect()
+    });
     let mut starts = pieces.concat();
     let runs = starts.iter().map(|&start| keys[start]).collect();
     starts.push(keys.len());

@@ -1,5 +1,6 @@
 //! Ranges of values, each with its own result: pieces of an array, rows, segments.
 
+use super::cores::both;
 use super::order::{Order, Parallel};
 use super::slots;
 use super::widest::{Task, widest};
@@ -122,11 +123,6 @@ where
             self.reduce(first + low, right)
         });
     }
-}
-
-/// Calls two functions, on two threads if one is idle. Rayon's part of that is compiled once, and not for each operator of each type.
-fn both(left: &mut (dyn FnMut() + Send), right: &mut (dyn FnMut() + Send)) {
-    rayon::join(left, right);
 }
 
 /// Some ranges, one after the other.

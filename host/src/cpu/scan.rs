@@ -1,10 +1,10 @@
 //! Scans, tile by tile, in the order of [`warpfold_device::look_back`]: the same bits as on a device.
 
+use super::cores;
 use super::order::Parallel;
 use super::widest::{Task, widest};
 use crate::matrix::Matrix;
 use crate::scan::ScanKind;
-use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::ops::Range;
 use warpfold_device::look_back::{FAN, FromHeads, SinceHead};
@@ -40,22 +40,18 @@ pub(super) fn scan<T: Copy + Sync, O: Parallel<T>>(
         end: n.min((number + 1) * size),
         values: PhantomData,
     };
-    let totals: Vec<SinceHead<O::State>> = (0..n.div_ceil(size))
-        .into_par_iter()
-        .map(|number| {
-            widest(By(
-                #[inline(always)]
-                || tile(number).total(),
-            ))
-        })
-        .collect();
-    let before = before_tiles(FromHeads(operator), &totals);
-    let mut results = vec![operator.finish(operator.identity(), 0); n];
-    let tiles = results.par_chunks_mut(size).zip(before).enumerate();
-    tiles.for_each(|(number, (results, before))| {
+    let totals: Vec<SinceHead<O::State>> = cores::map(n.div_ceil(size), |number| {
         widest(By(
             #[inline(always)]
-            || tile(number).write(kind, before, results),
+            || tile(number).total(),
+        ))
+    });
+    let before = before_tiles(FromHeads(operator), &totals);
+    let mut results = vec![operator.finish(operator.identity(), 0); n];
+    cores::for_each_part(&mut results, size, |number, results| {
+        widest(By(
+            #[inline(always)]
+            || tile(number).write(kind, before[number], results),
         ));
     });
     results
