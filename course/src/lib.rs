@@ -20,6 +20,7 @@
 
 pub mod case;
 pub mod check;
+mod chunks;
 pub mod data;
 pub mod demonstration;
 pub mod element;

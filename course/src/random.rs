@@ -1,8 +1,8 @@
 //! Seeded random input: the same seed gives the same values on every machine and any number of cores.
 
+use crate::chunks;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
-use rayon::prelude::*;
 use std::collections::TryReserveError;
 use warpfold_kernels::catalogue::Operator;
 use warpfold_kernels::for_each_element;
@@ -152,10 +152,7 @@ pub(crate) fn in_chunks<T: Default + Clone + Send>(
     let mut values = Vec::new();
     values.try_reserve_exact(n)?;
     values.resize(n, T::default());
-    values
-        .par_chunks_mut(STREAM_ELEMENTS)
-        .enumerate()
-        .for_each(|(number, chunk)| fill(number * STREAM_ELEMENTS, chunk));
+    chunks::fill(&mut values, STREAM_ELEMENTS, fill);
     Ok(values)
 }
 

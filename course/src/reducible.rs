@@ -30,7 +30,7 @@ pub trait Reducible: Pod + Into<Number> + PartialEq + fmt::Debug + Random {
     type Result: Plain;
 
     /// The judge of results.
-    type Oracle: Oracle<Self::Result> + Send;
+    type Oracle: Oracle<Self::Result> + Send + Sync;
 
     /// The judge of what a reduction makes of these values.
     fn oracle(reduction: &Reduction, variant: Variant, values: &[Self]) -> Self::Oracle;

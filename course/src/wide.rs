@@ -1,11 +1,11 @@
 //! Values whose results need more bits than they have.
 
+use crate::chunks;
 use crate::number::Number;
 use crate::oracle::{Oracle, by_chunks};
 use crate::random::Random;
 use crate::reducible::{Plain, Reducible};
 use rand::rngs::ChaCha8Rng;
-use rayon::prelude::*;
 use warpfold::device::Pod;
 use warpfold_kernels::catalogue::{ElementType, Operator, Reduction, Variant};
 use warpfold_kernels::for_each_widening;
@@ -93,8 +93,8 @@ impl<T: Narrow> Reducible for WideTotal<T> {
     fn oracle(reduction: &Reduction, variant: Variant, values: &[Self]) -> Self::Oracle {
         let tile = reduction.elements_per_thread(variant) as usize * variant.block as usize;
         let values: &[T] = bytemuck::cast_slice(values);
-        let of_tile = |values| T::Wide::from(T::finish(reduction.operator, values));
-        let of_tiles: Vec<T::Wide> = values.par_chunks(tile).map(of_tile).collect();
+        let of_tile = |values: &[T]| T::Wide::from(T::finish(reduction.operator, values));
+        let of_tiles = chunks::map(values, tile, of_tile);
         Self::Oracle::new(reduction.operator, &of_tiles)
     }
 

@@ -25,8 +25,8 @@ pub use scaled::Scaled;
 pub use sum::SumOracle;
 pub use truth::Truth;
 
+use crate::chunks;
 use crate::number::Number;
-use rayon::prelude::*;
 use std::fmt;
 use warpfold_kernels::catalogue::Operator;
 
@@ -53,10 +53,10 @@ pub trait Oracle<T>: Clone + fmt::Debug {
 }
 
 /// The oracle of what each value is turned into, none of which is kept.
-pub(crate) fn by_chunks<V: Sync, T: Sync, O: Oracle<T> + Send>(
+pub(crate) fn by_chunks<V: Sync, T: Sync, O: Oracle<T> + Send + Sync>(
     operator: Operator,
     values: &[V],
-    turned: impl Fn(&V) -> T + Sync + Send,
+    turned: impl Fn(&V) -> T + Sync,
 ) -> O {
     let of_chunk = |chunk: &[V]| {
         let turned: Vec<T> = chunk.iter().map(&turned).collect();
@@ -66,15 +66,15 @@ pub(crate) fn by_chunks<V: Sync, T: Sync, O: Oracle<T> + Send>(
 }
 
 /// Takes in the values chunk by chunk on all cores, and combines the chunks in the same order each time.
-fn chunk_by_chunk<T: Sync, Of: Send>(
+fn chunk_by_chunk<T: Sync, Of: Send + Sync>(
     values: &[T],
     nothing: impl Fn() -> Of,
-    of_chunk: impl Fn(&[T]) -> Of + Sync + Send,
+    of_chunk: impl Fn(&[T]) -> Of + Sync,
     append: impl Fn(&mut Of, &Of),
 ) -> Of {
     // Long enough to outweigh handing it to another core, short enough to balance the cores.
     const CHUNK_ELEMENTS: usize = 1 << 14;
-    let chunks: Vec<Of> = values.par_chunks(CHUNK_ELEMENTS).map(of_chunk).collect();
+    let chunks = chunks::map(values, CHUNK_ELEMENTS, of_chunk);
     let mut all = nothing();
     for chunk in &chunks {
         append(&mut all, chunk);

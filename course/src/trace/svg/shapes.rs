@@ -2,6 +2,8 @@
 
 use crate::trace::memory::Memory;
 use plotters::style::FontDesc;
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// Font sizes of numbers, and what one character of the fixed-width font takes in each.
 pub(super) const VALUE_SIZE: u32 = 12;
@@ -19,8 +21,19 @@ const EM: f64 = 1.164;
 pub(super) fn width_of(text: &str, size: u32) -> f64 {
     // In large letters, because a width comes in whole pixels.
     const LARGE: u32 = 100;
-    let font: FontDesc<'_> = warpfold_plot::font(LARGE);
-    let width = font.box_size(text).map_or(0, |(width, _)| width);
+    // A picture says the same many times, and the letters are looked for in the font each time.
+    thread_local! {
+        static MEASURED: RefCell<HashMap<String, u32>> = RefCell::default();
+    }
+    let width = MEASURED.with_borrow_mut(|measured| {
+        if let Some(&width) = measured.get(text) {
+            return width;
+        }
+        let font: FontDesc<'_> = warpfold_plot::font(LARGE);
+        let width = font.box_size(text).map_or(0, |(width, _)| width);
+        measured.insert(text.to_owned(), width);
+        width
+    });
     f64::from(width) * EM * f64::from(size) / f64::from(LARGE) + 1.0
 }
 
