@@ -7,19 +7,17 @@ use std::collections::HashMap;
 pub fn alone(ptx: &str, entry: &str) -> Option<String> {
     let mut kept = String::with_capacity(ptx.len() / 8);
     let (mut is_there, mut is_other, mut depth) = (false, false, 0_usize);
-    for line in ptx.split_inclusive('\n') {
-        let code = code_of(line);
+    for line in lines(ptx) {
         if depth == 0
-            && let Some(name) = entry_named_in(code)
+            && let Some(name) = entry_named_in(line.code)
         {
             is_other = name != entry;
             is_there |= !is_other;
         }
-        kept.push_str(if is_other { "\n" } else { line });
-        let ends = code.matches('}').count();
-        depth = (depth + code.matches('{').count()).checked_sub(ends)?;
+        kept.push_str(if is_other { "\n" } else { line.text });
+        depth = (depth + line.opens).checked_sub(line.closes)?;
         // An entry ends with the bracket that closes its body; its parameters, before that, have none.
-        is_other &= depth > 0 || ends == 0;
+        is_other &= depth > 0 || line.closes == 0;
     }
     (is_there && depth == 0).then_some(kept)
 }
@@ -51,19 +49,17 @@ impl<'t> Entries<'t> {
             entries: HashMap::new(),
         };
         let (mut of, mut start, mut at, mut depth) = (None, 0, 0, 0_usize);
-        for line in ptx.split_inclusive('\n') {
-            let code = code_of(line);
+        for line in lines(ptx) {
             if depth == 0
-                && let Some(name) = entry_named_in(code)
+                && let Some(name) = entry_named_in(line.code)
             {
                 found.common.push(&ptx[start..at]);
                 (of, start) = (Some(name), at);
             }
-            at += line.len();
-            let ends = code.matches('}').count();
-            depth = (depth + code.matches('{').count()).checked_sub(ends)?;
+            at += line.text.len();
+            depth = (depth + line.opens).checked_sub(line.closes)?;
             if depth == 0
-                && ends > 0
+                && line.closes > 0
                 && let Some(name) = of.take()
             {
                 found.entries.insert(name, &ptx[start..at]);
@@ -81,10 +77,43 @@ impl<'t> Entries<'t> {
     }
 }
 
-/// The line without strings and comments, which have no say; no compiler writes anything after them.
-fn code_of(line: &str) -> &str {
-    let code = line.split('"').next().unwrap_or_default();
-    code.split('/').next().unwrap_or_default()
+/// A line of a text, with its end.
+struct Line<'t> {
+    text: &'t str,
+    /// What comes before strings and comments, which have no say; no compiler writes anything after them.
+    code: &'t str,
+    /// How many braces the code opens and closes.
+    opens: usize,
+    closes: usize,
+}
+
+/// The lines of a text, which is read once: there may be megabytes of it.
+fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (mut opens, mut closes, mut code) = (0, 0, None);
+        let mut length = rest.len();
+        for (at, byte) in rest.bytes().enumerate() {
+            match byte {
+                b'\n' => {
+                    length = at + 1;
+                    break;
+                }
+                b'"' | b'/' => code = code.or(Some(at)),
+                b'{' if code.is_none() => opens += 1,
+                b'}' if code.is_none() => closes += 1,
+                _ => {}
+            }
+        }
+        let (text, later) = rest.split_at(length);
+        rest = later;
+        (!text.is_empty()).then(|| Line {
+            text,
+            code: &text[..code.unwrap_or(length)],
+            opens,
+            closes,
+        })
+    })
 }
 
 /// `name` in `.visible .entry name(`.
