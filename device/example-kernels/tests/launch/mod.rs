@@ -4,7 +4,9 @@
 
 use warpfold::Device;
 use warpfold::device::{Argument, Buffer, DeviceChoice, Module, Shape};
-use warpfold_emulator::{Kernel, Launch, Memory, Order, Program, Tool, check, compare_orders};
+use warpfold_emulator::{
+    Kernel, Launch, Memory, Order, Program, Tool, check, compare_orders, entries,
+};
 
 /// An argument of a kernel.
 #[derive(Clone)]
@@ -150,7 +152,9 @@ impl Watched {
     /// Makes it ready.
     pub fn new(ptx: &str, kernel: &str, (grid, block): (u32, u32), arguments: &[Given]) -> Self {
         let mut memory = Memory::new();
-        let module = warpfold_emulator::Module::parse(ptx).expect("the PTX is right");
+        // Of a text with many kernels the others need not be parsed for each launch.
+        let alone = entries::alone(ptx, kernel).expect("the kernel is there");
+        let module = warpfold_emulator::Module::parse(&alone).expect("the PTX is right");
         let program = Program::load(module, &mut memory).expect("the PTX loads");
         let mut buffer = |bytes: usize, offset: usize, contents: &[u8]| {
             let address = memory.allocate(bytes + offset).expect("there is memory") + offset as u64;
