@@ -150,7 +150,6 @@ fn every_operator_and_type_is_known() {
 }
 
 /// Every operator over a type of each way to be converted, and each type with operators of each group.
-#[cfg(not(feature = "matrix"))]
 #[test]
 fn a_sample_agrees_with_types_known_at_compile_time() {
     macro_rules! operators {
@@ -171,19 +170,24 @@ fn a_sample_agrees_with_types_known_at_compile_time() {
     operators! { i16: min Min; norm1 Norm1; }
 }
 
-#[cfg(feature = "matrix")]
-#[test]
-fn all_agree_with_types_known_at_compile_time() {
-    macro_rules! operators {
+/// A test for each type.
+mod every_operator_of {
+    use super::*;
+
+    macro_rules! tests {
+        ($($name:ident: $value:ty;)*) => {$(
+            #[test]
+            #[ignore = "a part of `cargo xtask matrix`"]
+            fn $name() {
+                warpfold_device::for_each_operator!(agree, $name, $value);
+            }
+        )*};
+    }
+    macro_rules! agree {
         ($element:ident, $value:ty; $($name:ident: $operator:ty = $make:expr;)*) => {$(
             let operator: $operator = $make;
             agrees::<$value, _>(stringify!($element), stringify!($name), operator);
         )*};
     }
-    macro_rules! types {
-        ($($element:ident: $value:ty;)*) => {$(
-            warpfold_device::for_each_operator!(operators, $element, $value);
-        )*};
-    }
-    warpfold_device::for_each_element!(types);
+    warpfold_device::for_each_element!(tests);
 }

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::ci::PACKAGES;
 use crate::failure::{BAD_USE, FailedStep, Failure, IoError, io};
 
 /// Why it was not done.
@@ -28,41 +27,28 @@ impl Failure for MatrixError {
     }
 }
 
-/// The operators of the device library over arrays, against loops of the tests' own; and the library's kernels of every shape, against the
-/// operators on the host; and reductions by names, against those of types known at compile time. As the other tests are compiled, so
-/// that only what has the feature is compiled for them.
-const TESTS: [&[&str]; 2] = [
-    &["--test", "every", "--", "--ignored"],
-    &[
-        "--lib",
-        "--features",
-        "warpfold/matrix,warpfold-dynamic/matrix",
-        "--",
-        "every_operator_of_every_type",
-        "all_agree_with_types_known_at_compile_time",
-    ],
-];
+/// The operators of the device library over arrays, against loops of the tests' own; the library's kernels of every shape, against the
+/// operators on the host; and reductions by names, against those of types known at compile time. They are among the tests, ignored, and
+/// so compiled with them.
+const COMMAND: [&str; 5] = ["test", "--tests", "--", "--ignored", "every_operator_of"];
 
-/// Compiles and runs the tests; those of the library also on a GPU where there is one.
+/// Runs the tests; those of the library also on a GPU where there is one.
 ///
 /// # Errors
 /// A test fails, or cargo cannot be started.
 pub fn run(repository: &Path) -> Result<(), MatrixError> {
-    for arguments in TESTS.map(|test| [&["test"], &PACKAGES[..], test].concat()) {
-        let command_line = format!("cargo {}", arguments.join(" "));
-        let start = Instant::now();
-        let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        let status = command
-            .args(&arguments)
-            .current_dir(repository)
-            .status()
-            .map_err(io(format!("run `{command_line}`")))?;
-        if !status.success() {
-            return Err(MatrixError::Step(FailedStep {
-                command: command_line,
-                elapsed: start.elapsed(),
-            }));
-        }
+    let command_line = format!("cargo {}", COMMAND.join(" "));
+    let start = Instant::now();
+    let status = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(COMMAND)
+        .current_dir(repository)
+        .status()
+        .map_err(io(format!("run `{command_line}`")))?;
+    if !status.success() {
+        return Err(MatrixError::Step(FailedStep {
+            command: command_line,
+            elapsed: start.elapsed(),
+        }));
     }
     Ok(())
 }

@@ -560,7 +560,7 @@ fn other_accumulators() {
 
 #[test]
 #[ignore = "compiles the 160 kernels that are not committed"]
-fn all_other_operators_of_all_other_types() {
+fn every_operator_of_all_other_types() {
     let folder = tempfile::tempdir().expect("there is a place for temporary files");
     let ptx = cuda_builder::CudaBuilder::new(env!("CARGO_MANIFEST_DIR"))
         .build_args(&["--no-default-features", "--features", "rest"])

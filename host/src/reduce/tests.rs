@@ -335,17 +335,22 @@ fn some_operators_of_every_type() {
     }
 }
 
-#[cfg(feature = "matrix")]
-#[test]
-fn every_operator_of_every_type() {
-    macro_rules! each_type {
-        ($device:ident; $($name:ident: $value:ty;)*) => {
-            $(for_each_operator!(each_operator, $device, $value, 1);)*
-        };
+/// A test for each type.
+mod every_operator_of {
+    use super::*;
+
+    macro_rules! tests {
+        ($($name:ident: $value:ty;)*) => {$(
+            #[test]
+            #[ignore = "a part of `cargo xtask matrix`"]
+            fn $name() {
+                for device in devices() {
+                    for_each_operator!(each_operator, device, $value, 1);
+                }
+            }
+        )*};
     }
-    for device in devices() {
-        for_each_element!(each_type, device);
-    }
+    for_each_element!(tests);
 }
 
 proptest! {
