@@ -2,10 +2,9 @@
 
 use super::*;
 use flate2::Compression;
-use flate2::write::GzEncoder;
-use std::io::{Cursor, Write};
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipWriter};
+use flate2::write::{DeflateEncoder, GzEncoder};
+use rawzip::{CompressionMethod, ZipArchiveWriter};
+use std::io::Write;
 
 /// A .npy file with the header that NumPy writes for such an array.
 pub fn npy(descriptor: &str, fortran_order: bool, shape: &str, bytes: &[u8]) -> Vec<u8> {
@@ -160,18 +159,27 @@ fn arrays_in_archives_compressed_and_from_standard_input() {
     };
     // As numpy.savez writes it, and numpy.savez_compressed.
     let archive = |arrays: &[(&str, &[i16])], method| {
-        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-        let options = SimpleFileOptions::default().compression_method(method);
+        let mut archive = ZipArchiveWriter::new(Vec::new());
         for (name, values) in arrays {
-            archive
-                .start_file(format!("{name}.npy"), options)
-                .expect("it is new");
-            archive.write_all(&array(values)).expect("there is memory");
+            let member = archive.new_file(format!("{name}.npy"));
+            let member = member.compression_method(method).start();
+            let (mut member, config) = member.expect("it is new");
+            let packed: Box<dyn Write> = if method == CompressionMethod::DEFLATE {
+                Box::new(DeflateEncoder::new(&mut member, Compression::default()))
+            } else {
+                Box::new(&mut member)
+            };
+            let mut packed = config.wrap(packed);
+            packed.write_all(&array(values)).expect("there is memory");
+            let (packed, counted) = packed.finish().expect("there is memory");
+            // The encoder writes its end.
+            drop(packed);
+            member.finish(counted).expect("there is memory");
         }
-        archive.finish().expect("there is memory").into_inner()
+        archive.finish().expect("there is memory")
     };
     let two: &[(&str, &[i16])] = &[("a", &[1, 2]), ("b", &[-5, 2, 7])];
-    for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
+    for method in [CompressionMethod::STORE, CompressionMethod::DEFLATE] {
         let file = scratch.file("two.npz", &archive(two, method));
         assert_eq!(
             results_of(&file, &["--column=b", "--op=sum,argmin"]),
@@ -189,11 +197,26 @@ fn arrays_in_archives_compressed_and_from_standard_input() {
             "{text}"
         );
     }
-    let cut = &archive(two, CompressionMethod::Stored)[..60];
-    refuses(
-        &["reduce", &scratch.file("cut.npz", cut)],
-        "is not a whole .npz file",
-    );
+    let one = &two[..1];
+    let mut wrong = archive(one, CompressionMethod::DEFLATE);
+    let directory = wrong.windows(4).rposition(|bytes| bytes == b"PK\x01\x02");
+    wrong[directory.expect("there is one") + 16] ^= 1;
+    for (contents, culprit) in [
+        (
+            &archive(two, CompressionMethod::STORE)[..60],
+            "is not a whole .npz file",
+        ),
+        (
+            &archive(one, CompressionMethod::BZIP2),
+            "'a' in it is packed by method 12 (BZIP2); save it with numpy.savez",
+        ),
+        (&wrong, "its check sum is another one than the archive says"),
+    ] {
+        let file = scratch.file("broken.npz", contents);
+        for device in ["--device=cpu", "--device=emulator"] {
+            refuses(&["reduce", &file, device], culprit);
+        }
+    }
 
     let npy = array(&[4, 5]);
     let file = scratch.file("array.npy.gz", &compressed(&npy));

@@ -1,15 +1,14 @@
 //! Arrays in memory: a `.npy` or raw file, mapped, in any type that the CPU reduces.
 
 use super::InputError;
+use super::archive::Member;
 use super::npy_values::NpyValues;
 use super::open::{Name, open};
 use memmap2::Mmap;
 use std::fs::File;
-use std::io::{self, Cursor, Read, Seek};
+use std::io::{self, Read};
 use std::path::Path;
 use warpfold_dynamic::TypeName;
-use zip::ZipArchive;
-use zip::result::ZipError;
 
 /// The values of a file with their shape.
 pub struct Array {
@@ -93,19 +92,18 @@ impl Array {
         }
     }
 
-    /// An array of an archive, which holds `NAME.npy` for each.
+    /// An array of an archive.
     fn npz(path: &Path, asked: Option<TypeName>, array: Option<&str>) -> Result<Self, InputError> {
-        let broken = |error| broken_npz(path, error);
         let file = Bytes::open(path)?;
-        let mut archive = ZipArchive::new(Cursor::new(file.all())).map_err(broken)?;
-        let name = chosen(path, &archive, array)?;
+        let all = file.all();
+        let member = Member::find(path, all, all.len() as u64, array)?;
         let mut bytes = Vec::new();
-        let mut member = archive.by_name(&format!("{name}.npy")).map_err(broken)?;
-        let read = member.read_to_end(&mut bytes);
+        let mut unpacked = member.unpacked(&all[member.start as usize..]);
+        let read = unpacked.read_to_end(&mut bytes);
         read.map_err(|source| InputError::unreadable(path, source))?;
         let array = Self::npy(path, Bytes::Read(bytes), asked)?;
         Ok(Self {
-            name: Some(name),
+            name: Some(member.name),
             ..array
         })
     }
@@ -172,36 +170,5 @@ impl Array {
     pub fn values(&self) -> &[u8] {
         let count: usize = self.shape.iter().product();
         &self.bytes.all()[self.start..][..count * self.element_type.bytes()]
-    }
-}
-
-/// The name of the array that is asked for, or of the only one.
-pub(super) fn chosen<R: Read + Seek>(
-    path: &Path,
-    archive: &ZipArchive<R>,
-    array: Option<&str>,
-) -> Result<String, InputError> {
-    let names: Vec<String> = archive
-        .file_names()
-        .filter_map(|name| Some(name.ok()?.strip_suffix(".npy")?.to_owned()))
-        .collect();
-    match (array, &names[..]) {
-        (Some(array), _) if names.iter().any(|name| name == array) => Ok(array.to_owned()),
-        (None, [only]) => Ok(only.clone()),
-        _ => Err(InputError::ArrayNotChosen {
-            path: path.into(),
-            names,
-        }),
-    }
-}
-
-/// What is wrong with an archive.
-pub(super) fn broken_npz(path: &Path, error: ZipError) -> InputError {
-    match error {
-        ZipError::Io(source) => InputError::unreadable(path, source),
-        error => InputError::BrokenNpz {
-            path: path.into(),
-            reason: error.to_string(),
-        },
     }
 }

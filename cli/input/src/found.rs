@@ -1,19 +1,18 @@
 //! Where the values of a file are: side by side in it, for many to read at once, or in what only one can read from its beginning to its end.
 
-use super::array::{Array, broken_npz, chosen};
+use super::archive::Member;
+use super::array::Array;
 use super::csv::CsvReader;
 use super::npy_header::MOST_HEADER_BYTES;
 use super::npy_values::NpyValues;
 use super::open::{Name, is_table, open};
 use super::{FileNumber, InputError};
-use flate2::CrcReader;
-use flate2::read::DeflateDecoder;
+use rawzip::FileReader;
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use warpfold_course::element::ElementType;
 use warpfold_dynamic::TypeName;
-use zip::{CompressionMethod, ZipArchive};
 
 /// Values of a table that are read at once.
 const TABLE_VALUES: usize = 1 << 16;
@@ -212,49 +211,29 @@ impl Found {
         })
     }
 
-    /// An array of an archive, which holds `NAME.npy` for each. One that is stored as it is lies in the file like any other; its check sum is then
-    /// not looked at.
+    /// An array of an archive. One that is stored as it is lies in the file like any other; its check sum is then not looked at.
     fn npz(path: &Path, asked: Asked<'_>) -> Result<Self, InputError> {
         let unreadable = |source| InputError::unreadable(path, source);
-        let broken = |error| broken_npz(path, error);
-        let file = File::open(path).map_err(unreadable)?;
-        let mut archive = ZipArchive::new(BufReader::new(file)).map_err(broken)?;
-        let name = chosen(path, &archive, asked.column)?;
-        let mut member = archive.by_name(&format!("{name}.npy")).map_err(broken)?;
-        let (method, length) = (member.compression(), member.size());
-        let (checksum, compressed) = (member.crc32(), member.compressed_size());
-        let found = match (method, member.data_start()) {
-            (CompressionMethod::Stored, Some(start)) => {
-                drop(member);
-                let mut file = archive.into_inner().into_inner();
-                file.seek(SeekFrom::Start(start)).map_err(unreadable)?;
-                let beginning = beginning(&mut (&file).take(length)).map_err(unreadable)?;
-                let header = NpyValues::read(path, &beginning, Some(length), asked.element_type)?;
-                Self::of_header(&header, |header| Place::InFile {
-                    file,
-                    start: start + header.start as u64,
-                    bytes: header.bytes,
-                    is_swapped: header.is_swapped,
-                })
-            }
-            (CompressionMethod::Deflated, Some(start)) => {
-                drop(member);
-                let mut file = archive.into_inner();
-                file.seek(SeekFrom::Start(start)).map_err(unreadable)?;
-                let data = Checked {
-                    data: CrcReader::new(DeflateDecoder::new(file.take(compressed))),
-                    checksum,
-                };
-                Self::npy_stream(path, Box::new(data), Some(length), asked)?
-            }
-            _ => {
-                let mut bytes = Vec::new();
-                member.read_to_end(&mut bytes).map_err(unreadable)?;
-                Self::npy_stream(path, Box::new(Cursor::new(bytes)), Some(length), asked)?
-            }
+        let mut file = FileReader::from(File::open(path).map_err(unreadable)?);
+        let bytes = file.seek(SeekFrom::End(0)).map_err(unreadable)?;
+        let member = Member::find(path, &file, bytes, asked.column)?;
+        let mut file = file.into_inner();
+        let (start, length) = (member.start, member.length);
+        file.seek(SeekFrom::Start(start)).map_err(unreadable)?;
+        let found = if member.is_deflated {
+            Self::npy_stream(path, member.unpacked(file), Some(length), asked)?
+        } else {
+            let beginning = beginning(&mut (&file).take(length)).map_err(unreadable)?;
+            let header = NpyValues::read(path, &beginning, Some(length), asked.element_type)?;
+            Self::of_header(&header, |header| Place::InFile {
+                file,
+                start: start + header.start as u64,
+                bytes: header.bytes,
+                is_swapped: header.is_swapped,
+            })
         };
         Ok(Self {
-            name: Some(name),
+            name: Some(member.name),
             ..found
         })
     }
@@ -285,25 +264,6 @@ fn partial(path: &Path, bytes: u64, element_type: TypeName) -> InputError {
         bytes,
         element_type: element_type.to_string(),
         value_bytes: element_type.bytes(),
-    }
-}
-
-/// What is compared with its check sum at its end.
-struct Checked<R> {
-    data: CrcReader<R>,
-    checksum: u32,
-}
-
-impl<R: Read> Read for Checked<R> {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let read = self.data.read(room)?;
-        if read == 0 && !room.is_empty() && self.data.crc().sum() != self.checksum {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "its check sum is another one than the archive says",
-            ));
-        }
-        Ok(read)
     }
 }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod archive;
 pub mod array;
 mod csv;
 mod error;

@@ -288,17 +288,19 @@ fn the_ring_stays_small() {
 fn stored_arrays_of_archives_lie_in_the_file() {
     let folder = TempDir::new().expect("a temporary folder");
     let path = folder.path().join("one.npz");
-    let mut archive = zip::ZipWriter::new(File::create(&path).expect("there is room"));
+    let mut archive = rawzip::ZipArchiveWriter::new(Vec::new());
     let header = "{'descr': '<u4', 'fortran_order': False, 'shape': (3,), }";
     let mut array = b"\x93NUMPY\x01\x00".to_vec();
     array.extend((header.len() as u16).to_le_bytes());
     array.extend(header.bytes());
     array.extend([7_u32, 8, 9].iter().flat_map(|value| value.to_le_bytes()));
-    let stored = zip::write::SimpleFileOptions::default();
-    let stored = stored.compression_method(zip::CompressionMethod::Stored);
-    archive.start_file("a.npy", stored).expect("there is room");
-    archive.write_all(&array).expect("there is room");
-    archive.finish().expect("there is room");
+    let (mut member, config) = archive.new_file("a.npy").start().expect("it is new");
+    let mut stored = config.wrap(&mut member);
+    stored.write_all(&array).expect("there is memory");
+    let (_, counted) = stored.finish().expect("there is memory");
+    member.finish(counted).expect("there is memory");
+    let archive = archive.finish().expect("there is memory");
+    std::fs::write(&path, archive).expect("there is room");
     let found = Found::open(&path, asked()).expect("it is one");
     assert!(matches!(found.place, Place::InFile { bytes: 12, .. }));
     let (values, _) = read(SMALL, Cold::Through, &[path], &|_| {});
