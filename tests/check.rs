@@ -15,7 +15,7 @@ use warpfold_course::prepared::PreparedLesson;
 use warpfold_emulator::{Launch, Memory, Module, Order, Program, Tool};
 use warpfold_exhibits::catalogue::EXHIBITS;
 use warpfold_kernels::catalogue::{
-    BLOCK_SIZES, Lesson, Module as PtxModule, Part, Variant, flagship, lessons,
+    BLOCK_SIZES, Lesson, Module as PtxModule, Parameter, Part, Variant, flagship, lessons,
 };
 use warpfold_ptx::EXHIBITS as EXHIBITS_PTX;
 
@@ -29,22 +29,30 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// What is run of a lesson: every block size, with the least, the usual and the greatest value of its parameter. The instances of a
-/// generic body differ in what they compute and not in what they access, so that one block size shows enough of each.
-fn variants(lesson: &'static Lesson) -> Vec<Variant> {
+/// What is run of a lesson: every block size, with each of a few values of its parameter. The instances of a generic body differ in what
+/// they compute and not in what they access, so that one block size shows enough of each.
+fn variants(lesson: &'static Lesson, values: fn(&Parameter) -> Vec<u32>) -> Vec<Variant> {
     let blocks = match lesson.part {
         Part::Operators => &BLOCK_SIZES[..1],
         _ => &BLOCK_SIZES,
     };
-    let parameter = |variant: &Variant| {
-        lesson.parameter.is_none_or(|parameter| {
-            let least = parameter.values.first();
-            let few = [least, Some(&parameter.usual), parameter.values.last()];
-            few.contains(&variant.parameter.as_ref())
-        })
+    let values = lesson.parameter.as_ref().map(values);
+    let is_of_them = |variant: &Variant| match (&values, variant.parameter) {
+        (Some(values), Some(value)) => values.contains(&value),
+        _ => true,
     };
     let all = blocks.iter().flat_map(|&block| lesson.variants_of(block));
-    all.filter(parameter).collect()
+    all.filter(is_of_them).collect()
+}
+
+/// The least value of a parameter, the usual one and the greatest.
+fn few(parameter: &Parameter) -> Vec<u32> {
+    let ends = parameter
+        .values
+        .first()
+        .into_iter()
+        .chain(parameter.values.last());
+    ends.copied().chain([parameter.usual]).collect()
 }
 
 /// What the emulator runs of each PTX module.
@@ -58,20 +66,22 @@ fn modules() -> HashMap<PtxModule, Arc<Module>> {
     newest.collect()
 }
 
-/// Does something with each lesson in some of its variants and each of a few lengths, or what the lesson takes of them.
+/// Does something with each lesson, with some values of its parameter and each of a few lengths, or what the lesson takes of them.
 fn each_launch(
-    lengths: impl Fn(Variant) -> Vec<usize> + Sync,
+    values: fn(&Parameter) -> Vec<u32>,
+    lengths: impl Fn(&Lesson, Variant) -> Vec<usize> + Sync,
     act: impl Fn(&Lesson, Subject) + Sync,
 ) {
     let modules = modules();
     let lessons: Vec<&'static Lesson> = lessons().collect();
     lessons.into_par_iter().for_each(|lesson| {
         let module = &modules[&lesson.module];
-        for variant in variants(lesson) {
+        for variant in variants(lesson, values) {
             let reduction = lesson.reduction();
             let most = reduction.and_then(|reduction| reduction.most_elements(variant));
             let limited = |n: usize| most.map_or(n, |most| n.min(most as usize));
-            let mut lengths: Vec<usize> = lengths(variant).into_iter().map(limited).collect();
+            let mut lengths: Vec<usize> =
+                lengths(lesson, variant).into_iter().map(limited).collect();
             lengths.dedup();
             for n in lengths {
                 let prepared =
@@ -97,7 +107,7 @@ fn each_launch(
 fn every_lesson_is_clean_but_the_exhibits_of_the_ladder() {
     // Many blocks of the smallest size. Of each other one, as many that some have a whole tile of eight elements a thread, and one has a cut
     // tile.
-    let lengths = |variant: Variant| {
+    let lengths = |_: &Lesson, variant: Variant| {
         let block = variant.block as usize;
         let most = if variant.block == BLOCK_SIZES[0] {
             12_345
@@ -106,7 +116,7 @@ fn every_lesson_is_clean_but_the_exhibits_of_the_ladder() {
         };
         vec![1, 63, 4 * block + 1, most]
     };
-    each_launch(lengths, |lesson, mut subject| {
+    each_launch(few, lengths, |lesson, mut subject| {
         let findings = subject.check(&Tool::WATCHING).expect("it runs");
         let shown: Vec<String> = findings.iter().map(ToString::to_string).collect();
         // Where a tile is cut below 64 sums, the exhibits take the tree of step 3, and are right.
@@ -127,9 +137,15 @@ fn every_lesson_is_clean_but_the_exhibits_of_the_ladder() {
 fn no_right_lesson_depends_on_the_schedule() {
     // Two blocks and a bit of the smallest size, so that 200 schedules of every kernel take seconds; a kernel for any block size
     // gets them with the smallest.
+    let lengths = |lesson: &Lesson, variant: Variant| {
+        let reduction = lesson.reduction();
+        let each = reduction.map_or(4, |reduction| reduction.elements_per_thread(variant));
+        vec![2 * BLOCK_SIZES[0] as usize * each as usize + 76]
+    };
     let seen = Mutex::new(HashSet::new());
     each_launch(
-        |_| vec![1_100],
+        |parameter| vec![parameter.usual],
+        lengths,
         |lesson, mut subject| {
             if lesson.exhibit.is_none() {
                 let name = subject.kernel().name().to_owned();

@@ -20,8 +20,9 @@ const STRIP: f64 = 12.0;
 
 type Corners = ((f64, f64), (f64, f64));
 
-/// Block sizes and numbers of elements: one element, a cut tile, whole ones, many blocks, many warps, the most.
-fn sizes(lesson: &Lesson) -> [(u32, usize); 6] {
+/// Block sizes and numbers of elements: one element, a cut tile, whole ones, many blocks, many warps, the most. Of the many operators
+/// and types, many blocks and many warps.
+fn sizes(lesson: &Lesson) -> Vec<(u32, usize)> {
     let takes_any = lesson.reduction().is_some() && !matches!(lesson.entries, Entries::PerBlock(_));
     let small = if takes_any {
         lesson.least_block.max(8)
@@ -41,12 +42,16 @@ fn sizes(lesson: &Lesson) -> [(u32, usize); 6] {
         let n = (each * u64::from(block) * halves).div_ceil(2);
         n.min(most.unwrap_or(limit)).min(limit) as usize
     };
-    [
+    let (many, warps) = ((small, elements(small, 20)), (256, elements(256, 3)));
+    if lesson.part == Part::Operators {
+        return vec![many, warps];
+    }
+    vec![
         (small, 1),
         (small, elements(small, 3) - 1),
         (64, elements(64, 2)),
-        (small, elements(small, 20)),
-        (256, elements(256, 3)),
+        many,
+        warps,
         (1024, elements(1024, 2)),
     ]
 }
