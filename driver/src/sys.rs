@@ -262,6 +262,7 @@ functions! {
     fn cuDevicePrimaryCtxRelease_v2(device: CUdevice);
     fn cuCtxSetCurrent(context: CUcontext);
     fn cuCtxGetCurrent(context: *mut CUcontext);
+    fn cuCtxGetDevice(device: *mut CUdevice);
     fn cuCtxSynchronize();
     fn cuCtxGetLimit(value: *mut usize, limit: CUlimit);
     fn cuCtxSetLimit(limit: CUlimit, value: usize);

@@ -1,6 +1,8 @@
 //! Kernels whose names begin alike, each loaded when it is first needed, and the memory that their blocks hand states to each other in.
 
-use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Shape, Stream};
+use crate::device::{
+    Argument, Buffer, Device, DeviceError, Kernel, Shape, Slice, Stream, StreamOrder,
+};
 use crate::kernels::Error;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,6 +17,8 @@ pub(crate) struct Family {
     name: String,
     kernels: HashMap<&'static str, Kernel>,
     workspace: Workspace,
+    /// That of the launches, which share the workspace.
+    order: StreamOrder,
 }
 
 /// Where the kernels come from.
@@ -116,6 +120,7 @@ impl Family {
                 states: device.allocate(0)?,
                 words: device.allocate(0)?,
             },
+            order: StreamOrder::default(),
         })
     }
 
@@ -178,6 +183,12 @@ impl Family {
         &self.kernels[suffix]
     }
 
+    /// The addresses of the states and of the words, which change when more is prepared.
+    pub(crate) fn addresses(&self) -> [u64; 2] {
+        let Workspace { states, words } = &self.workspace;
+        [Slice::from(states).address(), Slice::from(words).address()]
+    }
+
     /// The states, from a word of 8 bytes on, and the words, as kernels take them.
     pub(crate) fn workspace(&self) -> [Argument; 2] {
         [
@@ -196,7 +207,8 @@ impl Family {
         self.workspace.states.slice(word..).argument()
     }
 
-    /// Queues a kernel that has been prepared on a stream; without one it waits.
+    /// Queues a kernel that has been prepared on a stream; without one it waits. It comes after the launch before, on whichever stream that
+    /// was.
     ///
     /// # Safety
     /// As for [`Stream::launch`].
@@ -209,12 +221,7 @@ impl Family {
     ) -> Result<(), DeviceError> {
         let kernel = self.kernel(suffix);
         // SAFETY: the caller's contract is the same.
-        unsafe {
-            match stream {
-                Some(stream) => stream.launch(kernel, shape, arguments),
-                None => kernel.launch(shape, arguments),
-            }
-        }
+        unsafe { self.order.launch(stream, kernel, shape, arguments) }
     }
 
     /// After a launch that failed: some blocks may have come to their end and others not, so that the words are not used again.

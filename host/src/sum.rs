@@ -21,7 +21,9 @@
 #[cfg(test)]
 mod tests;
 
-use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, Slice, Stream};
+use crate::device::{
+    Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, Slice, Stream, StreamOrder,
+};
 use crate::kernels::Error;
 use crate::values::Values;
 use std::any::Any;
@@ -116,6 +118,8 @@ struct State<T: Summable> {
     last: Option<Mode>,
     /// Rounds a total to the type of the sum, from the first time on that this is done on the device.
     round: Option<Kernel>,
+    /// That of the launches, which share the totals.
+    order: StreamOrder,
 }
 
 impl<T: Summable> State<T> {
@@ -126,6 +130,7 @@ impl<T: Summable> State<T> {
             in_fixed_order: OneLaunch::new(device, 0)?,
             last: None,
             round: None,
+            order: StreamOrder::default(),
         })
     }
 }
@@ -224,13 +229,15 @@ impl<'d, T: Summable> Sum<'d, T> {
             self.state.last = None;
             return self.result();
         }
-        self.launch(values, &choose(T::ADDEND, mode.into(), values.len()))
+        let launch = choose(T::ADDEND, mode.into(), values.len());
+        // SAFETY: it was chosen for this type and as many values.
+        unsafe { self.launch(values, &launch) }
     }
 
     /// Queues the sum on a stream and does not wait, except for memory of `cust`. [`Self::result`] waits for the sum and gives it, until the
     /// next sum is queued.
     ///
-    /// Sums of one `Sum` follow one another: queue them on one stream, or wait for the last before the next.
+    /// Sums of one `Sum` follow one another, on whichever streams they are queued.
     ///
     /// # Errors
     /// As [`Self::of`]; the stream is of another device; or it [is capturing](Stream::is_capturing): the totals would not take turns in
@@ -253,13 +260,8 @@ impl<'d, T: Summable> Sum<'d, T> {
             return Ok(());
         }
         let launch = choose(T::ADDEND, mode.into(), values.len());
-        self.start(values, &launch, |kernel, shape, arguments| {
-            values.read_by(device, Some(stream), || {
-                // SAFETY: what `start` says. Memory of buffers is freed when the device has done what is queued; `read_by` keeps the
-                // order of other memory, or who has made the slice has promised it.
-                unsafe { stream.launch(kernel, shape, arguments) }
-            })
-        })
+        // SAFETY: it was chosen for this type and as many values.
+        unsafe { self.start(values, &launch, Some(stream)) }
     }
 
     /// As [`Self::queue`], and the sum is written to `sum`, a buffer of one element, without a detour through the host.
@@ -326,24 +328,24 @@ impl<'d, T: Summable> Sum<'d, T> {
     }
 
     /// The sum of at least one value by a launch of the flagship.
-    pub(crate) fn launch(&mut self, values: Slice<'_, T>, launch: &SumLaunch) -> Result<T, Error> {
-        let device = self.device;
-        self.start(values, launch, |kernel, shape, arguments| {
-            values.read_by(device, None, || {
-                // SAFETY: what `start` says; the launch has ended when this returns.
-                unsafe { kernel.launch(shape, arguments) }
-            })
-        })?;
+    ///
+    /// # Safety
+    /// The launch is one of [`choose`], of this type and for as many values.
+    unsafe fn launch(&mut self, values: Slice<'_, T>, launch: &SumLaunch) -> Result<T, Error> {
+        // SAFETY: the caller's contract is the same.
+        unsafe { self.start(values, launch, None)? };
         self.result()
     }
 
-    /// Starts a launch of the flagship by `queue`, on values in the device's memory. `queue` may rely on this: the kernel takes these
-    /// arguments in this shape; it reads the values, and writes only to the buffers of this `Sum`, which are large enough.
-    fn start(
+    /// Starts a launch of the flagship on values in the device's memory; without a stream it is waited for.
+    ///
+    /// # Safety
+    /// As for [`Self::launch`].
+    unsafe fn start(
         &mut self,
         values: Slice<'_, T>,
         launch: &SumLaunch,
-        queue: impl FnOnce(&Kernel, &Shape, &[Argument]) -> Result<(), DeviceError>,
+        stream: Option<&Stream>,
     ) -> Result<(), Error> {
         let device = self.device;
         if !self.state.kernels.contains_key(launch.entry) {
@@ -373,7 +375,13 @@ impl<'d, T: Summable> Sum<'d, T> {
             _ => Mode::Deterministic,
         });
         let shape = Shape::linear(launch.blocks, launch.block);
-        let started = queue(&self.state.kernels[launch.entry], &shape, &arguments);
+        let (kernel, order) = (&self.state.kernels[launch.entry], &self.state.order);
+        let started = values.read_by(device, stream, || {
+            // SAFETY: the kernel takes these arguments in this shape; it reads the values, and writes only to the buffers of this `Sum`,
+            // which are as large as the caller's launch asks. Memory of buffers is freed when the device has done what is queued; `read_by`
+            // keeps the order of other memory, or who has made the slice has promised it.
+            unsafe { order.launch(stream, kernel, &shape, &arguments) }
+        });
         if let Err(error) = started {
             // Some blocks may have come to their end and others not. A device that has no memory any more makes no sums either.
             self.state.last = None;

@@ -81,7 +81,13 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
         stream.copy_between(&source, &mut copy.borrow_mut())?;
         kernel.queue(&stream, &Input::of(&copy.borrow()), &partials)
     };
-    let where_it_is = || kernel.queue(&stream, &Input::on_peer(&source), &partials);
+    let on_peer = has_access
+        .then(|| Input::on_peer(&source, second, first))
+        .transpose()?;
+    let where_it_is = || match &on_peer {
+        Some(input) => kernel.queue(&stream, input, &partials),
+        None => Err(DeviceError::OtherDevice),
+    };
     type Work<'w> = &'w dyn Fn() -> Result<(), DeviceError>;
     let ways: [(&str, &str, bool, Work<'_>); 3] = [
         (
@@ -133,9 +139,9 @@ fn run(setting: &Setting<'_>) -> Result<Report, HostLessonError> {
             Cell::Right(Some(sum == expected)),
         ]);
     }
-    if !first.is_gpu() {
+    if let (false, Some(input)) = (first.is_gpu(), &on_peer) {
         let mut traffic = PeerTraffic::default();
-        kernel.observe(&Input::on_peer(&source), &partials, &mut traffic)?;
+        kernel.observe(input, &partials, &mut traffic)?;
         report.fact(format!(
             "read by the kernel: {} of the {bytes} bytes loaded from the other device",
             traffic.total().loaded_bytes

@@ -38,7 +38,7 @@ enum Memory<'a> {
     Device(&'a Buffer<i32>),
     Host(&'a HostBuffer<i32>),
     /// Of another device, which this one reaches.
-    Peer,
+    Peer(&'a Device),
 }
 
 impl<'a> Input<'a> {
@@ -60,13 +60,23 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Those of another device, to whose memory the kernel's device has access.
-    pub(super) fn on_peer(buffer: &'a Buffer<i32>) -> Self {
-        Self {
+    /// Those of a peer, for the kernels of a device that reaches its memory.
+    ///
+    /// # Errors
+    /// [`DeviceError::OtherDevice`] if it does not, or the buffer is not the peer's; or the driver refuses.
+    pub(super) fn on_peer(
+        buffer: &'a Buffer<i32>,
+        peer: &Device,
+        device: &'a Device,
+    ) -> Result<Self, DeviceError> {
+        if !buffer.is_of(peer) || !device.enable_peer_access(peer)? {
+            return Err(DeviceError::OtherDevice);
+        }
+        Ok(Self {
             address: buffer.argument(),
             n: buffer.len(),
-            memory: Memory::Peer,
-        }
+            memory: Memory::Peer(device),
+        })
     }
 
     /// # Errors
@@ -83,7 +93,7 @@ impl<'a> Input<'a> {
         match self.memory {
             Memory::Device(buffer) => buffer.is_of(device),
             Memory::Host(buffer) => buffer.is_of(device),
-            Memory::Peer => true,
+            Memory::Peer(reached_from) => std::ptr::eq(reached_from, device),
         }
     }
 }
@@ -209,8 +219,8 @@ impl<'a> LadderKernel<'a> {
     ) -> Result<(), DeviceError> {
         let (shape, arguments) = self.launch(input, partials, others)?;
         // SAFETY: these are the lesson's parameters, for some of which the caller vouches. Launched with the catalogue's geometry, it keeps
-        // to n elements and one partial per block, which `launch` has checked. All memory is the kernel's device's, and is freed when
-        // the device has done what is queued.
+        // to n elements and one partial per block, which `launch` has checked. All memory is the kernel's device's, or a peer's that it
+        // reaches, and is freed when its device has done what is queued.
         unsafe { stream.launch(&self.kernel, &shape, &arguments) }
     }
 

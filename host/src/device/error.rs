@@ -189,6 +189,11 @@ pub enum DeviceError {
         "a sum cannot be captured into a graph, each launch of which would add to the total of the launch before: queue it on a stream that is not being captured"
     )]
     CapturedSum,
+    /// Work that was to become part of a graph of other code, which does not keep its kernels and its memory.
+    #[error(
+        "other code is capturing this stream: queue on it before or after, or make the stream by `from_raw`, which asks for the promise that kernels and memory are kept for the graph"
+    )]
+    ForeignCapture,
     /// A graph that was to become part of another.
     #[error(
         "a graph cannot be launched where another is captured: queue its operations there, or launch it on a stream that is not being captured"

@@ -38,7 +38,8 @@ macro_rules! memory {
 
 memory! { CudaSlice<T>, CudaView<'_, T> }
 
-/// Neither waits nor queues. The stream stays `cudarc`'s.
+/// Neither waits nor queues. The stream stays `cudarc`'s. While `cudarc` captures it, nothing can be queued on it
+/// ([`DeviceError::ForeignCapture`]): [`StreamRef::from_raw`] takes the promise that this needs.
 ///
 /// # Errors
 /// [`DeviceError::OtherDevice`] if it is not in the GPU's primary context.
@@ -51,6 +52,6 @@ impl<'a> TryFrom<(&Device, &'a CudaStream)> for StreamRef<'a> {
             return Err(DeviceError::OtherDevice);
         }
         // SAFETY: the stream is borrowed for as long as the result.
-        unsafe { Self::from_raw(device, stream.cu_stream().cast()) }
+        unsafe { Self::lent(device, stream.cu_stream().cast()) }
     }
 }

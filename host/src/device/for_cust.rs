@@ -40,7 +40,8 @@ impl<'a, T: Pod + DeviceCopy> Slice<'a, T> {
     }
 }
 
-/// Neither waits nor queues. The stream stays `cust`'s.
+/// Neither waits nor queues. The stream stays `cust`'s. While other code captures it, nothing can be queued on it
+/// ([`DeviceError::ForeignCapture`]): [`StreamRef::from_raw`] takes the promise that this needs.
 ///
 /// # Errors
 /// [`DeviceError::OtherDevice`] if it is not in the GPU's primary context.
@@ -49,7 +50,7 @@ impl<'a> TryFrom<(&Device, &'a Stream)> for StreamRef<'a> {
 
     fn try_from((device, stream): (&Device, &'a Stream)) -> Result<Self, DeviceError> {
         // SAFETY: the stream is borrowed for as long as the result.
-        match unsafe { Self::from_raw(device, stream.as_inner().cast()) } {
+        match unsafe { Self::lent(device, stream.as_inner().cast()) } {
             Err(DeviceError::NoForeignCode) => Err(DeviceError::OtherDevice),
             made => made,
         }

@@ -52,6 +52,22 @@ impl StreamRef<'_> {
     }
 }
 
+#[cfg(any(feature = "cudarc", feature = "cust"))]
+impl<'a> StreamRef<'a> {
+    /// As [`Self::from_raw`], of a stream whose captures nobody vouches for: while other code captures it, nothing can be queued on it.
+    ///
+    /// # Safety
+    /// The handle is that of a stream that lives for as long as `'a`.
+    pub(super) unsafe fn lent(device: &Device, handle: *mut c_void) -> Result<Self, DeviceError> {
+        // SAFETY: the caller's contract, and work that would need more is refused.
+        let mut lent = unsafe { Self::from_raw(device, handle) }?;
+        if let StreamOn::Gpu(stream) = &mut lent.stream.0 {
+            stream.only_lend();
+        }
+        Ok(lent)
+    }
+}
+
 impl Deref for StreamRef<'_> {
     type Target = Stream;
 
@@ -79,7 +95,7 @@ impl Stream {
     ///
     /// # Safety
     /// The handle is that of a stream that lives as long as the value. Where the stream takes part in a capture that other code has begun,
-    /// or that another value for the same stream has joined, whoever launches the graph keeps its kernels loaded.
+    /// or that another value for the same stream has joined, whoever launches the graph keeps its kernels loaded and its memory allocated.
     pub unsafe fn from_raw(device: &Device, handle: *mut c_void) -> Result<Self, DeviceError> {
         match &device.backend {
             // SAFETY: the caller's contract is the same.
@@ -113,7 +129,7 @@ impl Event {
     ///
     /// # Safety
     /// The handle is that of an event in the GPU's primary context that lives as long as the value. Where other code records it in a
-    /// capture and a stream of this device waits for it, whoever launches the graph keeps its kernels loaded.
+    /// capture and a stream of this device waits for it, whoever launches the graph keeps its kernels loaded and its memory allocated.
     pub unsafe fn from_raw(device: &Device, handle: *mut c_void) -> Result<Self, DeviceError> {
         match &device.backend {
             // SAFETY: the caller's contract is the same.

@@ -88,8 +88,8 @@ impl Kernel {
     ///
     /// # Safety
     /// A GPU checks neither addresses nor what an argument means. The caller vouches that, launched in this shape with these arguments,
-    /// the kernel reads and writes only inside live [`Buffer`](super::Buffer)s of the same device, and leaves in them values that
-    /// their element types may hold. The number and sizes of the arguments are checked here (on a GPU where the emulator's parser knows all of the PTX).
+    /// the kernel reads and writes only inside live [`Buffer`](super::Buffer)s and [`HostBuffer`](super::HostBuffer)s of the same device, and
+    /// leaves in them values that their element types may hold. The number and sizes of the arguments are checked here (on a GPU where the emulator's parser knows all of the PTX).
     /// On the emulator every access is checked, and any call is sound.
     pub unsafe fn launch(&self, shape: &Shape, arguments: &[Argument]) -> Result<(), DeviceError> {
         match &self.on {

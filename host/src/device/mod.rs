@@ -101,6 +101,7 @@ mod ptx;
 mod shape;
 mod slice;
 mod stream;
+mod stream_order;
 #[cfg(test)]
 mod tests;
 mod timing;
@@ -127,5 +128,6 @@ pub use ptx::newest_runnable;
 pub use shape::Shape;
 pub use slice::Slice;
 pub use stream::{Event, Stream};
+pub(crate) use stream_order::StreamOrder;
 pub use timing::{Times, Timing};
 pub use warpfold_emulator::{Counters, Observer, Order, PeerTraffic, Wants, Watch};

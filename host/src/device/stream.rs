@@ -269,6 +269,17 @@ impl Stream {
         }
     }
 
+    /// Runs what queues work of other code on this stream, a GPU's, in the order of uploads and downloads.
+    pub(crate) fn in_order<E: From<DeviceError>>(
+        &self,
+        work: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        match &self.0 {
+            StreamOn::Gpu(stream) => stream.foreign_in_order(work),
+            StreamOn::Emulator(_) => Err(DeviceError::NoForeignCode.into()),
+        }
+    }
+
     /// Whether what is queued now becomes part of a graph instead of running: by [`Self::capture`], or by other code that has
     /// [`Self::raw`].
     ///

@@ -5,6 +5,7 @@ use super::queueing::{Graph, Key, Prepared, Queueing, Threads};
 use crate::chunks;
 use crate::device::{
     Argument, Buffer, Device, DeviceError, Event, HostBuffer, HostMemory, Shape, Slice, Stream,
+    StreamOrder,
 };
 use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
@@ -34,6 +35,8 @@ pub struct UntypedGroup {
     queueing: Queueing,
     threads: Option<Threads>,
     graph: Option<Graph>,
+    /// That of the reductions, which share the slots, the flags and the states.
+    order: StreamOrder,
     /// The type, as in the kernels' names.
     element: String,
     /// The kernels' last argument, if they take one more.
@@ -94,6 +97,7 @@ impl UntypedGroup {
             queueing: Queueing::InTurn,
             threads: None,
             graph: None,
+            order: StreamOrder::default(),
             element: element.to_owned(),
             parameter,
             form,
@@ -350,12 +354,15 @@ impl UntypedGroup {
         Ok(())
     }
 
-    /// The streams of the other devices wait for the caller's.
+    /// The streams of the other devices wait for the caller's, and all of them for the reduction before, on whichever stream that was.
     fn begin(&self, stream: Option<&Stream>) -> Result<(), DeviceError> {
+        let first = stream.unwrap_or(&self.members[0].stream);
+        let has_changed = self.order.continue_on(first)?;
+        if stream.is_none() && !has_changed {
+            return Ok(());
+        }
         let mut others = self.members[1..].iter();
-        stream.map_or(Ok(()), |stream| {
-            others.try_for_each(|other| other.stream.follow(stream))
-        })
+        others.try_for_each(|other| other.stream.follow(first))
     }
 
     /// The stream of the first device, which may be the caller's, waits for those of the others.
@@ -373,6 +380,9 @@ impl UntypedGroup {
         parts: &[Slice<'_, u8>],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
+        if self.order.continue_on(&self.members[0].stream)? {
+            self.members[0].stream.synchronize()?;
+        }
         let prepared = self.prepare_fast(group, false, parts, result)?;
         let devices = group.devices().iter();
         for ((part, device), member) in parts.iter().zip(devices).zip(&self.members) {
@@ -409,16 +419,24 @@ impl UntypedGroup {
         parts: &[Slice<'_, u8>],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
-        let all = parts.iter().chain([&result]);
-        let key: Key = all.map(|slice| (slice.address(), slice.len())).collect();
-        if self.graph.as_ref().is_none_or(|graph| graph.key != key) {
+        if self.order.continue_on(&self.members[0].stream)? {
+            self.members[0].stream.synchronize()?;
+        }
+        let key = |members: &[Member]| -> Key {
+            let all = parts.iter().chain([&result]);
+            let places = all.flat_map(|slice| [slice.address(), slice.len() as u64]);
+            let workspaces = members.iter().flat_map(|member| member.family.addresses());
+            places.chain(workspaces).collect()
+        };
+        let is_of_these = |graph: &Graph| graph.key == key(&self.members);
+        if !self.graph.as_ref().is_some_and(is_of_these) {
             self.graph = None;
             let prepared = self.prepare_fast(group, false, parts, result)?;
             let members = self.members.iter().zip(&prepared);
             let launches: Vec<_> = members
                 .map(|(member, launch)| (member.family.kernel(launch.suffix), launch))
                 .collect();
-            self.graph = Some(Graph::new(group, key, &launches)?);
+            self.graph = Some(Graph::new(group, key(&self.members), &launches)?);
         }
         let devices = group.devices().iter();
         for ((part, device), member) in parts.iter().zip(devices).zip(&self.members) {
@@ -427,7 +445,8 @@ impl UntypedGroup {
         let Some(graph) = &self.graph else {
             return Ok(());
         };
-        // SAFETY: as in `launch_fast`; the parts, the result and what the graph has the addresses of are kept until it has ended.
+        // SAFETY: as in `launch_fast`; the parts, the result and the workspaces, all of which are at the addresses that the graph has, are
+        // kept until it has ended: the caller waits for that.
         unsafe { graph.executable.launch(&self.members[0].stream)? };
         Ok(())
     }

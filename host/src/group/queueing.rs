@@ -195,8 +195,8 @@ impl Opened {
     }
 }
 
-/// What a graph has been made of: the addresses and lengths of the parts and of the result.
-pub(super) type Key = Vec<(u64, usize)>;
+/// What a graph has been made of: the addresses and lengths of the parts and of the result, and the addresses of each device's workspace.
+pub(super) type Key = Vec<u64>;
 
 /// A graph of one reduction.
 pub(super) struct Graph {

@@ -252,6 +252,31 @@ fn every_way_of_queueing_gives_the_same() {
     }
 }
 
+/// A graph that was made before more was prepared has the addresses of a workspace that is gone.
+#[test]
+fn a_graph_is_made_anew_where_its_workspace_is() {
+    let values: Vec<i32> = (0..70_000).map(|value| value % 1013 - 500).collect();
+    for group in groups() {
+        let parts = group.upload(&values).expect("it fits");
+        let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
+        let mut argmax = GroupReduction::new(&group, ArgMax::FIRST)
+            .expect("it is prepared")
+            .with_queueing(Queueing::AsGraph);
+        assert_eq!(argmax.of(&parts), Ok(1012));
+        argmax
+            .prepare(&vec![1 << 24; parts.len()])
+            .expect("there is room");
+        // What takes the place of the old workspace is not written.
+        let others = group.upload(&vec![7_u64; 4096]).expect("it fits");
+        for _ in 0..3 {
+            assert_eq!(argmax.of(&parts), Ok(1012));
+        }
+        for other in others {
+            assert!(other.read().expect("it is there").iter().all(|&it| it == 7));
+        }
+    }
+}
+
 #[test]
 fn the_fast_order_rounds_little() {
     let values = floats(50_000, 5);

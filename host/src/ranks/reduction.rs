@@ -15,8 +15,8 @@ use std::ops::Range;
 /// which may be empty, and gets the result on its device. The parts follow each other in the order of the ranks; the indices that an operator
 /// like `ArgMax` gives count through all parts.
 ///
-/// All ranks make the same calls in the same order. Reductions of one `RankReduction` follow one another: queue them on one stream, or wait
-/// for the last before the next.
+/// All ranks make the same calls in the same order. Reductions of one `RankReduction` follow one another, on whichever
+/// streams they are queued.
 pub struct RankReduction<'r, 'd, T, O> {
     untyped: UntypedRanks<'r, 'd>,
     types: PhantomData<(T, O)>,

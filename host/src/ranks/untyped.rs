@@ -7,7 +7,7 @@ use super::transport::Memory;
 use super::way::Way;
 use super::world::Ranks;
 use crate::chunks::{self, OF_A_PART, OF_ALL};
-use crate::device::{Buffer, Device, DeviceError, Shape, Slice, Stream};
+use crate::device::{Buffer, Device, DeviceError, Shape, Slice, Stream, StreamOrder};
 use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
 use crate::matrix::{Along, Matrix};
@@ -35,6 +35,8 @@ pub struct UntypedRanks<'r, 'd> {
     chunks: Family,
     copier: Family,
     prepared: Option<Prepared>,
+    /// That of the reductions, which share what is prepared.
+    order: StreamOrder,
 }
 
 /// What all ranks know of each other's values, and memory for what they hand each other.
@@ -106,6 +108,7 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
                 format!("{COPIER}_{element}"),
             )?,
             prepared: None,
+            order: StreamOrder::default(),
         })
     }
 
@@ -296,6 +299,8 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
                 prepared: prepared.own,
             });
         }
+        stream.check_device(device)?;
+        self.order.continue_on(stream)?;
         values.check_device(device)?;
         result.slice().check_device(device)?;
         let expected = match what {

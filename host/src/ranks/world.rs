@@ -223,6 +223,7 @@ impl<'d> Ranks<'d> {
         operation: &str,
         call: impl FnOnce(&mut dyn Transport, On<'_>) -> Result<R, RankError>,
     ) -> Result<R, RankError> {
+        stream.check_device(self.device)?;
         if *self.last.borrow() != operation {
             operation.clone_into(&mut self.last.borrow_mut());
         }

@@ -54,7 +54,8 @@ use warpfold_device::vector::Loaded;
 /// A reduction of values of type `T` by an operator `O`, again and again on one device: it keeps the kernels and the memory that they
 /// need.
 ///
-/// Reductions of one `Reduction` follow one another: queue them on one stream, or wait for the last before the next.
+/// Reductions of one `Reduction` follow one another, on whichever streams they are queued. Where they are captured, whoever launches the
+/// graph keeps that order.
 pub struct Reduction<'d, T, O: Operator<T>> {
     device: &'d Device,
     kept: Kept<O::Output>,

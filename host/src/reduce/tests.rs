@@ -29,6 +29,41 @@ fn devices() -> Vec<Device> {
     [emulator()].into_iter().chain(gpu).collect()
 }
 
+/// Launches that share a workspace come one after another, although the streams have no order.
+#[test]
+fn reductions_on_several_streams_share_a_workspace() {
+    for device in devices() {
+        let (n, rounds) = if device.is_gpu() {
+            (1 << 24, 40)
+        } else {
+            (1 << 12, 2)
+        };
+        let values = device.upload(&vec![1_u32; n]).expect("it fits");
+        let many: Vec<u32> = (0..=n as u32 / 64).map(|segment| segment * 64).collect();
+        let many = Segments::new(&device, &many).expect("they are right");
+        let few = Segments::new(&device, &[0_u32, 5, n as u32]).expect("they are right");
+        let streams = [(); 3].map(|()| device.non_blocking_stream().expect("there are streams"));
+        let mut sums = Reduction::<u32, Sum>::new(&device, Sum).expect("it is prepared");
+        sums.prepare_segments(&many).expect("there is room");
+        sums.prepare_segments(&few).expect("there is room");
+        let mut of_many = device.allocate(many.len()).expect("it fits");
+        let mut of_few = [(); 3].map(|()| device.allocate(2).expect("it fits"));
+        for _ in 0..rounds {
+            for (stream, of_few) in streams.iter().zip(&mut of_few) {
+                sums.queue_segments(stream, &values, &few, of_few)
+                    .expect("it is prepared");
+                sums.queue_segments(&streams[0], &values, &many, &mut of_many)
+                    .expect("it is prepared");
+            }
+            assert_eq!(of_many.read().expect("it is there"), vec![64; many.len()]);
+            for of_few in &of_few {
+                let found = of_few.read().expect("it is there");
+                assert_eq!(found, [5, n as u32 - 5]);
+            }
+        }
+    }
+}
+
 /// A value of the input.
 trait Made: Reducible {
     /// One of a few whole numbers, so that there are ties, and so that sums lose nothing.

@@ -58,7 +58,8 @@ pub enum ScanKind {
 
 /// A scan of values of type `T` by an operator `O`, again and again on one device: it keeps the kernels and the memory that they need.
 ///
-/// Scans of one `Scan` follow one another: queue them on one stream, or wait for the last before the next.
+/// Scans of one `Scan` follow one another, on whichever streams they are queued. Where they are captured, whoever launches the graph
+/// keeps that order.
 pub struct Scan<'d, T, O: Operator<T>> {
     device: &'d Device,
     family: Family,

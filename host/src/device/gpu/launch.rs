@@ -333,6 +333,11 @@ impl Kernel {
     }
 
     /// Waits for the end of what is queued.
+    /// Waits for everything that is queued on the device.
+    pub(in crate::device) fn wait_for_all(&self) -> Result<(), DeviceError> {
+        self.session().wait_for_all()
+    }
+
     fn wait(&self) -> Result<(), DeviceError> {
         self.session()
             .stream

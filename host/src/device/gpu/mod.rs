@@ -28,6 +28,7 @@ pub(super) use memory::Allocation;
 pub use memory::IPC_HANDLE_BYTES;
 pub(super) use module::Module;
 pub(super) use page_lock::PageLock;
+pub(super) use queue::StreamIdentity;
 pub(super) use session::CurrentContext;
 pub(super) use stream::Stream;
 
@@ -180,6 +181,10 @@ impl Gpu {
         };
         // SAFETY: the memory, which is borrowed, keeps its stream.
         let others = unsafe { Queue::borrowed(memory.touch().cast()) };
+        // What waits for a capture would become part of it.
+        if others.handle() != own.handle() && others.is_capturing().map_err(DeviceError::from)? {
+            return Err(DeviceError::ForeignCapture.into());
+        }
         wait(own, &others)?;
         let queued = queue();
         // Also after a failure, which may come after something has been queued.

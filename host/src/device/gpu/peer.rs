@@ -56,17 +56,6 @@ impl Gpu {
 }
 
 impl Stream {
-    /// What is queued here from now on waits for what is queued on a stream of any GPU.
-    pub(in crate::device) fn follow(&self, earlier: &Self) -> Result<(), DeviceError> {
-        let (own, other) = (self.session(), earlier.session());
-        Queue::follow_across(
-            (self.queue(), || own.activate()),
-            (earlier.queue(), || other.activate()),
-        )?;
-        self.take_part_with(earlier);
-        Ok(())
-    }
-
     /// Queues a copy between memories of one size, one of which is of this stream's GPU and the other of any.
     pub(in crate::device) fn copy_between(
         &self,

@@ -1,6 +1,7 @@
 //! The driver's streams and events, each destroyed with its value.
 
 use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use warpfold_driver::{
     Failure,
     sys::{self, CUevent, CUstream, CUstreamCaptureStatus},
@@ -11,6 +12,15 @@ pub(super) struct Queue {
     handle: CUstream,
     /// Whether it ends with this value.
     owned: bool,
+    /// Of one that ends with this value, its number: the driver gives handles again. 0 of others.
+    serial: u64,
+}
+
+/// Which stream it is, among all of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::device) struct StreamIdentity {
+    handle: CUstream,
+    serial: u64,
 }
 
 impl Queue {
@@ -18,12 +28,14 @@ impl Queue {
     pub(super) const DEFAULT: Self = Self {
         handle: ptr::null_mut(),
         owned: false,
+        serial: 0,
     };
 
     /// The default stream of the thread that calls, in whichever context is current.
     pub(super) const OF_THREAD: Self = Self {
         handle: sys::CU_STREAM_PER_THREAD,
         owned: false,
+        serial: 0,
     };
 
     /// A stream of the current context.
@@ -31,9 +43,11 @@ impl Queue {
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` may be written; 0 is the usual priority.
         unsafe { sys::cuStreamCreateWithPriority(&raw mut handle, flags, 0) }?;
+        static CREATED: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
             handle,
             owned: true,
+            serial: CREATED.fetch_add(1, Ordering::Relaxed) + 1,
         })
     }
 
@@ -45,6 +59,14 @@ impl Queue {
         Self {
             handle,
             owned: false,
+            serial: 0,
+        }
+    }
+
+    pub(super) fn identity(&self) -> StreamIdentity {
+        StreamIdentity {
+            handle: self.handle,
+            serial: self.serial,
         }
     }
 

@@ -67,7 +67,7 @@ impl Session {
 
     /// Lets the default stream wait for what is queued on the streams that the driver keeps apart from it, and returns those. What is
     /// being captured there waits for nothing, and nothing for it.
-    fn join_those_apart(&self) -> Result<Vec<Rc<Queue>>, DeviceError> {
+    pub(super) fn join_those_apart(&self) -> Result<Vec<Rc<Queue>>, DeviceError> {
         let apart: Vec<Rc<Queue>> = self
             .apart
             .borrow()
@@ -167,7 +167,11 @@ impl Drop for Session {
 }
 
 /// The context that was current on this thread; it is again when this is dropped.
-pub(in crate::device) struct CurrentContext(CUcontext);
+pub(in crate::device) struct CurrentContext {
+    context: CUcontext,
+    /// Keeps it, if it is the primary context of a GPU. Dropped when the context is current again.
+    _kept: Option<PrimaryContext>,
+}
 
 impl CurrentContext {
     pub(in crate::device) fn get() -> Self {
@@ -175,14 +179,23 @@ impl CurrentContext {
         // Where there is no driver, or none that has started, there is no context.
         // SAFETY: `context` may be written.
         let _ = unsafe { sys::cuCtxGetCurrent(&raw mut context) };
-        Self(context)
+        let mut device = 0;
+        // SAFETY: `device` may be written.
+        let is_known =
+            !context.is_null() && unsafe { sys::cuCtxGetDevice(&raw mut device) }.is_ok();
+        let primary = is_known.then(|| PrimaryContext::retain(device).ok());
+        Self {
+            context,
+            _kept: primary.flatten().filter(|kept| kept.handle == context),
+        }
     }
 }
 
 impl Drop for CurrentContext {
     fn drop(&mut self) {
-        // SAFETY: it was current before, and who made it so keeps it. Where this fails, the thread has lost the GPU.
-        let _ = unsafe { sys::cuCtxSetCurrent(self.0) };
+        // SAFETY: a primary context is kept here. Another one is destroyed by unsafe code alone, which knows who may use it. Where this
+        // fails, the thread has lost the GPU.
+        let _ = unsafe { sys::cuCtxSetCurrent(self.context) };
     }
 }
 

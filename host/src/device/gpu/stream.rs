@@ -6,7 +6,7 @@ use super::{
     launch::Kernel,
     memory::Allocation,
     module::Module,
-    queue::Queue,
+    queue::{Queue, StreamIdentity},
     recording::{Recording, of_captures},
     session::Session,
 };
@@ -28,6 +28,8 @@ pub(in crate::device) struct Stream {
     queue: Rc<Queue>,
     /// Whether the driver does not keep it in this order: then each operation does.
     is_apart: bool,
+    /// Whether nobody has promised to keep what a capture by other code needs.
+    is_only_lent: bool,
     /// The capture that it has a part in, while that is under way.
     recording: RefCell<Weak<Recording>>,
     session: Rc<Session>,
@@ -62,6 +64,7 @@ impl Stream {
         Self {
             queue: queue.into(),
             is_apart: false,
+            is_only_lent: false,
             recording: RefCell::default(),
             session: session.clone(),
         }
@@ -96,21 +99,63 @@ impl Stream {
         &self.queue
     }
 
+    /// Has the stream refuse to be captured by other code.
+    #[cfg(any(feature = "cudarc", feature = "cust"))]
+    pub(in crate::device) fn only_lend(&mut self) {
+        self.is_only_lent = true;
+    }
+
+    /// Refuses a stream that other code captures, of which nobody has promised to keep what the graph needs.
+    pub(super) fn check_capture(&self) -> Result<(), DeviceError> {
+        let is_of_others = self.is_only_lent
+            && self.recording.borrow().strong_count() == 0
+            && self.queue.is_capturing()?;
+        if is_of_others {
+            return Err(DeviceError::ForeignCapture);
+        }
+        Ok(())
+    }
+
     /// Runs what queues work on this stream, whose session is active, in the order of uploads and downloads.
-    pub(super) fn in_order(
+    pub(super) fn in_order<E: From<DeviceError>>(
         &self,
-        work: impl FnOnce(&Queue) -> Result<(), DeviceError>,
-    ) -> Result<(), DeviceError> {
+        work: impl FnOnce(&Queue) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.check_capture()?;
         let apart = self.is_apart && !self.is_capturing()?;
         if apart {
-            self.queue.follow(&Queue::DEFAULT)?;
+            self.queue
+                .follow(&Queue::DEFAULT)
+                .map_err(DeviceError::from)?;
         }
         let queued = work(&self.queue);
         if apart {
             // Also after a failure, which may come after something has been queued.
-            Queue::DEFAULT.follow(&self.queue)?;
+            Queue::DEFAULT
+                .follow(&self.queue)
+                .map_err(DeviceError::from)?;
         }
         queued
+    }
+
+    /// The same of what queues work of other code.
+    pub(in crate::device) fn foreign_in_order<E: From<DeviceError>>(
+        &self,
+        work: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.session.activate()?;
+        self.in_order(|_| work())
+    }
+
+    pub(in crate::device) fn identity(&self) -> StreamIdentity {
+        self.queue.identity()
+    }
+
+    /// What is queued here from now on waits for all that is queued on any stream of the device.
+    pub(in crate::device) fn follow_all(&self) -> Result<(), DeviceError> {
+        self.session.activate()?;
+        self.session.join_those_apart()?;
+        Ok(self.queue.follow(&Queue::DEFAULT)?)
     }
 
     pub(in crate::device) fn handle(&self) -> CUstream {
@@ -240,6 +285,7 @@ impl Stream {
 
     pub(in crate::device) fn record(&self, event: &Event) -> Result<(), DeviceError> {
         self.activate_with(event.session())?;
+        self.check_capture()?;
         event.mark().record(&self.queue).map_err(of_captures)?;
         event.recording.replace(self.recording.borrow().clone());
         Ok(())
@@ -247,8 +293,18 @@ impl Stream {
 
     pub(in crate::device) fn wait_for(&self, event: &Event) -> Result<(), DeviceError> {
         self.activate_with(event.session())?;
+        self.fence_before(&event.recording.borrow())?;
         event.mark().hold_back(&self.queue).map_err(of_captures)?;
         self.take_part_in(&event.recording.borrow());
+        Ok(())
+    }
+
+    /// Before this stream takes part in a capture: while it does, nothing can wait for it, so that the default stream, which uploads,
+    /// downloads and the freeing of memory wait for, is made to wait for what is queued here already.
+    fn fence_before(&self, recording: &Weak<Recording>) -> Result<(), DeviceError> {
+        if recording.strong_count() > 0 && !self.queue.is_capturing()? {
+            Queue::DEFAULT.follow(&self.queue)?;
+        }
         Ok(())
     }
 
@@ -259,10 +315,19 @@ impl Stream {
         }
     }
 
-    /// The same of a stream that waits for another.
-    pub(super) fn take_part_with(&self, earlier: &Self) {
+    /// What is queued here from now on waits for what is queued on a stream of any GPU.
+    pub(in crate::device) fn follow(&self, earlier: &Self) -> Result<(), DeviceError> {
+        let (own, other) = (&self.session, &earlier.session);
         let recording = earlier.recording.borrow().clone();
+        own.activate()?;
+        earlier.check_capture()?;
+        self.fence_before(&recording)?;
+        Queue::follow_across(
+            (&self.queue, || own.activate()),
+            (&earlier.queue, || other.activate()),
+        )?;
         self.take_part_in(&recording);
+        Ok(())
     }
 
     pub(in crate::device) fn synchronize(&self) -> Result<(), DeviceError> {

@@ -159,6 +159,37 @@ mod with_cudarc {
         }
     }
 
+    /// `cudarc` lets safe code launch its graphs, after everything that we keep for ours is gone.
+    #[test]
+    fn nothing_becomes_part_of_a_capture_of_cudarc() {
+        use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+        let Some((context, device)) = cudarc_and_device() else {
+            return;
+        };
+        let cuda_stream = context.new_stream().expect("there are streams");
+        let stream = StreamRef::try_from((&device, &*cuda_stream)).expect("it is of this GPU");
+        let values = cuda_stream.clone_htod(&vec![3_i32; N]).expect("it fits");
+        let (own, event) = (device.non_blocking_stream(), device.event());
+        let (own, event) = (own.expect("there is one"), event.expect("there is one"));
+        let mut sums = Sum::<i32>::new(&device).expect("a few words");
+        assert_eq!(sums.of(&values, Mode::Fast), Ok(3 * N as i32));
+        cuda_stream
+            .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+            .expect("it begins");
+        assert_eq!(stream.overwrite_l2(), Err(DeviceError::ForeignCapture));
+        assert_eq!(stream.record(&event), Err(DeviceError::ForeignCapture));
+        assert_eq!(own.follow(&stream), Err(DeviceError::ForeignCapture));
+        assert_eq!(
+            sums.queue(&own, &values, Mode::Fast),
+            Err(DeviceError::ForeignCapture.into())
+        );
+        let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        drop(cuda_stream.end_capture(flags));
+        sums.queue(&stream, &values, Mode::Fast)
+            .expect("it is over");
+        assert_eq!(sums.result(), Ok(3 * N as i32));
+    }
+
     #[test]
     fn a_sum_is_left_on_a_stream_of_cudarc() {
         let Some((context, device)) = cudarc_and_device() else {

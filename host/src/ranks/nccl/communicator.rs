@@ -301,9 +301,11 @@ impl<'d> Nccl<'d> {
         }
         self.device.activate()?;
         let stream = on.stream.raw()?;
-        let outcome = operation(self, stream);
-        self.check(on.operation, call, outcome)?;
-        self.until(on.operation, call, |_| Ok(true))
+        on.stream.in_order(|| {
+            let outcome = operation(self, stream);
+            self.check(on.operation, call, outcome)?;
+            self.until(on.operation, call, |_| Ok(true))
+        })
     }
 }
 
