@@ -287,7 +287,7 @@ pub unsafe fn packed<T: Loaded, O: Operator<T>>(
             of_tile
         };
         let start = whole.start + first * row_bytes as usize;
-        // SAFETY: the caller's promise; `count` rows fit into the tile behind what comes before them in their first vector. The whole warp
+        // SAFETY: the caller's promise; `count` rows fit into the tile after what comes before them in their first vector. The whole warp
         // makes the calls, and waits for itself between the writes of the tile and the reads, both ways.
         unsafe {
             let shift = tile.fill::<T>(start, count * row_bytes, whole, lane);

@@ -51,7 +51,7 @@ const fn bytes<T, O: Operator<T>>() -> usize {
 }
 
 /// Words of 16 bytes of the shared memory that a tile goes through: values, and results in their places if they are as large, or else
-/// behind them.
+/// after them.
 #[doc(hidden)]
 pub const fn exchange_length<T, O: Operator<T>>() -> usize {
     let results = TURNED * tile::<T, O>() / LANES * size_of::<O::Output>();

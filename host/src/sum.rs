@@ -1,4 +1,4 @@
-//! Sums as fast as the memory gives the numbers, of values that lie on a device or on the host.
+//! Sums at the speed of the memory, of values on a device or on the host.
 //!
 //! ```
 //! use warpfold::sum::{Mode, Sum};

@@ -162,7 +162,7 @@ pub const METRICS: &[Metric] = &[
         name: "assembled_branches",
         ncu: Some("smsp__sass_branch_targets.sum"),
         unit: Unit::Count,
-        explanation: "those branches that the driver's assembler is expected to leave: of the others it makes conditional exits, or guards of the few instructions that they jump over",
+        explanation: "the branches that the driver's assembler is expected to keep; it turns the others into conditional exits, or into guards on the few instructions that they jump over",
         value: |of| count(of.counters.assembled_branches),
     },
     Metric {

@@ -1,5 +1,5 @@
 //! Convicted by: result
-//! A lane without one so far to the left adds what it has itself.
+//! A lane that has no lane that far to the left adds its own value.
 
 use crate::prelude::*;
 use warpfold_device::shuffle::shuffle_up;

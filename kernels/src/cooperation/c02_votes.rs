@@ -47,8 +47,8 @@
 //! ...
 //! blocks    16 of   64 threads: clean
 //! ```
-//! A vote waits for the lanes of its mask that have not exited, and these leave the kernel at once. Were there anything for them to do after the
-//! branch, a barrier for instance, the vote would wait for lanes that wait for it.
+//! A vote waits for the lanes of its mask that have not exited, and these exit at once. If they went on to a barrier instead, they would
+//! wait for the lanes that vote, and the vote for them.
 //!
 //! ## Source
 //! *CUDA C++ Programming Guide*, on warp vote functions: `__all_sync`, `__any_sync`, `__ballot_sync`.

@@ -9,8 +9,8 @@
 //! itself among them, hold its value; `match_all` tells whether all do. With the first, lanes that are about to update the
 //! same word of memory find each other, and one of them can do it for all.
 //!
-//! The two have an instruction each. That of `match_all` returns a word and a predicate, a pair that Rust has no name for, so
-//! no intrinsic can be declared for it; inline assembly can leave the predicate out. The word says it all: the mask if all
+//! Each of the two is one instruction. That of `match_all` returns a word and a predicate; Rust cannot declare an intrinsic
+//! that returns such a pair, so this is inline assembly, which may ignore the predicate. The word is enough: the mask if all
 //! lanes hold the same value, else 0.
 //!
 //! ## Picture

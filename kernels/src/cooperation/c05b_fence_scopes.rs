@@ -18,10 +18,10 @@
 //!
 //! Order is passed on. Here a value goes through three hands. A writer hands it to a *courier*, a thread of the same block,
 //! under fences for the block. The courier tells a reader in another block, under fences for the device. The reader takes
-//! the value from where the *writer* put it, and may: what the courier knows at its fence, it passes on, and with it the
-//! writer's store, though the writer's own fence was for its block only. Last, the reader leaves a receipt in the system's
-//! scope. If the receipts were in memory of the host, a thread of the host could read them while the kernel runs, and rely
-//! on what stands beside them.
+//! the value from where the *writer* put it. That is allowed: the courier's fence passes on all that the courier has seen,
+//! including the writer's store, although the writer's own fence was for its block only. Last, the reader leaves a receipt
+//! in the system's scope. If the receipts were in memory of the host, a thread of the host could read them while the kernel
+//! runs, and rely on what stands beside them.
 //!
 //! Waiting needs a partner that runs, as on page 5: the block with the odd ticket reads from the one before.
 //!
@@ -68,8 +68,8 @@
 //! racecheck: read after write at global address 0x7f0000001100 (4 bytes) in kernel ...
 //! ...
 //! ```
-//! The exhibit `fence_too_narrow` is this mistake on its own. A fence for the device in the place of the system's is not found here:
-//! the launch has one device, and no host looks on.
+//! The exhibit `fence_too_narrow` is this mistake on its own. `check` does not notice a device fence in place of the system fence:
+//! the launch has one device, and no host thread reads the receipts.
 //!
 //! ## Source
 //! *PTX ISA*, on the memory consistency model (scopes, causality order) and on `membar`; *CUDA C++ Programming Guide*, on

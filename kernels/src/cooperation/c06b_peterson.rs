@@ -1,7 +1,7 @@
 //! # Cooperation 6b · A lock of loads and stores
 //!
 //! ## Before
-//! The lock of page 6 is a compare-and-swap. Are atomic operations what makes a lock?
+//! The lock of page 6 is a compare-and-swap. Does a lock need atomic operations?
 //!
 //! ## Idea
 //! No: loads and stores are enough for two threads (Peterson, 1981). Each has a word that says *I want to enter*, and both

@@ -4,9 +4,9 @@
 //! The operations of page 7 are all on integers.
 //!
 //! ## Idea
-//! Of floats PTX has one: `add`, for `f32` and for `f64`. Each addition rounds, and threads come in any order, so that the
-//! sum of the same values may differ in its last bits from run to run. Where it has to be the same, each block or each warp
-//! adds up in a fixed order first (step 11 of the ladder), or integers take the floats' place.
+//! For floats PTX has only one of these: `add`, for `f32` and for `f64`. Each addition rounds, and threads come in any
+//! order, so that the sum of the same values may differ in its last bits from run to run. Where it has to be the same, each
+//! block or each warp adds up in a fixed order first (step 11 of the ladder), or integers take the floats' place.
 //!
 //! There is no `max`. But *compare-and-swap* makes an atomic operation of any function: take the value that is there,
 //! compute the new one, and swap it in if the old one is still there; if not, somebody else was faster, so do it again with
@@ -31,8 +31,8 @@
 //! ## Observe
 //! In the PTX: `red.relaxed.gpu.global.add.f32` and `.f64`, and a loop around `atom.relaxed.gpu.global.cas.b32`.
 //!
-//! **Predict.** The values are whole numbers, so that no addition rounds. The threads come in any order: by how
-//! much is their sum not the CPU's?
+//! **Predict.** The values are whole numbers, so that no addition rounds. The threads come in any order. By how
+//! much does their sum differ from the CPU's?
 //! ```console
 //! $ warpfold run atomics_on_floats -n 2^16 --device emulator
 //! ...

@@ -12,8 +12,8 @@
 //! The loop is that of page 8. A thread begins with a guess of what is there. If the guess is wrong, the swap fails and
 //! returns what it found. So no load is needed, which might see the halves of two different swaps.
 //!
-//! Registers have 64 bits at most. PTX puts 128 together inside of the inline assembly: `mov.b128` makes one of two, and two of
-//! one.
+//! Registers have at most 64 bits. The inline assembly makes wider ones: `mov.b128` joins two registers into one, or splits one
+//! into two.
 //!
 //! The instruction needs PTX 8.3, and so is in the PTX module of page 9.
 //!

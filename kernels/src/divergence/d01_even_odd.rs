@@ -47,7 +47,7 @@
 //! On a GPU the assembler has the last word: it may turn two sides as short as these into instructions under a predicate (`@P0 …`),
 //! during which the other lanes idle without any branch. A profiler then shows 100 % for both, and the idle lanes are still idle.
 //!
-//! Published for such a kernel, over 10⁶ elements in blocks of 256, is a branch efficiency of 87.50 %: 250,042 branches, of which
+//! For such a kernel, over 10⁶ elements in blocks of 256, a branch efficiency of 87.50 % has been published: 250,042 branches, of which
 //! 31,256 diverge. It comes from a build without optimisation, which jumps after every part of an `if`, and the profiler counted these
 //! jumps as branches. The 3,907 blocks have 31,256 warps, and the parity divides each of them once. If it is one of eight branches, the
 //! efficiency is 1 − 1∕8. The last six warps lie past the end; if each has one branch less, there are 8 · 31,250 + 7 · 6 = 250,042. The
@@ -63,7 +63,7 @@
 //! branch_instruction_efficiency             87.50 %
 //! ...
 //! ```
-//! So the same divergence is an efficiency of 50 %, of 87.5 % or of 100 %, by how many other branches the compiler leaves beside it.
+//! So the same divergence gives an efficiency of 50 %, 87.5 % or 100 %, depending on how many other branches the compiler leaves.
 //! Compare efficiencies only of code from one compiler.
 //!
 //! ## Break it

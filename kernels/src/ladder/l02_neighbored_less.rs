@@ -51,8 +51,8 @@
 //! Far fewer instructions and a branch efficiency near 100 %, since whole warps have nothing left to do. But a
 //! request takes more sectors: it comes from more lanes, whose elements are `2 * stride` words apart.
 //!
-//! In the machine code that an H200 executes for the same PTX there are 309.12 and 127.31 instructions per warp, because a division
-//! takes 17 of them; published for an older compiler and GPU are 295.56 and 115.31.
+//! For the same PTX an H200 executes 309.12 and 127.31 machine instructions per warp, because each division takes 17. For an older
+//! compiler and GPU, 295.56 and 115.31 were published.
 //!
 //! ## Break it
 //! Move `sync_threads()` into the `if`. Threads without work then miss the barrier, and the others wait for them:

@@ -2,9 +2,9 @@
 //!
 //! ## Before
 //! A sum of floats rounds at every addition, so its last bits depend on the order in which the elements were added. In the
-//! flagship the blocks come in any order, and which elements a block takes depends on where 16 bytes begin. In another run,
-//! or for the same numbers one element further on, the last bits may differ. Libraries that promise the same bits "from run
-//! to run" mean on the same GPU and from the same address.
+//! flagship the blocks come in any order, and which elements a block takes depends on the alignment of the input. In
+//! another run, or for the same numbers one element further on, the last bits may differ. Libraries that promise the same
+//! bits "from run to run" mean on the same GPU and from the same address.
 //!
 //! ## Idea
 //! The order must follow from n alone. So the sum is computed as if by a grid that is the same everywhere: 528 *virtual
@@ -12,7 +12,7 @@
 //! last block of the launch adds those in their order. A GPU that runs fewer blocks at once has each of them take several
 //! virtual ones, one after another. Which block takes which, and when, makes no difference.
 //!
-//! The order does not depend on where 16 bytes begin either. Vectors are counted from the first element. Only if the input
+//! Nor does the order depend on the alignment of the input. Vectors are counted from the first element. Only if the input
 //! begins at a multiple of 16 bytes are they loaded as vectors; otherwise they are loaded value by value, in four loads
 //! that share their cache lines. Either way the same values are added in the same order.
 //!

@@ -2,14 +2,14 @@
 //!
 //! ## Before
 //! A load from global memory has to see what other threads may have stored. So the compilers and the hardware are careful:
-//! they keep loads behind barriers and fences, and read a word anew that may have changed.
+//! they never move a load before an earlier barrier or fence, and they load a word again if it may have changed.
 //!
 //! ## Idea
 //! What nobody writes while the kernel runs needs no such care. `ld.global.nc` says so of one load: *non-coherent*, served
 //! from a cache that need not notice stores. The assembler may move such a load past stores, barriers and other loads, and
-//! the hardware may keep its word in the first-level cache, whatever that does with other loads. In CUDA C++ it is `__ldg`, or
-//! a `const __restrict__` pointer, of which the compiler knows by itself that nothing else points there. Of an immutable
-//! `static` rustc knows that too, and emits it. A raw pointer says nothing of the kind, so that here it is inline assembly.
+//! the hardware may keep its word in the first-level cache, whatever that does with other loads. CUDA C++ has `__ldg` for it,
+//! and emits it by itself for a `const __restrict__` pointer, because nothing else then points there. rustc does so for an
+//! immutable `static`. Nothing of the kind is known of a raw pointer, so this kernel uses inline assembly.
 //!
 //! It is a promise for the whole kernel, not for the moment of the load.
 //!

@@ -5,9 +5,9 @@
 //! way through global memory's caches.
 //!
 //! ## Idea
-//! *Constant memory* is 64 KiB that kernels only read, behind a small cache of its own on each multiprocessor. Its cache
-//! gives one word at a time to a whole warp. If all lanes want the same word, one access serves them all, as fast as a
-//! register. If they want different words, it takes a turn for each.
+//! *Constant memory* is 64 KiB that kernels can only read. Each multiprocessor has a small cache for it, which gives one
+//! word at a time to a whole warp. If all lanes want the same word, one access serves them all, as fast as a register.
+//! If they want different words, it takes a turn for each.
 //!
 //! So it is for what a warp reads *together*. `constant_uniform` is a filter: each element becomes the weighted sum of 16, and
 //! all lanes take the same weight at the same time. `constant_scattered` multiplies each element by a weight that depends on
@@ -34,15 +34,15 @@
 //! ```
 //!
 //! ## Cost
-//! For one whole block of `constant_uniform`: 16B loads of elements, for the neighbours' are read anew, and 16 loads of a weight
-//! by each warp, all uniform; B stores. Of `constant_scattered`: B loads of elements, one load of weights by each warp, 16 turns,
-//! and B stores.
+//! For one whole block of `constant_uniform`: 16B loads of elements, because each thread loads its neighbours' elements again,
+//! and 16 loads of a weight by each warp, all uniform; B stores. Of `constant_scattered`: B loads of elements, one load of
+//! weights by each warp, 16 turns, and B stores.
 //!
 //! ## Observe
 //! In the PTX: `.const .align 4 .b32 weights[16] = {…}` and `ld.const.b32`. `warpfold run constant_uniform`.
 //!
-//! **Predict.** Each element becomes the weighted sum of itself and the next 15. After the last ones there are fewer
-//! than 15: how many of the 2¹⁶ elements are weighted all the same?
+//! **Predict.** Each element becomes the weighted sum of itself and the next 15. The last elements have fewer than
+//! 15 after them: how many of the 2¹⁶ elements get a sum anyway?
 //! ```console
 //! $ warpfold run constant_uniform -n 2^16 --device emulator
 //! ...

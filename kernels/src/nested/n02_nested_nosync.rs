@@ -40,7 +40,7 @@
 //! their generations                       5
 //! ...
 //! ```
-//! As many: the waiting is saved, and no launch.
+//! As many as before: leaving out the wait saves time, but no launch.
 //!
 //! On a GPU: far slower than any step of the ladder, because grids of B/2, B/4 … threads are far too small for a GPU.
 //!

@@ -39,7 +39,7 @@
 //! Barriers, shared accesses and atomics halve each time that K doubles.
 //!
 //! ## Break it
-//! Take a segment for whole from half its length on: `count >= K * block`. The last block then reads past the end of the input:
+//! Treat a segment as whole as soon as it is half full: `count >= K * block`. The last block then reads past the end of the input:
 //! ```console
 //! $ warpfold try coarse --check -n 3000 --block 256
 //! ...

@@ -46,8 +46,8 @@
 //! One more step for each doubling.
 //!
 //! ## Break it
-//! Add what the shuffle brings without the test of the rank: write `delta > 0`. A lane without one so far below adds its own value, lane 0
-//! five times over:
+//! Add what the shuffle brings without the test of the rank: write `delta > 0`. A lane that has no lane that far below then adds its own
+//! value; lane 0 does so five times:
 //! ```console
 //! $ warpfold try warp_scan -n 1000 --block 64
 //! ...

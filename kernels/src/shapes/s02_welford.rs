@@ -1,8 +1,8 @@
 //! # Shapes 2 · A variance that is right
 //!
 //! ## Before
-//! A mean is a sum and a division. For the *variance*, the mean square of the distances from the mean, one reading of the input seems to be
-//! too little: the mean comes at the end, and the distances from it are wanted before.
+//! A mean is a sum and a division. For the *variance*, the mean square of the distances from the mean, one pass over the input seems too
+//! few: the mean is known only at the end, but the distances from it are needed before.
 //!
 //! ## Idea
 //! There is a formula that needs one reading: the mean of the squares less the square of the mean. `sum_of_squares` adds up both sums at

@@ -10,8 +10,8 @@
 //!
 //! But the lanes of a warp load from places that are a row apart. With rows of 4 these are neighbours. With rows of 16, which are 64 bytes,
 //! each lane's 16 bytes are half of a sector that no other lane wants, and a request for 512 bytes touches 32 sectors where 16 would do. The
-//! next request wants the other half, and loads the sector again unless it is still in a cache. A vector makes a load wider and not better:
-//! what the lanes of one request want has to lie side by side.
+//! next request wants the other half, and loads the sector again unless it is still in a cache. A vector load is wider, but not better by
+//! itself: the lanes of one request must want adjacent elements.
 //!
 //! So one lane *loads* an element and another one *adds* it. In `rows_transposed` a warp copies a strip of its 32 rows, 8 columns wide, to shared
 //! memory: two neighbouring lanes load the two vectors of a row, which are a whole sector. Then each thread reads its own row from there.

@@ -57,8 +57,8 @@
 //! ```
 //!
 //! ## Break it
-//! Leave out lane 0's load. The shuffle has given lane 0 its own last key for the one before: if a run ends among its elements, the first of
-//! them is taken for a head, which it need not be. There are then more heads than runs, and no room for their results:
+//! Leave out lane 0's load. The shuffle then gives lane 0 its own last key as the key before. If a run ends among its elements, its first
+//! element counts as a head even when it is none. There are then more heads than runs, and no room for their results:
 //! ```console
 //! $ warpfold try by_key -n 2^12 --block 64
 //! warpfold: store of 4 bytes out of bounds at global address ...
