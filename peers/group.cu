@@ -2,7 +2,7 @@
 //
 //     nvcc -O3 -std=c++17 -arch=native -shared -Xcompiler -fPIC group.cu -o libgroup.so -lnccl      # `cargo xtask peers groups` does this
 //
-// Each GPU sums its part by cub::DeviceReduce::Sum, and one ncclAllReduce of one value follows on the same stream. The functions behind
+// Each GPU sums its part by cub::DeviceReduce::Sum, and one ncclAllReduce of one value follows on the same stream. The functions marked
 // `extern "C"` are the whole interface; each answers with nothing, or with a sentence.
 
 #include <string>

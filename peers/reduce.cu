@@ -3,7 +3,7 @@
 //
 //     nvcc -O3 -std=c++17 -arch=native -shared -Xcompiler -fPIC reduce.cu -o libpeers.so      # `cargo xtask peers` does this
 //
-// The functions behind `extern "C"` are the whole interface. Those that answer with an `int` answer with a `cudaError_t`.
+// The functions marked `extern "C"` are the whole interface. Those that answer with an `int` answer with a `cudaError_t`.
 // A contender is known by its index below peers_count().
 
 #include <cstdint>
@@ -86,7 +86,7 @@ cudaError_t launch_reading(const Call &call)
     return cudaGetLastError();
 }
 
-// Its partials, and behind them the counter.
+// Its partials, and after them the counter.
 cudaError_t single_pass_scratch(size_t n, unsigned block, size_t *bytes)
 {
     *bytes = (resident(n, block) + 1) * sizeof(int);
@@ -188,7 +188,7 @@ int peers_launch(uint32_t index, void *input, size_t n, void *out, void *scratch
     return PEERS[index].launch({input, n, out, static_cast<char *>(scratch), scratch_bytes, block, stream, answer});
 }
 
-// What is missing for want of a newer CUB; null behind the last.
+// What is missing for want of a newer CUB; null after the last.
 const char *peers_left_out_name(uint32_t index)
 {
     return left_out(index).name;

@@ -546,7 +546,7 @@ fn blocks(
 /// That many blocks of a launch over `n` elements, as the extent of a grid.
 ///
 /// # Errors
-/// A grid has not so many.
+/// A grid cannot have that many.
 pub(crate) fn extent(
     lesson: &Lesson,
     variant: Variant,

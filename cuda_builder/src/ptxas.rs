@@ -96,7 +96,7 @@ fn version_in(text: &str) -> String {
     version.unwrap_or("of unknown version").to_owned()
 }
 
-/// The kernels of a report, each with the number in the first `Used N registers` behind its name.
+/// The kernels of a report, each with the number in the first `Used N registers` after its name.
 fn registers_in(report: &str) -> Vec<(String, u32)> {
     let mut kernel = None;
     let mut registers = Vec::new();

@@ -242,7 +242,7 @@ impl Shared {
         best
     }
 
-    /// About how many times the last thread to end has waited for memory, where so many blocks share a strip.
+    /// About how many times the last thread to end has waited for memory, where this many blocks share a strip.
     const fn waits(self, slices: usize) -> usize {
         let rounds = (slices * self.strips).div_ceil(self.blocks);
         let lines = self.lines.div_ceil(slices);
@@ -343,7 +343,7 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
             if tid == 0 {
                 store_relaxed(counter, 0);
             }
-            // So many threads for each column, if there are more threads than columns.
+            // The threads for each column, if there are more threads than columns.
             let parts = if group < block { block / group } else { 1 };
             place = tid;
             while place < parts * group {
@@ -607,7 +607,7 @@ impl<T: Loaded> Strip<T> {
         (place.wrapping_sub(self.shift), row)
     }
 
-    /// Whether a lane's place in a row, which has so many values before it, is one of the matrix.
+    /// Whether a lane's place in a row, which has this many values before it, is one of the matrix.
     #[inline(always)]
     fn has(&self, row: usize, before: usize) -> bool {
         if self.is_folded {

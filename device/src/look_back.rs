@@ -34,7 +34,7 @@ const IS_THERE: u64 = 1 << 32;
 /// And that something has begun among the values of its state.
 const HAS_HEAD: u64 = 1 << 33;
 
-/// The tiles of so many values: fewer than 2³².
+/// How many tiles `n` values have: fewer than 2³².
 pub const fn tiles(n: usize, tile: usize) -> usize {
     n.div_ceil(tile)
 }
@@ -118,7 +118,7 @@ impl<S> Clone for Workspace<S> {
 }
 
 impl<S: Words> Workspace<S> {
-    /// The workspace of so many tiles that begins with this word.
+    /// The workspace of this many tiles, which begins with this word.
     ///
     /// # Safety
     /// `words` points to as many words in global memory as [`workspace_words`] says, which are 0 and which nothing else touches.

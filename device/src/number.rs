@@ -45,8 +45,8 @@ pub trait Number: Words + PartialEq + PartialOrd {
     fn greatest_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
         fold_all(Self::LEAST, values, Self::greater)
     }
-    /// The lowest bits of an integer of 32 bits above a rank, so many of them that both fit; `None` of other numbers. Two of these are in
-    /// the order of the numbers, and equal numbers in that of their ranks.
+    /// The lowest bits of an integer of 32 bits above a rank, as many of them as fit beside it; `None` of other numbers. Two of these are
+    /// in the order of the numbers, and equal numbers in that of their ranks.
     #[inline(always)]
     fn with_rank(self, bits: u32, rank: u32) -> Option<Self> {
         let _ = (bits, rank);

@@ -224,8 +224,8 @@ pub const PACKED_VECTORS: usize = TILE_WITH_GAPS * (PACKED_BLOCK / WARP_SIZE) as
 /// Reduces rows that lie side by side, through shared memory.
 ///
 /// Each warp copies as many rows as a tile holds, in vectors, whatever the length of a row; then a row is reduced by one lane, or, where
-/// a tile holds fewer than 32 rows, by so many that no lane is idle. After every eight vectors of a tile a gap of one spreads the rows
-/// over the banks. No barrier of the block.
+/// a tile holds fewer than 32 rows, by enough lanes to leave none idle. After every eight vectors of a tile a gap of one spreads the
+/// rows over the banks. No barrier of the block.
 ///
 /// # Safety
 /// - Every thread of the grid makes the call, once, with the same arguments. The size of a block is a multiple of 32 up to [`PACKED_BLOCK`].

@@ -30,7 +30,7 @@ const MOST_ITEMS: usize = 16;
 /// Places in shared memory for the values that the lanes of a warp load at once: one is left free, so that banks differ.
 const TURNED: usize = LANES + 1;
 
-/// The values of a thread, where the larger of a value and a result has so many bytes.
+/// The values of a thread, where the larger of a value and a result has this many bytes.
 const fn items(bytes: usize) -> usize {
     if bytes > 4 {
         MOST_ITEMS / 2

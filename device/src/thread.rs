@@ -110,9 +110,9 @@ pub fn block_fence() {
     unsafe { membar_cta() }
 }
 
-/// `launch_bounds!(threads)` or `launch_bounds!(threads, blocks)`: a block of the kernel in which it stands has at most so many
-/// threads, and so many blocks are to fit on a multiprocessor. The assembler gives each thread no more registers than that
-/// leaves. Both are constants.
+/// `launch_bounds!(threads)` or `launch_bounds!(threads, blocks)`: a block of the kernel in which it stands has at most
+/// `threads` threads, and `blocks` blocks are to fit on a multiprocessor. The assembler gives each thread no more registers
+/// than that allows. Both are constants.
 ///
 /// Here because neither compiler has an attribute for it. The comment passes through both, and what builds the PTX makes directives
 /// of it in the kernel's header (`.maxntid`, `.minnctapersm`).

@@ -164,7 +164,7 @@ impl<const GAPS: bool> Tile<GAPS> {
         shift
     }
 
-    /// Copies so many vectors from `base` on, which need not begin at one; what is outside of `whole` is not read, and 0 here.
+    /// Copies `count` vectors from `base` on, which need not begin at one; what is outside of `whole` is not read, and 0 here.
     ///
     /// # Safety
     /// The tile has the room; in `whole` there are values, and some of those begin at multiples of their size from `base` on.

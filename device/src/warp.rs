@@ -52,8 +52,8 @@ pub unsafe fn reduce<S: Words, const WIDTH: u32>(
     }
 }
 
-/// The states of the first lanes of a warp combined in their order, in its first lane, in as few steps as so many lanes need. What the
-/// other lanes get is meaningless.
+/// The states of the first lanes of a warp combined in their order, in its first lane, in as few steps as that many lanes need. What
+/// the other lanes get is meaningless.
 ///
 /// # Safety
 /// The whole warp makes the call with the same operator and the same count; the lanes after the first `count` bring the identity.

@@ -46,7 +46,7 @@ impl Kernel {
         self.code.static_shared_bytes
     }
 
-    /// What a block of this shape takes of a multiprocessor, where each thread has so many registers, if that is known.
+    /// What a block of this shape takes of a multiprocessor, where each thread has this many registers, if that is known.
     pub fn block_needs(
         &self,
         block: [u32; 3],

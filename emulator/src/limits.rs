@@ -25,7 +25,7 @@ pub fn check_extents(grid: [u32; 3], block: [u32; 3]) -> Result<(), String> {
     check_threads(threads, MAX_BLOCK_THREADS)
 }
 
-/// Whether a block has at most so many threads.
+/// Whether a block has at most `most` threads.
 pub(crate) fn check_threads(threads: u64, most: u64) -> Result<(), String> {
     if threads > most {
         return Err(format!(

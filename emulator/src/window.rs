@@ -28,7 +28,7 @@ pub const fn first_of(device: u8) -> u64 {
     (device as u64) << DEVICE_SHIFT
 }
 
-/// The number of the device whose global memory or heap an address would lie in; `None` where there are no so many devices.
+/// The number of the device whose global memory or heap an address would lie in; `None` where there are not that many devices.
 pub const fn device_of(address: u64) -> Option<u8> {
     let device = address >> DEVICE_SHIFT;
     if device <= u8::MAX as u64 {

@@ -68,7 +68,7 @@ fn fates(body: &str) -> Vec<BranchFate> {
     kernel.branches().map(|(_, fate)| fate).collect()
 }
 
-/// A branch over this, with something behind where the ways meet.
+/// A branch over this, with something after the point where the ways meet.
 fn fate_over(body: &str) -> BranchFate {
     let fates = fates(&format!(
         "@%p1 bra BEHIND; {body} BEHIND: add.u32 %r1, %r1, 1; st.global.u32 [%rd1], %r1; ret;"

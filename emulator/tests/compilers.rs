@@ -17,7 +17,7 @@ const BY_VALUE_BY_RUSTC: &str = include_str!("data/by_value.rustc.sm_80.ptx");
 const FUNCTIONS: &str = include_str!("data/functions.rustc.sm_80.ptx");
 const SYNC: &str = include_str!("data/sync.nvcc.sm_80.ptx");
 
-/// A launch as a line of the data describes it, and the contents of its buffers behind it.
+/// A launch as a line of the data describes it, and the contents of its buffers after it.
 struct Recorded<'a> {
     module: &'a str,
     entry: &'a str,
@@ -75,7 +75,7 @@ fn bytes_of(kind: &str, value: &str) -> Vec<u8> {
     }
 }
 
-/// The buffers behind a launch.
+/// The buffers after a launch.
 fn run(machine: &mut Machine, recorded: &Recorded<'_>, threads: usize) -> Vec<Vec<u32>> {
     let mut buffers = Vec::new();
     let mut arguments = Vec::new();
@@ -361,7 +361,7 @@ fn the_heap_outlives_a_launch() {
     );
 }
 
-/// The heap of 8 MiB, as CUDA has it, gives so many pieces and no more; those that were freed it gives again.
+/// The heap of 8 MiB, as CUDA has it, gives a certain number of pieces and no more; pieces that were freed it gives again.
 #[test]
 fn the_heap_has_a_limit() {
     let mut machine = Machine::new(HEAP);

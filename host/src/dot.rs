@@ -67,7 +67,8 @@ impl<'d, T: Reducible> DotProduct<'d, T> {
     /// Queues the dot product on a stream, which writes it to `result`, a buffer of one element. Does not wait, except for memory of
     /// `cust`.
     ///
-    /// The first of longer arrays than before loads a kernel or allocates; [`Self::prepare`] does that before.
+    /// A call that needs another kernel or more memory than those before loads or allocates, which waits; [`Self::prepare`] does that
+    /// before.
     ///
     /// # Errors
     /// As [`Self::of`]; the stream or the buffer is of another device, or the buffer's length is not 1; [`Error::Unprepared`].
@@ -82,8 +83,8 @@ impl<'d, T: Reducible> DotProduct<'d, T> {
         launch(&mut self.family, device, mode, Some(stream), pair, result)
     }
 
-    /// Loads the kernel and allocates what arrays of so many values need, so that queueing them does neither: it may then be captured into
-    /// a graph. The number of bytes that are kept.
+    /// Loads the kernel and allocates what arrays of this many values need, so that queueing them does neither: it may then be captured
+    /// into a graph. Waits if there is anything to load or to allocate. Returns the number of bytes that are kept.
     ///
     /// Whoever launches such a graph keeps this value, and has not prepared it for more since.
     ///

@@ -265,7 +265,7 @@ impl Attached {
     }
 }
 
-/// The launch of a kernel whose blocks take so many tiles in turn: as many blocks as run at the same time.
+/// The launch of a kernel whose blocks take this many tiles in turn: no more blocks than run at the same time.
 pub(crate) fn one_pass(device: &Device, tiles: usize) -> Shape {
     const RESIDENT: usize = Needs::RESIDENT / BLOCK as usize;
     let at_once = device.multiprocessors() as usize * RESIDENT;

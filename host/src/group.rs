@@ -75,7 +75,7 @@ where
 }
 
 impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
-    /// Prepares for reductions. No kernel is loaded yet.
+    /// Prepares for reductions. No kernel is loaded yet. Waits until the few words that it uploads are there.
     ///
     /// # Errors
     /// A device fails.
@@ -113,8 +113,8 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
         self
     }
 
-    /// Loads the kernels for parts of so many values, one number for each device, and allocates what is needed: then [`Self::queue`] does
-    /// neither, and may be captured into a graph.
+    /// Loads the kernels for parts of these lengths, one for each device, and allocates what is needed: then [`Self::queue`] does
+    /// neither, and may be captured into a graph. Waits if there is anything to load or to allocate.
     ///
     /// Whoever launches such a graph keeps this value, and has not prepared it for more since.
     ///

@@ -32,7 +32,7 @@ pub enum OffsetsError {
         end: u64,
     },
     /// An offset that no array reaches here.
-    #[error("the last offset is {0}, and no array has so many elements on this system")]
+    #[error("the last offset is {0}, and no array has that many elements on this system")]
     TooFar(u64),
     /// The segments go beyond the values.
     #[error("the last segment ends at element {end} of {given}: give as many, or fewer segments")]

@@ -26,7 +26,8 @@ pub struct UntypedPieces {
 }
 
 impl UntypedPieces {
-    /// The library's kernels of an operator and a type, by their names there, loaded; for pieces of so many values, but for the last.
+    /// The library's kernels of an operator and a type, by their names there, loaded, for pieces of this many values; only the last
+    /// may be shorter.
     ///
     /// # Errors
     /// A device fails.

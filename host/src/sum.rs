@@ -234,8 +234,8 @@ impl<'d, T: Summable> Sum<'d, T> {
         unsafe { self.launch(values, &launch) }
     }
 
-    /// Queues the sum on a stream and does not wait, except for memory of `cust`. [`Self::result`] waits for the sum and gives it, until the
-    /// next sum is queued.
+    /// Queues the sum on a stream and does not wait, except for memory of `cust`. [`Self::result`] waits for the sum and gives it, until
+    /// the next sum is queued. A call that needs another kernel or more memory than those before loads or allocates, which waits.
     ///
     /// Sums of one `Sum` follow one another, on whichever streams they are queued.
     ///
@@ -267,7 +267,8 @@ impl<'d, T: Summable> Sum<'d, T> {
     /// As [`Self::queue`], and the sum is written to `sum`, a buffer of one element, without a detour through the host.
     ///
     /// What is queued on the stream from then on finds it there; the host may also read the buffer, which waits. After the kernel that
-    /// makes the sum comes a copy of one element or, of [`Mode::Fast`] and `f32`, whose totals are `f64`, a launch that rounds it.
+    /// makes the sum comes a copy of one element or, of [`Mode::Fast`] and `f32`, whose totals are `f64`, a launch that rounds it; the
+    /// first such launch loads its kernel, which waits. The sum of no values is written from the host, which waits too.
     ///
     /// ```
     /// # use warpfold::{Device, DeviceChoice, sum::{Mode, Sum}};

@@ -17,14 +17,14 @@ const LAUNCHES_BEFORE_IDLE: usize = 3;
 /// What the input's bytes are a multiple of: another process that opens something else is given what lies before it as well, or small
 /// pages, which are slow to read.
 const PAGE_BYTES: usize = 2 << 20;
-/// The most elements that a contender may begin behind the first.
+/// The most elements that a contender may skip.
 pub const MOST_SKIPPED: usize = 3;
 
 /// The input and the clock.
 pub struct Arena<'d, T: Element> {
     device: &'d Device,
     n: usize,
-    /// The input, which every contender reads; behind n elements it is 0.
+    /// The input, which every contender reads; after n elements it is 0.
     input: Buffer<T>,
     /// The input for those who overwrite it, from the first of them on.
     working: Option<Buffer<T>>,
@@ -37,7 +37,7 @@ pub struct Arena<'d, T: Element> {
 
 /// What a contender reads.
 pub enum Input {
-    /// The input from so many elements behind the first on, and as many zeros behind it.
+    /// The input without its first `skip` elements, and with as many zeros after it.
     Shared {
         /// [`MOST_SKIPPED`] at most.
         skip: usize,

@@ -10,8 +10,9 @@ use warpfold_kernels::catalogue::Operator;
 /// A type that contenders add up.
 pub trait Element: Plain + DeserializeOwned {
     /// Of a random float, the nearest multiple of 1/64: sums of up to 2^30 of them, which are as often above 0 as below, stay so small
-    /// that they have no more digits than the type, in whatever order they are added. So every right sum is the same, bit for bit, and a wrong one shows: an error bound for so many roundings is wider
-    /// than the sum of random numbers itself. Integers, which wrap, as they are.
+    /// that they have no more digits than the type, in whatever order they are added. So every right sum is the same, bit for bit, and a
+    /// wrong one shows: an error bound for that many roundings is wider than the sum of random numbers itself. Integers, which wrap, as
+    /// they are.
     fn without_rounding(self) -> Self;
 }
 
@@ -43,7 +44,7 @@ pub fn name<T: Element>() -> &'static str {
     ElementType::from(T::ELEMENT_TYPE).name()
 }
 
-/// So many random values.
+/// This many random values.
 ///
 /// # Errors
 /// There is not enough memory for them.

@@ -38,7 +38,7 @@ pub struct Library {
     error: unsafe extern "C" fn(c_int) -> *const c_char,
     left_out_name: unsafe extern "C" fn(u32) -> *const c_char,
     left_out_reason: unsafe extern "C" fn(u32) -> *const c_char,
-    // Behind the functions, which are good as long as it is open.
+    // After the functions, which can be called as long as it is open.
     _library: libloading::Library,
 }
 
@@ -94,7 +94,7 @@ impl Library {
     /// What is not in the library, because what it was built with has it not.
     pub fn left_out(&self) -> Vec<LeftOut> {
         let named = |index| {
-            // SAFETY: both take any number, and answer with a text or, behind the last, with null.
+            // SAFETY: both take any number, and answer with a text or, after the last, with null.
             let (name, reason) =
                 unsafe { ((self.left_out_name)(index), (self.left_out_reason)(index)) };
             // SAFETY: neither is null, or both are.

@@ -45,7 +45,7 @@ impl<'f, T: Element> Field<'f, T> {
         self.entrants.len()
     }
 
-    /// Times so many launches of each, and puts it on record. Who fails at it takes part no longer.
+    /// Times this many launches of each, and records the times. A contender that fails takes part no longer.
     ///
     /// # Errors
     /// As [`Self::new`].

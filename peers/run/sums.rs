@@ -17,7 +17,7 @@ pub struct Library<'m, T: Element> {
     ours: sum::Sum<'m, T>,
     mode: Mode,
     input: Input,
-    /// Elements before what it reads, where it begins behind the first; as many zeros are at the end of what it reads.
+    /// The elements that it skips, where it does not begin with the first; as many zeros are at the end of what it reads.
     skipped: Vec<T>,
     /// What it adds up to spoil its result.
     spoiler: Buffer<T>,

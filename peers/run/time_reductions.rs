@@ -203,7 +203,7 @@ impl Run<'_> {
             let launched =
                 unsafe { reduction.launch_by(None, input, matrix, &mut results, launch) };
             match launched {
-                // A block of so many threads needs more registers than there are.
+                // A block of this many threads needs more registers than there are.
                 Err(warpfold::Error::Device(DeviceError::InvalidLaunch { .. })) => continue,
                 launched => launched?,
             }
@@ -435,8 +435,8 @@ const SPREADS: [(&str, usize); 17] = [
     ("giant", 4),
 ];
 
-/// Where segments of about this mean length begin in so many values: of lengths from 0 to twice the mean, all alike, by Zipf's law, or
-/// one giant with half of the values among equal ones.
+/// Where segments of about this mean length begin in `n` values: of lengths from 0 to twice the mean, all alike, by Zipf's law, or one
+/// giant with half of the values among equal ones.
 fn offsets(spread: &str, mean: usize, n: usize) -> Vec<u32> {
     let mut offsets = vec![0_u32];
     let mut place = 0;
@@ -521,7 +521,7 @@ fn choices(problem: &Problem) -> Vec<Choice> {
     choices
 }
 
-/// What is worth a try for one row of so many bytes.
+/// What is worth a try for one row of this many bytes.
 fn choices_of_one(bytes: usize) -> Vec<Choice> {
     let mut choices = Vec::new();
     for block in [128, 256, 512, 1024] {

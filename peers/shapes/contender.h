@@ -2,7 +2,7 @@
 //
 //     nvcc -O3 -std=c++17 -arch=native -shared -Xcompiler -fPIC rows.cu -o librows.so      # `cargo xtask peers shapes` does this
 //
-// A file defines CONTENDERS and NOTE, and ends with EXPORT. The functions behind `extern "C"` are the whole interface. Those that answer
+// A file defines CONTENDERS and NOTE, and ends with EXPORT. The functions marked `extern "C"` are the whole interface. Those that answer
 // with an `int` answer with a `cudaError_t`. A contender is known by its index below shapes_count().
 
 #pragma once

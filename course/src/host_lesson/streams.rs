@@ -17,7 +17,7 @@ pub(super) const LESSON: HostLesson = HostLesson {
     id: "streams",
     alias: None,
     title: "copies that overlap kernels",
-    change: "copies and kernels on different streams overlap, so that the shorter of the two hides behind the longer",
+    change: "copies and kernels on different streams overlap, which hides the shorter of the two",
     needs: &["transfers", "events", "neighbored"],
     file: "course/src/host_lesson/streams.rs",
     usual_n: |_| 1 << 26,

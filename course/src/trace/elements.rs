@@ -32,7 +32,7 @@ fn runs(elements: &[usize]) -> String {
         .join(",")
 }
 
-/// So many of these: `1 lane`, `2 lanes`.
+/// A number of these: `1 lane`, `2 lanes`.
 pub(super) fn count(number: usize, name: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {name}{plural}")

@@ -25,7 +25,7 @@ fn floats(n: usize) -> Vec<f32> {
     Random(n as u64).take(n).map(number).collect()
 }
 
-/// The words for so many tiles that hand over such states, and the grid, which has blocks for half of them.
+/// The words for this many tiles that hand over such states, and the grid, which has blocks for half of them.
 fn workspace<S: Words>(tiles: usize, state: S) -> (Given, (u32, u32)) {
     let words = Given::values(&vec![0_u64; workspace_words(tiles, state)]);
     (words, (tiles.div_ceil(2) as u32, scan::BLOCK))

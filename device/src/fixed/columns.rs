@@ -14,7 +14,7 @@ pub struct Strips {
 }
 
 impl Strips {
-    /// Those for a matrix with so many columns: whole warps read neighbours where there are enough of them.
+    /// Those for a matrix with this many columns: whole warps read neighbours where there are enough of them.
     pub const fn new(columns: usize) -> Self {
         let mut width = 1;
         while width < 32 && (width as usize) < columns {

@@ -120,7 +120,7 @@ const LIMITS: &[Limit] = &[
     reduction("bulk_group.max.s64"),
     reduction("bulk_group.min.f16"),
     reduction("bulk_group.xor.b64"),
-    // nvcc writes the scope behind the state space, where the manual has it in front.
+    // nvcc writes the scope after the state space, where the manual has it before.
     Limit {
         files: &["sync.nvcc.sm_80.ptx"],
         form: "atom.global.cta.",

@@ -255,7 +255,7 @@ impl Turns {
         }
     }
 
-    /// Which of so many is next.
+    /// Which of the `end` choices is next.
     fn below(&mut self, end: u64) -> u64 {
         match self {
             Self::Random(schedule) => schedule.below(end),

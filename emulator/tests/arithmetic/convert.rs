@@ -166,7 +166,7 @@ fn floats_to_integers() {
     }
 }
 
-/// Rounds an exact integer to a float of so many significant bits.
+/// Rounds an exact integer to a float of this many significant bits.
 fn to_float(value: i128, mode: &str, precision: u32) -> f64 {
     let magnitude = value.unsigned_abs();
     let dropped = (128 - magnitude.leading_zeros()).saturating_sub(precision);

@@ -185,7 +185,7 @@ fn selector(text: &str) -> Selector {
     }
 }
 
-/// The text for elements of so many bits, lowest first.
+/// The text for elements of this many bits, lowest first.
 fn spelt(width: u32, elements: Vec<usize>) -> Selector {
     let letter = if width == 16 { 'h' } else { 'b' };
     let digits: String = elements.iter().rev().map(usize::to_string).collect();

@@ -41,7 +41,7 @@ fn number(index: u32) -> i64 {
     i64::from(index * 37 % 101) - 50
 }
 
-/// Reduces the numbers, as `of` makes them, 128 for each block, into 128 that `of` makes of what is behind them.
+/// Reduces the numbers, as `of` makes them, 128 for each block, into 128 that `of` makes of the numbers after them.
 #[track_caller]
 fn reduces<T: Pod + PartialEq + std::fmt::Debug>(
     entry: &str,

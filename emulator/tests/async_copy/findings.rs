@@ -170,7 +170,7 @@ fn an_mbarrier_hands_on_what_was_before_the_issue() {
     finds(&["read after write"], &bulk("", write, wait));
     finds(&[], &bulk("", &format!("{write} bar.sync 0;"), wait));
 
-    // Only the first thread waits, and the others learn of the copy by a barrier behind that, not by one behind its issue.
+    // Only the first thread waits, and the others learn of the copy by a barrier after that, not by one after its issue.
     let one_waits = "@%p1 bra on; wait: mbarrier.try_wait.parity.shared.b64 %p2, [%r28], 0; @!%p2 bra wait; on:";
     finds(&[], &bulk(write, "", &format!("{one_waits} bar.sync 0;")));
     let found = findings(&bulk(write, "bar.sync 0;", one_waits));

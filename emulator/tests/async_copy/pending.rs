@@ -117,7 +117,7 @@ fn what_the_source_lacks_is_zeros() {
     }
 }
 
-/// Thread 0 lets 512 bytes come from `data`; the mbarrier is behind the tile.
+/// Thread 0 lets 512 bytes come from `data`; the mbarrier is after the tile.
 const BULK: &str = "
     .shared .align 128 .b8 tile[512]; .shared .b64 arrived;
     mov.u32 %r30, tile; mad.lo.u32 %r29, %r39, 4, %r30; mov.u32 %r28, arrived; st.shared.u32 [%r29], 7;
@@ -232,7 +232,7 @@ fn faults_are_found_at_the_issue() {
     else {
         panic!("out of bounds");
     };
-    assert_eq!(address % 256, 0, "the first word behind the data");
+    assert_eq!(address % 256, 0, "the first word after the data");
     assert_eq!(
         fault("mov.u32 %r1, 24; cp.async.bulk.global.shared::cta.bulk_group [%d37], [%r30], %r1;"),
         Fault::BadOperand("a bulk copy of 24 bytes, which is no multiple of 16".to_owned())

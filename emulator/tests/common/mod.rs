@@ -23,12 +23,12 @@ pub struct Buffer {
     pub len: usize,
 }
 
-/// One block of so many threads.
+/// One block of this many threads.
 pub fn block(threads: u32) -> Launch {
     shape(1, threads)
 }
 
-/// So many blocks of so many threads.
+/// This many blocks of this many threads.
 pub fn shape(blocks: u32, threads: u32) -> Launch {
     Launch {
         grid: [blocks, 1, 1],
@@ -119,7 +119,7 @@ pub fn own_slot(bytes: usize) -> String {
     )
 }
 
-/// Calls `malloc` with so many bytes; the address goes into the register.
+/// Calls `malloc` for this many bytes; the address goes into the register.
 pub fn malloc(register: &str, bytes: &str) -> String {
     format!(
         "{{ .param .b64 size; .param .b64 got; st.param.b64 [size], {bytes};

@@ -51,7 +51,7 @@ fn statements() -> impl Strategy<Value = Vec<Statement>> {
 struct Writer {
     text: String,
     labels: u32,
-    /// Labels behind and at the next round of the loops around.
+    /// Labels after the loops around, and at their next round.
     loops: Vec<(u32, u32)>,
     /// Functions below this one may be called.
     callable: usize,

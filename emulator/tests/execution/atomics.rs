@@ -106,7 +106,7 @@ fn every_operation_and_type() {
             ("relaxed.gpu.global.", "[%d37]"),
             ("shared.", "[cell]"),
         ] {
-            // Each thread: the old value and the operands from the data; what it got and what is left behind them.
+            // Each thread: the old value and the operands from the data; then, after them, what it got and what is left.
             let body = format!(
                 ".shared .align 8 .b64 cell;
                 ld.param.u64 %d37, [data]; ld.global.b{bits} {register}1, [%d37]; ld.global.b{bits} {register}2, [%d37+8]; ld.global.b{bits} {register}3, [%d37+16];

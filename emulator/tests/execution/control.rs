@@ -126,7 +126,7 @@ fn a_table_of_branches() {
         _ => 9,
     };
     assert_eq!(lanes(body), each(expected));
-    // The list may stand behind the branch, and the branch may be guarded.
+    // The list may come after the branch, and the branch may be guarded.
     let body = "mov.u32 %r0, 5; setp.lt.u32 %p0, %r39, 3; @%p0 brx.idx %r39, list; bra end;
         a: mov.u32 %r0, 1; bra end; b: mov.u32 %r0, 2; bra end;
         list: .branchtargets a, b, a;

@@ -30,7 +30,7 @@ fn run(body: &str, threads: usize) -> Result<Vec<u64>, LaunchError> {
 
 #[test]
 fn every_thread_has_memory_of_its_own() {
-    // Its number goes there and back, behind a barrier.
+    // Its number goes there and back, with a barrier between.
     let body = format!(
         "{} st.u64 [%d1+16], %d39; bar.sync 0; ld.u64 %d2, [%d1+16]; sub.u64 %d2, %d2, %d39;
          or.b64 %d0, %d1, %d2;",

@@ -163,7 +163,7 @@ fn variables_of_the_module() {
     assert_eq!(machine.program.variable("nothing"), None);
 }
 
-/// Dynamic shared memory begins behind the static, and every name of it is the same memory.
+/// Dynamic shared memory begins after the static, and every name of it is the same memory.
 #[test]
 fn dynamic_shared_memory() {
     let ptx = format!(

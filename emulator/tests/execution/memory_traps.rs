@@ -23,7 +23,7 @@ fn trap(body: &str) -> (String, Buffer) {
     (error.to_string(), data)
 }
 
-/// What stands behind the fault in every message here.
+/// What comes after the fault in every message here.
 fn place(body: &str) -> String {
     format!(", in kernel `test`, block (0, 0, 0), thread (0, 0, 0), PTX line 7: `{body}`")
 }
@@ -207,7 +207,7 @@ fn constants_cannot_be_written() {
     );
 }
 
-/// Of the lanes of a warp the first that is wrong is named; no lane's store before it is undone, and none behind it is done.
+/// Of the lanes of a warp the first that is wrong is named; no store of a lane before it is undone, and none of a lane after it is done.
 #[test]
 fn one_lane_of_a_warp() {
     let mut machine = Machine::of(

@@ -135,7 +135,7 @@ fn calls_through_pointers() {
     );
 }
 
-/// Copies of several parameters, each aligned as its parameter, behind a local variable that is not.
+/// Copies of several parameters, each aligned as its parameter, after a local variable that is not.
 #[test]
 fn every_size_and_alignment() {
     for (bytes, align) in [

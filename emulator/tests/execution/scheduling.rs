@@ -55,7 +55,7 @@ fn a_lock_that_is_released_inside_its_loop() {
     assert_eq!(data, [0, 256]);
 }
 
-/// Lane 0 spins until lane 1 has written, though lane 1 comes behind it in every order; then they meet.
+/// Lane 0 spins until lane 1 has written, though lane 1 comes after it in every order; then they meet.
 #[test]
 fn a_lane_that_waits_for_another() {
     let body = "
@@ -69,7 +69,7 @@ fn a_lane_that_waits_for_another() {
     assert_eq!(lanes(body), expected);
 }
 
-/// Here the writer writes only behind the place where all would meet: it must be let past.
+/// Here the writer writes only after the place where all would meet: it must be let past.
 #[test]
 fn a_lane_that_waits_for_what_comes_behind_the_meeting() {
     for wait in [

@@ -50,7 +50,7 @@ fn vectors_of_halves_return_what_they_found() {
     assert_eq!(data, [0x4000_4400, 0x4400_4000]);
 }
 
-/// The policy behind the operands says only how long the cache should keep the line.
+/// The policy after the operands says only how long the cache should keep the line.
 #[test]
 fn a_cache_policy_changes_nothing() {
     let body = "

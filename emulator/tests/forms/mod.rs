@@ -9,7 +9,7 @@ use warpfold_emulator::{Launch, Memory, Module, Nothing, Program, launch};
 
 const TABLE: &str = include_str!("../data/arithmetic.h200.tsv");
 
-/// Each form is executed by so many threads of one block, each with operands of its own.
+/// Each form is executed by this many threads of one block, each with operands of its own.
 pub const COUNT: usize = 1024;
 
 /// A line of the table.

@@ -95,7 +95,7 @@ fn named_barriers_order_those_who_take_part() {
 
 #[test]
 fn who_only_arrives_learns_nothing() {
-    // Warp 0 arrives and goes on to overwrite what warp 1 reads behind the barrier.
+    // Warp 0 arrives and goes on to overwrite what warp 1 reads after the barrier.
     let body = "
         setp.lt.u32 %p1, %r1, 32;
         @!%p1 bra WAITS;

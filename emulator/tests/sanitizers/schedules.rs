@@ -40,7 +40,7 @@ fn a_seed_gives_one_schedule_and_another_gives_another() {
 
 #[test]
 fn schedules_part_lanes_that_the_program_has_not_parted() {
-    // In the fixed order the lanes of a warp come one behind the other, in order.
+    // In the fixed order the lanes of a warp come one after the other, in order.
     let places = |order| {
         let bytes = left_by(FIRST_COME, order, shape(1, 32));
         let word = |at: usize| {

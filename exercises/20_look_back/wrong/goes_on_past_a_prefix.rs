@@ -1,5 +1,5 @@
 //! Convicted by: result
-//! The walk goes on behind a prefix.
+//! The walk goes on past a prefix.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 

@@ -19,7 +19,7 @@ pub(super) fn map<R: Send + Sync>(count: usize, of: impl Fn(usize) -> R + Sync) 
         .collect()
 }
 
-/// Calls the function with each part of so many values, the last of which may be shorter, and its number.
+/// Calls the function with each part of this many values, the last of which may be shorter, and its number.
 pub(super) fn for_each_part<T: Send>(
     values: &mut [T],
     size: usize,

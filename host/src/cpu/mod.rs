@@ -261,7 +261,7 @@ pub fn by_key<K: Copy + PartialEq + Send + Sync, T: Copy + Sync, O: Parallel<T>>
     Ok((runs, results))
 }
 
-/// How many segments there are, which lie within so many values.
+/// How many segments there are. All lie within the given number of values.
 fn check_offsets<I: Offset>(offsets: &[I], given: usize) -> Result<usize, ShapeError> {
     let count = offsets.len().checked_sub(1).ok_or(ShapeError::NoOffsets)?;
     let ends = |segment: usize| (offsets[segment].into(), offsets[segment + 1].into());

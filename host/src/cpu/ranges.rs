@@ -69,7 +69,7 @@ struct Ranges<'a, T, O, R, I, F> {
     range: &'a R,
     /// The index of the value at this place.
     index: I,
-    /// The result, from the state of so many values.
+    /// The result, from the state and the number of values that it is of.
     finish: F,
     order: Order,
 }

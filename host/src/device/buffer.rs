@@ -96,7 +96,7 @@ impl<T: Pod> Buffer<T> {
         Ok(elements)
     }
 
-    /// As [`Self::read`], of the first elements, so many at most as there are.
+    /// As [`Self::read`], of the first `count` elements, or of all if there are fewer.
     pub(crate) fn read_first(&self, count: usize) -> Result<Vec<T>, DeviceError> {
         let mut elements = vec![T::zeroed(); count.min(self.length)];
         let bytes = bytemuck::cast_slice_mut(&mut elements);

@@ -19,8 +19,8 @@
 //!
 //! # What waits
 //!
-//! Each function says whether it waits for the device or only queues work for it. A function that says neither asks or tells the
-//! driver something, and returns. On a GPU
+//! The documentation of a function says if it waits for the device, or if it only queues work for it. Any other function asks
+//! the driver something, or tells it something, and returns. On a GPU
 //! - uploads, downloads and [`Kernel::launch`] wait until they are done, after everything that is queued on any stream;
 //! - work that is given a [`Stream`] is queued there; [`Buffer::copy_from`] is queued on a stream of the device's own;
 //! - dropping a [`Buffer`], a [`HostBuffer`], an [`ExecutableGraph`], a [`PersistingL2`] or the last kernel of a [`Module`] waits until the

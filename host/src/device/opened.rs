@@ -138,7 +138,7 @@ impl Device {
         self.load_within(ptx, None)
     }
 
-    /// As [`Self::load`]. On a GPU a thread gets so many registers at most, so that more threads run at the same time.
+    /// As [`Self::load`]. On a GPU a thread gets at most this many registers, so that more threads run at the same time.
     pub(crate) fn load_within(
         &self,
         ptx: &str,

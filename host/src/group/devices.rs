@@ -13,8 +13,8 @@ pub struct Group {
 }
 
 impl Group {
-    /// Opens the devices. The same GPU may be there more than once, and up to [`Device::MOST_EMULATORS`] emulators, which reach each other's
-    /// memory.
+    /// Opens the devices; waits as [`Device::open`] does. The same GPU may be there more than once, and up to [`Device::MOST_EMULATORS`]
+    /// emulators, which reach each other's memory.
     ///
     /// # Errors
     /// [`DeviceError`] where one cannot be opened; [`Error::NoDevices`] where none is named, [`Error::TooManyEmulators`].
@@ -80,7 +80,8 @@ impl Group {
         &self.devices
     }
 
-    /// Uploads a part of the values to each device: neighbouring ones, as many to each as whole chunks allow.
+    /// Uploads a part of the values to each device, which waits. Each part consists of neighbouring values; the parts are as equal as whole
+    /// chunks allow.
     ///
     /// # Errors
     /// A device has no room for its part.
@@ -88,7 +89,7 @@ impl Group {
         self.upload_in(values, 1)
     }
 
-    /// As [`Self::upload`], of values of so many elements each.
+    /// As [`Self::upload`], of values of this many elements each.
     #[doc(hidden)]
     pub fn upload_in<T: Pod>(
         &self,

@@ -163,7 +163,7 @@ impl UntypedGroup {
         }
     }
 
-    /// Loads the kernels and allocates what [`Self::queue`] needs for parts of so many values.
+    /// Loads the kernels and allocates what [`Self::queue`] needs for parts of these lengths.
     pub(super) fn prepare(
         &mut self,
         group: &Group,
@@ -628,7 +628,7 @@ impl UntypedGroup {
     }
 }
 
-/// What a device needs to reduce a part of so many values in the fast order, and the launch.
+/// What a device needs to reduce a part of `n` values in the fast order, and the launch.
 fn launch_of_part(form: Form, device: &Device, n: usize) -> (Needs, Shape) {
     let matrix = Matrix::contiguous(1, n);
     let grid = choose_for_part(&form.problem(device, Along::Rows, matrix, Mode::Fast));
@@ -642,7 +642,7 @@ fn launch_of_part(form: Form, device: &Device, n: usize) -> (Needs, Shape) {
     (needs, Shape::linear(grid.blocks, grid.block))
 }
 
-/// Makes the buffer one of so many elements.
+/// Makes the buffer one of this many elements.
 fn resize<T: crate::device::Pod>(
     buffer: &mut Buffer<T>,
     device: &Device,

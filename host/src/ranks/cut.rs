@@ -12,7 +12,7 @@ pub(super) struct Part {
     pub(super) head: usize,
     /// Values after these whose chunks are all its own.
     pub(super) body: usize,
-    /// The values after these: the beginning of a chunk that ranks after it complete by so many.
+    /// The values after these: the beginning of a chunk that ranks after it complete, and by how many.
     pub(super) shared: Option<Shared>,
 }
 
@@ -32,8 +32,8 @@ impl Part {
     }
 }
 
-/// The parts of ranks with so many values each. Chunks are those of all values, whoever has them, if they are fixed; otherwise each rank's
-/// begin with its first value.
+/// The parts of ranks with these numbers of values. Chunks are those of all values, whoever has them, if they are fixed; otherwise each
+/// rank's begin with its first value.
 pub(super) fn cut(lengths: &[u64], are_fixed: bool) -> Vec<Part> {
     let chunk = CHUNK as u64;
     let all: u64 = lengths.iter().sum();
@@ -61,7 +61,7 @@ pub(super) fn cut(lengths: &[u64], are_fixed: bool) -> Vec<Part> {
     parts
 }
 
-/// Where something of each rank lies, one rank's after another's: so many bytes each.
+/// Where something of each rank lies, one rank's after another's, given the bytes of each.
 pub(super) fn places(bytes: impl Iterator<Item = usize>) -> Vec<Range<usize>> {
     let mut end = 0;
     let place = |bytes: usize| {

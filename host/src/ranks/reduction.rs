@@ -64,7 +64,8 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
     }
 
     /// Lets the ranks tell each other how many values they have, this one `n`, loads the kernels and allocates what is needed: then
-    /// [`Self::queue`] does neither, and may be captured into a graph where the ranks use NCCL. All ranks call it; waits for them.
+    /// [`Self::queue`] does neither, and may be captured into a graph where the ranks use NCCL. All ranks call it; waits for them,
+    /// and for the device.
     ///
     /// Keep this value as long as such a graph is launched, and do not prepare it for more values meanwhile.
     ///

@@ -101,7 +101,7 @@ impl Transport for Sockets {
     }
 }
 
-/// The numbers at each place of several parts of so many bytes combined, the first part's first.
+/// The numbers at each place of several parts of `each` bytes combined, the first part's first.
 fn folded(number: Number, fold: Fold, all: &[u8], each: usize) -> Vec<u8> {
     macro_rules! integers {
         ($number:ty) => {

@@ -59,9 +59,9 @@ struct Prepared {
 pub(super) enum What {
     /// All values.
     Values,
-    /// Each of so many columns, for all ranks.
+    /// Each of this many columns, for all ranks.
     Columns(usize),
-    /// Each of so many columns, for one of the ranks.
+    /// Each of this many columns, for one of the ranks.
     Scattered(usize),
 }
 

@@ -10,7 +10,7 @@ pub enum Choice {
         /// The most blocks.
         blocks: u32,
     },
-    /// Each by so many lanes of a warp.
+    /// Each by this many lanes of a warp.
     Lanes {
         /// The lanes.
         lanes: u32,
@@ -22,7 +22,7 @@ pub enum Choice {
         /// Threads of a block.
         block: u32,
     },
-    /// Each by as many blocks as make so many in all.
+    /// Each by several blocks, with this many in all.
     Shared {
         /// Threads of a block.
         block: u32,
@@ -31,7 +31,7 @@ pub enum Choice {
     },
 }
 
-/// A choice counts the blocks for a GPU with so many multiprocessors.
+/// A choice counts the blocks for a GPU with this many multiprocessors.
 pub const MULTIPROCESSORS: u32 = 132;
 
 /// The properties of a GPU that a launch depends on.
@@ -60,7 +60,7 @@ pub enum Work {
     Much,
 }
 
-/// What was measured of an operator that does so much work, over values of so many bytes.
+/// What was measured of an operator that does this much work, over values of this many bytes.
 pub struct Measured {
     pub work: Work,
     pub value_bytes: usize,
@@ -70,7 +70,7 @@ pub struct Measured {
     pub single: &'static [(u32, u32, u32)],
 }
 
-/// The last line of a table that is for so many bytes.
+/// The last line of a table that is for at most this many bytes.
 pub fn line_of<L: Copy>(table: &[L], bytes: usize, exponent: impl Fn(&L) -> u32) -> L {
     let of_bytes = bytes.max(1).ilog2();
     let after = table.partition_point(|line| exponent(line) <= of_bytes);
@@ -88,7 +88,7 @@ impl Gpu {
     }
 }
 
-/// What was measured of so much work, over values of about so many bytes, on each GPU.
+/// What was measured of this much work, over values of about this many bytes, on each GPU.
 fn measured(
     tuned: &'static [Tuned],
     work: Work,
@@ -107,8 +107,8 @@ fn nearest<T>(items: impl Iterator<Item = (f64, T)>) -> T {
     nearest.expect("each work has been measured").1
 }
 
-/// The fastest ways for matrices of so many bytes, by the length of a row. They were measured with about as many bytes for each
-/// multiprocessor, on a GPU whose memory is about as fast.
+/// The fastest ways for matrices of this many bytes, by the length of a row. They were measured with about as many bytes for
+/// each multiprocessor, on a GPU whose memory is about as fast.
 pub fn of_rows(
     tuned: &'static [Tuned],
     (work, value_bytes): (Work, usize),
@@ -128,7 +128,7 @@ pub fn of_rows(
     )
 }
 
-/// For a single row of so many bytes: threads of a block, and blocks.
+/// For a single row of this many bytes: threads of a block, and blocks.
 pub fn of_single(
     tuned: &'static [Tuned],
     (work, value_bytes): (Work, usize),

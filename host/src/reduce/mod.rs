@@ -281,7 +281,8 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
 
     /// Queues the reduction on a stream, which writes it to `result`, a buffer of one element. Does not wait, except for memory of `cust`.
     ///
-    /// The first reduction of a larger array than before loads a kernel or allocates; [`Self::prepare`] does that before.
+    /// A call that needs another kernel or more memory than those before loads or allocates, which waits; [`Self::prepare`] does that
+    /// before.
     ///
     /// # Errors
     /// As [`Self::of`]; the stream or the buffer is of another device, or the buffer's length is not 1; [`Error::Unprepared`].
@@ -324,8 +325,8 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         self.launch(Some(stream), values.into(), Along::Columns, matrix, results)
     }
 
-    /// As [`Self::queue`], of each segment, whose results are written to a buffer of as many elements. The first reduction of more values
-    /// and segments than before allocates; [`Self::prepare_segments`] does that before.
+    /// As [`Self::queue`], of each segment, whose results are written to a buffer of as many elements. [`Self::prepare_segments`] loads
+    /// and allocates what it needs.
     ///
     /// # Errors
     /// As [`Self::queue`], and [`Error::Offsets`].
@@ -353,7 +354,7 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
     }
 
     /// Loads the kernel for these rows or columns and allocates what [`Self::plan`] says, so that queueing them does neither: it may then
-    /// be captured into a graph.
+    /// be captured into a graph. Waits if there is anything to load or to allocate.
     ///
     /// Whoever launches such a graph keeps this value, and has not prepared it for more since.
     ///

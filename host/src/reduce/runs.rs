@@ -80,7 +80,7 @@ impl<K: Key> Runs<K> {
         Ok(runs)
     }
 
-    /// No runs, and room for so many: 8 bytes and a key for each.
+    /// No runs, and room for this many: 8 bytes and a key for each. Waits until the few words that it uploads are there.
     ///
     /// # Errors
     /// The device has no room, or it fails.
@@ -136,7 +136,7 @@ impl<K: Key> Runs<K> {
         Ok((of_all as usize + of_all as usize / 16 + FEWEST).min(n))
     }
 
-    /// Makes room for so many runs, which there are none of now.
+    /// Makes room for this many runs, and has none now.
     fn make_room(&mut self, device: &Device, room: usize) -> Result<(), Error> {
         if room > self.keys.len() {
             // The old memory goes before the new comes.
@@ -191,7 +191,7 @@ impl<K: Key> Runs<K> {
         self.count == 0
     }
 
-    /// The key of each run, copied to the host.
+    /// The key of each run, copied to the host, which waits.
     ///
     /// # Errors
     /// The device fails.

@@ -34,7 +34,7 @@ enum Offsets<'a> {
 }
 
 impl Segments<'static> {
-    /// Uploads offsets.
+    /// Uploads offsets, which waits.
     ///
     /// # Errors
     /// [`Error::Offsets`] where there are none or they decrease; the device has no room.

@@ -26,9 +26,9 @@ pub struct Launch {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// So many blocks for a row.
+    /// This many blocks for a row.
     Blocks(u32),
-    /// So many lanes of a warp, a power of two.
+    /// This many lanes of a warp, a power of two.
     Lanes(u32),
     /// A warp takes as many rows as its tile in shared memory holds; they lie side by side.
     Packed,
@@ -36,7 +36,7 @@ pub enum Way {
     Columns(Layout),
     /// A block for each chunk of a row, in the fixed order.
     FixedBlocks,
-    /// So many lanes for a short row, in the fixed order.
+    /// This many lanes for a short row, in the fixed order.
     FixedLanes(u32),
     /// Strips of columns side by side, in the fixed order.
     FixedColumns(Strips),
@@ -76,7 +76,7 @@ const VECTOR: usize = 16;
 /// power of two.
 const LONGEST_PACKED: usize = 512;
 const LONGEST_OF_WARP: usize = 8192;
-/// A lane of a warp reduces four vectors of such a row of at most so many vectors, and eight of a longer one.
+/// A lane of a warp reduces four vectors of such a row if it has at most this many vectors, and eight of a longer one.
 const FEW_VECTORS: usize = 16;
 /// The most blocks of packed warps that don't begin at vectors.
 const BLOCKS_OF_PACKED: u32 = 16 * MULTIPROCESSORS;
@@ -132,7 +132,7 @@ impl Problem {
         }
     }
 
-    /// How rows of so many bytes are shared out, with what was measured of as many bytes in all.
+    /// How rows of this many bytes are shared out, by what was measured of as many bytes in all.
     fn of_rows(&self, measured: &[(u32, Choice)], bytes: usize) -> Choice {
         let Matrix {
             rows,
@@ -212,7 +212,7 @@ impl Problem {
         }
     }
 
-    /// Blocks of warps that take so many rows at once, and at most so many of them.
+    /// Blocks of warps that each take `rows_of_warp` rows at once, and at most `most` of them.
     fn of_warps(&self, way: Way, block: u32, rows_of_warp: usize, most: usize) -> Launch {
         let rows_of_block = rows_of_warp * (block / 32) as usize;
         let needed = self.matrix.rows.div_ceil(rows_of_block);
@@ -224,7 +224,7 @@ impl Problem {
     }
 }
 
-/// As many blocks as so many are on a GPU with [`MULTIPROCESSORS`].
+/// As many blocks for this GPU, in proportion, as `blocks` are for one with [`MULTIPROCESSORS`].
 fn in_proportion(blocks: u32, multiprocessors: u32) -> usize {
     let scaled = u64::from(blocks) * u64::from(multiprocessors);
     (scaled.div_ceil(MULTIPROCESSORS.into())).max(1) as usize

@@ -237,7 +237,7 @@ fn is_right<T: Made, O: BuiltIn<T, Output: Outcome>>(
             let numbers = found.numbers();
             assert!(
                 is_same(numbers[0], expected[0]) && is_same(numbers[1], expected[1]),
-                "{}, number {row} of {along:?} of {matrix:?} behind {skip} by {launch:?}: {found:?}, not {expected:?}",
+                "{}, number {row} of {along:?} of {matrix:?} from value {skip} on by {launch:?}: {found:?}, not {expected:?}",
                 reduction.kernels()
             );
         }
@@ -649,7 +649,7 @@ fn order_is_fixed<O: BuiltIn<f32, Output: Outcome>>(device: &Device, operator: O
                 assert_eq!(
                     found[0].numbers().map(bits),
                     expected.numbers().map(bits),
-                    "{} of {n} behind {skip} by {launch:?}: {found:?}, not {expected:?}",
+                    "{} of {n} from value {skip} on by {launch:?}: {found:?}, not {expected:?}",
                     reduction.kernels()
                 );
             }

@@ -256,7 +256,7 @@ impl Untyped {
         }
     }
 
-    /// The words of 8 bytes that have room for so many states.
+    /// The words of 8 bytes that have room for this many states.
     fn words(&self, states: usize) -> usize {
         (states * self.form.state_bytes).div_ceil(size_of::<u64>())
     }

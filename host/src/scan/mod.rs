@@ -204,7 +204,8 @@ impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
     /// Queues the scan on a stream, which writes it to `results`, a buffer with as many elements as there are values. Does not wait,
     /// except for memory of `cust`.
     ///
-    /// The first scan of a longer array than before loads a kernel or allocates; [`Self::prepare`] does that before.
+    /// A call that needs another kernel or more memory than those before loads or allocates, which waits; [`Self::prepare`] does that
+    /// before.
     ///
     /// # Errors
     /// As [`Self::of`]; the stream or the buffer is of another device, or the buffer's length is another; [`Error::Unprepared`].
@@ -248,8 +249,8 @@ impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
         self.launch(Some(stream), values.into(), parts, results)
     }
 
-    /// Loads the kernel for rows, an array being one, and allocates what so many values need, so that queueing them does neither: it may
-    /// then be captured into a graph. The number of bytes that are kept.
+    /// Loads the kernel for rows, of which an array is one, and allocates what this many values need, so that queueing them does neither:
+    /// it may then be captured into a graph. Waits if there is anything to load or to allocate. Returns the number of bytes that are kept.
     ///
     /// Whoever launches such a graph keeps this value, and has not prepared it for more since.
     ///

@@ -62,7 +62,7 @@ fn sums_are<T: Summable + PartialEq + std::fmt::Debug>(values: &[T], sum: impl F
             for launch in launches(T::ADDEND, n) {
                 // SAFETY: it was chosen for as many values, in other numbers of blocks.
                 let result = unsafe { sums.launch(buffer.slice(skip..), &launch) };
-                let place = format!("{n} values after {skip}, {launch:?}");
+                let place = format!("{n} values from value {skip} on, {launch:?}");
                 assert_eq!(result.as_ref(), Ok(&expected), "{place}");
             }
         }
@@ -144,7 +144,7 @@ fn subnormal_numbers_are_not_lost() {
     }
 }
 
-/// One behind the other on a stream, in both modes: the totals of both take their turns, and nothing sums to 0.
+/// One after the other on a stream, in both modes: the totals of both take their turns, and nothing sums to 0.
 #[test]
 fn the_last_sum_that_was_queued_is_the_result() {
     let device = emulator();
@@ -361,7 +361,7 @@ fn the_deterministic_order_is_that_of_its_model() {
                 // SAFETY: it was chosen for as many values, in other numbers of blocks.
                 let result = unsafe { sums.launch(buffer.slice(skip..), &launch) };
                 let result = result.expect("it runs");
-                let place = format!("{n} values after {skip}, {blocks} blocks");
+                let place = format!("{n} values from value {skip} on, {blocks} blocks");
                 assert_eq!(result.to_bits(), expected.to_bits(), "{place}");
             }
         }

@@ -190,7 +190,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
 /// The lessons of page 6: what blocks hold as long as they are resident.
 const RESIDENCY: Lesson = MEMORY.on(&RESIDENCY_PAGE);
 
-/// A sum of which each thread loads so many elements at once.
+/// A sum for which each thread loads [`m06_residency::IN_FLIGHT`] elements at once.
 const IN_FLIGHT: Task = Task::Reduction(Reduction {
     geometry: Geometry::Tiles {
         elements_per_thread: m06_residency::IN_FLIGHT,

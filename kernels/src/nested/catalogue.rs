@@ -18,7 +18,7 @@ impl Nested {
     pub const MOST_BLOCKS: u32 = 2;
 }
 
-/// A reduction of tiles by grids launched from the device, the first with a thread for so many elements.
+/// A reduction of tiles by grids launched from the device, the first with a thread for this many elements.
 const fn halving(elements_per_thread: u32, by_every_block: bool) -> Task {
     Task::Reduction(Reduction {
         geometry: Geometry::Tiles {

@@ -158,7 +158,7 @@ impl Clock {
 /// Copies memory of another process, by its handle, to memory of this one.
 ///
 /// # Safety
-/// There is room for so many bytes at the address.
+/// There is room for `bytes` bytes at the address.
 pub unsafe fn copy_shared(handle: &[u8], bytes: usize, to: u64) -> Result<(), String> {
     let mut shared = sys::CUipcMemHandle { reserved: [0; 64] };
     if handle.len() != shared.reserved.len() {

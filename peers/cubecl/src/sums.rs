@@ -18,12 +18,12 @@ const TRIES: usize = 5;
 /// As in `peers/run/arena.rs`.
 const LAUNCHES_BEFORE_IDLE: usize = 3;
 
-/// One way to launch: with so many cubes, or by way of so many partial sums.
+/// One way to launch: with a number of cubes, or by way of a number of partial sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// `shared_sum`, whose cubes add their sums to the total.
     Shared { cubes: u32 },
-    /// `reduce` of a matrix of so many rows, and again of its column of sums.
+    /// `reduce` of a matrix of this many rows, and again of its column of sums.
     Twice { rows: usize },
 }
 

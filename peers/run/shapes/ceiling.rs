@@ -17,7 +17,7 @@ const READ_ALL_TILE: usize = 4 * READ_ALL_BLOCK as usize;
 /// Launches of each size of block before it is chosen.
 const TRIES: usize = 3;
 
-/// What reads so many bytes from an address on, and writes so many.
+/// What reads a number of bytes from one address on, and writes a number from another on.
 ///
 /// # Errors
 /// The device refuses the kernel.
@@ -43,7 +43,7 @@ pub unsafe fn read_and_write<'a>(
             words.into(),
         ];
         let mut queue: Queue<'a> = Box::new(move |stream: &Stream| {
-            // SAFETY: the caller's promise; it reads and writes so many.
+            // SAFETY: the caller's promise; it reads and writes no more bytes.
             Ok(unsafe { stream.launch(&kernel, &shape, &arguments) }?)
         });
         let mut fastest = f64::INFINITY;

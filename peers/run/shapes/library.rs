@@ -144,7 +144,7 @@ impl Library {
         self.told(index, Told::Captured) == "yes"
     }
 
-    /// A contender for this task, which leaves so many results.
+    /// A contender for this task, which leaves this many results.
     ///
     /// # Errors
     /// It refuses, or there is no room for its scratch memory.

@@ -47,7 +47,7 @@ pub struct Options {
     /// How many values there are: 2 to the power of this.
     #[arg(long, default_value_t = 28, value_parser = clap::value_parser!(u32).range(13..=28))]
     bits: u32,
-    /// After so many seconds nothing new is begun.
+    /// After this many seconds nothing new is begun.
     #[arg(long, default_value_t = 300)]
     seconds: u64,
     /// What the files of peers/shapes were compiled to, each given by its own option.

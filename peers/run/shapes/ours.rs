@@ -340,7 +340,7 @@ fn place<R: Outcome>(results: &Buffer<R>) -> Results {
     }
 }
 
-/// What the CPU says of some of so many results.
+/// What the CPU says of some of this many results.
 fn expected<'a, R: Outcome>(
     operator: Operator,
     count: usize,

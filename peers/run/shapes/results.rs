@@ -106,7 +106,7 @@ impl<'d> Words<'d> {
     pub unsafe fn spoil(&self, stream: &Stream, results: &Results) -> Result<(), PeersError> {
         let bytes = results.count * results.of.bytes();
         let arguments = [Argument::Address(results.address), bytes.into()];
-        // SAFETY: the caller's promise; the kernel writes so many bytes.
+        // SAFETY: the caller's promise; the kernel writes `bytes` bytes.
         Ok(unsafe { stream.launch(&self.spoil, &shape(bytes), &arguments) }?)
     }
 
@@ -162,7 +162,7 @@ pub struct Expected<'a> {
     pub value: Box<ValueOf<'a>>,
 }
 
-/// Those of so many results that are verified.
+/// Those of this many results that are verified.
 pub fn verified(count: usize) -> Vec<Range<usize>> {
     if count <= VERIFIED {
         return std::iter::once(0..count).collect();

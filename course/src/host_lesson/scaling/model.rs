@@ -1,4 +1,4 @@
-//! A model of what one sum costs on many GPUs. It is a model: nothing here was measured with so many.
+//! A model of what one sum costs on many GPUs. It is a model: nothing here was measured on that many.
 //!
 //! A step of a collective takes `latency + bytes / bandwidth` (the α–β model of R. Hockney, "The communication challenge for MPP", Parallel
 //! Computing 20, 1994). How many steps an algorithm takes, and how many bytes each moves, is from R. Thakur, R. Rabenseifner and W. Gropp,
@@ -14,7 +14,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// The time of a step that moves so many bytes, in microseconds.
+    /// The time of a step that moves this many bytes, in microseconds.
     pub fn step_us(self, bytes: f64) -> f64 {
         self.latency_us + bytes / (self.gigabytes_per_second * 1e3)
     }

@@ -7,7 +7,7 @@ use warpfold_plot::{Line, LineChart, LinePlot, Scale};
 /// Width and height in pixels.
 const SIZE: (u32, u32) = (900, 520);
 
-/// What so many devices take: times or instructions.
+/// What sums take on this many devices: times or instructions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scaled {
     pub(super) devices: usize,

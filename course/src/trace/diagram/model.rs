@@ -5,7 +5,8 @@ use crate::trace::picture::Boundary;
 
 /// How much room there is.
 pub(in crate::trace) trait Room {
-    /// Whether so many groups of so many columns together fit with numbers of this length in their cells, and sets of elements of that.
+    /// Whether this many groups, with this many columns in all, fit if a cell has room for a number of `value` characters and a set of
+    /// elements of `elements`.
     fn is_enough_for_numbers(
         &self,
         groups: usize,

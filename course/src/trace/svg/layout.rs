@@ -25,7 +25,7 @@ pub(super) const TITLE_SIZE: u32 = 16;
 pub(super) struct SvgRoom;
 
 impl SvgRoom {
-    /// The width that so many groups leave for columns.
+    /// The width that this many groups leave for columns.
     fn left(groups: usize) -> f64 {
         MOST_WIDTH - MARGIN - START - (groups - 1) as f64 * GROUP_GAP
     }

@@ -9,7 +9,7 @@ const SLOT: usize = 4;
 /// Characters between groups.
 const GAP: usize = 1;
 
-/// The room in a terminal of so many columns.
+/// The room in a terminal with this many columns.
 pub(super) struct TextRoom(pub usize);
 
 impl Room for TextRoom {

@@ -14,7 +14,7 @@ use line::{Line, pack, wrap};
 const MOST_WIDTH: usize = 120;
 
 impl Picture {
-    /// The picture as text, for a terminal of so many columns; of more than 120 it takes 120.
+    /// The picture as text, for a terminal with this many columns, of which it takes at most 120.
     pub fn to_text(&self, width: usize) -> String {
         let width = width.min(MOST_WIDTH);
         let diagram = diagram(self, &columns::TextRoom(width));

@@ -180,7 +180,7 @@ impl Clocks {
         }
     }
 
-    /// Something strong that a thread of the block does, for so many.
+    /// A strong access or fence of a thread of the block, which counts for these threads.
     pub fn strong(&self, reach: Reach) -> Strong {
         Strong {
             block: self.block,

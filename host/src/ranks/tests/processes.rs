@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The variables of a launcher's rank, of so many.
+/// The variables that a launcher sets for a rank, of a number of ranks.
 pub(super) type Variables = fn(u32, u32) -> Vec<(&'static str, String)>;
 
 const TASK: &str = "WARPFOLD_TEST_TASK";
@@ -169,7 +169,7 @@ pub(super) fn run(task: &str, size: u32, launcher: Variables) -> Vec<Process> {
     (0..size).map(start).collect()
 }
 
-/// As [`run`], where ranks have so many milliseconds of patience.
+/// As [`run`], where ranks wait this many milliseconds for others.
 pub(super) fn impatient(
     task: &str,
     port: u16,
