@@ -12,7 +12,7 @@ use crate::unroll::array;
 /// Bytes of a vector.
 const BYTES: usize = 16;
 
-/// A type whose values a load of 16 bytes brings several of. [`vectors!`](crate::vectors!) implements it for types of one's own.
+/// A type whose values a load of 16 bytes brings several of. [`vectors!`](crate::vectors!) implements it for types of your own.
 pub trait Loaded: Copy {
     /// The values of 16 bytes: an array of them.
     type Values: Copy;

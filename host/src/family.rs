@@ -25,7 +25,7 @@ pub(crate) struct Family {
 pub(crate) enum Source {
     /// The library's text of a type, whose entries are looked for once.
     Library(&'static Entries<'static>),
-    /// One of one's own.
+    /// A text of the caller's own.
     Own(String),
 }
 

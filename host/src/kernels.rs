@@ -43,7 +43,7 @@ pub enum Error {
         /// The axis that is to be reduced.
         axis: usize,
     },
-    /// PTX of one's own that is not that of `reductions!`.
+    /// PTX of your own that is not that of `reductions!`.
     #[error("the PTX has no kernel `{0}`, which `warpfold_device::reductions!` makes")]
     NoKernel(String),
     /// Two arrays that are taken together, of which one is longer.

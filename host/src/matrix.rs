@@ -39,12 +39,12 @@ impl Matrix {
         before_last.checked_add(self.columns)
     }
 
-    /// The matrix of which the reduction along an axis of an array is the reduction of the rows or the columns: `shape` has the length of
-    /// each axis and `strides` the distance of two neighbours along it, in elements.
+    /// The matrix whose rows or columns are reduced when an array is reduced along an axis: `shape` has the length of each axis and
+    /// `strides` the distance of two neighbours along it, in elements.
     ///
-    /// There is one where the elements along the axis lie side by side, or the others do, and the others are one sequence of equal
-    /// distances. Where an axis is repeated, its stride is 0. `None` for others, for strides that are negative, and for an axis that
-    /// the array does not have.
+    /// There is one if the other axes together are one sequence of equal distances, and either that sequence or the elements along
+    /// the axis lie side by side. Where an axis is repeated, its stride is 0. `None` for others, for strides that are negative, and
+    /// for an axis that the array does not have.
     ///
     /// ```
     /// use warpfold::{Along, Matrix};

@@ -1,8 +1,8 @@
 //! Times one sum of all GPUs of this computer by everybody, in turn, and writes a record of it.
 //!
-//! A time is that between two events of the first GPU: all GPUs begin after the one, and the other comes when the sum is there. The first GPU
-//! is kept busy until everything is queued, so that no time has the host's work in it. Every sum is compared with the CPU's, before the timing
-//! and after it. What a launch finds in the L2 cache is what the one before has left.
+//! A time is that between two events of the first GPU: all GPUs start after the first event, and the second is recorded when the sum is
+//! ready. The first GPU is kept busy until everything is queued, so that no time has the host's work in it. Every sum is compared with the
+//! CPU's, before the timing and after it. What a launch finds in the L2 cache is what the one before has left.
 
 use crate::clock::HOLD;
 use crate::error::PeersError;

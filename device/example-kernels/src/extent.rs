@@ -1,4 +1,4 @@
-//! A type and an operator of one's own: the box around points in the plane, and its area.
+//! A type and an operator of your own: the box around points in the plane, and its area.
 
 use warpfold_device::operator::{Combine, Extremes, MinMax, Operator};
 

@@ -1,4 +1,4 @@
-//! The complete example: the kernels of an operator of one's own, launched by the library.
+//! The complete example: the kernels of an operator of its own, launched by the library.
 
 mod launch;
 

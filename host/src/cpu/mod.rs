@@ -56,7 +56,7 @@ pub enum ShapeError {
         /// How many elements there are.
         given: usize,
     },
-    /// No offset at all, where there is one more than segments.
+    /// No offset at all; there is one more than there are segments.
     #[error("there are no offsets: give one more than there are segments")]
     NoOffsets,
     /// A segment that ends before it begins, or after the values.

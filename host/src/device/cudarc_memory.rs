@@ -10,6 +10,6 @@ pub(super) unsafe trait CudarcMemory {
     /// The context that it was allocated in.
     fn context(&self) -> *mut c_void;
 
-    /// Lets the memory's own stream wait for what writes it, and notes that it is read at this point of that stream, which is given.
+    /// Lets the memory's own stream wait for what writes the memory, and notes a read at this point of that stream. Returns the stream.
     fn touch(&self) -> *mut c_void;
 }

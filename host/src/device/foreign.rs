@@ -22,8 +22,8 @@ impl Device {
     }
 }
 
-/// Runs a function, and then makes that context current again on this thread which was before. [`Device::open`] and what waits or queues on
-/// a GPU make the GPU's own context current, by which other code in this thread, such as the CUDA runtime, would see another GPU as its own.
+/// Runs a function, and then restores the context that was current on this thread before. [`Device::open`] and what waits or queues on a
+/// GPU make the GPU's own context current; other code in this thread, such as the CUDA runtime, would then take another GPU for its own.
 pub fn keep_current_context<R>(function: impl FnOnce() -> R) -> R {
     let _restored = gpu::CurrentContext::get();
     function()

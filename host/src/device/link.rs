@@ -13,7 +13,7 @@ pub struct PeerLink {
 }
 
 impl PeerLink {
-    /// That of a device to itself.
+    /// The link of a device to itself.
     pub(super) const SAME: Self = Self {
         has_access: true,
         has_atomics: true,

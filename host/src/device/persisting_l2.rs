@@ -18,7 +18,7 @@ impl PersistingL2 {
         }
     }
 
-    /// What there is where there is no cache.
+    /// Of the emulator, which has no cache.
     pub(super) fn of_emulator() -> Self {
         Self {
             bytes: 0,

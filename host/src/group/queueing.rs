@@ -19,8 +19,8 @@ pub enum Queueing {
     /// Each by a thread of its own, which stays for the next reduction. Emulated devices are launched in turn, and so is a GPU that is in the
     /// group twice.
     ByThreads,
-    /// All at once, as one graph across the devices, which is made when the parts are others than the last time. A GPU that is in the group
-    /// twice is launched on in turn.
+    /// All at once, as one graph across the devices, which is made anew when the parts are not those of the last time. A GPU that is in the
+    /// group twice is launched on in turn.
     AsGraph,
 }
 

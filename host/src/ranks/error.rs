@@ -88,7 +88,7 @@ pub enum RankError {
         /// What the system says.
         reason: String,
     },
-    /// What came over a connection are no messages of these ranks.
+    /// A connection brought bytes that are no message of these ranks.
     #[error(
         "rank {rank} got bytes from {address} in '{operation}' that no rank of this version sends: see what else uses the port, or set {PORT_VARIABLE} to another on every rank"
     )]

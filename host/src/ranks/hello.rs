@@ -48,7 +48,7 @@ impl Comers {
     /// Waits for all other ranks.
     ///
     /// # Errors
-    /// The port cannot be had.
+    /// Rank 0 cannot listen at its port.
     pub(super) fn wait(place: &Place, patience: Duration) -> Result<Self, RankError> {
         let listener = listen(place)?;
         let deadline = Instant::now() + patience;
@@ -121,7 +121,7 @@ impl Comers {
     /// Takes somebody who has sent a header.
     fn take(&mut self, place: &Place, one: Unknown) {
         let header = Header::of(&one.bytes);
-        // Who speaks otherwise is none of ours: a browser, or somebody who looks for open ports.
+        // Whatever sends anything else is not one of our ranks: a browser, or a scanner of ports.
         let Some(header) = header.filter(|header| header.kind == Kind::Hello) else {
             return;
         };
@@ -182,21 +182,22 @@ impl Unknown {
     }
 }
 
-/// Ends a connection, after what has been sent: whoever has unread bytes closes it otherwise without that.
+/// Closes a connection in a way that lets the other side still read what has been sent.
 pub(super) fn part(connection: &TcpStream) {
     let _ = connection.shutdown(Shutdown::Write);
     let _ = connection.set_nonblocking(true);
     let mut bytes = [0; 4096];
     let mut connection = connection;
-    // What is unread would have the system drop what is on its way to the other side.
+    // If any bytes were left unread, the system would drop what is on its way to the other side.
     let mut reads = 0;
     while reads < MOST_UNREAD && connection.read(&mut bytes).is_ok_and(|read| read > 0) {
         reads += 1;
     }
 }
 
-/// Listens at rank 0's address, where it is given as one, or on the loopback. A name is for the others to look up: on its own host it often
-/// stands for the loopback, which they cannot reach. So of a name, and of an address that another host has for this one, at all of this host's.
+/// Listens at rank 0's address if it is given as one, or on the loopback for `localhost`. Any other name is for the others to look up: on
+/// its own host it often stands for the loopback, which they cannot reach. So for a name, and for an address that this host does not have
+/// itself, it listens at all addresses of this host.
 fn listen(place: &Place) -> Result<TcpListener, RankError> {
     let (host, port) = place.address()?;
     let wrong = |error: io::Error| RankError::CannotListen {
@@ -253,7 +254,7 @@ pub(super) fn connect(place: &Place, patience: Duration) -> Result<TcpStream, Ra
                     let attempt = left.clamp(Duration::from_millis(1), ATTEMPT);
                     let connected = TcpStream::connect_timeout(&address, attempt);
                     match connected.and_then(|connection| {
-                        // A port that the system picks for its own end may be the very one that nobody listens at.
+                        // Where nobody listens at the port, the system may pick the same one for this end, and connect it to itself.
                         if connection.local_addr()? == connection.peer_addr()? {
                             return Err(ErrorKind::ConnectionRefused.into());
                         }

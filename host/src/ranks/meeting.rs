@@ -49,7 +49,7 @@ impl Meeting {
     /// Waits until all ranks have come. Each tells the number of its GPU, which is not 0 if it can use NCCL; rank 0 decides from them.
     ///
     /// # Errors
-    /// One does not come in time, or is none; or what `decide` says, which all then hear of.
+    /// A rank does not come in time, or something that is no rank comes; or what `decide` says, which all then hear of.
     pub(super) fn open(
         place: &Place,
         patience: Duration,
@@ -221,7 +221,7 @@ impl Meeting {
             let of_all = connections().map(|(to, rank)| Transfer::send(rank, to, &all));
             finish(&mut of_all.collect::<Vec<_>>(), deadline)
         });
-        // What is on its way cannot be taken back: who waits for the rest finds the connection closed.
+        // What is on its way cannot be taken back: a rank that waits for the rest finds the connection closed.
         sent.map_err(|trouble| {
             let error = self.error(operation, trouble);
             self.close();
@@ -332,7 +332,7 @@ impl Meeting {
         let (rank, about) = (self.rank, header.about);
         let operation = operation.to_owned();
         Some(match header.reason()? {
-            // Who has given up waiting for this rank has ended.
+            // A rank that has given up waiting for this one has ended.
             Reason::Gone | Reason::Failed | Reason::Late if about == rank => RankError::Gone {
                 rank,
                 operation,
@@ -426,7 +426,7 @@ impl Meeting {
         for connection in &mut self.connections {
             let _ = connection.set_nonblocking(false);
             let _ = connection.set_write_timeout(Some(FAREWELL));
-            // Who cannot be told finds the connection closed.
+            // A rank that cannot be told finds the connection closed.
             let _ = connection.write_all(&bytes);
         }
         self.close();

@@ -186,7 +186,7 @@ impl Place {
         };
         let port = match of_port(PORT_VARIABLE)? {
             Some(port) => port,
-            // Who has started a store of torchrun's there has no variable of ours in mind.
+            // The port is then that of torchrun's own store, so the ranks take the next one.
             None if variable("MASTER_PORT").is_some_and(|text| text.trim() == PORT.to_string()) => {
                 PORT + 1
             }

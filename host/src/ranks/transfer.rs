@@ -1,4 +1,4 @@
-//! Bytes over several connections at once, until a moment.
+//! Bytes over several connections at once, until a deadline.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ enum What<'a> {
     Receive(&'a mut [u8]),
 }
 
-/// What has kept transfers from their end.
+/// Why transfers have not ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// A rank has closed its connection.
@@ -60,7 +60,7 @@ impl<'a> Transfer<'a> {
         self.done
     }
 
-    /// Goes on as far as it can without waiting. Whether it got further.
+    /// Goes on as far as it can without waiting. Returns whether it got further.
     pub(super) fn go_on(&mut self) -> Result<bool, Trouble> {
         let before = self.done;
         while !self.is_done() {

@@ -83,10 +83,10 @@ pub(super) trait Transport {
     /// What it is, in a few words: `NCCL 2.27.3`.
     fn describe(&self) -> String;
 
-    /// The bytes of all ranks, one after another, from the host to the host; each rank gives as many. Waits.
+    /// The bytes of all ranks, one after another, from the host to the host; every rank gives the same number. Waits.
     fn exchange(&mut self, on: On<'_>, mine: &[u8]) -> Result<Vec<u8>, RankError>;
 
-    /// Queues that each rank gets the bytes of all. A rank's own are in its place already, by what is queued on the stream.
+    /// Queues a gather: each rank gets the bytes of all. A rank's own are put in their place by what is queued on the stream before.
     fn gather(
         &mut self,
         on: On<'_>,
@@ -94,7 +94,7 @@ pub(super) trait Transport {
         places: &[Range<usize>],
     ) -> Result<(), RankError>;
 
-    /// Queues that each rank gets the numbers of all combined, place by place.
+    /// Queues an all-reduce: each rank gets the numbers of all combined, place by place.
     fn all_reduce(
         &mut self,
         on: On<'_>,
@@ -112,6 +112,6 @@ pub(super) trait Transport {
         result: &mut dyn Memory,
     ) -> Result<(), RankError>;
 
-    /// Waits for the stream, and no longer than there is patience for.
+    /// Waits for the stream, but no longer than the patience allows.
     fn wait(&mut self, on: On<'_>) -> Result<(), RankError>;
 }

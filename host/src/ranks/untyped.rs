@@ -472,7 +472,7 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
     }
 }
 
-/// How many columns of all each rank gets, those past the last of them included.
+/// How many of the columns each rank gets, counting those past the last column.
 pub(super) fn share(columns: usize, size: usize) -> usize {
     columns.div_ceil(size)
 }

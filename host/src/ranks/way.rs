@@ -25,8 +25,8 @@ impl Way {
     /// | any, all, count_nonzero | every type | an all-reduce |
     /// | all others; sum, product | every type; floats in the deterministic order | a gather of the chunks' states, and a fold in their order |
     ///
-    /// NCCL promises of a min or a max neither NaN where one value is NaN, as NumPy does, nor which zero it gives; and it has no numbers of
-    /// 16 bits. Sums and products of floats with a NaN are NaN by themselves.
+    /// For min and max NCCL promises neither NaN where one value is NaN, as NumPy does, nor which of the two zeros results; and it has no
+    /// integers of 16 bits. Sums and products of floats with a NaN are NaN by themselves.
     pub(super) fn of(operator: &str, element: &str, mode: Mode) -> Self {
         // What sums, products and extremes are computed in.
         let (wide, narrow) = match element {

@@ -85,7 +85,7 @@ impl<'d, T: Reducible, O: BuiltIn<T>> Reduction<'d, T, O> {
 }
 
 impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
-    /// Prepares for reductions by an operator of one's own, from the PTX of a crate with a line `name: O, T;` in
+    /// Prepares for reductions by an operator of your own, from the PTX of a crate with a line `name: O, T;` in
     /// `warpfold_device::reductions!`; of a line `name(parameter): …`, with the parameter. No kernel is loaded yet.
     ///
     /// # Errors

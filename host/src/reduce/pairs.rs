@@ -12,8 +12,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A type that the library reduces. Nobody else can implement it: what the library has PTX of is known. For a type of one's own there is
-/// [`Reduction::from_ptx`](super::Reduction::from_ptx).
+/// A type that the library reduces. Nobody else can implement it, because the library carries PTX for these types only. For a type of
+/// your own there is [`Reduction::from_ptx`](super::Reduction::from_ptx).
 pub trait Reducible:
     Element<Wide: Pod + Debug, Real: Pod + Debug> + Loaded + Pod + Debug + sealed::Sealed
 {

@@ -78,7 +78,7 @@ impl Form {
     }
 }
 
-/// What of the values becomes one result each.
+/// Which values become one result each.
 #[derive(Clone, Copy)]
 pub(super) enum Parts<'a> {
     /// Rows or columns, as the launch says.
@@ -155,7 +155,7 @@ impl Untyped {
         Self::new(device, Source::of_library(element), name, parameter, form)
     }
 
-    /// Kernels of one's own, by what their names begin with, from PTX that has those which `warpfold_device` makes of an operator. None is
+    /// Kernels of your own, by what their names begin with, from PTX with the kernels that `warpfold_device` makes of an operator. None is
     /// loaded yet.
     ///
     /// # Errors

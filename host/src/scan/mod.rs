@@ -127,7 +127,7 @@ fn name<T: Reducible, O: Scannable<T>>(operator: O) -> String {
 }
 
 impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
-    /// Prepares for scans by an operator of one's own, from the PTX of a crate with a line `name: O, T;` in `warpfold_device::scans!`. No
+    /// Prepares for scans by an operator of your own, from the PTX of a crate with a line `name: O, T;` in `warpfold_device::scans!`. No
     /// kernel is loaded yet.
     ///
     /// # Errors

@@ -7,14 +7,14 @@
 //! ## Idea
 //! A writer sets X, then Y; a reader reads Y, then X. The reader wants to conclude: *Y is new, therefore X is new*. Nothing
 //! guarantees that. The writer's two stores may become visible the other way round, and the reader's second load may be
-//! served before the first. A *fence* on each side forbids both: everybody sees what a thread does before its fence before
-//! they see what it does after. A fence makes nobody wait for anybody, and one fence alone is not enough: the reader needs
-//! one too.
+//! served before the first. A *fence* on each side forbids both: whoever sees what the writer did after its fence also
+//! sees, after its own, what the writer did before. At a fence nobody waits for anybody, and one alone is not enough: the
+//! reader needs one too.
 //!
 //! Here X is a value, and Y a flag that says that it is there. Threads of one block publish, those of another receive: they
 //! read the flag until it is set, and then read the value. Such polling needs a partner that runs. Blocks start in any
-//! order, and not all at once, so a block decides by a *ticket* what it is: even tickets write, and the block with the
-//! next, odd ticket reads what the even one writes, which has certainly started.
+//! order, and not all at once, so a block decides by a *ticket* what it is: a block with an even ticket writes, and the one
+//! with the next, odd ticket reads what that block writes, which has certainly started.
 //!
 //! The flag is touched only by atomics, since many threads may touch it at once. The value needs none, thanks to the
 //! fences.

@@ -5,11 +5,11 @@
 //!
 //! ## Idea
 //! No: loads and stores are enough for two threads (Peterson, 1981). Each has a word that says *I want to enter*, and both
-//! share a third that says *whose turn it is*. A thread says that it wants, gives the turn to the other, and waits as long
-//! as the other wants and has the turn. If both want at once, whoever gave the turn away last waits.
+//! share a third that says *whose turn it is*. A thread says that it wants to enter, gives the turn to the other, and waits
+//! as long as the other wants to enter and has the turn. If both want to at once, whoever gave the turn away last waits.
 //!
-//! On paper that is proved. On a GPU, and on most CPUs, the proof lacks a line: it takes each store to be visible before
-//! the next load is made. Three fences make it true.
+//! On paper that is proved. On a GPU, and on most CPUs, the proof has a gap: it assumes that each store is visible
+//! before the next load is made. Three fences close it.
 //!
 //! 1. Between *I want* and the look at the other: each must have announced itself before it looks. Without it both may look
 //!    before either announcement arrives, and both enter. This needs the strongest kind, a *sequentially consistent* fence,

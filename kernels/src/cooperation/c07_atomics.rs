@@ -9,11 +9,11 @@
 //! again from 0, `dec` the other way round. `exch` stores a new value; `cas`, compare-and-swap, does so if the old value is
 //! the expected one. All return the old value. From `cas` all others can be built.
 //!
-//! The *scope* says for whom the operation is atomic: the threads of the block, of the whole device, or of the system, that
-//! is with the host and other GPUs as well. A narrower scope may be cheaper, and is wrong as soon as somebody outside joins
-//! in. So here each block has words of its own for the block's scope. Core's atomics have the device's scope or a wider
-//! one. The narrower scope and the two circles need inline assembly, and all others use it too, so that they stand side by
-//! side.
+//! The *scope* says for whom the operation is atomic: the threads of the block, of the whole device, or of the whole
+//! system, including the host and other GPUs. A narrower scope may be cheaper, and is wrong as soon as somebody outside
+//! joins in. So here each block has words of its own for the block's scope. Core's atomics have the device's scope or a
+//! wider one. The narrower scope and the two circles need inline assembly, and all others use it too, so that they stand
+//! side by side.
 //!
 //! CUDA C++ has an eleventh, `atomicSub`, which is `add` of the negative. `inc` and `dec` exist for `u32` only.
 //!

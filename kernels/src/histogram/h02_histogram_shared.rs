@@ -43,8 +43,8 @@
 //! global_atomic_passes               546,443            49,152            12,288             1,536               384
 //! ...
 //! ```
-//! With 32 pixels per thread the passes are a small part of step 1's. The lanes that collide now show in shared
-//! memory, as often for any number of pixels.
+//! With 32 pixels per thread the passes are a small part of those of page 1. The lanes that collide now do so
+//! in shared memory, as often for any number of pixels.
 //!
 //! ## Break it
 //! Remove the first `sync_threads()`. A thread then counts in a bin that nobody has cleared yet:

@@ -24,7 +24,7 @@
 //! last five steps, when fewer than 32 threads have work left.
 //!
 //! ## Observe
-//! In the PTX: one comparison per step where step 1 has a remainder and two.
+//! In the PTX: one comparison per step, where step 1 has a remainder and two comparisons.
 //!
 //! **Predict.** Compared with step 1, which of these three rise, and which fall: the instructions of a warp, the
 //! branch efficiency, the sectors of a request?

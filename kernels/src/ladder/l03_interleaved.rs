@@ -52,8 +52,8 @@
 //!
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 3; Cheng, Grossman, McKercher, *Professional
-//! CUDA C Programming* (2014), chapter 3, `reduceInterleaved`, whose threads without an element return before the barriers. Texts that put the barrier after the loop instead of into it let a
-//! step read what the one before may not have written yet.
+//! CUDA C Programming* (2014), chapter 3, `reduceInterleaved`, whose threads without an element return before the barriers. Texts that put
+//! the barrier after the loop instead of into it let a step read what the step before may not have written yet.
 
 use crate::prelude::*;
 

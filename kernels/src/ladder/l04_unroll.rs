@@ -58,7 +58,7 @@
 //! ## Source
 //! Mark Harris, *Optimizing Parallel Reduction in CUDA* (2007), kernel 4 and the algorithm cascading of kernel 7;
 //! Cheng, Grossman, McKercher, *Professional CUDA C Programming* (2014), chapter 3, `reduceUnrolling2`, `4` and `8`,
-//! which add the other tiles only where the last of them has an element, and so drop what is left of an array that is no multiple.
+//! which add the other tiles only where the last of them has an element, and so drop the tail of an array.
 
 use crate::ladder::l03_interleaved::tree_step;
 use crate::prelude::*;

@@ -46,7 +46,7 @@
 //! memory.
 //!
 //! ## Break it
-//! Let every tile begin one element later: add 1 to the first `start` in `sum_of_tiles`. An address that is no multiple of 16 has no vector:
+//! Let every tile begin one element later: add 1 to the first `start` in `sum_of_tiles`. A vector can only be loaded from a multiple of 16:
 //! ```console
 //! $ warpfold try vectorized --check -n 2^16
 //! ...

@@ -47,8 +47,8 @@
 //! bank_stride, block 512, stride 32      65,536      65,536
 //! ...
 //! ```
-//! All above 2,048 are conflicts. For strides from 1 on a load has 0, 1, 0, 3, 0, 1, 0, 7 … 31 of them, and a store
-//! likewise.
+//! All above 2,048 are conflicts. For strides 1, 2, 3 … a load has 0, 1, 0, 3, 0, 1, 0, 7 … 31 of them, and so has
+//! a store.
 //!
 //! `warpfold sweep bank_stride --svg stride.svg` draws the conflicts per request over the strides, and on a GPU the bandwidth.
 //!

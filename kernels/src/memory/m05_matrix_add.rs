@@ -4,10 +4,10 @@
 //! Every grid so far was a row of blocks, and every block a row of threads. A matrix has rows and columns.
 //!
 //! ## Idea
-//! So may a grid, and a block: each has up to three dimensions. Here a block is 32 threads wide and B ∕ 32 high, and thread
-//! (x, y) of block (i, j) owns column 32 · i + x of row (B ∕ 32) · j + y. The dimensions are a convenience of the index and
-//! nothing else: memory is one row of words, and a warp is still 32 consecutive threads, whose x runs from 0 to 31. Since a
-//! block is as wide as a warp, each of its rows is one warp, and the lanes of a warp touch neighbouring words.
+//! A grid may have them too, and so may a block: each has up to three dimensions. Here a block is 32 threads wide and B ∕ 32
+//! high, and thread (x, y) of block (i, j) owns column 32 · i + x of row (B ∕ 32) · j + y. The dimensions are a convenience
+//! of the index and nothing else: memory is one row of words, and a warp is still 32 consecutive threads, whose x runs from 0
+//! to 31. Since a block is as wide as a warp, each of its rows is one warp, and the lanes of a warp touch neighbouring words.
 //!
 //! ## Picture
 //! A matrix of 50 columns and 20 rows, under blocks of 32 × 8 threads:
@@ -41,8 +41,8 @@
 //! other rows begin anywhere, and there are more sectors per request. A pitch, or padding, avoids that.
 //!
 //! ## Break it
-//! Use x for the row and y for the column: exchange the two before the index is made. The sums are right, and every lane of a warp has a sector
-//! of its own:
+//! Use x for the row and y for the column: exchange the two before the index is made. The sums are still right, but every lane of a warp
+//! has a sector of its own:
 //! ```console
 //! $ warpfold try matrix_add --profile -n 2^16 --metrics global_load_sectors_per_request
 //! ...

@@ -12,12 +12,12 @@
 //!
 //! - **Shared memory**: `shared_held` reverses blocks as page 3 does, through an array that is as large as its parameter says.
 //!   It needs no more than the first 4 KiB. The rest is only held, and keeps other blocks away.
-//! - **Registers**: a thread of `in_flight` loads 64 elements before it adds any, and so needs a register for each. Registers go
-//!   to whole warps in pieces of 256, to each of four parts of the multiprocessor.
+//! - **Registers**: a thread of `in_flight` loads 64 elements before it adds any, and so needs a register for each. Registers
+//!   are given to whole warps in pieces of 256, by each of the multiprocessor's four parts.
 //! - **Launch bounds**: how many registers a thread gets is decided when a GPU's assembler compiles the PTX, before anybody
-//!   knows the launch. A kernel can tell it. `.maxntid B` says that a block has at most B threads, so that one block fits in any
-//!   case. `.minnctapersm M` says that M blocks are to fit: `in_flight_bounded` asks for 1024 threads on each multiprocessor, in
-//!   blocks of any size, which leaves 64 registers for each. The assembler then loads less ahead, or puts values aside into
+//!   knows the launch. A kernel can announce it. `.maxntid B` says that a block has at most B threads, so that one block fits in
+//!   any case. `.minnctapersm M` says that M blocks are to fit: `in_flight_bounded` asks for 1024 threads on each multiprocessor,
+//!   in blocks of any size, which leaves 64 registers for each. The assembler then loads less ahead, or puts values aside into
 //!   local memory (it *spills*). What it does without bounds differs from one assembler to the next: ptxas 12.9 keeps all loads of
 //!   `in_flight` ahead, in 72 registers; that of driver 580 loads less ahead, in 30 registers, and is as fast with twice the warps.
 //!

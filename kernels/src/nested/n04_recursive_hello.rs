@@ -51,8 +51,8 @@
 //!   block (1) thread (0) writes ...
 //! ...
 //! ```
-//! With a launch from every thread, soon more grids wait than may at a time. The emulator traps and says so; a GPU returns error 69, which `report`
-//! stores for the host.
+//! With a launch from every thread, more grids soon wait than the device has room for. The emulator traps and says so; a GPU returns error
+//! 69, which `report` stores for the host.
 //!
 //! ## Source
 //! NVIDIA, *CUDA Samples*, `cdpSimplePrint`; John Cheng, Max Grossman, Ty McKercher, *Professional CUDA C Programming* (2014), chapter 3,

@@ -6,9 +6,9 @@
 //! ## Idea
 //! Step 11 of the ladder with its operator taken out: the last block to finish, which a ticket tells, combines the
 //! partials. An atomic operation per block would end in one value as well, but in the order in which the blocks happen to
-//! finish, and for a product there is none. Here each thread of the last block takes the partial at its index and every
-//! B-th after it, and a tree follows. The grid alone fixes the order, so a sum of floats is the same to the last bit in
-//! every run. It does depend on the number of blocks.
+//! finish, and no atomic operation multiplies. Here each thread of the last block takes the partial at its index and
+//! every B-th after it, and a tree follows. The grid alone fixes the order, so a sum of floats is the same to the last
+//! bit in every run. It does depend on the number of blocks.
 //!
 //! ## Picture
 //! ```text

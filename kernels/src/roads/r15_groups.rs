@@ -7,7 +7,7 @@
 //! ## Idea
 //! Ask for less. A reduction needs the rank of a thread, the size of the group and a barrier for it. Whatever has these is a
 //! [`Group`], and one generic [`reduce_sum`] serves all: the block, a tile of 32 threads, or the tiles of four that this one is split into.
-//! The compiler makes of each the code that one would have written for it: for the block `bar.sync`, for a tile `bar.warp.sync` with its
+//! For each the compiler emits the code that you would have written by hand: for the block `bar.sync`, for a tile `bar.warp.sync` with its
 //! lanes as the mask.
 //!
 //! Two kernels show what the choice of the group costs. `block_group` takes the whole block as one group. `nested_tiles` takes tiles of

@@ -14,7 +14,7 @@
 //! for anybody.
 //!
 //! *Nobody waits for a block that has not begun.* The hardware may start blocks in any order, and if those that run wait for one that
-//! can't start before they end, none ever will. So a tile is not that of the block's index: each block draws a ticket when it begins, and
+//! can't start before they end, none ever will. So a block does not take the tile of its own index: it draws a ticket when it begins, and
 //! takes the tile of that number. All tiles before it then belong to blocks that run already.
 //!
 //! *One word says everything.* Its lower half is the value; its upper half says whether that is a sum or a prefix, and of which launch. One

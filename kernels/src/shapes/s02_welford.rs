@@ -5,10 +5,10 @@
 //! few: the mean is known only at the end, but the distances from it are needed before.
 //!
 //! ## Idea
-//! There is a formula that needs one reading: the mean of the squares less the square of the mean. `sum_of_squares` adds up both sums at
-//! once. On paper that is right. But far from 0 it subtracts two large numbers that are nearly equal. Elements near 10⁸ have squares near 10¹⁶,
-//! where neighbouring numbers of 64 bits are 2 apart: a variance of 0.08 is far below that. What is left is the error of the rounding, which
-//! may even be negative.
+//! There is a formula that needs only one pass: the mean of the squares less the square of the mean. `sum_of_squares` adds up both sums at
+//! once. On paper that is right. But far from 0 it subtracts two large numbers that are nearly equal. Elements near 10⁸ have squares near
+//! 10¹⁶, where neighbouring numbers of 64 bits are 2 apart: a variance of 0.08 is far below that. What is left is the error of the
+//! rounding, which may even be negative.
 //!
 //! `welford` keeps three numbers that are never large where the variance is small: the *count*, the *mean* so far, and the sum of the
 //! *squares* of the distances from it. The k-th element x, at the distance d from the mean so far, moves the mean by a k-th of d:

@@ -62,8 +62,8 @@
 //! global_load_sectors              32,896              38,106              32,896
 //! ...
 //! ```
-//! It doesn't, because a sector that no lane wants is not loaded; the number of instructions does. Such a matrix is better read as an array of
-//! vectors, in which a lane always meets the same columns. With 100 columns a row begins anywhere, and most requests take 5 sectors.
+//! It doesn't, because a sector that no lane wants is not loaded. Only the instructions increase. Such a matrix is better read as an array
+//! of vectors, in which a lane always meets the same columns. With 100 columns a row begins anywhere, and most requests take 5 sectors.
 //!
 //! ## Break it
 //! Draw the ticket before the partials are there: remove the barrier before `draw_ticket`. Lane 0 then speaks for lanes that may not have

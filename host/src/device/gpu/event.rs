@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 use warpfold_driver::sys::CUevent;
 
-/// An event that takes times.
+/// An event that records times.
 pub(in crate::device) struct Event {
     // Dropped before the session, whose context owns it.
     mark: Mark,

@@ -15,7 +15,7 @@ use warpfold_driver::{Failure, sys};
 pub(in crate::device) struct Graph {
     handle: sys::CUgraph,
     nodes: Vec<sys::CUgraphNode>,
-    /// Those of its kernels, which the driver does not keep loaded.
+    /// The modules of its kernels, which the driver does not keep loaded.
     modules: Vec<Rc<Module>>,
     session: Rc<Session>,
 }

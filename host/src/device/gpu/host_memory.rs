@@ -98,7 +98,7 @@ impl Drop for HostAllocation {
     }
 }
 
-/// The driver refuses to allocate nothing.
+/// The driver refuses to allocate 0 bytes.
 fn at_least_1(bytes: usize) -> usize {
     bytes.max(1)
 }
