@@ -1,4 +1,4 @@
-//! What the README and the map of the course show is what the program prints.
+//! What the README, the list of commands and the map of the course show is what the program prints.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -45,8 +45,8 @@ fn bless(document: &str, name: &str, block: &str) {
     std::fs::write(root().join(document), text).expect("the document can be written");
 }
 
-/// The output of `cargo run --release`, on the emulator.
-fn ladder(arguments: &[&str]) -> String {
+/// The output of the program with these arguments.
+fn output_of(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_warpfold"))
         .args(arguments)
         .env("NO_COLOR", "1")
@@ -83,7 +83,7 @@ fn without_times(text: &str) -> Vec<String> {
 #[test]
 fn the_ladder_of_the_readme_is_the_one_that_is_printed() {
     if is_blessing() {
-        let printed = ladder(&[]);
+        let printed = output_of(&[]);
         assert!(printed.starts_with("emulator: "), "this machine has a GPU");
         bless(
             "README.md",
@@ -93,7 +93,7 @@ fn the_ladder_of_the_readme_is_the_one_that_is_printed() {
         return;
     }
     let [_, block, _] = parts("README.md", "ladder");
-    let printed = ladder(&["ladder", "--device", "emulator"]);
+    let printed = output_of(&["ladder", "--device", "emulator"]);
     let shown = block
         .trim()
         .trim_start_matches("```text\n")
@@ -262,15 +262,61 @@ fn the_commands_of_the_readme_print_what_it_shows() {
     }
 }
 
+/// Those that help lists, but for `help` itself.
+fn commands() -> Vec<String> {
+    let help = output_of(&["--help"]);
+    let (_, list) = help.split_once("Commands:\n").expect("help has a list");
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    // What a line has no room for is in the next, further to the right.
+    let first_lines = lines.filter_map(|line| line.strip_prefix("  "));
+    first_lines
+        .filter(|line| !line.starts_with(' '))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_table_of_commands_has_those_that_help_lists() {
+    let text = read("cli/README.md");
+    let rows = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `warpfold "));
+    let mut described: Vec<&str> = rows
+        .map(|row| row.split([' ', '`']).next().unwrap_or_default())
+        .collect();
+    let mut listed = commands();
+    assert!(listed.len() > 10, "{listed:?}");
+    described.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(described, listed, "cli/README.md has other commands");
+}
+
 #[test]
 fn what_the_documents_link_to_exists() {
-    let mut documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
-        .map(|name| root().join(name))
-        .to_vec();
+    let mut documents = [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "cli/README.md",
+        "cuda_builder/README.md",
+        "cuda_std/README.md",
+        "device/README.md",
+        "emulator/README.md",
+        "exercises/README.md",
+        "host/README.md",
+        "kernels/exhibits/README.md",
+        "python/README.md",
+        "reductions/README.md",
+        "rust-cuda/README.md",
+    ]
+    .map(|name| root().join(name))
+    .to_vec();
     let files = std::fs::read_dir(root().join("docs")).expect("there are documents");
     let files = files.map(|file| file.expect("the folder can be read").path());
     documents.extend(files.filter(|path| path.extension().is_some_and(|end| end == "md")));
-    assert!(documents.len() > 3);
+    assert!(documents.len() > 14);
     for document in documents {
         let text = std::fs::read_to_string(&document).expect("the document is there");
         for (at, _) in text.match_indices("](") {
