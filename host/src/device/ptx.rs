@@ -23,6 +23,12 @@ use warpfold_driver::Version;
 /// | sm_80, `recent` | as above | 7.0 | CUDA 11.0 (Linux 450, Windows 451) |
 /// | sm_90, `recent` | as above | 8.3 | CUDA 12.3 (Linux 545, Windows 545) |
 ///
+/// [`Reduction`](crate::Reduction) loads the text of the type of its values. There is one for each type, for the oldest architecture alone:
+///
+/// | PTX for | GPUs | PTX ISA | oldest driver |
+/// |---|---|---|---|
+/// | sm_70, reductions | all of the above | 6.0 | CUDA 11.0 (Linux 450, Windows 451) |
+///
 /// A driver of CUDA 9.0 knows PTX ISA 6.0, but not all functions that are called here ([`warpfold_driver::OLDEST_VERSION`]).
 ///
 /// # Errors
@@ -86,30 +92,45 @@ mod tests {
     use warpfold_driver::OLDEST_VERSION;
     use warpfold_kernels::catalogue::Module;
 
+    /// The row of the table with this first cell says what the PTX needs.
+    #[track_caller]
+    fn has_row(first: &str, ptx: &str) {
+        let version = version(ptx).expect("the PTX says its version");
+        let needed = oldest_driver(version).expect("it is in NVIDIA's table");
+        let row = include_str!("ptx.rs")
+            .lines()
+            .find(|line| line.starts_with(&format!("/// | {first} |")))
+            .expect("the table has a row for each architecture");
+        let cells = format!(
+            "| {}.{} | CUDA {} (",
+            version.0,
+            version.1,
+            needed.max(OLDEST_VERSION)
+        );
+        assert!(row.contains(&cells), "{row} has not {cells}");
+    }
+
     #[test]
     fn the_table_above_says_what_the_committed_ptx_needs() {
         let committed = PtxSet::embedded();
         for module in Module::ALL {
             for sm in committed.architectures(module) {
                 let ptx = committed.built_for(module, sm).expect("it is listed");
-                let version = version(ptx).expect("the PTX says its version");
-                let needed = oldest_driver(version).expect("it is in NVIDIA's table");
                 let of_module = match module {
                     Module::Recent => ", `recent`",
                     _ => "",
                 };
-                let row = include_str!("ptx.rs")
-                    .lines()
-                    .find(|line| line.starts_with(&format!("/// | sm_{sm}{of_module} |")))
-                    .expect("the table has a row for each architecture");
-                let cells = format!(
-                    "| {}.{} | CUDA {} (",
-                    version.0,
-                    version.1,
-                    needed.max(OLDEST_VERSION)
-                );
-                assert!(row.contains(&cells), "{row} has not {cells}");
+                has_row(&format!("sm_{sm}{of_module}"), ptx);
             }
+        }
+    }
+
+    #[test]
+    fn the_table_above_says_what_the_reductions_need() {
+        let first = format!("sm_{}, reductions", warpfold_reductions::SM);
+        for element in warpfold_reductions::elements() {
+            let ptx = warpfold_reductions::text(element).expect("it is there");
+            has_row(&first, ptx);
         }
     }
 
