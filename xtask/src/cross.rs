@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use clap::builder::PossibleValuesParser;
 use comfy_table::Table;
 use cuda_builder::{CudaBuilder, CudaBuilderError, DeviceCompiler};
 
@@ -19,7 +20,7 @@ use crate::failure::{BAD_USE, Failure, IoError, io, lines};
 #[command(after_help = "Example: cargo xtask cross --only aarch64-unknown-linux-gnu")]
 pub struct Options {
     /// Only this target; may be given several times.
-    #[arg(long, value_name = "TARGET", value_parser = TARGETS.map(|target| target.triple))]
+    #[arg(long, value_name = "TARGET", value_parser = PossibleValuesParser::new(triples()))]
     only: Vec<String>,
     /// Also run tests of the emulator where programs run; they take long to compile for each target.
     #[arg(long)]
@@ -75,6 +76,13 @@ const TARGETS: [Target; 9] = [
     compiled("wasm32-unknown-unknown", "warpfold"),
     compiled("wasm32-unknown-unknown", "warpfold-emulator"),
 ];
+
+/// Each system once, though several packages may be for it.
+fn triples() -> Vec<&'static str> {
+    let mut triples: Vec<&str> = TARGETS.iter().map(|target| target.triple).collect();
+    triples.dedup();
+    triples
+}
 
 /// Tests of the emulator that run on each system that programs run for here: arithmetic, memory, control, clusters, and what is told of
 /// mistakes.

@@ -45,6 +45,16 @@ fn a_device_compiler_that_is_not_there_is_named() {
 }
 
 #[test]
+fn a_target_of_several_packages_is_offered_once() {
+    Command::cargo_bin("xtask")
+        .unwrap()
+        .args(["cross", "--help"])
+        .assert()
+        .success()
+        .stdout(predicate::str::contains("wasm32-unknown-unknown").count(1));
+}
+
+#[test]
 fn without_a_chore_the_chores_are_listed() {
     Command::cargo_bin("xtask")
         .unwrap()
