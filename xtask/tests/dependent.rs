@@ -3,6 +3,7 @@
 //!
 //! Beside a `cudarc` it is checked, not linked: with `dynamic-linking` it would need a driver to link.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -98,6 +99,39 @@ fn it_needs_nothing_of_cuda() {
         assert_eq!(found, None);
     }
     dependent.cargo(&["check"]);
+}
+
+#[test]
+fn the_library_alone_takes_few_crates() {
+    const MOST: usize = 40;
+    let dependent = Dependent::new("warpfold = { path = \"HOST\" }\n", "");
+    // For this machine, without the dependent itself.
+    let tree = dependent.cargo(&["tree", "--edges", "normal,build", "--prefix", "none"]);
+    // Name and version: two versions of a crate are two.
+    let crates: BTreeSet<(&str, &str)> = tree
+        .lines()
+        .skip(1)
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            Some((words.next()?, words.next()?))
+        })
+        .collect();
+    assert!(crates.len() <= MOST, "{} crates: {tree}", crates.len());
+    let names: BTreeSet<&str> = crates.iter().map(|(name, _)| *name).collect();
+    assert!(names.contains("warpfold"), "{tree}");
+    for of_the_command_line in [
+        "clap",
+        "comfy-table",
+        "image",
+        "indicatif",
+        "npyz",
+        "plotters",
+        "ratatui",
+        "rawzip",
+        "zip",
+    ] {
+        assert!(!names.contains(of_the_command_line), "{tree}");
+    }
 }
 
 #[test]
