@@ -7,6 +7,11 @@ use crate::kernels::Error;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RankError {
+    /// A system on which processes cannot meet.
+    #[error(
+        "ranks need sockets and a clock, which programs in WebAssembly do not have: reduce with one device"
+    )]
+    NoSockets,
     /// A variable of the environment that does not hold what it should.
     #[error(
         "{name} is '{value}', which is no {expected}: start the program by a launcher that sets it, or unset it"

@@ -96,6 +96,10 @@ impl<'d> Ranks<'d> {
     /// # Errors
     /// A rank does not come in time, is there twice, or cannot do what `by` asks for.
     pub fn join(device: &'d Device, place: &Place, options: Options) -> Result<Self, RankError> {
+        // No function of this module is called without a `Ranks`.
+        if cfg!(target_family = "wasm") {
+            return Err(RankError::NoSockets);
+        }
         let Options { by, patience } = options;
         let (rank, size) = (place.rank(), place.size());
         let gpu = match by {

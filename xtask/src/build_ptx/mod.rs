@@ -12,6 +12,7 @@ mod rust_cuda;
 mod sample;
 mod waiting;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -264,9 +265,20 @@ fn run_rustc(repository: &Path, options: &Options) -> Result<(), BuildPtxError> 
     println!("compiler: {}", compiler.version());
     let makers = record::makers(repository).map_err(io("read what makes the PTX"))?;
     let version = compiler.version().to_string();
-    let made = |job: &Job, text: &str| Made::new(&makers, &version, &job.recipe(), text);
-    let mut record = Record::read(repository).map_err(io(format!("read {}", record::FILE)))?;
     let mut jobs = jobs(repository, options)?;
+    let mut workspaces = BTreeMap::new();
+    for job in &jobs {
+        if !workspaces.contains_key(job.package) {
+            let workspace = record::workspace(repository, job.package);
+            let workspace = workspace.map_err(io("read what the kernels depend on"))?;
+            workspaces.insert(job.package, workspace);
+        }
+    }
+    let made = |job: &Job, text: &str| {
+        let makers = format!("{makers}\n{}", workspaces[job.package]);
+        Made::new(&makers, &version, &job.recipe(), text)
+    };
+    let mut record = Record::read(repository).map_err(io(format!("read {}", record::FILE)))?;
     let mut findings = Vec::new();
     if options.check && !options.all {
         let sample = sample::files(&jobs, &sample::seed(repository));

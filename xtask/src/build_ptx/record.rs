@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::process::Command;
 
 use sha2::{Digest, Sha256};
 
@@ -83,8 +84,7 @@ impl fmt::Display for Record {
     }
 }
 
-/// What makes all texts, besides the compiler: the code that calls it, the versions of what the kernels depend on, and the settings for
-/// single crates, which cargo takes from the workspace.
+/// What makes all texts, besides the compiler: the code that calls it.
 pub(super) fn makers(repository: &Path) -> io::Result<String> {
     let mut all = String::new();
     let mut folders = vec![repository.join("cuda_builder/src")];
@@ -102,20 +102,58 @@ pub(super) fn makers(repository: &Path) -> io::Result<String> {
     for file in files {
         all += &fs::read_to_string(file)?;
     }
-    let lock = fs::read_to_string(repository.join("Cargo.lock"))?;
-    for line in lock.lines().filter(|line| line.starts_with("checksum")) {
-        let _ = writeln!(all, "{line}");
-    }
-    all += &of_release(&fs::read_to_string(repository.join("Cargo.toml"))?);
     Ok(all.replace('\r', ""))
 }
 
-/// What a manifest says of the release profile.
-fn of_release(manifest: &str) -> String {
+/// What the workspace says of a crate of kernels: the versions of what it depends on, and the release profile for it and for those.
+pub(super) fn workspace(repository: &Path, package: &str) -> io::Result<String> {
+    let crates = dependencies(repository, package)?;
+    let mut all = String::new();
+    for (name, version) in &crates {
+        let _ = writeln!(all, "{name} {version}");
+    }
+    let manifest = fs::read_to_string(repository.join("Cargo.toml"))?;
+    Ok(all + &of_release(&manifest, |name| crates.contains_key(name)))
+}
+
+/// The crates that cargo compiles for a crate of kernels, itself included, and their versions.
+fn dependencies(repository: &Path, package: &str) -> io::Result<BTreeMap<String, String>> {
+    let manifest = repository.join(package).join("Cargo.toml");
+    let tree = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--locked",
+            "--all-features",
+            "--edges",
+            "normal,build",
+        ])
+        .args(["--prefix", "none", "--target", "nvptx64-nvidia-cuda"])
+        .arg("--manifest-path")
+        .arg(manifest)
+        .output()?;
+    if !tree.status.success() {
+        let said = String::from_utf8_lossy(&tree.stderr);
+        let said = said.lines().last().unwrap_or("nothing").to_owned();
+        return Err(io::Error::other(format!("cargo tree of {package}: {said}")));
+    }
+    let tree = String::from_utf8_lossy(&tree.stdout);
+    let crates = tree.lines().filter_map(|line| {
+        let (name, version) = line.split_once(' ')?;
+        let version = version.split(' ').next()?;
+        Some((name.to_owned(), version.to_owned()))
+    });
+    Ok(crates.collect())
+}
+
+/// What a manifest says of the release profile, and of that profile for some crates.
+fn of_release(manifest: &str, is_asked: impl Fn(&str) -> bool) -> String {
     let mut is_own = false;
     let lines = manifest.lines().map(str::trim).filter(|line| {
-        if line.starts_with('[') {
-            is_own = line.starts_with("[profile.release");
+        if let Some(table) = line.strip_prefix("[profile.release") {
+            let of_crate = table.strip_prefix(".package.");
+            is_own = of_crate.is_none_or(|name| is_asked(name.trim_end_matches(']')));
+        } else if line.starts_with('[') {
+            is_own = false;
         }
         is_own && !line.is_empty() && !line.starts_with('#')
     });
@@ -173,9 +211,9 @@ mod tests {
 
     #[test]
     fn of_a_manifest_the_release_profile_counts() {
-        let manifest = "[profile.dev]\nlto = true\n[profile.release]\n# Why.\nlto = false\n\n[profile.release.package.a]\nx = 1\n[lints]\n";
+        let manifest = "[profile.dev]\nlto = true\n[profile.release]\n# Why.\nlto = false\n\n[profile.release.package.a]\nx = 1\n[profile.release.package.b]\nx = 2\n[lints]\n";
         assert_eq!(
-            of_release(manifest),
+            of_release(manifest, |name| name == "a"),
             "[profile.release]\nlto = false\n[profile.release.package.a]\nx = 1"
         );
     }
@@ -184,14 +222,19 @@ mod tests {
     fn what_makes_the_texts_is_found() {
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let makers = makers(&repository).unwrap();
-        for part in [
-            "-Zbuild-std=core",
-            "fn without_comments",
-            "checksum = ",
-            "[profile.release]",
-        ] {
+        for part in ["-Zbuild-std=core", "fn without_comments"] {
             assert!(makers.contains(part), "{part}");
         }
+        let workspace = workspace(&repository, "kernels").unwrap();
+        for part in [
+            "\nsyn v",
+            "warpfold-kernels v",
+            "[profile.release]",
+            "[profile.release.package.warpfold-kernels]",
+        ] {
+            assert!(workspace.contains(part), "{part}");
+        }
+        assert!(!workspace.contains("clap"), "{workspace}");
     }
 
     #[test]
