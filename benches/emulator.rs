@@ -12,7 +12,7 @@ use step::Step;
 use warpfold::ptx::PtxSet;
 use warpfold_course::{oracle, random};
 use warpfold_emulator::{Counters, Nothing, Observer, Profile, Racecheck};
-use warpfold_kernels::catalogue::{Module, Part, lessons_of};
+use warpfold_kernels::catalogue::{Part, PtxText, lessons_of};
 
 const N: usize = 1 << 20;
 /// The architecture of the PTX: the newest, because a step of the ladder needs it.
@@ -22,7 +22,7 @@ fn ladder(criterion: &mut Criterion) {
     warpfold_plot::register_letters();
     let embedded = PtxSet::embedded();
     let ptx = embedded
-        .built_for(Module::Kernels, SM)
+        .built_for(PtxText::Kernels, SM)
         .expect("PTX for this architecture is built");
     let values = random::i32_values(N, 42).expect("four mebibytes fit");
     let sum = oracle::cpu_sequential(&values);

@@ -38,9 +38,9 @@ pub fn lessons(
     let module = |of| -> Result<Module, Box<dyn Error>> {
         Ok(Module::from_ptx(ptx.newest_for(of, gpu.sm)?, &[])?)
     };
-    let kernels = module(catalogue::Module::Kernels)?;
-    let operators = module(catalogue::Module::Operators)?;
-    let recent = module(catalogue::Module::Recent)?;
+    let kernels = module(catalogue::PtxText::Kernels)?;
+    let operators = module(catalogue::PtxText::Operators)?;
+    let recent = module(catalogue::PtxText::Recent)?;
     for part in Part::ALL {
         if part == Part::Nested {
             eprintln!(
@@ -55,10 +55,10 @@ pub fn lessons(
             for lesson in lessons_of(part) {
                 let variant = lesson.usual(BLOCK);
                 let module = match lesson.module {
-                    catalogue::Module::Kernels => &kernels,
-                    catalogue::Module::Operators => &operators,
-                    catalogue::Module::Recent => &recent,
-                    catalogue::Module::Nested => continue,
+                    catalogue::PtxText::Kernels => &kernels,
+                    catalogue::PtxText::Operators => &operators,
+                    catalogue::PtxText::Recent => &recent,
+                    catalogue::PtxText::Nested => continue,
                 };
                 if !gpu.runs(lesson, variant, n) {
                     continue;

@@ -5,13 +5,13 @@ use std::path::Path;
 use warpfold::ptx::PtxSet;
 use warpfold_emulator::{Memory, Module, Program};
 use warpfold_kernels::catalogue::{
-    self, Finish, Module as KernelModule, Page, Part, flagship, lessons, lessons_of, pages_of,
+    self, Finish, Page, Part, PtxText, flagship, lessons, lessons_of, pages_of,
 };
 
 #[test]
 fn the_ptx_of_each_architecture_has_the_catalogue_s_entries_and_no_others() {
     let ptx = PtxSet::embedded();
-    for kernels in KernelModule::ALL {
+    for kernels in PtxText::ALL {
         for sm in ptx.architectures(kernels) {
             let name = format!("{} for sm_{sm}", kernels.name());
             let text = ptx
@@ -32,7 +32,7 @@ fn the_ptx_of_each_architecture_has_the_catalogue_s_entries_and_no_others() {
 #[test]
 fn every_entry_says_which_lines_of_its_page_it_comes_from() {
     let ptx = PtxSet::embedded();
-    for kernels in KernelModule::ALL {
+    for kernels in PtxText::ALL {
         let text = ptx.newest_for(kernels, 90).expect("there is PTX for sm_90");
         let target = text.lines().find(|line| line.starts_with(".target"));
         assert_eq!(
@@ -61,7 +61,7 @@ fn every_entry_says_which_lines_of_its_page_it_comes_from() {
 #[test]
 fn the_kernels_of_a_reduction_have_the_parameters_of_its_finish() {
     let ptx = PtxSet::embedded();
-    let modules = KernelModule::ALL.map(|kernels| {
+    let modules = PtxText::ALL.map(|kernels| {
         let text = ptx.newest_for(kernels, 90).expect("there is PTX for sm_90");
         (kernels, Module::parse(text).expect("the PTX is right"))
     });

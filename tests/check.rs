@@ -15,7 +15,7 @@ use warpfold_course::prepared::PreparedLesson;
 use warpfold_emulator::{Launch, Memory, Module, Order, Program, Tool};
 use warpfold_exhibits::catalogue::EXHIBITS;
 use warpfold_kernels::catalogue::{
-    BLOCK_SIZES, Lesson, Module as PtxModule, Parameter, Part, Variant, flagship, lessons,
+    BLOCK_SIZES, Lesson, Parameter, Part, PtxText, Variant, flagship, lessons,
 };
 use warpfold_ptx::EXHIBITS as EXHIBITS_PTX;
 
@@ -56,9 +56,9 @@ fn few(parameter: &Parameter) -> Vec<u32> {
 }
 
 /// What the emulator runs of each PTX module.
-fn modules() -> HashMap<PtxModule, Arc<Module>> {
+fn modules() -> HashMap<PtxText, Arc<Module>> {
     let set = PtxSet::embedded();
-    let newest = PtxModule::ALL.into_iter().filter_map(|module| {
+    let newest = PtxText::ALL.into_iter().filter_map(|module| {
         let ptx = set.newest_for(module, Emulator::SM).ok()?;
         let parsed = Module::parse(ptx).unwrap_or_else(|error| panic!("{module:?}: {error}"));
         Some((module, Arc::new(parsed)))

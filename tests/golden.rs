@@ -5,7 +5,7 @@
 
 use warpfold::ptx::PtxSet;
 use warpfold_emulator::Module;
-use warpfold_kernels::catalogue::Module as KernelModule;
+use warpfold_kernels::catalogue::PtxText;
 
 #[test]
 fn step_5_ends_with_volatile_accesses_and_no_barrier_between_them() {
@@ -92,7 +92,7 @@ fn a_warp_is_one_instruction_where_there_is_one() {
     assert!(!text.contains("shfl"), "{text}");
     let ptx = PtxSet::embedded();
     let old = ptx
-        .built_for(KernelModule::Kernels, 70)
+        .built_for(PtxText::Kernels, 70)
         .expect("there is PTX for sm_70");
     assert!(!old.contains("redux"), "sm_70 has no such instruction");
 }
@@ -136,7 +136,7 @@ fn the_grid_waits_in_a_loop_of_relaxed_loads() {
 fn entry(name: &str) -> String {
     let ptx = PtxSet::embedded();
     let text = ptx
-        .built_for(KernelModule::Kernels, 80)
+        .built_for(PtxText::Kernels, 80)
         .expect("there is PTX for sm_80");
     let module = Module::parse(text).expect("the PTX is right");
     let lines = module

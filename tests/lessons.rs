@@ -25,7 +25,7 @@ use warpfold_course::prepared::PreparedLesson;
 use warpfold_course::random;
 use warpfold_course::wide::with_reduction;
 use warpfold_kernels::catalogue::{
-    BLOCK_SIZES, Lesson, Module, Operator, Part, Reduction, Task, Variant, find, lessons,
+    BLOCK_SIZES, Lesson, Operator, Part, PtxText, Reduction, Task, Variant, find, lessons,
 };
 
 fn main() {
@@ -373,7 +373,7 @@ fn special_values<T: Tested>(choice: DeviceChoice, lesson: &Lesson, reduction: &
 /// The check itself must be able to fail: the eightfold grid of one kernel leaves half of the elements to no block of another.
 fn a_wrong_kernel_is_found_out() {
     let unroll8 = find("unroll8").expect("unroll8 is a lesson");
-    let machine = with_kernel_for_another(Module::Kernels, "unroll4", "unroll8");
+    let machine = with_kernel_for_another(PtxText::Kernels, "unroll4", "unroll8");
     let run = lesson::run(&machine, unroll8, unroll8.usual(64), &[1_i32; 4096], None);
     let run = run.expect("it runs");
     assert_eq!((run.result, run.oracle.exact), (2048, Some(4096)));
@@ -381,14 +381,14 @@ fn a_wrong_kernel_is_found_out() {
     // The same of floats: the sum of so many is not taken for rounding.
     let shared = find("complete_unroll_shared_sum_f32").expect("it is a lesson");
     let [of_128, of_64] = [128, 64].map(|block| format!("complete_unroll_shared_sum_f32_{block}"));
-    let machine = with_kernel_for_another(Module::Operators, &of_128, &of_64);
+    let machine = with_kernel_for_another(PtxText::Operators, &of_128, &of_64);
     let run = lesson::run(&machine, shared, shared.usual(64), &[1.0_f32; 400], None);
     let run = run.expect("it runs");
     assert!(!run.is_right(), "{}", run.result);
 }
 
 /// The emulator with a module in which one kernel has the name of another, which is gone.
-fn with_kernel_for_another(module: Module, kernel: &str, other: &str) -> Device {
+fn with_kernel_for_another(module: PtxText, kernel: &str, other: &str) -> Device {
     let embedded = PtxSet::embedded();
     let text = embedded
         .built_for(module, 80)

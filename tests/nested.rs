@@ -4,7 +4,7 @@ use assert_cmd::Command;
 use predicates::str::contains;
 use warpfold::device::{Device, DeviceChoice, DeviceError, Shape};
 use warpfold::ptx::PtxSet;
-use warpfold_kernels::catalogue::Module;
+use warpfold_kernels::catalogue::PtxText;
 
 #[test]
 fn recursive_hello_draws_its_tree() {
@@ -77,7 +77,7 @@ fn every_launch_is_counted() {
 /// Launches `nested_nosync` on 4096 elements in blocks of 64, with room for so many grids beyond the usual.
 fn nosync(pending_grids: u64, tile: u32, threads: u32) -> Result<(i32, u32), DeviceError> {
     let set = PtxSet::embedded();
-    let ptx = set.newest_for(Module::Nested, 90).expect("there is PTX");
+    let ptx = set.newest_for(PtxText::Nested, 90).expect("there is PTX");
     let device = Device::open(&DeviceChoice::Emulator)?;
     let n = 64 * 4096;
     let input = device.upload(&vec![1_i32; n])?;

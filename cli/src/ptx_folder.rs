@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use warpfold::ptx::PtxSet;
-use warpfold_kernels::catalogue::{self, Module};
+use warpfold_kernels::catalogue::{self, PtxText};
 
 /// Why the PTX in a folder cannot be used instead of the PTX in the binary.
 #[derive(Debug, thiserror::Error)]
@@ -72,16 +72,16 @@ pub fn read(folder: &Path) -> Result<PtxSet, PtxFolderError> {
 }
 
 /// The kernels' module and 80 for `kernels.sm_80.ptx`.
-fn built_for(file_name: &str) -> Option<(Module, u32)> {
+fn built_for(file_name: &str) -> Option<(PtxText, u32)> {
     let (name, sm) = file_name.strip_suffix(".ptx")?.split_once(".sm_")?;
-    let module = Module::ALL
+    let module = PtxText::ALL
         .into_iter()
         .find(|module| module.name() == name)?;
     Some((module, sm.parse().ok()?))
 }
 
 /// The kernels that the catalogue has in this module for this compute capability, and the text lacks.
-fn missing_entries(ptx: &str, module: Module, sm: u32) -> Vec<&'static str> {
+fn missing_entries(ptx: &str, module: PtxText, sm: u32) -> Vec<&'static str> {
     let found = entries(ptx);
     catalogue::entry_names(module, sm)
         .filter(|name| !found.contains(name))
@@ -108,9 +108,9 @@ mod tests {
 
     #[test]
     fn the_name_of_a_file_says_what_it_is_built_for() {
-        assert_eq!(built_for("kernels.sm_80.ptx"), Some((Module::Kernels, 80)));
+        assert_eq!(built_for("kernels.sm_80.ptx"), Some((PtxText::Kernels, 80)));
         let operators = built_for("operators.sm_90.ptx");
-        assert_eq!(operators, Some((Module::Operators, 90)));
+        assert_eq!(operators, Some((PtxText::Operators, 90)));
         for other in [
             "kernels.ptx",
             "kernels.sm_80.ptx.tmp",
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named_and_what_needs_a_newer_gpu_is_not_missed() {
-        let missing = |ptx, sm| missing_entries(ptx, Module::Kernels, sm);
+        let missing = |ptx, sm| missing_entries(ptx, PtxText::Kernels, sm);
         let all = missing("", 90);
         assert!(all.contains(&"neighbored") && all.contains(&"shuffle_512"));
         let without_first = missing(".entry neighbored(", 90);

@@ -10,7 +10,7 @@ use warpfold::sum::{Mode, Summable};
 use warpfold::{Device, Error};
 use warpfold_kernels::catalogue::flagship::{MODULE, choose};
 use warpfold_kernels::catalogue::{
-    BLOCK_SIZES, ElementType, Finish, Geometry, Lesson, Module, Operator, Parameter, Reduction,
+    BLOCK_SIZES, ElementType, Finish, Geometry, Lesson, Operator, Parameter, PtxText, Reduction,
     Role, Variant,
 };
 
@@ -266,7 +266,7 @@ impl<T: Reducible> LoadedLesson<T> {
     /// As [`Case::load`].
     pub(crate) unsafe fn of_case(
         device: &Device,
-        module: Module,
+        module: PtxText,
         reduction: &Reduction,
         variant: Variant,
         case: Option<Case<'_>>,

@@ -93,7 +93,7 @@ pub enum Error {
 struct Kernels {
     ptx: PtxSet,
     /// What is loaded: a kernel of a module by its entry, or all of a module whose kernels launch one another.
-    loaded: RefCell<HashMap<(catalogue::Module, Option<String>), Module>>,
+    loaded: RefCell<HashMap<(catalogue::PtxText, Option<String>), Module>>,
 }
 
 impl Default for Kernels {
@@ -127,7 +127,7 @@ impl Device {
     ///
     /// # Errors
     /// There is none, or the device is older than every text.
-    pub fn ptx(&self, module: catalogue::Module) -> Result<String, PtxError> {
+    pub fn ptx(&self, module: catalogue::PtxText) -> Result<String, PtxError> {
         let kernels = self.attached::<Kernels>();
         kernels.ptx.newest_for(module, self.sm()).map(str::to_owned)
     }
@@ -140,7 +140,7 @@ impl Device {
     /// What is recorded of a kernel's registers on a GPU of this compute capability: see [`PtxSet::recorded_registers`].
     pub fn recorded_registers(
         &self,
-        module: catalogue::Module,
+        module: catalogue::PtxText,
         entry: &str,
         sm: u32,
     ) -> Option<u32> {
@@ -149,7 +149,7 @@ impl Device {
     }
 
     /// The compute capability that a module's kernels are built for on this device: its own, or that of older PTX.
-    pub fn sm_of(&self, module: catalogue::Module) -> u32 {
+    pub fn sm_of(&self, module: catalogue::PtxText) -> u32 {
         let kernels = self.attached::<Kernels>();
         let built = kernels.ptx.architectures(module);
         let runnable = built.filter(|&sm| sm <= self.sm());
@@ -160,7 +160,7 @@ impl Device {
     ///
     /// # Errors
     /// There is no PTX of the module for the device, the device refuses it, or it has no such entry.
-    pub fn kernel(&self, module: catalogue::Module, entry: &str) -> Result<Kernel, Error> {
+    pub fn kernel(&self, module: catalogue::PtxText, entry: &str) -> Result<Kernel, Error> {
         let kernels = self.attached::<Kernels>();
         let key = (module, (!stays_together(module)).then(|| entry.to_owned()));
         if let Some(loaded) = kernels.loaded.borrow().get(&key) {

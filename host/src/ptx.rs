@@ -6,12 +6,12 @@ use warpfold_emulator::entries::{Entries, alone};
 use warpfold_kernels::catalogue;
 use warpfold_ptx::{Texts, registers};
 
-fn embedded(module: catalogue::Module) -> &'static Texts {
+fn embedded(module: catalogue::PtxText) -> &'static Texts {
     match module {
-        catalogue::Module::Kernels => &warpfold_ptx::KERNELS,
-        catalogue::Module::Nested => &warpfold_ptx::NESTED,
-        catalogue::Module::Operators => &warpfold_ptx::OPERATORS,
-        catalogue::Module::Recent => &warpfold_ptx::RECENT,
+        catalogue::PtxText::Kernels => &warpfold_ptx::KERNELS,
+        catalogue::PtxText::Nested => &warpfold_ptx::NESTED,
+        catalogue::PtxText::Operators => &warpfold_ptx::OPERATORS,
+        catalogue::PtxText::Recent => &warpfold_ptx::RECENT,
     }
 }
 
@@ -24,7 +24,7 @@ pub struct PtxSet {
 /// One module for one architecture.
 #[derive(Clone, Debug)]
 struct Text {
-    module: catalogue::Module,
+    module: catalogue::PtxText,
     sm: u32,
     ptx: Cow<'static, str>,
 }
@@ -54,7 +54,7 @@ impl PtxSet {
             })
         };
         Self {
-            texts: catalogue::Module::ALL
+            texts: catalogue::PtxText::ALL
                 .into_iter()
                 .flat_map(texts_of)
                 .collect(),
@@ -67,7 +67,7 @@ impl PtxSet {
     /// The entries that the catalogue names do in these texts what they do in the embedded ones: they take the same arguments and
     /// keep to the same memory. Safe functions launch them.
     pub unsafe fn from_texts(
-        texts: impl IntoIterator<Item = (catalogue::Module, u32, String)>,
+        texts: impl IntoIterator<Item = (catalogue::PtxText, u32, String)>,
     ) -> Self {
         let text = |(module, sm, ptx)| Text {
             module,
@@ -91,17 +91,17 @@ impl PtxSet {
         self
     }
 
-    fn of(&self, module: catalogue::Module) -> impl Iterator<Item = &Text> {
+    fn of(&self, module: catalogue::PtxText) -> impl Iterator<Item = &Text> {
         self.texts.iter().filter(move |text| text.module == module)
     }
 
     /// The compute capabilities there is a text of the module for, oldest first.
-    pub fn architectures(&self, module: catalogue::Module) -> impl Iterator<Item = u32> {
+    pub fn architectures(&self, module: catalogue::PtxText) -> impl Iterator<Item = u32> {
         self.of(module).map(|text| text.sm)
     }
 
     /// The text of the module for exactly this compute capability.
-    pub fn built_for(&self, module: catalogue::Module, sm: u32) -> Option<&str> {
+    pub fn built_for(&self, module: catalogue::PtxText, sm: u32) -> Option<&str> {
         let text = self.of(module).find(|text| text.sm == sm)?;
         Some(&text.ptx)
     }
@@ -110,7 +110,7 @@ impl PtxSet {
     ///
     /// # Errors
     /// There is no text of the module, or the device is older than every text.
-    pub fn newest_for(&self, module: catalogue::Module, sm: u32) -> Result<&str, PtxError> {
+    pub fn newest_for(&self, module: catalogue::PtxText, sm: u32) -> Result<&str, PtxError> {
         let variants: Vec<(u32, &str)> =
             self.of(module).map(|text| (text.sm, &*text.ptx)).collect();
         if variants.is_empty() {
@@ -123,7 +123,7 @@ impl PtxSet {
     /// [recorded](recorded_by) for the text that the GPU gets. The driver on a machine may be of another version, and differ by a few.
     pub fn recorded_registers(
         &self,
-        module: catalogue::Module,
+        module: catalogue::PtxText,
         entry: &str,
         sm: u32,
     ) -> Option<u32> {
@@ -139,7 +139,7 @@ impl PtxSet {
     /// As [`Self::newest_for`].
     pub fn newest_with(
         &self,
-        module: catalogue::Module,
+        module: catalogue::PtxText,
         entry: &str,
         sm: u32,
     ) -> Result<Cow<'_, str>, PtxError> {
@@ -159,8 +159,8 @@ pub fn recorded_by() -> Option<&'static str> {
 }
 
 /// Whether the kernels of a module launch one another, and so have to be loaded together.
-pub(crate) fn stays_together(module: catalogue::Module) -> bool {
-    module == catalogue::Module::Nested
+pub(crate) fn stays_together(module: catalogue::PtxText) -> bool {
+    module == catalogue::PtxText::Nested
 }
 
 /// The text of an entry alone, from PTX that has several: a driver compiles all that it is given. `None` where there is no such entry.
@@ -172,12 +172,12 @@ pub fn only(text: &str, entry: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpfold_kernels::catalogue::{Module, entry_names};
+    use warpfold_kernels::catalogue::{PtxText, entry_names};
 
     #[test]
     fn each_entry_is_the_same_alone_and_all_others_are_gone() {
         let ptx = PtxSet::embedded();
-        for module in [Module::Kernels, Module::Operators, Module::Recent] {
+        for module in [PtxText::Kernels, PtxText::Operators, PtxText::Recent] {
             for &(sm, text) in embedded(module) {
                 let lines = text.lines().count();
                 // Each takes a walk through the text.
@@ -196,9 +196,9 @@ mod tests {
     #[test]
     fn kernels_that_launch_one_another_stay_together() {
         let ptx = PtxSet::embedded();
-        let whole = ptx.newest_for(Module::Nested, 90).unwrap();
-        for entry in entry_names(Module::Nested, 90) {
-            assert_eq!(ptx.newest_with(Module::Nested, entry, 90).unwrap(), whole);
+        let whole = ptx.newest_for(PtxText::Nested, 90).unwrap();
+        for entry in entry_names(PtxText::Nested, 90) {
+            assert_eq!(ptx.newest_with(PtxText::Nested, entry, 90).unwrap(), whole);
         }
     }
 

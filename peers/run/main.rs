@@ -39,7 +39,7 @@ use std::str::FromStr;
 use warpfold::device::DeviceChoice;
 use warpfold::{Device, Error};
 use warpfold_course::size::parse_count;
-use warpfold_kernels::catalogue::{BLOCK_SIZES, Module};
+use warpfold_kernels::catalogue::{BLOCK_SIZES, PtxText};
 use warpfold_ptx::header::Header;
 
 /// torch and CuPy.
@@ -174,7 +174,7 @@ fn run(options: &Sums) -> Result<(), PeersError> {
         notes: Vec::new(),
         left_out: Vec::new(),
     };
-    let ptx = device.ptx(Module::Kernels).map_err(Error::from)?;
+    let ptx = device.ptx(PtxText::Kernels).map_err(Error::from)?;
     let header = Header::parse(&ptx);
     record
         .compilers

@@ -3,7 +3,7 @@
 use crate::launch::Argument::{U64, Words, Zeros};
 use crate::launch::{Argument, Ready, lessons_ptx, metric, ptx_of, text_of};
 use warpfold_emulator::Tool;
-use warpfold_kernels::catalogue::Module;
+use warpfold_kernels::catalogue::PtxText;
 use warpfold_kernels::cooperation::c06b_peterson::{LOCK_WORDS, ROUNDS};
 use warpfold_kernels::cooperation::c07_atomics::{TAKES, UPDATES};
 
@@ -227,7 +227,7 @@ fn every_operation_is_there_in_every_scope() {
 /// What pages 8 to 10 promise under "Observe".
 #[test]
 fn newer_atomics_are_one_instruction_each() {
-    let (kernels, recent) = (lessons_ptx(), ptx_of(Module::Recent));
+    let (kernels, recent) = (lessons_ptx(), ptx_of(PtxText::Recent));
     for (ptx, kernel, instruction) in [
         (
             &kernels,

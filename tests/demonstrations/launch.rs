@@ -29,11 +29,11 @@ pub struct Ready {
 
 /// The PTX of the lessons that the emulator gets.
 pub fn lessons_ptx() -> String {
-    ptx_of(catalogue::Module::Kernels)
+    ptx_of(catalogue::PtxText::Kernels)
 }
 
 /// The PTX of a module that the emulator gets.
-pub fn ptx_of(module: catalogue::Module) -> String {
+pub fn ptx_of(module: catalogue::PtxText) -> String {
     let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
     device.ptx(module).expect("there is PTX for the emulator")
 }

@@ -60,9 +60,9 @@ pub fn run(repository: &Path) -> Result<(), RegistersError> {
     let mut kernels: BTreeMap<(String, u64), Registers> = BTreeMap::new();
     let mut assembler = String::new();
     // Kernels that launch kernels have their registers only once they are linked.
-    let modules = catalogue::Module::ALL
+    let modules = catalogue::PtxText::ALL
         .into_iter()
-        .filter(|&module| module != catalogue::Module::Nested);
+        .filter(|&module| module != catalogue::PtxText::Nested);
     for module in modules {
         for Multiprocessor { sm, .. } in Multiprocessor::ALL {
             let file = format!("kernels/ptx/{}.sm_{}.ptx", module.name(), text_for(sm));

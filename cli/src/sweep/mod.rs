@@ -26,7 +26,7 @@ use warpfold_course::demonstration::is_swept;
 use warpfold_course::element::ElementType;
 use warpfold_course::operator::Operator;
 use warpfold_course::size::short;
-use warpfold_kernels::catalogue::{self, Lesson, Module};
+use warpfold_kernels::catalogue::{self, Lesson, PtxText};
 use warpfold_ptx::header::Header;
 
 const EXAMPLES: &str = "\
@@ -221,7 +221,7 @@ fn sweep(
     };
     let modules = field.contenders.iter().filter_map(Contender::lesson);
     let module = modules.map(|lesson| lesson.module).next();
-    let module = module.unwrap_or(Module::Kernels);
+    let module = module.unwrap_or(PtxText::Kernels);
     let ptx = device.ptx(module).map_err(Failure::input)?;
     Ok(Sweep {
         device: machines.describe(),

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::ptx::PtxSet;
     use warpfold_driver::OLDEST_VERSION;
-    use warpfold_kernels::catalogue::Module;
+    use warpfold_kernels::catalogue::PtxText;
 
     /// The row of the table with this first cell says what the PTX needs.
     #[track_caller]
@@ -113,11 +113,11 @@ mod tests {
     #[test]
     fn the_table_above_says_what_the_committed_ptx_needs() {
         let committed = PtxSet::embedded();
-        for module in Module::ALL {
+        for module in PtxText::ALL {
             for sm in committed.architectures(module) {
                 let ptx = committed.built_for(module, sm).expect("it is listed");
                 let of_module = match module {
-                    Module::Recent => ", `recent`",
+                    PtxText::Recent => ", `recent`",
                     _ => "",
                 };
                 has_row(&format!("sm_{sm}{of_module}"), ptx);

@@ -2,7 +2,7 @@
 //! data. The choice does not depend on where the input begins: step 12 peels off the head, and step 12c loads value by
 //! value. [`choose`] looks it up; nothing else decides.
 
-use crate::lesson::{Finish, Module};
+use crate::lesson::{Finish, PtxText};
 
 /// The type of the values. Unsigned integers count as signed ones of the same width, because the same instructions add
 /// them.
@@ -149,8 +149,8 @@ pub const CHOICES: &[Choice] = &[
 /// The least compute capability that the kernels run on.
 pub const LEAST_SM: u32 = 70;
 
-/// The PTX module that has the kernels.
-pub const MODULE: Module = Module::Kernels;
+/// The PTX text that has the kernels.
+pub const MODULE: PtxText = PtxText::Kernels;
 
 /// Bytes that a load brings.
 const LOAD_BYTES: u64 = 16;

@@ -8,7 +8,7 @@ pub mod flagship;
 
 pub use crate::lesson::{
     BLOCK_SIZES, Cooperation, Demonstration, Divergence, ElementType, Entries, Finish, Geometry,
-    Half, Histogram, Lesson, Memory, Module, Nested, Operator, Page, Parameter, Part, Question,
+    Half, Histogram, Lesson, Memory, Nested, Operator, Page, Parameter, Part, PtxText, Question,
     Reduction, Role, Scan, Shapes, Task, Variant, Worker,
 };
 
@@ -58,9 +58,9 @@ pub fn find(id: &str) -> Option<&'static Lesson> {
     lessons().find(|lesson| lesson.id == id)
 }
 
-/// The names of all entries that a PTX module exports for this compute capability, no more and no less: those of the lessons,
+/// The names of all entries that a PTX text exports for this compute capability, no more and no less: those of the lessons,
 /// and those of the flagship that no lesson is about.
-pub fn entry_names(module: Module, sm: u32) -> impl Iterator<Item = &'static str> {
+pub fn entry_names(module: PtxText, sm: u32) -> impl Iterator<Item = &'static str> {
     let of_lessons = lessons()
         .filter(move |lesson| lesson.module == module && lesson.least_sm <= sm)
         .flat_map(Lesson::entry_names);

@@ -1,7 +1,7 @@
 //! What threads of a warp, a block and a grid can do together.
 
 use crate::lesson::{
-    Cooperation, Demonstration, Entries, Half, Lesson, Module, Part, Question, Task, pages,
+    Cooperation, Demonstration, Entries, Half, Lesson, Part, PtxText, Question, Task, pages,
 };
 
 pages! { "cooperation":
@@ -202,7 +202,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         change: "half a word is changed atomically, and what lies beside it is left alone",
         needs: &["atomics_on_floats"],
         entries: Entries::AnyBlock("atomics_on_f16"),
-        module: Module::Recent,
+        module: PtxText::Recent,
         task: demonstration(Cooperation::NarrowAtomics(Half::F16)),
         ..COOPERATION.on(&NARROW_ATOMICS_PAGE)
     },
@@ -212,7 +212,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         change: "the other format of 16 bits, with the range of f32 and 8 bits of precision",
         needs: &["atomics_on_f16"],
         entries: Entries::AnyBlock("atomics_on_bf16"),
-        module: Module::Recent,
+        module: PtxText::Recent,
         task: demonstration(Cooperation::NarrowAtomics(Half::Bf16)),
         least_sm: 90,
         ..COOPERATION.on(&NARROW_ATOMICS_PAGE)
@@ -223,7 +223,7 @@ pub(crate) const LESSONS: &[Lesson] = &[
         change: "two words that belong together change together, by one compare-and-swap of 128 bits and without a lock",
         needs: &["atomics_on_floats", "critical_section"],
         entries: Entries::AnyBlock("wide_swap"),
-        module: Module::Recent,
+        module: PtxText::Recent,
         task: demonstration(Cooperation::WideSwap),
         least_sm: 90,
         ..COOPERATION.on(&WIDE_SWAP_PAGE)

@@ -14,7 +14,7 @@ pub use element::{ElementType, Operator};
 pub use finish::{Finish, Role};
 pub use page::Page;
 pub(crate) use page::pages;
-pub use part::{Module, Part};
+pub use part::{Part, PtxText};
 pub(crate) use row::per_block;
 pub use row::{
     BLOCK_SIZES, Demonstration, Entries, Geometry, Lesson, Parameter, Reduction, Task, Variant,

@@ -1,4 +1,4 @@
-//! The parts of the course and the PTX modules that their kernels are compiled into.
+//! The parts of the course and the PTX texts that their kernels are compiled into.
 
 /// A part of the course; lessons are grouped by it and read in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,11 +134,11 @@ impl Part {
         }
     }
 
-    /// The PTX module that its kernels are in, but for those of lessons that say otherwise.
-    pub(crate) const fn module(self) -> Module {
+    /// The PTX text that its kernels are in, but for those of lessons that say otherwise.
+    pub(crate) const fn module(self) -> PtxText {
         match self {
-            Self::Nested => Module::Nested,
-            Self::Operators => Module::Operators,
+            Self::Nested => PtxText::Nested,
+            Self::Operators => PtxText::Operators,
             Self::Ladder
             | Self::Roads
             | Self::Divergence
@@ -146,14 +146,14 @@ impl Part {
             | Self::Cooperation
             | Self::Scans
             | Self::Shapes
-            | Self::Histogram => Module::Kernels,
+            | Self::Histogram => PtxText::Kernels,
         }
     }
 }
 
-/// A PTX module: kernels that are compiled and loaded together.
+/// A PTX text of the course: kernels that are compiled and loaded together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Module {
+pub enum PtxText {
     /// All that needs nothing special.
     Kernels,
     /// What launches grids itself, which a GPU's driver has to link with the device runtime.
@@ -164,8 +164,8 @@ pub enum Module {
     Recent,
 }
 
-impl Module {
-    /// All modules.
+impl PtxText {
+    /// All texts.
     pub const ALL: [Self; 4] = [Self::Kernels, Self::Nested, Self::Operators, Self::Recent];
 
     /// Its name: of the feature of this crate that compiles it, and of its PTX files: `kernels.sm_80.ptx`.
@@ -179,7 +179,7 @@ impl Module {
     }
 
     /// The version of PTX, as in 63 for 6.3, that it is written in for this compute capability, where that is a later one than
-    /// the other modules' for the same.
+    /// the other texts' for the same.
     pub const fn ptx_version(self, sm: u32) -> Option<u32> {
         match (self, sm) {
             // Adding f16, and swapping 16 bits.

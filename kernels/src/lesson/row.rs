@@ -1,8 +1,8 @@
 //! What the catalogue says of one lesson.
 
 use super::{
-    Cooperation, Divergence, ElementType, Finish, Histogram, Memory, Module, Nested, Operator,
-    Page, Part, Scan, Shapes,
+    Cooperation, Divergence, ElementType, Finish, Histogram, Memory, Nested, Operator, Page, Part,
+    PtxText, Scan, Shapes,
 };
 use crate::lists::for_each_block_size;
 
@@ -45,8 +45,8 @@ pub struct Lesson {
     pub file: &'static str,
     /// Exported entries.
     pub entries: Entries,
-    /// The PTX module that they are in.
-    pub module: Module,
+    /// The PTX text that they are in.
+    pub module: PtxText,
     /// The fewest threads that a block may have where the entry reads its block size at run time: 32 for a kernel whose lanes
     /// exchange values across a whole warp. [`BLOCK_SIZES`] all have that many.
     pub least_block: u32,

@@ -32,7 +32,7 @@ use turns::{Table, leave_out};
 use values::Inputs;
 use warpfold::device::DeviceChoice;
 use warpfold::{Device, Error};
-use warpfold_kernels::catalogue::Module;
+use warpfold_kernels::catalogue::PtxText;
 use warpfold_ptx::header::Header;
 
 /// What to measure.
@@ -78,7 +78,7 @@ pub fn run(options: &Options) -> Result<(), PeersError> {
         notes: Vec::new(),
         left_out: Vec::new(),
     };
-    let ptx = device.ptx(Module::Kernels).map_err(Error::from)?;
+    let ptx = device.ptx(PtxText::Kernels).map_err(Error::from)?;
     let header = Header::parse(&ptx);
     record
         .compilers

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use cuda_builder::ptx;
-use warpfold_kernels::catalogue::Module;
+use warpfold_kernels::catalogue::PtxText;
 
 use super::baseline::Row;
 use super::error::BenchCheckError;
@@ -16,7 +16,7 @@ const SM: u32 = 90;
 /// Instructions and bytes of each module, for each of its kernels.
 pub fn count(repository: &Path) -> Result<Vec<Row>, BenchCheckError> {
     let mut rows = Vec::new();
-    for module in Module::ALL {
+    for module in PtxText::ALL {
         let name = format!("{}.sm_{SM}.ptx", module.name());
         let path = repository.join("kernels/ptx").join(&name);
         let text = fs::read_to_string(&path).map_err(io(format!("read {}", path.display())))?;

@@ -2,12 +2,12 @@
 
 use cuda_builder::ptx;
 use warpfold_exhibits::catalogue::EXHIBITS;
-use warpfold_kernels::catalogue::{Module, entry_names};
+use warpfold_kernels::catalogue::{PtxText, entry_names};
 
 use super::compare::Finding;
 
 /// Compares the entries of a module's PTX for compute capability `sm` with the catalogue, both ways.
-pub fn compare(file: &str, ptx: &str, module: Module, sm: u32) -> Vec<Finding> {
+pub fn compare(file: &str, ptx: &str, module: PtxText, sm: u32) -> Vec<Finding> {
     let expected: Vec<&str> = entry_names(module, sm).collect();
     let catalogue = "kernels/src/catalogue";
     compare_with(file, &ptx::entries(ptx), &expected, catalogue)
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn the_catalogue_expects_something_of_every_architecture() {
-        assert!(!compare("k.ptx", "", Module::Kernels, 70).is_empty());
+        assert!(!compare("k.ptx", "", PtxText::Kernels, 70).is_empty());
         assert!(!compare_exhibits("k.ptx", "").is_empty());
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use cuda_builder::{CudaBuilder, DebugInfo, DeviceCompiler, NvvmArch};
-use warpfold_kernels::catalogue::Module;
+use warpfold_kernels::catalogue::PtxText;
 use warpfold_ptx::header::Header;
 
 use super::compare::Finding;
@@ -37,7 +37,7 @@ pub(super) struct Job {
 /// What a text's entries are compared with.
 #[derive(Clone, Copy)]
 pub(super) enum Entries {
-    Lessons(Module),
+    Lessons(PtxText),
     Exhibits,
 }
 

@@ -24,7 +24,7 @@ use clap::ValueEnum;
 use cuda_builder::{CudaBuilder, DebugInfo, DeviceCompiler, NvvmArch};
 use tempfile::NamedTempFile;
 
-use warpfold_kernels::catalogue::Module;
+use warpfold_kernels::catalogue::PtxText;
 
 use crate::failure::io;
 use crate::files;
@@ -165,7 +165,7 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
         });
     }
     let source_hash = hash_sources(repository).map_err(io("read the sources of the kernels"))?;
-    for module in Module::ALL {
+    for module in PtxText::ALL {
         let archs = options.sm.iter();
         for &arch in archs.filter(|&&arch| options.has(module.name(), arch)) {
             jobs.push(Job {

@@ -51,7 +51,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use cuda_builder::{DebugInfo, NvvmArch};
-    use warpfold_kernels::catalogue::Module;
+    use warpfold_kernels::catalogue::PtxText;
 
     use super::super::job::Entries;
     use super::*;
@@ -74,7 +74,7 @@ mod tests {
             NvvmArch::Compute80,
             NvvmArch::Compute90,
         ] {
-            for module in Module::ALL {
+            for module in PtxText::ALL {
                 let entries = Some(Entries::Lessons(module));
                 jobs.push(job("kernels", module.name(), arch, entries));
             }
@@ -92,11 +92,11 @@ mod tests {
             .map(|commit| files(&jobs, &commit.to_string()))
             .collect();
         for sample in &samples {
-            assert_eq!(sample.len(), Module::ALL.len() + 1, "{sample:?}");
+            assert_eq!(sample.len(), PtxText::ALL.len() + 1, "{sample:?}");
             let archs: BTreeSet<_> = sample
                 .iter()
                 .filter(|file| {
-                    Module::ALL
+                    PtxText::ALL
                         .iter()
                         .any(|module| file.starts_with(module.name()))
                 })

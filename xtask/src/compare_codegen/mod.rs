@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use cuda_builder::{NvvmArch, ptx};
 use tempfile::TempDir;
-use warpfold_kernels::catalogue::{Entries, Lesson, Module, Variant, lessons};
+use warpfold_kernels::catalogue::{Entries, Lesson, PtxText, Variant, lessons};
 
 use crate::build_ptx::{entries, unless_expected};
 use crate::failure::io;
@@ -35,7 +35,7 @@ pub struct Options {
     right: PathBuf,
     /// The module of kernels: kernels, nested, operators or recent.
     #[arg(long, default_value = "kernels", value_parser = parse_module)]
-    module: Module,
+    module: PtxText,
     /// The architecture, as a compute capability without the dot.
     #[arg(long, value_name = "SM", default_value = "80")]
     sm: NvvmArch,
@@ -156,7 +156,9 @@ fn launches(lesson: &'static Lesson) -> Vec<(&'static Lesson, Variant, &'static 
         .collect()
 }
 
-fn parse_module(name: &str) -> Result<Module, String> {
-    let module = Module::ALL.into_iter().find(|module| module.name() == name);
+fn parse_module(name: &str) -> Result<PtxText, String> {
+    let module = PtxText::ALL
+        .into_iter()
+        .find(|module| module.name() == name);
     module.ok_or_else(|| "it is kernels, nested, operators or recent".to_owned())
 }

@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 use std::{ptr, slice};
 use warpfold_driver::Failure;
 use warpfold_driver::sys::{self, CUjitInputType};
-use warpfold_emulator::Module as PtxText;
+use warpfold_emulator::Module;
 
 /// The wait for grids, which devices could do up to CUDA 11.
 const WAIT: &str = "cudaDeviceSynchronize";
@@ -17,7 +17,7 @@ pub(super) fn is_needed(ptx: &str) -> bool {
 }
 
 /// The module without the entries that wait on the device, and their names: with them no driver would take it.
-pub(super) fn without_waits(ptx: &str, module: &PtxText) -> (String, Vec<String>) {
+pub(super) fn without_waits(ptx: &str, module: &Module) -> (String, Vec<String>) {
     let mut kept = ptx.to_owned();
     let mut waiting = Vec::new();
     for entry in module.entries() {
@@ -112,10 +112,10 @@ ret;
 ret;
 }
 ";
-        let module = PtxText::parse(ptx).unwrap();
+        let module = Module::parse(ptx).unwrap();
         let (kept, waiting) = without_waits(ptx, &module);
         assert_eq!(waiting, ["waits"]);
-        let module = PtxText::parse(&kept).unwrap();
+        let module = Module::parse(&kept).unwrap();
         assert_eq!(module.entries().collect::<Vec<_>>(), ["goes_on"]);
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use cuda_builder::ptx;
-use warpfold_kernels::catalogue::Module;
+use warpfold_kernels::catalogue::PtxText;
 
 use crate::build_ptx::compare::Finding;
 use crate::build_ptx::entries;
@@ -22,7 +22,7 @@ const IDLE_TRAPS: [&str; 3] = ["blocked", "flagship_bulk_i32", "segmented_blocke
 pub(super) struct Built<'a> {
     pub(super) file: &'a str,
     pub(super) text: &'a str,
-    pub(super) module: Module,
+    pub(super) module: PtxText,
     pub(super) sm: u32,
 }
 
@@ -142,7 +142,7 @@ mod tests {
         Built {
             file: "theirs.ptx",
             text,
-            module: Module::Nested,
+            module: PtxText::Nested,
             sm: 80,
         }
     }
@@ -153,7 +153,7 @@ mod tests {
 
     /// Each kernel of the module, with nothing in it.
     fn whole_module() -> String {
-        entry_names(Module::Nested, 80)
+        entry_names(PtxText::Nested, 80)
             .map(|name| kernel(name, ""))
             .collect()
     }
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn an_undefined_function_is_named_with_its_caller() {
-        let first = entry_names(Module::Nested, 80).next().unwrap();
+        let first = entry_names(PtxText::Nested, 80).next().unwrap();
         let call = "{\n.param .b32 retval0;\ncall.uni (retval0), llvm.nvvm.redux.sync.add, (param0, param1);\n}\n";
         let text = format!(
             ".extern .func (.param .b32 func_retval0) llvm.nvvm.redux.sync.add\n(\n.param .b32 a,\n.param .b32 b\n)\n;\n{}",
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_kernels_with_an_idle_trap_exist() {
-        let kernels: Vec<&str> = entry_names(Module::Kernels, 90).collect();
+        let kernels: Vec<&str> = entry_names(PtxText::Kernels, 90).collect();
         for name in IDLE_TRAPS {
             assert!(kernels.contains(&name), "{name}");
         }

@@ -13,7 +13,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use cuda_builder::{NvvmArch, ptx};
-use warpfold_kernels::catalogue::Module;
+use warpfold_kernels::catalogue::PtxText;
 
 use super::compare::Finding;
 use super::generated::Generated;
@@ -58,7 +58,7 @@ pub(super) fn build(
 
     let mut generated = Vec::new();
     let mut findings = Vec::new();
-    let modules = Module::ALL.into_iter();
+    let modules = PtxText::ALL.into_iter();
     for (module, arch) in
         modules.flat_map(|module| architectures.iter().map(move |&arch| (module, arch)))
     {
@@ -107,7 +107,7 @@ fn is_in_builder(arch: NvvmArch) -> bool {
 /// Runs the builder for one module and one architecture, into the file.
 fn compile(
     cargo: &Cargo<'_>,
-    module: Module,
+    module: PtxText,
     arch: NvvmArch,
     path: &Path,
 ) -> Result<String, BuildPtxError> {
