@@ -1,6 +1,8 @@
 //! Loaded modules and the kernels in them.
 
-use super::{Argument, DeviceError, Shape, Times, Timing, Watch, emulator, gpu};
+use super::emulator::{EmulatedKernel, EmulatedModule};
+use super::gpu::{GpuKernel, GpuModule};
+use super::{Argument, DeviceError, Shape, Times, Timing, Watch};
 use std::fmt;
 use std::rc::Rc;
 use warpfold_emulator::Nothing;
@@ -10,8 +12,8 @@ use warpfold_emulator::Nothing;
 pub struct Module(pub(super) ModuleOn);
 
 pub(super) enum ModuleOn {
-    Gpu(Rc<gpu::Module>),
-    Emulator(Box<emulator::Module>),
+    Gpu(Rc<GpuModule>),
+    Emulator(Box<EmulatedModule>),
 }
 
 impl Module {
@@ -21,7 +23,7 @@ impl Module {
     /// The module has no such entry, or the device cannot run it.
     pub fn kernel(&self, entry: &str) -> Result<Kernel, DeviceError> {
         let on = match &self.0 {
-            ModuleOn::Gpu(module) => KernelOn::Gpu(gpu::Kernel::of(module, entry)?),
+            ModuleOn::Gpu(module) => KernelOn::Gpu(GpuKernel::of(module, entry)?),
             ModuleOn::Emulator(module) => KernelOn::Emulator(module.kernel(entry)?),
         };
         Ok(Kernel {
@@ -38,8 +40,8 @@ pub struct Kernel {
 }
 
 pub(super) enum KernelOn {
-    Gpu(gpu::Kernel),
-    Emulator(emulator::Kernel),
+    Gpu(GpuKernel),
+    Emulator(EmulatedKernel),
 }
 
 impl Kernel {

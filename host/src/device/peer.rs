@@ -2,10 +2,11 @@
 
 use super::backend::Backend;
 use super::buffer::{Buffer, MemoryOn};
+use super::emulator::EmulatedKernel;
 use super::kernel::{Kernel, KernelOn};
 use super::link::PeerLink;
 use super::stream::{Stream, StreamOn};
-use super::{Argument, Device, DeviceError, Shape, emulator};
+use super::{Argument, Device, DeviceError, Shape};
 use bytemuck::Pod;
 use warpfold_emulator::{
     Finding, Order, Tool, Watch, check_together, compare_orders_together, launch_together,
@@ -146,10 +147,10 @@ fn together<R>(
         KernelOn::Gpu(_) => Err(DeviceError::NotObservable),
     };
     let kernels = launches.iter().map(on_emulator);
-    let kernels: Vec<emulator::Kernel> = kernels.collect::<Result<_, _>>()?;
+    let kernels: Vec<EmulatedKernel> = kernels.collect::<Result<_, _>>()?;
     let launches = kernels.iter().zip(launches);
     let launches: Vec<_> = launches
         .map(|(kernel, &(_, shape, arguments))| (kernel, shape, arguments))
         .collect();
-    emulator::Kernel::together(&launches, run)
+    EmulatedKernel::together(&launches, run)
 }

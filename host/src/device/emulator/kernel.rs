@@ -8,14 +8,14 @@ use warpfold_emulator::{
 };
 
 /// PTX that the emulator has parsed.
-pub(in crate::device) struct Module {
+pub(in crate::device) struct EmulatedModule {
     program: Program,
     memory: SharedMemory,
     cores: usize,
     multiprocessors: u32,
 }
 
-impl Module {
+impl EmulatedModule {
     pub(super) fn load(
         memory: &SharedMemory,
         cores: usize,
@@ -31,14 +31,14 @@ impl Module {
         })
     }
 
-    pub(in crate::device) fn kernel(&self, entry: &str) -> Result<Kernel, DeviceError> {
+    pub(in crate::device) fn kernel(&self, entry: &str) -> Result<EmulatedKernel, DeviceError> {
         if !self.program.module().entries().any(|name| name == entry) {
             return Err(DeviceError::NoEntry {
                 entry: entry.to_owned(),
             });
         }
         let compiled = self.program.kernel(entry)?;
-        Ok(Kernel {
+        Ok(EmulatedKernel {
             parameter_bytes: compiled
                 .parameters()
                 .iter()
@@ -54,7 +54,7 @@ impl Module {
 
 /// A kernel that the emulator has compiled.
 #[derive(Clone)]
-pub(in crate::device) struct Kernel {
+pub(in crate::device) struct EmulatedKernel {
     parameter_bytes: Vec<usize>,
     compiled: Arc<warpfold_emulator::Kernel>,
     pub(super) memory: SharedMemory,
@@ -62,7 +62,7 @@ pub(in crate::device) struct Kernel {
     multiprocessors: u32,
 }
 
-impl Kernel {
+impl EmulatedKernel {
     /// Checks a launch, and encodes its arguments.
     pub(super) fn check(
         &self,

@@ -4,7 +4,7 @@ mod kernel;
 mod memory;
 mod stream;
 
-pub(super) use kernel::{Kernel, Module};
+pub(super) use kernel::{EmulatedKernel, EmulatedModule};
 pub(super) use memory::Allocation;
 pub(super) use stream::{Event, Graph, Stream};
 
@@ -122,8 +122,8 @@ impl Emulator {
         Graph::new(self.memory.clone())
     }
 
-    pub(super) fn load(&self, ptx: &str) -> Result<Module, DeviceError> {
-        Module::load(&self.memory, self.cores, self.multiprocessors, ptx)
+    pub(super) fn load(&self, ptx: &str) -> Result<EmulatedModule, DeviceError> {
+        EmulatedModule::load(&self.memory, self.cores, self.multiprocessors, ptx)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Streams, events and graphs of the emulator: every operation runs at once, unless it is captured.
 
-use super::kernel::Kernel;
+use super::kernel::EmulatedKernel;
 use super::memory::{Allocation, SharedMemory};
 use crate::device::{Argument, DeviceError, Shape};
 use std::cell::RefCell;
@@ -10,7 +10,7 @@ use warpfold_emulator::Nothing;
 /// What can be queued.
 enum Operation {
     Launch {
-        kernel: Kernel,
+        kernel: EmulatedKernel,
         shape: Shape,
         arguments: Vec<Argument>,
     },
@@ -26,7 +26,7 @@ impl Operation {
     /// A launch that has been checked.
     fn launch(
         memory: &SharedMemory,
-        kernel: &Kernel,
+        kernel: &EmulatedKernel,
         shape: &Shape,
         arguments: &[Argument],
     ) -> Result<Self, DeviceError> {
@@ -147,7 +147,7 @@ impl Stream {
 
     pub(in crate::device) fn launch(
         &self,
-        kernel: &Kernel,
+        kernel: &EmulatedKernel,
         shape: &Shape,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
@@ -300,7 +300,7 @@ impl Graph {
     /// Adds a launch after nodes, which are given by their numbers, and returns its own number.
     pub(in crate::device) fn add_kernel(
         &mut self,
-        kernel: &Kernel,
+        kernel: &EmulatedKernel,
         shape: &Shape,
         arguments: &[Argument],
         after: impl IntoIterator<Item = usize>,
@@ -312,7 +312,7 @@ impl Graph {
     /// The same of a kernel of any device of the group.
     pub(in crate::device) fn add_kernel_of_any(
         &mut self,
-        kernel: &Kernel,
+        kernel: &EmulatedKernel,
         shape: &Shape,
         arguments: &[Argument],
         after: impl IntoIterator<Item = usize>,

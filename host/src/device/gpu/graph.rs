@@ -1,7 +1,7 @@
 //! Graphs of a GPU.
 
 use super::{
-    launch::Kernel, module::Module, recording::of_captures, session::Session, stream::Stream,
+    launch::GpuKernel, module::GpuModule, recording::of_captures, session::Session, stream::Stream,
 };
 use crate::device::{Argument, DeviceError, Shape};
 use std::{
@@ -16,14 +16,14 @@ pub(in crate::device) struct Graph {
     handle: sys::CUgraph,
     nodes: Vec<sys::CUgraphNode>,
     /// The modules of its kernels, which the driver does not keep loaded.
-    modules: Vec<Rc<Module>>,
+    modules: Vec<Rc<GpuModule>>,
     session: Rc<Session>,
 }
 
 /// A graph, made ready.
 pub(in crate::device) struct ExecutableGraph {
     handle: sys::CUgraphExec,
-    modules: Vec<Rc<Module>>,
+    modules: Vec<Rc<GpuModule>>,
     session: Rc<Session>,
 }
 
@@ -64,7 +64,7 @@ impl Graph {
     /// Adds a launch after nodes, which are given by their numbers, and returns its own number.
     pub(in crate::device) fn add_kernel(
         &mut self,
-        kernel: &Kernel,
+        kernel: &GpuKernel,
         shape: &Shape,
         arguments: &[Argument],
         after: impl IntoIterator<Item = usize>,
@@ -78,7 +78,7 @@ impl Graph {
     /// The same of a kernel of any GPU.
     pub(in crate::device) fn add_kernel_of_any(
         &mut self,
-        kernel: &Kernel,
+        kernel: &GpuKernel,
         shape: &Shape,
         arguments: &[Argument],
         after: impl IntoIterator<Item = usize>,

@@ -1,7 +1,7 @@
 //! Launching and timing kernels on a GPU.
 
 use super::{
-    module::Module,
+    module::GpuModule,
     queue::{Mark, Queue},
     session::Session,
 };
@@ -15,7 +15,7 @@ use warpfold_driver::{
 use warpfold_emulator::limits::SHARED_BYTES_WITHOUT_ASKING;
 
 /// A kernel in a module that the driver has loaded.
-pub(in crate::device) struct Kernel {
+pub(in crate::device) struct GpuKernel {
     entry: String,
     function: sys::CUfunction,
     /// Sizes of the parameters; `None` where the PTX could not be parsed.
@@ -24,12 +24,12 @@ pub(in crate::device) struct Kernel {
     registers: u32,
     /// What its registers allow.
     most_threads_per_block: u32,
-    module: Rc<Module>,
+    module: Rc<GpuModule>,
 }
 
-impl Kernel {
+impl GpuKernel {
     /// The kernel of this entry in a module.
-    pub(in crate::device) fn of(module: &Rc<Module>, entry: &str) -> Result<Self, DeviceError> {
+    pub(in crate::device) fn of(module: &Rc<GpuModule>, entry: &str) -> Result<Self, DeviceError> {
         let function = module.function(entry)?;
         let attribute = |which| attribute(function, which);
         Ok(Self {
@@ -128,7 +128,7 @@ impl Kernel {
         self.module.session()
     }
 
-    pub(super) fn module(&self) -> &Rc<Module> {
+    pub(super) fn module(&self) -> &Rc<GpuModule> {
         &self.module
     }
 

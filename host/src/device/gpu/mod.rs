@@ -23,10 +23,10 @@ pub(super) use graph::{ExecutableGraph, Graph};
 pub(super) use host_memory::HostAllocation;
 pub use information::GpuInformation;
 pub(super) use l2_cache::SetAside;
-pub(super) use launch::Kernel;
+pub(super) use launch::GpuKernel;
 pub(super) use memory::Allocation;
 pub use memory::IPC_HANDLE_BYTES;
-pub(super) use module::Module;
+pub(super) use module::GpuModule;
 pub(super) use page_lock::PageLock;
 pub(super) use queue::StreamIdentity;
 pub(super) use session::CurrentContext;
@@ -266,8 +266,8 @@ impl Gpu {
         &self,
         ptx: &str,
         registers: Option<u32>,
-    ) -> Result<Rc<Module>, DeviceError> {
-        Module::load(&self.session, ptx, registers)
+    ) -> Result<Rc<GpuModule>, DeviceError> {
+        GpuModule::load(&self.session, ptx, registers)
     }
 }
 

@@ -8,20 +8,20 @@ use std::{
     rc::Rc,
 };
 use warpfold_driver::{Failure, sys};
-use warpfold_emulator::Module as PtxText;
+use warpfold_emulator::Module;
 
 /// PTX that the driver has loaded. Kernels and graphs share it, and it is unloaded with the last of them.
-pub(in crate::device) struct Module {
+pub(in crate::device) struct GpuModule {
     handle: sys::CUmodule,
     /// The same PTX, parsed: it says what parameters its entries take; drivers tell only from CUDA 12.4 on. `None` where it has what
     /// the parser does not know.
-    text: Option<PtxText>,
+    text: Option<Module>,
     /// Entries of the text that no GPU can run, because they wait on the device.
     waiting: Vec<String>,
     session: Rc<Session>,
 }
 
-impl Module {
+impl GpuModule {
     /// `registers` are the most that a thread gets; kernels that launch others, which are linked, get as many as they like.
     pub(super) fn load(
         session: &Rc<Session>,
@@ -29,7 +29,7 @@ impl Module {
         registers: Option<u32>,
     ) -> Result<Rc<Self>, DeviceError> {
         check_driver(ptx, session.driver)?;
-        let text = PtxText::parse(ptx).ok();
+        let text = Module::parse(ptx).ok();
         let (kept, waiting) = match &text {
             Some(text) if link::is_needed(ptx) => link::without_waits(ptx, text),
             _ => (ptx.to_owned(), Vec::new()),
@@ -90,7 +90,7 @@ impl Module {
     }
 }
 
-impl Drop for Module {
+impl Drop for GpuModule {
     fn drop(&mut self) {
         // A kernel of the module may still be running. Where it cannot be waited for, for example after a kernel fault, the module goes
         // with its context.

@@ -1,6 +1,6 @@
 //! What a capture keeps for its graph.
 
-use super::module::Module;
+use super::module::GpuModule;
 use crate::device::DeviceError;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,17 +8,17 @@ use warpfold_driver::Failure;
 
 /// The modules whose kernels a capture has recorded. Its graph keeps them loaded: the driver does not.
 #[derive(Default)]
-pub(super) struct Recording(RefCell<Vec<Rc<Module>>>);
+pub(super) struct Recording(RefCell<Vec<Rc<GpuModule>>>);
 
 impl Recording {
-    pub(super) fn keep(&self, module: &Rc<Module>) {
+    pub(super) fn keep(&self, module: &Rc<GpuModule>) {
         let mut modules = self.0.borrow_mut();
         if !modules.iter().any(|kept| Rc::ptr_eq(kept, module)) {
             modules.push(module.clone());
         }
     }
 
-    pub(super) fn take(&self) -> Vec<Rc<Module>> {
+    pub(super) fn take(&self) -> Vec<Rc<GpuModule>> {
         self.0.take()
     }
 }

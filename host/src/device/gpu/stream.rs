@@ -3,9 +3,9 @@
 use super::{
     event::Event,
     host_memory::HostAllocation,
-    launch::Kernel,
+    launch::GpuKernel,
     memory::Allocation,
-    module::Module,
+    module::GpuModule,
     queue::{Queue, StreamIdentity},
     recording::{Recording, of_captures},
     session::Session,
@@ -167,7 +167,7 @@ impl Stream {
     }
 
     /// Keeps the module loaded for the graph that is being captured here, if one is.
-    pub(super) fn keep(&self, module: &Rc<Module>) {
+    pub(super) fn keep(&self, module: &Rc<GpuModule>) {
         if let Some(recording) = self.recording.borrow().upgrade() {
             recording.keep(module);
         }
@@ -273,7 +273,7 @@ impl Stream {
     /// As for [`crate::device::Stream::launch`].
     pub(in crate::device) unsafe fn launch(
         &self,
-        kernel: &Kernel,
+        kernel: &GpuKernel,
         shape: &Shape,
         arguments: &[Argument],
     ) -> Result<(), DeviceError> {
