@@ -28,24 +28,24 @@ pub struct Found {
 
 /// What the crate exports whose root is the file `lib.rs` of the folder.
 pub fn of_crate(name: &str, source_folder: &Path) -> Vec<Found> {
-    let root = Module::read(&source_folder.join("lib.rs"), source_folder);
+    let root = SourceModule::read(&source_folder.join("lib.rs"), source_folder);
     Exports::of(name, &root)
 }
 
 /// What a crate of this one file exports.
 pub fn of_source(name: &str, source: &str) -> Vec<Found> {
     let file = syn::parse_file(source).expect("the source is Rust");
-    Exports::of(name, &Module::new(file, None))
+    Exports::of(name, &SourceModule::new(file, None))
 }
 
 /// A module with what stands in it.
-struct Module {
+struct SourceModule {
     is_marked: bool,
     items: Vec<Item>,
-    children: BTreeMap<String, Module>,
+    children: BTreeMap<String, SourceModule>,
 }
 
-impl Module {
+impl SourceModule {
     fn read(file: &Path, folder_of_children: &Path) -> Self {
         let source = fs::read_to_string(file)
             .unwrap_or_else(|error| panic!("cannot read {}: {error}", file.display()));
@@ -139,14 +139,14 @@ fn is_public(visibility: &Visibility) -> bool {
 
 /// The exports found so far.
 struct Exports<'crate_> {
-    root: &'crate_ Module,
+    root: &'crate_ SourceModule,
     found: Vec<Found>,
     /// Name and place of each exported type, and whether it is marked: for its inherent functions.
     types: Vec<(String, String, bool)>,
 }
 
 impl<'crate_> Exports<'crate_> {
-    fn of(name: &str, root: &'crate_ Module) -> Vec<Found> {
+    fn of(name: &str, root: &'crate_ SourceModule) -> Vec<Found> {
         let mut exports = Self {
             root,
             found: Vec::new(),
@@ -167,7 +167,7 @@ impl<'crate_> Exports<'crate_> {
         });
     }
 
-    fn add_module(&mut self, path: &str, module: &Module, is_marked: bool) {
+    fn add_module(&mut self, path: &str, module: &SourceModule, is_marked: bool) {
         let is_marked = is_marked || module.is_marked;
         for item in &module.items {
             match item {
@@ -190,7 +190,7 @@ impl<'crate_> Exports<'crate_> {
     fn add_reexport(
         &mut self,
         path: &str,
-        module: Option<&Module>,
+        module: Option<&SourceModule>,
         tree: &UseTree,
         is_marked: bool,
     ) {
@@ -222,7 +222,7 @@ impl<'crate_> Exports<'crate_> {
     }
 
     /// What `name` means in a private module: a definition there, or one that the module itself re-exports.
-    fn add_named(&mut self, path: &str, module: &Module, name: &syn::Ident, is_marked: bool) {
+    fn add_named(&mut self, path: &str, module: &SourceModule, name: &syn::Ident, is_marked: bool) {
         let is_marked = is_marked || module.is_marked;
         for item in &module.items {
             match item {
@@ -299,7 +299,7 @@ impl<'crate_> Exports<'crate_> {
         }
     }
 
-    fn add_inherent_functions(&mut self, module: &Module) {
+    fn add_inherent_functions(&mut self, module: &SourceModule) {
         for item in &module.items {
             let Item::Impl(block) = item else { continue };
             if block.trait_.is_some() {

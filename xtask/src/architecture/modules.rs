@@ -19,13 +19,13 @@ use crate::failure::io;
 /// inside a file belong to the file, and what is compiled for tests alone is left out.
 pub struct Modules {
     /// The root first, and each module after its parent.
-    pub list: Vec<Module>,
+    pub list: Vec<SourceModule>,
     /// In the order of files and lines, one for each pair of modules: the first.
     pub uses: Vec<Use>,
 }
 
 /// A module with a file of its own.
-pub struct Module {
+pub struct SourceModule {
     /// Its names from the root of the crate on; the root has none.
     pub path: Vec<String>,
     /// Its place in the list of its parent; the root is its own.
@@ -210,13 +210,13 @@ impl Reader<'_> {
     fn finish(self) -> Modules {
         let nodes = self.nodes;
         let mut places = vec![0; nodes.len()];
-        let mut list: Vec<Module> = Vec::new();
+        let mut list: Vec<SourceModule> = Vec::new();
         for (number, node) in nodes.iter().enumerate() {
             if node.in_file == number {
                 places[number] = list.len();
                 let parent = node.parent.map_or(0, |parent| places[parent]);
                 let path = node.path.clone();
-                list.push(Module { path, parent });
+                list.push(SourceModule { path, parent });
             } else {
                 places[number] = places[node.in_file];
             }
