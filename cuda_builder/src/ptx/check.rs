@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use super::Violation;
-use super::scan::{Function, Module, Place, scan};
+use super::scan::{Declarations, Function, Place, scan};
 
 /// Functions that CUDA provides to device code: by the driver, or by the device runtime library for launches from kernels; of the
 /// latter the wait for them only up to CUDA 11.
@@ -45,7 +45,7 @@ pub fn check(ptx: &str) -> Result<(), Vec<Violation>> {
     }
 }
 
-fn undefined_functions(module: &Module) -> Vec<Violation> {
+fn undefined_functions(module: &Declarations) -> Vec<Violation> {
     let mut known: HashSet<&str> = module
         .functions
         .iter()

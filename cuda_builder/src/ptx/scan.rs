@@ -22,7 +22,7 @@ pub(super) struct Function {
 
 /// What a module holds.
 #[derive(Debug, Default)]
-pub(super) struct Module {
+pub(super) struct Declarations {
     pub(super) functions: Vec<Function>,
     /// Shared arrays declared outside every function.
     pub(super) shared_arrays: Vec<Place>,
@@ -37,8 +37,8 @@ struct Token<'a> {
 }
 
 /// Scans a whole module. Text that is no PTX gives an empty module, never a panic.
-pub(super) fn scan(ptx: &str) -> Module {
-    let mut module = Module::default();
+pub(super) fn scan(ptx: &str) -> Declarations {
+    let mut module = Declarations::default();
     let mut depth = 0_usize;
     let mut statement: Vec<Token<'_>> = Vec::new();
     for token in tokens(ptx) {
@@ -74,7 +74,7 @@ pub(super) fn scan(ptx: &str) -> Module {
 }
 
 /// Takes in a statement that ended with a semicolon.
-fn finish_statement(statement: &[Token<'_>], depth: usize, module: &mut Module) {
+fn finish_statement(statement: &[Token<'_>], depth: usize, module: &mut Declarations) {
     if let Some(array) = shared_array_of(statement) {
         match module.functions.last_mut().filter(|_| depth > 0) {
             Some(function) => function.shared_arrays.push(array),
