@@ -2,7 +2,7 @@
 
 use super::help;
 use crate::device::KernelsArguments;
-use crate::emulate::{PtxFileArguments, Shape, parse_shape};
+use crate::emulate::{Extents, PtxFileArguments, parse_extents};
 use crate::lookup::ParameterArguments;
 use crate::output::JsonArguments;
 use crate::size::{parse_count, parse_size};
@@ -23,8 +23,8 @@ pub struct Arguments {
     #[arg(short, value_parser = parse_count, conflicts_with = "file")]
     pub(super) n: Option<usize>,
     /// Threads of a block; give it several times for several sizes [default: every size that a lesson takes]
-    #[arg(long = "block", value_name = "BLOCK", value_parser = parse_shape)]
-    pub(super) blocks: Vec<Shape>,
+    #[arg(long = "block", value_name = "BLOCK", value_parser = parse_extents)]
+    pub(super) blocks: Vec<Extents>,
     /// What to check: memcheck, initcheck, racecheck, synccheck [default: all four]
     #[arg(long = "tool", value_name = "TOOL", value_delimiter = ',', value_parser = parse_tool)]
     pub(super) tools: Vec<Tool>,

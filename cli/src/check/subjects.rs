@@ -1,7 +1,7 @@
 //! What is to be checked: a lesson in each of its block sizes, an exhibit, or a kernel of a PTX file.
 
 use super::Arguments;
-use crate::emulate::{Prepared, Shape, parse_argument};
+use crate::emulate::{Extents, Prepared, parse_argument};
 use crate::failure::Failure;
 use crate::lookup;
 use crate::names::Kind;
@@ -194,6 +194,6 @@ impl From<LaunchError> for Failure {
 
 /// The shape in words: `4 blocks of 256 threads`.
 pub fn describe_launch(launch: &Launch) -> String {
-    let [grid, block] = [launch.grid, launch.block].map(|extents| Shape(extents).to_string());
+    let [grid, block] = [launch.grid, launch.block].map(|extents| Extents(extents).to_string());
     format!("blocks {grid:>5} of {block:>4} threads")
 }

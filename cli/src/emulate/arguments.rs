@@ -1,7 +1,7 @@
 //! The command's arguments.
 
 use super::argument::{Argument, parse_argument};
-use super::shape::{Shape, parse_shape};
+use super::extents::{Extents, parse_extents};
 use crate::output::JsonArguments;
 use crate::size::parse_size;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     pub(super) kernel: String,
     /// Blocks: 8, 8x4 or 8,4,2
-    #[arg(long, value_parser = parse_shape)]
-    pub(super) grid: Shape,
+    #[arg(long, value_parser = parse_extents)]
+    pub(super) grid: Extents,
     /// Threads of a block: 256, 16x16 or 8,4,2
-    #[arg(long, value_parser = parse_shape)]
-    pub(super) block: Shape,
+    #[arg(long, value_parser = parse_extents)]
+    pub(super) block: Extents,
     /// Dynamically sized shared memory of each block
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = parse_bytes)]
     pub(super) shared: u32,

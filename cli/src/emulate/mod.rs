@@ -2,16 +2,16 @@
 
 mod argument;
 mod arguments;
+mod extents;
 mod prepared;
 mod ptx_file;
 mod report;
-mod shape;
 
 pub use argument::parse_argument;
 pub use arguments::Arguments;
 pub use prepared::Prepared;
 pub use ptx_file::PtxFileArguments;
-pub use shape::{Shape, parse_shape};
+pub use extents::{Extents, parse_extents};
 
 use super::counters::CounterFigures;
 use super::failure::Failure;

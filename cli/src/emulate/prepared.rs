@@ -1,7 +1,7 @@
 //! A kernel of a PTX file with its arguments in the emulator's memory, ready to be launched.
 
 use super::argument::{Argument, Contents};
-use super::shape::Shape;
+use super::extents::Extents;
 use crate::failure::Failure;
 use crate::suggest::did_you_mean;
 use std::path::{Path, PathBuf};
@@ -86,8 +86,8 @@ impl Prepared {
     }
 
     /// Blocks of the launch.
-    pub fn grid(&self) -> Shape {
-        Shape(self.shape.grid)
+    pub fn grid(&self) -> Extents {
+        Extents(self.shape.grid)
     }
 
     /// Runs the kernel to its end while `observer` watches.

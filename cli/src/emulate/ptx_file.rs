@@ -3,7 +3,7 @@
 use super::argument::{Argument, parse_argument};
 use super::arguments::parse_bytes;
 use super::prepared::Prepared;
-use super::shape::{Shape, parse_shape};
+use super::extents::{Extents, parse_extents};
 use crate::failure::Failure;
 use std::path::PathBuf;
 use warpfold_emulator::Launch;
@@ -18,8 +18,8 @@ pub struct PtxFileArguments {
     #[arg(long, value_name = "NAME", requires = "file")]
     kernel: Option<String>,
     /// With --ptx: blocks, as 8, 8x4 or 8,4,2
-    #[arg(long, value_parser = parse_shape, requires = "file")]
-    grid: Option<Shape>,
+    #[arg(long, value_parser = parse_extents, requires = "file")]
+    grid: Option<Extents>,
     /// With --ptx: dynamically sized shared memory of each block
     #[arg(long, value_name = "BYTES", default_value = "0", value_parser = parse_bytes, requires = "file")]
     shared: u32,
@@ -38,7 +38,7 @@ impl PtxFileArguments {
     }
 
     /// Reads and places what `--ptx` asks for; `None` without it.
-    pub fn prepare(&self, block: Shape) -> Result<Option<Prepared>, Failure> {
+    pub fn prepare(&self, block: Extents) -> Result<Option<Prepared>, Failure> {
         let (Some(file), Some(kernel), Some(grid)) = (&self.file, &self.kernel, self.grid) else {
             return Ok(None);
         };

@@ -1,7 +1,7 @@
 //! What `warpfold emulate` prints: the counters, then the sums that were asked for.
 
 use super::arguments::Arguments;
-use super::shape::Shape;
+use super::extents::Extents;
 use crate::counters::CounterFigures;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -101,7 +101,7 @@ impl Report {
 
     /// Prints the report.
     pub fn print(&self, output: &Output) -> Result<(), Failure> {
-        let shape = |[x, y, z]: [u32; 3]| Shape([x, y, z]).to_string();
+        let shape = |[x, y, z]: [u32; 3]| Extents([x, y, z]).to_string();
         output.print(format!(
             "{} · grid {} · block {} · emulated in {}",
             self.kernel,

@@ -3,7 +3,7 @@
 use super::help;
 use crate::data::DataArguments;
 use crate::device::KernelsArguments;
-use crate::emulate::{PtxFileArguments, Shape, parse_shape};
+use crate::emulate::{Extents, PtxFileArguments, parse_extents};
 use crate::lookup::ParameterArguments;
 use crate::output::JsonArguments;
 use crate::size::parse_count;
@@ -30,8 +30,8 @@ pub struct Arguments {
     #[arg(short, value_parser = parse_count, conflicts_with = "file")]
     pub(super) n: Option<usize>,
     /// Threads of a block [default: 512]; for lessons, give it several times to compare block sizes
-    #[arg(long = "block", value_name = "BLOCK", value_parser = parse_shape)]
-    pub(super) blocks: Vec<Shape>,
+    #[arg(long = "block", value_name = "BLOCK", value_parser = parse_extents)]
+    pub(super) blocks: Vec<Extents>,
     #[command(flatten)]
     pub(super) data: DataArguments,
     /// Multiprocessors of the emulated device (an H200 has 132), which decide how large a grid that fills the device is

@@ -3,7 +3,7 @@
 use super::arguments::{Arguments, By};
 use super::residency::Residency;
 use crate::device::program;
-use crate::emulate::Shape;
+use crate::emulate::Extents;
 use crate::failure::Failure;
 use crate::lookup;
 use crate::progress;
@@ -21,7 +21,7 @@ use warpfold_emulator::{Kernel, Measurements, Multiprocessor, Profile, Program, 
 use warpfold_kernels::catalogue::{Lesson, Variant};
 
 /// Threads of a block unless told otherwise.
-const USUAL_BLOCK: Shape = Shape([512, 1, 1]);
+const USUAL_BLOCK: Extents = Extents([512, 1, 1]);
 
 /// Elements of a lesson unless told otherwise.
 const USUAL_N: usize = 1 << 20;
@@ -35,9 +35,9 @@ pub struct Profiled {
     /// The name and the value of the lesson's parameter, if it has one.
     pub parameter: Option<(&'static str, u32)>,
     /// Blocks.
-    pub grid: Shape,
+    pub grid: Extents,
     /// Threads of a block.
-    pub block: Shape,
+    pub block: Extents,
     /// Whether its result was right; `None` where that is not known.
     pub is_right: Option<bool>,
     /// The whole launch.
@@ -153,8 +153,8 @@ fn of_lesson(
             data,
         }),
         parameter: name.zip(variant.parameter),
-        grid: Shape(case.shape.grid),
-        block: Shape(case.shape.block),
+        grid: Extents(case.shape.grid),
+        block: Extents(case.shape.block),
         is_right: Some(verdict.mistake.is_none()),
         total: profile.total(),
         lines: profile.lines(),

@@ -3,7 +3,7 @@
 //! Each question and each answer is a line of JSON. `peers/python_shapes.py` is such a process.
 
 use super::contender::Contender;
-use super::problem::{Problem, Shape};
+use super::problem::{Problem, ProblemShape};
 use super::results::{ResultType, Results, Words};
 use crate::clock::Clock;
 use crate::error::PeersError;
@@ -87,10 +87,10 @@ pub fn begin(
     results: u64,
 ) -> Result<Vec<Asked>, PeersError> {
     let (kind, matrix) = match problem.shape {
-        Shape::Matrix(matrix, Along::Rows) => ("rows", matrix),
-        Shape::Matrix(matrix, Along::Columns) => ("columns", matrix),
-        Shape::Scan(matrix) => ("scan", matrix),
-        Shape::Segments(..) | Shape::Keys(_) => return Ok(Vec::new()),
+        ProblemShape::Matrix(matrix, Along::Rows) => ("rows", matrix),
+        ProblemShape::Matrix(matrix, Along::Columns) => ("columns", matrix),
+        ProblemShape::Scan(matrix) => ("scan", matrix),
+        ProblemShape::Segments(..) | ProblemShape::Keys(_) => return Ok(Vec::new()),
     };
     let Matrix { rows, columns, .. } = matrix;
     let request = Request::Begin {

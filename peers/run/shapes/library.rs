@@ -2,7 +2,7 @@
 //! that does not compile takes no other with it.
 
 use super::contender::{Queue, Queued};
-use super::problem::{Problem, Shape};
+use super::problem::{Problem, ProblemShape};
 use super::results::{ResultType, Results};
 use crate::error::PeersError;
 use crate::record::{Finds, Maker};
@@ -115,14 +115,14 @@ impl Library {
     /// The numbers of the contenders for this problem.
     pub fn contenders(&self, problem: &Problem) -> Vec<u32> {
         let kinds: &[&str] = match problem.shape {
-            Shape::Matrix(..) if problem.group == Group::Graphs => &["array"],
-            Shape::Matrix(Matrix { rows: 1, .. }, Along::Rows) => &["array", "rows"],
-            Shape::Matrix(_, Along::Rows) => &["rows"],
-            Shape::Matrix(_, Along::Columns) => &["columns"],
-            Shape::Segments(..) => &["segments"],
-            Shape::Scan(Matrix { rows: 1, .. }) => &["scan"],
-            Shape::Scan(_) => &["scan of rows"],
-            Shape::Keys(_) => &["keys"],
+            ProblemShape::Matrix(..) if problem.group == Group::Graphs => &["array"],
+            ProblemShape::Matrix(Matrix { rows: 1, .. }, Along::Rows) => &["array", "rows"],
+            ProblemShape::Matrix(_, Along::Rows) => &["rows"],
+            ProblemShape::Matrix(_, Along::Columns) => &["columns"],
+            ProblemShape::Segments(..) => &["segments"],
+            ProblemShape::Scan(Matrix { rows: 1, .. }) => &["scan"],
+            ProblemShape::Scan(_) => &["scan of rows"],
+            ProblemShape::Keys(_) => &["keys"],
         };
         // SAFETY: it takes nothing.
         let count = unsafe { (self.count)() };

@@ -1,7 +1,7 @@
 //! Our library's call for a problem, and what the CPU says of it.
 
 use super::contender::{Queue, Queued};
-use super::problem::{Element, Operator, Problem, Shape};
+use super::problem::{Element, Operator, Problem, ProblemShape};
 use super::results::{Expected, ResultType, Results, ValueOf, verified};
 use super::values::{Inputs, Values};
 use crate::error::PeersError;
@@ -99,13 +99,13 @@ pub fn solve<'a>(
     match (problem.element, problem.shape) {
         (Element::Bf16, _) => of_small_type!(inputs.bf16.as_ref().ok_or_else(unknown)?),
         (Element::I8, _) => of_small_type!(inputs.i8.as_ref().ok_or_else(unknown)?),
-        (Element::F32, Shape::Scan(matrix)) => match problem.operator {
+        (Element::F32, ProblemShape::Scan(matrix)) => match problem.operator {
             Operator::Sum => scan(device, f32, Sum, problem.operator, matrix),
             Operator::Max => scan(device, f32, Max, problem.operator, matrix),
             _ => Err(unknown()),
         },
-        (Element::F32, Shape::Keys(_)) => keys(device, f32, beside),
-        (Element::F32, Shape::Matrix(matrix, _)) if problem.operator == Operator::Dot => {
+        (Element::F32, ProblemShape::Keys(_)) => keys(device, f32, beside),
+        (Element::F32, ProblemShape::Matrix(matrix, _)) if problem.operator == Operator::Dot => {
             dot(device, f32, matrix.columns)
         }
         (Element::F32, shape) => reductions! { f32, shape;
@@ -125,7 +125,7 @@ fn reduction<'a, T, O>(
     values: &'a Values<T>,
     operator: O,
     beside: Beside<'a>,
-    shape: Shape,
+    shape: ProblemShape,
 ) -> Result<Solved<'a>, PeersError>
 where
     T: Reducible + Outcome + Sync,
@@ -134,7 +134,7 @@ where
     let host = &values.host[..];
     let mut reduction = Reduction::new(device, operator)?;
     match shape {
-        Shape::Matrix(matrix, along) => {
+        ProblemShape::Matrix(matrix, along) => {
             let (Matrix { rows, columns, .. }, n) = (matrix, matrix.rows * matrix.columns);
             let count = match along {
                 Along::Rows => rows,
@@ -176,7 +176,7 @@ where
             let name = name(along);
             Ok(solved(name, queue, place, expected, n * size_of::<T>()))
         }
-        Shape::Segments(..) => {
+        ProblemShape::Segments(..) => {
             let (offsets, on_device) = beside.offsets.ok_or_else(unfit)?;
             // SAFETY: they ascend, as `Spread::offsets` makes them, and end where the values end.
             let segments = unsafe { Segments::on_device(on_device, host.len()) }?;
@@ -204,7 +204,7 @@ where
             let bytes = values.device.bytes() + on_device.bytes();
             Ok(solved(name, queue, place, expected, bytes))
         }
-        Shape::Scan(_) | Shape::Keys(_) => Err(unfit()),
+        ProblemShape::Scan(_) | ProblemShape::Keys(_) => Err(unfit()),
     }
 }
 

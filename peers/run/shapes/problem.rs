@@ -15,12 +15,12 @@ pub struct Problem {
     /// To values of this type.
     pub element: Element,
     /// Of this shape.
-    pub shape: Shape,
+    pub shape: ProblemShape,
 }
 
 /// What becomes one result.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shape {
+pub enum ProblemShape {
     /// Each row or each column; an array is a row.
     Matrix(Matrix, Along),
     /// Each segment, of this mean length.
@@ -111,7 +111,7 @@ fn of_group(group: Group, bits: u32) -> Vec<Problem> {
                 _ => Along::Columns,
             };
             for rows in rows() {
-                let shape = Shape::Matrix(matrix(rows), along);
+                let shape = ProblemShape::Matrix(matrix(rows), along);
                 let operators = [Sum, Max, ArgMax, Mean, Variance, LogSumExp];
                 add(&operators, Element::F32, shape);
             }
@@ -119,7 +119,7 @@ fn of_group(group: Group, bits: u32) -> Vec<Problem> {
         Group::Types => {
             for element in [Element::Bf16, Element::I8] {
                 for rows in [Some(0), of_rows].into_iter().flatten() {
-                    let shape = Shape::Matrix(matrix(rows), Along::Rows);
+                    let shape = ProblemShape::Matrix(matrix(rows), Along::Rows);
                     add(&[Sum, Max, ArgMax, Mean], element, shape);
                 }
             }
@@ -127,7 +127,7 @@ fn of_group(group: Group, bits: u32) -> Vec<Problem> {
         Group::Segments => {
             for spread in Spread::ALL {
                 for length in LENGTHS {
-                    let shape = Shape::Segments(spread, length);
+                    let shape = ProblemShape::Segments(spread, length);
                     add(&[Sum, Max, ArgMax], Element::F32, shape);
                 }
             }
@@ -135,18 +135,18 @@ fn of_group(group: Group, bits: u32) -> Vec<Problem> {
         Group::Graphs => {
             // A dot product takes two arrays from the values.
             for n in ARRAYS.into_iter().filter(|&n| n < bits) {
-                let shape = Shape::Matrix(Matrix::contiguous(1, 1 << n), Along::Rows);
+                let shape = ProblemShape::Matrix(Matrix::contiguous(1, 1 << n), Along::Rows);
                 add(&[ArgMax, Variance, Dot], Element::F32, shape);
             }
         }
         Group::Scans => {
             for rows in [Some(0), of_rows].into_iter().flatten() {
-                add(&[Sum, Max], Element::F32, Shape::Scan(matrix(rows)));
+                add(&[Sum, Max], Element::F32, ProblemShape::Scan(matrix(rows)));
             }
         }
         Group::Keys => {
             for length in LENGTHS {
-                add(&[Sum], Element::F32, Shape::Keys(length));
+                add(&[Sum], Element::F32, ProblemShape::Keys(length));
             }
         }
     }
@@ -157,31 +157,31 @@ impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (operator, element) = (self.operator.name(), self.element.name());
         match self.shape {
-            Shape::Matrix(Matrix { rows: 1, .. }, Along::Rows) => {
+            ProblemShape::Matrix(Matrix { rows: 1, .. }, Along::Rows) => {
                 write!(formatter, "{operator} of {element}, ")?;
             }
-            Shape::Matrix(_, Along::Rows) => {
+            ProblemShape::Matrix(_, Along::Rows) => {
                 write!(formatter, "{operator} of rows of {element}, ")?
             }
-            Shape::Matrix(_, Along::Columns) => {
+            ProblemShape::Matrix(_, Along::Columns) => {
                 write!(formatter, "{operator} of columns of {element}, ")?;
             }
-            Shape::Segments(spread, length) => {
+            ProblemShape::Segments(spread, length) => {
                 let spread = spread.name();
                 return write!(
                     formatter,
                     "{operator} of segments of {element}, {spread}, {length}"
                 );
             }
-            Shape::Scan(_) => write!(formatter, "scan by {operator} of {element}, ")?,
-            Shape::Keys(length) => {
+            ProblemShape::Scan(_) => write!(formatter, "scan by {operator} of {element}, ")?,
+            ProblemShape::Keys(length) => {
                 return write!(
                     formatter,
                     "{operator} by key of {element}, runs of {length}"
                 );
             }
         }
-        let (Shape::Matrix(matrix, _) | Shape::Scan(matrix)) = self.shape else {
+        let (ProblemShape::Matrix(matrix, _) | ProblemShape::Scan(matrix)) = self.shape else {
             return Ok(());
         };
         write!(formatter, "{} × {}", matrix.rows, matrix.columns)
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(of(Group::Segments).count(), 3 * 3 * 3);
         assert_eq!(of(Group::Graphs).count(), 4 * 3);
         for problem in of(Group::Rows).chain(of(Group::Columns)) {
-            let Shape::Matrix(matrix, _) = problem.shape else {
+            let ProblemShape::Matrix(matrix, _) = problem.shape else {
                 panic!("{problem} is no matrix");
             };
             assert_eq!(matrix.rows * matrix.columns, 1 << 28);

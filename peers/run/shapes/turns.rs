@@ -5,7 +5,7 @@ use super::ceiling;
 use super::contender::Contender;
 use super::library::{Library, Task};
 use super::ours::{self, Beside, Solved};
-use super::problem::{Element, Problem, Shape};
+use super::problem::{Element, Problem, ProblemShape};
 use super::results::{Expected, Words};
 use super::spread::Spread;
 use super::values::Inputs;
@@ -38,7 +38,7 @@ pub struct Table<'d> {
     /// Timed launches.
     pub repeat: usize,
     /// What the last problem had beside the values, which the next may have as well.
-    pub beside: Option<(Shape, Offsets)>,
+    pub beside: Option<(ProblemShape, Offsets)>,
 }
 
 /// Offsets or keys, on the host and on the GPU.
@@ -103,7 +103,10 @@ impl Table<'_> {
             bytes_read,
             bytes_written,
         } = solved;
-        let is_beside = matches!(problem.shape, Shape::Segments(..) | Shape::Keys(_));
+        let is_beside = matches!(
+            problem.shape,
+            ProblemShape::Segments(..) | ProblemShape::Keys(_)
+        );
         // Who reads values and offsets reads as many bytes side by side.
         let read: Buffer<u64> = self
             .device
@@ -134,7 +137,7 @@ impl Table<'_> {
         }
         let runs: Buffer<u64> = self.device.allocate(1)?;
         let keys_of_runs: Buffer<u32> = self.device.allocate(match problem.shape {
-            Shape::Keys(_) => expected.count,
+            ProblemShape::Keys(_) => expected.count,
             _ => 0,
         })?;
         let task = self.task(problem, &expected, &runs, &keys_of_runs, beside);
@@ -170,10 +173,12 @@ impl Table<'_> {
         self.take_turns(&mut all, &expected, problem, record)?;
         drop(read);
         let (rows, columns, spread) = match problem.shape {
-            Shape::Matrix(Matrix { rows, columns, .. }, _)
-            | Shape::Scan(Matrix { rows, columns, .. }) => (rows, columns, None),
-            Shape::Segments(spread, mean) => (expected.count, mean, Some(spread.name().to_owned())),
-            Shape::Keys(mean) => (expected.count, mean, None),
+            ProblemShape::Matrix(Matrix { rows, columns, .. }, _)
+            | ProblemShape::Scan(Matrix { rows, columns, .. }) => (rows, columns, None),
+            ProblemShape::Segments(spread, mean) => {
+                (expected.count, mean, Some(spread.name().to_owned()))
+            }
+            ProblemShape::Keys(mean) => (expected.count, mean, None),
         };
         record.points.push(Point {
             group: problem.group,
@@ -282,9 +287,11 @@ impl Table<'_> {
         beside: Beside<'_>,
     ) -> Task {
         let (n, rows, columns) = match problem.shape {
-            Shape::Matrix(Matrix { rows, columns, .. }, _)
-            | Shape::Scan(Matrix { rows, columns, .. }) => (rows * columns, rows, columns),
-            Shape::Segments(..) | Shape::Keys(_) => (self.inputs.f32.host.len(), expected.count, 0),
+            ProblemShape::Matrix(Matrix { rows, columns, .. }, _)
+            | ProblemShape::Scan(Matrix { rows, columns, .. }) => (rows * columns, rows, columns),
+            ProblemShape::Segments(..) | ProblemShape::Keys(_) => {
+                (self.inputs.f32.host.len(), expected.count, 0)
+            }
         };
         Task {
             values: self.values(problem.element),
@@ -301,12 +308,12 @@ impl Table<'_> {
     }
 
     /// Makes the offsets or keys of this shape, unless they are there.
-    fn prepare_beside(&mut self, shape: Shape) -> Result<(), PeersError> {
+    fn prepare_beside(&mut self, shape: ProblemShape) -> Result<(), PeersError> {
         let n = self.inputs.f32.host.len();
         let (spread, mean, has_keys) = match shape {
-            Shape::Segments(spread, mean) => (spread, mean, false),
-            Shape::Keys(mean) => (Spread::Uniform, mean, true),
-            Shape::Matrix(..) | Shape::Scan(_) => {
+            ProblemShape::Segments(spread, mean) => (spread, mean, false),
+            ProblemShape::Keys(mean) => (Spread::Uniform, mean, true),
+            ProblemShape::Matrix(..) | ProblemShape::Scan(_) => {
                 self.beside = None;
                 return Ok(());
             }

@@ -12,7 +12,7 @@ const ALIKE: f64 = 0.004;
 type Times<'a> = Vec<(&'a Subject, &'a BTreeMap<String, f64>)>;
 
 /// The times of a shape, which is that of the case.
-struct Shape<'a> {
+struct CaseTimes<'a> {
     case: &'a Case,
     times: Times<'a>,
 }
@@ -122,10 +122,10 @@ impl Device {
 fn lengths(
     measurements: &Measurements,
     is_one: impl Fn(&Case) -> bool,
-) -> BTreeMap<u32, Shape<'_>> {
-    let mut lengths: BTreeMap<u32, Shape<'_>> = BTreeMap::new();
+) -> BTreeMap<u32, CaseTimes<'_>> {
+    let mut lengths: BTreeMap<u32, CaseTimes<'_>> = BTreeMap::new();
     for (case, times) in measurements.times.iter().filter(|(case, _)| is_one(case)) {
-        let of_length = lengths.entry(case.row_bytes).or_insert(Shape {
+        let of_length = lengths.entry(case.row_bytes).or_insert(CaseTimes {
             case,
             times: Vec::new(),
         });
@@ -136,7 +136,7 @@ fn lengths(
 
 /// The lines of the table for rows of these lengths, one wherever the choice changes.
 fn lines(
-    lengths: &BTreeMap<u32, Shape<'_>>,
+    lengths: &BTreeMap<u32, CaseTimes<'_>>,
     what: &str,
     evidence: &mut String,
 ) -> Result<String, String> {
@@ -202,7 +202,7 @@ fn line(case: &Case, choice: &str) -> Option<String> {
 }
 
 /// What the choice gives up for each subject.
-fn prove(evidence: &mut String, shape: &Shape<'_>, choice: &str) {
+fn prove(evidence: &mut String, shape: &CaseTimes<'_>, choice: &str) {
     let Case {
         is_single,
         all_bytes,

@@ -5,9 +5,9 @@ use warpfold_course::size::parse_size;
 
 /// The extent of a grid or a block in x, y and z; none is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape(pub [u32; 3]);
+pub struct Extents(pub [u32; 3]);
 
-impl fmt::Display for Shape {
+impl fmt::Display for Extents {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.0;
         write!(formatter, "{x}")?;
@@ -25,7 +25,7 @@ impl fmt::Display for Shape {
 ///
 /// # Errors
 /// One sentence on what cannot be read, a zero, or an extent beyond 32 bits.
-pub fn parse_shape(text: &str) -> Result<Shape, String> {
+pub fn parse_extents(text: &str) -> Result<Extents, String> {
     let mut extents = [1; 3];
     let parts: Vec<&str> = text.split(['x', ',']).collect();
     if parts.len() > extents.len() {
@@ -43,7 +43,7 @@ pub fn parse_shape(text: &str) -> Result<Shape, String> {
             Err(_) => return Err(format!("'{text}' has an extent beyond 2^32 - 1")),
         };
     }
-    Ok(Shape(extents))
+    Ok(Extents(extents))
 }
 
 #[cfg(test)]
@@ -52,23 +52,23 @@ mod tests {
 
     #[test]
     fn shapes_have_one_to_three_extents() {
-        assert_eq!(parse_shape("8"), Ok(Shape([8, 1, 1])));
-        assert_eq!(parse_shape("8x4"), Ok(Shape([8, 4, 1])));
-        assert_eq!(parse_shape("8,4,2"), Ok(Shape([8, 4, 2])));
-        assert_eq!(parse_shape("2^16"), Ok(Shape([65536, 1, 1])));
+        assert_eq!(parse_extents("8"), Ok(Extents([8, 1, 1])));
+        assert_eq!(parse_extents("8x4"), Ok(Extents([8, 4, 1])));
+        assert_eq!(parse_extents("8,4,2"), Ok(Extents([8, 4, 2])));
+        assert_eq!(parse_extents("2^16"), Ok(Extents([65536, 1, 1])));
     }
 
     #[test]
     fn shapes_print_without_their_trailing_ones() {
-        assert_eq!(Shape([8, 1, 1]).to_string(), "8");
-        assert_eq!(Shape([8, 4, 1]).to_string(), "8×4");
-        assert_eq!(Shape([8, 1, 2]).to_string(), "8×1×2");
+        assert_eq!(Extents([8, 1, 1]).to_string(), "8");
+        assert_eq!(Extents([8, 4, 1]).to_string(), "8×4");
+        assert_eq!(Extents([8, 1, 2]).to_string(), "8×1×2");
     }
 
     #[test]
     fn nonsense_is_refused() {
         for text in ["", "0", "8x", "x", "1x2x3x4", "-1", "8,0", "2^32", "a"] {
-            assert!(parse_shape(text).is_err(), "{text}");
+            assert!(parse_extents(text).is_err(), "{text}");
         }
     }
 }
