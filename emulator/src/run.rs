@@ -90,7 +90,7 @@ pub fn launch_together(
     let prepared = launches.iter().zip(0..).map(|(launch, number)| {
         let memory = memory_of(memories, launch.device)?;
         let among = [number, count];
-        Prepared::new(
+        ReadyLaunch::new(
             launch.kernel,
             memory,
             &launch.shape,
@@ -99,7 +99,7 @@ pub fn launch_together(
             schedule,
         )
     });
-    let prepared: Vec<Prepared<'_>> = prepared.collect::<Result<_, _>>()?;
+    let prepared: Vec<ReadyLaunch<'_>> = prepared.collect::<Result<_, _>>()?;
     let runs = launches.iter().zip(&prepared).map(|(launch, prepared)| {
         let memory = memory_of(memories, launch.device)?;
         Ok(prepared.run(Memories::new(memory, memories), 1))
@@ -145,7 +145,7 @@ fn start(
     schedule: Option<u64>,
     observer: &mut dyn Watch,
 ) -> Result<(), LaunchError> {
-    let prepared = Prepared::new(kernel, memories.own, launch, arguments, [0, 1], schedule)?;
+    let prepared = ReadyLaunch::new(kernel, memories.own, launch, arguments, [0, 1], schedule)?;
     let threads = match launch.threads {
         _ if observer.wants().in_order => 1,
         0 => simt::cores(),
@@ -182,7 +182,7 @@ fn with_place(mut trap: Box<Trap>, kernel: &Kernel) -> LaunchError {
 }
 
 /// What a launch needs while it runs.
-struct Prepared<'a> {
+struct ReadyLaunch<'a> {
     kernel: &'a Kernel,
     shape: simt::Shape,
     words: Vec<AtomicU64>,
@@ -190,7 +190,7 @@ struct Prepared<'a> {
     max_steps: u64,
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> ReadyLaunch<'a> {
     /// Checks a launch, which has a number among those that run at the same time.
     fn new(
         kernel: &'a Kernel,

@@ -53,7 +53,7 @@ impl Solution<'_> {
 }
 
 /// A launch that is prepared.
-struct Prepared<'a> {
+struct LoadedCase<'a> {
     kernel: Arc<Kernel>,
     memory: Memory,
     shape: Launch,
@@ -184,7 +184,7 @@ fn prepare<'a>(
     module: &Arc<Module>,
     kernel: &str,
     case: &'a Case,
-) -> Result<Prepared<'a>, LaunchError> {
+) -> Result<LoadedCase<'a>, LaunchError> {
     let mut memory = Memory::new();
     let kernel = Program::load(Arc::clone(module), &mut memory)?.kernel(kernel)?;
     let mut parameters = Vec::new();
@@ -209,7 +209,7 @@ fn prepare<'a>(
             }
         });
     }
-    Ok(Prepared {
+    Ok(LoadedCase {
         kernel,
         memory,
         shape: Launch {
@@ -227,7 +227,7 @@ fn prepare<'a>(
     })
 }
 
-impl Prepared<'_> {
+impl LoadedCase<'_> {
     /// The arrays with what they hold now.
     fn shown<'a>(&'a self, parameters: &'a [String]) -> Result<Vec<Shown<'a>>, MemoryError> {
         let shown = |placed: &'a Placed<'_>| {
@@ -307,7 +307,7 @@ impl Prepared<'_> {
     }
 }
 
-fn of_finding(finding: &Finding, prepared: &Prepared<'_>, solution: Solution<'_>) -> Fault {
+fn of_finding(finding: &Finding, prepared: &LoadedCase<'_>, solution: Solution<'_>) -> Fault {
     let text = finding.to_string();
     let (headline, details) = text.split_once('\n').unwrap_or((&text, ""));
     let mut details = details.trim_end().to_owned();

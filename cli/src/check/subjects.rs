@@ -1,7 +1,7 @@
 //! What is to be checked: a lesson in each of its block sizes, an exhibit, or a kernel of a PTX file.
 
 use super::Arguments;
-use crate::emulate::{Extents, Prepared, parse_argument};
+use crate::emulate::{EmulatedLaunch, Extents, parse_argument};
 use crate::failure::Failure;
 use crate::lookup;
 use crate::names::Kind;
@@ -137,7 +137,7 @@ impl Subjects {
         };
         let file = Path::new("kernels/ptx/exhibits.sm_80.ptx");
         let prepared =
-            Prepared::from_text(file, warpfold_ptx::EXHIBITS, exhibit.id, launch, &values)?;
+            EmulatedLaunch::from_text(file, warpfold_ptx::EXHIBITS, exhibit.id, launch, &values)?;
         Ok(Self {
             name: exhibit.id.to_owned(),
             on: format!(" · {}, in {}", exhibit.title, exhibit.file),
@@ -165,7 +165,7 @@ impl Subjects {
     }
 }
 
-fn one(prepared: Prepared) -> Launches {
+fn one(prepared: EmulatedLaunch) -> Launches {
     Box::new(std::iter::once(Ok(ToCheck {
         subject: prepared.into_subject(),
         parameter: None,

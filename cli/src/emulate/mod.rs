@@ -3,15 +3,15 @@
 mod argument;
 mod arguments;
 mod extents;
-mod prepared;
+mod launch;
 mod ptx_file;
 mod report;
 
 pub use argument::parse_argument;
 pub use arguments::Arguments;
-pub use prepared::Prepared;
-pub use ptx_file::PtxFileArguments;
 pub use extents::{Extents, parse_extents};
+pub use launch::EmulatedLaunch;
+pub use ptx_file::PtxFileArguments;
 
 use super::counters::CounterFigures;
 use super::failure::Failure;
@@ -33,7 +33,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         cooperative: arguments.cooperative,
         ..Launch::default()
     };
-    let prepared = Prepared::new(
+    let prepared = EmulatedLaunch::new(
         &arguments.file,
         &arguments.kernel,
         shape,

@@ -2,8 +2,8 @@
 
 use super::argument::{Argument, parse_argument};
 use super::arguments::parse_bytes;
-use super::prepared::Prepared;
 use super::extents::{Extents, parse_extents};
+use super::launch::EmulatedLaunch;
 use crate::failure::Failure;
 use std::path::PathBuf;
 use warpfold_emulator::Launch;
@@ -38,7 +38,7 @@ impl PtxFileArguments {
     }
 
     /// Reads and places what `--ptx` asks for; `None` without it.
-    pub fn prepare(&self, block: Extents) -> Result<Option<Prepared>, Failure> {
+    pub fn prepare(&self, block: Extents) -> Result<Option<EmulatedLaunch>, Failure> {
         let (Some(file), Some(kernel), Some(grid)) = (&self.file, &self.kernel, self.grid) else {
             return Ok(None);
         };
@@ -49,6 +49,6 @@ impl PtxFileArguments {
             cooperative: self.cooperative,
             ..Launch::default()
         };
-        Prepared::new(file, kernel, shape, &self.arguments).map(Some)
+        EmulatedLaunch::new(file, kernel, shape, &self.arguments).map(Some)
     }
 }

@@ -86,12 +86,12 @@ fn time(
     case: &Case,
 ) -> Result<f64, String> {
     let words = |error: DeviceError| error.to_string();
-    let watched = Prepared::new(emulator, entry, ptx, case).map_err(words)?;
+    let watched = LoadedCase::new(emulator, entry, ptx, case).map_err(words)?;
     // SAFETY: this is the emulator, which checks every access.
     unsafe { watched.kernel.launch(&watched.shape, &watched.arguments) }.map_err(words)?;
     watched.judge("the emulator")?;
-    let mut prepared = Prepared::new(gpu, entry, ptx, case).map_err(words)?;
-    let Prepared {
+    let mut prepared = LoadedCase::new(gpu, entry, ptx, case).map_err(words)?;
+    let LoadedCase {
         kernel,
         shape,
         arguments,
@@ -110,7 +110,7 @@ fn time(
 }
 
 /// A launch with its buffers.
-struct Prepared<'a> {
+struct LoadedCase<'a> {
     kernel: Kernel,
     shape: Shape,
     arguments: Vec<Argument>,
@@ -125,7 +125,7 @@ struct Placed<'a> {
     lead: usize,
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> LoadedCase<'a> {
     fn new(device: &Device, entry: &str, ptx: &str, case: &'a Case) -> Result<Self, DeviceError> {
         let kernel = device.load(ptx)?.kernel(entry)?;
         let mut arguments = Vec::new();
@@ -215,7 +215,7 @@ mod tests {
         for exercise in EXERCISES {
             let reference = reference(exercise, &mut workshop);
             let case = (exercise.case)(N, exercise.offsets[0]);
-            let prepared = Prepared::new(&emulator, exercise.kernel, &reference, &case);
+            let prepared = LoadedCase::new(&emulator, exercise.kernel, &reference, &case);
             let prepared = prepared.expect("it loads");
             // SAFETY: this is the emulator, which checks every access.
             unsafe { prepared.kernel.launch(&prepared.shape, &prepared.arguments) }

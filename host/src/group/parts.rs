@@ -1,7 +1,7 @@
 //! The reduction of parts, without its types.
 
 use super::devices::Group;
-use super::queueing::{Graph, Key, Prepared, Queueing, Threads};
+use super::queueing::{Graph, Key, PartLaunch, Queueing, Threads};
 use crate::chunks;
 use crate::device::{
     Argument, Buffer, Device, DeviceError, Event, HostBuffer, HostMemory, Shape, Slice, Stream,
@@ -325,7 +325,7 @@ impl UntypedGroup {
         let launched = launches.try_for_each(|(rank, (part, launch))| {
             let (member, device) = (&self.members[rank], &group.devices()[rank]);
             let stream = stream.filter(|_| rank == 0).unwrap_or(&member.stream);
-            let Prepared {
+            let PartLaunch {
                 suffix,
                 shape,
                 arguments,
@@ -458,7 +458,7 @@ impl UntypedGroup {
         is_capturing: bool,
         parts: &[Slice<'_, u8>],
         result: Slice<'_, u8>,
-    ) -> Result<Vec<Prepared>, Error> {
+    ) -> Result<Vec<PartLaunch>, Error> {
         let devices = group.devices();
         let (of, state_bytes) = (devices.len(), self.form.state_bytes());
         let lengths = self.lengths(parts);
@@ -487,7 +487,7 @@ impl UntypedGroup {
             arguments.extend([slots, flags, (rank as u32).into(), (of as u32).into()]);
             arguments.extend([total.into(), result.argument()]);
             arguments.extend(self.parameter.map(Argument::from));
-            prepared.push(Prepared {
+            prepared.push(PartLaunch {
                 suffix: needs.suffix,
                 shape,
                 arguments,
@@ -616,7 +616,7 @@ impl UntypedGroup {
     #[cfg(test)]
     pub(super) fn launches<'a>(
         &'a self,
-        prepared: &'a [Prepared],
+        prepared: &'a [PartLaunch],
     ) -> Vec<crate::device::peer::LaunchOn<'a>> {
         let members = self.members.iter().zip(prepared);
         members

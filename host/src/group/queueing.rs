@@ -25,7 +25,7 @@ pub enum Queueing {
 }
 
 /// A launch on a device that has been prepared for it.
-pub(super) struct Prepared {
+pub(super) struct PartLaunch {
     pub(super) suffix: &'static str,
     pub(super) shape: Shape,
     pub(super) arguments: Vec<Argument>,
@@ -85,7 +85,7 @@ impl Threads {
     ///
     /// # Safety
     /// As for [`Stream::launch`], until [`Self::wait`] has returned.
-    pub(super) unsafe fn launch(&self, rank: usize, launch: &Prepared) {
+    pub(super) unsafe fn launch(&self, rank: usize, launch: &PartLaunch) {
         let job = Job {
             suffix: launch.suffix,
             shape: launch.shape,
@@ -209,7 +209,7 @@ impl Graph {
     pub(super) fn new(
         group: &Group,
         key: Key,
-        launches: &[(&Kernel, &Prepared)],
+        launches: &[(&Kernel, &PartLaunch)],
     ) -> Result<Self, DeviceError> {
         let mut graph = group.devices()[0].graph()?;
         // On the emulator, which runs them in this order, the first device must not wait.

@@ -330,7 +330,7 @@ impl Ready {
         }
     }
 
-    fn prepare(&mut self) -> Vec<queueing::Prepared> {
+    fn prepare(&mut self) -> Vec<queueing::PartLaunch> {
         let parts = self.buffers.iter().map(|buffer| buffer.slice(..).bytes());
         let parts: Vec<Slice<'_, u8>> = parts.collect();
         let result = Slice::from(&self.result).bytes();

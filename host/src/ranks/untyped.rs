@@ -34,13 +34,13 @@ pub struct UntypedRanks<'r, 'd> {
     whole: Untyped,
     chunks: Family,
     copier: Family,
-    prepared: Option<Prepared>,
+    prepared: Option<Exchange>,
     /// That of the reductions, which share what is prepared.
     order: StreamOrder,
 }
 
 /// What all ranks know of each other's values, and memory for what they hand each other.
-struct Prepared {
+struct Exchange {
     what: What,
     /// How many values, or rows, this rank has, and all ranks.
     own: u64,
@@ -226,7 +226,7 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
                 }
             }
         }
-        self.prepared = Some(Prepared {
+        self.prepared = Some(Exchange {
             what,
             own,
             n: all,

@@ -2,8 +2,8 @@
 //! backend.
 
 mod faults;
-mod prepared;
 mod toolchain_file;
+mod tools;
 
 use std::env;
 use std::ffi::OsString;
@@ -21,8 +21,8 @@ use super::refusal::unless_expected;
 use crate::build_ptx::error::BuildPtxError;
 use crate::failure::{FailedStep, io};
 use faults::Built;
-use prepared::Prepared;
 use toolchain_file::ToolchainFile;
+use tools::Tools;
 use warpfold_ptx::header::Header;
 use warpfold_ptx::sources::hash_sources;
 
@@ -44,13 +44,12 @@ pub(super) fn build(
     }
     let workspace = repository.join("rust-cuda");
     let toolchain = ToolchainFile::read(&workspace)?;
-    let prepared =
-        Prepared::check(&toolchain, architectures).map_err(BuildPtxError::NotPrepared)?;
-    println!("compiler: {prepared}");
+    let tools = Tools::check(&toolchain, architectures).map_err(BuildPtxError::NotPrepared)?;
+    println!("compiler: {tools}");
     let source_hash = hash_sources(repository).map_err(io("read the sources of the kernels"))?;
     let cargo = Cargo {
         workspace: &workspace,
-        prepared: &prepared,
+        tools: &tools,
     };
     if !workspace.join("Cargo.lock").exists() {
         cargo.run(&["update", "glam", "--precise", GLAM])?;
@@ -81,7 +80,7 @@ pub(super) fn build(
         findings.extend(faults);
         let header = Header {
             generator: "cargo xtask build-ptx --codegen rust-cuda".into(),
-            compiler: prepared.to_string(),
+            compiler: tools.to_string(),
             target: format!("nvptx64-nvidia-cuda {}", arch.target_cpu()),
             source_hash: source_hash.clone(),
         };
@@ -139,7 +138,7 @@ fn compile(
 /// The cargo of the pinned nightly, in the workspace of rust-cuda.
 struct Cargo<'a> {
     workspace: &'a Path,
-    prepared: &'a Prepared,
+    tools: &'a Tools,
 }
 
 impl Cargo<'_> {
@@ -163,12 +162,12 @@ impl Cargo<'_> {
     }
 
     fn command(&self) -> Command {
-        let Prepared {
+        let Tools {
             toolchain,
             llvm_config,
             cuda,
             ..
-        } = self.prepared;
+        } = self.tools;
         let mut command = Command::new("rustup");
         command
             .args(["run", toolchain, "cargo"])

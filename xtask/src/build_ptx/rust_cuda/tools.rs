@@ -12,9 +12,9 @@ use cuda_builder::NvvmArch;
 use super::toolchain_file::ToolchainFile;
 use crate::build_ptx::missing::{LEAST_CUDA, LLVM, Missing};
 
-/// A machine that has everything.
+/// What was found where nothing is missing.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct Tools {
     /// The rustup toolchain.
     pub(super) toolchain: String,
     /// The root of the CUDA toolkit.
@@ -31,7 +31,7 @@ pub(super) struct Prepared {
 const REVISION: &str = "946c91f";
 
 /// `rust-cuda 946c91f, nightly-2026-04-02, LLVM 7.1.0, CUDA 12.8`.
-impl fmt::Display for Prepared {
+impl fmt::Display for Tools {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
@@ -44,7 +44,7 @@ impl fmt::Display for Prepared {
 /// The first whose libNVVM no longer compiles for compute_70.
 const FIRST_WITHOUT_70: u32 = 13;
 
-impl Prepared {
+impl Tools {
     /// Looks for everything that it takes to build for these architectures.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use warpfold_course::element::ElementType;
 use warpfold_emulator::{Kernel, Launch, LaunchError, Memory, Module, Program, Watch};
 
 /// A launch that has yet to happen.
-pub struct Prepared {
+pub struct EmulatedLaunch {
     file: PathBuf,
     kernel: Arc<Kernel>,
     memory: Memory,
@@ -34,7 +34,7 @@ struct PlacedBuffer {
     bytes: usize,
 }
 
-impl Prepared {
+impl EmulatedLaunch {
     /// Reads the file, finds the kernel and places its arguments.
     pub fn new(
         file: &Path,
