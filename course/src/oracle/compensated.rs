@@ -22,7 +22,7 @@ struct Rounded {
 }
 
 /// The sum of no terms: −0.0, because −0.0 + −0.0 is −0.0.
-const NOTHING: Rounded = Rounded {
+const IDENTITY: Rounded = Rounded {
     sum: -0.0,
     error: 0.0,
 };
@@ -52,9 +52,9 @@ impl Rounded {
 
 impl Compensated {
     /// The sum of nothing.
-    pub(crate) const NOTHING: Self = Self {
-        ordinary: NOTHING,
-        large: NOTHING,
+    pub(crate) const IDENTITY: Self = Self {
+        ordinary: IDENTITY,
+        large: IDENTITY,
         not_finite: None,
     };
 
@@ -63,7 +63,7 @@ impl Compensated {
 
     /// The sum of these.
     pub(crate) fn of(terms: impl IntoIterator<Item = f64>) -> Self {
-        let mut all = Self::NOTHING;
+        let mut all = Self::IDENTITY;
         for term in terms {
             all.add(term);
         }

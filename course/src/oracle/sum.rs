@@ -23,7 +23,7 @@ impl<T: Float> SumOracle<T> {
     /// Of these values.
     pub fn new(values: &[T]) -> Self {
         let nothing = || Self {
-            sum: Compensated::NOTHING,
+            sum: Compensated::IDENTITY,
             magnitude: 0.0,
             is_empty: true,
             of: PhantomData,

@@ -19,7 +19,7 @@ struct Best {
 
 impl Best {
     /// No element.
-    const NOTHING: Self = Self {
+    const IDENTITY: Self = Self {
         value: f32::NEG_INFINITY,
         index: NONE,
     };
@@ -68,7 +68,7 @@ pub unsafe fn argmax(values: *const f32, indices: *mut u32, n: usize) {
     let warp_indices = shared_array!(warp_indices: [u32; WARPS]);
     let tid = thread_idx_x();
     let (lane, warp) = (tid % WARP_SIZE, tid / WARP_SIZE);
-    let mut best = Best::NOTHING;
+    let mut best = Best::IDENTITY;
     for each in 0..EACH {
         let index = (block_idx_x() * EACH + each) * block_dim_x() + tid;
         if (index as usize) < n {
@@ -88,7 +88,7 @@ pub unsafe fn argmax(values: *const f32, indices: *mut u32, n: usize) {
     }
     sync_threads();
     if warp == 0 {
-        let mut mine = Best::NOTHING;
+        let mut mine = Best::IDENTITY;
         if lane < WARPS {
             // SAFETY: every warp has stored its own.
             mine = unsafe {

@@ -19,7 +19,7 @@ struct Best {
 
 impl Best {
     /// No element.
-    const NOTHING: Self = Self {
+    const IDENTITY: Self = Self {
         value: f32::NEG_INFINITY,
         index: NONE,
     };
@@ -55,7 +55,7 @@ pub unsafe fn argmax(values: *const f32, indices: *mut u32, n: usize) {
     let tile_values = shared_array!(tile_values: [f32; BLOCK]);
     let tile_indices = shared_array!(tile_indices: [u32; BLOCK]);
     let tid = thread_idx_x();
-    let mut best = Best::NOTHING;
+    let mut best = Best::IDENTITY;
     for each in 0..EACH {
         let index = (block_idx_x() * EACH + each) * BLOCK + tid;
         if (index as usize) < n {
