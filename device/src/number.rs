@@ -7,7 +7,7 @@ use crate::words::Words;
 /// A number of 32 or 64 bits. Integers wrap around; floats round to the nearest.
 pub trait Number: Words + PartialEq + PartialOrd {
     /// What can be added without a change: 0, of floats −0.0 (−0.0 + 0.0 is 0.0).
-    const ADDS_NOTHING: Self;
+    const ADDITIVE_IDENTITY: Self;
     /// The number 1.
     const ONE: Self;
     /// The least number there is, of floats −∞.
@@ -108,7 +108,7 @@ fn fold_all<S: Copy, const V: usize, const N: usize>(
 macro_rules! integers {
     ($($value:ident { $($overridden:item)* })*) => {$(
         impl Number for $value {
-            const ADDS_NOTHING: Self = 0;
+            const ADDITIVE_IDENTITY: Self = 0;
             const ONE: Self = 1;
             const LEAST: Self = Self::MIN;
             const GREATEST: Self = Self::MAX;
@@ -205,7 +205,7 @@ macro_rules! floats {
         }
 
         impl Number for $value {
-            const ADDS_NOTHING: Self = -0.0;
+            const ADDITIVE_IDENTITY: Self = -0.0;
             const ONE: Self = 1.0;
             const LEAST: Self = Self::NEG_INFINITY;
             const GREATEST: Self = Self::INFINITY;

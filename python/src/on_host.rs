@@ -435,7 +435,7 @@ where
 {
     match operation {
         Operation::Product => run_by(numbers, length, A::ONE, A::times),
-        _ => run_by(numbers, length, A::ADDS_NOTHING, A::plus),
+        _ => run_by(numbers, length, A::ADDITIVE_IDENTITY, A::plus),
     }
 }
 
@@ -551,7 +551,8 @@ where
     };
     // In their order, so that the result does not depend on the number of cores.
     let sums: Vec<T::Wide> = blocks.map(sum_of_block).collect();
-    sums.into_iter().fold(T::Wide::ADDS_NOTHING, T::Wide::plus)
+    sums.into_iter()
+        .fold(T::Wide::ADDITIVE_IDENTITY, T::Wide::plus)
 }
 
 /// The sum of the products of some pairs.
@@ -567,7 +568,7 @@ impl<T: Element> cpu::Task for Products<'_, T> {
     fn run(self) -> T::Wide {
         /// Sums side by side, for as many lanes of vectors.
         const LANES: usize = 64;
-        let mut sums = [T::Wide::ADDS_NOTHING; LANES];
+        let mut sums = [T::Wide::ADDITIVE_IDENTITY; LANES];
         let (lefts, left_rest) = self.left.as_chunks::<LANES>();
         let (rights, right_rest) = self.right.as_chunks::<LANES>();
         for (left, right) in lefts.iter().zip(rights) {

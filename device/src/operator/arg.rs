@@ -106,8 +106,8 @@ indices! { u32 u64 }
 #[inline(always)]
 fn rank_of<const NAN_IS_LEAST: bool, N: Number>(value: N) -> N::Rank {
     let nan = N::LEAST.plus(N::GREATEST);
-    let value = if value == N::ADDS_NOTHING {
-        N::ADDS_NOTHING
+    let value = if value == N::ADDITIVE_IDENTITY {
+        N::ADDITIVE_IDENTITY
     } else if value.is_nan() {
         nan
     } else {
@@ -284,7 +284,7 @@ macro_rules! arg {
                 let bits = 8 * size_of::<T>() as u32;
                 let ranks = (V * N) as u32 - 1;
                 let is_rank_the_place = is_last != $is_least;
-                if bits <= 16 && T::Wide::ADDS_NOTHING.with_rank(bits, ranks).is_some() {
+                if bits <= 16 && T::Wide::ADDITIVE_IDENTITY.with_rank(bits, ranks).is_some() {
                     let mut keys = wide;
                     each_of(
                         wide,

@@ -51,7 +51,7 @@ crate::words! { Moments<R> { count, mean, squares } }
 impl<R: Number> Combine<R> for Mean {
     #[inline(always)]
     fn identity(self) -> R {
-        R::ADDS_NOTHING
+        R::ADDITIVE_IDENTITY
     }
     #[inline(always)]
     fn combine(self, left: R, right: R) -> R {
@@ -77,7 +77,7 @@ impl<T: Element> Operator<T> for Mean {
             );
             return combine_all(self, states);
         }
-        let mut sum = T::Wide::ADDS_NOTHING;
+        let mut sum = T::Wide::ADDITIVE_IDENTITY;
         let mut place = 0;
         while place < N {
             sum = sum.plus(values[place].widen());

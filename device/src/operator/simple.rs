@@ -49,11 +49,11 @@ macro_rules! combine {
 }
 
 combine! {
-    Sum: ADDS_NOTHING plus by sum_of_warp;
+    Sum: ADDITIVE_IDENTITY plus by sum_of_warp;
     Product: ONE times;
     Min: GREATEST lesser by least_of_warp;
     Max: LEAST greater by greatest_of_warp;
-    Dot: ADDS_NOTHING plus by sum_of_warp;
+    Dot: ADDITIVE_IDENTITY plus by sum_of_warp;
 }
 
 /// The operators of elements: the result, and how an accumulator becomes it.

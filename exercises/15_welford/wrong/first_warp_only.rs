@@ -19,7 +19,7 @@ struct Moments {
 
 impl Moments {
     /// No values.
-    const NOTHING: Self = Self {
+    const IDENTITY: Self = Self {
         count: 0.0,
         mean: 0.0,
         m2: 0.0,
@@ -84,7 +84,7 @@ pub unsafe fn variance(values: *const f32, variances: *mut f32, n: usize) {
     let warp_m2s = shared_array!(warp_m2s: [f32; WARPS]);
     let tid = thread_idx_x();
     let (lane, warp) = (tid % WARP_SIZE, tid / WARP_SIZE);
-    let mut moments = Moments::NOTHING;
+    let mut moments = Moments::IDENTITY;
     for each in 0..EACH {
         let index = ((block_idx_x() * EACH + each) * block_dim_x() + tid) as usize;
         if index < n {

@@ -14,7 +14,7 @@ struct Part {
 
 impl Part {
     /// No values.
-    const NOTHING: Self = Self {
+    const IDENTITY: Self = Self {
         most: f32::NEG_INFINITY,
         sum: 0.0,
     };
@@ -42,7 +42,7 @@ pub unsafe fn softmax(matrix: *const f32, out: *mut f32, rows: usize, columns: u
     if row >= rows {
         return;
     }
-    let mut part = Part::NOTHING;
+    let mut part = Part::IDENTITY;
     let mut column = lane;
     while column < columns {
         // SAFETY: the row and the column exist.

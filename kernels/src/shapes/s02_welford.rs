@@ -108,7 +108,7 @@ const MOST_WARPS: u32 = 32;
 /// What is known of some elements, to be made one with what is known of others.
 trait Known: Copy {
     /// What is known of no elements.
-    const NOTHING: Self;
+    const IDENTITY: Self;
 
     /// The same with one more element, the `number`-th, counted from 1.
     fn with(self, element: f64, number: u32) -> Self;
@@ -132,7 +132,7 @@ struct Sums {
 }
 
 impl Known for Sums {
-    const NOTHING: Self = Self {
+    const IDENTITY: Self = Self {
         sum: 0.0,
         squares: 0.0,
     };
@@ -175,7 +175,7 @@ struct Moments {
 }
 
 impl Known for Moments {
-    const NOTHING: Self = Self {
+    const IDENTITY: Self = Self {
         mean: 0.0,
         squares: 0.0,
         count: 0,
@@ -285,7 +285,7 @@ unsafe fn known_of_block<K: Known>(values: *const f64, n: usize, of_warps: *mut 
         let mine = if lane < warps {
             *of_warps.add(lane as usize)
         } else {
-            K::NOTHING
+            K::IDENTITY
         };
         let known = known_of_warp(mine);
         if lane == 0 { Some(known) } else { None }
@@ -299,7 +299,7 @@ unsafe fn known_of_block<K: Known>(values: *const f64, n: usize, of_warps: *mut 
 #[inline(always)]
 unsafe fn known_of_thread<K: Known>(tile: *const f64, count: u32, block: u32) -> K {
     let tid = thread_idx_x();
-    let mut known = K::NOTHING;
+    let mut known = K::IDENTITY;
     // SAFETY: the places are below `count`.
     unsafe {
         if count < EACH * block {
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn merging_is_what_the_page_draws() {
         let of = |elements: &[f64]| {
-            let mut known = Moments::NOTHING;
+            let mut known = Moments::IDENTITY;
             for (number, &element) in (1..).zip(elements) {
                 known = known.with(element, number);
             }
@@ -355,10 +355,10 @@ mod tests {
         };
         let all = of(&[3.0, 5.0]).merge(of(&[10.0, 14.0]));
         assert_eq!((all.count, all.mean, all.squares), (4, 8.0, 74.0));
-        for same in [all.merge(Moments::NOTHING), Moments::NOTHING.merge(all)] {
+        for same in [all.merge(Moments::IDENTITY), Moments::IDENTITY.merge(all)] {
             assert_eq!((same.count, same.mean, same.squares), (4, 8.0, 74.0));
         }
-        let nothing = Moments::NOTHING.merge(Moments::NOTHING);
+        let nothing = Moments::IDENTITY.merge(Moments::IDENTITY);
         assert_eq!(nothing.count, 0);
         assert_eq!((nothing.mean, nothing.squares), (0.0, 0.0));
     }
