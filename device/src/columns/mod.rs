@@ -1,0 +1,135 @@
+//! Reductions of the columns of a matrix, whose rows lie one after another.
+//!
+//! Each thread loads vectors of 16 bytes, and keeps a state for each of the columns that a vector covers. The neighbours of a thread have
+//! the neighbouring columns, so that a warp loads adjacent memory; the rows are shared by the rows of threads of a block, and by several
+//! blocks if there are few columns. [`Layout`] says how.
+//!
+//! *Narrow matrices are folded.* Where rows lie side by side and a block is wider than one, several of them are taken as one long row, in
+//! which the columns repeat. A matrix of 3 columns is loaded as fast as an array, and a row may begin anywhere.
+//!
+//! *Few rows are taken side by side.* Of two or three rows a thread loads vectors of every row before it uses the first, and hands the
+//! results through shared memory, so that a warp writes neighbours. Of one row each lane loads single values and writes their results:
+//! results may be larger than values. Where only the place counts, the compiler leaves the loads out.
+//!
+//! Other rows whose distance is no multiple of 16 bytes are loaded value by value, by neighbouring lanes from adjacent places.
+
+mod few_rows;
+mod layout;
+mod strip;
+
+use crate::memory::{draw_ticket, store_relaxed};
+use crate::operator::Operator;
+use crate::rows::Rows;
+use crate::thread::{
+    block_dim_x, block_idx_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x,
+};
+use crate::unroll::each;
+use crate::vector::Loaded;
+use few_rows::{few_rows, one_row};
+use layout::{LARGE_STATES, LOADS, SMALL_STATES, vectors_of_few};
+pub use layout::{Layout, most_threads, resident, stage_length};
+use strip::{Strip, combine_groups, combine_slices};
+
+/// Reduces each column, in one launch.
+///
+/// # Safety
+/// - Every thread of the grid makes the call, once, with the same arguments. The grid and the layout are those of [`Layout`] for the
+///   matrix, or others with the same meaning: with a `fold` above 1 the rows lie side by side, `fold · columns` is `width` vectors, and
+///   there is one strip. A block has at least `width` threads and [`most_threads`] at most.
+/// - Nothing writes the matrix; `results` points to one result per column, which nothing else touches.
+/// - `stage` points to [`stage_length`] states in shared memory, which the block uses for nothing else.
+/// - With more than one slice, `states` points to [`Layout::states`] states, and `counters` to a word per strip that is 0; nothing else
+///   touches them. The counters are 0 again afterwards.
+#[inline(always)]
+pub unsafe fn columns<T: Loaded, O: Operator<T>>(
+    operator: O,
+    matrix: Rows<T>,
+    layout: Layout,
+    states: *mut O::State,
+    counters: *mut u32,
+    results: *mut O::Output,
+    stage: *mut O::State,
+) {
+    if layout.takes_few_rows(T::LANES, matrix.rows, matrix.stride, block_dim_x()) {
+        // SAFETY: the caller's promise.
+        return unsafe {
+            match (matrix.rows, vectors_of_few(T::LANES, 2) > 1) {
+                (1, _) => one_row(operator, matrix, results),
+                (2, true) => few_rows::<2, { LOADS / 2 }, T, O>(operator, matrix, results, stage),
+                (2, false) => few_rows::<2, 1, T, O>(operator, matrix, results, stage),
+                _ => few_rows::<3, 1, T, O>(operator, matrix, results, stage),
+            }
+        };
+    }
+    let (tid, block) = (thread_idx_x() as usize, block_dim_x() as usize);
+    let (width, slices) = (layout.width as usize, layout.slices as usize);
+    let height = block / width;
+    let (x, y) = (tid % width, tid / width);
+    let strips = (grid_dim_x() / layout.slices) as usize;
+    let (strip, slice) = (
+        block_idx_x() as usize % strips,
+        block_idx_x() as usize / strips,
+    );
+    let strip = Strip::new(matrix, layout, strips, strip * layout.span(T::LANES), x);
+    let group = if strip.is_folded {
+        matrix.columns
+    } else {
+        strip.span
+    };
+
+    // SAFETY: the caller's promise; between two uses of a state by different threads there is a barrier, and of another block a ticket.
+    unsafe {
+        if y < height {
+            let mine = strip.fold(operator, slice * height + y, slices * height);
+            each(
+                T::LANES,
+                #[inline(always)]
+                |lane| *stage.add(y * strip.span + strip.place_of(lane)) = mine[lane],
+            );
+        }
+        sync_threads();
+        combine_groups(operator, stage, height * (strip.span / group), group);
+
+        if slices > 1 {
+            let states = states.add((strip.first / strip.span) * slices * strip.span);
+            let mut place = tid;
+            while place < group {
+                *states.add(slice * strip.span + place) = *stage.add(place);
+                place += block;
+            }
+            sync_threads();
+            let counter = counters.add(strip.first / strip.span);
+            let is_last = tid == 0 && draw_ticket(counter) as usize == slices - 1;
+            if !sync_threads_or(is_last) {
+                return;
+            }
+            if tid == 0 {
+                store_relaxed(counter, 0);
+            }
+            // The threads for each column, if there are more threads than columns.
+            let parts = if group < block { block / group } else { 1 };
+            place = tid;
+            while place < parts * group {
+                let (part, states) = (place / group, states.add(place % group));
+                let slices = (part, slices, parts);
+                *stage.add(place) = if size_of::<O::State>() <= 8 {
+                    combine_slices::<SMALL_STATES, _>(operator, states, strip.span, slices)
+                } else {
+                    combine_slices::<LARGE_STATES, _>(operator, states, strip.span, slices)
+                };
+                place += block;
+            }
+            sync_threads();
+            combine_groups(operator, stage, parts, group);
+        }
+
+        let mut place = tid;
+        while place < group {
+            let column = strip.column(place);
+            if column < matrix.columns {
+                *results.add(column) = operator.finish(*stage.add(place), matrix.rows as u64);
+            }
+            place += block;
+        }
+    }
+}

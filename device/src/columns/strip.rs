@@ -1,0 +1,280 @@
+//! A strip as each thread folds it, and how the states of a block's threads and of several blocks are combined.
+
+use super::layout::{BYTES, LOADS, Layout};
+use crate::operator::{Combine, Operator, combine_all};
+use crate::rows::Rows;
+use crate::thread::{block_dim_x, sync_threads, thread_idx_x};
+use crate::unroll::{array, each};
+use crate::vector::{self, Loaded};
+
+/// The most values that a vector has.
+const MOST_LANES: usize = 16;
+
+/// A strip of a matrix as one of its threads sees it. A row here is of the matrix, or the `fold` rows that are taken as one.
+#[derive(Clone, Copy)]
+pub(super) struct Strip<T> {
+    matrix: Rows<T>,
+    fold: usize,
+    pub(super) is_folded: bool,
+    /// Whether vectors are loaded; if not, each lane of a thread is `width` columns after the one before.
+    is_aligned: bool,
+    /// The distance of two rows.
+    line: usize,
+    /// How far the input begins after a multiple of 16 bytes. So much earlier begins the strip.
+    shift: usize,
+    /// The columns of the strip: from `first` − `shift` on.
+    pub(super) first: usize,
+    pub(super) span: usize,
+    width: usize,
+    x: usize,
+}
+
+impl<T: Loaded> Strip<T> {
+    #[inline(always)]
+    pub(super) fn new(
+        matrix: Rows<T>,
+        layout: Layout,
+        strips: usize,
+        first: usize,
+        x: usize,
+    ) -> Self {
+        let (fold, is_folded) = (layout.fold as usize, layout.fold > 1);
+        let line = if is_folded {
+            fold * matrix.columns
+        } else {
+            matrix.stride
+        };
+        let after = matrix.input as usize % BYTES;
+        // A row that begins after a multiple of 16 bytes may go beyond the last strip by a part of a vector.
+        let fits = matrix.columns + after / size_of::<T>() <= strips * layout.span(T::LANES);
+        let is_aligned = T::LANES > 1
+            && after.is_multiple_of(size_of::<T>())
+            && (line.is_multiple_of(T::LANES) || matrix.rows == 1)
+            && (is_folded || fits);
+        Self {
+            matrix,
+            fold,
+            is_folded,
+            is_aligned,
+            line,
+            shift: if is_aligned {
+                after / size_of::<T>()
+            } else {
+                0
+            },
+            first,
+            span: layout.span(T::LANES),
+            width: layout.width as usize,
+            x,
+        }
+    }
+
+    /// The place of a lane in the strip.
+    #[inline(always)]
+    pub(super) fn place_of(&self, lane: usize) -> usize {
+        if self.is_aligned {
+            self.x * T::LANES + lane
+        } else {
+            self.x + lane * self.width
+        }
+    }
+
+    /// The column at a place of the strip; one that the matrix does not have for places before and after it.
+    #[inline(always)]
+    pub(super) fn column(&self, place: usize) -> usize {
+        if self.is_folded {
+            ((place + self.line - self.shift) as u32 % self.matrix.columns as u32) as usize
+        } else {
+            (self.first + place).wrapping_sub(self.shift)
+        }
+    }
+
+    /// How many values come before that of a lane in a row, and which row of the matrix it is in; before the first, both are below 0 and
+    /// wrap around.
+    #[inline(always)]
+    fn before(&self, lane: usize) -> (usize, u64) {
+        let place = self.first + self.place_of(lane);
+        let row = if self.is_folded {
+            let rows = (place + self.line - self.shift) as u32 / self.matrix.columns as u32;
+            u64::from(rows).wrapping_sub(self.fold as u64)
+        } else {
+            0
+        };
+        (place.wrapping_sub(self.shift), row)
+    }
+
+    /// Whether a lane's place in a row, which has this many values before it, is one of the matrix.
+    #[inline(always)]
+    fn has(&self, row: usize, before: usize) -> bool {
+        if self.is_folded {
+            (row * self.line).wrapping_add(before) < self.matrix.rows * self.matrix.columns
+        } else {
+            before < self.matrix.columns
+        }
+    }
+
+    /// Which rows this thread's vector is wholly in, from and to, and the end of those that it is in at all.
+    #[inline(always)]
+    fn rows(&self) -> (usize, usize, usize) {
+        let Rows { rows, columns, .. } = self.matrix;
+        let start = self.first + self.place_of(0);
+        if start >= columns + self.shift && !self.is_folded {
+            return (0, 0, 0);
+        }
+        if !self.is_folded {
+            let is_whole =
+                self.is_aligned && start >= self.shift && start - self.shift + T::LANES <= columns;
+            return if is_whole {
+                (0, rows, rows)
+            } else {
+                (0, 0, rows)
+            };
+        }
+        let end = rows * columns + self.shift;
+        let all = end.div_ceil(self.line);
+        if !self.is_aligned {
+            return (0, 0, all);
+        }
+        let whole = if start + T::LANES <= end {
+            (end - start - T::LANES) / self.line + 1
+        } else {
+            0
+        };
+        ((start < self.shift).into(), whole, all)
+    }
+
+    /// The states of this thread's columns, of the rows from `rank` on that are `of` apart; identities where there is no column.
+    ///
+    /// # Safety
+    /// Nothing writes the matrix.
+    #[inline(always)]
+    pub(super) unsafe fn fold<O: Operator<T>>(
+        &self,
+        operator: O,
+        rank: usize,
+        of: usize,
+    ) -> [O::State; MOST_LANES] {
+        let (first_whole, whole, all) = self.rows();
+        let (fold, start) = (self.fold as u64, self.before(0).0);
+        let mut states = [operator.identity(); MOST_LANES];
+        // The first index of a lane. Where indices move, each lane counts from 0, and its state is moved at the end.
+        let from = |lane: usize| self.before(lane).1;
+        let from_here = |lane: usize| if O::INDICES_MOVE { 0 } else { from(lane) };
+        // A first row that is not whole comes last: the main loop then needs fewer registers.
+        let is_head = rank < first_whole;
+        let mut row = if is_head { rank + of } else { rank };
+        let (step, index_step) = (of * self.line, of as u64 * fold);
+        let place_of = |row: usize| {
+            let place = (row * self.line).wrapping_add(start);
+            self.matrix.input.wrapping_add(place)
+        };
+        let mut place = place_of(row);
+        // SAFETY: vectors are loaded of the rows that they are a whole part of, and of the others each value that is there.
+        let load = |place: *const T| unsafe { vector::load(place) };
+        while row + (LOADS - 1) * of < whole {
+            let vectors: [T::Vector; LOADS] = array(|index| load(place.wrapping_add(index * step)));
+            each(
+                T::LANES,
+                #[inline(always)]
+                |lane| {
+                    let values: [[T; 1]; LOADS] = array(|index| [T::value(vectors[index], lane)]);
+                    let index = (row as u64 * fold).wrapping_add(from_here(lane));
+                    states[lane] = operator.accumulate(states[lane], values, index, index_step);
+                },
+            );
+            row += LOADS * of;
+            place = place.wrapping_add(LOADS * step);
+        }
+        let rest = row;
+        row = if is_head { rank } else { rest };
+        while row < all {
+            let is_whole = row >= first_whole && row < whole;
+            let vector = is_whole.then(|| load(place_of(row)));
+            each(
+                T::LANES,
+                #[inline(always)]
+                |lane| {
+                    let before = self.before(lane).0;
+                    let value = match vector {
+                        Some(vector) => Some(T::value(vector, lane)),
+                        None if self.has(row, before) => {
+                            let place = (row * self.line).wrapping_add(before);
+                            // SAFETY: as above.
+                            Some(unsafe { *self.matrix.input.add(place) })
+                        }
+                        None => None,
+                    };
+                    if let Some(value) = value {
+                        let index = (row as u64 * fold).wrapping_add(from_here(lane));
+                        states[lane] = operator.combine(states[lane], operator.lift(value, index));
+                    }
+                },
+            );
+            row = if row < rest { rest } else { row + of };
+        }
+        if O::INDICES_MOVE {
+            each(
+                T::LANES,
+                #[inline(always)]
+                |lane| states[lane] = operator.moved(states[lane], from(lane)),
+            );
+        }
+        states
+    }
+}
+
+/// Combines groups of as many states, place by place, into the first; a barrier comes after each step.
+///
+/// # Safety
+/// All threads of the block make the call, after a barrier; `stage` points to that many states in shared memory.
+#[inline(always)]
+pub(super) unsafe fn combine_groups<S: Copy>(
+    operator: impl Combine<S>,
+    stage: *mut S,
+    groups: usize,
+    group: usize,
+) {
+    let mut groups = groups;
+    while groups > 1 {
+        let half = groups.div_ceil(2);
+        let mut place = thread_idx_x() as usize;
+        while place < (groups - half) * group {
+            // SAFETY: the caller's promise; only this thread writes the one place, and nobody the other one.
+            unsafe {
+                let other = *stage.add(place + half * group);
+                *stage.add(place) = operator.combine(*stage.add(place), other);
+            }
+            place += block_dim_x() as usize;
+        }
+        sync_threads();
+        groups = half;
+    }
+}
+
+/// The states of the slices from `part` on that are `parts` apart, combined; they lie `pitch` apart.
+///
+/// # Safety
+/// The states are there, and nothing writes them.
+#[inline(always)]
+pub(super) unsafe fn combine_slices<const STATES: usize, S: Copy>(
+    operator: impl Combine<S>,
+    states: *const S,
+    pitch: usize,
+    (part, slices, parts): (usize, usize, usize),
+) -> S {
+    let mut state = operator.identity();
+    let mut slice = part;
+    // SAFETY: the caller's promise.
+    unsafe {
+        while slice + (STATES - 1) * parts < slices {
+            let loaded: [S; STATES] = array(|index| *states.add((slice + index * parts) * pitch));
+            state = operator.combine(state, combine_all(operator, loaded));
+            slice += STATES * parts;
+        }
+        while slice < slices {
+            state = operator.combine(state, *states.add(slice * pitch));
+            slice += parts;
+        }
+    }
+    state
+}
