@@ -48,6 +48,20 @@ pub trait Float:
     fn logarithm(self) -> Self;
 }
 
+/// `a` · `b` + `c` on the host, rounded once: by `libm` where the system's function rounds twice, as that does which MinGW links on Windows.
+macro_rules! fused {
+    ($function:ident, $a:ident, $b:ident, $c:ident) => {{
+        #[cfg(windows)]
+        {
+            libm::$function($a, $b, $c)
+        }
+        #[cfg(not(windows))]
+        {
+            $a.mul_add($b, $c)
+        }
+    }};
+}
+
 /// An instruction of the device on floats, and what the host has for it.
 macro_rules! instruction {
     ($name:ident: $value:ident = $register:ident, $bits:ident, $instruction:literal, ($($argument:ident),+), $host:expr) => {
@@ -73,8 +87,8 @@ macro_rules! instruction {
     };
 }
 
-instruction!(fma_32: f32 = reg32, u32, "fma.rn.f32 {result}, {a}, {b}, {c};", (a, b, c), a.mul_add(b, c));
-instruction!(fma_64: f64 = reg64, u64, "fma.rn.f64 {result}, {a}, {b}, {c};", (a, b, c), a.mul_add(b, c));
+instruction!(fma_32: f32 = reg32, u32, "fma.rn.f32 {result}, {a}, {b}, {c};", (a, b, c), fused!(fmaf, a, b, c));
+instruction!(fma_64: f64 = reg64, u64, "fma.rn.f64 {result}, {a}, {b}, {c};", (a, b, c), fused!(fma, a, b, c));
 instruction!(sqrt_32: f32 = reg32, u32, "sqrt.rn.f32 {result}, {a};", (a), a.sqrt());
 instruction!(sqrt_64: f64 = reg64, u64, "sqrt.rn.f64 {result}, {a};", (a), a.sqrt());
 

@@ -24,7 +24,7 @@ pub enum MemoryError {
     #[error("cannot allocate {bytes} bytes: {in_use} of the emulator's {limit} bytes are in use")]
     Exhausted {
         /// Bytes asked for.
-        bytes: usize,
+        bytes: u64,
         /// Bytes allocated before.
         in_use: usize,
         /// All there is.

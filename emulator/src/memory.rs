@@ -146,7 +146,7 @@ impl Memory {
     /// # Errors
     /// [`MemoryError::Exhausted`] when the limit or the host's memory does not suffice.
     pub fn allocate(&mut self, bytes: usize) -> Result<u64, MemoryError> {
-        let words = self.words(bytes)?;
+        let words = self.words(bytes as u64)?;
         Ok(self.place(bytes, ALIGNMENT, false, words))
     }
 
@@ -157,24 +157,27 @@ impl Memory {
         align: u64,
         constant: bool,
     ) -> Result<u64, MemoryError> {
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let words = self.words(bytes)?;
+        // There is room for as many.
+        let bytes = bytes as usize;
         Ok(self.place(bytes, align.max(ALIGNMENT), constant, words))
     }
 
     /// The host's memory for an allocation.
-    fn words(&self, bytes: usize) -> Result<Box<[AtomicU64]>, MemoryError> {
+    fn words(&self, bytes: u64) -> Result<Box<[AtomicU64]>, MemoryError> {
         let exhausted = MemoryError::Exhausted {
             bytes,
             in_use: self.in_use,
             limit: self.limit,
         };
         let next = window::within_device(self.next);
-        let ends_below_heap = next.checked_add(bytes as u64 + (1 << 20)) < Some(window::HEAP);
-        if bytes > self.limit - self.in_use || !ends_below_heap {
+        let end = next.saturating_add(bytes).saturating_add(1 << 20);
+        let ends_below_heap = end < window::HEAP;
+        if bytes > (self.limit - self.in_use) as u64 || !ends_below_heap {
             return Err(exhausted);
         }
-        zeroed(bytes.div_ceil(8)).ok_or(exhausted)
+        // The limit is one of the host's.
+        zeroed(bytes.div_ceil(8) as usize).ok_or(exhausted)
     }
 
     /// Gives an allocation its address. No address is given twice, so that a stale pointer never hits a newer buffer.

@@ -410,7 +410,7 @@ fn pairs_of_singles() {
     for thread in 0..32 {
         for half in 0..2 {
             let [a, b, c] = [0, 2, 4].map(|at| input[6 * thread + at + half]);
-            let exact = [a + b, a * b, a.mul_add(b, c)];
+            let exact = [a + b, a * b, libm::fmaf(a, b, c)];
             for (operation, nearest) in exact.into_iter().enumerate() {
                 let at = |mode: usize| results[24 * thread + 8 * operation + 2 * mode + half];
                 let [rn, rz, rm, rp] = [0, 1, 2, 3].map(at);

@@ -69,7 +69,7 @@ impl Scaled {
         if product == 0.0 || !product.is_finite() {
             return Self::new(product);
         }
-        let rounded_away = self.high.mul_add(other.high, -product)
+        let rounded_away = libm::fma(self.high, other.high, -product)
             + (self.high * other.low + self.low * other.high);
         let high = product + rounded_away;
         Self {

@@ -6,6 +6,7 @@ use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float as _, Round};
 
 use super::form::{Alu, Execute, Form, by_type, rounding};
+use super::fused::Fused;
 use super::tiny::is_tiny;
 use crate::alu::form::FRACTIONAL;
 use crate::registers::{Lane, Registers, Rows, map1, map2, map3};
@@ -181,7 +182,7 @@ macro_rules! host_float {
             }
             #[inline(always)]
             fn fma(self, b: Self, c: Self) -> Self {
-                self.mul_add(b, c)
+                self.fused(b, c)
             }
             #[inline(always)]
             fn sqrt(self) -> Self {
@@ -228,7 +229,7 @@ macro_rules! host_float {
                 // The remainder's sign says on which side of the root `nearest` lies. Scaled, small values lose no bit of it.
                 let scale = <$ty>::powi(2.0, if self < 1.0 { 60 } else { 0 });
                 let root = nearest * scale;
-                let remainder = (-root).mul_add(root, self * scale * scale);
+                let remainder = (-root).fused(root, self * scale * scale);
                 match round {
                     Round::TowardPositive if remainder > 0.0 => nearest.next_up(),
                     Round::TowardNegative | Round::TowardZero if remainder < 0.0 => {

@@ -6,6 +6,7 @@ mod compare;
 mod convert;
 mod float;
 mod form;
+mod fused;
 mod half;
 mod integer;
 mod logic;

@@ -1,5 +1,7 @@
 //! PTX ISA §9.7.3 "Floating-Point Instructions".
 
+use libm::{fma, fmaf};
+
 use super::common::Machine;
 use super::table::Values::{F32, F64, Tame64};
 use super::table::{Bits, check, combinations, module, run};
@@ -54,10 +56,10 @@ fn single_precision_to_nearest() {
         );
     }
     check("fma.rn.f32 d, a, b, c;", [32; 4], &[F32; 3], |a, b, c| {
-        single(a.f32().mul_add(b.f32(), c.f32()))
+        single(fmaf(a.f32(), b.f32(), c.f32()))
     });
     check("mad.rn.f32 d, a, b, c;", [32; 4], &[F32; 3], |a, b, c| {
-        single(a.f32().mul_add(b.f32(), c.f32()))
+        single(fmaf(a.f32(), b.f32(), c.f32()))
     });
     let forms: [(&str, Unary32); 2] = [("sqrt.rn.f32", f32::sqrt), ("rcp.rn.f32", f32::recip)];
     for (form, expected) in forms {
@@ -167,7 +169,7 @@ fn saturation_to_the_unit_interval() {
         "fma.rn.sat.f32 d, a, b, c;",
         [32; 4],
         &[F32; 3],
-        |a, b, c| saturate(a.f32().mul_add(b.f32(), c.f32())),
+        |a, b, c| saturate(fmaf(a.f32(), b.f32(), c.f32())),
     );
 }
 
@@ -189,7 +191,7 @@ fn double_precision_to_nearest() {
         );
     }
     check("fma.rn.f64 d, a, b, c;", [64; 4], &[F64; 3], |a, b, c| {
-        a.f64().mul_add(b.f64(), c.f64())
+        fma(a.f64(), b.f64(), c.f64())
     });
     check("sqrt.rn.f64 d, a;", UNARY64, &[F64], |a, _, _| {
         a.f64().sqrt()
@@ -259,7 +261,7 @@ fn single_precision_in_the_other_directions() {
         );
         let quotient = |a: f64, b: f64| {
             let quotient = a / b;
-            let remainder = (-quotient).mul_add(b, a);
+            let remainder = fma(-quotient, b, a);
             let lacks = if remainder == 0.0 || remainder.is_nan() {
                 0.0
             } else {
@@ -285,7 +287,7 @@ fn single_precision_in_the_other_directions() {
             &[F32],
             |a, _, _| {
                 let root = wide(a).sqrt();
-                single(directed(mode, root, (-root).mul_add(root, wide(a))))
+                single(directed(mode, root, fma(-root, root, wide(a))))
             },
         );
     }
@@ -316,7 +318,7 @@ fn double_precision_in_the_other_directions() {
             operands,
             |a, b, _| {
                 let product = a.f64() * b.f64();
-                toward(product, a.f64().mul_add(b.f64(), -product))
+                toward(product, fma(a.f64(), b.f64(), -product))
             },
         );
         check(
@@ -327,7 +329,7 @@ fn double_precision_in_the_other_directions() {
                 let quotient = a.f64() / b.f64();
                 toward(
                     quotient,
-                    (-quotient).mul_add(b.f64(), a.f64()) * b.f64().signum(),
+                    fma(-quotient, b.f64(), a.f64()) * b.f64().signum(),
                 )
             },
         );
@@ -340,7 +342,7 @@ fn double_precision_in_the_other_directions() {
                 if root.is_nan() {
                     root
                 } else {
-                    toward(root, (-root).mul_add(root, a.f64()))
+                    toward(root, fma(-root, root, a.f64()))
                 }
             },
         );

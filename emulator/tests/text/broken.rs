@@ -390,10 +390,11 @@ fn nesting() {
 #[test]
 fn variables_that_do_not_fit_into_the_memory() {
     let module = Module::parse(&format!("{HEADER}.global .b8 big[900000000000];")).unwrap();
-    let error = Program::load(module, &mut Memory::new()).expect_err("too large");
+    let mut memory = Memory::with_limit(1 << 20);
+    let error = Program::load(module, &mut memory).expect_err("too large");
     assert_eq!(
         error.to_string(),
-        "cannot allocate 900000000000 bytes: 0 of the emulator's 68719476736 bytes are in use"
+        "cannot allocate 900000000000 bytes: 0 of the emulator's 1048576 bytes are in use"
     );
 }
 
