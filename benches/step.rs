@@ -20,7 +20,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// The lesson in blocks of [`BLOCK`] threads over these values, by a kernel of the PTX `ptx` and with so many host threads, of which
+    /// The lesson in blocks of [`BLOCK`] threads over these values, by a kernel of the PTX `ptx` and with this many host threads, of which
     /// 0 means all.
     ///
     /// # Panics

@@ -127,7 +127,7 @@ impl Gpu {
         })
     }
 
-    /// Whether the lesson runs here and takes so many elements.
+    /// Whether the lesson runs here and takes this many elements.
     fn runs(&self, lesson: &Lesson, variant: Variant, n: usize) -> bool {
         let most = lesson
             .reduction()
@@ -193,7 +193,7 @@ impl Gpu {
         }
     }
 
-    /// Device time of so many launches, in all.
+    /// Device time of this many launches, in all.
     fn time(
         &mut self,
         loaded: &mut Loaded<'_>,

@@ -378,7 +378,7 @@ fn a_wrong_kernel_is_found_out() {
     let run = run.expect("it runs");
     assert_eq!((run.result, run.oracle.exact), (2048, Some(4096)));
     assert!(!run.is_right());
-    // The same of floats: the sum of so many is not taken for rounding.
+    // The same of floats: a sum of this many is not taken for rounding.
     let shared = find("complete_unroll_shared_sum_f32").expect("it is a lesson");
     let [of_128, of_64] = [128, 64].map(|block| format!("complete_unroll_shared_sum_f32_{block}"));
     let machine = with_kernel_for_another(PtxText::Operators, &of_128, &of_64);

@@ -74,7 +74,7 @@ fn every_launch_is_counted() {
     assert_eq!(counts("neighbored", "128"), [128, 64, 0, 0, 0]);
 }
 
-/// Launches `nested_nosync` on 4096 elements in blocks of 64, with room for so many grids beyond the usual.
+/// Launches `nested_nosync` on 4096 elements in blocks of 64, with room for this many grids beyond the usual.
 fn nosync(pending_grids: u64, tile: u32, threads: u32) -> Result<(i32, u32), DeviceError> {
     let set = PtxSet::embedded();
     let ptx = set.newest_for(PtxText::Nested, 90).expect("there is PTX");

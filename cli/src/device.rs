@@ -80,7 +80,7 @@ impl DeviceArguments {
 pub enum Place {
     /// A GPU, the emulator, or `auto`.
     One(DeviceChoice),
-    /// `gpu:0,2`, or so many emulators: `emulator:4`.
+    /// `gpu:0,2`, or several emulators: `emulator:4`.
     Several(Vec<DeviceChoice>),
     /// `all`: every GPU.
     AllGpus,

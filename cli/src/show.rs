@@ -160,7 +160,7 @@ pub fn flowed(text: &str) -> String {
     flowed_within(text, 0)
 }
 
-/// As [`flowed`], with so many columns less.
+/// As [`flowed`], with this many columns less.
 pub fn flowed_within(text: &str, less: usize) -> String {
     match width() {
         Some(width) => flow(text, width.saturating_sub(less).max(20)),

@@ -20,7 +20,6 @@
 
 pub mod case;
 pub mod check;
-mod chunks;
 pub mod data;
 pub mod demonstration;
 pub mod element;

@@ -1,9 +1,9 @@
 //! Seeded random input: the same seed gives the same values on every machine and any number of cores.
 
-use crate::chunks;
 use rand::rngs::ChaCha8Rng;
 use rand::{Rng, RngExt, SeedableRng};
 use std::collections::TryReserveError;
+use warpfold::cpu::cores;
 use warpfold_kernels::catalogue::Operator;
 use warpfold_kernels::for_each_element;
 
@@ -152,7 +152,9 @@ pub(crate) fn in_chunks<T: Default + Clone + Send>(
     let mut values = Vec::new();
     values.try_reserve_exact(n)?;
     values.resize(n, T::default());
-    chunks::fill(&mut values, STREAM_ELEMENTS, fill);
+    cores::for_each_part(&mut values, STREAM_ELEMENTS, |part, values| {
+        fill(part * STREAM_ELEMENTS, values);
+    });
     Ok(values)
 }
 

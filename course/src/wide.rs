@@ -1,11 +1,11 @@
 //! Values whose results need more bits than they have.
 
-use crate::chunks;
 use crate::number::Number;
 use crate::oracle::{Oracle, by_chunks};
 use crate::random::Random;
 use crate::reducible::{Plain, Reducible};
 use rand::rngs::ChaCha8Rng;
+use warpfold::cpu::cores;
 use warpfold::device::Pod;
 use warpfold_kernels::catalogue::{ElementType, Operator, Reduction, Variant};
 use warpfold_kernels::for_each_widening;
@@ -94,7 +94,7 @@ impl<T: Narrow> Reducible for WideTotal<T> {
         let tile = reduction.elements_per_thread(variant) as usize * variant.block as usize;
         let values: &[T] = bytemuck::cast_slice(values);
         let of_tile = |values: &[T]| T::Wide::from(T::finish(reduction.operator, values));
-        let of_tiles = chunks::map(values, tile, of_tile);
+        let of_tiles = cores::map_parts(values, tile, of_tile);
         Self::Oracle::new(reduction.operator, &of_tiles)
     }
 

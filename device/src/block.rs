@@ -25,9 +25,10 @@
 //! ```
 
 use crate::lanes::WARP_SIZE;
+use crate::opaque::from_here_on;
 use crate::operator::Combine;
 use crate::shuffle::Lanes;
-use crate::thread::{block_dim_x, sync_threads, thread_idx_x};
+use crate::thread::{block_dim_x, sync_threads, sync_threads_or, thread_idx_x};
 use crate::warp;
 use crate::words::Words;
 
@@ -43,6 +44,26 @@ impl<S, const BLOCK: u32> Clone for Scratch<S, BLOCK> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
+    }
+}
+
+impl<S: Copy, const BLOCK: u32> Scratch<S, BLOCK> {
+    /// The state of the first thread, in every thread. Has two barriers: the memory may be in use before. Before it is used again there has
+    /// to be another.
+    ///
+    /// # Safety
+    /// Every thread of the block makes the call.
+    #[inline(always)]
+    pub(crate) unsafe fn broadcast(self, state: S) -> S {
+        // SAFETY: there is room for a state, which the first thread writes between the barriers and the others read after them.
+        unsafe {
+            sync_threads();
+            if thread_idx_x() == 0 {
+                *self.states = state;
+            }
+            sync_threads();
+            *self.states
+        }
     }
 }
 
@@ -99,29 +120,64 @@ pub unsafe fn reduce<S: Words, const BLOCK: u32>(
     state: S,
     scratch: Scratch<S, BLOCK>,
 ) -> S {
-    let lanes: Lanes = Lanes::of_block();
+    // SAFETY: the caller's promise.
+    unsafe { reduce_by(operator, state, scratch, || (), sync_threads).0 }
+}
+
+/// As [`reduce`]; and whether any thread of the block says so, in every thread. That takes a barrier of a single warp, too.
+///
+/// # Safety
+/// As for [`reduce`].
+#[inline(always)]
+pub(crate) unsafe fn reduce_and_tell<S: Words, const BLOCK: u32>(
+    operator: impl Combine<S>,
+    state: S,
+    says_so: bool,
+    scratch: Scratch<S, BLOCK>,
+) -> (S, bool) {
+    let tell = || sync_threads_or(says_so);
+    // SAFETY: the caller's promise.
+    unsafe { reduce_by(operator, state, scratch, tell, tell) }
+}
+
+/// As [`reduce`], and what the barrier gives, or `of_one_warp` in a block that needs none.
+///
+/// # Safety
+/// As for [`reduce`]; `barrier` is one of the block.
+#[inline(always)]
+unsafe fn reduce_by<S: Words, R, const BLOCK: u32>(
+    operator: impl Combine<S>,
+    state: S,
+    scratch: Scratch<S, BLOCK>,
+    of_one_warp: impl FnOnce() -> R,
+    barrier: impl FnOnce() -> R,
+) -> (S, R) {
+    // In a loop, what follows from the size of the block would otherwise be computed before the loop, and so before its first load.
+    let threads = from_here_on(block_dim_x());
+    let lanes: Lanes = Lanes::first(threads - warp_index() * WARP_SIZE);
+    let warps = threads.div_ceil(WARP_SIZE);
     // SAFETY: the caller's promise; each state is written before the barrier and read after it; whole warps, but for lanes that do not
     // exist, make the calls.
     unsafe {
         let reduced = warp::reduce(operator, lanes, state);
-        if BLOCK <= WARP_SIZE || warps() == 1 {
-            return reduced;
+        if BLOCK <= WARP_SIZE || warps == 1 {
+            return (reduced, of_one_warp());
         }
         if lanes.rank() == 0 {
             *scratch.states.add(warp_index() as usize) = reduced;
         }
-        sync_threads();
+        let given = barrier();
 
         if warp_index() != 0 {
-            return reduced;
+            return (reduced, given);
         }
-        let mine = if lanes.rank() < warps() {
+        let mine = if lanes.rank() < warps {
             *scratch.states.add(lanes.rank() as usize)
         } else {
             operator.identity()
         };
         // Before another warp there is a whole one.
-        warp::reduce_first(operator, warps(), mine)
+        (warp::reduce_first(operator, warps, mine), given)
     }
 }
 

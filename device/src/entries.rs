@@ -14,8 +14,9 @@
 ///
 /// The crate needs `cuda_std`, whose `#[kernel]` makes the entries, and the features `abi_ptx` and `asm_experimental_arch` on the device.
 /// A line `name: Type = value, T;` gives
-/// - `name(input: *const T, n: usize, states: *mut State, counter: *mut u32, result: *mut Output)`: the reduction of the array, in one
-///   launch of any grid. `states` has room for one state per block; the counter is 0 before and after.
+/// - `name(input: *const T, n: usize, slots: *mut u64, counter: *mut u32, result: *mut Output)`: the reduction of the array, in one
+///   launch of any grid. `slots` has [`most_words`](crate::slots::most_words) words for a state per block, which are 0 before and after, as
+///   the counter is.
 /// - what [`row_reductions!`](crate::row_reductions!), [`column_reductions!`](crate::column_reductions!),
 ///   [`fixed_reductions!`](crate::fixed_reductions!) and [`segment_reductions!`](crate::segment_reductions!) make of the line.
 ///
@@ -33,21 +34,22 @@ macro_rules! reductions {
             $(#[$doc])*
             ///
             /// # Safety
-            /// - `input` points to `n` values that nothing writes, `states` to one state per block, `counter` to a word that is 0, and
-            ///   `result` to one result; nothing else touches the last three.
+            /// - `input` points to `n` values that nothing writes, `slots` to empty ones of a state per block, `counter` to a word that is 0,
+            ///   and `result` to one result; nothing else touches the last three.
             /// - The grid has one dimension, and a block 1 to 1024 threads.
             #[cuda_std::kernel]
             pub unsafe fn $name(
                 input: *const $value,
                 n: usize,
-                states: *mut <$operator as $crate::operator::Operator<$value>>::State,
+                slots: *mut u64,
                 counter: *mut u32,
                 result: *mut <$operator as $crate::operator::Operator<$value>>::Output,
                 $($parameter: u64,)?
             ) {
+                $crate::launch_bounds!(1024, 1);
                 let scratch = $crate::scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
                 // SAFETY: the caller's promise.
-                unsafe { $crate::reduce::array($make, input, n, states, counter, result, scratch) }
+                unsafe { $crate::reduce::array($make, input, n, slots, counter, result, scratch) }
             }
         }
         $crate::row_reductions! { $(#[$doc])* $name $(($parameter))?: $operator = $make, $value; }
@@ -61,10 +63,10 @@ macro_rules! reductions {
 /// crate needs.
 ///
 /// A line `name: Type = value, T;` gives
-/// - `name_rows(input: *const T, rows: usize, columns: usize, stride: usize, parts: u32, states: *mut State, counters: *mut u32,
+/// - `name_rows(input: *const T, rows: usize, columns: usize, stride: usize, parts: u32, slots: *mut u64, counters: *mut u32,
 ///   results: *mut Output)`: the reduction of each row, by `parts` blocks; `stride` is the distance of two rows in elements. For long rows.
-///   `states` has room for one state per part of each row, and `counters` has a word per row, which is 0 before and after; for one part
-///   neither is used.
+///   `slots` has [`most_words`](crate::slots::most_words) words for a state per part of each row, and `counters` has a word per row; all are 0
+///   before and after. For one part neither is used.
 /// - `name_short_rows(input, rows, columns, stride, lanes: u32, results)`: by `lanes` lanes of a warp, a power of two up to 32. The size
 ///   of the block must be a multiple of 32.
 /// - `name_packed_rows(input, rows, columns, results)`: rows side by side, through shared memory. A row has 1 to
@@ -80,7 +82,7 @@ macro_rules! row_reductions {
             /// # Safety
             /// - Row r is `columns` values from `input + r · stride` on, which nothing writes, and `results` points to one result per row,
             ///   which nothing else touches. `parts` is not 0.
-            /// - With more than one part, `states` points to one state for each part of each row, and `counters` to a word per row
+            /// - With more than one part, `slots` points to empty ones of a state for each part of each row, and `counters` to a word per row
             ///   that is 0; nothing else touches them.
             /// - The grid has one dimension, and a block 1 to 1024 threads.
             #[cuda_std::kernel]
@@ -90,15 +92,16 @@ macro_rules! row_reductions {
                 columns: usize,
                 stride: usize,
                 parts: u32,
-                states: *mut <$operator as $crate::operator::Operator<$value>>::State,
+                slots: *mut u64,
                 counters: *mut u32,
                 results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
                 $($parameter: u64,)?
             ) {
+                $crate::launch_bounds!(1024, 1);
                 let scratch = $crate::scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
                 let matrix = $crate::rows::Rows { input, rows, columns, stride };
                 // SAFETY: the caller's promise.
-                unsafe { $crate::rows::by_blocks($make, matrix, parts, states, counters, results, scratch) }
+                unsafe { $crate::rows::by_blocks($make, matrix, parts, slots, counters, results, scratch) }
             }
 
             $(#[$doc])*
@@ -117,6 +120,7 @@ macro_rules! row_reductions {
                 results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
                 $($parameter: u64,)?
             ) {
+                $crate::launch_bounds!(1024, 1);
                 let matrix = $crate::rows::Rows { input, rows, columns, stride };
                 // SAFETY: the caller's promise.
                 unsafe { $crate::rows::by_lanes($make, matrix, lanes, results) }
@@ -149,10 +153,10 @@ macro_rules! row_reductions {
 /// says what else the crate needs. They belong to none of the others.
 ///
 /// A line `name: Type = value, T;` gives
-/// - `name_part(input: *const T, n: usize, first: u64, states: *mut State, counter: *mut u32, slots: *mut State, flags: *mut u32, rank: u32,
+/// - `name_part(input: *const T, n: usize, first: u64, blocks: *mut u64, counter: *mut u32, slots: *mut State, flags: *mut u32, rank: u32,
 ///   of: u32, total: u64, result: *mut Output)`: the reduction of an array of `total` values that several devices have parts of, each by one
-///   launch of any grid: see [`meeting`](crate::meeting). The values that this device has begin with index `first`. `states`
-///   has room for one state per block; the counter is 0 before and after.
+///   launch of any grid: see [`meeting`](crate::meeting). The values that this device has begin with index `first`. `blocks`
+///   has [`most_words`](crate::slots::most_words) words for a state per block, which are 0 before and after, as the counter is.
 #[macro_export]
 macro_rules! part_reductions {
     ($($(#[$doc:meta])* $name:ident $(($parameter:ident))?: $operator:ty = $make:expr, $value:ty;)*) => {$(
@@ -171,7 +175,7 @@ macro_rules! part_reductions {
                 input: *const $value,
                 n: usize,
                 first: u64,
-                states: *mut <$operator as $crate::operator::Operator<$value>>::State,
+                blocks: *mut u64,
                 counter: *mut u32,
                 slots: *mut <$operator as $crate::operator::Operator<$value>>::State,
                 flags: *mut u32,
@@ -181,11 +185,12 @@ macro_rules! part_reductions {
                 result: *mut <$operator as $crate::operator::Operator<$value>>::Output,
                 $($parameter: u64,)?
             ) {
+                $crate::launch_bounds!(1024, 1);
                 let scratch = $crate::scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
                 let meeting = $crate::meeting::Meeting { slots, flags, rank, of };
                 let values = (input, n, first);
                 // SAFETY: the caller's promise.
-                unsafe { $crate::meeting::part($make, values, states, counter, meeting, total, result, scratch) }
+                unsafe { $crate::meeting::part($make, values, blocks, counter, meeting, total, result, scratch) }
             }
         }
     )*};
@@ -476,10 +481,11 @@ macro_rules! segment_reductions {
 /// what else the crate needs. The operator is one of `(T, T)`, and the line names `T`.
 ///
 /// A line `name: Type = value, T;` gives
-/// - `name_pairs(left: *const T, right: *const T, n: usize, states: *mut State, counter: *mut u32, result: *mut Output)`: the reduction
-///   in one launch of any grid. `states` has room for one state per block; the counter is 0 before and after.
-/// - `name_fixed_pairs(left, right, n, states, counter, result)`: in the fixed order, by blocks of [`BLOCK`](crate::fixed::BLOCK) threads;
-///   `states` has room for one state per chunk.
+/// - `name_pairs(left: *const T, right: *const T, n: usize, slots: *mut u64, counter: *mut u32, result: *mut Output)`: the reduction
+///   in one launch of any grid. `slots` has [`most_words`](crate::slots::most_words) words for a state per block, which are 0 before and
+///   after, as the counter is.
+/// - `name_fixed_pairs(left, right, n, states: *mut State, counter, result)`: in the fixed order, by blocks of
+///   [`BLOCK`](crate::fixed::BLOCK) threads; `states` has room for one state per chunk.
 #[macro_export]
 macro_rules! pair_reductions {
     ($($(#[$doc:meta])* $name:ident: $operator:ty = $make:expr, $value:ty;)*) => {$(
@@ -487,23 +493,24 @@ macro_rules! pair_reductions {
             $(#[$doc])*
             ///
             /// # Safety
-            /// - `left` and `right` point to `n` values each that nothing writes, `states` to one state per block, `counter` to a word that is
-            ///   0, and `result` to one result; nothing else touches the last three.
+            /// - `left` and `right` point to `n` values each that nothing writes, `slots` to empty ones of a state per block, `counter` to a word
+            ///   that is 0, and `result` to one result; nothing else touches the last three.
             /// - The grid has one dimension, and a block 1 to 1024 threads.
             #[cuda_std::kernel]
             pub unsafe fn [<$name _pairs>](
                 left: *const $value,
                 right: *const $value,
                 n: usize,
-                states: *mut <$operator as $crate::operator::Operator<($value, $value)>>::State,
+                slots: *mut u64,
                 counter: *mut u32,
                 result: *mut <$operator as $crate::operator::Operator<($value, $value)>>::Output,
             ) {
+                $crate::launch_bounds!(1024, 1);
                 let scratch = $crate::scratch!(
                     scratch: <$operator as $crate::operator::Operator<($value, $value)>>::State, 1024
                 );
                 // SAFETY: the caller's promise.
-                unsafe { $crate::reduce::pairs($make, [left, right], n, states, counter, result, scratch) }
+                unsafe { $crate::reduce::pairs($make, [left, right], n, slots, counter, result, scratch) }
             }
 
             $(#[$doc])*

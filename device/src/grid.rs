@@ -4,13 +4,26 @@
 //! |---|---|---|---|
 //! | [`add_in_turns`] | two words that take turns; an atomic of the operator | of floats, not the same in every run | one atomic, whose answer nobody waits for |
 //! | [`finish_by_ticket`] | a state per block and a counter | the same in every run of the same grid | a store, an atomic, a barrier; in the last block a load per block |
+//! | [`Turn`] | a slot per block and a counter | the same in every run of the same grid | an atomic while the values are loaded, a store; in the last block a load per block |
+//!
+//! After its values a block that draws a ticket waits twice for memory, once until its state is stored and once for the answer, before the
+//! last one can load the states. With a [`Turn`] the ticket is drawn before the values are loaded, and each state says itself when it is there:
+//! of the three ways to memory and back one is left.
+
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use cuda_std::gpu_only;
 
 use crate::block::{self, Scratch};
+use crate::lanes::{WARP_SIZE, sync_lanes};
 use crate::memory::{draw_ticket, store_relaxed};
 use crate::operator::{All, Any, Combine, CountNonzero, Max, Min, Sum};
-use crate::thread::{block_dim_x, block_idx_x, grid_dim_x, sync_threads_or, thread_idx_x};
+use crate::shuffle::Lanes;
+use crate::slots::Slots;
+use crate::thread::{
+    block_dim_x, block_idx_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x,
+};
+use crate::warp;
 use crate::words::Words;
 
 /// An operator that the memory itself carries out.
@@ -107,13 +120,32 @@ pub unsafe fn finish_by_ticket<S: Words, const BLOCK: u32>(
     counter: *mut u32,
     scratch: Scratch<S, BLOCK>,
 ) -> Option<S> {
-    // SAFETY: the caller's promise, with every block as a part.
+    let blocks = grid_dim_x();
+    if blocks == 1 {
+        return (thread_idx_x() == 0).then_some(state);
+    }
+    // SAFETY: the caller's promise. A ticket orders the store of a state before it, and the loads of the last block after it; being the
+    // last holds for all threads of a block.
     unsafe {
-        let parts = Part {
-            rank: block_idx_x(),
-            of: grid_dim_x(),
-        };
-        finish_part_by_ticket(operator, state, parts, states, counter, scratch)
+        let mut is_last = false;
+        if thread_idx_x() == 0 {
+            *states.add(block_idx_x() as usize) = state;
+            is_last = draw_ticket(counter) == blocks - 1;
+        }
+        if !sync_threads_or(is_last) {
+            return None;
+        }
+        let mut mine = operator.identity();
+        let mut block = thread_idx_x();
+        while block < blocks {
+            mine = operator.combine(mine, *states.add(block as usize));
+            block += block_dim_x();
+        }
+        let total = block::reduce(operator, mine, scratch);
+        (thread_idx_x() == 0).then(|| {
+            store_relaxed(counter, 0);
+            total
+        })
     }
 }
 
@@ -126,46 +158,139 @@ pub struct Part {
     pub of: u32,
 }
 
-/// As [`finish_by_ticket`], for some blocks of the grid, or for parts that a block takes one after another. A single part meets nobody.
-///
-/// # Safety
-/// - Every thread of a block makes the call once for a part, with the same operator; each part is handed in once. A block has `BLOCK`
-///   threads at most.
-/// - `states` points to one state per part and `counter` to a word that is 0, in global memory; nothing else touches them during the
-///   launch.
-#[inline(always)]
-pub unsafe fn finish_part_by_ticket<S: Words, const BLOCK: u32>(
-    operator: impl Combine<S>,
-    state: S,
-    part: Part,
-    states: *mut S,
-    counter: *mut u32,
-    scratch: Scratch<S, BLOCK>,
-) -> Option<S> {
-    if part.of == 1 {
-        return (thread_idx_x() == 0).then_some(state);
+impl Part {
+    /// The block among all of the grid.
+    #[inline(always)]
+    pub fn of_grid() -> Self {
+        Self {
+            rank: block_idx_x(),
+            of: grid_dim_x(),
+        }
     }
-    // SAFETY: the caller's promise. A ticket orders the store of a state before it, and the loads of the last block after it; being the
-    // last holds for all threads of a block.
-    unsafe {
-        let mut is_last = false;
-        if thread_idx_x() == 0 {
-            *states.add(part.rank as usize) = state;
-            is_last = draw_ticket(counter) == part.of - 1;
+}
+
+/// The turn of a block among those that work on the same values: the last to begin combines the states of all.
+///
+/// A block draws it before it loads its values, and hands in at the end:
+///
+/// ```ignore
+/// let turn = Turn::draw(Part::of_grid(), slots, 0, counter);
+/// let mine = vector::fold::<LOADS, T, O>(operator, input, n, 0, Share::of_grid());
+/// if let Some(state) = turn.reduce(operator, mine, scratch) {
+///     *result = operator.finish(state, n as u64);
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Turn<S> {
+    part: Part,
+    slots: Slots<S>,
+    /// The slot of the first part; those of the others follow.
+    first: usize,
+    /// A word that is 0 between launches.
+    counter: *mut u32,
+    /// How many blocks have begun before, in the first thread.
+    before: u32,
+}
+
+impl<S: Words> Turn<S> {
+    /// Draws the next turn. The slot of the first part is `first`, and those of the others follow. A single part meets nobody.
+    ///
+    /// # Safety
+    /// Every thread of a block makes the call, once for each part that it takes, and [`Self::reduce`] before the next. All parts are taken.
+    /// If there are several, each has a slot, which is empty, and the counter is 0; nothing else touches them.
+    #[inline(always)]
+    pub unsafe fn draw(part: Part, slots: Slots<S>, first: usize, counter: *mut u32) -> Self {
+        let before = if part.of > 1 && thread_idx_x() == 0 {
+            // SAFETY: the caller's promise. The counter tells nothing but its own value, and so needs no order.
+            unsafe { AtomicU32::from_ptr(counter).fetch_add(1, Ordering::Relaxed) }
+        } else {
+            0
+        };
+        Self {
+            part,
+            slots,
+            first,
+            counter,
+            before,
         }
-        if !sync_threads_or(is_last) {
-            return None;
+    }
+
+    /// The states of all parts combined, in the first thread of the block that was the last to draw; `None` in every other thread. `state` is
+    /// that of a thread's values.
+    ///
+    /// The last block takes the parts in their order, so that a sum of floats has the same bits in every run. It waits for blocks that have
+    /// drawn before, and so run already, none of which waits before it has handed in. The operator must be commutative. Slots and counter
+    /// are afterwards as before the first draw.
+    ///
+    /// Before `scratch` is used again there has to be a barrier.
+    ///
+    /// # Safety
+    /// Every thread of the block makes the call, with the same operator; the block has `BLOCK` threads at most.
+    #[inline(always)]
+    pub unsafe fn reduce<const BLOCK: u32>(
+        self,
+        operator: impl Combine<S>,
+        state: S,
+        scratch: Scratch<S, BLOCK>,
+    ) -> Option<S> {
+        let Part { rank, of } = self.part;
+        let is_first_thread = thread_idx_x() == 0;
+        // SAFETY: the caller's promise and that of `draw`.
+        unsafe {
+            if of == 1 {
+                let total = block::reduce(operator, state, scratch);
+                return is_first_thread.then_some(total);
+            }
+            let is_last = is_first_thread && self.before == of - 1;
+            let (of_block, is_last) = block::reduce_and_tell(operator, state, is_last, scratch);
+            if !is_last {
+                if is_first_thread {
+                    self.slots.put(self.first + rank as usize, of_block, 0);
+                }
+                return None;
+            }
+            let total = if of <= WARP_SIZE && of <= block_dim_x() {
+                if thread_idx_x() >= WARP_SIZE {
+                    return None;
+                }
+                let lanes: Lanes = Lanes::of_block();
+                let own = lanes.shuffle_index(of_block, 0);
+                let mine = self.handed_in(operator, own, lanes.rank());
+                // Lanes that have waited in turns are slow to shuffle.
+                sync_lanes(lanes.mask());
+                warp::reduce(operator, lanes, mine)
+            } else {
+                let own = scratch.broadcast(of_block);
+                let mut mine = operator.identity();
+                let mut rank = thread_idx_x();
+                while rank < of {
+                    mine = operator.combine(mine, self.handed_in(operator, own, rank));
+                    rank += block_dim_x();
+                }
+                sync_threads();
+                block::reduce(operator, mine, scratch)
+            };
+            is_first_thread.then(|| {
+                store_relaxed(self.counter, 0);
+                total
+            })
         }
-        let mut mine = operator.identity();
-        let mut rank = thread_idx_x();
-        while rank < part.of {
-            mine = operator.combine(mine, *states.add(rank as usize));
-            rank += block_dim_x();
+    }
+
+    /// The state of a part, as soon as it is handed in, where `own` is that of this block; the identity for a part that there is not.
+    ///
+    /// # Safety
+    /// Of all threads of the last block, one makes the call for a part.
+    #[inline(always)]
+    unsafe fn handed_in(&self, operator: impl Combine<S>, own: S, rank: u32) -> S {
+        let identity = operator.identity();
+        if rank >= self.part.of {
+            return identity;
         }
-        let total = block::reduce(operator, mine, scratch);
-        (thread_idx_x() == 0).then(|| {
-            store_relaxed(counter, 0);
-            total
-        })
+        if rank == self.part.rank {
+            return own;
+        }
+        // SAFETY: the caller's promise. Its block has drawn before this one, and hands in without waiting.
+        unsafe { self.slots.take(self.first + rank as usize, identity) }
     }
 }

@@ -5,20 +5,20 @@
 //! group before in the batch, and that of each tile before in the group: three warps wait for those at the same time. Tickets give the
 //! blocks their tiles, so that whatever a tile waits for belongs to a block that runs or has run.
 //!
-//! *One word says everything.* A state is published word by word, each in the lower half of 64 bits whose upper half says that it is there.
-//! One load sees both or neither, so neither the store nor the load has to order anything else: no fence, and no cache has to be emptied.
+//! *One word says everything.* A state is published in [`slots`](crate::slots), word by word, each in the lower half of 64 bits whose upper
+//! half says that it is there. One load sees both or neither: no fence, and no cache has to be emptied.
 //!
 //! *One order.* So states are combined in an order that the number of tiles alone decides: the same bits in every run, on every
 //! device. Merrill's and Garland's decoupled look-back (2016) combines whatever has been published.
 
-use core::cell::Cell;
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::lanes::{WARP_SIZE, vote_all};
-use crate::memory::{draw_ticket, load_relaxed_u64, store_relaxed_u64};
+use crate::memory::{draw_ticket, store_relaxed_u64};
 use crate::operator::Combine;
 use crate::shuffle::Lanes;
+use crate::slots::{IS_THERE, Slots, words_of};
 use crate::thread::{block_dim_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x};
 use crate::warp;
 use crate::words::Words;
@@ -29,10 +29,8 @@ pub const FAN: usize = WARP_SIZE as usize;
 /// What a tile waits for: the tiles before it in its group, the groups before that in its batch, and the batches before that. A warp each.
 pub const PARTS: usize = 3;
 
-/// In the upper half of a word: that the lower half is there.
-const IS_THERE: u64 = 1 << 32;
-/// And that something has begun among the values of its state.
-const HAS_HEAD: u64 = 1 << 33;
+/// The mark of a slot among the values of whose state something has begun.
+const HAS_HEAD: u64 = IS_THERE << 1;
 
 /// How many tiles `n` values have: fewer than 2³².
 pub const fn tiles(n: usize, tile: usize) -> usize {
@@ -47,20 +45,6 @@ const fn published(tiles: usize) -> usize {
 /// How many words of 64 bits the tiles need to hand over states like this one: a word with two counters, and those of the states.
 pub fn workspace_words<S: Words>(tiles: usize, state: S) -> usize {
     1 + published(tiles) * words_of(state)
-}
-
-/// How many words a state is made of.
-#[inline(always)]
-fn words_of<S: Words>(state: S) -> usize {
-    let words = Cell::new(0);
-    state.map_words(
-        #[inline(always)]
-        |word| {
-            words.set(words.get() + 1);
-            word
-        },
-    );
-    words.get()
 }
 
 /// A state, and whether a row or a segment has begun among its values.
@@ -102,7 +86,7 @@ impl<S: Copy, O: Combine<S>> Combine<SinceHead<S>> for FromHeads<O> {
 /// What tiles hand to each other, in global memory: [`workspace_words`] words, which are 0 before and after.
 #[derive(Debug)]
 pub(crate) struct Workspace<S> {
-    /// A word with two counters, then the first word of each state, then the second of each, and so on.
+    /// A word with two counters, then the slots of the states.
     words: *mut u64,
     tiles: u32,
     states: PhantomData<S>,
@@ -169,12 +153,11 @@ impl<S: Words> Workspace<S> {
         }
     }
 
-    /// A word of one of the [`published`] states.
+    /// The slots of the [`published`] states.
     #[inline(always)]
-    fn word(self, place: u32, index: usize) -> *mut u64 {
-        let place = place as usize + index * published(self.tiles as usize);
-        // SAFETY: callers ask for those that there are.
-        unsafe { self.words.add(1 + place) }
+    fn slots(self) -> Slots<S> {
+        // SAFETY: there are as many words after the first, as `new` asks for.
+        unsafe { Slots::new(self.words.add(1), published(self.tiles as usize)) }
     }
 
     /// Leaves a state for others, at one of the [`published`] places.
@@ -183,23 +166,9 @@ impl<S: Words> Workspace<S> {
     /// One thread makes the call for a place.
     #[inline(always)]
     unsafe fn publish(self, place: u32, state: SinceHead<S>) {
-        let upper = if state.has_head {
-            IS_THERE | HAS_HEAD
-        } else {
-            IS_THERE
-        };
-        let index = Cell::new(0);
-        state.state.map_words(
-            #[inline(always)]
-            |word| {
-                // SAFETY: a word of that state; the caller's promise.
-                unsafe {
-                    store_relaxed_u64(self.word(place, index.get()), upper | u64::from(word));
-                }
-                index.set(index.get() + 1);
-                word
-            },
-        );
+        let marks = if state.has_head { HAS_HEAD } else { 0 };
+        // SAFETY: the caller's promise.
+        unsafe { self.slots().put(place as usize, state.state, marks) }
     }
 
     /// The state at a place, if all of it is there.
@@ -208,19 +177,10 @@ impl<S: Words> Workspace<S> {
     /// There is such a place.
     #[inline(always)]
     unsafe fn published_at(self, place: u32, identity: SinceHead<S>) -> Option<SinceHead<S>> {
-        let (index, all) = (Cell::new(0), Cell::new(u64::MAX));
-        let state = identity.state.map_words(
-            #[inline(always)]
-            |_| {
-                // SAFETY: a word of that state.
-                let word = unsafe { load_relaxed_u64(self.word(place, index.get())) };
-                index.set(index.get() + 1);
-                all.set(all.get() & word);
-                word as u32
-            },
-        );
-        let has_head = all.get() & HAS_HEAD != 0;
-        (all.get() & IS_THERE != 0).then_some(SinceHead { state, has_head })
+        // SAFETY: the caller's promise.
+        let (state, marks) = unsafe { self.slots().get(place as usize, identity.state)? };
+        let has_head = marks & HAS_HEAD != 0;
+        Some(SinceHead { state, has_head })
     }
 
     /// The states at these places, for the lanes that want one, as soon as all are there; the identity for the others.

@@ -49,6 +49,7 @@ pub trait Float:
 }
 
 /// `a` · `b` + `c` on the host, rounded once: by `libm` where the system's function rounds twice, as that does which MinGW links on Windows.
+#[cfg(not(target_arch = "nvptx64"))]
 macro_rules! fused {
     ($function:ident, $a:ident, $b:ident, $c:ident) => {{
         #[cfg(windows)]

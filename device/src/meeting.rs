@@ -10,9 +10,10 @@
 
 use cuda_std::gpu_only;
 
-use crate::block::{self, Scratch};
-use crate::grid;
+use crate::block::Scratch;
+use crate::grid::{Part, Turn};
 use crate::operator::{Combine, Operator};
+use crate::slots::Slots;
 use crate::vector::{self, Loaded, Share};
 
 /// Vectors that a thread loads before it uses the first.
@@ -117,7 +118,7 @@ impl<S: Copy> Meeting<S> {
 pub unsafe fn part<T: Loaded, O: Operator<T>, const BLOCK: u32>(
     operator: O,
     (input, n, first): (*const T, usize, u64),
-    states: *mut O::State,
+    slots_of_blocks: *mut u64,
     counter: *mut u32,
     meeting: Meeting<O::State>,
     total: u64,
@@ -126,10 +127,11 @@ pub unsafe fn part<T: Loaded, O: Operator<T>, const BLOCK: u32>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
+        let block = Part::of_grid();
+        let slots = Slots::new(slots_of_blocks, block.of as usize);
+        let turn = Turn::draw(block, slots, 0, counter);
         let mine = vector::fold::<LOADS, T, O>(operator, input, n, first, Share::of_grid());
-        let of_block = block::reduce(operator, mine, scratch);
-        let of_part = grid::finish_by_ticket(operator, of_block, states, counter, scratch);
-        if let Some(state) = of_part
+        if let Some(state) = turn.reduce(operator, mine, scratch)
             && let Some(all) = meeting.hand_in(operator, state)
         {
             *result = operator.finish(all, total);

@@ -1,8 +1,9 @@
 //! The reduction of an array: what the first of the kernels of [`reductions!`](crate::reductions!) does; and of two arrays of pairs.
 
-use crate::block::{self, Scratch};
-use crate::grid;
+use crate::block::Scratch;
+use crate::grid::{Part, Turn};
 use crate::operator::Operator;
+use crate::slots::Slots;
 use crate::vector::{self, Loaded, Share};
 
 /// Vectors that a thread loads before it uses the first.
@@ -15,24 +16,24 @@ const LOADS: usize = 4;
 ///
 /// # Safety
 /// - Every thread of the grid makes the call, once. A block has `BLOCK` threads at most.
-/// - `input` points to `n` values that nothing writes, `states` to one state per block, `counter` to a word that is 0, and `result` to one
-///   result; nothing else touches the last three. The counter is 0 again afterwards.
+/// - `input` points to `n` values that nothing writes, `slots` to those of a state per block, all empty, `counter` to a word that is 0, and
+///   `result` to one result; nothing else touches the last three. Slots and counter are so again afterwards.
 #[inline(always)]
 pub unsafe fn array<T: Loaded, O: Operator<T>, const BLOCK: u32>(
     operator: O,
     input: *const T,
     n: usize,
-    states: *mut O::State,
+    slots: *mut u64,
     counter: *mut u32,
     result: *mut O::Output,
     scratch: Scratch<O::State, BLOCK>,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
+        let part = Part::of_grid();
+        let turn = Turn::draw(part, Slots::new(slots, part.of as usize), 0, counter);
         let mine = vector::fold::<LOADS, T, O>(operator, input, n, 0, Share::of_grid());
-        let of_block = block::reduce(operator, mine, scratch);
-        let total = grid::finish_by_ticket(operator, of_block, states, counter, scratch);
-        if let Some(state) = total {
+        if let Some(state) = turn.reduce(operator, mine, scratch) {
             *result = operator.finish(state, n as u64);
         }
     }
@@ -47,17 +48,17 @@ pub unsafe fn pairs<T: Loaded, O: Operator<(T, T)>, const BLOCK: u32>(
     operator: O,
     inputs: [*const T; 2],
     n: usize,
-    states: *mut O::State,
+    slots: *mut u64,
     counter: *mut u32,
     result: *mut O::Output,
     scratch: Scratch<O::State, BLOCK>,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
+        let part = Part::of_grid();
+        let turn = Turn::draw(part, Slots::new(slots, part.of as usize), 0, counter);
         let mine = vector::fold_pairs::<LOADS, T, O>(operator, inputs, n, 0, Share::of_grid());
-        let of_block = block::reduce(operator, mine, scratch);
-        let total = grid::finish_by_ticket(operator, of_block, states, counter, scratch);
-        if let Some(state) = total {
+        if let Some(state) = turn.reduce(operator, mine, scratch) {
             *result = operator.finish(state, n as u64);
         }
     }

@@ -8,10 +8,11 @@
 //!
 //! All give the same results up to the grouping of a row's values. Indices and counts are those within the row.
 
-use crate::block::{self, Scratch};
-use crate::grid::{Part, finish_part_by_ticket};
+use crate::block::Scratch;
+use crate::grid::{Part, Turn};
 use crate::lanes::{WARP_SIZE, sync_lanes};
 use crate::operator::Operator;
+use crate::slots::Slots;
 use crate::thread::{block_dim_x, global_index, sync_threads, thread_idx_x};
 use crate::tile::{self, Bytes, Section, Tile};
 use crate::unroll::{array, each};
@@ -35,19 +36,19 @@ pub struct Rows<T> {
 
 /// Reduces each row by a block at a time, or by `parts` blocks, the last of which to come finishes the row.
 ///
-/// For a row: its vectors, one barrier of the tree and one before the next row. With several parts also a store, an atomic and a barrier.
+/// For a row: its vectors, one barrier of the tree and one before the next row. With several parts also what a [`Turn`] costs.
 ///
 /// # Safety
 /// - Every thread of the grid makes the call, once, with the same arguments. A block has `BLOCK` threads at most, and `parts` is not 0.
 /// - Nothing writes the rows; `results` points to one result per row, which nothing else touches.
-/// - With more than one part, `states` points to one state for each part of each row, and `counters` to a word per row that is 0; nothing
-///   else touches them. The counters are 0 again afterwards.
+/// - With more than one part, `slots` points to those of a state for each part of each row, all empty, and `counters` to a word per row that
+///   is 0; nothing else touches them. They are so again afterwards.
 #[inline(always)]
 pub unsafe fn by_blocks<T: Loaded, O: Operator<T>, const BLOCK: u32>(
     operator: O,
     matrix: Rows<T>,
     parts: u32,
-    states: *mut O::State,
+    slots: *mut u64,
     counters: *mut u32,
     results: *mut O::Output,
     scratch: Scratch<O::State, BLOCK>,
@@ -55,8 +56,11 @@ pub unsafe fn by_blocks<T: Loaded, O: Operator<T>, const BLOCK: u32>(
     let blocks = Share::of_blocks();
     let mut place = blocks.rank;
     while place < matrix.rows * parts as usize {
+        // A division of 64 bits takes longer than a load.
         let (row, part) = if parts == 1 {
             (place, 0)
+        } else if place < parts as usize {
+            (0, place as u32)
         } else {
             (place / parts as usize, (place % parts as usize) as u32)
         };
@@ -66,17 +70,16 @@ pub unsafe fn by_blocks<T: Loaded, O: Operator<T>, const BLOCK: u32>(
         };
         // SAFETY: the caller's promise; there is a barrier between two uses of the scratch memory.
         unsafe {
-            let values = matrix.input.add(row * matrix.stride);
-            let mine = vector::fold::<LOADS, T, O>(operator, values, matrix.columns, 0, share);
-            let of_block = block::reduce(operator, mine, scratch);
-            let states = states.wrapping_add(row * parts as usize);
-            let counter = counters.wrapping_add(row);
+            let slots = Slots::new(slots, matrix.rows * parts as usize);
             let part = Part {
                 rank: part,
                 of: parts,
             };
-            let of_row = finish_part_by_ticket(operator, of_block, part, states, counter, scratch);
-            if let Some(state) = of_row {
+            let counter = counters.wrapping_add(row);
+            let turn = Turn::draw(part, slots, row * parts as usize, counter);
+            let values = matrix.input.add(row * matrix.stride);
+            let mine = vector::fold::<LOADS, T, O>(operator, values, matrix.columns, 0, share);
+            if let Some(state) = turn.reduce(operator, mine, scratch) {
                 *results.add(row) = operator.finish(state, matrix.columns as u64);
             }
         }

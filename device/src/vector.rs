@@ -5,6 +5,7 @@
 
 use core::mem::transmute_copy;
 
+use crate::opaque::opaque;
 use crate::operator::{Bounds, Combine, Operator, combine_all};
 use crate::thread::{block_dim_x, block_idx_x, global_index, grid_dim_x, thread_idx_x};
 use crate::unroll::array;
@@ -348,20 +349,16 @@ fn fold_parts<const LOADS: usize, S: Copy, V: Copy>(
     lift_vector: impl Fn(V, usize) -> S,
     accumulate: impl Fn(S, [V; LOADS], usize, usize) -> S,
 ) -> S {
+    // The vectors first: what comes before the first load is time in which memory has nothing to do.
     let mut state = operator.identity();
-    let mut place = share.rank;
-    while place < head {
-        state = operator.combine(state, lift(place));
-        place += share.of;
-    }
-
     let end = head + (n - head) / lanes * lanes;
     let step = share.of * lanes;
-    place = head + share.rank * lanes;
+    let mut place = head + share.rank * lanes;
     while place + (LOADS - 1) * step < end {
+        let here = opaque(place);
         let vectors: [V; LOADS] = array(
             #[inline(always)]
-            |index| load(place + index * step),
+            |index| load(here + index * step),
         );
         state = accumulate(state, vectors, place, step);
         place += LOADS * step;
@@ -394,6 +391,11 @@ fn fold_parts<const LOADS: usize, S: Copy, V: Copy>(
         state = operator.combine(state, combine_all(operator, states));
     }
 
+    place = share.rank;
+    while place < head {
+        state = operator.combine(state, lift(place));
+        place += share.of;
+    }
     place = end + share.rank;
     while place < n {
         state = operator.combine(state, lift(place));

@@ -40,10 +40,18 @@ pub unsafe fn reduce<S: Words, const WIDTH: u32>(
         }
         let mut reduced = state;
         let mut delta = 1;
+        if lanes.is_whole_warp() {
+            // Nothing that the first lane of a section gets comes from a lane without a partner.
+            while delta < WIDTH {
+                let other = Lanes::<WIDTH>::ALL.shuffle_down(reduced, delta);
+                reduced = operator.combine(reduced, other);
+                delta *= 2;
+            }
+            return reduced;
+        }
         while delta < WIDTH {
             let other = lanes.shuffle_down(reduced, delta);
-            // In a whole section nothing that the first lane gets comes from a lane without a partner.
-            if lanes.is_whole_warp() || lanes.rank() + delta <= lanes.last() {
+            if lanes.rank() + delta <= lanes.last() {
                 reduced = operator.combine(reduced, other);
             }
             delta *= 2;

@@ -54,7 +54,7 @@ pub struct States {
 }
 
 impl Pieces {
-    /// Prepares a device for pieces of so many values, but for the last: loads the kernels and allocates room for a few pieces.
+    /// Prepares a device for pieces of this many values, but for the last: loads the kernels and allocates room for a few pieces.
     ///
     /// # Errors
     /// The device has no room, or it fails.
@@ -313,7 +313,7 @@ mod tests {
         vec![DeviceChoice::Emulator, gpu]
     }
 
-    /// The results, where the pieces are dealt to so many devices in turn, the last of them first.
+    /// The results, where the pieces are dealt to this many devices in turn, the last of them first.
     fn in_pieces(
         kind: DeviceChoice,
         devices: usize,

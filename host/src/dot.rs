@@ -11,6 +11,7 @@ use crate::values::Values;
 use std::fmt;
 use std::marker::PhantomData;
 use warpfold_device::fixed::CHUNK;
+use warpfold_device::slots::most_words;
 
 /// Dot products of arrays of type `T`, again and again on one device: it keeps the kernels and the memory that they need.
 ///
@@ -103,15 +104,17 @@ fn name<T: Reducible>() -> String {
 
 fn plan<T: Reducible>(device: &Device, mode: Mode, n: usize) -> (Shape, Needs) {
     let launch = choose_for_pairs(mode, n, size_of::<T>(), Gpu::of(device));
-    let (suffix, states) = match mode {
-        Mode::Fast => ("_pairs", launch.blocks as usize),
-        Mode::Deterministic => ("_fixed_pairs", n.div_ceil(CHUNK)),
-    };
-    let needs = Needs {
-        suffix,
-        states: (states * size_of::<T::Wide>()).div_ceil(size_of::<u64>()),
-        words: 1,
-        registers: None,
+    let needs = match mode {
+        Mode::Fast => Needs {
+            slots: most_words::<T::Wide>(launch.blocks as usize),
+            words: 1,
+            ..Needs::kernel("_pairs")
+        },
+        Mode::Deterministic => Needs {
+            states: (n.div_ceil(CHUNK) * size_of::<T::Wide>()).div_ceil(size_of::<u64>()),
+            words: 1,
+            ..Needs::kernel("_fixed_pairs")
+        },
     };
     (Shape::linear(launch.blocks, launch.block), needs)
 }
@@ -160,7 +163,10 @@ fn launch_to<T: Reducible>(
     family.prepare_on(device, stream, &needs)?;
     let n = Argument::from(left.len());
     let mut arguments = vec![left.argument(), right.argument(), n];
-    arguments.extend(family.workspace());
+    arguments.extend(match mode {
+        Mode::Fast => family.slots(&needs),
+        Mode::Deterministic => family.workspace(),
+    });
     arguments.push(result.argument());
     // SAFETY: both have as many values; there is one result; the workspace is large enough, and its word is 0. Memory of buffers is freed when
     // the device has done what is queued; `read_by` keeps the order of other memory, or who has made the slice has promised it.

@@ -68,7 +68,9 @@ pub(crate) struct Needs {
     pub(crate) suffix: &'static str,
     /// Words of 8 bytes for states.
     pub(crate) states: usize,
-    /// Words of 4 bytes that are 0.
+    /// Words of 8 bytes that are 0, for slots.
+    pub(crate) slots: usize,
+    /// Words of 4 bytes that are 0, after those.
     pub(crate) words: usize,
     /// The most registers that a thread gets on a GPU.
     pub(crate) registers: Option<u32>,
@@ -85,6 +87,7 @@ impl Needs {
         Self {
             suffix,
             states: 0,
+            slots: 0,
             words: 0,
             registers: None,
         }
@@ -99,14 +102,20 @@ impl Needs {
         Self {
             suffix,
             states: 0,
-            words: 2 * words,
+            slots: words,
+            words: 0,
             registers: Some(OF_THREAD as u32),
         }
     }
 
+    /// Words of 4 bytes that are 0, in all.
+    fn zeros(&self) -> usize {
+        2 * self.slots + self.words
+    }
+
     /// Bytes of the device's memory.
     pub(crate) fn bytes(&self) -> usize {
-        self.states * size_of::<u64>() + self.words * size_of::<u32>()
+        (self.states + self.slots) * size_of::<u64>() + self.words * size_of::<u32>()
     }
 }
 
@@ -144,8 +153,8 @@ impl Family {
         if states.len() < needs.states {
             *states = device.allocate(needs.states)?;
         }
-        if words.len() < needs.words {
-            *words = device.upload(&vec![0; needs.words])?;
+        if words.len() < needs.zeros() {
+            *words = device.upload(&vec![0; needs.zeros()])?;
         }
         Ok(())
     }
@@ -154,7 +163,7 @@ impl Family {
     pub(crate) fn is_prepared(&self, needs: &Needs) -> bool {
         self.kernels.contains_key(needs.suffix)
             && self.workspace.states.len() >= needs.states
-            && self.workspace.words.len() >= needs.words
+            && self.workspace.words.len() >= needs.zeros()
     }
 
     /// As [`Self::prepare`], before a launch on this stream: refused where that would be captured.
@@ -200,6 +209,12 @@ impl Family {
     /// The words alone.
     pub(crate) fn words(&self) -> Argument {
         self.workspace.words.argument()
+    }
+
+    /// The words as slots, and those after them.
+    pub(crate) fn slots(&self, needs: &Needs) -> [Argument; 2] {
+        let words = &self.workspace.words;
+        [words.argument(), words.slice(2 * needs.slots..).argument()]
     }
 
     /// The states from a word of 8 bytes on.

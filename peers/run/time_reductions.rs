@@ -525,7 +525,9 @@ fn choices(problem: &Problem) -> Vec<Choice> {
 fn choices_of_one(bytes: usize) -> Vec<Choice> {
     let mut choices = Vec::new();
     for block in [128, 256, 512, 1024] {
-        for blocks in [1, 2, 4, 8, 16, 32, 66, 132, 264, 528, 792, 1056, 2112] {
+        for blocks in [
+            1, 2, 4, 8, 16, 32, 64, 66, 128, 132, 256, 264, 512, 528, 792, 1056, 2112,
+        ] {
             let threads = (blocks * block) as usize;
             if (16..=1 << 14).contains(&(bytes / threads)) || blocks == 1 && bytes <= 1 << 16 {
                 choices.push(Choice::Shared { block, blocks });

@@ -241,7 +241,7 @@ impl Interface {
         })
     }
 
-    /// Whether elements of so many bytes are at addresses for them, a whole number of them apart.
+    /// Whether elements of this many bytes are at addresses for them, a whole number of them apart.
     fn is_for(&self, bytes: i64) -> bool {
         let mut strides = self.strides.iter().flatten();
         self.address.is_multiple_of(bytes as u64) && strides.all(|stride| stride % bytes == 0)

@@ -5,7 +5,7 @@ use super::*;
 use std::net::TcpListener;
 use std::process::{Child, Command as Process, Output, Stdio};
 
-/// The variables of a launcher's rank, of so many.
+/// The variables of a launcher's rank, of this many.
 type Variables = fn(u32, u32) -> Vec<(&'static str, String)>;
 
 fn torchrun(rank: u32, size: u32) -> Vec<(&'static str, String)> {

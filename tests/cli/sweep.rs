@@ -114,7 +114,7 @@ fn another_operator_and_type_have_kernels_of_their_own() {
 
 #[test]
 fn what_a_kernel_does_not_take_is_named_and_left_out() {
-    // One block, which takes so many elements at most.
+    // One block, which takes this many elements at most.
     let one_block = lessons()
         .find(|lesson| {
             let reduction = lesson.reduction();

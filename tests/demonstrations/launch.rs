@@ -11,7 +11,7 @@ use warpfold_kernels::catalogue;
 
 /// A kernel argument.
 pub enum Argument {
-    /// A buffer of so many bytes, all 0.
+    /// A buffer of this many bytes, all 0.
     Zeros(usize),
     /// A buffer with these values.
     Words(Vec<i32>),

@@ -155,7 +155,7 @@ fn a_mirrored_warp_has_no_conflict() {
     }
 }
 
-/// The sum of two matrices of so many columns and whole rows.
+/// The sum of two matrices of this many columns and whole rows.
 fn matrix_add(ptx: &str, columns: usize, rows: usize, block: u32) -> Ready {
     let n = columns * rows;
     let height = block / 32;
@@ -297,7 +297,7 @@ fn constant_memory_costs_a_turn_for_each_word() {
     for block in BLOCK_SIZES {
         let n = 2 * block as usize;
         let warps = n as f64 / 32.0;
-        // The last elements have fewer neighbours: so many loads are not made.
+        // The last elements have fewer neighbours: that many loads are not made.
         let cut = f64::from((0..16).sum::<u32>());
         for (kernel, requests, words, loads) in [
             (

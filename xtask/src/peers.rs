@@ -87,7 +87,7 @@ struct OfShapes {
     /// Timed launches of each contender [default: 7].
     #[arg(long)]
     repeat: Option<u32>,
-    /// After so many seconds nothing new is begun [default: 300].
+    /// After this many seconds nothing new is begun [default: 300].
     #[arg(long)]
     seconds: Option<u64>,
     /// The Python that has torch, CuPy, Triton or JAX [default: python3].

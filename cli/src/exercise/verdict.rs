@@ -8,7 +8,7 @@ use warpfold_exercises::{Conviction, Exercise, Judgement, Stage};
 const STARS: &str =
     "★ right and sound · ★★ the counter within 1.10 × of the reference's · ★★★ within 1.02 ×";
 
-/// Three stars, of which so many are won.
+/// Three stars, of which this many are won.
 pub fn stars(won: u32) -> String {
     (0..3)
         .map(|star| if star < won { '★' } else { '☆' })

@@ -25,9 +25,9 @@ pub use scaled::Scaled;
 pub use sum::SumOracle;
 pub use truth::Truth;
 
-use crate::chunks;
 use crate::number::Number;
 use std::fmt;
+use warpfold::cpu::cores;
 use warpfold_kernels::catalogue::Operator;
 
 /// What the CPU makes of the values that a kernel reduces; the judge of what the kernel makes of them.
@@ -74,7 +74,7 @@ fn chunk_by_chunk<T: Sync, Of: Send + Sync>(
 ) -> Of {
     // Long enough to outweigh handing it to another core, short enough to balance the cores.
     const CHUNK_ELEMENTS: usize = 1 << 14;
-    let chunks = chunks::map(values, CHUNK_ELEMENTS, of_chunk);
+    let chunks = cores::map_parts(values, CHUNK_ELEMENTS, of_chunk);
     let mut all = nothing();
     for chunk in &chunks {
         append(&mut all, chunk);

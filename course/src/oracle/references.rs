@@ -3,7 +3,7 @@
 //! They are the first part of the course, and what a GPU has to beat. All of them add `i32` values and wrap on overflow,
 //! as the kernels do, so the order of the additions cannot change the result.
 
-use crate::chunks;
+use warpfold::cpu::cores;
 
 /// One CPU reference, as the command line lists and runs it.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +83,7 @@ pub fn cpu_recursive_interleaved(values: &mut [i32]) -> i32 {
 pub fn cpu_parallel(values: &[i32]) -> i32 {
     // Long enough to outweigh handing it to another core, short enough to balance the cores.
     const CHUNK_ELEMENTS: usize = 1 << 16;
-    let sums = chunks::map(values, CHUNK_ELEMENTS, cpu_sequential);
+    let sums = cores::map_parts(values, CHUNK_ELEMENTS, cpu_sequential);
     cpu_sequential(&sums)
 }
 

@@ -23,7 +23,7 @@ fn of_array(points: &[Point], grid: u32) -> [Given; 5] {
     [
         Given::shifted(points, 1),
         Given::count(points.len()),
-        Given::room::<Extent>(grid as usize),
+        Given::slots::<Extent>(grid as usize),
         Given::values(&[0_u32]),
         Given::room::<f32>(1),
     ]
@@ -71,7 +71,7 @@ fn each_row_has_an_area() {
             let results = Given::room::<f32>(rows);
             let parts = [
                 Given::Number(2_u32.into()),
-                Given::room::<Extent>(2 * rows),
+                Given::slots::<Extent>(2 * rows),
                 Given::values(&vec![0_u32; rows]),
                 results.clone(),
             ];

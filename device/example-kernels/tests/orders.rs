@@ -87,11 +87,16 @@ fn pairs() {
     for n in [0, 1, 1000, 3 * CHUNK + 5] {
         let (left, right) = (Given::values(&floats(n)), Given::shifted(&floats(n), 1));
         for (suffix, grid, states) in [
-            ("_pairs", (3, 96), 3),
-            ("_fixed_pairs", (2, fixed::BLOCK), n.div_ceil(CHUNK)),
+            ("_pairs", (3, 96), Given::slots::<f32>(3)),
+            ("_pairs", (35, 32), Given::slots::<f32>(35)),
+            (
+                "_fixed_pairs",
+                (2, fixed::BLOCK),
+                Given::room::<f32>(n.div_ceil(CHUNK)),
+            ),
         ] {
             let mut arguments = vec![left.clone(), right.clone(), Given::count(n)];
-            arguments.extend([Given::room::<f32>(states), Given::values(&[0_u32])]);
+            arguments.extend([states, Given::values(&[0_u32])]);
             arguments.push(Given::room::<f32>(1));
             is_sound(&format!("dot_f32{suffix}"), grid, &arguments);
         }

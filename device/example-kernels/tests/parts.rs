@@ -299,12 +299,13 @@ macro_rules! reductions {
                     let arguments = [
                         Given::shifted(&values, places),
                         Given::count(n),
-                        Given::room::<<$operator as Operator<$value>>::State>(shape.0 as usize),
+                        Given::slots::<<$operator as Operator<$value>>::State>(shape.0 as usize),
                         Given::values(&[0_u32]),
                         Given::room::<Output>(1),
                     ];
                     let left = machine.launch(stringify!($name), shape, &arguments, 2);
                     near(values_of::<Output>(&left[4])[0], &values);
+                    assert!(left[2].iter().chain(&left[3]).all(|&byte| byte == 0), "the slots and the counter");
                     if n == 998 {
                         let mut watched = Watched::new(ptx, stringify!($name), shape, &arguments);
                         watched.is_clean();
@@ -315,7 +316,7 @@ macro_rules! reductions {
                     let stride = columns + gap;
                     let values = few::<$value>(rows * stride);
                     for (suffix, number, shape) in
-                        [("rows", 1, (2, 100)), ("rows", 3, (4, 65)), ("short_rows", 1, (3, 96)), ("short_rows", 8, (1, 64)), ("short_rows", 32, (3, 96))]
+                        [("rows", 1, (2, 100)), ("rows", 3, (4, 65)), ("rows", 40, (7, 48)), ("short_rows", 1, (3, 96)), ("short_rows", 8, (1, 64)), ("short_rows", 32, (3, 96))]
                     {
                         let mut arguments = vec![
                             Given::values(&values),
@@ -325,7 +326,7 @@ macro_rules! reductions {
                             Given::Number(u32::into(number)),
                         ];
                         if suffix == "rows" {
-                            arguments.push(Given::room::<<$operator as Operator<$value>>::State>(rows * number as usize));
+                            arguments.push(Given::slots::<<$operator as Operator<$value>>::State>(rows * number as usize));
                             arguments.push(Given::values(&vec![0_u32; rows]));
                         }
                         arguments.push(Given::room::<Output>(rows));

@@ -1,4 +1,5 @@
-//! Work on all cores. Rayon's part of it is compiled once here, and not again for each operator of each type.
+//! Work on all cores. Rayon's part of it is compiled once here, and not again for each operator of each type, by this crate and those that
+//! use it.
 
 use rayon::prelude::*;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -9,7 +10,7 @@ pub(super) fn both(left: &mut (dyn FnMut() + Send), right: &mut (dyn FnMut() + S
 }
 
 /// What the function gives for each number below `count`.
-pub(super) fn map<R: Send + Sync>(count: usize, of: impl Fn(usize) -> R + Sync) -> Vec<R> {
+pub fn map<R: Send + Sync>(count: usize, of: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let results: Vec<OnceLock<R>> = (0..count).map(|_| OnceLock::new()).collect();
     for_each(count, &|number| {
         results[number].get_or_init(|| of(number));
@@ -19,8 +20,20 @@ pub(super) fn map<R: Send + Sync>(count: usize, of: impl Fn(usize) -> R + Sync) 
         .collect()
 }
 
+/// What the function gives for each part of this many values, the last of which may be shorter, in their order.
+pub fn map_parts<T: Sync, R: Send + Sync>(
+    values: &[T],
+    size: usize,
+    of: impl Fn(&[T]) -> R + Sync,
+) -> Vec<R> {
+    map(values.len().div_ceil(size), |number| {
+        let rest = &values[number * size..];
+        of(&rest[..size.min(rest.len())])
+    })
+}
+
 /// Calls the function with each part of this many values, the last of which may be shorter, and its number.
-pub(super) fn for_each_part<T: Send>(
+pub fn for_each_part<T: Send>(
     values: &mut [T],
     size: usize,
     work: impl Fn(usize, &mut [T]) + Sync,

@@ -18,7 +18,8 @@
 //! The work is done by the threads of `rayon`'s current pool.
 
 mod columns;
-mod cores;
+#[doc(hidden)]
+pub mod cores;
 mod order;
 mod ranges;
 mod scan;

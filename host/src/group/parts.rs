@@ -483,7 +483,7 @@ impl UntypedGroup {
                 (member.states.argument(), member.flags.argument(), 1)
             };
             let mut arguments = vec![parts[prepared.len()].argument(), n.into(), before.into()];
-            arguments.extend(member.family.workspace());
+            arguments.extend(member.family.slots(&needs));
             arguments.extend([slots, flags, (rank as u32).into(), (of as u32).into()]);
             arguments.extend([total.into(), result.argument()]);
             arguments.extend(self.parameter.map(Argument::from));
@@ -632,12 +632,10 @@ impl UntypedGroup {
 fn launch_of_part(form: Form, device: &Device, n: usize) -> (Needs, Shape) {
     let matrix = Matrix::contiguous(1, n);
     let grid = choose_for_part(&form.problem(device, Along::Rows, matrix, Mode::Fast));
-    let states = (grid.blocks as usize * form.state_bytes()).div_ceil(size_of::<u64>());
     let needs = Needs {
-        suffix: "_part",
-        states,
+        slots: form.slots(grid.blocks as usize),
         words: 1,
-        registers: None,
+        ..Needs::kernel("_part")
     };
     (needs, Shape::linear(grid.blocks, grid.block))
 }

@@ -40,8 +40,8 @@ impl Way {
             "i64" => (Number::I64, Some(Number::I64)),
             "u64" => (Number::U64, Some(Number::U64)),
             "f64" => (Number::F64, None),
-            // f16, bf16 and f32.
-            _ => (Number::F32, None),
+            "f16" | "bf16" | "f32" => (Number::F32, None),
+            other => unreachable!("the library has no elements of type {other}"),
         };
         let is_float = matches!(wide, Number::F32 | Number::F64);
         let extreme = |fold| narrow.map_or(Self::Again, |number| Self::AllReduce(number, fold));

@@ -12,6 +12,7 @@ use warpfold_device::columns::{Layout, most_threads, resident};
 use warpfold_device::fixed;
 use warpfold_device::operator::Operator;
 use warpfold_device::segments;
+use warpfold_device::slots::most_words;
 use warpfold_device::vector::Loaded;
 
 /// What the launches of an operator over a type depend on.
@@ -22,6 +23,7 @@ pub struct Form {
     /// Bytes of a result.
     pub result_bytes: usize,
     state_bytes: usize,
+    words_of_slot: usize,
     order_matters: bool,
     lanes: usize,
     most_threads: u32,
@@ -36,6 +38,7 @@ impl Form {
             value_bytes: size_of::<T>(),
             result_bytes: size_of::<O::Output>(),
             state_bytes: size_of::<O::State>(),
+            words_of_slot: most_words::<O::State>(1),
             order_matters: O::ORDER_MATTERS,
             lanes: T::LANES,
             most_threads: most_threads::<T, O>(),
@@ -49,6 +52,11 @@ impl Form {
     /// Bytes of a state.
     pub(crate) fn state_bytes(&self) -> usize {
         self.state_bytes
+    }
+
+    /// Words of 8 bytes for the slots of this many states.
+    pub(crate) fn slots(&self, states: usize) -> usize {
+        states * self.words_of_slot
     }
 
     /// Whether the result depends on the order and the grouping.
@@ -224,12 +232,16 @@ impl Untyped {
         };
         // In words of 8 bytes, after the states: how many segments end in a block and before.
         let mut ends = 0;
+        let mut slots = 0;
         let (states, counters) = match launch.way {
             Way::Segments => {
                 ends = launch.blocks as usize;
                 (2 * launch.blocks as usize, 1)
             }
-            Way::Blocks(parts) if parts > 1 => (rows * parts as usize, rows),
+            Way::Blocks(parts) if parts > 1 => {
+                slots = self.form.slots(rows * parts as usize);
+                (0, rows)
+            }
             Way::FixedBlocks if columns > fixed::CHUNK => {
                 (rows * columns.div_ceil(fixed::CHUNK), rows)
             }
@@ -246,6 +258,7 @@ impl Untyped {
         let needs = Needs {
             suffix: suffix(launch.way),
             states: self.words(states) + ends,
+            slots,
             words: counters,
             registers: None,
         };
@@ -369,13 +382,14 @@ impl Untyped {
         results: Slice<'_, u8>,
         launch: Launch,
     ) -> (&Kernel, Vec<Argument>) {
+        let needs = self.plan(parts, launch).needs;
         let mut arguments = vec![values.argument()];
         arguments.extend(parts.arguments());
         let workspace = self.family.workspace();
         match launch.way {
             Way::Blocks(parts) => {
                 arguments.push(parts.into());
-                arguments.extend(workspace);
+                arguments.extend(self.family.slots(&needs));
             }
             Way::Lanes(lanes) | Way::FixedLanes(lanes) => arguments.push(lanes.into()),
             Way::Columns(Layout {

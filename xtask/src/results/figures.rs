@@ -156,7 +156,7 @@ impl<'r> OfType<'r> {
             .min_by(|a, b| a.median_ms.total_cmp(&b.median_ms))
     }
 
-    /// The fastest read of so many elements that was measured, whoever made it.
+    /// The fastest read of this many elements that was measured, whoever made it.
     pub fn ceiling_ms(self, n: usize, finds: Finds) -> Option<f64> {
         self.fastest(n, finds, |contender| contender.name != EMPTY)
             .map(|measurement| measurement.median_ms)

@@ -6,17 +6,17 @@ use super::record::{Finds, Maker, Measurement, Record};
 /// What a step may take of the time of its counterpart in CUDA C++, and from where on a step is more than its launch.
 const STEP: f64 = 1.02;
 const STEPS_FROM: usize = 1 << 24;
-/// What our library may take of the time of `cub::DeviceReduce::Sum`, up to so many elements.
+/// What our library may take of the time of `cub::DeviceReduce::Sum`, up to this many elements.
 const OF_CUB: [(usize, f64); 4] = [
     (1 << 22, 0.75),
     (1 << 25, 1.0),
     (1 << 26, 0.93),
     (1 << 30, 0.98),
 ];
-/// What a fixed order may cost from so many elements on.
+/// What a fixed order may cost from this many elements on.
 const DETERMINISTIC: f64 = 1.05;
 const DETERMINISTIC_FROM: usize = 1 << 26;
-/// What an input that is not aligned may cost from so many elements on.
+/// What an input that is not aligned may cost from this many elements on.
 const MISALIGNED: f64 = 1.03;
 const MISALIGNED_FROM: usize = 1 << 26;
 

@@ -114,7 +114,7 @@ impl<'a> Dealer<'a> {
         self.dealt
     }
 
-    /// How many files end within so many bytes.
+    /// How many files end within this many bytes.
     pub(crate) fn files_within(&self, bytes: u64) -> usize {
         self.ends.partition_point(|&end| end <= bytes)
     }

@@ -72,7 +72,7 @@ pub(crate) struct Broken {
 }
 
 impl ValuesFile {
-    /// Of an open file, which has so many bytes of values.
+    /// Of an open file, which has this many bytes of values.
     pub(crate) fn new(path: &Path, file: File, bytes: u64, swapped: Option<usize>) -> Self {
         let is_small = bytes < SMALL;
         Self {

@@ -28,7 +28,7 @@ impl Size {
     /// Slots of a device that a thread does not wait for: what is copied, what is reduced, and one more.
     const BEYOND: usize = 3;
 
-    /// For pieces of so many bytes, and so many devices; none are the cores. `most` is as many bytes as there can be, where that is known.
+    /// For pieces of this many bytes, and this many devices; none are the cores. `most` is as many bytes as there can be, where that is known.
     pub(crate) fn new(piece: usize, devices: usize, most: Option<u64>) -> Self {
         let rings = devices.max(1);
         let cores = rayon::current_num_threads();
@@ -48,7 +48,7 @@ impl Size {
         }
     }
 
-    /// For chunks of at most so many bytes, of values of `each`: one is reduced, one waits, and one is being read.
+    /// For chunks of at most this many bytes, of values of `each`: one is reduced, one waits, and one is being read.
     pub(crate) fn of_chunks(chunk: usize, most: Option<u64>, each: usize) -> Self {
         let all = most.map_or(usize::MAX, |most| {
             usize::try_from(most).unwrap_or(usize::MAX)

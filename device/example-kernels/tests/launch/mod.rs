@@ -50,6 +50,11 @@ impl Given {
         Self::Room(count * size_of::<T>())
     }
 
+    /// Empty slots of states like these.
+    pub fn slots<S>(count: usize) -> Self {
+        Self::values(&vec![0_u64; warpfold_device::slots::most_words::<S>(count)])
+    }
+
     /// A `u32`.
     pub fn word(word: u32) -> Self {
         Self::Number(word.into())

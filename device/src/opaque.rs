@@ -1,0 +1,44 @@
+//! Numbers of which the compiler knows nothing, so that it leaves what is computed from them where it stands.
+
+use cuda_std::gpu_only;
+
+/// The same number. In a loop, addresses that are computed from it are no counters of their own, each of which would take some additions
+/// before the loop's first load.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+pub(crate) fn opaque(number: usize) -> usize {
+    let same: usize;
+    // SAFETY: a copy of a register.
+    unsafe {
+        core::arch::asm!(
+            "mov.b64 {same}, {number};",
+            number = in(reg64) number,
+            same = lateout(reg64) same,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    same
+}
+
+/// The same number.
+#[cfg(not(target_arch = "nvptx64"))]
+pub(crate) fn opaque(number: usize) -> usize {
+    number
+}
+
+/// The same number, known from here on: nothing that is computed from it is computed before, however often the place is come to.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn from_here_on(number: u32) -> u32 {
+    let same: u32;
+    // SAFETY: a copy of a register. It is not pure, so that it stays in its place.
+    unsafe {
+        core::arch::asm!(
+            "mov.b32 {same}, {number};",
+            number = in(reg32) number,
+            same = lateout(reg32) same,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    same
+}

@@ -1,0 +1,134 @@
+//! States that blocks hand to each other in global memory, each as soon as it is there.
+
+use core::cell::Cell;
+use core::marker::PhantomData;
+
+use crate::memory::{load_relaxed_u64, store_relaxed_u64};
+use crate::words::Words;
+
+/// In the upper half of a word: that the lower half is there.
+pub(crate) const IS_THERE: u64 = 1 << 32;
+
+/// How many words a state is made of.
+#[inline(always)]
+pub(crate) fn words_of<S: Words>(state: S) -> usize {
+    let words = Cell::new(0);
+    state.map_words(
+        #[inline(always)]
+        |word| {
+            words.set(words.get() + 1);
+            word
+        },
+    );
+    words.get()
+}
+
+/// How many words of 64 bits the slots of this many states of type `S` take at most.
+pub const fn most_words<S>(slots: usize) -> usize {
+    // No word of a state has less than a byte.
+    slots * size_of::<S>()
+}
+
+/// A slot for each of some states, in words of 64 bits that are 0 as long as nothing is there. The lower half of a word is one of the words
+/// of a state, and the upper half says that it is there: who finds all words of a slot has the state, and no fence is needed.
+///
+/// The first words of all slots come first, then the second ones, and so on, so that a warp that takes adjacent slots loads adjacent memory.
+#[derive(Debug)]
+pub struct Slots<S> {
+    words: *mut u64,
+    count: usize,
+    states: PhantomData<S>,
+}
+
+impl<S> Copy for Slots<S> {}
+
+impl<S> Clone for Slots<S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Words> Slots<S> {
+    /// This many slots, which begin with this word.
+    ///
+    /// # Safety
+    /// `words` points to as many words in global memory as the states have, for which [`most_words`] is enough. They are 0, and nothing else
+    /// touches them.
+    #[inline(always)]
+    pub unsafe fn new(words: *mut u64, count: usize) -> Self {
+        Self {
+            words,
+            count,
+            states: PhantomData,
+        }
+    }
+
+    /// A word of the state in a slot.
+    #[inline(always)]
+    fn word(self, slot: usize, index: usize) -> *mut u64 {
+        // SAFETY: callers ask for those that there are.
+        unsafe { self.words.add(slot + index * self.count) }
+    }
+
+    /// Leaves a state in a slot, with `marks` beside [`IS_THERE`].
+    ///
+    /// # Safety
+    /// There is such a slot, and one thread makes the call for it.
+    #[inline(always)]
+    pub(crate) unsafe fn put(self, slot: usize, state: S, marks: u64) {
+        let index = Cell::new(0);
+        state.map_words(
+            #[inline(always)]
+            |word| {
+                let bits = IS_THERE | marks | u64::from(word);
+                // SAFETY: a word of that slot; the caller's promise.
+                unsafe { store_relaxed_u64(self.word(slot, index.get()), bits) };
+                index.set(index.get() + 1);
+                word
+            },
+        );
+    }
+
+    /// The state in a slot and its marks, if all of it is there. `like` is any state.
+    ///
+    /// # Safety
+    /// There is such a slot.
+    #[inline(always)]
+    pub(crate) unsafe fn get(self, slot: usize, like: S) -> Option<(S, u64)> {
+        let (index, all) = (Cell::new(0), Cell::new(u64::MAX));
+        let state = like.map_words(
+            #[inline(always)]
+            |_| {
+                // SAFETY: a word of that slot.
+                let word = unsafe { load_relaxed_u64(self.word(slot, index.get())) };
+                index.set(index.get() + 1);
+                all.set(all.get() & word);
+                word as u32
+            },
+        );
+        (all.get() & IS_THERE != 0).then_some((state, all.get()))
+    }
+
+    /// The state in a slot, as soon as it is there; the slot is empty afterwards. `like` is any state.
+    ///
+    /// # Safety
+    /// There is such a slot, a state is or will be put there without waiting for this thread, and nobody else takes it.
+    #[inline(always)]
+    pub(crate) unsafe fn take(self, slot: usize, like: S) -> S {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let state = loop {
+                if let Some((state, _)) = self.get(slot, like) {
+                    break state;
+                }
+            };
+            let mut index = 0;
+            while index < words_of(like) {
+                store_relaxed_u64(self.word(slot, index), 0);
+                index += 1;
+            }
+            state
+        }
+    }
+}
