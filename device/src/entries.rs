@@ -165,7 +165,8 @@ macro_rules! part_reductions {
             /// Of an array that several devices have parts of.
             ///
             /// # Safety
-            /// - As for the kernel of one device, of the part.
+            /// - `input` points to `n` values that nothing writes, `blocks` to empty slots of a state per block, and `counter` to a word that is
+            ///   0; nothing else touches the last two. The grid has one dimension, and a block 1 to 1024 threads.
             /// - `slots` and `flags` point to `of` states and words of the first device, whose rank is 0, and which the others reach; nothing
             ///   but these kernels touches them. The flags are 0, and the launch of the round before is over on the first device.
             /// - On the first device `result` points to one result, which nothing else touches.

@@ -13,7 +13,7 @@ pub(crate) fn opaque(number: usize) -> usize {
         core::arch::asm!(
             "mov.b64 {same}, {number};",
             number = in(reg64) number,
-            same = lateout(reg64) same,
+            same = out(reg64) same,
             options(pure, nomem, nostack, preserves_flags),
         );
     }
@@ -36,7 +36,7 @@ pub(crate) fn from_here_on(number: u32) -> u32 {
         core::arch::asm!(
             "mov.b32 {same}, {number};",
             number = in(reg32) number,
-            same = lateout(reg32) same,
+            same = out(reg32) same,
             options(nomem, nostack, preserves_flags),
         );
     }

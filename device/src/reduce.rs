@@ -11,7 +11,7 @@ const LOADS: usize = 4;
 
 /// Reduces an array of any length that begins anywhere, in one launch of any grid.
 ///
-/// Each thread loads vectors of 16 bytes; then a tree in each block, and one in the last block to come. The result depends on the shape of
+/// Each thread loads vectors of 16 bytes; then a tree in each block, and one in the block that began last. The result depends on the shape of
 /// the launch only as far as the operator's rounding depends on the grouping, and is the same in every run.
 ///
 /// # Safety

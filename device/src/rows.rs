@@ -2,7 +2,7 @@
 //!
 //! | function | a row is reduced by | rows | reads |
 //! |---|---|---|---|
-//! | [`by_blocks`] | one block, or several that finish by a ticket | long; few, if they are very long | vectors, with heads and tails |
+//! | [`by_blocks`] | one block, or several that take a turn each | long; few, if they are very long | vectors, with heads and tails |
 //! | [`by_lanes`] | 1 to 32 lanes of a warp | of some vectors | vectors, with heads and tails; of one or two vectors for each lane, several rows at once |
 //! | [`packed`] | 1 to 32 lanes, out of shared memory | of any number of elements, up to a tile, without gaps | vectors, whatever the length of a row |
 //!
@@ -34,7 +34,7 @@ pub struct Rows<T> {
     pub stride: usize,
 }
 
-/// Reduces each row by a block at a time, or by `parts` blocks, the last of which to come finishes the row.
+/// Reduces each row by a block at a time, or by `parts` blocks, of which the one that began last finishes the row.
 ///
 /// For a row: its vectors, one barrier of the tree and one before the next row. With several parts also what a [`Turn`] costs.
 ///

@@ -3,7 +3,8 @@
 /// A value that is made of 32-bit words. A shuffle moves one word; a value goes through the same shuffle word by word.
 ///
 /// Implemented for numbers (those of 64 bits are two words, smaller ones are one), pairs, triples and arrays of such
-/// values, and the operators' states. For a structure of your own, [`words!`](crate::words!) does it.
+/// values, and the operators' states. For a structure of your own, [`words!`](crate::words!) does it. A value has at most as many words as
+/// bytes, for which blocks have [`slots`](crate::slots).
 pub trait Words: Copy {
     /// The value with `map` applied to each of its words.
     fn map_words(self, map: impl Fn(u32) -> u32 + Copy) -> Self;

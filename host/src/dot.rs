@@ -168,15 +168,10 @@ fn launch_to<T: Reducible>(
         Mode::Deterministic => family.workspace(),
     });
     arguments.push(result.argument());
-    // SAFETY: both have as many values; there is one result; the workspace is large enough, and its word is 0. Memory of buffers is freed when
+    // SAFETY: both have as many values; there is one result; the workspace is large enough, and its slots and its word are 0. Memory of buffers is freed when
     // the device has done what is queued; `read_by` keeps the order of other memory, or who has made the slice has promised it.
     let launch = || unsafe { family.launch(stream, needs.suffix, &shape, &arguments) };
-    let launched: Result<(), DeviceError> =
-        left.read_by(device, stream, || right.read_by(device, stream, launch));
-    if launched.is_err() {
-        family.forget_words(device)?;
-    }
-    Ok(launched?)
+    Ok(left.read_by(device, stream, || right.read_by(device, stream, launch))?)
 }
 
 /// As [`DotProduct::queue`], with the kernels that are kept with the device, to memory of any kind.
@@ -185,7 +180,7 @@ fn launch_to<T: Reducible>(
 /// As there.
 ///
 /// # Safety
-/// Nothing else reads or writes the result until the kernel has ended, nor is the function called for another stream of the device before.
+/// Nothing else reads or writes the result until the kernel has ended.
 #[doc(hidden)]
 pub unsafe fn queue_dot<T: Reducible>(
     device: &Device,

@@ -4,7 +4,7 @@ use crate::device::{
     Argument, Buffer, Device, DeviceError, Kernel, Shape, Slice, Stream, StreamOrder,
 };
 use crate::kernels::Error;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
 use warpfold_device::scan::BLOCK;
@@ -19,6 +19,8 @@ pub(crate) struct Family {
     workspace: Workspace,
     /// That of the launches, which share the workspace.
     order: StreamOrder,
+    /// Whether a launch has failed: some blocks may have come to their end and others not, so that the words are not used again.
+    is_spoiled: Cell<bool>,
 }
 
 /// Where the kernels come from.
@@ -130,6 +132,7 @@ impl Family {
                 words: device.allocate(0)?,
             },
             order: StreamOrder::default(),
+            is_spoiled: Cell::new(false),
         })
     }
 
@@ -153,15 +156,17 @@ impl Family {
         if states.len() < needs.states {
             *states = device.allocate(needs.states)?;
         }
-        if words.len() < needs.zeros() {
+        if words.len() < needs.zeros() || self.is_spoiled.get() {
             *words = device.upload(&vec![0; needs.zeros()])?;
+            self.is_spoiled.set(false);
         }
         Ok(())
     }
 
     /// Whether there is nothing to load or to allocate.
     pub(crate) fn is_prepared(&self, needs: &Needs) -> bool {
-        self.kernels.contains_key(needs.suffix)
+        !self.is_spoiled.get()
+            && self.kernels.contains_key(needs.suffix)
             && self.workspace.states.len() >= needs.states
             && self.workspace.words.len() >= needs.zeros()
     }
@@ -236,13 +241,16 @@ impl Family {
     ) -> Result<(), DeviceError> {
         let kernel = self.kernel(suffix);
         // SAFETY: the caller's contract is the same.
-        unsafe { self.order.launch(stream, kernel, shape, arguments) }
+        let launched = unsafe { self.order.launch(stream, kernel, shape, arguments) };
+        if launched.is_err() {
+            self.spoil();
+        }
+        launched
     }
 
-    /// After a launch that failed: some blocks may have come to their end and others not, so that the words are not used again.
-    pub(crate) fn forget_words(&mut self, device: &Device) -> Result<(), DeviceError> {
-        self.workspace.words = device.allocate(0)?;
-        Ok(())
+    /// Gives the words up, for others that are 0 before the next launch.
+    pub(crate) fn spoil(&self) {
+        self.is_spoiled.set(true);
     }
 }
 

@@ -157,7 +157,7 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
     /// A device has failed.
     pub fn wait(&mut self, stream: &Stream) -> Result<(), Error> {
         stream.check_device(&self.group.devices()[0])?;
-        Ok(self.untyped.wait(self.group, Some(stream))?)
+        Ok(self.untyped.wait(Some(stream))?)
     }
 
     /// The reduction of the values of all parts, one after another; waits for it. There is a part for each device, in its memory, which may

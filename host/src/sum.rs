@@ -120,6 +120,8 @@ struct State<T: Summable> {
     round: Option<Kernel>,
     /// That of the launches, which share the totals.
     order: StreamOrder,
+    /// Whether a launch has failed: some blocks may have come to their end and others not.
+    is_spoiled: bool,
 }
 
 impl<T: Summable> State<T> {
@@ -131,6 +133,7 @@ impl<T: Summable> State<T> {
             last: None,
             round: None,
             order: StreamOrder::default(),
+            is_spoiled: false,
         })
     }
 }
@@ -349,6 +352,11 @@ impl<'d, T: Summable> Sum<'d, T> {
         stream: Option<&Stream>,
     ) -> Result<(), Error> {
         let device = self.device;
+        if self.state.is_spoiled {
+            self.state.in_any_order = Turns::new(device)?;
+            self.state.in_fixed_order = OneLaunch::new(device, 0)?;
+            self.state.is_spoiled = false;
+        }
         if !self.state.kernels.contains_key(launch.entry) {
             let kernel = device.kernel(MODULE, launch.entry)?;
             self.state.kernels.insert(launch.entry, kernel);
@@ -368,13 +376,6 @@ impl<'d, T: Summable> Sum<'d, T> {
             .map(|&role| argument(role))
             .collect::<Option<Vec<_>>>();
         let arguments = arguments.expect("the flagship's kernels take what is kept for them");
-        self.state.last = Some(match launch.finish {
-            Finish::TotalInTurns => {
-                self.state.in_any_order.turn ^= 1;
-                Mode::Fast
-            }
-            _ => Mode::Deterministic,
-        });
         let shape = Shape::linear(launch.blocks, launch.block);
         let (kernel, order) = (&self.state.kernels[launch.entry], &self.state.order);
         let started = values.read_by(device, stream, || {
@@ -384,13 +385,16 @@ impl<'d, T: Summable> Sum<'d, T> {
             unsafe { order.launch(stream, kernel, &shape, &arguments) }
         });
         if let Err(error) = started {
-            // Some blocks may have come to their end and others not. A device that has no memory any more makes no sums either.
-            self.state.last = None;
-            if let (Ok(turns), Ok(one_launch)) = (Turns::new(device), OneLaunch::new(device, 0)) {
-                (self.state.in_any_order, self.state.in_fixed_order) = (turns, one_launch);
-            }
+            (self.state.last, self.state.is_spoiled) = (None, true);
             return Err(error.into());
         }
+        self.state.last = Some(match launch.finish {
+            Finish::TotalInTurns => {
+                self.state.in_any_order.turn ^= 1;
+                Mode::Fast
+            }
+            _ => Mode::Deterministic,
+        });
         Ok(())
     }
 }

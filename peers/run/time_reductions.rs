@@ -203,7 +203,7 @@ impl Run<'_> {
             let launched =
                 unsafe { reduction.launch_by(None, input, matrix, &mut results, launch) };
             match launched {
-                // A block of this many threads needs more registers than there are.
+                // A block of this many threads may need more registers than there are.
                 Err(warpfold::Error::Device(DeviceError::InvalidLaunch { .. })) => continue,
                 launched => launched?,
             }

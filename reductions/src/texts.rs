@@ -19,17 +19,18 @@ macro_rules! texts {
 }
 
 /// Those of this package.
-static WIDE: [Text; 8] = texts! { "f16" "bf16" "i32" "u32" "f32" "i64" "u64" "f64" };
+static WIDE: [Text; 7] = texts! { "bool" "i32" "u32" "f32" "i64" "u64" "f64" };
 
 /// Those of the other.
 static NARROW: [Text; TEXTS.len()] = {
-    let [bool, i8, u8, i16, u16] = TEXTS;
+    let [i8, u8, i16, u16, f16, bf16] = TEXTS;
     [
-        Text::new(bool),
         Text::new(i8),
         Text::new(u8),
         Text::new(i16),
         Text::new(u16),
+        Text::new(f16),
+        Text::new(bf16),
     ]
 };
 

@@ -103,7 +103,7 @@ macro_rules! entry {
         #[doc = concat!("The operator `", stringify!($operator), "` over `", stringify!($value), "` values.")]
         ///
         /// # Safety
-        /// As for the entries of [`warpfold_device::reductions!`] over arrays.
+        /// As for the entries of [`warpfold_device::reductions!`] over arrays, but `states` points to one state per block.
         #[kernel]
         pub unsafe fn $name(
             input: *const $value,

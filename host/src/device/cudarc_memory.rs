@@ -5,11 +5,14 @@ use std::ffi::c_void;
 /// Memory that `cudarc` keeps in order by its streams and events.
 ///
 /// # Safety
-/// The stream that [`Self::touch`] gives is of the context that [`Self::context`] gives, and lives as long as the memory.
+/// The stream is of the context that [`Self::context`] gives, and lives as long as the memory.
 pub(super) unsafe trait CudarcMemory {
     /// The context that it was allocated in.
     fn context(&self) -> *mut c_void;
 
-    /// Lets the memory's own stream wait for what writes the memory, and notes a read at this point of that stream. Returns the stream.
-    fn touch(&self) -> *mut c_void;
+    /// The memory's own stream.
+    fn stream(&self) -> *mut c_void;
+
+    /// Lets that stream wait for what writes the memory, and notes a read at this point of it.
+    fn touch(&self);
 }

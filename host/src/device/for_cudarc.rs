@@ -13,13 +13,15 @@ macro_rules! memory {
         // SAFETY: the memory holds its stream in an `Arc`, from which both are taken.
         unsafe impl<T> CudarcMemory for $memory {
             fn context(&self) -> *mut c_void {
-                self.stream().context().cu_ctx().cast()
+                DeviceSlice::stream(self).context().cu_ctx().cast()
             }
 
-            fn touch(&self) -> *mut c_void {
-                let stream = self.stream();
-                drop(self.device_ptr(stream));
-                stream.cu_stream().cast()
+            fn stream(&self) -> *mut c_void {
+                DeviceSlice::stream(self).cu_stream().cast()
+            }
+
+            fn touch(&self) {
+                drop(self.device_ptr(DeviceSlice::stream(self)));
             }
         }
 
@@ -29,7 +31,7 @@ macro_rules! memory {
         /// That the memory is in a device's primary context, which `CudaContext::new` retains, is checked when that device is to read it.
         impl<'a, T: Pod> From<&'a $memory> for Slice<'a, T> {
             fn from(memory: &'a $memory) -> Self {
-                let (address, _) = memory.device_ptr(memory.stream());
+                let (address, _) = memory.device_ptr(DeviceSlice::stream(memory));
                 Self::new(Owner::Cudarc(memory), address, memory.len())
             }
         }

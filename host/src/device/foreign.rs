@@ -94,8 +94,10 @@ impl Stream {
     /// [`DeviceError::OtherDevice`], [`DeviceError::NoForeignCode`] on the emulator, or what the driver says.
     ///
     /// # Safety
-    /// The handle is that of a stream that lives as long as the value. Where the stream takes part in a capture that other code has begun,
-    /// or that another value for the same stream has joined, whoever launches the graph keeps its kernels loaded and its memory allocated.
+    /// The handle is that of a stream that lives as long as the value, and that of no other while work is under way which was queued by it.
+    /// Where the stream takes part in a capture that other code has begun,
+    /// or that another value for the same stream has joined, whoever launches the graph keeps its kernels loaded and its memory allocated,
+    /// and no copy to or from the host's memory is under way on a stream that joins the capture.
     pub unsafe fn from_raw(device: &Device, handle: *mut c_void) -> Result<Self, DeviceError> {
         match &device.backend {
             // SAFETY: the caller's contract is the same.

@@ -51,17 +51,20 @@ impl StreamOrder {
         if self.last.get() == Some(identity) || stream.is_capturing()? {
             return Ok(false);
         }
-        let is_other = self.last.replace(Some(identity)).is_some();
+        let is_other = self.last.get().is_some();
         if is_other {
             stream.follow_all()?;
         }
+        self.last.set(Some(identity));
         Ok(is_other)
     }
 
     fn wait_for_last(&self, kernel: &Kernel) -> Result<(), DeviceError> {
         match kernel.on() {
-            KernelOn::Gpu(kernel) if self.last.take().is_some() => kernel.wait_for_all(),
-            _ => Ok(()),
+            KernelOn::Gpu(kernel) if self.last.get().is_some() => kernel.wait_for_all()?,
+            _ => {}
         }
+        self.last.set(None);
+        Ok(())
     }
 }

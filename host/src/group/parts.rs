@@ -129,7 +129,7 @@ impl UntypedGroup {
             }
         };
         // Whatever has been queued is over before the memory is used again.
-        let waited = self.wait(group, None);
+        let waited = self.wait(None);
         reduced?;
         Ok(waited?)
     }
@@ -230,11 +230,7 @@ impl UntypedGroup {
 
     /// Waits for the streams, that of the first device last (the caller's, or one of its own): it may wait for the others itself. Where one
     /// of them has failed, the host raises the flags in their place.
-    pub(super) fn wait(
-        &mut self,
-        group: &Group,
-        stream: Option<&Stream>,
-    ) -> Result<(), DeviceError> {
+    pub(super) fn wait(&mut self, stream: Option<&Stream>) -> Result<(), DeviceError> {
         let first = stream.unwrap_or(&self.members[0].stream);
         let others = &self.members[1..];
         // What waits for a device that fails would not end by itself, and the launches of a graph are on none of these streams.
@@ -251,15 +247,15 @@ impl UntypedGroup {
         };
         let waited = wait();
         if waited.is_err() {
-            self.give_up(group, stream)?;
+            self.give_up(stream)?;
         }
         waited
     }
 
     /// Ends the kernel that may be waiting for flags, and leaves everything as before a reduction.
-    fn give_up(&mut self, group: &Group, stream: Option<&Stream>) -> Result<(), DeviceError> {
-        for (member, device) in self.members.iter_mut().zip(group.devices()) {
-            member.family.forget_words(device)?;
+    fn give_up(&mut self, stream: Option<&Stream>) -> Result<(), DeviceError> {
+        for member in &self.members {
+            member.family.spoil();
         }
         self.graph = None;
         let (raised, beside) = &self.raised;
@@ -341,8 +337,8 @@ impl UntypedGroup {
         if let Err(error) = launched {
             if !is_capturing {
                 // Those that have been launched hand in, and nobody takes it.
-                self.wait(group, stream)?;
-                self.give_up(group, stream)?;
+                self.wait(stream)?;
+                self.give_up(stream)?;
             }
             return Err(error.into());
         }
@@ -406,7 +402,7 @@ impl UntypedGroup {
         });
         let waited = threads.wait();
         if launched.is_err() || waited.is_err() {
-            self.give_up(group, None)?;
+            self.give_up(None)?;
         }
         launched.and(waited)
     }

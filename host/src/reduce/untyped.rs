@@ -368,9 +368,6 @@ impl Untyped {
             Parts::Of(_) => launch(),
             Parts::Segments(segments) => segments.slice().read_by(device, stream, launch),
         });
-        if launched.is_err() {
-            self.family.forget_words(device)?;
-        }
         Ok(launched?)
     }
 

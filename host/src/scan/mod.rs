@@ -352,9 +352,6 @@ fn launch_to<T: Pod, O: Operator<T, Output: Pod>>(
         Parts::Rows(_) => launch(),
         Parts::Segments(segments) => segments.slice().read_by(device, stream, launch),
     });
-    if launched.is_err() {
-        family.forget_words(device)?;
-    }
     Ok(launched?)
 }
 
@@ -376,7 +373,7 @@ pub enum ScanKernels<'a> {
 ///
 /// # Safety
 /// - The kernels of this name are those that `scans!` makes of this operator, with this value, and this type.
-/// - Nothing else reads or writes the results until the kernel has ended, nor is the function called for another stream of the device before.
+/// - Nothing else reads or writes the results until the kernel has ended.
 #[doc(hidden)]
 pub unsafe fn queue_scan<T: Pod, O: Operator<T, Output: Pod>>(
     device: &Device,

@@ -111,7 +111,7 @@ warpfold_device::for_each_element!(names);
 /// Where the text of a type is kept: two packages share the types, since one would be too large for a registry.
 fn reductions_folder(element: &str) -> &'static str {
     match element {
-        "bool" | "i8" | "u8" | "i16" | "u16" => "reductions/narrow/ptx",
+        "i8" | "u8" | "i16" | "u16" | "f16" | "bf16" => "reductions/narrow/ptx",
         _ => "reductions/ptx",
     }
 }

@@ -332,12 +332,12 @@ impl GpuKernel {
         .map_err(|failure| self.blame(failure.into()))
     }
 
-    /// Waits for the end of what is queued.
     /// Waits for everything that is queued on the device.
     pub(in crate::device) fn wait_for_all(&self) -> Result<(), DeviceError> {
         self.session().wait_for_all()
     }
 
+    /// Waits for the end of what is queued.
     fn wait(&self) -> Result<(), DeviceError> {
         self.session()
             .stream

@@ -180,11 +180,12 @@ impl Gpu {
             Ok(())
         };
         // SAFETY: the memory, which is borrowed, keeps its stream.
-        let others = unsafe { Queue::borrowed(memory.touch().cast()) };
+        let others = unsafe { Queue::borrowed(memory.stream().cast()) };
         // What waits for a capture would become part of it.
         if others.handle() != own.handle() && others.is_capturing().map_err(DeviceError::from)? {
             return Err(DeviceError::ForeignCapture.into());
         }
+        memory.touch();
         wait(own, &others)?;
         let queued = queue();
         // Also after a failure, which may come after something has been queued.

@@ -12,8 +12,13 @@ pub(super) struct Queue {
     handle: CUstream,
     /// Whether it ends with this value.
     owned: bool,
-    /// Of one that ends with this value, its number: the driver gives handles again. 0 of others.
+    /// A number of its own, where the driver may give its handle again while its work goes on; 0 of others.
     serial: u64,
+}
+
+fn next_serial() -> u64 {
+    static CREATED: AtomicU64 = AtomicU64::new(0);
+    CREATED.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 /// Which stream it is, among all of the process.
@@ -43,11 +48,10 @@ impl Queue {
         let mut handle = ptr::null_mut();
         // SAFETY: `handle` may be written; 0 is the usual priority.
         unsafe { sys::cuStreamCreateWithPriority(&raw mut handle, flags, 0) }?;
-        static CREATED: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
             handle,
             owned: true,
-            serial: CREATED.fetch_add(1, Ordering::Relaxed) + 1,
+            serial: next_serial(),
         })
     }
 
@@ -60,6 +64,19 @@ impl Queue {
             handle,
             owned: false,
             serial: 0,
+        }
+    }
+
+    /// A stream that other code owns, and may end while work that was queued here goes on.
+    ///
+    /// # Safety
+    /// As for [`Self::borrowed`].
+    #[cfg(any(feature = "cudarc", feature = "cust"))]
+    pub(super) unsafe fn lent(handle: CUstream) -> Self {
+        Self {
+            handle,
+            owned: false,
+            serial: next_serial(),
         }
     }
 

@@ -1,6 +1,9 @@
 //! What everything made from one opened GPU shares.
 
-use super::{information::GpuInformation, queue::Queue};
+use super::{
+    information::GpuInformation,
+    queue::{Mark, Queue},
+};
 use crate::device::DeviceError;
 use std::cell::{Cell, RefCell};
 use std::ptr;
@@ -19,6 +22,8 @@ pub(super) struct Session {
     pub(super) stream: Queue,
     /// The streams that the driver keeps apart from the default stream, while they are alive.
     apart: RefCell<Vec<Weak<Queue>>>,
+    /// Marks after what was queued on streams that have a part in a capture now. The default stream waits for them when it next has work.
+    before_captures: RefCell<Vec<Mark>>,
     context: PrimaryContext,
     /// Twice the L2 cache, from the first flush on.
     cache_flush: Cell<Option<CUdeviceptr>>,
@@ -38,6 +43,7 @@ impl Session {
         Ok(Self {
             stream: Queue::new(sys::CU_STREAM_DEFAULT)?,
             apart: RefCell::default(),
+            before_captures: RefCell::default(),
             context,
             cache_flush: Cell::new(None),
             information,
@@ -65,9 +71,18 @@ impl Session {
         apart.push(Rc::downgrade(queue));
     }
 
+    /// Has the default stream wait for a mark when it next has work.
+    pub(super) fn wait_later_for(&self, mark: Mark) {
+        self.before_captures.borrow_mut().push(mark);
+    }
+
     /// Lets the default stream wait for what is queued on the streams that the driver keeps apart from it, and returns those. What is
     /// being captured there waits for nothing, and nothing for it.
     pub(super) fn join_those_apart(&self) -> Result<Vec<Rc<Queue>>, DeviceError> {
+        for mark in self.before_captures.borrow().iter() {
+            mark.hold_back(&Queue::DEFAULT)?;
+        }
+        self.before_captures.borrow_mut().clear();
         let apart: Vec<Rc<Queue>> = self
             .apart
             .borrow()
@@ -179,11 +194,18 @@ impl CurrentContext {
         // Where there is no driver, or none that has started, there is no context.
         // SAFETY: `context` may be written.
         let _ = unsafe { sys::cuCtxGetCurrent(&raw mut context) };
-        let mut device = 0;
-        // SAFETY: `device` may be written.
-        let is_known =
-            !context.is_null() && unsafe { sys::cuCtxGetDevice(&raw mut device) }.is_ok();
-        let primary = is_known.then(|| PrimaryContext::retain(device).ok());
+        let (mut device, mut flags, mut is_active) = (0, 0, 0);
+        // SAFETY: all three may be written. Where the context is gone, the driver says so.
+        let known = unsafe {
+            sys::cuCtxGetDevice(&raw mut device).and_then(|()| {
+                sys::cuDevicePrimaryCtxGetState(device, &raw mut flags, &raw mut is_active)
+            })
+        };
+        if known.is_err() {
+            context = ptr::null_mut();
+        }
+        // A primary context that is not active is not the current one.
+        let primary = (is_active != 0).then(|| PrimaryContext::retain(device).ok());
         Self {
             context,
             _kept: primary.flatten().filter(|kept| kept.handle == context),

@@ -6,7 +6,7 @@ use super::{
     launch::GpuKernel,
     memory::Allocation,
     module::GpuModule,
-    queue::{Queue, StreamIdentity},
+    queue::{Mark, Queue, StreamIdentity},
     recording::{Recording, of_captures},
     session::Session,
 };
@@ -102,6 +102,8 @@ impl Stream {
     /// Has the stream refuse to be captured by other code.
     #[cfg(any(feature = "cudarc", feature = "cust"))]
     pub(in crate::device) fn only_lend(&mut self) {
+        // SAFETY: who has made this value has promised that the stream outlives it.
+        self.queue = unsafe { Queue::lent(self.queue.handle()) }.into();
         self.is_only_lent = true;
     }
 
@@ -293,17 +295,19 @@ impl Stream {
 
     pub(in crate::device) fn wait_for(&self, event: &Event) -> Result<(), DeviceError> {
         self.activate_with(event.session())?;
-        self.fence_before(&event.recording.borrow())?;
+        self.mark_before(&event.recording.borrow())?;
         event.mark().hold_back(&self.queue).map_err(of_captures)?;
         self.take_part_in(&event.recording.borrow());
         Ok(())
     }
 
-    /// Before this stream takes part in a capture: while it does, nothing can wait for it, so that the default stream, which uploads,
-    /// downloads and the freeing of memory wait for, is made to wait for what is queued here already.
-    fn fence_before(&self, recording: &Weak<Recording>) -> Result<(), DeviceError> {
+    /// Before this stream takes part in a capture: while it does, nothing can wait for it, so that what is queued here already gets a mark
+    /// that uploads, downloads and the freeing of memory wait for.
+    fn mark_before(&self, recording: &Weak<Recording>) -> Result<(), DeviceError> {
         if recording.strong_count() > 0 && !self.queue.is_capturing()? {
-            Queue::DEFAULT.follow(&self.queue)?;
+            let mark = Mark::new(sys::CU_EVENT_DISABLE_TIMING)?;
+            mark.record(&self.queue)?;
+            self.session.wait_later_for(mark);
         }
         Ok(())
     }
@@ -319,9 +323,10 @@ impl Stream {
     pub(in crate::device) fn follow(&self, earlier: &Self) -> Result<(), DeviceError> {
         let (own, other) = (&self.session, &earlier.session);
         let recording = earlier.recording.borrow().clone();
-        own.activate()?;
+        other.activate()?;
         earlier.check_capture()?;
-        self.fence_before(&recording)?;
+        own.activate()?;
+        self.mark_before(&recording)?;
         Queue::follow_across(
             (&self.queue, || own.activate()),
             (&earlier.queue, || other.activate()),

@@ -184,7 +184,7 @@ mod with_cudarc {
             Err(DeviceError::ForeignCapture.into())
         );
         let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-        drop(cuda_stream.end_capture(flags));
+        assert!(cuda_stream.end_capture(flags).is_ok());
         sums.queue(&stream, &values, Mode::Fast)
             .expect("it is over");
         assert_eq!(sums.result(), Ok(3 * N as i32));
