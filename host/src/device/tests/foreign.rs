@@ -173,6 +173,7 @@ mod with_cudarc {
         let (own, event) = (own.expect("there is one"), event.expect("there is one"));
         let mut sums = Sum::<i32>::new(&device).expect("a few words");
         assert_eq!(sums.of(&values, Mode::Fast), Ok(3 * N as i32));
+        let slice = Slice::from(&values);
         cuda_stream
             .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
             .expect("it begins");
@@ -180,7 +181,7 @@ mod with_cudarc {
         assert_eq!(stream.record(&event), Err(DeviceError::ForeignCapture));
         assert_eq!(own.follow(&stream), Err(DeviceError::ForeignCapture));
         assert_eq!(
-            sums.queue(&own, &values, Mode::Fast),
+            sums.queue(&own, slice, Mode::Fast),
             Err(DeviceError::ForeignCapture.into())
         );
         let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
