@@ -69,11 +69,12 @@ fn same(left: impl Parts, right: impl Parts, law: &str) {
     );
 }
 
-/// As [`same`], up to a relative difference; where one has overflowed, the other may be NaN.
+/// As [`same`], up to a difference relative to the greatest of the values, whose sum may be as small as can be, or of the results; where one
+/// has overflowed, the other may be NaN.
 #[track_caller]
-fn near(left: impl Parts, right: impl Parts, tolerance: f64, law: &str) {
+fn near(left: impl Parts, right: impl Parts, (tolerance, greatest): (f64, f64), law: &str) {
     for (a, b) in left.parts().into_iter().zip(right.parts()) {
-        let is_near = (a - b).abs() <= tolerance * (1.0 + a.abs().max(b.abs()));
+        let is_near = (a - b).abs() <= tolerance * (1.0 + greatest.max(a.abs()).max(b.abs()));
         let overflown = |x: f64| !x.is_finite() || x.abs() > 1e30;
         assert!(
             is_near || a == b || overflown(a) && overflown(b),
@@ -96,6 +97,9 @@ fn obeys<T: Copy + Debug, O: Operator<T, State: Parts> + Debug>(
     let c = operator.lift_all([values[3], values[4], values[5]], 6);
     let identity = operator.identity();
     let law = |law: &str| format!("{law} of {operator:?} over {values:?}");
+    let parts = (0..6).flat_map(|index| lift(index).parts());
+    let finite = parts.map(f64::abs).filter(|part| part.is_finite());
+    let tolerance = (tolerance, finite.fold(0.0, f64::max));
     for state in [a, b, c, identity] {
         same(
             operator.combine(state, identity),
@@ -110,7 +114,7 @@ fn obeys<T: Copy + Debug, O: Operator<T, State: Parts> + Debug>(
     }
     for (left, right) in [(a, b), (b, c), (a, c)] {
         let (one, other) = (operator.combine(left, right), operator.combine(right, left));
-        if tolerance == 0.0 {
+        if tolerance.0 == 0.0 {
             same(one, other, &law("a ⊕ b = b ⊕ a"));
         } else {
             near(one, other, tolerance, &law("a ⊕ b = b ⊕ a"));
@@ -145,7 +149,7 @@ fn obeys<T: Copy + Debug, O: Operator<T, State: Parts> + Debug>(
             "accumulate is lift and combine, of many values",
         ),
     ] {
-        if tolerance == 0.0 {
+        if tolerance.0 == 0.0 {
             same(left, other, &law(law_of));
         } else {
             near(left, other, tolerance, &law(law_of));
