@@ -4,7 +4,7 @@ use crate::host_lesson::stopwatch::Stopwatch;
 use std::cell::Cell;
 use std::error::Error;
 use std::net::{Ipv4Addr, TcpListener};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 use warpfold::Device;
@@ -47,6 +47,7 @@ pub(super) fn sum(
     };
     thread::scope(|scope| {
         let mut others = Vec::new();
+        let (to_ready, ready) = channel();
         let mut after = parts[0].len();
         for (rank, part) in parts.iter().enumerate().skip(1) {
             let values = &values[after..after + part.len()];
@@ -54,12 +55,19 @@ pub(super) fn sum(
             let gpu = group.devices()[rank].gpu_information();
             let choice = gpu.map_or(DeviceChoice::Emulator, |gpu| DeviceChoice::Gpu(gpu.index));
             let (others_turn, turns) = channel();
-            let place = place(rank)?;
-            // If it fails, the first rank learns only that it is missing.
+            let (place, to_ready) = (place(rank)?, to_ready.clone());
+            // If it fails later, the other ranks find its connection closed.
             thread::Builder::new().spawn_scoped(scope, move || {
-                follow(choice, &place, mode, values, &turns).ok()
+                follow(choice, &place, mode, values, &turns, &to_ready).ok()
             })?;
             others.push(others_turn);
+        }
+        // One that cannot begin would be waited for until the patience is over. So nobody joins before all can.
+        for _ in &others {
+            ready.recv()??;
+        }
+        for other in &others {
+            other.send(())?;
         }
         let device = &group.devices()[0];
         let ranks = Ranks::join(device, &place(0)?, OPTIONS)?;
@@ -93,16 +101,30 @@ pub(super) fn sum(
     })
 }
 
-/// What another rank than the first does: it takes part in a reduction at each turn.
+/// What another rank than the first does: it says whether it has its values on its device, joins the others at the first turn, and takes part
+/// in a reduction at each later one.
 fn follow(
     choice: DeviceChoice,
     place: &Place,
     mode: Mode,
     values: &[f32],
     turns: &Receiver<()>,
+    to_ready: &Sender<Result<(), DeviceError>>,
 ) -> Result<(), Box<dyn Error>> {
-    let device = Device::open(&choice)?;
-    let values = device.upload(values)?;
+    let begin = || {
+        let device = Device::open(&choice)?;
+        let values = device.upload(values)?;
+        Ok::<_, DeviceError>((device, values))
+    };
+    let (device, values) = match begin() {
+        Ok(begun) => begun,
+        Err(error) => {
+            to_ready.send(Err(error.clone()))?;
+            return Err(error.into());
+        }
+    };
+    to_ready.send(Ok(()))?;
+    turns.recv()?;
     let ranks = Ranks::join(&device, place, OPTIONS)?;
     let mut reduction = RankReduction::new(&ranks, Sum)?.with_mode(mode);
     reduction.prepare(values.len())?;
