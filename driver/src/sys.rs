@@ -260,7 +260,6 @@ functions! {
     fn cuDeviceTotalMem_v2(bytes: *mut usize, device: CUdevice);
     fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice);
     fn cuDevicePrimaryCtxRelease_v2(device: CUdevice);
-    fn cuDevicePrimaryCtxGetState(device: CUdevice, flags: *mut u32, is_active: *mut c_int);
     fn cuCtxSetCurrent(context: CUcontext);
     fn cuCtxGetCurrent(context: *mut CUcontext);
     fn cuCtxGetDevice(device: *mut CUdevice);

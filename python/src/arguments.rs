@@ -74,17 +74,30 @@ pub fn reduced_axis(number: i64, axes: usize) -> PyResult<usize> {
         })
 }
 
-/// Where an array of the host is to be reduced; none on the processor.
+/// Where an array is to be reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Wherever its memory is: the host's by the processor.
+    Nothing,
+    /// By the processor.
+    Processor,
+    /// On this device.
+    Device(DeviceChoice),
+}
+
+/// Where an array is to be reduced.
 ///
 /// # Errors
 /// A text that names no device.
-pub fn device(text: Option<&str>) -> PyResult<Option<DeviceChoice>> {
-    let Some(text) = text.filter(|&text| text != "cpu") else {
-        return Ok(None);
+pub fn device(text: Option<&str>) -> PyResult<Asked> {
+    let text = match text {
+        None => return Ok(Asked::Nothing),
+        Some("cpu") => return Ok(Asked::Processor),
+        Some(text) => text,
     };
     let choice = text.replacen("cuda", "gpu", 1).parse();
     match choice {
-        Ok(choice @ (DeviceChoice::Gpu(_) | DeviceChoice::Emulator)) => Ok(Some(choice)),
+        Ok(choice @ (DeviceChoice::Gpu(_) | DeviceChoice::Emulator)) => Ok(Asked::Device(choice)),
         _ => Err(PyValueError::new_err(format!(
             "device: '{text}' names no device: give 'cpu', 'emulator', 'gpu' or 'gpu:N' (the GPU of index N, counted from 0)"
         ))),

@@ -1,6 +1,6 @@
 //! From the arguments of a call to its result.
 
-use crate::arguments::{self, NormOrder, Options, reduced_axes, reduced_axis};
+use crate::arguments::{self, Asked, NormOrder, Options, reduced_axes, reduced_axis};
 use crate::array::Array;
 use crate::memory::Memory;
 use crate::on_device::{self, Failed, Task};
@@ -64,7 +64,7 @@ fn reduce_source<'py>(
     source: &Source<'py>,
     operation: Operation,
     options: &Options<'_, 'py>,
-    device: Option<DeviceChoice>,
+    device: Asked,
 ) -> PyResult<Bound<'py, PyAny>> {
     let view = &source.view;
     let reduced = reduced_axes(options.axis, view.axes.len())?;
@@ -135,9 +135,11 @@ fn reduce_source<'py>(
 }
 
 /// Refuses another device than that whose memory the array is in.
-fn unless_elsewhere(source: &Source<'_>, device: Option<DeviceChoice>) -> PyResult<()> {
+fn unless_elsewhere(source: &Source<'_>, device: Asked) -> PyResult<()> {
     match (source.place, device) {
-        (Place::Gpu(index), Some(device)) if device != DeviceChoice::Gpu(index) => {
+        (Place::Gpu(index), asked)
+            if asked != Asked::Nothing && asked != Asked::Device(DeviceChoice::Gpu(index)) =>
+        {
             Err(PyValueError::new_err(format!(
                 "device: the array is in the memory of GPU {index}, where it is reduced: leave device out, or copy the array"
             )))
@@ -198,7 +200,7 @@ fn bytes_of(output: &Output<'_>, split: &Split, work: &Work) -> usize {
 
 fn on_host(
     source: &Source<'_>,
-    device: Option<DeviceChoice>,
+    device: Asked,
     split: &Split,
     work: &Work,
     output: &Output<'_>,
@@ -218,13 +220,13 @@ fn on_host(
         // reduced gets a result of either contents.
         unsafe {
             match device {
-                Some(device) => {
+                Asked::Device(device) => {
                     on_device::reduce(device, Task { view, split, work }, results)?;
                 }
-                None if view.count() <= FEW && work.is_simple(view.element, split) => {
+                _ if view.count() <= FEW && work.is_simple(view.element, split) => {
                     on_host::reduce(view, split, work, results);
                 }
-                None => threads::with(|| on_host::reduce(view, split, work, results)),
+                _ => threads::with(|| on_host::reduce(view, split, work, results)),
             }
         }
         Ok(())
@@ -381,12 +383,12 @@ pub fn dot<'py>(
         // SAFETY: the sources keep the memory; what is said of other threads and of streams where arrays are reduced holds here too.
         unsafe {
             match (place, device) {
-                (Place::Host, None) => {
+                (Place::Host, Asked::Nothing | Asked::Processor) => {
                     let result = result();
                     threads::with(|| on_host::dot(views[0], views[1], is_deterministic, result));
                     Ok(())
                 }
-                (Place::Host, Some(device)) => {
+                (Place::Host, Asked::Device(device)) => {
                     on_device::dot(device, views, is_deterministic, result())
                 }
                 (Place::Gpu(index), _) => {
@@ -467,12 +469,14 @@ pub fn scan<'py>(
             // SAFETY: the source keeps the memory; what is said of other threads and of streams where arrays are reduced holds here too.
             unsafe {
                 match (place, device) {
-                    (Place::Host, None) => {
+                    (Place::Host, Asked::Nothing | Asked::Processor) => {
                         let results = results();
                         threads::with(|| on_host::scan(view, &split, &work, results));
                         Ok(())
                     }
-                    (Place::Host, Some(device)) => on_device::scan(device, task, results()),
+                    (Place::Host, Asked::Device(device)) => {
+                        on_device::scan(device, task, results())
+                    }
                     (Place::Gpu(index), _) => {
                         on_device::queue_scan(index, stream, task, address as u64)
                     }

@@ -58,7 +58,7 @@ impl View {
                 ));
             };
             let stride = match strides {
-                Some(strides) => strides[axis] as isize,
+                Some(strides) => signed(strides[axis], element.bytes()) as isize,
                 None => side_by_side.unwrap_or(0) as isize,
             };
             side_by_side = side_by_side.and_then(|below| below.checked_mul(length.max(1)));
@@ -314,6 +314,18 @@ unsafe fn gather(
                 bytemuck::cast_slice_mut(copied),
             ),
         }
+    }
+}
+
+/// A stride as its exporter meant it. CuPy divides strides in bytes by the size of an element without regard to their sign: −4 bytes of 4
+/// become 2⁶² − 1 elements, which are no memory's.
+fn signed(stride: i64, bytes: usize) -> i64 {
+    let in_bytes = u64::try_from(stride)
+        .ok()
+        .and_then(|stride| stride.checked_mul(bytes as u64));
+    match in_bytes {
+        Some(in_bytes) if in_bytes > i64::MAX as u64 => in_bytes as i64 / bytes as i64,
+        _ => stride,
     }
 }
 

@@ -58,9 +58,9 @@ impl Gpu {
         }
         let device = device(index)?;
         let information = GpuInformation::of(index, device)?;
-        Ok(Self {
-            session: Rc::new(Session::new(device, information, driver)?),
-        })
+        let session = Rc::new(Session::new(device, information, driver)?);
+        session.register();
+        Ok(Self { session })
     }
 
     /// Opens the first GPU that the product's PTX runs on.

@@ -51,6 +51,14 @@ impl Session {
         })
     }
 
+    /// Lets [`CurrentContext`] find the session, as long as it is open.
+    pub(super) fn register(self: &Rc<Self>) {
+        OPEN.with_borrow_mut(|open| {
+            open.retain(|session| session.strong_count() > 0);
+            open.push(Rc::downgrade(self));
+        });
+    }
+
     pub(super) fn device(&self) -> CUdevice {
         self.context.device
     }
@@ -184,8 +192,13 @@ impl Drop for Session {
 /// The context that was current on this thread; it is again when this is dropped.
 pub(in crate::device) struct CurrentContext {
     context: CUcontext,
-    /// Keeps it, if it is the primary context of a GPU. Dropped when the context is current again.
-    _kept: Option<PrimaryContext>,
+    /// Keeps it, if it is that of a device that this thread has open. Dropped when the context is current again.
+    _kept: Option<Rc<Session>>,
+}
+
+thread_local! {
+    /// The sessions of this thread.
+    static OPEN: RefCell<Vec<Weak<Session>>> = RefCell::default();
 }
 
 impl CurrentContext {
@@ -194,29 +207,26 @@ impl CurrentContext {
         // Where there is no driver, or none that has started, there is no context.
         // SAFETY: `context` may be written.
         let _ = unsafe { sys::cuCtxGetCurrent(&raw mut context) };
-        let (mut device, mut flags, mut is_active) = (0, 0, 0);
-        // SAFETY: all three may be written. Where the context is gone, the driver says so.
-        let known = unsafe {
-            sys::cuCtxGetDevice(&raw mut device).and_then(|()| {
-                sys::cuDevicePrimaryCtxGetState(device, &raw mut flags, &raw mut is_active)
-            })
-        };
-        if known.is_err() {
+        let mut device = 0;
+        // SAFETY: `device` may be written. Where the context is gone, the driver says so.
+        if unsafe { sys::cuCtxGetDevice(&raw mut device) }.is_err() {
             context = ptr::null_mut();
         }
-        // A primary context that is not active is not the current one.
-        let primary = (is_active != 0).then(|| PrimaryContext::retain(device).ok());
+        let kept = OPEN.with_borrow(|open| {
+            let mut open = open.iter().filter_map(Weak::upgrade);
+            open.find(|session| session.context() == context)
+        });
         Self {
             context,
-            _kept: primary.flatten().filter(|kept| kept.handle == context),
+            _kept: kept,
         }
     }
 }
 
 impl Drop for CurrentContext {
     fn drop(&mut self) {
-        // SAFETY: a primary context is kept here. Another one is destroyed by unsafe code alone, which knows who may use it. Where this
-        // fails, the thread has lost the GPU.
+        // SAFETY: a context of ours is kept here. Other code keeps its own, or destroys it by unsafe code, which knows who may use it. Where
+        // this fails, the thread has lost the GPU.
         let _ = unsafe { sys::cuCtxSetCurrent(self.context) };
     }
 }
