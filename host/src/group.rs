@@ -127,7 +127,7 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
     /// Queues the reduction on a stream of the first device, which writes it to `result`, a buffer of one element there. The other devices
     /// begin when the stream has come to it, and the stream goes on when all values have been read. Does not wait.
     ///
-    /// Queue the reductions of one value one after another on one stream, or on streams that wait for each other.
+    /// Reductions of one value follow one another, on whichever streams they are queued.
     ///
     /// [`Self::wait`] waits for it even if a device has failed. [`Stream::synchronize`] and reading the result would not end then, because
     /// the first device waits for the others.
