@@ -467,7 +467,7 @@ macro_rules! segment_reductions {
                 results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
                 $($parameter: u64,)?
             ) {
-                $crate::launch_bounds!($crate::segments::THREADS, $crate::segments::RESIDENT);
+                $crate::launch_bounds!($crate::segments::THREADS, $crate::segments::resident::<$value, $operator>());
                 let memory = $crate::segment_memory!($value, $operator);
                 let offsets = $crate::segments::Offsets { places: offsets, are_wide: are_wide != 0 };
                 let workspace = $crate::segments::Workspace { states, ends, counter };
@@ -617,19 +617,19 @@ macro_rules! scans {
     )*};
 }
 
-/// Makes the kernel that finds runs of equal keys: a line `name: K;` gives `name(keys: *const K, n: usize, starts: *mut u64, found: *mut K,
-/// room: usize, count: *mut u64, workspace: *mut u64)`.
+/// Makes the kernel that finds runs of equal keys: a line `name: K;` gives `name(keys: *const K, n: usize, starts: *mut u64, are_wide: u32,
+/// found: *mut K, room: usize, count: *mut u64, workspace: *mut u64)`.
 ///
 /// Blocks have [`BLOCK`](crate::scan::BLOCK) threads; any number of them takes the tiles of [`tile`](crate::runs::tile) keys in turn.
-/// `starts` has `room + 1` places and `found` `room`; the workspace is that of [`scans!`](crate::scans!).
+/// `starts` has `room + 1` places, `u64` or, if `are_wide` is 0, `u32`, and `found` has `room`; the workspace is that of [`scans!`](crate::scans!).
 #[macro_export]
 macro_rules! runs {
     ($($(#[$doc:meta])* $name:ident: $key:ty;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
-        /// - `keys` points to `n` keys, at least one, which nothing writes; `starts` to `room + 1` words, `found` to `room` keys and
-        ///   `count` to a word, which nothing else touches.
+        /// - `keys` points to `n` keys, at least one, which nothing writes; `starts` to `room + 1` places, which are `u64` or, if `are_wide`
+        ///   is 0, `u32` that `n` fits into; `found` to `room` keys and `count` to a word. Nothing else touches the last three.
         /// - `workspace` points to as many words as `look_back::workspace_words` says, which are 0 and which nothing else touches.
         /// - The grid has one dimension, and a block `scan::BLOCK` threads.
         #[cuda_std::kernel]
@@ -638,17 +638,19 @@ macro_rules! runs {
             keys: *const $key,
             n: usize,
             starts: *mut u64,
+            are_wide: u32,
             found: *mut $key,
             room: usize,
             count: *mut u64,
             workspace: *mut u64,
         ) {
             let memory = $crate::runs::Memory {
+                starts: $crate::shared_array!(gathered: [u16; $crate::runs::tile::<$key>()]),
                 scratch: $crate::scratch!(scratch: u32, $crate::scan::BLOCK),
                 before: $crate::shared_array!(before: [$crate::look_back::SinceHead<u64>; $crate::look_back::PARTS]),
                 number: $crate::shared_array!(number: [u32; 1]),
             };
-            let found = $crate::runs::Found { starts, keys: found, room, count };
+            let found = $crate::runs::Found { starts, are_wide: are_wide != 0, keys: found, room, count };
             // SAFETY: the caller's promise.
             unsafe {
                 $crate::runs::runs(keys, n, found, workspace, memory)

@@ -34,6 +34,10 @@ pub trait Float:
     fn least_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self;
     /// The greatest of several, as [`maximum`](Self::maximum) gives it; −∞ of none.
     fn greatest_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self;
+    /// The lesser of two numbers, and of a number and a NaN the number.
+    fn lesser_number(self, other: Self) -> Self;
+    /// The greater of two numbers, and of a number and a NaN the number.
+    fn greater_number(self, other: Self) -> Self;
     /// `self` · `factor` + `term`, rounded once.
     fn multiply_add(self, factor: Self, term: Self) -> Self;
     /// The square root, rounded correctly.
@@ -105,7 +109,8 @@ macro_rules! by_comparisons {
 
 macro_rules! float {
     (
-        $value:ident $bits:ident: $fma:ident $sqrt:ident $minimum:ident, $maximum:ident, $least_of:ident, $greatest_of:ident, $about_exp:ident,
+        $value:ident $bits:ident: $fma:ident $sqrt:ident $minimum:ident, $maximum:ident, $least_of:ident, $greatest_of:ident,
+        $lesser:ident, $greater:ident, $about_exp:ident,
         mantissa $mantissa:literal bias $bias:literal least $least:literal
         ln2 $ln2_high:literal + $ln2_low:literal
         exp [$($exp:expr),+] ln [$($ln:expr),+]
@@ -142,6 +147,16 @@ macro_rules! float {
             #[inline(always)]
             fn greatest_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
                 $greatest_of(values)
+            }
+
+            #[inline(always)]
+            fn lesser_number(self, other: Self) -> Self {
+                $lesser(self, other)
+            }
+
+            #[inline(always)]
+            fn greater_number(self, other: Self) -> Self {
+                $greater(self, other)
             }
 
             #[inline(always)]
@@ -214,7 +229,8 @@ macro_rules! arithmetic_shift {
 }
 
 float! {
-    f32 u32: fma_32 sqrt_32 minimum_32, maximum_32, least_of_32, greatest_of_32, about_exp_32,
+    f32 u32: fma_32 sqrt_32 minimum_32, maximum_32, least_of_32, greatest_of_32,
+    lesser_32, greater_32, about_exp_32,
     mantissa 23 bias 127 least -87.0
     // The sum of both is ln 2; the first has so few bits that its product with a power of two in use is exact.
     ln2 0.693_145_75 + 1.428_606_8e-6
@@ -225,7 +241,8 @@ float! {
 }
 
 float! {
-    f64 u64: fma_64 sqrt_64 minimum_64, maximum_64, least_of_64, greatest_of_64, about_exp_64,
+    f64 u64: fma_64 sqrt_64 minimum_64, maximum_64, least_of_64, greatest_of_64,
+    lesser_64, greater_64, about_exp_64,
     mantissa 52 bias 1023 least -708.0
     ln2 0.693_147_180_369_123_8 + 1.908_214_929_270_587_7e-10
     // 1 ∕ 13! to 1 ∕ 0!
@@ -240,24 +257,11 @@ float! {
     ]
 }
 
-/// The instructions that give the lesser or the greater of two numbers, and of a number and a NaN the number.
-macro_rules! of_numbers {
-    ($($name:ident: $value:ident = $register:ident, $bits:ident, $instruction:literal;)*) => {$(
-        #[cfg(target_arch = "nvptx64")]
-        instruction!($name: $value = $register, $bits, $instruction, (a, b), a);
-    )*};
-}
-
-#[cfg(not(any(target_feature = "sm_80", target_feature = "compute_80")))]
-of_numbers! {
-    lesser_32: f32 = reg32, u32, "min.f32 {result}, {a}, {b};";
-    greater_32: f32 = reg32, u32, "max.f32 {result}, {a}, {b};";
-}
-
-of_numbers! {
-    lesser_64: f64 = reg64, u64, "min.f64 {result}, {a}, {b};";
-    greater_64: f64 = reg64, u64, "max.f64 {result}, {a}, {b};";
-}
+// The lesser or the greater of two numbers, and of a number and a NaN the number.
+instruction!(lesser_32: f32 = reg32, u32, "min.f32 {result}, {a}, {b};", (a, b), a.min(b));
+instruction!(greater_32: f32 = reg32, u32, "max.f32 {result}, {a}, {b};", (a, b), a.max(b));
+instruction!(lesser_64: f64 = reg64, u64, "min.f64 {result}, {a}, {b};", (a, b), a.min(b));
+instruction!(greater_64: f64 = reg64, u64, "max.f64 {result}, {a}, {b};", (a, b), a.max(b));
 
 /// The lesser or the greater of two and of several, `$of_two` and `$of_several`. A GPU puts back the NaN that its instruction drops: of
 /// several once, after a look at each pair.

@@ -59,8 +59,34 @@ pub trait Number: Words + PartialEq + PartialOrd {
         (self, 0)
     }
 
+    /// The lesser of two numbers, and of a number and a NaN the number.
+    fn lesser_number(self, other: Self) -> Self;
+    /// The greater of two numbers, and of a number and a NaN the number.
+    fn greater_number(self, other: Self) -> Self;
+
     /// Whether it is no number at all.
     fn is_nan(self) -> bool;
+    /// Whether one of several is NaN.
+    #[inline(always)]
+    fn is_any_nan<const V: usize, const N: usize>(values: [[Self; N]; V]) -> bool {
+        let mut is_nan = false;
+        if Self::IS_FLOAT {
+            each_of(
+                values,
+                #[inline(always)]
+                |place, value| {
+                    // Of each pair at once: one instruction.
+                    if place % 2 == 1 {
+                        is_nan |=
+                            values[(place - 1) / N][(place - 1) % N].is_nan() | value.is_nan();
+                    } else if place + 1 == V * N {
+                        is_nan |= value.is_nan();
+                    }
+                },
+            );
+        }
+        is_nan
+    }
 
     /// The sum of the warp's 32 numbers in every lane, if the architecture has one instruction for it.
     ///
@@ -139,6 +165,14 @@ macro_rules! integers {
             #[inline(always)]
             fn greater(self, other: Self) -> Self {
                 if other > self { other } else { self }
+            }
+            #[inline(always)]
+            fn lesser_number(self, other: Self) -> Self {
+                self.lesser(other)
+            }
+            #[inline(always)]
+            fn greater_number(self, other: Self) -> Self {
+                self.greater(other)
             }
             #[inline(always)]
             fn is_nan(self) -> bool {
@@ -247,6 +281,14 @@ macro_rules! floats {
             #[inline(always)]
             fn greatest_of<const V: usize, const N: usize>(values: [[Self; N]; V]) -> Self {
                 Float::greatest_of(values)
+            }
+            #[inline(always)]
+            fn lesser_number(self, other: Self) -> Self {
+                Float::lesser_number(self, other)
+            }
+            #[inline(always)]
+            fn greater_number(self, other: Self) -> Self {
+                Float::greater_number(self, other)
             }
             #[inline(always)]
             fn is_nan(self) -> bool {

@@ -24,30 +24,37 @@ use crate::unroll::each;
 const LANES: usize = WARP_SIZE as usize;
 /// Threads of a block.
 pub const BLOCK: u32 = 256;
-/// The most values of a thread.
-const MOST_ITEMS: usize = 16;
+/// Values that a thread loads before it uses the first, and does other work with without a loop.
+pub(crate) const AT_ONCE: usize = 16;
 
 /// Places in shared memory for the values that the lanes of a warp load at once: one is left free, so that banks differ.
 const TURNED: usize = LANES + 1;
 
-/// The values of a thread, where the larger of a value and a result has this many bytes.
-const fn items(bytes: usize) -> usize {
-    if bytes > 4 {
-        MOST_ITEMS / 2
+/// The values of a thread: as many as there is room for in the shared memory of a block, which a tile goes through. The larger a tile, the fewer
+/// wait for one another.
+const fn items<T, O: Operator<T>>() -> usize {
+    // Of 48 KiB, some of which other things take.
+    const ROOM: usize = 47 << 10;
+    let (value, result) = (size_of::<T>(), size_of::<O::Output>());
+    let bytes = if value == result {
+        value
     } else {
-        MOST_ITEMS
+        value + result
+    };
+    // A byte for the mark of a value, where segments are scanned.
+    let most = ROOM * LANES / (TURNED * bytes + LANES) / BLOCK as usize;
+    if most >= 2 * AT_ONCE {
+        2 * AT_ONCE
+    } else if most >= AT_ONCE {
+        AT_ONCE
+    } else {
+        AT_ONCE / 2
     }
 }
 
 /// The values of a tile of an operator's scan.
 pub const fn tile<T, O: Operator<T>>() -> usize {
     items_of::<T, O>() * BLOCK as usize
-}
-
-/// Bytes of the larger of a value and a result.
-const fn bytes<T, O: Operator<T>>() -> usize {
-    let (value, result) = (size_of::<T>(), size_of::<O::Output>());
-    if value > result { value } else { result }
 }
 
 /// Words of 16 bytes of the shared memory that a tile goes through: values, and results in their places if they are as large, or else
@@ -69,7 +76,22 @@ const fn results_from<T, O: Operator<T>>() -> usize {
 
 /// The values of a thread of an operator's scan.
 pub const fn items_of<T, O: Operator<T>>() -> usize {
-    items(bytes::<T, O>())
+    items::<T, O>()
+}
+
+/// Calls a function with 0 to `items` − 1, up to [`AT_ONCE`] without a loop.
+#[inline(always)]
+pub(crate) fn each_item(items: usize, mut function: impl FnMut(usize)) {
+    let at_once = if items < AT_ONCE { items } else { AT_ONCE };
+    let mut from = 0;
+    while from < items {
+        each(
+            at_once,
+            #[inline(always)]
+            |item| function(from + item),
+        );
+        from += at_once;
+    }
 }
 
 /// Where values are, and where rows or segments begin among them. A place is the number of a value in their order.
@@ -297,6 +319,7 @@ pub unsafe fn scan<T: Copy, O: Operator<T>>(
     let lane = (thread_idx_x() % WARP_SIZE) as usize;
     let warp = (thread_idx_x() / WARP_SIZE) as usize;
     let (size, items) = (tile::<T, O>(), items_of::<T, O>());
+    let at_once = if items < AT_ONCE { items } else { AT_ONCE };
     let tiles = tiles(n, size) as u32;
     let from_heads = FromHeads(operator);
     // SAFETY: the caller's promise.
@@ -333,23 +356,35 @@ pub unsafe fn scan<T: Copy, O: Operator<T>>(
             } else {
                 None
             };
-            let mut loaded = [MaybeUninit::uninit(); MOST_ITEMS];
-            if let Some(input) = side_by_side {
-                let input = input.add(of_warp + lane);
-                each(
-                    items,
-                    #[inline(always)]
-                    |item| loaded[item] = MaybeUninit::new(*input.add(item * LANES)),
-                );
-            }
+            let mut loaded = [MaybeUninit::uninit(); AT_ONCE];
+            let mut load = |from: usize| {
+                if let Some(input) = side_by_side {
+                    let input = input.add(of_warp + lane + from * LANES);
+                    each(
+                        at_once,
+                        #[inline(always)]
+                        |item| loaded[item] = MaybeUninit::new(*input.add(item * LANES)),
+                    );
+                }
+                loaded
+            };
+            let mut here = load(0);
             source.prepare(first, end);
             let to = values.add(lane);
             if side_by_side.is_some() {
-                each(
-                    items,
-                    #[inline(always)]
-                    |item| *to.add(item * TURNED) = loaded[item].assume_init(),
-                );
+                let mut from = 0;
+                loop {
+                    each(
+                        at_once,
+                        #[inline(always)]
+                        |item| *to.add((from + item) * TURNED) = here[item].assume_init(),
+                    );
+                    from += at_once;
+                    if from >= items {
+                        break;
+                    }
+                    here = load(from);
+                }
             } else {
                 let mut item = 0;
                 while item < items && mine + item * LANES < end {
@@ -374,7 +409,7 @@ pub unsafe fn scan<T: Copy, O: Operator<T>>(
             let mut combined = from_heads.identity();
             let own = values.add(of_thread);
             let lifted = |item: usize| operator.lift(*own.add(item), (mine + item) as u64);
-            each(
+            each_item(
                 items,
                 #[inline(always)]
                 |item| {
@@ -392,7 +427,7 @@ pub unsafe fn scan<T: Copy, O: Operator<T>>(
 
             let mut state = from_heads.combine(before, scanned.prefix).state;
             let turned = of_tile.add(of_thread);
-            each(
+            each_item(
                 items,
                 #[inline(always)]
                 |item| {
@@ -412,7 +447,7 @@ pub unsafe fn scan<T: Copy, O: Operator<T>>(
             let mine = first + of_warp + lane;
             let to = results.add(mine);
             if is_whole {
-                each(
+                each_item(
                     items,
                     #[inline(always)]
                     |item| *to.add(item * LANES) = *from.add(item * TURNED),

@@ -6,7 +6,7 @@
 use core::mem::transmute_copy;
 
 use crate::opaque::opaque;
-use crate::operator::{Bounds, Combine, Operator, combine_all};
+use crate::operator::{Combine, Operator, combine_all};
 use crate::thread::{block_dim_x, block_idx_x, global_index, grid_dim_x, thread_idx_x};
 use crate::unroll::array;
 
@@ -35,17 +35,6 @@ pub trait Loaded: Copy {
         vectors: [Self::Vector; V],
         index: u64,
         step: u64,
-    ) -> O::State;
-
-    /// A state, and with it the values of a vector that pieces begin and end among:
-    /// [`accumulate_pieces`](Operator::accumulate_pieces) of the operator.
-    fn accumulate_pieces<O: Operator<Self>>(
-        operator: O,
-        state: O::State,
-        vector: Self::Vector,
-        index: u64,
-        bounds: Bounds,
-        end: impl FnMut(O::State),
     ) -> O::State;
 
     /// The state of the pairs of values of two vectors.
@@ -133,22 +122,6 @@ macro_rules! vectors {
                     },
                 );
                 operator.accumulate(state, values, index, step)
-            }
-
-            #[inline(always)]
-            fn accumulate_pieces<O: $crate::operator::Operator<Self>>(
-                operator: O,
-                state: O::State,
-                $loaded: $vector,
-                index: u64,
-                bounds: $crate::operator::Bounds,
-                end: impl FnMut(O::State),
-            ) -> O::State {
-                let values: [Self; $lanes] = ::core::array::from_fn(
-                    #[inline(always)]
-                    |$lane| $made,
-                );
-                operator.accumulate_pieces(state, values, index, bounds, end)
             }
 
             #[inline(always)]

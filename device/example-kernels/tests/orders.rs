@@ -75,7 +75,12 @@ fn runs() {
         let keys: Vec<u32> = (0..n as u32).map(|place| place / 37).collect();
         let (workspace, grid) = workspace(tiles(n, runs::tile::<u32>()), 0_u64);
         let mut arguments = vec![Given::values(&keys), Given::count(n)];
-        arguments.extend([Given::room::<u64>(room + 1), Given::room::<u32>(room)]);
+        let starts = match n % 2 {
+            0 => [Given::room::<u32>(room + 1), Given::Number(0_u32.into())],
+            _ => [Given::room::<u64>(room + 1), Given::Number(1_u32.into())],
+        };
+        arguments.extend(starts);
+        arguments.push(Given::room::<u32>(room));
         arguments.extend([Given::count(room), Given::room::<u64>(1)]);
         arguments.push(workspace);
         is_sound("runs_u32", grid, &arguments);

@@ -24,17 +24,19 @@ pub(super) unsafe fn one_row<T: Loaded, O: Operator<T>>(
     let mut first = block_idx_x() as usize * VALUES * block + thread_idx_x() as usize;
     // SAFETY: the caller's promise; the columns are those of the matrix.
     unsafe {
-        let write = |column: usize, value: T| {
-            *results.add(column) = operator.finish(operator.lift(value, 0), 1);
-        };
         while first < matrix.columns {
             if first + (VALUES - 1) * block < matrix.columns {
                 let loaded: [T; VALUES] = array(|place| *matrix.input.add(first + place * block));
-                each(VALUES, |place| write(first + place * block, loaded[place]));
+                let states = array::<_, VALUES>(|place| operator.lift(loaded[place], 0));
+                let finished = operator.finish_each(states, 1);
+                each(VALUES, |place| {
+                    *results.add(first + place * block) = finished[place];
+                });
             } else {
                 let mut column = first;
                 while column < matrix.columns {
-                    write(column, *matrix.input.add(column));
+                    let state = operator.lift(*matrix.input.add(column), 0);
+                    *results.add(column) = operator.finish(state, 1);
                     column += block;
                 }
             }

@@ -2,14 +2,15 @@
 
 use core::marker::PhantomData;
 
+use super::combine::pairwise;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::slice::extreme;
-use super::{Bounds, Combine, Operator};
+use super::{Combine, Operator};
 use crate::element::Element;
-use crate::lanes::WARP_SIZE;
+use crate::lanes::{WARP_SIZE, ballot};
 use crate::number::Number;
-use crate::shuffle::shuffle_xor;
-use crate::unroll::{each_of, map_all};
+use crate::shuffle::{shuffle_index, shuffle_xor};
+use crate::unroll::{array, each, each_of, map_all};
 use crate::words::Words;
 
 /// The index of the least value. A NaN is less than any number and equal to any NaN, as in NumPy, so that the index is that of a NaN
@@ -53,12 +54,15 @@ pub struct Best<N, I> {
 crate::words! { Best<N, I> { index, value } }
 
 /// The type of an index.
-pub trait Index: Words + Ord {
+pub trait Index: Words + Ord + Default {
     /// The index that no value has.
     const NONE: Self;
 
     /// The lower bits.
     fn of(index: u64) -> Self;
+
+    /// The same index in 64 bits.
+    fn wide(self) -> u64;
 
     /// The index that is so much greater; what goes beyond the greatest wraps around.
     fn plus(self, by: u64) -> Self;
@@ -79,6 +83,10 @@ macro_rules! indices {
             #[inline(always)]
             fn of(index: u64) -> Self {
                 index as Self
+            }
+            #[inline(always)]
+            fn wide(self) -> u64 {
+                self.into()
             }
             #[inline(always)]
             fn plus(self, by: u64) -> Self {
@@ -102,14 +110,19 @@ macro_rules! indices {
 
 indices! { u32 u64 }
 
+/// A NaN, of floats.
+#[inline(always)]
+fn nan<N: Number>() -> N {
+    N::LEAST.plus(N::GREATEST)
+}
+
 /// The rank of a number among those where both zeros are equal, and all NaNs, which are less than all others or greater.
 #[inline(always)]
 fn rank_of<const NAN_IS_LEAST: bool, N: Number>(value: N) -> N::Rank {
-    let nan = N::LEAST.plus(N::GREATEST);
     let value = if value == N::ADDITIVE_IDENTITY {
         N::ADDITIVE_IDENTITY
     } else if value.is_nan() {
-        nan
+        nan()
     } else {
         value
     };
@@ -135,26 +148,91 @@ fn takes_over<N: Number, I: Index>(
         & (right.index != I::NONE)
 }
 
-/// The first or the last value, among those of all vectors, that is equal to one of them, and its number.
+/// The first or the last of some numbers, counted from 0, of which something holds; of none the last or the first.
 #[inline(always)]
-fn find<N: Number, const V: usize, const LANES: usize>(
-    vectors: [[N; LANES]; V],
-    value: N,
+fn choose<const N: usize>(
     ties: Ties,
-) -> (u32, N) {
-    let is_nan = value.is_nan();
-    let mut found = None;
-    each_of(
-        vectors,
+    mut holds: impl FnMut(usize) -> bool,
+    mut chosen: impl FnMut(usize),
+) {
+    each(
+        N,
         #[inline(always)]
-        |place, candidate| {
-            let is_it = (candidate == value) | (is_nan & candidate.is_nan());
-            if is_it & (matches!(ties, Ties::Last) | found.is_none()) {
-                found = Some((place as u32, candidate));
+        |step| {
+            // What is chosen last stays.
+            let number = match ties {
+                Ties::First => N - 1 - step,
+                Ties::Last => step,
+            };
+            if step == 0 || holds(number) {
+                chosen(number);
             }
         },
     );
-    found.unwrap_or((0, value))
+}
+
+/// Where among vectors the first or the last value is that is equal to `value`, their extreme, or is NaN: the number of its vector, its place
+/// in that, and the value with the sign that its zero has. `extremes` are those of each vector.
+#[inline(always)]
+fn find<N: Number, const V: usize, const LANES: usize>(
+    vectors: [[N; LANES]; V],
+    extremes: [N; V],
+    value: N,
+    is_nan: bool,
+    ties: Ties,
+) -> (u32, u32, N) {
+    let (mut vector, mut place, mut found) = (0, 0, value);
+    if is_nan {
+        let mut values = vectors[0];
+        choose::<V>(
+            ties,
+            #[inline(always)]
+            |number| N::is_any_nan([vectors[number]]),
+            #[inline(always)]
+            |number| (vector, values) = (number as u32, vectors[number]),
+        );
+        choose::<LANES>(
+            ties,
+            #[inline(always)]
+            |number| values[number].is_nan(),
+            #[inline(always)]
+            |number| place = number as u32,
+        );
+        return (vector, place, nan());
+    }
+    // First the vector, and then the place in it: a comparison for each of them, not for each value.
+    let mut values = vectors[0];
+    choose::<V>(
+        ties,
+        #[inline(always)]
+        |number| extremes[number] == value,
+        #[inline(always)]
+        |number| (vector, values) = (number as u32, vectors[number]),
+    );
+    choose::<LANES>(
+        ties,
+        #[inline(always)]
+        |number| values[number] == value,
+        #[inline(always)]
+        |number| (place, found) = (number as u32, values[number]),
+    );
+    (vector, place, found)
+}
+
+/// The extreme of what the 32 lanes of a warp have, in every lane.
+///
+/// # Safety
+/// The whole warp makes the call.
+#[inline(always)]
+unsafe fn extreme_of_warp<S: Words>(state: S, of_two: impl Fn(S, S) -> S) -> S {
+    let mut extreme = state;
+    let mut distance = 1;
+    while distance < WARP_SIZE {
+        // SAFETY: the caller's promise.
+        extreme = of_two(extreme, unsafe { shuffle_xor(extreme, distance) });
+        distance *= 2;
+    }
+    extreme
 }
 
 /// How many values are searched at once for their extreme: few enough to stay in the nearest cache for a search for its place.
@@ -177,7 +255,7 @@ fn place_of<T: Element>(block: &[T], value: T::Wide, ties: Ties) -> usize {
 }
 
 macro_rules! arg {
-    ($operator:ident: $worst:ident, $before:tt, $not_before:tt, $of_several:ident, $is_least:literal) => {
+    ($operator:ident: $worst:ident, $before:tt, $not_before:tt, $of_two:ident, $extreme:ident, $is_least:literal) => {
         impl<I> $operator<I> {
             /// The first of equal values.
             pub const FIRST: Self = Self { ties: Ties::First, index: PhantomData };
@@ -213,7 +291,8 @@ macro_rules! arg {
                 if takes_over(left, right, is_before, self.ties) { right } else { left }
             }
 
-            /// By ranks, which are compared more quickly than floats.
+            /// By ranks, which are compared more quickly than floats: first the best, and then the number of the lane that has it. Seldom
+            /// have several.
             #[inline(always)]
             unsafe fn combine_warp(self, state: Best<N, I>) -> Option<Best<N, I>> {
                 let mut rank = rank_of::<$is_least, N>(state.value);
@@ -222,15 +301,17 @@ macro_rules! arg {
                     Ties::First => state.index.inverted(),
                     Ties::Last => state.index.next(),
                 };
-                let mut distance = 1;
-                while distance < WARP_SIZE {
-                    let (other, other_number) =
-                        // SAFETY: the caller's promise.
-                        unsafe { (shuffle_xor(rank, distance), shuffle_xor(number, distance)) };
-                    if (other $before rank) | ((other == rank) & (other_number > number)) {
-                        (rank, number) = (other, other_number);
+                // SAFETY: the caller's promise; all lanes of the warp have the same votes.
+                unsafe {
+                    let best = extreme_of_warp(rank, |left, right| if right $before left { right } else { left });
+                    let has_it = ballot(u32::MAX, rank == best);
+                    if has_it & has_it.wrapping_sub(1) == 0 {
+                        number = shuffle_index(number, u32::trailing_zeros(has_it));
+                    } else {
+                        let mine = if rank == best { number } else { I::default() };
+                        number = extreme_of_warp(mine, |left, right| if right > left { right } else { left });
                     }
-                    distance *= 2;
+                    rank = best;
                 }
                 let index = match self.ties {
                     Ties::First => number.inverted(),
@@ -243,6 +324,7 @@ macro_rules! arg {
         impl<T: Element, I: Index> Operator<T> for $operator<I> {
             const ORDER_MATTERS: bool = false;
             const INDICES_MOVE: bool = true;
+            const SEARCHES: bool = true;
 
             type State = Best<T::Wide, I>;
             type Output = I;
@@ -258,7 +340,9 @@ macro_rules! arg {
                     return self.identity();
                 }
                 let wide = map_all([values], T::widen);
-                let (place, value) = find(wide, T::Wide::$of_several(wide), self.ties);
+                let is_nan = T::Wide::is_any_nan(wide);
+                let value = pairwise(wide[0], T::Wide::$of_two);
+                let (_, place, value) = find(wide, [value], value, is_nan, self.ties);
                 Best { index: I::of(index.wrapping_add(u64::from(place) * step)), value }
             }
 
@@ -272,13 +356,11 @@ macro_rules! arg {
             ) -> Best<T::Wide, I> {
                 let wide = map_all(vectors, T::widen);
                 let is_last = matches!(self.ties, Ties::Last);
-                let best_at = |place: u32, value| {
-                    let (vector, place) = (u64::from(place) / N as u64, u64::from(place) % N as u64);
-                    let index = index.wrapping_add(vector * step).wrapping_add(place);
+                let best_at = |vector: u32, place: u32, value| {
+                    let index = index.wrapping_add(u64::from(vector) * step).wrapping_add(place.into());
                     Best { index: I::of(index), value }
                 };
                 let is_first_of_all = state.index == I::NONE;
-                let beats = |value, best| Self::beats(value, best, is_last);
 
                 // Of small integers the place becomes the lowest bits of the number.
                 let bits = 8 * size_of::<T>() as u32;
@@ -294,40 +376,30 @@ macro_rules! arg {
                             keys[place / N][place % N] = value.with_rank(bits, rank).unwrap_or(value);
                         },
                     );
-                    let (value, rank) = T::Wide::$of_several(keys).without_rank(bits);
+                    let (value, rank) = pairwise(keys.map(|keys| pairwise(keys, T::Wide::$of_two)), T::Wide::$of_two).without_rank(bits);
                     let place = if is_rank_the_place { rank } else { ranks - rank };
-                    return if is_first_of_all | beats(value, state.value) {
-                        best_at(place, value)
+                    return if is_first_of_all | Self::beats(value, state.value, is_last) {
+                        best_at(place / N as u32, place % N as u32, value)
                     } else {
                         state
                     };
                 }
 
-                // Few values one after the other, without a branch.
-                if V * N < 8 {
-                    let (mut best, mut found) = (state.value, None);
-                    each_of(
-                        wide,
-                        #[inline(always)]
-                        |place, value| {
-                            if beats(value, best) | (is_first_of_all & (place == 0)) {
-                                (best, found) = (value, Some(place as u32));
-                            }
-                        },
-                    );
-                    return match found {
-                        Some(place) => best_at(place, best),
-                        None => state,
-                    };
-                }
-
-                // The extreme of the values alone; its place is looked for only if it beats the state.
-                let value = T::Wide::$of_several(wide);
-                if !(is_first_of_all | beats(value, state.value)) {
+                let is_nan = T::Wide::is_any_nan(wide);
+                let extremes = array::<_, V>(
+                    #[inline(always)]
+                    |vector| pairwise(wide[vector], T::Wide::$of_two),
+                );
+                let value = pairwise(extremes, T::Wide::$of_two);
+                let is_before = (value $before state.value) | (is_nan & !state.value.is_nan());
+                let is_equal = if is_nan { state.value.is_nan() } else { value == state.value };
+                let beats = is_first_of_all | is_before | (is_last & is_equal);
+                // Of many values the place is looked for only if the extreme beats the state; of few without a branch.
+                if V * N >= 8 && !beats {
                     return state;
                 }
-                let (place, value) = find(wide, value, self.ties);
-                best_at(place, value)
+                let (vector, place, value) = find(wide, extremes, value, is_nan, self.ties);
+                if beats { best_at(vector, place, value) } else { state }
             }
 
             #[inline(always)]
@@ -337,35 +409,29 @@ macro_rules! arg {
             }
 
             #[inline(always)]
-            fn accumulate_pieces<const N: usize>(
-                self,
-                state: Best<T::Wide, I>,
-                values: [T; N],
-                index: u64,
-                bounds: Bounds,
-                mut end: impl FnMut(Best<T::Wide, I>),
-            ) -> Best<T::Wide, I> {
-                let is_last = matches!(self.ties, Ties::Last);
-                // The best value of the piece, and its place if it is among these.
-                let (mut best, mut found) = (state.value, None);
-                let of_piece = |best, found: Option<u32>| Best {
-                    index: found.map_or(state.index, |place| I::of(index.wrapping_add(place.into()))),
-                    value: best,
-                };
-                each_of(
-                    [values],
-                    #[inline(always)]
-                    |place, value| {
-                        let value = value.widen();
-                        if bounds.begins(place) | Self::beats(value, best, is_last) {
-                            (best, found) = (value, Some(place as u32));
-                        }
-                        if bounds.ends(place) {
-                            end(of_piece(best, found));
-                        }
-                    },
-                );
-                of_piece(best, found)
+            fn is_last_of_equals(self) -> bool {
+                matches!(self.ties, Ties::Last)
+            }
+            #[inline(always)]
+            fn better(self, best: T, value: T) -> T {
+                if size_of::<T>() == size_of::<T::Wide>() {
+                    return T::narrow(best.widen().$extreme(value.widen()));
+                }
+                // To narrow a value may be more work than to choose one.
+                if Self::beats(value.widen(), best.widen(), false) { value } else { best }
+            }
+            #[inline(always)]
+            fn takes_over(self, value: T, best: T) -> bool {
+                Self::beats(value.widen(), best.widen(), matches!(self.ties, Ties::Last))
+            }
+            #[inline(always)]
+            fn is_best(self, value: T, best: T) -> bool {
+                let (value, best) = (value.widen(), best.widen());
+                (value == best) | (value.is_nan() & best.is_nan())
+            }
+            #[inline(always)]
+            fn found(self, state: Best<T::Wide, I>) -> Option<(T, u64)> {
+                Some((T::narrow(state.value), state.index.wide()))
             }
 
             /// The values alone first, and the index only where they beat all before.
@@ -393,5 +459,5 @@ macro_rules! arg {
     };
 }
 
-arg!(ArgMin: GREATEST, <, >=, least_of, true);
-arg!(ArgMax: LEAST, >, <=, greatest_of, false);
+arg!(ArgMin: GREATEST, <, >=, lesser_number, lesser, true);
+arg!(ArgMax: LEAST, >, <=, greater_number, greater, false);

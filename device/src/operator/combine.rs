@@ -32,10 +32,23 @@ pub trait Combine<S>: Copy {
 
 /// Up to 32 states combined in their order, neighbours first; the identity of none.
 #[inline(always)]
-pub fn combine_all<S: Copy, const N: usize>(operator: impl Combine<S>, mut states: [S; N]) -> S {
+pub fn combine_all<S: Copy, const N: usize>(operator: impl Combine<S>, states: [S; N]) -> S {
     if N == 0 {
         return operator.identity();
     }
+    pairwise(
+        states,
+        #[inline(always)]
+        |left, right| operator.combine(left, right),
+    )
+}
+
+/// As [`combine_all`], by a function, of one state at least.
+#[inline(always)]
+pub(super) fn pairwise<S: Copy, const N: usize>(
+    mut states: [S; N],
+    combine: impl Fn(S, S) -> S,
+) -> S {
     const { assert!(N <= 32) };
     each(
         5,
@@ -48,7 +61,7 @@ pub fn combine_all<S: Copy, const N: usize>(operator: impl Combine<S>, mut state
                 |pair| {
                     let place = 2 * stride * pair;
                     if place + stride < N {
-                        states[place] = operator.combine(states[place], states[place + stride]);
+                        states[place] = combine(states[place], states[place + stride]);
                     }
                 },
             );

@@ -78,8 +78,17 @@ pub trait Operator<T>: Combine<Self::State> {
     const ORDER_MATTERS: bool = true;
 
     /// Whether [`moved`](Self::moved) can shift all indices in a state. Kernels then count the indices of a piece from anywhere, up to 16
-    /// below the first, and shift them when it is done. Such an operator implements `moved`, and its state is larger than a value.
+    /// below the first, and shift them when it is done. Such an operator implements `moved`.
     const INDICES_MOVE: bool = false;
+
+    /// Whether a state is the best of the values and the index where it first is. Kernels of segments then reduce the values alone and look
+    /// for the place afterwards, by [`better`](Self::better), [`is_best`](Self::is_best) and [`found`](Self::found).
+    const SEARCHES: bool = false;
+    /// Whether it is the index where it last is.
+    #[inline(always)]
+    fn is_last_of_equals(self) -> bool {
+        false
+    }
 
     /// What is combined.
     type State: crate::words::Words;
@@ -153,38 +162,33 @@ pub trait Operator<T>: Combine<Self::State> {
         state
     }
 
-    /// Takes the values of a vector of up to 16 into a state; the first of them has this index. Where a piece begins, the state begins anew;
-    /// `end` gets the state of each piece that ends, in order. Returns the state of the piece that is still open. If the state is that of no
-    /// value, the first value begins a piece.
+    /// The better of two values, either of those that are as good, where [`SEARCHES`](Self::SEARCHES).
     #[inline(always)]
-    fn accumulate_pieces<const N: usize>(
-        self,
-        state: Self::State,
-        values: [T; N],
-        index: u64,
-        bounds: Bounds,
-        mut end: impl FnMut(Self::State),
-    ) -> Self::State
-    where
-        T: Copy,
-    {
-        let mut state = state;
-        each(
-            N,
-            #[inline(always)]
-            |place| {
-                let index = index.wrapping_add(place as u64);
-                state = if bounds.begins(place) {
-                    self.lift(values[place], index)
-                } else {
-                    self.accumulate(state, [[values[place]]], index, 1)
-                };
-                if bounds.ends(place) {
-                    end(state);
-                }
-            },
-        );
-        state
+    fn better(self, best: T, value: T) -> T {
+        let _ = value;
+        best
+    }
+
+    /// Whether the index of a value takes the place of that of the best one so far, where [`SEARCHES`](Self::SEARCHES): it is better, or as
+    /// good, and the last of equals is meant.
+    #[inline(always)]
+    fn takes_over(self, value: T, best: T) -> bool {
+        let _ = (value, best);
+        false
+    }
+
+    /// Whether a value is as good as the best one, where [`SEARCHES`](Self::SEARCHES).
+    #[inline(always)]
+    fn is_best(self, value: T, best: T) -> bool {
+        let _ = (value, best);
+        false
+    }
+
+    /// The index that a state names where [`SEARCHES`](Self::SEARCHES), and a value that is as good as that one.
+    #[inline(always)]
+    fn found(self, state: Self::State) -> Option<(T, u64)> {
+        let _ = state;
+        None
     }
 
     /// On a host: the state of values that lie side by side, of which the first has this index, in the order and the grouping that
@@ -201,6 +205,21 @@ pub trait Operator<T>: Combine<Self::State> {
     /// The result, from the state of all `count` values.
     fn finish(self, state: Self::State, count: u64) -> Self::Output;
 
+    /// The results of up to 16 states, each of `count` values.
+    ///
+    /// It is the same as what [`finish`](Self::finish) makes of each. Some operators do it with less work.
+    #[inline(always)]
+    fn finish_each<const N: usize>(
+        self,
+        states: [Self::State; N],
+        count: u64,
+    ) -> [Self::Output; N] {
+        array(
+            #[inline(always)]
+            |place| self.finish(states[place], count),
+        )
+    }
+
     /// The result of a few values in their order: what the kernels compute, up to the grouping.
     fn of(self, values: impl IntoIterator<Item = T>) -> Self::Output {
         let (mut state, mut count) = (self.identity(), 0);
@@ -209,29 +228,6 @@ pub trait Operator<T>: Combine<Self::State> {
             count += 1;
         }
         self.finish(state, count)
-    }
-}
-
-/// Where pieces begin and end among neighbouring values, a bit for each value: the lowest is that of the first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// The values that begin a piece.
-    pub begins: u32,
-    /// The values that end one.
-    pub ends: u32,
-}
-
-impl Bounds {
-    /// Whether a piece begins with the value at this place.
-    #[inline(always)]
-    pub fn begins(self, place: usize) -> bool {
-        self.begins >> place & 1 != 0
-    }
-
-    /// Whether a piece ends with it.
-    #[inline(always)]
-    pub fn ends(self, place: usize) -> bool {
-        self.ends >> place & 1 != 0
     }
 }
 

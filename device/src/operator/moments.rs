@@ -225,6 +225,27 @@ macro_rules! moments {
                 let $variance = variance(state, count, self.ddof);
                 $finished
             }
+            #[inline(always)]
+            fn finish_each<const N: usize>(
+                self,
+                states: [Moments<T::Real>; N],
+                count: u64,
+            ) -> [T::Real; N] {
+                // Asked once for all, whether something is divided.
+                if count.saturating_sub(self.ddof) == 1 {
+                    return array(
+                        #[inline(always)]
+                        |place| {
+                            let $variance = states[place].squares;
+                            $finished
+                        },
+                    );
+                }
+                array(
+                    #[inline(always)]
+                    |place| Operator::<T>::finish(self, states[place], count),
+                )
+            }
         }
     };
 }

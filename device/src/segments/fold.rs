@@ -10,16 +10,60 @@ use super::marks::lanes_below;
 use super::memory::vectors_of_chunk;
 use super::warp::Warp;
 use crate::lanes::{WARP_SIZE, ballot};
-use crate::operator::{Bounds, Operator};
+use crate::operator::{Combine, Operator};
 use crate::shuffle::{shuffle_index, shuffle_up};
 use crate::thread::thread_idx_x;
 use crate::unroll::each;
 use crate::vector::{Loaded, Quad};
+use crate::words::Words;
+
+/// Puts a value into the words of a vector, in the place of that number. Of less than a word, it was 0 before.
+#[inline(always)]
+pub(super) fn put<V: Copy>(words: &mut [u32; 4], place: usize, value: V) {
+    let byte = size_of::<V>() * place % size_of::<Quad>();
+    let (word, shift) = (byte / 4, 8 * (byte % 4));
+    // SAFETY: the value has as many bits.
+    unsafe {
+        match size_of::<V>() {
+            1 => words[word] |= u32::from(transmute_copy::<V, u8>(&value)) << shift,
+            2 => words[word] |= u32::from(transmute_copy::<V, u16>(&value)) << shift,
+            4 => words[word] = transmute_copy(&value),
+            _ => [words[word], words[(word + 1) % 4]] = transmute_copy(&value),
+        }
+    }
+}
+
+/// A scan over what each lane leaves after its last end. It begins anew at each lane with an end; `ended` has a bit for each of those.
+///
+/// # Safety
+/// All 32 lanes of the warp make the call.
+#[inline(always)]
+pub(super) unsafe fn scan_from_ends<S: Words>(
+    operator: impl Combine<S>,
+    ended: u32,
+    state: S,
+) -> S {
+    let lane = thread_idx_x() % WARP_SIZE;
+    let first_lane = 31 - u32::leading_zeros(ended & (u32::MAX >> (31 - lane)) | 1);
+    let mut scanned = state;
+    // Those that have all of theirs.
+    let (mut delta, mut reached) = (1, ended | 1);
+    while reached != u32::MAX {
+        // SAFETY: the caller's promise; the loop is the same in all lanes.
+        let before = unsafe { shuffle_up(scanned, delta) };
+        if lane >= first_lane + delta {
+            scanned = operator.combine(before, scanned);
+        }
+        reached |= reached << delta;
+        delta *= 2;
+    }
+    scanned
+}
 
 impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     /// Puts the states of marked pieces into their slots or in place, and returns the state of what comes after the last. The first lane's
-    /// chunk begins at `start`, and the first value is `from`. The segment that has not ended before has this index at `start`; where the
-    /// operator's indices move, they are counted from `start` on, and `index` is not used. With few marks, lanes take whole vectors where nothing ends.
+    /// chunk begins at `start`, and the first value is `from`. The segment that has not ended before has this index at `start`. With few marks, lanes
+    /// take whole vectors where nothing ends.
     ///
     /// # Safety
     /// All 32 lanes of the warp make the call.
@@ -32,12 +76,6 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         from: u32,
         are_few: bool,
     ) -> O::State {
-        const {
-            assert!(
-                !(O::INDICES_MOVE && Self::IS_IN_PLACE),
-                "the state of an operator whose indices move is larger than a value"
-            );
-        };
         let operator = self.operator;
         let lane = thread_idx_x() % WARP_SIZE;
         let lanes = T::LANES as u32;
@@ -57,9 +95,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
             let nearest = 31 - u32::leading_zeros(below | 1);
             let restarts_below = without_before(nearest, shuffle_index(ends, nearest));
             let first = lane * Self::CHUNK;
-            let mut index = if O::INDICES_MOVE {
-                u64::from(first)
-            } else if below != 0 && restarts_below != 0 {
+            let mut index = if below != 0 && restarts_below != 0 {
                 let end = nearest * Self::CHUNK + WARP_SIZE - u32::leading_zeros(restarts_below);
                 u64::from(first - end)
             } else {
@@ -77,6 +113,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
             // Where a piece begins, and where a segment does.
             let (heads, starts) = (ends << 1 | 1, without_before(lane, ends) << 1);
             // No gap is in the vectors of a chunk.
+            // The loop is not written out, for which there are not enough registers.
             let vectors = vectors_of_chunk::<T>() as u32;
             let first_vector = start / lanes + lane * vectors;
             let in_tile = self.tile.vector(first_vector);
@@ -89,7 +126,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 };
                 let places = number * lanes;
                 let (ends, heads, starts) = (ends >> places, heads >> places, starts >> places);
-                if !O::INDICES_MOVE && starts & 1 != 0 {
+                if starts & 1 != 0 {
                     index = u64::from(places).wrapping_neg();
                 }
                 if are_few && ends & ((1_u32 << (lanes - 1)) * 2).wrapping_sub(1) == 0 {
@@ -99,24 +136,6 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                     } else {
                         T::accumulate(operator, state, [vector], index, 0)
                     };
-                } else if O::INDICES_MOVE {
-                    let bounds = Bounds {
-                        begins: heads,
-                        ends,
-                    };
-                    let index = index.wrapping_add(places.into());
-                    state = T::accumulate_pieces(
-                        operator,
-                        state,
-                        vector,
-                        index,
-                        bounds,
-                        #[inline(always)]
-                        |ended| {
-                            *slot = ended;
-                            slot = slot.add(1);
-                        },
-                    );
                 } else {
                     let mut words = [0; 4];
                     each(
@@ -136,12 +155,8 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                             } else {
                                 operator.accumulate(state, [[value_here]], index, 1)
                             };
-                            if Self::IS_IN_PLACE && size_of::<O::State>() == 4 {
-                                words[value % 4] = transmute_copy::<O::State, u32>(&state);
-                            } else if Self::IS_IN_PLACE {
-                                let [low, high] = transmute_copy::<O::State, [u32; 2]>(&state);
-                                words[2 * value % 4] = low;
-                                words[(2 * value + 1) % 4] = high;
+                            if Self::IS_IN_PLACE {
+                                put(&mut words, value, state);
                             } else if ends >> value & 1 != 0 {
                                 *slot = state;
                                 slot = slot.add(1);
@@ -158,18 +173,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 state = operator.identity();
             }
 
-            // A scan over what each lane leaves after its last end. It begins anew at each lane with an end. `reached` are the lanes that
-            // have all of theirs.
-            let first_lane = 31 - u32::leading_zeros(ended & (u32::MAX >> (31 - lane)) | 1);
-            let (mut delta, mut reached) = (1, ended | 1);
-            while reached != u32::MAX {
-                let before = shuffle_up(state, delta);
-                if lane >= first_lane + delta {
-                    state = operator.combine(before, state);
-                }
-                reached |= reached << delta;
-                delta *= 2;
-            }
+            let state = scan_from_ends(operator, ended, state);
             let carry = shuffle_up(state, 1);
             if ends != 0 && lane > 0 {
                 let place = if Self::IS_IN_PLACE {

@@ -1,12 +1,11 @@
 //! The shared memory of a block that reduces segments: what is in it, and how much of each.
 
 use crate::lanes::WARP_SIZE;
+use crate::operator::Operator;
 use crate::vector::{Loaded, Quad};
 
 /// The most threads of a block.
 pub const THREADS: u32 = 128;
-/// Blocks that are to fit on a multiprocessor with 228 KiB of shared memory; where there is less, fewer run at once.
-pub const RESIDENT: u32 = 5;
 /// The most warps of a block.
 const WARPS: usize = (THREADS / WARP_SIZE) as usize;
 
@@ -21,18 +20,30 @@ pub(super) const CARRIES: usize = 32;
 /// Vectors of a tile in shared memory, with a gap after every eighth.
 pub(super) const VECTORS_OF_TILE: usize = LOADS * WARP_SIZE as usize * 9 / 8;
 
-/// Whether the state of a segment is kept in the tile, in place of the segment's last value. Otherwise it has a slot of its own.
-pub(super) const fn is_in_place<T: Loaded, S>() -> bool {
-    T::LANES > 1 && size_of::<S>() == size_of::<T>()
+/// Whether the values of a segment are reduced alone, in the tile, and the place of the best is looked for afterwards.
+pub(super) const fn is_searched<T: Loaded, O: Operator<T>>() -> bool {
+    O::SEARCHES && T::LANES > 1 && size_of::<T>() * T::LANES == size_of::<Quad>()
+}
+
+/// Blocks that are to fit on a multiprocessor with 228 KiB of shared memory; where there is less, fewer run at once. A search takes more
+/// registers.
+pub const fn resident<T: Loaded, O: Operator<T>>() -> u32 {
+    if is_searched::<T, O>() { 5 } else { 6 }
+}
+
+/// Whether the state of a segment, or its best value, is kept in the tile, in place of the segment's last value. Otherwise it has a slot of
+/// its own.
+pub(super) const fn is_in_place<T: Loaded, O: Operator<T>>() -> bool {
+    is_searched::<T, O>() || T::LANES > 1 && size_of::<O::State>() == size_of::<T>()
 }
 
 /// The most segments that may end in one pass of a warp: those whose bounds, and states, it has room for.
-pub(super) const fn window<T: Loaded, S>() -> usize {
+pub(super) const fn window<T: Loaded, O: Operator<T>>() -> usize {
     // In place as many as a pass has values. Otherwise as many as five blocks have room for: a pass of 1024 values, in segments of four on
     // average, rarely has more than 288 ends.
-    if is_in_place::<T, S>() {
+    if is_in_place::<T, O>() {
         1024
-    } else if size_of::<S>() <= 16 {
+    } else if size_of::<O::State>() <= 16 {
         288
     } else {
         128
@@ -56,25 +67,25 @@ pub const MARKS: usize = MARKS_OF_WARP * WARPS;
 #[doc(hidden)]
 pub const FIRST_SLOTS: usize = THREADS as usize;
 #[doc(hidden)]
-pub const fn bounds<T: Loaded, S>() -> usize {
-    bounds_of_warp::<T, S>() * WARPS
+pub const fn bounds<T: Loaded, O: Operator<T>>() -> usize {
+    bounds_of_warp::<T, O>() * WARPS
 }
 #[doc(hidden)]
-pub const fn slots<T: Loaded, S>() -> usize {
-    slots_of_warp::<T, S>() * WARPS
+pub const fn slots<T: Loaded, O: Operator<T>>() -> usize {
+    slots_of_warp::<T, O>() * WARPS
 }
 
-pub(super) const fn bounds_of_warp<T: Loaded, S>() -> usize {
-    window::<T, S>() + 1
+pub(super) const fn bounds_of_warp<T: Loaded, O: Operator<T>>() -> usize {
+    window::<T, O>() + 1
 }
 
 /// One slot for each end, one for what comes before the first value, and one for what comes after the last end. States in place need none,
 /// but a shared array has at least one element.
-pub(super) const fn slots_of_warp<T: Loaded, S>() -> usize {
-    if is_in_place::<T, S>() {
+pub(super) const fn slots_of_warp<T: Loaded, O: Operator<T>>() -> usize {
+    if is_in_place::<T, O>() {
         1
     } else {
-        window::<T, S>() + 2
+        window::<T, O>() + 2
     }
 }
 
@@ -90,7 +101,7 @@ pub struct Memory<S> {
     pub tiles: *mut Quad,
     /// A byte for each value of the chunks of the threads: whether a segment ends after it.
     pub marks: *mut Quad,
-    /// The slot of the first segment that ends in the chunk of a thread.
+    /// Of the first segment that ends in the chunk of a thread: its slot or, of values in the tile, the part that has the best.
     pub first_slots: *mut u32,
     /// The bounds of segments, for each warp.
     pub bounds: *mut u16,
@@ -113,8 +124,8 @@ macro_rules! segment_memory {
             tiles: $crate::shared_array!(tiles: [$crate::vector::Quad; $crate::segments::VECTORS]),
             marks: $crate::shared_array!(marks: [$crate::vector::Quad; $crate::segments::MARKS]),
             first_slots: $crate::shared_array!(first_slots: [u32; $crate::segments::FIRST_SLOTS]),
-            bounds: $crate::shared_array!(bounds: [u16; $crate::segments::bounds::<$value, State>()]),
-            slots: $crate::shared_array!(slots: [State; $crate::segments::slots::<$value, State>()]),
+            bounds: $crate::shared_array!(bounds: [u16; $crate::segments::bounds::<$value, $operator>()]),
+            slots: $crate::shared_array!(slots: [State; $crate::segments::slots::<$value, $operator>()]),
             states: $crate::shared_array!(states: [State; 34]),
             places: $crate::shared_array!(places: [usize; 16]),
             words: $crate::shared_array!(words: [u32; 64]),

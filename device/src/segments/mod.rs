@@ -6,6 +6,7 @@
 //! | `part.rs` | how a warp reduces its part: a tile at a time, and a tile in passes |
 //! | `marks.rs` | the marks where segments end in a pass |
 //! | `fold.rs` | the fold of a pass, each lane a chunk of neighbouring values |
+//! | `search.rs` | the same of values alone, and the search for the place of the best |
 //! | `warp.rs` | what a warp has, and how it loads values and ends |
 //! | `crossing.rs` | segments that cross warps and blocks |
 //! | `memory.rs` | the shared memory of a block |
@@ -27,6 +28,7 @@ mod marks;
 mod memory;
 mod part;
 mod path;
+mod search;
 mod warp;
 
 use crate::lanes::WARP_SIZE;
@@ -40,7 +42,7 @@ use crossing::{finish_crossing, join_warps};
 #[doc(hidden)]
 pub use memory::{FIRST_SLOTS, MARKS, VECTORS, bounds, slots};
 use memory::{MARKS_OF_WARP, VECTORS_OF_TILE, bounds_of_warp, slots_of_warp};
-pub use memory::{Memory, RESIDENT, THREADS, tile};
+pub use memory::{Memory, THREADS, resident, tile};
 use path::List;
 pub use path::{Offsets, STEPS_OF_END};
 use warp::Warp;
@@ -91,12 +93,8 @@ pub unsafe fn segments<T: Loaded, O: Operator<T>>(
             },
             marks: memory.marks.add(warp_in_block * MARKS_OF_WARP),
             first_slots: memory.first_slots.add(warp_in_block * WARP_SIZE as usize),
-            bounds: memory
-                .bounds
-                .add(warp_in_block * bounds_of_warp::<T, O::State>()),
-            slots: memory
-                .slots
-                .add(warp_in_block * slots_of_warp::<T, O::State>()),
+            bounds: memory.bounds.add(warp_in_block * bounds_of_warp::<T, O>()),
+            slots: memory.slots.add(warp_in_block * slots_of_warp::<T, O>()),
             is_aligned,
             inside_to: if is_aligned { list.to } else { 0 },
         }

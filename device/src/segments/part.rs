@@ -146,12 +146,13 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
             ..
         } = pass;
         let has_before = from > start;
-        // Counts a state's indices from this place instead of from the start of the pass.
-        let moved_to = |state: O::State, begin: usize| {
-            let by = base.wrapping_add(start as usize).wrapping_sub(begin);
-            self.operator.moved(state, by as u64)
-        };
         let place_of = |value: u32| base.wrapping_add(value as usize);
+        // The state of a value of a segment that begins there.
+        let lifted = |place: u32, value: T, begin: usize| {
+            let index = place_of(start + place).wrapping_sub(begin);
+            self.operator.lift(value, index as u64)
+        };
+        let are_few = ended <= FEW_ENDS;
         // SAFETY: the caller's promise: the lanes wait for one another between writes and reads.
         unsafe {
             sync_warp();
@@ -164,17 +165,31 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 } else {
                     base.wrapping_add(start as usize).wrapping_sub(begin) as u64
                 };
-                let tail = self.fold(base, start, index, from, ended <= FEW_ENDS);
+                let tail = if Self::IS_SEARCHED {
+                    self.fold_values(start, are_few)
+                } else {
+                    self.fold(base, start, index, from, are_few)
+                };
                 sync_warp();
                 if last < to {
-                    after = if !pass.has_after {
+                    after = if Self::IS_SEARCHED {
+                        let (first, end) = (last - start, to - start);
+                        let among = match self.operator.found(tail) {
+                            Some((best, part)) if !pass.has_after => {
+                                self.candidates_of(part as u32, first, end - 1, best)
+                            }
+                            _ => self.candidates(start, first, end),
+                        };
+                        let begin = if ended > 0 { place_of(last) } else { begin };
+                        let place = self.search(base, start, are_few, among);
+                        lifted(place, among.best, begin)
+                    } else if !pass.has_after {
                         tail
                     } else if Self::IS_IN_PLACE {
                         *self.place(to - 1)
                     } else {
                         *self.slots.add(pass.after as usize)
                     };
-                    after = moved_to(after, if ended > 0 { place_of(last) } else { begin });
                 }
             } else {
                 self.clear_marks();
@@ -188,14 +203,14 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 let begin_here = u32::from(*self.bounds.add(number as usize));
                 let end_here = u32::from(*self.bounds.add(number as usize + 1));
                 let is_filled = number < ended && begin_here < end_here;
-                let place = if Self::IS_IN_PLACE {
+                let kept = if Self::IS_IN_PLACE {
                     self.place(end_here.wrapping_sub(1) % Self::TILE)
                 } else {
                     let filled = ballot(u32::MAX, is_filled);
                     let before = u32::count_ones(filled & lanes_below());
-                    let place = self.slots.add((slot + before) as usize);
+                    let kept = self.slots.add((slot + before) as usize);
                     slot += u32::count_ones(filled);
-                    place
+                    kept
                 };
                 if number < ended {
                     let begin = if number == 0 {
@@ -203,10 +218,14 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                     } else {
                         place_of(begin_here)
                     };
-                    let mut state = if is_filled {
-                        moved_to(*place, begin)
-                    } else {
+                    let mut state = if !is_filled {
                         self.operator.identity()
+                    } else if Self::IS_SEARCHED {
+                        let among = self.candidates(start, begin_here - start, end_here - start);
+                        let place = self.search(base, start, are_few, among);
+                        lifted(place, among.best, begin)
+                    } else {
+                        *kept
                     };
                     let length = place_of(end_here).wrapping_sub(begin) as u64;
                     if number == 0 {

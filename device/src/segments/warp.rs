@@ -2,7 +2,9 @@
 
 use core::mem::transmute_copy;
 
-use super::memory::{LOADS, VECTORS_OF_TILE, is_in_place, tile, vectors_of_chunk, window};
+use super::memory::{
+    LOADS, VECTORS_OF_TILE, is_in_place, is_searched, tile, vectors_of_chunk, window,
+};
 use super::path::{List, Offsets, Part};
 use crate::lanes::WARP_SIZE;
 use crate::operator::Operator;
@@ -56,9 +58,11 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     /// Values of a warp in one pass.
     pub(super) const VALUES_OF_PASS: u32 = Self::CHUNK * WARP_SIZE;
     /// The most segments that end in one pass.
-    pub(super) const WINDOW: u32 = window::<T, O::State>() as u32;
+    pub(super) const WINDOW: u32 = window::<T, O>() as u32;
     /// Whether states are in place: see [`is_in_place`].
-    pub(super) const IS_IN_PLACE: bool = is_in_place::<T, O::State>();
+    pub(super) const IS_IN_PLACE: bool = is_in_place::<T, O>();
+    /// Whether the place of the best value is looked for: see [`is_searched`].
+    pub(super) const IS_SEARCHED: bool = is_searched::<T, O>();
 
     /// Whether all vectors of a tile can be loaded that does not begin before the values.
     #[inline(always)]
@@ -194,11 +198,11 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         }
     }
 
-    /// Where the state of the segment that ends after this value of the tile is, if states are in place.
+    /// Where a value of the tile is, or what is kept in its place.
     #[inline(always)]
-    pub(super) fn place(self, value: u32) -> *mut O::State {
+    pub(super) fn place<V>(self, value: u32) -> *mut V {
         let lanes = T::LANES as u32;
-        let vector = self.tile.vector(value / lanes).cast::<O::State>();
+        let vector = self.tile.vector(value / lanes).cast::<V>();
         // SAFETY: a vector has as many places as values.
         unsafe { vector.add((value % lanes) as usize) }
     }

@@ -1,7 +1,7 @@
 //! Runs of equal keys, for reductions by key.
 
 use super::segments::Segments;
-use crate::device::{Buffer, Device, Pod, Slice};
+use crate::device::{Argument, Buffer, Device, Pod, Slice};
 use crate::family::{Attached, Needs, one_pass};
 use crate::kernels::Error;
 use warpfold_device::half::Bool;
@@ -29,6 +29,36 @@ const FEWEST: usize = 1 << 16;
 /// Keys of each of the two samples by which the runs of more than four times as many keys are estimated.
 const SAMPLE: usize = 1 << 18;
 
+/// Where runs begin, on the device: in 64 bits only where 32 are not enough.
+#[derive(Debug)]
+enum Starts {
+    Narrow(Buffer<u32>),
+    Wide(Buffer<u64>),
+}
+
+impl Starts {
+    /// Whether the places of as many keys need 64 bits.
+    fn are_wide(keys: usize) -> bool {
+        u32::try_from(keys).is_err()
+    }
+
+    /// Room for this many, of this width.
+    fn with_room(device: &Device, are_wide: bool, room: usize) -> Result<Self, Error> {
+        Ok(if are_wide {
+            Self::Wide(device.allocate(room)?)
+        } else {
+            Self::Narrow(device.allocate(room)?)
+        })
+    }
+
+    fn argument(&self) -> Argument {
+        match self {
+            Self::Narrow(starts) => starts.argument(),
+            Self::Wide(starts) => starts.argument(),
+        }
+    }
+}
+
 /// Where runs of equal neighbours begin among keys, and which keys they have, on a device: what several reductions by the same keys
 /// share.
 ///
@@ -49,12 +79,12 @@ const SAMPLE: usize = 1 << 18;
 /// [`Runs::find`] finds the runs of other keys in the same memory.
 #[derive(Debug)]
 pub struct Runs<K> {
-    starts: Buffer<u64>,
+    starts: Starts,
     keys: Buffer<K>,
     /// How many runs, on the device.
     counted: Buffer<u64>,
     /// The one offset of no segments: 0.
-    zero: Buffer<u64>,
+    zero: Buffer<u32>,
     /// How many runs.
     count: usize,
     /// How many keys.
@@ -75,25 +105,25 @@ impl<K: Key> Runs<K> {
         keys.check_device(device)?;
         let mut runs = Self::with_room(device, 0)?;
         let room = runs.room_for(device, keys)?;
-        runs.make_room(device, room)?;
+        runs.make_room(device, room, keys.len())?;
         runs.find(device, keys)?;
         Ok(runs)
     }
 
-    /// No runs, and room for this many: 8 bytes and a key for each. Waits until the few words that it uploads are there.
+    /// No runs, and room for this many: 4 bytes and a key for each. Waits until the few words that it uploads are there.
     ///
     /// # Errors
     /// The device has no room, or it fails.
     pub fn with_room(device: &Device, room: usize) -> Result<Self, Error> {
         let mut runs = Self {
-            starts: device.allocate(0)?,
+            starts: Starts::with_room(device, false, 0)?,
             keys: device.allocate(0)?,
             counted: device.upload(&[0])?,
             zero: device.upload(&[0])?,
             count: 0,
             length: 0,
         };
-        runs.make_room(device, room)?;
+        runs.make_room(device, room, 0)?;
         Ok(runs)
     }
 
@@ -113,9 +143,10 @@ impl<K: Key> Runs<K> {
         self.counted.slice(..).check_device(device)?;
         // A copy to the host waits for all streams.
         self.counted.read()?;
+        self.make_room(device, self.keys.len(), keys.len())?;
         let mut count = self.look(device, keys, self.keys.len())?;
         if count > self.keys.len() {
-            self.make_room(device, count)?;
+            self.make_room(device, count, keys.len())?;
             count = self.look(device, keys, count)?;
         }
         (self.count, self.length) = (count, keys.len());
@@ -136,15 +167,16 @@ impl<K: Key> Runs<K> {
         Ok((of_all as usize + of_all as usize / 16 + FEWEST).min(n))
     }
 
-    /// Makes room for this many runs, and has none now.
-    fn make_room(&mut self, device: &Device, room: usize) -> Result<(), Error> {
-        if room > self.keys.len() {
+    /// Makes room for this many runs of as many keys, and has none now.
+    fn make_room(&mut self, device: &Device, room: usize, keys: usize) -> Result<(), Error> {
+        let are_wide = matches!(self.starts, Starts::Wide(_));
+        let must_be_wide = Starts::are_wide(keys);
+        if room > self.keys.len() || must_be_wide && !are_wide {
             // The old memory goes before the new comes.
-            (self.starts, self.keys) = (device.allocate(0)?, device.allocate(0)?);
-            (self.starts, self.keys) = (
-                device.allocate(room.saturating_add(1))?,
-                device.allocate(room)?,
-            );
+            self.starts = Starts::with_room(device, false, 0)?;
+            self.keys = device.allocate(0)?;
+            self.starts = Starts::with_room(device, must_be_wide, room.saturating_add(1))?;
+            self.keys = device.allocate(room)?;
         }
         Ok(())
     }
@@ -166,8 +198,9 @@ impl<K: Key> Runs<K> {
         Attached::with(device, format!("runs_{element}"), element, |family| {
             family.prepare(device, &needs)?;
             let mut arguments = vec![keys.argument(), keys.len().into()];
-            arguments.extend([self.starts.argument(), self.keys.argument()]);
-            arguments.extend([room.into(), self.counted.argument()]);
+            let are_wide = matches!(self.starts, Starts::Wide(_));
+            arguments.extend([self.starts.argument(), u32::from(are_wide).into()]);
+            arguments.extend([self.keys.argument(), room.into(), self.counted.argument()]);
             arguments.push(family.words());
             let shape = one_pass(device, tiles);
             // SAFETY: all buffers are as long as the kernel is told, and the workspace's words are 0; it waits for its end.
@@ -202,12 +235,18 @@ impl<K: Key> Runs<K> {
 
     /// The runs as segments of an array with as many values as there are keys.
     pub fn segments(&self) -> Segments<'_> {
-        let starts = match self.count {
-            0 => self.zero.slice(..),
-            count => self.starts.slice(..=count),
-        };
         // SAFETY: the kernel writes places that increase, up to the number of keys, and nobody else can write them.
-        let segments = unsafe { Segments::on_device(starts, self.length) };
+        let segments = unsafe {
+            match (&self.starts, self.count) {
+                (_, 0) => Segments::on_device(self.zero.slice(..), self.length),
+                (Starts::Narrow(starts), count) => {
+                    Segments::on_device(starts.slice(..=count), self.length)
+                }
+                (Starts::Wide(starts), count) => {
+                    Segments::on_device(starts.slice(..=count), self.length)
+                }
+            }
+        };
         segments.expect("there is one place at least")
     }
 }

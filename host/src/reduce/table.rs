@@ -270,12 +270,12 @@ impl Choice {
 }
 
 /// The launch for `count` segments with `values` values together. In any order: a warp for each `tile` steps of the path along values and
-/// ends, and no more blocks than run at once. In the fixed one: a warp for 32 segments, or for what begins in a chunk of values.
+/// ends, and no more blocks than run at once, `resident` on each multiprocessor. In the fixed one: a warp for 32 segments, or for what begins in a chunk of values.
 #[doc(hidden)]
 pub fn choose_for_segments(
     mode: Mode,
     (count, values): (usize, usize),
-    tile: usize,
+    (tile, resident): (usize, u32),
     multiprocessors: u32,
 ) -> Launch {
     let warps_of_block = (segments::THREADS / 32) as usize;
@@ -285,7 +285,7 @@ pub fn choose_for_segments(
                 .saturating_mul(segments::STEPS_OF_END)
                 .saturating_add(values);
             let warps = steps.div_ceil(tile);
-            (Way::Segments, warps, segments::RESIDENT as usize)
+            (Way::Segments, warps, resident as usize)
         }
         Mode::Deterministic => {
             let warps = count.div_ceil(32).max(values.div_ceil(fixed::CHUNK));
@@ -470,7 +470,7 @@ mod tests {
         let tile = segments::tile::<f32>();
         let warps_of_block = (segments::THREADS / 32) as usize;
         let blocks = |count, values| {
-            let launch = choose_for_segments(Mode::Fast, (count, values), tile, 132);
+            let launch = choose_for_segments(Mode::Fast, (count, values), (tile, 6), 132);
             assert_eq!(
                 (launch.way, launch.block),
                 (Way::Segments, segments::THREADS)
@@ -487,7 +487,7 @@ mod tests {
             blocks(0, 100_000 * segments::STEPS_OF_END)
         );
         assert_eq!(blocks(1, 0), 1);
-        let most = 132 * segments::RESIDENT as usize;
+        let most = 132 * 6;
         assert_eq!(blocks(1 << 26, 0), most);
         assert_eq!(blocks(usize::MAX, usize::MAX), most);
     }

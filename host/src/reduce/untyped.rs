@@ -29,6 +29,8 @@ pub struct Form {
     most_threads: u32,
     resident: u32,
     tile: usize,
+    /// Blocks of segments that run at once on a multiprocessor.
+    resident_of_segments: u32,
 }
 
 impl Form {
@@ -44,6 +46,7 @@ impl Form {
             most_threads: most_threads::<T, O>(),
             resident: resident::<T, O>(),
             tile: segments::tile::<T>(),
+            resident_of_segments: segments::resident::<T, O>(),
         }
     }
 }
@@ -222,7 +225,8 @@ impl Untyped {
         mode: Mode,
     ) -> Launch {
         let work = (segments.len(), segments.values());
-        choose_for_segments(mode, work, self.form.tile, device.multiprocessors())
+        let form = (self.form.tile, self.form.resident_of_segments);
+        choose_for_segments(mode, work, form, device.multiprocessors())
     }
 
     pub(super) fn plan(&self, parts: Parts<'_>, launch: Launch) -> Plan {

@@ -103,6 +103,14 @@ impl Queue {
         Ok(status != CUstreamCaptureStatus::NONE)
     }
 
+    /// Whether the default stream does not wait for it, nor it for that. To ask makes a capture of the stream invalid.
+    pub(super) fn is_non_blocking(&self) -> Result<bool, Failure> {
+        let mut flags = sys::CU_STREAM_DEFAULT;
+        // SAFETY: the stream is alive, and `flags` may be written.
+        unsafe { sys::cuStreamGetFlags(self.handle, &raw mut flags) }?;
+        Ok(flags & sys::CU_STREAM_NON_BLOCKING != 0)
+    }
+
     pub(super) fn synchronize(&self) -> Result<(), Failure> {
         // SAFETY: the stream is alive.
         unsafe { sys::cuStreamSynchronize(self.handle) }

@@ -11,7 +11,7 @@ use super::{
     session::Session,
 };
 use crate::device::{AccessPolicy, AccessProperty, Argument, DeviceError, Shape};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::rc::{Rc, Weak};
 use warpfold_driver::{
@@ -26,8 +26,9 @@ use warpfold_driver::{
 pub(in crate::device) struct Stream {
     // Dropped before the session, whose context owns it.
     queue: Rc<Queue>,
-    /// Whether the driver does not keep it in this order: then each operation does.
-    is_apart: bool,
+    /// Whether the driver does not keep it in this order: then each operation does. Not known yet of a stream that was being captured, of
+    /// which the driver must not be asked.
+    is_apart: Cell<Option<bool>>,
     /// Whether nobody has promised to keep what a capture by other code needs.
     is_only_lent: bool,
     /// The capture that it has a part in, while that is under way.
@@ -63,7 +64,7 @@ impl Stream {
     fn of(session: &Rc<Session>, queue: Queue) -> Self {
         Self {
             queue: queue.into(),
-            is_apart: false,
+            is_apart: Some(false).into(),
             is_only_lent: false,
             recording: RefCell::default(),
             session: session.clone(),
@@ -78,20 +79,19 @@ impl Stream {
     ) -> Result<Self, DeviceError> {
         session.activate()?;
         // The default stream is that of the context that is current.
-        let (mut context, mut flags) = (session.context(), sys::CU_STREAM_DEFAULT);
+        let mut context = session.context();
         if !handle.is_null() {
-            // SAFETY: both may be written, and that the stream is alive is the caller's promise.
-            unsafe {
-                sys::cuStreamGetCtx(handle, &raw mut context)?;
-                sys::cuStreamGetFlags(handle, &raw mut flags)?;
-            }
+            // SAFETY: it may be written, and that the stream is alive is the caller's promise.
+            unsafe { sys::cuStreamGetCtx(handle, &raw mut context) }?;
         }
         if context != session.context() {
             return Err(DeviceError::OtherDevice);
         }
         // SAFETY: the caller's contract is the same.
-        let mut stream = Self::of(session, unsafe { Queue::borrowed(handle) });
-        stream.is_apart = flags & sys::CU_STREAM_NON_BLOCKING != 0;
+        let stream = Self::of(session, unsafe { Queue::borrowed(handle) });
+        if !handle.is_null() {
+            stream.is_apart.set(None);
+        }
         Ok(stream)
     }
 
@@ -118,13 +118,26 @@ impl Stream {
         Ok(())
     }
 
+    /// Whether the driver keeps it apart from the default stream, and it is not being captured.
+    fn is_kept_apart(&self) -> Result<bool, DeviceError> {
+        if self.is_apart.get() == Some(false) || self.is_capturing()? {
+            return Ok(false);
+        }
+        let is_apart = match self.is_apart.get() {
+            Some(is_apart) => is_apart,
+            None => self.queue.is_non_blocking()?,
+        };
+        self.is_apart.set(Some(is_apart));
+        Ok(is_apart)
+    }
+
     /// Runs what queues work on this stream, whose session is active, in the order of uploads and downloads.
     pub(super) fn in_order<E: From<DeviceError>>(
         &self,
         work: impl FnOnce(&Queue) -> Result<(), E>,
     ) -> Result<(), E> {
         self.check_capture()?;
-        let apart = self.is_apart && !self.is_capturing()?;
+        let apart = self.is_kept_apart()?;
         if apart {
             self.queue
                 .follow(&Queue::DEFAULT)
