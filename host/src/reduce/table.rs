@@ -270,7 +270,8 @@ impl Choice {
 }
 
 /// The launch for `count` segments with `values` values together. In any order: a warp for each `tile` steps of the path along values and
-/// ends, and no more blocks than run at once, `resident` on each multiprocessor. In the fixed one: a warp for 32 segments, or for what begins in a chunk of values.
+/// ends, and no more blocks than run at once, `resident` on each multiprocessor. In the fixed one: a warp for 32 segments, or for what
+/// begins in a chunk of values.
 #[doc(hidden)]
 pub fn choose_for_segments(
     mode: Mode,
