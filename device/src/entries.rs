@@ -153,10 +153,11 @@ macro_rules! row_reductions {
 /// says what else the crate needs. They belong to none of the others.
 ///
 /// A line `name: Type = value, T;` gives
-/// - `name_part(input: *const T, n: usize, first: u64, blocks: *mut u64, counter: *mut u32, slots: *mut State, flags: *mut u32, rank: u32,
-///   of: u32, total: u64, result: *mut Output)`: the reduction of an array of `total` values that several devices have parts of, each by one
-///   launch of any grid: see [`meeting`](crate::meeting). The values that this device has begin with index `first`. `blocks`
-///   has [`most_words`](crate::slots::most_words) words for a state per block, which are 0 before and after, as the counter is.
+/// - `name_part(input: *const T, n: usize, first: u64, blocks: *mut u64, counter: *mut u32, slots: *mut u64, rank: u32, of: u32, total: u64,
+///   result: *mut Output)`: the reduction of an array of `total` values that several devices have parts of, each by one launch of any grid:
+///   see [`meeting`](crate::meeting). The values that this device has begin with index `first`. `blocks` has
+///   [`most_words`](crate::slots::most_words) words for a state per block, and `slots` for one per device, which are 0 before and after, as
+///   the counter is.
 #[macro_export]
 macro_rules! part_reductions {
     ($($(#[$doc:meta])* $name:ident $(($parameter:ident))?: $operator:ty = $make:expr, $value:ty;)*) => {$(
@@ -167,8 +168,8 @@ macro_rules! part_reductions {
             /// # Safety
             /// - `input` points to `n` values that nothing writes, `blocks` to empty slots of a state per block, and `counter` to a word that is
             ///   0; nothing else touches the last two. The grid has one dimension, and a block 1 to 1024 threads.
-            /// - `slots` and `flags` point to `of` states and words of the first device, whose rank is 0, and which the others reach; nothing
-            ///   but these kernels touches them. The flags are 0, and the launch of the round before is over on the first device.
+            /// - `slots` points to empty slots for `of` states of the first device, whose rank is 0, and which the others reach; nothing but
+            ///   these kernels touches them. The launch of the round before with them is over on the first device.
             /// - On the first device `result` points to one result, which nothing else touches.
             #[cuda_std::kernel]
             #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
@@ -178,8 +179,7 @@ macro_rules! part_reductions {
                 first: u64,
                 blocks: *mut u64,
                 counter: *mut u32,
-                slots: *mut <$operator as $crate::operator::Operator<$value>>::State,
-                flags: *mut u32,
+                slots: *mut u64,
                 rank: u32,
                 of: u32,
                 total: u64,
@@ -188,10 +188,12 @@ macro_rules! part_reductions {
             ) {
                 $crate::launch_bounds!(1024, 1);
                 let scratch = $crate::scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
-                let meeting = $crate::meeting::Meeting { slots, flags, rank, of };
                 let values = (input, n, first);
                 // SAFETY: the caller's promise.
-                unsafe { $crate::meeting::part($make, values, blocks, counter, meeting, total, result, scratch) }
+                unsafe {
+                    let meeting = $crate::meeting::Meeting::new(slots, rank, of);
+                    $crate::meeting::part($make, values, blocks, counter, meeting, total, result, scratch);
+                }
             }
         }
     )*};

@@ -2,10 +2,10 @@
 
 use cuda_std::gpu_only;
 
-/// Loads and stores of words that other blocks use at the same time, by the instructions' type and register.
+/// Loads and stores of words that others use at the same time, by the instructions' scope, type and register.
 macro_rules! relaxed {
-    ($($load:ident $store:ident: $value:ident = $bits:literal $register:ident, $doc:literal;)*) => {$(
-        #[doc = concat!("The value of a word ", $doc, "that other blocks are changing by atomic operations. This load orders nothing by itself.")]
+    ($($load:ident $store:ident: $value:ident = $scope_and_bits:literal $register:ident, $what:literal $who:literal;)*) => {$(
+        #[doc = concat!("The value of a word ", $what, "that ", $who, " are changing by atomic operations. This load orders nothing by itself.")]
         ///
         /// Here and not the `load` of a core atomic, which rust-cuda compiles to a slow read-modify-write.
         ///
@@ -18,7 +18,7 @@ macro_rules! relaxed {
             // SAFETY: one load of a word that is valid by the caller's promise.
             unsafe {
                 core::arch::asm!(
-                    concat!("ld.relaxed.gpu.", $bits, " {value}, [{word}];"),
+                    concat!("ld.relaxed.", $scope_and_bits, " {value}, [{word}];"),
                     word = in(reg64) word,
                     value = out($register) value,
                     options(nostack, preserves_flags),
@@ -27,7 +27,7 @@ macro_rules! relaxed {
             value
         }
 
-        #[doc = concat!("Writes a word ", $doc, "that other blocks are using by atomic operations. This store orders nothing by itself.")]
+        #[doc = concat!("Writes a word ", $what, "that ", $who, " are using by atomic operations. This store orders nothing by itself.")]
         ///
         /// Here for the same reason.
         ///
@@ -39,7 +39,7 @@ macro_rules! relaxed {
             // SAFETY: one store to a word that is valid by the caller's promise.
             unsafe {
                 core::arch::asm!(
-                    concat!("st.relaxed.gpu.", $bits, " [{word}], {value};"),
+                    concat!("st.relaxed.", $scope_and_bits, " [{word}], {value};"),
                     word = in(reg64) word,
                     value = in($register) value,
                     options(nostack, preserves_flags),
@@ -50,8 +50,9 @@ macro_rules! relaxed {
 }
 
 relaxed! {
-    load_relaxed store_relaxed: u32 = "b32" reg32, "";
-    load_relaxed_u64 store_relaxed_u64: u64 = "b64" reg64, "of 64 bits ";
+    load_relaxed store_relaxed: u32 = "gpu.b32" reg32, "" "other blocks";
+    load_relaxed_u64 store_relaxed_u64: u64 = "gpu.b64" reg64, "of 64 bits " "other blocks";
+    load_relaxed_system_u64 store_relaxed_system_u64: u64 = "sys.b64" reg64, "of 64 bits " "other devices";
 }
 
 /// The value of a word in global memory that nothing writes as long as the kernel runs. It may come from a cache that notices

@@ -1,9 +1,11 @@
-//! States that blocks hand to each other in global memory, each as soon as it is there.
+//! States that blocks or devices hand to each other in global memory, each as soon as it is there.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
 
-use crate::memory::{load_relaxed_u64, store_relaxed_u64};
+use crate::memory::{
+    load_relaxed_system_u64, load_relaxed_u64, store_relaxed_system_u64, store_relaxed_u64,
+};
 use crate::words::Words;
 
 /// In the upper half of a word: that the lower half is there.
@@ -33,23 +35,25 @@ pub const fn most_words<S>(slots: usize) -> usize {
 /// of a state, and the upper half says that it is there: who finds all words of a slot has the state, and no fence is needed.
 ///
 /// The first words of all slots come first, then the second ones, and so on, so that a warp that takes adjacent slots loads adjacent memory.
+///
+/// `SYSTEM` is for the blocks of several devices.
 #[derive(Debug)]
-pub struct Slots<S> {
+pub struct Slots<S, const SYSTEM: bool = false> {
     words: *mut u64,
     count: usize,
     states: PhantomData<S>,
 }
 
-impl<S> Copy for Slots<S> {}
+impl<S, const SYSTEM: bool> Copy for Slots<S, SYSTEM> {}
 
-impl<S> Clone for Slots<S> {
+impl<S, const SYSTEM: bool> Clone for Slots<S, SYSTEM> {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<S: Words> Slots<S> {
+impl<S: Words, const SYSTEM: bool> Slots<S, SYSTEM> {
     /// This many slots, which begin with this word.
     ///
     /// # Safety
@@ -71,6 +75,38 @@ impl<S: Words> Slots<S> {
         unsafe { self.words.add(slot + index * self.count) }
     }
 
+    /// Loads one.
+    ///
+    /// # Safety
+    /// There is such a word.
+    #[inline(always)]
+    unsafe fn load(self, slot: usize, index: usize) -> u64 {
+        let word = self.word(slot, index);
+        // SAFETY: the caller's promise; nothing else is done to a word.
+        unsafe {
+            match SYSTEM {
+                false => load_relaxed_u64(word),
+                true => load_relaxed_system_u64(word),
+            }
+        }
+    }
+
+    /// Writes one.
+    ///
+    /// # Safety
+    /// There is such a word.
+    #[inline(always)]
+    unsafe fn store(self, slot: usize, index: usize, bits: u64) {
+        let word = self.word(slot, index);
+        // SAFETY: the caller's promise; nothing else is done to a word.
+        unsafe {
+            match SYSTEM {
+                false => store_relaxed_u64(word, bits),
+                true => store_relaxed_system_u64(word, bits),
+            }
+        }
+    }
+
     /// Leaves a state in a slot, with `marks` beside [`IS_THERE`].
     ///
     /// # Safety
@@ -83,7 +119,7 @@ impl<S: Words> Slots<S> {
             |word| {
                 let bits = IS_THERE | marks | u64::from(word);
                 // SAFETY: a word of that slot; the caller's promise.
-                unsafe { store_relaxed_u64(self.word(slot, index.get()), bits) };
+                unsafe { self.store(slot, index.get(), bits) };
                 index.set(index.get() + 1);
                 word
             },
@@ -101,7 +137,7 @@ impl<S: Words> Slots<S> {
             #[inline(always)]
             |_| {
                 // SAFETY: a word of that slot.
-                let word = unsafe { load_relaxed_u64(self.word(slot, index.get())) };
+                let word = unsafe { self.load(slot, index.get()) };
                 index.set(index.get() + 1);
                 all.set(all.get() & word);
                 word as u32
@@ -125,7 +161,7 @@ impl<S: Words> Slots<S> {
             };
             let mut index = 0;
             while index < words_of(like) {
-                store_relaxed_u64(self.word(slot, index), 0);
+                self.store(slot, index, 0);
                 index += 1;
             }
             state

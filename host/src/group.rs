@@ -26,11 +26,11 @@
 //!
 //! Where every device reaches the memory of the first ([`Group::has_peer_access`]), the host takes no part in it.
 //!
-//! - Fast: the last block of each device stores its state and raises a flag by a release of system scope. The last block of the first device
-//!   waits for all flags by acquires of system scope, lowers them, and goes on ([`warpfold_device::meeting`]). A second kernel that waits for
-//!   events of the other streams would do as well, but it would cost a launch and the driver's events after the slowest device, where the flag
-//!   costs one store over the link. The first device is launched last, so that it never waits for a launch that is not queued. If another device fails, the
-//!   host, which waits for the others first, raises its flag, and the launch ends.
+//! - Fast: the last block of each device stores its state, each word with a flag beside it. The last block of the first device waits for all
+//!   words, empties their slots, and goes on ([`warpfold_device::meeting`]). A second kernel that waits for events of the other streams would
+//!   do as well, but it would cost a launch and the driver's events after the slowest device, where the words cost one store over the link.
+//!   The first device is launched last, so that it never waits for a launch that is not queued. If another device fails, the host, which
+//!   waits for the others first, fills its slot, and the launch ends.
 //! - Deterministic: the stream of the first device waits for those of the others, because every block of them has something to hand in.
 //!
 //! Plain stores over the link are enough: no atomic goes from one device to another, which PCIe does not always carry out.
@@ -56,6 +56,7 @@ use crate::kernels::Error;
 use crate::reduce::{BuiltIn, Form, Reducible};
 use crate::sum::Mode;
 pub use devices::Group;
+use parts::On;
 pub use parts::UntypedGroup;
 pub use queueing::Queueing;
 use std::fmt;
@@ -147,7 +148,32 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
         // done what is queued.
         unsafe {
             self.untyped
-                .queue(self.group, self.mode, stream, &parts, bytes)
+                .queue(self.group, self.mode, On::First(stream), &parts, bytes)
+        }
+    }
+
+    /// As [`Self::queue`], on a stream of each device, in their order. In the fast order a device reads its part when its own stream has come
+    /// to it, whatever the others do, as with the calls of NCCL: a reduction then costs hardly more than that of one part alone, where the
+    /// driver's events between the devices cost several microseconds. The first device waits for the states of the others within its
+    /// launch, and the result is there for what follows on its stream.
+    ///
+    /// In the deterministic mode, and while the streams are being captured into a graph, the other devices begin when the first stream has
+    /// come to it, too. A graph that was captured is over on all devices before this is called again.
+    ///
+    /// # Errors
+    /// As [`Self::queue`]; [`Error::Streams`] for another number of streams.
+    pub fn queue_on(
+        &mut self,
+        streams: &[&Stream],
+        parts: &[Slice<'_, T>],
+        result: &mut Buffer<O::Output>,
+    ) -> Result<(), Error> {
+        let parts: Vec<Slice<'_, u8>> = parts.iter().map(|part| part.bytes()).collect();
+        let bytes = Slice::from(&*result).bytes();
+        // SAFETY: as in `queue`.
+        unsafe {
+            self.untyped
+                .queue(self.group, self.mode, On::Each(streams), &parts, bytes)
         }
     }
 

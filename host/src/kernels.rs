@@ -76,6 +76,14 @@ pub enum Error {
         /// How many devices there are.
         devices: usize,
     },
+    /// Not one stream for each device of a group.
+    #[error("{streams} streams for {devices} devices: give one for each")]
+    Streams {
+        /// How many were given.
+        streams: usize,
+        /// How many devices there are.
+        devices: usize,
+    },
     /// Devices that would have to meet on the host, which cannot be queued.
     #[error(
         "these devices do not reach each other's memory, so that a reduction of theirs cannot be queued: call `of`, which waits"

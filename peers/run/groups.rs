@@ -1,12 +1,18 @@
 //! Times one sum of all GPUs of this computer by everybody, in turn, and writes a record of it.
 //!
 //! A time is that between two events of the first GPU: all GPUs start after the first event, and the second is recorded when the sum is
-//! ready. The first GPU is kept busy until everything is queued, so that no time has the host's work in it. Every sum is compared with the
-//! CPU's, before the timing and after it. What a launch finds in the L2 cache is what the one before has left.
+//! ready. The first GPU is kept busy until everything is queued, so that no time has the host's work in it; for how long differs from launch
+//! to launch, because a GPU that waits for an event of another looks for it only every few microseconds. Every sum is compared with the CPU's,
+//! before the timing and after it. What a launch finds in the L2 cache is what the one before has left.
+//!
+//! Sums are timed alone, and [`ROUNDS`] of them in a row, on a stream of each GPU: then all streams wait for the first event, the second
+//! waits for all of them, and a time is that of a sum in the row.
 
 use crate::clock::HOLD;
 use crate::error::PeersError;
-use crate::groups_record::{AS_GRAPH, FIXED, GroupPoint, GroupTime, GroupsRecord, NCCL, QUEUED};
+use crate::groups_record::{
+    AS_GRAPH, FIXED, GroupPoint, GroupTime, GroupsRecord, InARow, NCCL, QUEUED,
+};
 use crate::machine;
 use rayon::prelude::*;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -19,8 +25,14 @@ use warpfold::operator::Sum;
 use warpfold::sum::Mode;
 use warpfold::{Group, GroupReduction, Reduction};
 
-/// How long the first GPU is kept busy while the host queues a sum: NCCL takes the host longest.
+/// How long the first GPU is kept busy at least while the host queues a sum: NCCL takes the host longest.
 const HOLD_NANOSECONDS: u64 = 200_000;
+
+/// Sums in a row.
+const ROUNDS: usize = 20;
+
+/// Launches before those that are timed, so that the GPUs' clocks are up.
+const WARM_UP: usize = 50;
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -109,24 +121,28 @@ pub fn run(options: &Options) -> Result<(), PeersError> {
     Ok(())
 }
 
-/// What was measured, in a line; times in microseconds.
+/// What was measured, in two lines; times in microseconds.
 fn line(point: &GroupPoint) -> String {
-    let alone = point.alone_ms.iter().map(|ms| format!("{:.2}", ms * 1e3));
-    let times = point.times.iter().map(|time| {
-        format!(
-            "{} {:.2} (fastest {:.2})",
-            time.name,
-            time.median_ms * 1e3,
-            time.fastest_ms * 1e3
-        )
-    });
-    let alone: Vec<String> = alone.collect();
-    let times: Vec<String> = times.collect();
+    let of = |alone_ms: &[f64], times: &[GroupTime]| {
+        let alone = alone_ms.iter().map(|ms| format!("{:.2}", ms * 1e3));
+        let times = times.iter().map(|time| {
+            format!(
+                "{} {:.2} (fastest {:.2})",
+                time.name,
+                time.median_ms * 1e3,
+                time.fastest_ms * 1e3
+            )
+        });
+        let (alone, times): (Vec<String>, Vec<String>) = (alone.collect(), times.collect());
+        format!("each alone {}; {}", alone.join(" and "), times.join("; "))
+    };
+    let row = &point.in_a_row;
     format!(
-        "n = {}: each alone {}; {}",
+        "n = {}: {}\n  {} in a row: {}",
         point.n,
-        alone.join(" and "),
-        times.join("; ")
+        of(&point.alone_ms, &point.times),
+        row.rounds,
+        of(&row.alone_ms, &row.times)
     )
 }
 
@@ -180,23 +196,65 @@ impl Clock {
         })
     }
 
-    /// The milliseconds between two events of the first GPU's stream.
+    /// The milliseconds between two events of the first GPU's stream, for each of so many sums, of the launch with this number.
     fn elapsed_ms(
         &self,
+        rounds: usize,
+        launch: usize,
         queue: &mut dyn FnMut(&[Stream]) -> Result<(), PeersError>,
     ) -> Result<f64, PeersError> {
         let first = &self.streams[0];
-        // SAFETY: the kernel touches no memory.
-        unsafe {
-            let nanoseconds = [Argument::from(HOLD_NANOSECONDS)];
-            first.launch(&self.hold, &Shape::linear(1, 1), &nanoseconds)?;
-        }
+        hold(first, &self.hold, rounds, launch)?;
         first.record(&self.start)?;
         queue(&self.streams)?;
         first.record(&self.end)?;
         self.end.synchronize()?;
-        Ok(self.end.elapsed_ms_since(&self.start)?)
+        Ok(self.end.elapsed_ms_since(&self.start)? / rounds as f64)
     }
+}
+
+/// Keeps a GPU busy until so many sums are queued, and up to 100 µs longer.
+fn hold(
+    stream: &Stream,
+    kernel: &Kernel,
+    rounds: usize,
+    launch: usize,
+) -> Result<(), DeviceError> {
+    let longer = launch as u64 * 61_803 % 100_000;
+    let nanoseconds = [Argument::from(HOLD_NANOSECONDS * rounds as u64 + longer)];
+    // SAFETY: the kernel touches no memory.
+    unsafe { stream.launch(kernel, &Shape::linear(1, 1), &nanoseconds) }
+}
+
+/// The median time of a sum of so many in a row, by each GPU of its own part.
+fn each_alone(
+    group: &Group,
+    parts: &[Slice<'_, f32>],
+    rounds: usize,
+    repeat: u32,
+) -> Result<Vec<f64>, PeersError> {
+    let pairs = group.devices().iter().zip(parts);
+    let medians = pairs.map(|(device, part)| {
+        let mut reduction = Reduction::<f32, Sum>::new(device, Sum)?;
+        let mut result: Buffer<f32> = device.allocate(1)?;
+        let stream = device.stream()?;
+        let [start, end] = [device.event()?, device.event()?];
+        let kernel = device.load(HOLD)?.kernel("hold")?;
+        let mut elapsed_ms = Vec::new();
+        for launch in 0..WARM_UP + repeat as usize {
+            hold(&stream, &kernel, rounds, launch)?;
+            stream.record(&start)?;
+            for _ in 0..rounds {
+                reduction.queue(&stream, *part, &mut result)?;
+            }
+            stream.record(&end)?;
+            end.synchronize()?;
+            elapsed_ms.push(end.elapsed_ms_since(&start)? / rounds as f64);
+        }
+        let elapsed_ms = elapsed_ms.split_off(WARM_UP);
+        Ok(Times { elapsed_ms }.median_ms())
+    });
+    medians.collect()
 }
 
 /// What queues a sum, on streams of all GPUs.
@@ -219,64 +277,60 @@ fn measure(
     repeat: u32,
 ) -> Result<GroupPoint, PeersError> {
     let (parts, expected) = values.parts(each);
+    let n = each * parts.len();
     let mut all = vec![
         ours(group, QUEUED, &parts, Mode::Fast)?,
         ours(group, FIXED, &parts, Mode::Deterministic)?,
+        as_graph(group, clock, &parts)?,
     ];
-    all.push(as_graph(group, clock, &parts)?);
+    let mut in_a_row = vec![ours_in_a_row(group, &parts)?];
     if let Some(library) = library {
-        all.push(library.contender(&parts));
+        all.push(library.contender(&parts, 1));
+        in_a_row.push(library.contender(&parts, ROUNDS));
     }
-    let mut alone = Vec::new();
-    for (device, part) in group.devices().iter().zip(&parts) {
-        let mut reduction = Reduction::<f32, Sum>::new(device, Sum)?;
-        let mut result: Buffer<f32> = device.allocate(1)?;
-        let stream = device.stream()?;
-        let [start, end] = [device.event()?, device.event()?];
-        let hold = device.load(HOLD)?.kernel("hold")?;
-        let mut elapsed_ms = Vec::new();
-        for _ in 0..=repeat {
-            // SAFETY: the kernel touches no memory.
-            unsafe {
-                stream.launch(
-                    &hold,
-                    &Shape::linear(1, 1),
-                    &[Argument::from(HOLD_NANOSECONDS)],
-                )?
-            };
-            stream.record(&start)?;
-            reduction.queue(&stream, *part, &mut result)?;
-            stream.record(&end)?;
-            end.synchronize()?;
-            elapsed_ms.push(end.elapsed_ms_since(&start)?);
-        }
-        // The first loads the kernel.
-        elapsed_ms.remove(0);
-        alone.push(Times { elapsed_ms }.median_ms());
-    }
+    Ok(GroupPoint {
+        n,
+        alone_ms: each_alone(group, &parts, 1, repeat)?,
+        times: times_of(clock, all, 1, (n, expected), repeat)?,
+        in_a_row: InARow {
+            rounds: ROUNDS,
+            alone_ms: each_alone(group, &parts, ROUNDS, repeat)?,
+            times: times_of(clock, in_a_row, ROUNDS, (n, expected), repeat)?,
+        },
+    })
+}
+
+/// The times of contenders, in turn, for each of so many sums in a row.
+fn times_of(
+    clock: &Clock,
+    mut all: Vec<Contender<'_>>,
+    rounds: usize,
+    (n, expected): (usize, f32),
+    repeat: u32,
+) -> Result<Vec<GroupTime>, PeersError> {
     let check = |one: &mut Contender<'_>| -> Result<(), PeersError> {
-        clock.elapsed_ms(&mut one.queue)?;
+        clock.elapsed_ms(rounds, 0, &mut one.queue)?;
         let found = (one.sum)()?;
         if found == expected {
             return Ok(());
         }
         Err(PeersError::Contender {
             name: one.name.to_owned(),
-            n: each * parts.len(),
+            n,
             message: format!("its sum is {found} and should be {expected}"),
         })
     };
     all.iter_mut().try_for_each(check)?;
-    for _ in 0..repeat {
+    for launch in 0..WARM_UP + repeat as usize {
         for one in &mut all {
-            let elapsed_ms = clock.elapsed_ms(&mut one.queue)?;
+            let elapsed_ms = clock.elapsed_ms(rounds, launch, &mut one.queue)?;
             one.elapsed_ms.push(elapsed_ms);
         }
     }
     all.iter_mut().try_for_each(check)?;
-    let times = all.into_iter().map(|one| {
+    let times = all.into_iter().map(|mut one| {
         let times = Times {
-            elapsed_ms: one.elapsed_ms,
+            elapsed_ms: one.elapsed_ms.split_off(WARM_UP),
         };
         GroupTime {
             name: one.name.to_owned(),
@@ -285,11 +339,19 @@ fn measure(
             fastest_ms: times.fastest_ms(),
         }
     });
-    Ok(GroupPoint {
-        n: each * parts.len(),
-        alone_ms: alone,
-        times: times.collect(),
-    })
+    Ok(times.collect())
+}
+
+/// All streams wait for the first one.
+fn fork(streams: &[Stream]) -> Result<(), DeviceError> {
+    let mut others = streams[1..].iter();
+    others.try_for_each(|other| other.follow(&streams[0]))
+}
+
+/// The first stream waits for all.
+fn join(streams: &[Stream]) -> Result<(), DeviceError> {
+    let mut others = streams[1..].iter();
+    others.try_for_each(|other| streams[0].follow(other))
 }
 
 /// What the queue and the reading of the result share.
@@ -321,6 +383,29 @@ fn ours<'a>(
         queue: Box::new(move |streams| {
             let (reduction, result) = &mut *queued.borrow_mut();
             Ok(reduction.queue(&streams[0], &parts, result)?)
+        }),
+        sum: Box::new(move || Ok(kept.borrow().1.read()?[0])),
+        elapsed_ms: Vec::new(),
+    })
+}
+
+/// Our own, on a stream of each GPU, again and again.
+fn ours_in_a_row<'a>(
+    group: &'a Group,
+    parts: &[Slice<'a, f32>],
+) -> Result<Contender<'a>, PeersError> {
+    let kept = prepared(group, parts, Mode::Fast)?;
+    let (queued, parts) = (kept.clone(), parts.to_vec());
+    Ok(Contender {
+        name: QUEUED,
+        queue: Box::new(move |streams| {
+            let (reduction, result) = &mut *queued.borrow_mut();
+            let each: Vec<&Stream> = streams.iter().collect();
+            fork(streams)?;
+            for _ in 0..ROUNDS {
+                reduction.queue_on(&each, &parts, result)?;
+            }
+            Ok(join(streams)?)
         }),
         sum: Box::new(move || Ok(kept.borrow().1.read()?[0])),
         elapsed_ms: Vec::new(),
@@ -400,7 +485,8 @@ impl Library {
             .into_owned()
     }
 
-    fn contender<'a>(&'a self, parts: &[Slice<'a, f32>]) -> Contender<'a> {
+    /// So many sums in a row. Where it is one alone, the first GPU has it when its own stream has come to the end, as the others have.
+    fn contender<'a>(&'a self, parts: &[Slice<'a, f32>], rounds: usize) -> Contender<'a> {
         let addresses: Vec<u64> = parts.iter().map(Slice::address).collect();
         let lengths: Vec<usize> = parts.iter().map(Slice::len).collect();
         let n = lengths.iter().sum();
@@ -410,15 +496,17 @@ impl Library {
             queue: Box::new(move |streams| {
                 let raw = streams.iter().map(Stream::raw);
                 let raw: Vec<*mut c_void> = raw.collect::<Result<_, _>>()?;
-                let (first, others) = (&streams[0], &streams[1..]);
-                for other in others {
-                    other.follow(first)?;
+                fork(streams)?;
+                for _ in 0..rounds {
+                    // SAFETY: there are a part, a length and a stream for each GPU.
+                    let message = unsafe {
+                        (self.queue)(addresses.as_ptr(), lengths.as_ptr(), raw.as_ptr())
+                    };
+                    answer(message, n)?;
                 }
-                // SAFETY: there are a part, a length and a stream for each GPU.
-                let message =
-                    unsafe { (self.queue)(addresses.as_ptr(), lengths.as_ptr(), raw.as_ptr()) };
-                answer(message, n)?;
-                // The first GPU has the sum when its own stream has come to the end, as the others have.
+                if rounds > 1 {
+                    join(streams)?;
+                }
                 Ok(())
             }),
             sum: Box::new(move || {

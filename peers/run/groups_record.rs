@@ -28,6 +28,19 @@ pub struct GroupPoint {
     pub alone_ms: Vec<f64>,
     /// The times of all together.
     pub times: Vec<GroupTime>,
+    /// The same of sums in a row.
+    pub in_a_row: InARow,
+}
+
+/// Sums that follow one another on a stream of each GPU, between an event that all streams wait for and one that waits for all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InARow {
+    /// How many they are.
+    pub rounds: usize,
+    /// The median time of one of them, of each GPU that sums its share alone, in milliseconds.
+    pub alone_ms: Vec<f64>,
+    /// The times of one of them.
+    pub times: Vec<GroupTime>,
 }
 
 /// The time of one contender.

@@ -14,28 +14,27 @@ use crate::reduce::Form;
 use crate::reduce::table::choose_for_part;
 use crate::sum::Mode;
 use warpfold_device::fixed::CHUNK;
-use warpfold_device::meeting::RAISED;
 
 /// The kernels of an operator over a type on each device of a group, and the memory where their states meet.
 #[doc(hidden)]
 pub struct UntypedGroup {
     members: Vec<Member>,
-    /// On the first device: a slot for the state of each device.
-    slots: Buffer<u8>,
-    /// A word for each, there too, which is 0 between the reductions.
-    pub(super) flags: Buffer<u32>,
+    /// On the first device: [`SETS`] of slots for the states of all devices, and of one more, which are empty between the reductions.
+    pub(super) slots: Buffer<u64>,
+    /// The set of the last reduction on streams of each device.
+    last_set: usize,
     /// The states of the chunks of all devices, there too.
     states: Buffer<u8>,
     /// The end of a reduction, on the first device.
     ended: Event,
     /// Whether the devices meet in the memory of the first.
     in_peer_memory: bool,
-    /// [`RAISED`] for each flag, and the stream that it comes by, beside a kernel that waits: for when a device fails.
-    raised: (HostBuffer<u32>, Stream),
+    /// Words for all slots, as if states were there, and the stream that they come by, beside a kernel that waits: for when a device fails.
+    filled: (HostBuffer<u64>, Stream),
     queueing: Queueing,
     threads: Option<Threads>,
     graph: Option<Graph>,
-    /// That of the reductions, which share the slots, the flags and the states.
+    /// That of the reductions, which share the slots and the states.
     order: StreamOrder,
     /// The type, as in the kernels' names.
     element: String,
@@ -44,13 +43,49 @@ pub struct UntypedGroup {
     form: Form,
 }
 
+/// Sets of slots: the first for reductions that the other devices begin when the first device has come to them, the others in turn
+/// for those on streams of each device.
+pub(super) const SETS: usize = 33;
+
+/// Where the launches of a reduction are queued.
+#[derive(Clone, Copy)]
+pub(super) enum On<'s> {
+    /// On streams of its own.
+    Own,
+    /// On a stream of the first device, and on streams of its own that wait for it.
+    First(&'s Stream),
+    /// On a stream of each device, none of which waits for another.
+    Each(&'s [&'s Stream]),
+}
+
+impl<'s> On<'s> {
+    /// The caller's stream of the first device.
+    fn first(self) -> Option<&'s Stream> {
+        match self {
+            Self::Own => None,
+            Self::First(stream) => Some(stream),
+            Self::Each(streams) => Some(streams[0]),
+        }
+    }
+
+    /// That of a device, which has this one of its own.
+    fn of(self, rank: usize, own: &'s Stream) -> &'s Stream {
+        match self {
+            Self::First(stream) if rank == 0 => stream,
+            Self::Each(streams) => streams[rank],
+            _ => own,
+        }
+    }
+}
+
 /// What a device keeps.
 struct Member {
     family: Family,
     stream: Stream,
-    /// Where the devices meet on the host: its states.
+    /// Where the devices meet on the host: slots of its own, in the fast order.
+    slots: Buffer<u64>,
+    /// There too, in the fixed order: its states.
     states: Buffer<u8>,
-    flags: Buffer<u32>,
     /// An event that tells of nothing but faults of its device.
     unrecorded: Event,
 }
@@ -75,8 +110,8 @@ impl UntypedGroup {
             Ok::<Member, DeviceError>(Member {
                 family: Family::new(device, Source::of_library(element), name)?,
                 stream: device.stream()?,
+                slots: device.allocate(0)?,
                 states: device.allocate(0)?,
-                flags: device.allocate(0)?,
                 unrecorded: device.event()?,
             })
         };
@@ -84,16 +119,17 @@ impl UntypedGroup {
             group.devices().iter().map(member).collect();
         let first = &group.devices()[0];
         let count = group.devices().len();
-        let mut raised = first.allocate_on_host(HostMemory::PageLocked, count)?;
-        raised.write(&vec![RAISED; count])?;
+        let words = SETS * form.slots(count + 1);
+        let mut filled = first.allocate_on_host(HostMemory::PageLocked, words)?;
+        filled.write(&vec![u64::MAX; words])?;
         Ok(Self {
             members: members?,
-            slots: first.upload(&vec![0; count * form.state_bytes()])?,
-            flags: first.upload(&vec![0; count])?,
+            slots: first.upload(&vec![0; words])?,
+            last_set: 0,
             states: first.allocate(0)?,
             ended: first.event()?,
             in_peer_memory: group.has_peer_access(),
-            raised: (raised, first.non_blocking_stream()?),
+            filled: (filled, first.non_blocking_stream()?),
             queueing: Queueing::InTurn,
             threads: None,
             graph: None,
@@ -125,7 +161,7 @@ impl UntypedGroup {
         let reduced = unsafe {
             match mode {
                 Mode::Fast => self.reduce_fast(group, parts, result),
-                Mode::Deterministic => self.launch_in_order(group, None, parts, result),
+                Mode::Deterministic => self.launch_in_order(group, On::Own, parts, result),
             }
         };
         // Whatever has been queued is over before the memory is used again.
@@ -145,20 +181,34 @@ impl UntypedGroup {
         &mut self,
         group: &Group,
         mode: Mode,
-        stream: &Stream,
+        on: On<'_>,
         parts: &[Slice<'_, u8>],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
         self.check(group, parts, result)?;
-        stream.check_device(&group.devices()[0])?;
+        let devices = group.devices();
+        match on {
+            On::Own => {}
+            On::First(stream) => stream.check_device(&devices[0])?,
+            On::Each(streams) => {
+                if streams.len() != devices.len() {
+                    return Err(Error::Streams {
+                        streams: streams.len(),
+                        devices: devices.len(),
+                    });
+                }
+                let mut pairs = streams.iter().zip(devices);
+                pairs.try_for_each(|(stream, device)| stream.check_device(device))?;
+            }
+        }
         if !self.in_peer_memory {
             return Err(Error::NoPeerAccess);
         }
         // SAFETY: the caller's contract is the same.
         unsafe {
             match mode {
-                Mode::Fast => self.launch_fast(group, Some(stream), parts, result),
-                Mode::Deterministic => self.launch_in_order(group, Some(stream), parts, result),
+                Mode::Fast => self.launch_fast(group, on, parts, result),
+                Mode::Deterministic => self.launch_in_order(group, on, parts, result),
             }
         }
     }
@@ -229,7 +279,7 @@ impl UntypedGroup {
     }
 
     /// Waits for the streams, that of the first device last (the caller's, or one of its own): it may wait for the others itself. Where one
-    /// of them has failed, the host raises the flags in their place.
+    /// of them has failed, the host fills the slots in their place.
     pub(super) fn wait(&mut self, stream: Option<&Stream>) -> Result<(), DeviceError> {
         let first = stream.unwrap_or(&self.members[0].stream);
         let others = &self.members[1..];
@@ -252,17 +302,17 @@ impl UntypedGroup {
         waited
     }
 
-    /// Ends the kernel that may be waiting for flags, and leaves everything as before a reduction.
+    /// Ends the kernel that may be waiting for states, and leaves everything as before a reduction.
     fn give_up(&mut self, stream: Option<&Stream>) -> Result<(), DeviceError> {
         for member in &self.members {
             member.family.spoil();
         }
         self.graph = None;
-        let (raised, beside) = &self.raised;
-        beside.upload(raised, &mut self.flags)?;
+        let (filled, beside) = &self.filled;
+        beside.upload(filled, &mut self.slots)?;
         beside.synchronize()?;
         stream.unwrap_or(&self.members[0].stream).synchronize()?;
-        self.flags.write(&vec![0; raised.len()])
+        self.slots.write(&vec![0; filled.len()])
     }
 
     /// # Safety
@@ -288,46 +338,58 @@ impl UntypedGroup {
             _ => {}
         }
         // SAFETY: the caller's contract is the same.
-        unsafe { self.launch_fast(group, None, parts, result)? };
+        unsafe { self.launch_fast(group, On::Own, parts, result)? };
         if self.in_peer_memory {
             return Ok(());
         }
-        let mut states = Vec::new();
+        // Each has left the slots of the others empty.
+        let mut words = vec![0; self.form.slots(parts.len() + 1)];
         for member in &self.members {
-            let slots = member.states.read()?;
-            states.extend_from_slice(&slots[slots.len() - self.form.state_bytes()..]);
+            let of_member = member.slots.read()?;
+            words
+                .iter_mut()
+                .zip(of_member)
+                .for_each(|(word, of_member)| *word |= of_member);
         }
-        let total = self.lengths(parts).iter().sum();
-        // SAFETY: there is a state for each device, and the caller's contract for the result.
-        unsafe { self.meet_on_host(group, &states, total, result) }
+        // SAFETY: the caller's contract for the result.
+        unsafe { self.meet_in_slots(group, &words, parts, result) }
     }
 
-    /// Launches on all devices, one after another: between what is on the caller's stream and what comes later, or on streams of their own.
+    /// Launches on all devices, one after another.
     ///
     /// # Safety
     /// As for [`Self::reduce_fast`], until the stream has done it.
     unsafe fn launch_fast(
         &mut self,
         group: &Group,
-        stream: Option<&Stream>,
+        on: On<'_>,
         parts: &[Slice<'_, u8>],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
-        let is_capturing = stream.map_or(Ok(false), Stream::is_capturing)?;
-        let prepared = self.prepare_fast(group, is_capturing, parts, result)?;
-        self.begin(stream)?;
+        let is_capturing = on.first().map_or(Ok(false), Stream::is_capturing)?;
+        // The streams of a capture have one that the others come from.
+        let set = match on {
+            On::Each(_) if !is_capturing => self.last_set % (SETS - 1) + 1,
+            _ => 0,
+        };
+        let prepared = self.prepare_fast(group, (is_capturing, set), parts, result)?;
+        if set == 0 {
+            self.begin(on)?;
+        } else {
+            self.begin_apart(on, set)?;
+        }
         // The first device last: it waits for the others.
         let mut launches = parts.iter().zip(&prepared).enumerate().rev();
         let launched = launches.try_for_each(|(rank, (part, launch))| {
             let (member, device) = (&self.members[rank], &group.devices()[rank]);
-            let stream = stream.filter(|_| rank == 0).unwrap_or(&member.stream);
+            let stream = on.of(rank, &member.stream);
             let PartLaunch {
                 suffix,
                 shape,
                 arguments,
             } = launch;
             // SAFETY: the part has as many values, and `prepare_fast` has allocated what the kernel takes besides. Those who hand in reach
-            // the memory of the first device, whose flags are 0. Memory of buffers is freed when the device has done what is queued;
+            // the memory of the first device, whose slots are empty. Memory of buffers is freed when the device has done what is queued;
             // `read_by` keeps the order of other memory, or who has made the slice has promised it.
             part.read_by(device, Some(stream), || unsafe {
                 let family = &member.family;
@@ -337,35 +399,50 @@ impl UntypedGroup {
         if let Err(error) = launched {
             if !is_capturing {
                 // Those that have been launched hand in, and nobody takes it.
-                self.wait(stream)?;
-                self.give_up(stream)?;
+                self.wait(on.first())?;
+                self.give_up(on.first())?;
             }
             return Err(error.into());
         }
-        // The first device has waited for all flags: the event of another one's end would come later, and tell nothing more. A capture
+        // The first device has waited for all states: the event of another one's end would come later, and tell nothing more. A capture
         // needs it.
         if is_capturing {
-            self.end(stream)?;
+            self.end(on)?;
         }
         Ok(())
     }
 
-    /// The streams of the other devices wait for the caller's, and all of them for the reduction before, on whichever stream that was.
-    fn begin(&self, stream: Option<&Stream>) -> Result<(), DeviceError> {
-        let first = stream.unwrap_or(&self.members[0].stream);
+    /// The streams of the other devices wait for that of the first, and all of them for the reduction before, on whichever streams that was.
+    fn begin(&self, on: On<'_>) -> Result<(), DeviceError> {
+        let first = on.of(0, &self.members[0].stream);
         let has_changed = self.order.continue_on(first)?;
-        if stream.is_none() && !has_changed {
+        if matches!(on, On::Own) && !has_changed {
             return Ok(());
         }
-        let mut others = self.members[1..].iter();
-        others.try_for_each(|other| other.stream.follow(first))
+        self.others(on).try_for_each(|other| other.follow(first))
     }
 
-    /// The stream of the first device, which may be the caller's, waits for those of the others.
-    fn end(&self, stream: Option<&Stream>) -> Result<(), DeviceError> {
-        let first = stream.unwrap_or(&self.members[0].stream);
-        let mut others = self.members[1..].iter();
-        others.try_for_each(|other| first.follow(&other.stream))
+    /// The streams of the other devices wait for none, but for all reductions that have had the sets before the first is taken again.
+    fn begin_apart(&mut self, on: On<'_>, set: usize) -> Result<(), DeviceError> {
+        let first = on.of(0, &self.members[0].stream);
+        self.order.continue_on(first)?;
+        if set == 1 {
+            self.others(on).try_for_each(|other| other.follow(first))?;
+        }
+        self.last_set = set;
+        Ok(())
+    }
+
+    /// The stream of the first device waits for those of the others.
+    fn end(&self, on: On<'_>) -> Result<(), DeviceError> {
+        let first = on.of(0, &self.members[0].stream);
+        self.others(on).try_for_each(|other| first.follow(other))
+    }
+
+    /// The streams of all devices but the first.
+    fn others<'s>(&'s self, on: On<'s>) -> impl Iterator<Item = &'s Stream> {
+        let members = self.members.iter().enumerate().skip(1);
+        members.map(move |(rank, member)| on.of(rank, &member.stream))
     }
 
     /// # Safety
@@ -379,7 +456,7 @@ impl UntypedGroup {
         if self.order.continue_on(&self.members[0].stream)? {
             self.members[0].stream.synchronize()?;
         }
-        let prepared = self.prepare_fast(group, false, parts, result)?;
+        let prepared = self.prepare_fast(group, (false, 0), parts, result)?;
         let devices = group.devices().iter();
         for ((part, device), member) in parts.iter().zip(devices).zip(&self.members) {
             part.wait_for_owner(device, &member.stream)?;
@@ -427,7 +504,7 @@ impl UntypedGroup {
         let is_of_these = |graph: &Graph| graph.key == key(&self.members);
         if !self.graph.as_ref().is_some_and(is_of_these) {
             self.graph = None;
-            let prepared = self.prepare_fast(group, false, parts, result)?;
+            let prepared = self.prepare_fast(group, (false, 0), parts, result)?;
             let members = self.members.iter().zip(&prepared);
             let launches: Vec<_> = members
                 .map(|(member, launch)| (member.family.kernel(launch.suffix), launch))
@@ -447,18 +524,18 @@ impl UntypedGroup {
         Ok(())
     }
 
-    /// Prepares each device's launch in the fast order; allocates nothing during a capture.
+    /// Prepares each device's launch in the fast order, with a set of slots; allocates nothing during a capture.
     pub(super) fn prepare_fast(
         &mut self,
         group: &Group,
-        is_capturing: bool,
+        (is_capturing, set): (bool, usize),
         parts: &[Slice<'_, u8>],
         result: Slice<'_, u8>,
     ) -> Result<Vec<PartLaunch>, Error> {
         let devices = group.devices();
-        let (of, state_bytes) = (devices.len(), self.form.state_bytes());
+        let of = devices.len();
         let lengths = self.lengths(parts);
-        let total: usize = lengths.iter().sum();
+        let all = self.of_all(&lengths, result);
         let mut before = 0;
         let mut prepared = Vec::with_capacity(of);
         for (rank, &n) in lengths.iter().enumerate() {
@@ -470,19 +547,19 @@ impl UntypedGroup {
                 }
                 member.family.prepare(device, &needs)?;
             }
-            // Who cannot reach the first device hands in to a slot of its own, which the host reads.
-            let (slots, flags, rank) = if self.in_peer_memory {
-                (self.slots.argument(), self.flags.argument(), rank)
+            let slots = self.form.slots(of + 1);
+            // Who cannot reach the first device hands in to a slot of its own, as if there were one device more, which then takes them all.
+            let (slots, rank, of) = if self.in_peer_memory {
+                (self.slots.slice(set * slots..).argument(), rank, of)
             } else {
-                resize(&mut member.states, device, 2 * state_bytes)?;
-                member.flags = device.upload(&[0; 2])?;
-                (member.states.argument(), member.flags.argument(), 1)
+                member.slots = device.upload(&vec![0; slots])?;
+                (member.slots.argument(), rank + 1, of + 1)
             };
-            let mut arguments = vec![parts[prepared.len()].argument(), n.into(), before.into()];
+            let part = [parts[prepared.len()].argument(), n.into(), before.into()];
+            let mut arguments = Vec::from(part);
             arguments.extend(member.family.slots(&needs));
-            arguments.extend([slots, flags, (rank as u32).into(), (of as u32).into()]);
-            arguments.extend([total.into(), result.argument()]);
-            arguments.extend(self.parameter.map(Argument::from));
+            arguments.extend([slots, (rank as u32).into(), (of as u32).into()]);
+            arguments.extend(all.iter().cloned());
             prepared.push(PartLaunch {
                 suffix: needs.suffix,
                 shape,
@@ -491,6 +568,14 @@ impl UntypedGroup {
             before += n as u64;
         }
         Ok(prepared)
+    }
+
+    /// What the kernels of all devices take last.
+    fn of_all(&self, lengths: &[usize], result: Slice<'_, u8>) -> Vec<Argument> {
+        let total: usize = lengths.iter().sum();
+        let mut all = vec![total.into(), result.argument()];
+        all.extend(self.parameter.map(Argument::from));
+        all
     }
 
     /// Room on the first device for the states of all chunks.
@@ -518,7 +603,7 @@ impl UntypedGroup {
     unsafe fn launch_in_order(
         &mut self,
         group: &Group,
-        stream: Option<&Stream>,
+        on: On<'_>,
         parts: &[Slice<'_, u8>],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
@@ -526,10 +611,10 @@ impl UntypedGroup {
         let lengths = self.lengths(parts);
         let total: usize = lengths.iter().sum();
         if self.in_peer_memory {
-            let is_capturing = stream.map_or(Ok(false), Stream::is_capturing)?;
+            let is_capturing = on.first().map_or(Ok(false), Stream::is_capturing)?;
             self.allocate_states(group, &lengths, is_capturing)?;
         }
-        self.begin(stream)?;
+        self.begin(on)?;
         // All devices begin before the first is waited for.
         let (mut before, mut chunks_before) = (0, 0);
         let members = self.members.iter_mut().zip(devices).zip(parts);
@@ -547,7 +632,7 @@ impl UntypedGroup {
                     stream: own,
                     ..
                 } = member;
-                let on = (device, stream.filter(|_| rank == 0).unwrap_or(own));
+                let on = (device, on.of(rank, own));
                 // SAFETY: the part has as many values, and there is a state for each chunk of them, in this device's memory or in that of the
                 // first, which it reaches.
                 unsafe {
@@ -565,17 +650,41 @@ impl UntypedGroup {
             // SAFETY: there are the states of all chunks, and the caller's contract for the result.
             return unsafe { self.meet_on_host(group, &states, total, result) };
         }
-        self.end(stream)?;
+        self.end(on)?;
         let Member {
             family,
             stream: own,
             ..
         } = &mut self.members[0];
-        let on = (&devices[0], Some(stream.unwrap_or(own)));
+        let on = (&devices[0], Some(on.of(0, own)));
         let states = (self.states.slice(..), chunks_before);
         // SAFETY: there are as many states, all of them written before this stream goes on, and there is one result.
         unsafe { chunks::queue_all(family, on, states, total, result, self.parameter)? };
         Ok(())
+    }
+
+    /// Takes the states of all devices out of slots, which come from the host, on the first device: as one that has no values.
+    ///
+    /// # Safety
+    /// The words are those of slots with a state of each device, and the result is as [`Self::reduce`] asks.
+    unsafe fn meet_in_slots(
+        &mut self,
+        group: &Group,
+        words: &[u64],
+        parts: &[Slice<'_, u8>],
+        result: Slice<'_, u8>,
+    ) -> Result<(), Error> {
+        let (needs, shape) = launch_of_part(self.form, &group.devices()[0], 0);
+        let all = self.of_all(&self.lengths(parts), result);
+        let of = parts.len() as u32 + 1;
+        let Member { family, slots, .. } = &mut self.members[0];
+        slots.write(words)?;
+        let mut arguments = vec![parts[0].argument(), 0_usize.into(), 0_u64.into()];
+        arguments.extend(family.slots(&needs));
+        arguments.extend([slots.argument(), 0_u32.into(), of.into()]);
+        arguments.extend(all);
+        // SAFETY: it reads no values, and there is a state for it in each slot but its own; it waits for its end.
+        unsafe { Ok(family.launch(None, needs.suffix, &shape, &arguments)?) }
     }
 
     /// Combines states from the host on the first device.

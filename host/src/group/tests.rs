@@ -1,5 +1,6 @@
 //! Groups of emulated devices, and of GPUs where there are some.
 
+use super::parts::SETS;
 use super::*;
 use crate::device::{Buffer, Device, DeviceChoice, DeviceError, Kernel, Order, PeerTraffic, peer};
 use crate::{Reduction, operator::*};
@@ -10,7 +11,6 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use warpfold_device::fixed::CHUNK;
 use warpfold_device::half::Bf16;
-use warpfold_device::meeting::RAISED;
 use warpfold_emulator::entries::Entries;
 use warpfold_emulator::{Nothing, Tool};
 
@@ -335,7 +335,7 @@ impl Ready {
         let parts: Vec<Slice<'_, u8>> = parts.collect();
         let result = Slice::from(&self.result).bytes();
         let untyped = &mut self.untyped;
-        let prepared = untyped.prepare_fast(&self.group, false, &parts, result);
+        let prepared = untyped.prepare_fast(&self.group, (false, 0), &parts, result);
         prepared.expect("it is prepared")
     }
 }
@@ -354,7 +354,7 @@ fn devices_hand_in_without_a_race_in_any_order() {
     peer::observe_together(&launches, Order::Fixed, &mut traffic).expect("it runs");
     let sum: usize = (0..3 * CHUNK).map(|value| value % 7).sum();
     assert_eq!(ready.result.read(), Ok(vec![sum as f32]));
-    // A state and a flag of each device that is not the first, and nothing else.
+    // A state of each device that is not the first, with its flag, and nothing else.
     assert_eq!(
         (traffic.total().stored_bytes, traffic.total().atomics),
         (2 * 8, 0)
@@ -363,7 +363,7 @@ fn devices_hand_in_without_a_race_in_any_order() {
 }
 
 #[test]
-fn flags_of_the_device_s_own_scope_would_be_a_race() {
+fn words_of_the_device_s_own_scope_would_be_a_race() {
     let mut ready = Ready::new();
     let prepared = ready.prepare();
     let text = warpfold_reductions::text("f32").expect("it is there");
@@ -393,9 +393,9 @@ fn flags_of_the_device_s_own_scope_would_be_a_race() {
 fn a_device_that_is_given_up_keeps_nobody_waiting() {
     let mut ready = Ready::new();
     let prepared = ready.prepare();
-    let flags = Slice::from(&ready.untyped.flags);
-    assert_eq!(flags.len(), 3);
-    ready.untyped.flags.write(&[RAISED; 3]).expect("it fits");
+    let words = Slice::from(&ready.untyped.slots).len();
+    let filled = ready.untyped.slots.write(&vec![u64::MAX; words]);
+    filled.expect("it fits");
     let launches = ready.untyped.launches(&prepared);
     // The first device alone.
     peer::observe_together(&launches[..1], Order::Fixed, &mut Nothing).expect("it ends");
@@ -452,6 +452,79 @@ fn what_is_queued_or_captured_gives_the_same() {
     let mut result = strangers.devices()[0].allocate(1).expect("it fits");
     let queued = reduction.queue(&stream, &parts, &mut result);
     assert_eq!(queued, Err(Error::NoPeerAccess));
+}
+
+/// On a stream of each device, more often than there are sets of slots, and with reductions on the first stream in between. On GPUs the
+/// other devices are far ahead of the first, which is kept busy.
+#[test]
+fn streams_of_each_device_give_the_same() {
+    let values = floats(7 * CHUNK + 9, 6);
+    for group in groups().filter(|group| group.has_peer_access()) {
+        let parts = group.upload(&values).expect("it fits");
+        let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
+        let lengths: Vec<usize> = parts.iter().map(Slice::len).collect();
+        let streams = group.devices().iter().map(|device| device.stream());
+        let streams: Vec<Stream> = streams
+            .collect::<Result<_, _>>()
+            .expect("there are some");
+        let streams: Vec<&Stream> = streams.iter().collect();
+        let first = &group.devices()[0];
+        let mut large = first.allocate::<u8>(1 << 22).expect("it fits");
+        let source = first.allocate::<u8>(1 << 22).expect("it fits");
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            let reduction = GroupReduction::new(&group, Sum).expect("it is prepared");
+            let mut reduction = reduction.with_mode(mode);
+            let mut results: Vec<Buffer<f32>> = (0..2 * SETS)
+                .map(|_| first.upload(&[-1.0]).expect("it fits"))
+                .collect();
+            reduction.prepare(&lengths).expect("there is room");
+            let found = reduction.of(&parts).expect("it runs");
+            for (round, result) in results.iter_mut().enumerate() {
+                if round % 8 == 0 {
+                    streams[0].copy(&source, &mut large).expect("it is queued");
+                }
+                let queued = match round % 11 {
+                    10 => reduction.queue(streams[0], &parts, result),
+                    _ => reduction.queue_on(&streams, &parts, result),
+                };
+                queued.expect("it is queued");
+            }
+            reduction.wait(streams[0]).expect("it runs");
+            for result in results {
+                assert_eq!(result.read(), Ok(vec![found]), "{mode:?}");
+            }
+            let mut result = first.upload(&[-1.0]).expect("it fits");
+            let graph = streams[0].capture(|stream| {
+                let captured: Vec<&Stream> = [stream]
+                    .into_iter()
+                    .chain(streams[1..].iter().copied())
+                    .collect();
+                let queued = reduction.queue_on(&captured, &parts, &mut result);
+                queued.map_err(|error| DeviceError::Refused(error.to_string()))
+            });
+            let graph = graph.expect("it is captured").instantiate();
+            let graph = graph.expect("it is made ready");
+            for _ in 0..3 {
+                result.write(&[-1.0]).expect("it fits");
+                // SAFETY: the reduction, the parts and the result are there until the end.
+                unsafe { graph.launch(streams[0]) }.expect("it is launched");
+                reduction.wait(streams[0]).expect("it runs");
+                assert_eq!(result.read(), Ok(vec![found]), "{mode:?}");
+            }
+            if streams.len() > 1 {
+                let refused = reduction.queue_on(&streams[1..], &parts, &mut result);
+                let refused = refused.expect_err("there are too few");
+                let devices = streams.len();
+                assert_eq!(
+                    refused,
+                    Error::Streams {
+                        streams: devices - 1,
+                        devices
+                    }
+                );
+            }
+        }
+    }
 }
 
 #[test]

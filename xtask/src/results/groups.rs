@@ -1,6 +1,8 @@
 //! The table of sums by several GPUs.
 
-use super::groups_record::{AS_GRAPH, FIXED, GroupPoint, GroupsRecord, NCCL, QUEUED};
+use super::groups_record::{
+    AS_GRAPH, FIXED, GroupPoint, GroupTime, GroupsRecord, InARow, NCCL, QUEUED,
+};
 
 /// Bytes of a value.
 const VALUE: f64 = 4.0;
@@ -14,10 +16,24 @@ pub fn block(record: &GroupsRecord) -> String {
         record.compilers.join(", "),
         record.date.split('T').next().unwrap_or_default()
     );
+    text += "One sum:\n\n";
     text += "| `f32` in all | slower GPU alone | queued | as a graph | fixed order | NCCL after CUB | queued − alone | NCCL ÷ queued | alone ÷ queued | TB/s |\n";
     text += "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
     for point in &record.points {
-        text += &row(point);
+        let GroupPoint {
+            n, alone_ms, times, ..
+        } = point;
+        text += &row(*n, alone_ms, times, &[AS_GRAPH, FIXED]);
+    }
+    let rounds = record.points.first().map_or(0, |point| point.in_a_row.rounds);
+    text += &format!("\nEach of {rounds} sums in a row:\n\n");
+    text += "| `f32` in all | slower GPU alone | `queue_on` | NCCL after CUB | ours − alone | NCCL ÷ ours | alone ÷ ours | TB/s |\n";
+    text += "|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+    for point in &record.points {
+        let InARow {
+            alone_ms, times, ..
+        } = &point.in_a_row;
+        text += &row(point.n, alone_ms, times, &[]);
     }
     for left_out in &record.left_out {
         text += &format!("\nLeft out: {left_out}.\n");
@@ -35,35 +51,37 @@ fn gpus(devices: &[String]) -> String {
     format!("{} × {first}", devices.len())
 }
 
-fn row(point: &GroupPoint) -> String {
+/// The times of everybody for `n` values, and what they say of ours. `between` are shown after ours.
+fn row(n: usize, alone_ms: &[f64], times: &[GroupTime], between: &[&str]) -> String {
     let of = |name: &str| {
-        let time = point.times.iter().find(|time| time.name == name);
+        let time = times.iter().find(|time| time.name == name);
         time.map(|time| time.median_ms)
     };
-    let microseconds =
-        |ms: Option<f64>| ms.map_or_else(String::new, |ms| format!("{:.1}", 1e3 * ms));
-    let alone = point.alone_ms.iter().copied().fold(0.0, f64::max);
-    let queued = of(QUEUED);
-    let ratio = |ratio: Option<f64>| ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"));
-    let cells = [
-        super::figures::size(point.n),
+    let number = |number: Option<f64>, digits: usize| {
+        number.map_or_else(String::new, |number| format!("{number:.digits$}"))
+    };
+    let microseconds = |ms: Option<f64>| number(ms.map(|ms| 1e3 * ms), 1);
+    let alone = alone_ms.iter().copied().fold(0.0, f64::max);
+    let (ours, nccl) = (of(QUEUED), of(NCCL));
+    let mut cells = vec![
+        super::figures::size(n),
         microseconds(Some(alone)),
-        microseconds(queued),
-        microseconds(of(AS_GRAPH)),
-        microseconds(of(FIXED)),
-        microseconds(of(NCCL)),
-        microseconds(queued.map(|queued| queued - alone)),
-        ratio(of(NCCL).zip(queued).map(|(nccl, queued)| nccl / queued)),
-        queued.map_or_else(String::new, |queued| format!("{:.3}", alone / queued)),
-        ratio(queued.map(|queued| point.n as f64 * VALUE / queued / 1e9)),
+        microseconds(ours),
     ];
+    cells.extend(between.iter().map(|name| microseconds(of(name))));
+    cells.extend([
+        microseconds(nccl),
+        microseconds(ours.map(|ours| ours - alone)),
+        number(nccl.zip(ours).map(|(nccl, ours)| nccl / ours), 2),
+        number(ours.map(|ours| alone / ours), 3),
+        number(ours.map(|ours| n as f64 * VALUE / ours / 1e9), 2),
+    ]);
     format!("| {} |\n", cells.join(" | "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::groups_record::GroupTime;
     use crate::results::{GROUPS, GROUPS_RECORD, blocks, read_groups};
     use std::fs;
 
@@ -91,14 +109,15 @@ mod tests {
             median_ms,
             fastest_ms: median_ms,
         };
-        let point = GroupPoint {
-            n: 1 << 20,
-            alone_ms: vec![0.009, 0.01],
-            times: vec![time(QUEUED, 0.0125), time(NCCL, 0.025)],
-        };
+        let times = [time(QUEUED, 0.0125), time(NCCL, 0.025)];
         assert_eq!(
-            row(&point),
-            "| 2^20 | 10.0 | 12.5 |  |  | 25.0 | 2.5 | 2.00 | 0.800 | 0.34 |\n"
+            row(1 << 20, &[0.009, 0.01], &times, &[]),
+            "| 2^20 | 10.0 | 12.5 | 25.0 | 2.5 | 2.00 | 0.800 | 0.34 |\n"
+        );
+        let with_graph = [&times[..], &[time(AS_GRAPH, 0.02)]].concat();
+        assert_eq!(
+            row(1 << 20, &[0.009, 0.01], &with_graph, &[AS_GRAPH, FIXED]),
+            "| 2^20 | 10.0 | 12.5 | 20.0 |  | 25.0 | 2.5 | 2.00 | 0.800 | 0.34 |\n"
         );
     }
 }

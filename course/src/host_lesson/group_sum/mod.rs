@@ -3,7 +3,7 @@
 //! Before: one GPU has all values, or copies them from another.
 //!
 //! Idea: each GPU reduces the part that it has; only one state of each has to move. The states come together on the host, which waits for every GPU
-//! first; or in the memory of the first GPU, into which each of the others stores its own over the link, with a flag of system scope after it.
+//! first; or in the memory of the first GPU, into which each of the others stores its own over the link, with a flag beside each word.
 //! Then the host only launches on each GPU: one after another, by a thread for each, or by one graph across them. The third way is NCCL, a
 //! library for many GPUs: all of them take part in one of its operations. And the order decides what the sum promises: in the fixed one its
 //! bits are the same for any number of GPUs. Here each rank of NCCL is a thread; several processes or computers do the same with
