@@ -214,12 +214,7 @@ impl Clock {
 }
 
 /// Keeps a GPU busy until so many sums are queued, and up to 100 µs longer.
-fn hold(
-    stream: &Stream,
-    kernel: &Kernel,
-    rounds: usize,
-    launch: usize,
-) -> Result<(), DeviceError> {
+fn hold(stream: &Stream, kernel: &Kernel, rounds: usize, launch: usize) -> Result<(), DeviceError> {
     let longer = launch as u64 * 61_803 % 100_000;
     let nanoseconds = [Argument::from(HOLD_NANOSECONDS * rounds as u64 + longer)];
     // SAFETY: the kernel touches no memory.
@@ -499,9 +494,8 @@ impl Library {
                 fork(streams)?;
                 for _ in 0..rounds {
                     // SAFETY: there are a part, a length and a stream for each GPU.
-                    let message = unsafe {
-                        (self.queue)(addresses.as_ptr(), lengths.as_ptr(), raw.as_ptr())
-                    };
+                    let message =
+                        unsafe { (self.queue)(addresses.as_ptr(), lengths.as_ptr(), raw.as_ptr()) };
                     answer(message, n)?;
                 }
                 if rounds > 1 {

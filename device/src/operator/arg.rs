@@ -275,8 +275,8 @@ macro_rules! arg {
                 if takes_over(left, right, is_before, self.ties) { right } else { left }
             }
 
-            /// By ranks, which are compared more quickly than floats. Value and index go together: to find the best value first, and then the index of
-            /// its lane, takes fewer instructions and more time, since each waits for the one before.
+            /// By ranks, which are compared more quickly than floats. Value and index go together: to find the best value first, and then
+            /// the index of its lane, takes fewer instructions and more time, since each waits for the one before.
             #[inline(always)]
             unsafe fn combine_warp(self, state: Best<N, I>) -> Option<Best<N, I>> {
                 let mut rank = rank_of::<$is_least, N>(state.value);

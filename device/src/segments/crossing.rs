@@ -4,12 +4,14 @@
 //! One thread of each block combines these states of its warps. Those of the blocks go to global memory, and the last block to come
 //! combines them, in their order, by a scan that begins anew at each end.
 
-use super::memory::{CARRIES, Memory};
+use super::fold::scan_from_ends;
+use super::memory::Memory;
 use super::path::List;
 use crate::lanes::{WARP_SIZE, ballot};
 use crate::operator::{Combine, Operator};
 use crate::shuffle::shuffle_up;
 use crate::thread::{block_dim_x, block_idx_x, grid_dim_x, sync_threads, thread_idx_x};
+use crate::unroll::{array, each};
 use crate::vector::Loaded;
 use crate::words::Words;
 
@@ -66,10 +68,9 @@ pub(super) unsafe fn join_warps<T: Loaded, O: Operator<T>>(
     }
 }
 
-/// What the threads before this one have left since the last of them that is ended. If none is ended, the carry of this `turn` comes before.
+/// What the threads before this one have left since the last of them that is ended.
 ///
-/// A thread leaves `rest`: the state of what comes after its last end if `is_ended`, of all its values otherwise. What all threads leave
-/// becomes the other carry, that of the next turn.
+/// A thread leaves `rest`: the state of what comes after its last end if `is_ended`, of all its values otherwise.
 ///
 /// # Safety
 /// All threads of the block make the call. There is a barrier before the memory is used again.
@@ -78,50 +79,30 @@ unsafe fn carry_into<S: Words>(
     operator: impl Combine<S>,
     is_ended: bool,
     rest: S,
-    turn: usize,
     memory: Memory<S>,
 ) -> S {
     let (warp, lane) = (thread_idx_x() / WARP_SIZE, thread_idx_x() % WARP_SIZE);
-    // Where the words of the warps begin that say whether one of its threads is ended.
-    let ended_warps = 32;
     // SAFETY: all lanes of the warp are here; what is read after the barrier was written before it.
     unsafe {
         let ended = ballot(u32::MAX, is_ended);
-        // A lane combines from the last ended lane up to itself; if none is ended, from the first lane.
-        let first = 31 - u32::leading_zeros(ended & (u32::MAX >> (31 - lane)) | 1);
-        let mut sum = rest;
-        let mut delta = 1;
-        while delta < WARP_SIZE {
-            let before = shuffle_up(sum, delta);
-            if lane >= first + delta {
-                sum = operator.combine(before, sum);
-            }
-            delta *= 2;
-        }
+        let sum = scan_from_ends(operator, ended, rest);
         let before = shuffle_up(sum, 1);
         if lane == WARP_SIZE - 1 {
             *memory.states.add(warp as usize) = sum;
-            *memory.words.add((ended_warps + warp) as usize) = (ended != 0).into();
+            *memory.words.add(warp as usize) = (ended != 0).into();
         }
         sync_threads();
 
-        let mut carry = *memory.states.add(CARRIES + turn);
+        let mut carry = operator.identity();
         let mut other = 0;
         while other < warp {
             let of_warp = *memory.states.add(other as usize);
-            carry = if *memory.words.add((ended_warps + other) as usize) != 0 {
+            carry = if *memory.words.add(other as usize) != 0 {
                 of_warp
             } else {
                 operator.combine(carry, of_warp)
             };
             other += 1;
-        }
-        if thread_idx_x() == block_dim_x() - 1 {
-            *memory.states.add(CARRIES + (turn ^ 1)) = if ended != 0 {
-                sum
-            } else {
-                operator.combine(carry, sum)
-            };
         }
         if lane == 0 {
             carry
@@ -135,6 +116,8 @@ unsafe fn carry_into<S: Words>(
 
 /// Writes the results of the segments that are the first to end in a block: the last block to come does this for all.
 ///
+/// A thread has neighbouring blocks, and loads what some of them have left at the same time.
+///
 /// # Safety
 /// All threads of the block make the call, after all blocks have left their states.
 #[inline(always)]
@@ -145,32 +128,74 @@ pub(super) unsafe fn finish_crossing<T: Loaded, O: Operator<T>>(
     results: *mut O::Output,
     memory: Memory<O::State>,
 ) {
+    const AT_ONCE: usize = 4;
     let (tid, blocks) = (thread_idx_x() as usize, grid_dim_x() as usize);
-    let mut turn = 0;
-    let mut first = 0;
-    // SAFETY: the caller's promise.
+    let of_thread = blocks.div_ceil(block_dim_x() as usize);
+    let first = tid * of_thread;
+    let to = if first + of_thread < blocks {
+        first + of_thread
+    } else {
+        blocks
+    };
+    // SAFETY: the caller's promise; what is loaded is of blocks that there are.
     unsafe {
-        if tid == 0 {
-            *memory.states.add(CARRIES) = operator.identity();
-        }
-        while first < blocks {
-            sync_threads();
-            let block = first + tid;
-            let (mut start, mut end, mut rest) = (0, 0, operator.identity());
-            if block < blocks {
-                if block > 0 {
-                    start = *workspace.ends.add(block - 1) as usize;
+        let start = if first == 0 || first >= blocks {
+            0
+        } else {
+            *workspace.ends.add(first - 1)
+        };
+        let (mut ended, mut is_ended, mut rest) = (start, false, operator.identity());
+        let mut block = first;
+        while block < to {
+            let some = |number: usize| {
+                if block + number < to {
+                    block + number
+                } else {
+                    block
                 }
-                end = *workspace.ends.add(block) as usize;
-                rest = *workspace.states.add(2 * block + 1);
-            }
-            let carry = carry_into(operator, start < end, rest, turn, memory);
+            };
+            let ends: [u64; AT_ONCE] = array(
+                #[inline(always)]
+                |number| *workspace.ends.add(some(number)),
+            );
+            let rests: [O::State; AT_ONCE] = array(
+                #[inline(always)]
+                |number| *workspace.states.add(2 * some(number) + 1),
+            );
+            each(
+                AT_ONCE,
+                #[inline(always)]
+                |number| {
+                    if block + number < to {
+                        let ends_here = ended < ends[number];
+                        rest = if ends_here {
+                            rests[number]
+                        } else {
+                            operator.combine(rest, rests[number])
+                        };
+                        is_ended |= ends_here;
+                        ended = ends[number];
+                    }
+                },
+            );
+            block += AT_ONCE;
+        }
+        let mut carry = carry_into(operator, is_ended, rest, memory);
+        // What is loaded again is in the nearest cache.
+        let mut start = start as usize;
+        let mut block = first;
+        while block < to {
+            let end = *workspace.ends.add(block) as usize;
+            let rest = *workspace.states.add(2 * block + 1);
             if start < end {
                 let state = operator.combine(carry, *workspace.states.add(2 * block));
                 *results.add(start) = operator.finish(state, list.length_of(start));
+                carry = rest;
+            } else {
+                carry = operator.combine(carry, rest);
             }
-            turn ^= 1;
-            first += block_dim_x() as usize;
+            start = end;
+            block += 1;
         }
     }
 }

@@ -4,6 +4,7 @@
 //! that are in the pass, what comes before the first value, and what comes after the last end. The state of a piece goes to a slot, or to the
 //! place of its last value.
 
+use super::path::PlaceWords;
 use super::warp::{Progress, Warp};
 use crate::lanes::{WARP_SIZE, ballot};
 use crate::operator::Operator;
@@ -60,7 +61,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         self,
         at: &Progress,
         limit: u32,
-        ends: &mut [usize; ROWS_AHEAD],
+        ends: &mut [PlaceWords; ROWS_AHEAD],
     ) -> Pass {
         let lane = thread_idx_x() % WARP_SIZE;
         let Progress {
@@ -97,9 +98,9 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                     self.mark(from - start, 0, 0);
                 }
             }
-            let mut mark_row = |end: usize| {
+            let mut mark_row = |end: PlaceWords| {
                 let number = row + lane;
-                let end = relative(end, base);
+                let end = relative(end.place(), base);
                 *self.bounds.add(number as usize + 1) = end as u16;
                 let is_here = number < known && end <= to;
                 let previous = shuffle_up(end, 1);

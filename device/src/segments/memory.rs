@@ -7,15 +7,13 @@ use crate::vector::{Loaded, Quad};
 /// The most threads of a block.
 pub const THREADS: u32 = 128;
 /// The most warps of a block.
-const WARPS: usize = (THREADS / WARP_SIZE) as usize;
+#[doc(hidden)]
+pub const WARPS: usize = (THREADS / WARP_SIZE) as usize;
 
 /// Vectors of a tile for each lane.
 pub(super) const LOADS: usize = 8;
 /// The most values of a lane in one pass.
 pub(super) const CHUNK: usize = 32;
-
-/// Where the two carries are among [`Memory::states`], after one state for each warp of the largest block there could be.
-pub(super) const CARRIES: usize = 32;
 
 /// Vectors of a tile in shared memory, with a gap after every eighth.
 pub(super) const VECTORS_OF_TILE: usize = LOADS * WARP_SIZE as usize * 9 / 8;
@@ -107,11 +105,11 @@ pub struct Memory<S> {
     pub bounds: *mut u16,
     /// The states of segments, for each warp.
     pub slots: *mut S,
-    /// Two states for each warp, and two more.
+    /// Two states for each warp.
     pub states: *mut S,
     /// Two places for each warp.
     pub places: *mut usize,
-    /// 64 words; from the 32nd on one for each warp.
+    /// A word for each warp.
     pub words: *mut u32,
 }
 
@@ -126,9 +124,9 @@ macro_rules! segment_memory {
             first_slots: $crate::shared_array!(first_slots: [u32; $crate::segments::FIRST_SLOTS]),
             bounds: $crate::shared_array!(bounds: [u16; $crate::segments::bounds::<$value, $operator>()]),
             slots: $crate::shared_array!(slots: [State; $crate::segments::slots::<$value, $operator>()]),
-            states: $crate::shared_array!(states: [State; 34]),
+            states: $crate::shared_array!(states: [State; 2 * $crate::segments::WARPS]),
             places: $crate::shared_array!(places: [usize; 16]),
-            words: $crate::shared_array!(words: [u32; 64]),
+            words: $crate::shared_array!(words: [u32; $crate::segments::WARPS]),
         }
     }};
 }

@@ -12,8 +12,8 @@
 //! | `memory.rs` | the shared memory of a block |
 //!
 //! *Equal work.* A segment may be empty or have all values, so warps get equal parts of a path instead of segments. The path goes along
-//! the values, and each end of a segment adds [`STEPS_OF_END`] steps. A binary search finds where a warp begins: half a warp compares 16 places
-//! at once.
+//! the values, and each end of a segment adds [`FEWEST_STEPS_OF_END`] steps or more. A binary search finds where a warp begins: half a warp
+//! compares 16 places at once.
 //!
 //! *A tile at a time.* Tiles begin at vectors, so that a warp loads the next tile before it reduces this one. A tile in which nothing ends
 //! stays in registers, and the states of the lanes are combined at the next end. Any other tile is copied to shared memory. A lane has a
@@ -40,12 +40,21 @@ use crate::vector::Loaded;
 pub use crossing::Workspace;
 use crossing::{finish_crossing, join_warps};
 #[doc(hidden)]
-pub use memory::{FIRST_SLOTS, MARKS, VECTORS, bounds, slots};
-use memory::{MARKS_OF_WARP, VECTORS_OF_TILE, bounds_of_warp, slots_of_warp};
+pub use memory::{FIRST_SLOTS, MARKS, VECTORS, WARPS, bounds, slots};
+use memory::{MARKS_OF_WARP, VECTORS_OF_TILE, bounds_of_warp, is_searched, slots_of_warp};
 pub use memory::{Memory, THREADS, resident, tile};
 use path::List;
-pub use path::{Offsets, STEPS_OF_END};
+pub use path::{FEWEST_STEPS_OF_END, Offsets};
 use warp::Warp;
+
+/// The fewest steps of the path that the end of a segment is: more where the place of the best value is looked for.
+const fn fewest_steps_of_end<T: Loaded, O: Operator<T>>() -> usize {
+    if is_searched::<T, O>() {
+        FEWEST_STEPS_OF_END * 3 / 2
+    } else {
+        FEWEST_STEPS_OF_END
+    }
+}
 
 /// Reduces each segment, in one launch.
 ///
@@ -79,7 +88,7 @@ pub unsafe fn segments<T: Loaded, O: Operator<T>>(
             from: offsets.get(0),
             to: offsets.get(count),
         };
-        let part = list.part();
+        let part = list.part(fewest_steps_of_end::<T, O>());
         let warp_in_block = warp as usize;
         let is_aligned = T::LANES == 1 || (input as usize).is_multiple_of(size_of::<T>());
         let crossing = Warp {

@@ -74,7 +74,8 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 let is_last = room <= tile::<T>();
                 let next = progress.base.wrapping_add(tile::<T>());
                 let limit = if is_last { room as u32 } else { Self::TILE };
-                let ends_here = ballot(u32::MAX, relative(ends[0], progress.base) <= limit) != 0;
+                let ends_here =
+                    ballot(u32::MAX, relative(ends[0].place(), progress.base) <= limit) != 0;
                 if is_inside && progress.from == 0 && limit == Self::TILE && !ends_here {
                     let index = (progress.base - progress.begin + lane * T::LANES) as u64;
                     of_whole_tiles = self.accumulate(of_whole_tiles, progress.base, vectors, index);

@@ -1,19 +1,30 @@
 //! The path along all values and all ends of segments, and the part of it that each warp reduces.
 //!
 //! Segments may have any lengths, so that warps with equally many segments would have very unequal work. The path has a step for each value
-//! and [`STEPS_OF_END`] steps for each end of a segment, which come after those of the segment's values. Warps get equally many steps. A search
-//! among the offsets finds the place where a part begins (the *merge path* of Merrill and Garland).
+//! and some for each end of a segment, which come after those of the segment's values. Warps get equally many steps. A search among the offsets
+//! finds the place where a part begins (the *merge path* of Merrill and Garland).
+//!
+//! A tile in which segments end is more work than one in the middle of a segment, and more so beside warps that have no ends and wait for
+//! memory alone. So an end is a step for each value of its segment, besides [`FEWEST_STEPS_OF_END`], as long as segments are short. How long they
+//! are on average, a sample says.
 
 use crate::lanes::{WARP_SIZE, ballot};
-use crate::shuffle::shuffle_index;
+use crate::shuffle::{shuffle_index, shuffle_xor};
 use crate::thread::{global_index, thread_idx_x};
+use crate::unroll::each;
 use crate::vector::Share;
 
-/// How many steps of the path the end of a segment is; a value is one. If all warps have as many ends, it is about as much work as four values.
-/// But beside warps that have few, which wait for memory alone, those with many take longer for each than in the company of their like. On an H100
-/// a giant segment among those of 4 values is reduced at 85 % of the reading speed with 8 steps, at 87 % with 12, and at 80 % with 20; lengths
-/// after Zipf's law at 84, 84 and 77 %.
-pub const STEPS_OF_END: usize = 8;
+/// The sample is of rows of neighbouring segments, one for each lane.
+const ROWS: usize = 4;
+/// No segment of the sample counts as longer.
+const LONG: u64 = 32;
+
+/// How many steps of the path the end of a segment is, besides those for its values.
+///
+/// On an H200, before ends had steps for their segments' values, the sum of a giant segment among those of 4 values was made at 81, 83 and 77 % of
+/// the reading speed with 8, 12 and 16 steps for each end; among those of 32 values at 82, 82 and 87 % with 8, 24 and 32, and at 82 % with 64. Of
+/// lengths after Zipf's law, most of which are short, it was 85, 84 and 83 % with 8, 16 and 32.
+pub const FEWEST_STEPS_OF_END: usize = 8;
 
 /// Where segments begin and end, in global memory.
 #[derive(Clone, Copy, Debug)]
@@ -32,13 +43,52 @@ impl Offsets {
     #[inline(always)]
     pub(crate) unsafe fn get(self, index: usize) -> usize {
         // SAFETY: the caller's promise.
+        unsafe { self.words(index) }.place()
+    }
+
+    /// The words of one of them. The lower one is loaded in one way, whatever the type is.
+    ///
+    /// # Safety
+    /// There are more.
+    #[inline(always)]
+    pub(super) unsafe fn words(self, index: usize) -> PlaceWords {
+        // SAFETY: the caller's promise.
+        unsafe { self.words_at(self.places.cast::<u32>().add(self.word(index))) }
+    }
+
+    /// The number of the lower word of a place among all words.
+    #[inline(always)]
+    pub(super) fn word(self, index: usize) -> usize {
+        index << u32::from(self.are_wide)
+    }
+
+    /// The words of the place whose lower one is here.
+    ///
+    /// # Safety
+    /// It is that of one of them.
+    #[inline(always)]
+    pub(super) unsafe fn words_at(self, low: *const u32) -> PlaceWords {
+        // SAFETY: the caller's promise.
         unsafe {
-            if self.are_wide {
-                *self.places.add(index) as usize
-            } else {
-                *self.places.cast::<u32>().add(index) as usize
+            PlaceWords {
+                low: *low,
+                high: if self.are_wide { *low.add(1) } else { 0 },
             }
         }
+    }
+}
+
+/// A place as it comes from memory. What makes one number of the words waits until they are there, so it is done where the number is needed.
+#[derive(Clone, Copy)]
+pub(super) struct PlaceWords {
+    low: u32,
+    high: u32,
+}
+
+impl PlaceWords {
+    #[inline(always)]
+    pub(super) fn place(self) -> usize {
+        (u64::from(self.high) << 32 | u64::from(self.low)) as usize
     }
 }
 
@@ -88,25 +138,26 @@ impl List {
         unsafe { (self.start_of(segment + 1) - self.start_of(segment)) as u64 }
     }
 
-    /// This warp's part of the path.
+    /// This warp's part of the path, on which an end is at least so many steps.
     ///
     /// # Safety
     /// All 32 lanes of the warp make the call.
     #[inline(always)]
-    pub(super) unsafe fn part(self) -> Part {
+    pub(super) unsafe fn part(self, fewest: usize) -> Part {
         const HALF: u32 = WARP_SIZE / 2;
-        let length = STEPS_OF_END * self.count + (self.to - self.from);
-        let warps = Share::of_grid().of / WARP_SIZE as usize;
-        let each = length.div_ceil(warps);
-        let warp = global_index() / WARP_SIZE as usize;
-        // One half of the lanes looks for the start, and the other for the end.
-        let is_end = thread_idx_x() % WARP_SIZE >= HALF;
-        let steps = (warp + usize::from(is_end)) * each;
-        let steps = if steps < length { steps } else { length };
         // SAFETY: the caller's promise.
         unsafe {
-            let segment = self.search::<HALF>(steps);
-            let value = self.from + steps - STEPS_OF_END * segment;
+            let of_end = fewest + self.more_steps();
+            let length = of_end * self.count + (self.to - self.from);
+            let warps = Share::of_grid().of / WARP_SIZE as usize;
+            let each = length.div_ceil(warps);
+            let warp = global_index() / WARP_SIZE as usize;
+            // One half of the lanes looks for the start, and the other for the end.
+            let is_end = thread_idx_x() % WARP_SIZE >= HALF;
+            let steps = (warp + usize::from(is_end)) * each;
+            let steps = if steps < length { steps } else { length };
+            let segment = self.search::<HALF>(of_end, steps);
+            let value = self.from + steps - of_end * segment;
             // A place may lie among the steps of an end. The segment has not ended there, and its values are all before.
             let next = if segment < self.count {
                 segment + 1
@@ -127,26 +178,59 @@ impl List {
         }
     }
 
-    /// How many segments end within the first `steps` steps of the path. `LANES` neighbouring lanes search together, for the same `steps`.
+    /// How many steps the end of a segment is for its values: as many as the segments of a sample have on average, none more than [`LONG`]. It is
+    /// the same for all warps.
+    ///
+    /// # Safety
+    /// There is a segment; all 32 lanes of the warp make the call.
+    #[inline(always)]
+    unsafe fn more_steps(self) -> usize {
+        let lane = (thread_idx_x() % WARP_SIZE) as usize;
+        let mut values = 0;
+        // SAFETY: the caller's promise; the segments are of the list.
+        unsafe {
+            each(
+                ROWS,
+                #[inline(always)]
+                |row| {
+                    let segment = self.count / (2 * ROWS) * (2 * row + 1) + lane;
+                    let segment = if segment < self.count {
+                        segment
+                    } else {
+                        self.count - 1
+                    };
+                    let length = self.length_of(segment);
+                    let counted = if length < LONG { length } else { LONG };
+                    values += counted as u32;
+                },
+            );
+            let mut distance = 1;
+            while distance < WARP_SIZE {
+                values += shuffle_xor(values, distance);
+                distance *= 2;
+            }
+        }
+        values as usize / (ROWS * WARP_SIZE as usize)
+    }
+
+    /// How many segments end within the first `steps` steps of the path, where each end is `of_end`. `LANES` neighbouring lanes search together,
+    /// for the same `steps`.
     ///
     /// # Safety
     /// All 32 lanes of the warp make the call; the path has as many steps.
     #[inline(always)]
-    unsafe fn search<const LANES: u32>(self, steps: usize) -> usize {
+    unsafe fn search<const LANES: u32>(self, of_end: usize, steps: usize) -> usize {
         let lane = thread_idx_x() % WARP_SIZE;
         let (rank, first) = ((lane % LANES) as usize, lane / LANES * LANES);
-        let values = self.to - self.from;
-        let mut low = steps.saturating_sub(values) / STEPS_OF_END;
-        let most = steps / STEPS_OF_END;
-        let mut high = if most < self.count { most } else { self.count };
+        let (mut low, mut high) = (0, self.count);
         // SAFETY: the caller's promise.
         while unsafe { ballot(u32::MAX, low < high) } != 0 {
             let stride = (high - low).div_ceil(LANES as usize);
             let segment = low + rank * stride;
             // SAFETY: the segment is one of the list.
             let is_before = segment < high
-                && unsafe { self.start_of(segment + 1) } - self.from
-                    <= steps - STEPS_OF_END * (segment + 1);
+                && unsafe { self.start_of(segment + 1) } - self.from + of_end * (segment + 1)
+                    <= steps;
             // SAFETY: the caller's promise. A segment whose end is before the place is after others of which that holds, too.
             let votes = unsafe { ballot(u32::MAX, is_before) } >> first & ((1 << LANES) - 1);
             let before = u32::count_ones(votes) as usize;

@@ -5,7 +5,7 @@ use core::mem::transmute_copy;
 use super::memory::{
     LOADS, VECTORS_OF_TILE, is_in_place, is_searched, tile, vectors_of_chunk, window,
 };
-use super::path::{List, Offsets, Part};
+use super::path::{List, Part, PlaceWords};
 use crate::lanes::WARP_SIZE;
 use crate::operator::Operator;
 use crate::thread::thread_idx_x;
@@ -213,31 +213,28 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     /// # Safety
     /// It is at most the number of segments.
     #[inline(always)]
-    pub(super) unsafe fn ends<const N: usize>(self, segment: usize) -> [usize; N] {
-        let Offsets { places, are_wide } = self.list.offsets;
+    pub(super) unsafe fn ends<const N: usize>(self, segment: usize) -> [PlaceWords; N] {
         let lane = (thread_idx_x() % WARP_SIZE) as usize;
-        let first = segment + 1 + lane;
         // SAFETY: these are places of the list.
         unsafe {
-            if segment + N * (WARP_SIZE as usize) > self.list.count {
+            let (first, last) = (segment + 1 + lane, self.list.count);
+            if segment + N * (WARP_SIZE as usize) > last {
                 return array(
                     #[inline(always)]
-                    |row| self.end(segment, row as u32 * WARP_SIZE + lane as u32),
+                    |row| {
+                        let place = first + row * WARP_SIZE as usize;
+                        self.list
+                            .offsets
+                            .words(if place < last { place } else { last })
+                    },
                 );
             }
-            if are_wide {
-                let first = places.add(first);
-                array(
-                    #[inline(always)]
-                    |row| *first.add(row * WARP_SIZE as usize) as usize,
-                )
-            } else {
-                let first = places.cast::<u32>().add(first);
-                array(
-                    #[inline(always)]
-                    |row| *first.add(row * WARP_SIZE as usize) as usize,
-                )
-            }
+            let offsets = self.list.offsets;
+            let mine = offsets.places.cast::<u32>().add(offsets.word(first));
+            array(
+                #[inline(always)]
+                |row| offsets.words_at(mine.add(offsets.word(row * WARP_SIZE as usize))),
+            )
         }
     }
 

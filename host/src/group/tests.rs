@@ -464,9 +464,7 @@ fn streams_of_each_device_give_the_same() {
         let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
         let lengths: Vec<usize> = parts.iter().map(Slice::len).collect();
         let streams = group.devices().iter().map(|device| device.stream());
-        let streams: Vec<Stream> = streams
-            .collect::<Result<_, _>>()
-            .expect("there are some");
+        let streams: Vec<Stream> = streams.collect::<Result<_, _>>().expect("there are some");
         let streams: Vec<&Stream> = streams.iter().collect();
         let first = &group.devices()[0];
         let mut large = first.allocate::<u8>(1 << 22).expect("it fits");

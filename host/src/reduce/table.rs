@@ -283,7 +283,7 @@ pub fn choose_for_segments(
     let (way, warps, most) = match mode {
         Mode::Fast => {
             let steps = count
-                .saturating_mul(segments::STEPS_OF_END)
+                .saturating_mul(segments::FEWEST_STEPS_OF_END)
                 .saturating_add(values);
             let warps = steps.div_ceil(tile);
             (Way::Segments, warps, resident as usize)
@@ -479,13 +479,13 @@ mod tests {
             launch.blocks as usize
         };
         let expected =
-            |count: usize| (count * segments::STEPS_OF_END).div_ceil(tile * warps_of_block);
+            |count: usize| (count * segments::FEWEST_STEPS_OF_END).div_ceil(tile * warps_of_block);
         assert_eq!(blocks(100_000, 0), expected(100_000));
         assert!(blocks(100_000, 0) >= 95);
         // As many steps are as many blocks, whatever they are.
         assert_eq!(
             blocks(100_000, 0),
-            blocks(0, 100_000 * segments::STEPS_OF_END)
+            blocks(0, 100_000 * segments::FEWEST_STEPS_OF_END)
         );
         assert_eq!(blocks(1, 0), 1);
         let most = 132 * 6;

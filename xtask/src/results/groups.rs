@@ -25,7 +25,10 @@ pub fn block(record: &GroupsRecord) -> String {
         } = point;
         text += &row(*n, alone_ms, times, &[AS_GRAPH, FIXED]);
     }
-    let rounds = record.points.first().map_or(0, |point| point.in_a_row.rounds);
+    let rounds = record
+        .points
+        .first()
+        .map_or(0, |point| point.in_a_row.rounds);
     text += &format!("\nEach of {rounds} sums in a row:\n\n");
     text += "| `f32` in all | slower GPU alone | `queue_on` | NCCL after CUB | ours − alone | NCCL ÷ ours | alone ÷ ours | TB/s |\n";
     text += "|--:|--:|--:|--:|--:|--:|--:|--:|\n";
