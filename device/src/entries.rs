@@ -168,8 +168,9 @@ macro_rules! part_reductions {
             /// # Safety
             /// - `input` points to `n` values that nothing writes, `blocks` to empty slots of a state per block, and `counter` to a word that is
             ///   0; nothing else touches the last two. The grid has one dimension, and a block 1 to 1024 threads.
-            /// - `slots` points to empty slots for `of` states of the first device, whose rank is 0, and which the others reach; nothing but
-            ///   these kernels touches them. The launch of the round before with them is over on the first device.
+            /// - `slots` points to slots for `of` states, which this device reaches, and `rank` is below `of`. All are empty, or, where `rank` is
+            ///   0, each other one gets a state without waiting for this launch, by launches like this one on other devices or from the host.
+            ///   Nothing else touches them, and the launch of the round before with them is over on the first device.
             /// - On the first device `result` points to one result, which nothing else touches.
             #[cuda_std::kernel]
             #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]

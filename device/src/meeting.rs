@@ -2,7 +2,7 @@
 //!
 //! | device | does | needs |
 //! |---|---|---|
-//! | every other | stores the words of its state in its slot, each with a flag beside it | access to the memory of the first |
+//! | every other | stores the words of its state in its slot, each with a flag beside it | access to the slots: those of the first, or some of its own, whose words the host carries over |
 //! | the first | takes the states out of the slots, in the order of the devices, and combines them | nothing else |
 //!
 //! No atomic read-modify-write: stores go over any link, and a device writes to nobody's slot but its own. No fence either: a word and its
@@ -35,7 +35,7 @@ impl<S: Words> Meeting<S> {
     /// The meeting of `of` devices, as that with the number `rank` sees it.
     ///
     /// # Safety
-    /// As for [`Slots::new`], of memory of the first device, which the others reach.
+    /// As for [`Slots::new`], of memory that this device reaches; `rank` is below `of`.
     #[inline(always)]
     pub unsafe fn new(slots: *mut u64, rank: u32, of: u32) -> Self {
         Self {
@@ -49,11 +49,12 @@ impl<S: Words> Meeting<S> {
     /// Hands in a state, or, on the first device, waits for the others and returns all states combined.
     ///
     /// # Safety
-    /// One thread of each device makes the call in a round, in a meeting of the same slots and number of devices, with a rank of its own. The
-    /// next round with these slots begins when this one is over on the first device.
+    /// One thread of a device makes the call in a round, with a rank that no other device has. On the first device, whose rank is 0, a state
+    /// comes into each other slot without waiting for it: from the other devices, in the same slots, or from the host. The next round with
+    /// these slots begins when this one is over on the first device.
     #[inline(always)]
     pub unsafe fn hand_in(self, operator: impl Combine<S>, state: S) -> Option<S> {
-        // SAFETY: the caller's promise; every device hands in without waiting for the first.
+        // SAFETY: the caller's promise.
         unsafe {
             if self.rank != 0 {
                 self.slots.put(self.rank as usize, state, 0);

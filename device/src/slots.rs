@@ -80,7 +80,7 @@ impl<S: Words, const SYSTEM: bool> Slots<S, SYSTEM> {
     /// # Safety
     /// There is such a word.
     #[inline(always)]
-    unsafe fn load(self, slot: usize, index: usize) -> u64 {
+    unsafe fn get_word(self, slot: usize, index: usize) -> u64 {
         let word = self.word(slot, index);
         // SAFETY: the caller's promise; nothing else is done to a word.
         unsafe {
@@ -96,7 +96,7 @@ impl<S: Words, const SYSTEM: bool> Slots<S, SYSTEM> {
     /// # Safety
     /// There is such a word.
     #[inline(always)]
-    unsafe fn store(self, slot: usize, index: usize, bits: u64) {
+    unsafe fn set_word(self, slot: usize, index: usize, bits: u64) {
         let word = self.word(slot, index);
         // SAFETY: the caller's promise; nothing else is done to a word.
         unsafe {
@@ -119,7 +119,7 @@ impl<S: Words, const SYSTEM: bool> Slots<S, SYSTEM> {
             |word| {
                 let bits = IS_THERE | marks | u64::from(word);
                 // SAFETY: a word of that slot; the caller's promise.
-                unsafe { self.store(slot, index.get(), bits) };
+                unsafe { self.set_word(slot, index.get(), bits) };
                 index.set(index.get() + 1);
                 word
             },
@@ -137,7 +137,7 @@ impl<S: Words, const SYSTEM: bool> Slots<S, SYSTEM> {
             #[inline(always)]
             |_| {
                 // SAFETY: a word of that slot.
-                let word = unsafe { self.load(slot, index.get()) };
+                let word = unsafe { self.get_word(slot, index.get()) };
                 index.set(index.get() + 1);
                 all.set(all.get() & word);
                 word as u32
@@ -161,7 +161,7 @@ impl<S: Words, const SYSTEM: bool> Slots<S, SYSTEM> {
             };
             let mut index = 0;
             while index < words_of(like) {
-                self.store(slot, index, 0);
+                self.set_word(slot, index, 0);
                 index += 1;
             }
             state

@@ -29,8 +29,8 @@
 //! - Fast: the last block of each device stores its state, each word with a flag beside it. The last block of the first device waits for all
 //!   words, empties their slots, and goes on ([`warpfold_device::meeting`]). A second kernel that waits for events of the other streams would
 //!   do as well, but it would cost a launch and the driver's events after the slowest device, where the words cost one store over the link.
-//!   The first device is launched last, so that it never waits for a launch that is not queued. If another device fails, the host, which
-//!   waits for the others first, fills its slot, and the launch ends.
+//!   The first device is launched last, so that it never waits for a launch that is not queued. If another device fails, the host fills the
+//!   slots, and the launch ends.
 //! - Deterministic: the stream of the first device waits for those of the others, because every block of them has something to hand in.
 //!
 //! Plain stores over the link are enough: no atomic goes from one device to another, which PCIe does not always carry out.
@@ -42,8 +42,11 @@
 //! The calling thread queues the launches one after another, unless [`GroupReduction::with_queueing`] asks for another way. Each takes the
 //! driver a few microseconds, which is most of the time where many devices have little to do. In the fast order, where the devices meet in
 //! peer memory, a thread for each device can queue them at the same time, or one graph across the devices can hold them all. On two H100, a
-//! sum of 2^10 values took 32 µs in turn, 36 to 42 by threads and 34 to 37 as a graph, until the host had it: `warpfold host-lesson
-//! group_sum -n 2^10 --device all` compares them.
+//! sum of 2^10 values took 32 µs in turn, 36 to 42 by threads and 34 to 37 as a graph, until the host had it (measured when a state and its
+//! flag were still two stores): `warpfold host-lesson group_sum -n 2^10 --device all` compares them.
+//!
+//! [`GroupReduction::queue`] and [`GroupReduction::queue_on`] queue in turn. The first takes one stream, which the other devices wait for by the
+//! driver's events; the second takes a stream of each device, and needs no event.
 
 mod devices;
 mod parts;
@@ -76,7 +79,8 @@ where
 }
 
 impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
-    /// Prepares for reductions. No kernel is loaded yet. Waits until the few words that it uploads are there.
+    /// Prepares for reductions. No kernel is loaded yet. Waits until the empty slots are there: some ten kilobytes on the first device, and as
+    /// many of page-locked memory.
     ///
     /// # Errors
     /// A device fails.
@@ -117,7 +121,8 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
     /// Loads the kernels for parts of these lengths, one for each device, and allocates what is needed: then [`Self::queue`] does
     /// neither, and may be captured into a graph. Waits if there is anything to load or to allocate.
     ///
-    /// Whoever launches such a graph keeps this value, and has not prepared it for more since.
+    /// Whoever launches such a graph keeps this value, and has not prepared it for more since. No other reduction of this value is under way
+    /// meanwhile: they share the workspace.
     ///
     /// # Errors
     /// [`Error::Parts`]; a device refuses the kernels, or has no room.
@@ -155,13 +160,14 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
     /// As [`Self::queue`], on a stream of each device, in their order. In the fast order a device reads its part when its own stream has come
     /// to it, whatever the others do, as with the calls of NCCL: a reduction then costs hardly more than that of one part alone, where the
     /// driver's events between the devices cost several microseconds. The first device waits for the states of the others within its
-    /// launch, and the result is there for what follows on its stream.
+    /// launch, and the result is there for what follows on its stream. Whatever the other streams have to do first must be able to run beside
+    /// the block of the first device that waits.
     ///
-    /// In the deterministic mode, and while the streams are being captured into a graph, the other devices begin when the first stream has
-    /// come to it, too. A graph that was captured is over on all devices before this is called again.
+    /// In the deterministic mode, while the first stream is being captured into a graph, and once in 32 calls, the other devices begin when
+    /// the first stream has come to it, too.
     ///
     /// # Errors
-    /// As [`Self::queue`]; [`Error::Streams`] for another number of streams.
+    /// As [`Self::queue`]; [`Error::Streams`] for another number of streams; another stream is being captured, and the first is not.
     pub fn queue_on(
         &mut self,
         streams: &[&Stream],
@@ -177,7 +183,7 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
         }
     }
 
-    /// Waits for what was queued on the stream, and for the other devices.
+    /// Waits for what was queued on this stream of the first device, and watches the other devices for faults.
     ///
     /// # Errors
     /// A device has failed.

@@ -196,7 +196,7 @@ impl Clock {
         })
     }
 
-    /// The milliseconds between two events of the first GPU's stream, for each of so many sums, of the launch with this number.
+    /// Milliseconds for each of `rounds` sums, between two events of the first GPU's stream, in the launch with this number.
     fn elapsed_ms(
         &self,
         rounds: usize,
@@ -213,7 +213,7 @@ impl Clock {
     }
 }
 
-/// Keeps a GPU busy until so many sums are queued, and up to 100 µs longer.
+/// Keeps a GPU busy until `rounds` sums are queued, and up to 100 µs longer.
 fn hold(stream: &Stream, kernel: &Kernel, rounds: usize, launch: usize) -> Result<(), DeviceError> {
     let longer = launch as u64 * 61_803 % 100_000;
     let nanoseconds = [Argument::from(HOLD_NANOSECONDS * rounds as u64 + longer)];
@@ -221,7 +221,7 @@ fn hold(stream: &Stream, kernel: &Kernel, rounds: usize, launch: usize) -> Resul
     unsafe { stream.launch(kernel, &Shape::linear(1, 1), &nanoseconds) }
 }
 
-/// The median time of a sum of so many in a row, by each GPU of its own part.
+/// The median milliseconds of each of `rounds` sums in a row, by each GPU of its own part.
 fn each_alone(
     group: &Group,
     parts: &[Slice<'_, f32>],
@@ -295,7 +295,7 @@ fn measure(
     })
 }
 
-/// The times of contenders, in turn, for each of so many sums in a row.
+/// The times of contenders, in turn, for each of `rounds` sums in a row.
 fn times_of(
     clock: &Clock,
     mut all: Vec<Contender<'_>>,
@@ -480,7 +480,7 @@ impl Library {
             .into_owned()
     }
 
-    /// So many sums in a row. Where it is one alone, the first GPU has it when its own stream has come to the end, as the others have.
+    /// `rounds` sums in a row. Where it is one alone, the first GPU has it when its own stream has come to the end, as the others have.
     fn contender<'a>(&'a self, parts: &[Slice<'a, f32>], rounds: usize) -> Contender<'a> {
         let addresses: Vec<u64> = parts.iter().map(Slice::address).collect();
         let lengths: Vec<usize> = parts.iter().map(Slice::len).collect();

@@ -125,7 +125,7 @@ macro_rules! segment_memory {
             bounds: $crate::shared_array!(bounds: [u16; $crate::segments::bounds::<$value, $operator>()]),
             slots: $crate::shared_array!(slots: [State; $crate::segments::slots::<$value, $operator>()]),
             states: $crate::shared_array!(states: [State; 2 * $crate::segments::WARPS]),
-            places: $crate::shared_array!(places: [usize; 16]),
+            places: $crate::shared_array!(places: [usize; 2 * $crate::segments::WARPS]),
             words: $crate::shared_array!(words: [u32; $crate::segments::WARPS]),
         }
     }};

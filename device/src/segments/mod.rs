@@ -47,7 +47,8 @@ use path::List;
 pub use path::{FEWEST_STEPS_OF_END, Offsets};
 use warp::Warp;
 
-/// The fewest steps of the path that the end of a segment is: more where the place of the best value is looked for.
+/// The fewest steps of the path that the end of a segment is: more where the place of the best value is looked for. On an H200, argmax of a giant
+/// among segments of 4 values was made at 65, 68 and 70 % of the reading speed with 8, 12 and 16 steps for each end.
 const fn fewest_steps_of_end<T: Loaded, O: Operator<T>>() -> usize {
     if is_searched::<T, O>() {
         FEWEST_STEPS_OF_END * 3 / 2

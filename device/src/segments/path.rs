@@ -5,8 +5,8 @@
 //! finds the place where a part begins (the *merge path* of Merrill and Garland).
 //!
 //! A tile in which segments end is more work than one in the middle of a segment, and more so beside warps that have no ends and wait for
-//! memory alone. So an end is a step for each value of its segment, besides [`FEWEST_STEPS_OF_END`], as long as segments are short. How long they
-//! are on average, a sample says.
+//! memory alone. So each end is [`FEWEST_STEPS_OF_END`] or more steps, and besides as many as the segments of a sample have values on average,
+//! where none counts as more than 32.
 
 use crate::lanes::{WARP_SIZE, ballot};
 use crate::shuffle::{shuffle_index, shuffle_xor};
@@ -16,7 +16,7 @@ use crate::vector::Share;
 
 /// The sample is of rows of neighbouring segments, one for each lane.
 const ROWS: usize = 4;
-/// No segment of the sample counts as longer.
+/// A longer segment of the sample counts as one of this many values.
 const LONG: u64 = 32;
 
 /// How many steps of the path the end of a segment is, besides those for its values.
@@ -138,7 +138,7 @@ impl List {
         unsafe { (self.start_of(segment + 1) - self.start_of(segment)) as u64 }
     }
 
-    /// This warp's part of the path, on which an end is at least so many steps.
+    /// This warp's part of the path, on which an end is at least `fewest` steps.
     ///
     /// # Safety
     /// All 32 lanes of the warp make the call.

@@ -232,6 +232,15 @@ impl Stream {
         }
     }
 
+    /// Waits until everything that is queued on any stream of the device has been done.
+    pub(crate) fn wait_for_device(&self) -> Result<(), DeviceError> {
+        match &self.0 {
+            StreamOn::Gpu(stream) => stream.wait_for_device(),
+            // It runs each operation at once.
+            StreamOn::Emulator(_) => Ok(()),
+        }
+    }
+
     /// Waits until everything that is queued has been done.
     ///
     /// # Errors

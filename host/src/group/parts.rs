@@ -19,7 +19,7 @@ use warpfold_device::fixed::CHUNK;
 #[doc(hidden)]
 pub struct UntypedGroup {
     members: Vec<Member>,
-    /// On the first device: [`SETS`] of slots for the states of all devices, and of one more, which are empty between the reductions.
+    /// On the first device: [`SETS`] sets of slots for the states of all devices, and of one more, which are empty between the reductions.
     pub(super) slots: Buffer<u64>,
     /// The set of the last reduction on streams of each device.
     last_set: usize,
@@ -43,8 +43,7 @@ pub struct UntypedGroup {
     form: Form,
 }
 
-/// Sets of slots: the first for reductions that the other devices begin when the first device has come to them, the others in turn
-/// for those on streams of each device.
+/// Sets of slots. Set 0 is for reductions whose other devices wait for the first; the others take turns for those on streams of each device.
 pub(super) const SETS: usize = 33;
 
 /// Where the launches of a reduction are queued.
@@ -54,7 +53,7 @@ pub(super) enum On<'s> {
     Own,
     /// On a stream of the first device, and on streams of its own that wait for it.
     First(&'s Stream),
-    /// On a stream of each device, none of which waits for another.
+    /// On a stream of each device. They wait for one another only when all sets have had their turn, in the fixed order, and in a capture.
     Each(&'s [&'s Stream]),
 }
 
@@ -199,6 +198,7 @@ impl UntypedGroup {
                 }
                 let mut pairs = streams.iter().zip(devices);
                 pairs.try_for_each(|(stream, device)| stream.check_device(device))?;
+                check_captures(streams)?;
             }
         }
         if !self.in_peer_memory {
@@ -278,8 +278,8 @@ impl UntypedGroup {
         parts.iter().map(length).collect()
     }
 
-    /// Waits for the streams, that of the first device last (the caller's, or one of its own): it may wait for the others itself. Where one
-    /// of them has failed, the host fills the slots in their place.
+    /// Waits for the stream of the first device (the caller's, or one of its own), which may wait for the others itself. Where one of those has
+    /// failed, the host fills the slots.
     pub(super) fn wait(&mut self, stream: Option<&Stream>) -> Result<(), DeviceError> {
         let first = stream.unwrap_or(&self.members[0].stream);
         let others = &self.members[1..];
@@ -302,16 +302,28 @@ impl UntypedGroup {
         waited
     }
 
-    /// Ends the kernel that may be waiting for states, and leaves everything as before a reduction.
+    /// Ends the kernels that may be waiting for states, and leaves everything as before a reduction.
     fn give_up(&mut self, stream: Option<&Stream>) -> Result<(), DeviceError> {
         for member in &self.members {
             member.family.spoil();
         }
         self.graph = None;
         let (filled, beside) = &self.filled;
-        beside.upload(filled, &mut self.slots)?;
-        beside.synchronize()?;
-        stream.unwrap_or(&self.members[0].stream).synchronize()?;
+        stream
+            .unwrap_or(&self.members[0].stream)
+            .record(&self.ended)?;
+        // Each kernel empties the slots, for which another may be waiting.
+        loop {
+            beside.upload(filled, &mut self.slots)?;
+            beside.synchronize()?;
+            if self.ended.is_reached()? {
+                break;
+            }
+        }
+        for member in &self.members[1..] {
+            // Who has failed hands nothing in any more; the others might do so later.
+            let _ = member.stream.wait_for_device();
+        }
         self.slots.write(&vec![0; filled.len()])
     }
 
@@ -367,7 +379,7 @@ impl UntypedGroup {
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
         let is_capturing = on.first().map_or(Ok(false), Stream::is_capturing)?;
-        // The streams of a capture have one that the others come from.
+        // In a capture the other streams come from the first.
         let set = match on {
             On::Each(_) if !is_capturing => self.last_set % (SETS - 1) + 1,
             _ => 0,
@@ -389,7 +401,7 @@ impl UntypedGroup {
                 arguments,
             } = launch;
             // SAFETY: the part has as many values, and `prepare_fast` has allocated what the kernel takes besides. Those who hand in reach
-            // the memory of the first device, whose slots are empty. Memory of buffers is freed when the device has done what is queued;
+            // the slots, of the first device or their own, which are empty. Memory of buffers is freed when the device has done what is queued;
             // `read_by` keeps the order of other memory, or who has made the slice has promised it.
             part.read_by(device, Some(stream), || unsafe {
                 let family = &member.family;
@@ -445,6 +457,16 @@ impl UntypedGroup {
         members.map(move |(rank, member)| on.of(rank, &member.stream))
     }
 
+    /// Before launches that no stream of a member orders: waits for those before, if they were on other streams.
+    fn wait_for_other_streams(&self) -> Result<(), DeviceError> {
+        if self.order.continue_on(&self.members[0].stream)? {
+            self.members[0].stream.synchronize()?;
+            let mut others = self.members[1..].iter();
+            others.try_for_each(|member| member.stream.wait_for_device())?;
+        }
+        Ok(())
+    }
+
     /// # Safety
     /// As for [`Self::reduce_fast`].
     unsafe fn reduce_by_threads(
@@ -453,9 +475,7 @@ impl UntypedGroup {
         parts: &[Slice<'_, u8>],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
-        if self.order.continue_on(&self.members[0].stream)? {
-            self.members[0].stream.synchronize()?;
-        }
+        self.wait_for_other_streams()?;
         let prepared = self.prepare_fast(group, (false, 0), parts, result)?;
         let devices = group.devices().iter();
         for ((part, device), member) in parts.iter().zip(devices).zip(&self.members) {
@@ -492,9 +512,7 @@ impl UntypedGroup {
         parts: &[Slice<'_, u8>],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
-        if self.order.continue_on(&self.members[0].stream)? {
-            self.members[0].stream.synchronize()?;
-        }
+        self.wait_for_other_streams()?;
         let key = |members: &[Member]| -> Key {
             let all = parts.iter().chain([&result]);
             let places = all.flat_map(|slice| [slice.address(), slice.len() as u64]);
@@ -731,6 +749,22 @@ impl UntypedGroup {
             })
             .collect()
     }
+}
+
+/// Refuses a capture that the first stream has no part in: it would wait for what is launched later.
+fn check_captures(streams: &[&Stream]) -> Result<(), DeviceError> {
+    if streams[0].is_capturing()? {
+        return Ok(());
+    }
+    for stream in &streams[1..] {
+        if stream.is_capturing()? {
+            return Err(DeviceError::Refused(
+                "the stream of another device is being captured, and that of the first is not: capture the first, which the others follow"
+                    .to_owned(),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// What a device needs to reduce a part of `n` values in the fast order, and the launch.

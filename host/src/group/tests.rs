@@ -454,50 +454,64 @@ fn what_is_queued_or_captured_gives_the_same() {
     assert_eq!(queued, Err(Error::NoPeerAccess));
 }
 
-/// On a stream of each device, more often than there are sets of slots, and with reductions on the first stream in between. On GPUs the
-/// other devices are far ahead of the first, which is kept busy.
+/// On a stream of each device, more often than there are sets of slots, on other streams in between, and with reductions on the first stream
+/// alone. On GPUs the first is kept busy by large copies, so that the others are far ahead.
 #[test]
 fn streams_of_each_device_give_the_same() {
     let values = floats(7 * CHUNK + 9, 6);
     for group in groups().filter(|group| group.has_peer_access()) {
-        let parts = group.upload(&values).expect("it fits");
-        let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
-        let lengths: Vec<usize> = parts.iter().map(Slice::len).collect();
-        let streams = group.devices().iter().map(|device| device.stream());
-        let streams: Vec<Stream> = streams.collect::<Result<_, _>>().expect("there are some");
-        let streams: Vec<&Stream> = streams.iter().collect();
+        let all = group.upload(&values).expect("it fits");
+        let all: Vec<_> = all.iter().map(|part| part.slice(..)).collect();
+        // Without the first value of each part.
+        let fewer: Vec<_> = all
+            .iter()
+            .map(|part| part.slice(1.min(part.len())..))
+            .collect();
+        let lengths: Vec<usize> = all.iter().map(Slice::len).collect();
+        let some_streams = || {
+            let streams = group.devices().iter().map(Device::stream);
+            streams
+                .collect::<Result<Vec<_>, _>>()
+                .expect("there are some")
+        };
+        let (streams, others) = (some_streams(), some_streams());
+        let [streams, others]: [Vec<&Stream>; 2] =
+            [&streams, &others].map(|some| some.iter().collect());
         let first = &group.devices()[0];
-        let mut large = first.allocate::<u8>(1 << 22).expect("it fits");
-        let source = first.allocate::<u8>(1 << 22).expect("it fits");
+        let bytes = if first.is_gpu() { 1 << 30 } else { 1 << 10 };
+        let mut copy = first.allocate::<u8>(bytes).expect("it fits");
+        let source = first.upload(&vec![0_u8; bytes]).expect("it fits");
         for mode in [Mode::Fast, Mode::Deterministic] {
             let reduction = GroupReduction::new(&group, Sum).expect("it is prepared");
             let mut reduction = reduction.with_mode(mode);
-            let mut results: Vec<Buffer<f32>> = (0..2 * SETS)
+            let rounds = 3 * SETS;
+            let mut results: Vec<Buffer<f32>> = (0..rounds)
                 .map(|_| first.upload(&[-1.0]).expect("it fits"))
                 .collect();
             reduction.prepare(&lengths).expect("there is room");
-            let found = reduction.of(&parts).expect("it runs");
+            let expected = [&all, &fewer].map(|parts| reduction.of(parts).expect("it runs"));
+            assert_ne!(expected[0], expected[1]);
             for (round, result) in results.iter_mut().enumerate() {
-                if round % 8 == 0 {
-                    streams[0].copy(&source, &mut large).expect("it is queued");
+                if round % SETS == 0 {
+                    streams[0].copy(&source, &mut copy).expect("it is queued");
                 }
-                let queued = match round % 11 {
-                    10 => reduction.queue(streams[0], &parts, result),
-                    _ => reduction.queue_on(&streams, &parts, result),
+                let parts = [&all, &fewer][round % 2];
+                let queued = match round % 23 {
+                    10 => reduction.queue(streams[0], parts, result),
+                    15..20 => reduction.queue_on(&others, parts, result),
+                    _ => reduction.queue_on(&streams, parts, result),
                 };
                 queued.expect("it is queued");
             }
             reduction.wait(streams[0]).expect("it runs");
-            for result in results {
-                assert_eq!(result.read(), Ok(vec![found]), "{mode:?}");
+            reduction.wait(others[0]).expect("it runs");
+            for (round, result) in results.into_iter().enumerate() {
+                assert_eq!(result.read(), Ok(vec![expected[round % 2]]), "{mode:?}");
             }
             let mut result = first.upload(&[-1.0]).expect("it fits");
             let graph = streams[0].capture(|stream| {
-                let captured: Vec<&Stream> = [stream]
-                    .into_iter()
-                    .chain(streams[1..].iter().copied())
-                    .collect();
-                let queued = reduction.queue_on(&captured, &parts, &mut result);
+                let captured = [&[stream], &streams[1..]].concat();
+                let queued = reduction.queue_on(&captured, &all, &mut result);
                 queued.map_err(|error| DeviceError::Refused(error.to_string()))
             });
             let graph = graph.expect("it is captured").instantiate();
@@ -507,21 +521,42 @@ fn streams_of_each_device_give_the_same() {
                 // SAFETY: the reduction, the parts and the result are there until the end.
                 unsafe { graph.launch(streams[0]) }.expect("it is launched");
                 reduction.wait(streams[0]).expect("it runs");
-                assert_eq!(result.read(), Ok(vec![found]), "{mode:?}");
+                assert_eq!(result.read(), Ok(vec![expected[0]]), "{mode:?}");
             }
-            if streams.len() > 1 {
-                let refused = reduction.queue_on(&streams[1..], &parts, &mut result);
-                let refused = refused.expect_err("there are too few");
-                let devices = streams.len();
-                assert_eq!(
-                    refused,
-                    Error::Streams {
-                        streams: devices - 1,
-                        devices
-                    }
-                );
+            let devices = streams.len();
+            if devices > 1 {
+                let refused = reduction.queue_on(&streams[1..], &all, &mut result);
+                let streams = devices - 1;
+                assert_eq!(refused, Err(Error::Streams { streams, devices }));
             }
         }
+    }
+}
+
+/// Another device's stream in a capture that the first has no part in: its launch would come when the graph does, and the first would wait.
+#[test]
+fn a_capture_without_the_first_stream_is_refused() {
+    let values = floats(CHUNK + 9, 7);
+    for group in groups().filter(|group| group.has_peer_access() && group.devices().len() > 1) {
+        let parts = group.upload(&values).expect("it fits");
+        let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
+        let streams = group.devices().iter().map(Device::stream);
+        let streams: Vec<Stream> = streams.collect::<Result<_, _>>().expect("there are some");
+        let mut reduction = GroupReduction::new(&group, Sum).expect("it is prepared");
+        let mut result = group.devices()[0].upload(&[-1.0_f32]).expect("it fits");
+        let found = reduction.of(&parts).expect("it runs");
+        let mut refused = Ok(());
+        let _ = streams[1].capture(|stream| {
+            let mut some: Vec<&Stream> = streams.iter().collect();
+            some[1] = stream;
+            refused = reduction.queue_on(&some, &parts, &mut result);
+            Ok(())
+        });
+        assert!(
+            matches!(refused, Err(Error::Device(DeviceError::Refused(_)))),
+            "{refused:?}"
+        );
+        assert_eq!(reduction.of(&parts), Ok(found));
     }
 }
 

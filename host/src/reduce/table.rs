@@ -270,7 +270,7 @@ impl Choice {
 }
 
 /// The launch for `count` segments with `values` values together. In any order: a warp for each `tile` steps of the path along values and
-/// ends, and no more blocks than run at once, `resident` on each multiprocessor. In the fixed one: a warp for 32 segments, or for what
+/// ends, where each end is the fewest steps that it may be, and no more blocks than run at once, `resident` on each multiprocessor. In the fixed one: a warp for 32 segments, or for what
 /// begins in a chunk of values.
 #[doc(hidden)]
 pub fn choose_for_segments(
@@ -465,7 +465,7 @@ mod tests {
         }
     }
 
-    /// An end of a segment is as many steps as on the kernel's path, so that segments without values are work for the whole GPU, too.
+    /// An end of a segment is the fewest steps that it is on the kernel's path, so that segments without values are work for the whole GPU, too.
     #[test]
     fn ends_of_segments_count_as_on_the_path() {
         let tile = segments::tile::<f32>();

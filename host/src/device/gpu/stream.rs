@@ -348,6 +348,10 @@ impl Stream {
         Ok(())
     }
 
+    pub(in crate::device) fn wait_for_device(&self) -> Result<(), DeviceError> {
+        self.session.wait_for_all()
+    }
+
     pub(in crate::device) fn synchronize(&self) -> Result<(), DeviceError> {
         self.session.activate()?;
         Ok(self.queue.synchronize()?)
