@@ -147,14 +147,7 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
         parts: &[Slice<'_, T>],
         result: &mut Buffer<O::Output>,
     ) -> Result<(), Error> {
-        let parts: Vec<Slice<'_, u8>> = parts.iter().map(|part| part.bytes()).collect();
-        let bytes = Slice::from(&*result).bytes();
-        // SAFETY: buffers and slices are at addresses for their types, and the result is borrowed; buffers are freed when their devices have
-        // done what is queued.
-        unsafe {
-            self.untyped
-                .queue(self.group, self.mode, On::First(stream), &parts, bytes)
-        }
+        self.queue_where(On::First(stream), parts, result)
     }
 
     /// As [`Self::queue`], on a stream of each device, in their order. In the fast order a device reads its part when its own stream has come
@@ -174,13 +167,20 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
         parts: &[Slice<'_, T>],
         result: &mut Buffer<O::Output>,
     ) -> Result<(), Error> {
+        self.queue_where(On::Each(streams), parts, result)
+    }
+
+    fn queue_where(
+        &mut self,
+        on: On<'_>,
+        parts: &[Slice<'_, T>],
+        result: &mut Buffer<O::Output>,
+    ) -> Result<(), Error> {
         let parts: Vec<Slice<'_, u8>> = parts.iter().map(|part| part.bytes()).collect();
         let bytes = Slice::from(&*result).bytes();
-        // SAFETY: as in `queue`.
-        unsafe {
-            self.untyped
-                .queue(self.group, self.mode, On::Each(streams), &parts, bytes)
-        }
+        // SAFETY: buffers and slices are at addresses for their types, and the result is borrowed; buffers are freed when their devices have
+        // done what is queued.
+        unsafe { self.untyped.queue(self.group, self.mode, on, &parts, bytes) }
     }
 
     /// Waits for what was queued on this stream of the first device, and watches the other devices for faults.
