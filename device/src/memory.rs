@@ -78,6 +78,25 @@ pub unsafe fn load_read_only(word: *const i32) -> i32 {
     value
 }
 
+/// Asks for the memory that a place is in to be brought into the L2 cache. Nothing waits for it, and no register is taken.
+///
+/// Here because neither compiler has a function for it.
+///
+/// # Safety
+/// `place` points into global memory.
+#[gpu_only]
+#[inline(always)]
+pub unsafe fn prefetch<T>(place: *const T) {
+    // SAFETY: what is read or written stays as it is.
+    unsafe {
+        core::arch::asm!(
+            "prefetch.global.L2 [{place}];",
+            place = in(reg64) place,
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+}
+
 /// Adds 1 to a word in global memory and returns its value from before. Calls on the same word are ordered: a thread sees
 /// everything that was visible to the threads of all earlier calls.
 ///

@@ -306,7 +306,8 @@ macro_rules! arg {
         impl<T: Element, I: Index> Operator<T> for $operator<I> {
             const ORDER_MATTERS: bool = false;
             const INDICES_MOVE: bool = true;
-            const SEARCHES: bool = true;
+            const NUMBERS_ARE_QUICKER: bool = <T::Wide as Number>::IS_FLOAT;
+            const PICKS_VALUES: bool = true;
 
             type State = Best<T::Wide, I>;
             type Output = I;
@@ -391,29 +392,21 @@ macro_rules! arg {
             }
 
             #[inline(always)]
-            fn is_last_of_equals(self) -> bool {
-                matches!(self.ties, Ties::Last)
-            }
-            #[inline(always)]
-            fn better(self, best: T, value: T) -> T {
-                if size_of::<T>() == size_of::<T::Wide>() {
-                    return T::narrow(best.widen().$extreme(value.widen()));
-                }
-                // To narrow a value may be more work than to choose one.
-                if Self::beats(value.widen(), best.widen(), false) { value } else { best }
+            fn is_any_nan(self, values: [T; 2]) -> bool {
+                T::Wide::is_any_nan(map_all([values], T::widen))
             }
             #[inline(always)]
             fn takes_over(self, value: T, best: T) -> bool {
                 Self::beats(value.widen(), best.widen(), matches!(self.ties, Ties::Last))
             }
             #[inline(always)]
-            fn is_best(self, value: T, best: T) -> bool {
+            fn takes_over_number(self, value: T, best: T) -> bool {
                 let (value, best) = (value.widen(), best.widen());
-                (value == best) | (value.is_nan() & best.is_nan())
-            }
-            #[inline(always)]
-            fn found(self, state: Best<T::Wide, I>) -> Option<(T, u64)> {
-                Some((T::narrow(state.value), state.index.wide()))
+                match self.ties {
+                    Ties::First => value $before best,
+                    // No number compares as neither.
+                    Ties::Last => !(best $before value),
+                }
             }
 
             /// The values alone first, and the index only where they beat all before.

@@ -81,14 +81,13 @@ pub trait Operator<T>: Combine<Self::State> {
     /// below the first, and shift them when it is done. Such an operator implements `moved`.
     const INDICES_MOVE: bool = false;
 
-    /// Whether a state is the best of the values and the index where it first is. Kernels of segments then reduce the values alone and look
-    /// for the place afterwards, by [`better`](Self::better), [`is_best`](Self::is_best) and [`found`](Self::found).
-    const SEARCHES: bool = false;
-    /// Whether it is the index where it last is.
-    #[inline(always)]
-    fn is_last_of_equals(self) -> bool {
-        false
-    }
+    /// Whether a state is one of the values and its index: the last one of the values that [took over](Self::takes_over). Kernels of segments
+    /// then compare values alone, and remember which it was.
+    const PICKS_VALUES: bool = false;
+
+    /// Whether [`takes_over_number`](Self::takes_over_number) is less work than [`takes_over`](Self::takes_over). Kernels of segments then look
+    /// whether [one is a NaN](Self::is_any_nan).
+    const NUMBERS_ARE_QUICKER: bool = false;
 
     /// What is combined.
     type State: crate::words::Words;
@@ -162,33 +161,25 @@ pub trait Operator<T>: Combine<Self::State> {
         state
     }
 
-    /// The better of two values, either of those that are as good, where [`SEARCHES`](Self::SEARCHES).
+    /// Whether one of two values is a NaN, where [`NUMBERS_ARE_QUICKER`](Self::NUMBERS_ARE_QUICKER).
     #[inline(always)]
-    fn better(self, best: T, value: T) -> T {
-        let _ = value;
-        best
+    fn is_any_nan(self, values: [T; 2]) -> bool {
+        let _ = values;
+        false
     }
 
-    /// Whether the index of a value takes the place of that of the best one so far, where [`SEARCHES`](Self::SEARCHES): it is better, or as
-    /// good, and the last of equals is meant.
+    /// Whether a value takes the place of the best one before it, where [`PICKS_VALUES`](Self::PICKS_VALUES): it is better, or as good, and
+    /// the last of equals is meant.
     #[inline(always)]
     fn takes_over(self, value: T, best: T) -> bool {
         let _ = (value, best);
         false
     }
 
-    /// Whether a value is as good as the best one, where [`SEARCHES`](Self::SEARCHES).
+    /// The same as [`takes_over`](Self::takes_over) where neither is a NaN.
     #[inline(always)]
-    fn is_best(self, value: T, best: T) -> bool {
-        let _ = (value, best);
-        false
-    }
-
-    /// The index that a state names where [`SEARCHES`](Self::SEARCHES), and a value that is as good as that one.
-    #[inline(always)]
-    fn found(self, state: Self::State) -> Option<(T, u64)> {
-        let _ = state;
-        None
+    fn takes_over_number(self, value: T, best: T) -> bool {
+        self.takes_over(value, best)
     }
 
     /// On a host: the state of values that lie side by side, of which the first has this index, in the order and the grouping that

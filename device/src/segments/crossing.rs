@@ -85,7 +85,12 @@ unsafe fn carry_into<S: Words>(
     // SAFETY: all lanes of the warp are here; what is read after the barrier was written before it.
     unsafe {
         let ended = ballot(u32::MAX, is_ended);
-        let sum = scan_from_ends(operator, ended, rest);
+        let sum = scan_from_ends(
+            ended,
+            rest,
+            #[inline(always)]
+            |left, right| operator.combine(left, right),
+        );
         let before = shuffle_up(sum, 1);
         if lane == WARP_SIZE - 1 {
             *memory.states.add(warp as usize) = sum;

@@ -10,7 +10,7 @@ use super::marks::lanes_below;
 use super::memory::vectors_of_chunk;
 use super::warp::Warp;
 use crate::lanes::{WARP_SIZE, ballot};
-use crate::operator::{Combine, Operator};
+use crate::operator::Operator;
 use crate::shuffle::{shuffle_index, shuffle_up};
 use crate::thread::thread_idx_x;
 use crate::unroll::each;
@@ -33,15 +33,16 @@ pub(super) fn put<V: Copy>(words: &mut [u32; 4], place: usize, value: V) {
     }
 }
 
-/// A scan over what each lane leaves after its last end. It begins anew at each lane with an end; `ended` has a bit for each of those.
+/// A scan over what each lane leaves after its last end. It begins anew at each lane with an end; `ended` has a bit for each of those. What is
+/// combined with another comes after it, and is of a lane without an end.
 ///
 /// # Safety
 /// All 32 lanes of the warp make the call.
 #[inline(always)]
 pub(super) unsafe fn scan_from_ends<S: Words>(
-    operator: impl Combine<S>,
     ended: u32,
     state: S,
+    combine: impl Fn(S, S) -> S,
 ) -> S {
     let lane = thread_idx_x() % WARP_SIZE;
     let first_lane = 31 - u32::leading_zeros(ended & (u32::MAX >> (31 - lane)) | 1);
@@ -52,7 +53,7 @@ pub(super) unsafe fn scan_from_ends<S: Words>(
         // SAFETY: the caller's promise; the loop is the same in all lanes.
         let before = unsafe { shuffle_up(scanned, delta) };
         if lane >= first_lane + delta {
-            scanned = operator.combine(before, scanned);
+            scanned = combine(before, scanned);
         }
         reached |= reached << delta;
         delta *= 2;
@@ -89,7 +90,8 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         };
         // SAFETY: the caller's promise; the marks say which slots are this lane's.
         unsafe {
-            let ends = self.take_marks();
+            let ends = self.marks();
+            self.clear_marks();
             let ended = ballot(u32::MAX, ends != 0);
             let below = ended & lanes_below();
             let nearest = 31 - u32::leading_zeros(below | 1);
@@ -173,7 +175,12 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 state = operator.identity();
             }
 
-            let state = scan_from_ends(operator, ended, state);
+            let state = scan_from_ends(
+                ended,
+                state,
+                #[inline(always)]
+                |left, right| operator.combine(left, right),
+            );
             let carry = shuffle_up(state, 1);
             if ends != 0 && lane > 0 {
                 let place = if Self::IS_IN_PLACE {

@@ -149,7 +149,12 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
             if lane == 0 && has_after {
                 self.mark(to - start, last - start, slot);
             }
-            *ends = self.ends(segment + ended as usize);
+            let next = segment + ended as usize;
+            *ends = self.ends(next);
+            // No more than are likely to be looked at next, and without a branch, of which compilers make two ways through all that follows.
+            self.prefetch_end(
+                next + ROWS_AHEAD * WARP_SIZE as usize + (lane * ended / WARP_SIZE) as usize,
+            );
             Pass {
                 start,
                 to,
@@ -195,12 +200,12 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         );
     }
 
-    /// The marks of this lane's chunk, a bit for each value; they are 0 afterwards.
+    /// The marks of this lane's chunk, a bit for each value.
     ///
     /// # Safety
-    /// No other lane touches them meanwhile.
+    /// No other lane writes them meanwhile.
     #[inline(always)]
-    pub(super) unsafe fn take_marks(self) -> u32 {
+    pub(super) unsafe fn marks(self) -> u32 {
         // Four bytes of 0 or 1, times this number, have their bits side by side at the top.
         const GATHER: u32 = 1 << 28 | 1 << 21 | 1 << 14 | 1 << 7;
         let lane = (thread_idx_x() % WARP_SIZE) as usize;
@@ -215,8 +220,6 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 bits |= (of(a) | of(b) << 4 | of(c) << 8 | of(d) << 12) << (16 * vector);
             },
         );
-        // SAFETY: the caller's promise.
-        unsafe { self.clear_marks() };
         bits
     }
 }

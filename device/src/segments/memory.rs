@@ -18,21 +18,21 @@ pub(super) const CHUNK: usize = 32;
 /// Vectors of a tile in shared memory, with a gap after every eighth.
 pub(super) const VECTORS_OF_TILE: usize = LOADS * WARP_SIZE as usize * 9 / 8;
 
-/// Whether the values of a segment are reduced alone, in the tile, and the place of the best is looked for afterwards.
-pub(super) const fn is_searched<T: Loaded, O: Operator<T>>() -> bool {
-    O::SEARCHES && T::LANES > 1 && size_of::<T>() * T::LANES == size_of::<Quad>()
+/// Whether the values of a segment are compared alone, and it is remembered which was the best.
+pub(super) const fn picks_values<T: Loaded, O: Operator<T>>() -> bool {
+    O::PICKS_VALUES && T::LANES > 1 && size_of::<T>() * T::LANES == size_of::<Quad>()
 }
 
-/// Blocks that are to fit on a multiprocessor with 228 KiB of shared memory; where there is less, fewer run at once. A search takes more
+/// Blocks that are to fit on a multiprocessor with 228 KiB of shared memory; where there is less, fewer run at once. Places take more
 /// registers.
 pub const fn resident<T: Loaded, O: Operator<T>>() -> u32 {
-    if is_searched::<T, O>() { 5 } else { 6 }
+    if picks_values::<T, O>() { 5 } else { 6 }
 }
 
-/// Whether the state of a segment, or its best value, is kept in the tile, in place of the segment's last value. Otherwise it has a slot of
-/// its own.
+/// Whether the state of a segment is kept in place of the segment's last value: in the tile, or as a byte that says where the best value is.
+/// Otherwise it has a slot of its own.
 pub(super) const fn is_in_place<T: Loaded, O: Operator<T>>() -> bool {
-    is_searched::<T, O>() || T::LANES > 1 && size_of::<O::State>() == size_of::<T>()
+    picks_values::<T, O>() || T::LANES > 1 && size_of::<O::State>() == size_of::<T>()
 }
 
 /// The most segments that may end in one pass of a warp: those whose bounds, and states, it has room for.

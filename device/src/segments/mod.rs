@@ -6,7 +6,7 @@
 //! | `part.rs` | how a warp reduces its part: a tile at a time, and a tile in passes |
 //! | `marks.rs` | the marks where segments end in a pass |
 //! | `fold.rs` | the fold of a pass, each lane a chunk of neighbouring values |
-//! | `search.rs` | the same of values alone, and the search for the place of the best |
+//! | `places.rs` | the same for the place of the least or greatest value |
 //! | `warp.rs` | what a warp has, and how it loads values and ends |
 //! | `crossing.rs` | segments that cross warps and blocks |
 //! | `memory.rs` | the shared memory of a block |
@@ -28,7 +28,7 @@ mod marks;
 mod memory;
 mod part;
 mod path;
-mod search;
+mod places;
 mod warp;
 
 use crate::lanes::WARP_SIZE;
@@ -41,16 +41,16 @@ pub use crossing::Workspace;
 use crossing::{finish_crossing, join_warps};
 #[doc(hidden)]
 pub use memory::{FIRST_SLOTS, MARKS, VECTORS, WARPS, bounds, slots};
-use memory::{MARKS_OF_WARP, VECTORS_OF_TILE, bounds_of_warp, is_searched, slots_of_warp};
+use memory::{MARKS_OF_WARP, VECTORS_OF_TILE, bounds_of_warp, picks_values, slots_of_warp};
 pub use memory::{Memory, THREADS, resident, tile};
 use path::List;
 pub use path::{FEWEST_STEPS_OF_END, Offsets};
 use warp::Warp;
 
-/// The fewest steps of the path that the end of a segment is: more where the place of the best value is looked for. On an H200, argmax of a giant
+/// The fewest steps of the path that the end of a segment is: more where values are picked. On an H200, argmax of a giant
 /// among segments of 4 values was made at 65, 68 and 70 % of the reading speed with 8, 12 and 16 steps for each end.
 const fn fewest_steps_of_end<T: Loaded, O: Operator<T>>() -> usize {
-    if is_searched::<T, O>() {
+    if picks_values::<T, O>() {
         FEWEST_STEPS_OF_END * 3 / 2
     } else {
         FEWEST_STEPS_OF_END
@@ -91,8 +91,15 @@ pub unsafe fn segments<T: Loaded, O: Operator<T>>(
         };
         let part = list.part(fewest_steps_of_end::<T, O>());
         let warp_in_block = warp as usize;
+        let states = memory.states.add(2 * warp_in_block);
+        if lane == 0 {
+            *states = operator.identity();
+            *states.add(1) = operator.identity();
+            *memory.places.add(2 * warp_in_block) = part.start.segment;
+            *memory.places.add(2 * warp_in_block + 1) = part.end.segment;
+        }
         let is_aligned = T::LANES == 1 || (input as usize).is_multiple_of(size_of::<T>());
-        let crossing = Warp {
+        Warp {
             operator,
             input,
             list,
@@ -105,17 +112,11 @@ pub unsafe fn segments<T: Loaded, O: Operator<T>>(
             first_slots: memory.first_slots.add(warp_in_block * WARP_SIZE as usize),
             bounds: memory.bounds.add(warp_in_block * bounds_of_warp::<T, O>()),
             slots: memory.slots.add(warp_in_block * slots_of_warp::<T, O>()),
+            first: states,
+            rest: states.add(1),
             is_aligned,
-            inside_to: if is_aligned { list.to } else { 0 },
         }
         .reduce();
-        if lane == 0 {
-            let warp = warp as usize;
-            *memory.states.add(2 * warp) = crossing.first;
-            *memory.states.add(2 * warp + 1) = crossing.rest;
-            *memory.places.add(2 * warp) = part.start.segment;
-            *memory.places.add(2 * warp + 1) = part.end.segment;
-        }
         sync_threads();
         if thread_idx_x() == 0 {
             join_warps(operator, list, workspace, results, memory);

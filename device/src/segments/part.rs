@@ -16,31 +16,19 @@ use crate::vector::{Loaded, Quad};
 /// Up to this many ends in a pass, a lane takes vectors in which nothing ends as a whole. With more, some lane has an end in nearly every vector.
 const FEW_ENDS: u32 = 12;
 
-/// The states of segments that may go beyond a warp's part. The first lane has them.
-#[derive(Clone, Copy)]
-pub(super) struct Crossing<S> {
-    /// The state of the first segment that ends in the part.
-    pub(super) first: S,
-    /// The state of what comes after the last end.
-    pub(super) rest: S,
-}
-
 impl<T: Loaded, O: Operator<T>> Warp<T, O> {
-    /// Reduces the warp's part, tile by tile, and writes the results of the segments that begin and end there.
+    /// Reduces the warp's part, tile by tile, and writes the results of the segments that begin and end there. The state of the first that
+    /// ends there goes to `first`, and the state of what comes after the last end to `rest`.
     ///
     /// # Safety
     /// As for [`segments`](super::segments()); all 32 lanes of the warp make the call.
     #[inline(always)]
-    pub(super) unsafe fn reduce(self) -> Crossing<O::State> {
+    pub(super) unsafe fn reduce(self) {
         let operator = self.operator;
         let Part { start, end } = self.part;
         let identity = operator.identity();
-        let mut crossing = Crossing {
-            first: identity,
-            rest: identity,
-        };
         if start.segment == end.segment && start.value == end.value {
-            return crossing;
+            return;
         }
         let lane = (thread_idx_x() % WARP_SIZE) as usize;
         // Tiles begin at vectors.
@@ -56,6 +44,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 from: skipped as u32,
                 segment: start.segment,
                 begin: self.list.start_of(start.segment),
+                is_first: true,
             };
             // Where the list begins within the first vector, `base` is before it, and may have wrapped around.
             let is_before = start.value - self.list.from < skipped;
@@ -86,22 +75,22 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                     }
                 } else {
                     let mut pass = self.mark_ends(&progress, limit, &mut ends);
+                    let are_numbers = self.are_numbers(is_inside, vectors);
                     self.fill(progress.base, is_inside, vectors);
                     is_inside = !is_last && self.is_inside(next);
                     if is_inside {
                         vectors = self.load_vectors(next);
                     }
                     if has_whole_tiles {
-                        let all = Section::of(WARP_SIZE).reduce(operator, of_whole_tiles);
-                        crossing.rest = operator.combine(crossing.rest, all);
+                        self.add_whole_tiles(of_whole_tiles);
                         (of_whole_tiles, has_whole_tiles) = (identity, false);
                     }
                     loop {
-                        self.finish_pass(&mut progress, pass, &mut crossing);
+                        self.finish_pass(&mut progress, pass, are_numbers);
                         if progress.from == limit && !pass.is_cut {
                             break;
                         }
-                        if pass.is_cut && Self::IS_IN_PLACE {
+                        if pass.is_cut && Self::IS_IN_PLACE && !Self::PICKS_VALUES {
                             self.fill_carefully(progress.base);
                         }
                         pass = self.mark_ends(&progress, limit, &mut ends);
@@ -114,30 +103,39 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 progress.from = 0;
             }
             if has_whole_tiles {
-                let all = Section::of(WARP_SIZE).reduce(operator, of_whole_tiles);
-                crossing.rest = operator.combine(crossing.rest, all);
+                self.add_whole_tiles(of_whole_tiles);
             }
         }
-        crossing
+    }
+
+    /// Combines the states of all lanes with the rest.
+    ///
+    /// # Safety
+    /// All 32 lanes of the warp make the call.
+    #[inline(always)]
+    unsafe fn add_whole_tiles(self, state: O::State) {
+        // SAFETY: the caller's promise; the rest is the first lane's.
+        unsafe {
+            let all = Section::of(WARP_SIZE).reduce(self.operator, state);
+            if thread_idx_x() % WARP_SIZE == 0 {
+                self.rest.write(self.operator.combine(*self.rest, all));
+            }
+        }
     }
 
     /// Reduces the values of a pass, and writes the results of the segments that end there.
     ///
     /// # Safety
-    /// All 32 lanes of the warp make the call, with a filled tile and marked ends.
+    /// All 32 lanes of the warp make the call, with a filled tile and marked ends. No value is a NaN if all `are_numbers`.
     #[inline(always)]
-    unsafe fn finish_pass(
-        self,
-        progress: &mut Progress,
-        pass: Pass,
-        crossing: &mut Crossing<O::State>,
-    ) {
+    unsafe fn finish_pass(self, progress: &mut Progress, pass: Pass, are_numbers: bool) {
         let lane = thread_idx_x() % WARP_SIZE;
         let Progress {
             base,
             from,
             segment,
             begin,
+            is_first,
         } = *progress;
         let Pass {
             start,
@@ -148,12 +146,17 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         } = pass;
         let has_before = from > start;
         let place_of = |value: u32| base.wrapping_add(value as usize);
-        // The state of a value of a segment that begins there.
-        let lifted = |place: u32, value: T, begin: usize| {
-            let index = place_of(start + place).wrapping_sub(begin);
+        let are_few = ended <= FEW_ENDS;
+        // The state of the best value of a segment that begins there.
+        let lifted = |place: u32, begin: usize| {
+            // SAFETY: the fold has found the place.
+            let (value, place) = unsafe {
+                let place = start + self.found(start, are_few, place);
+                (*self.place(place), place)
+            };
+            let index = place_of(place).wrapping_sub(begin);
             self.operator.lift(value, index as u64)
         };
-        let are_few = ended <= FEW_ENDS;
         // SAFETY: the caller's promise: the lanes wait for one another between writes and reads.
         unsafe {
             sync_warp();
@@ -166,31 +169,30 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 } else {
                     base.wrapping_add(start as usize).wrapping_sub(begin) as u64
                 };
-                let tail = if Self::IS_SEARCHED {
-                    self.fold_values(start, are_few)
-                } else {
-                    self.fold(base, start, index, from, are_few)
-                };
-                sync_warp();
-                if last < to {
-                    after = if Self::IS_SEARCHED {
-                        let (first, end) = (last - start, to - start);
-                        let among = match self.operator.found(tail) {
-                            Some((best, part)) if !pass.has_after => {
-                                self.candidates_of(part as u32, first, end - 1, best)
-                            }
-                            _ => self.candidates(start, first, end),
+                if Self::PICKS_VALUES {
+                    let place = self.fold_places(start, are_few, are_numbers);
+                    sync_warp();
+                    if last < to {
+                        let place = if pass.has_after {
+                            self.place_of_best(last - start, to - start)
+                        } else {
+                            place
                         };
                         let begin = if ended > 0 { place_of(last) } else { begin };
-                        let place = self.search(base, start, are_few, among);
-                        lifted(place, among.best, begin)
-                    } else if !pass.has_after {
-                        tail
-                    } else if Self::IS_IN_PLACE {
-                        *self.place(to - 1)
-                    } else {
-                        *self.slots.add(pass.after as usize)
-                    };
+                        after = lifted(place, begin);
+                    }
+                } else {
+                    let tail = self.fold(base, start, index, from, are_few);
+                    sync_warp();
+                    if last < to {
+                        after = if !pass.has_after {
+                            tail
+                        } else if Self::IS_IN_PLACE {
+                            *self.place(to - 1)
+                        } else {
+                            *self.slots.add(pass.after as usize)
+                        };
+                    }
                 }
             } else {
                 self.clear_marks();
@@ -221,38 +223,46 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                     };
                     let mut state = if !is_filled {
                         self.operator.identity()
-                    } else if Self::IS_SEARCHED {
-                        let among = self.candidates(start, begin_here - start, end_here - start);
-                        let place = self.search(base, start, are_few, among);
-                        lifted(place, among.best, begin)
+                    } else if Self::PICKS_VALUES {
+                        lifted(
+                            self.place_of_best(begin_here - start, end_here - start),
+                            begin,
+                        )
                     } else {
                         *kept
                     };
                     let length = place_of(end_here).wrapping_sub(begin) as u64;
                     if number == 0 {
-                        state = self.operator.combine(crossing.rest, state);
+                        state = self.operator.combine(*self.rest, state);
                     }
-                    if number == 0 && segment == self.part.start.segment {
-                        crossing.first = state;
+                    if number == 0 && is_first {
+                        self.first.write(state);
                     } else {
                         *results.add(number as usize) = self.operator.finish(state, length);
                     }
                 }
                 row += WARP_SIZE;
             }
-            crossing.rest = if pass.is_cut {
-                self.operator.identity()
-            } else if ended == 0 {
-                self.operator.combine(crossing.rest, after)
-            } else {
-                after
-            };
+            if lane == 0 {
+                self.rest.write(if pass.is_cut {
+                    self.operator.identity()
+                } else if ended == 0 {
+                    self.operator.combine(*self.rest, after)
+                } else {
+                    after
+                });
+            }
             if ended > 0 {
                 progress.begin = place_of(last);
+                progress.is_first = false;
             }
             progress.segment = segment + ended as usize;
             progress.from = if pass.is_cut { last } else { to };
             sync_warp();
+            if Self::PICKS_VALUES {
+                self.clear_marks();
+                sync_warp();
+            }
         }
     }
 }

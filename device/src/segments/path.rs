@@ -53,7 +53,17 @@ impl Offsets {
     #[inline(always)]
     pub(super) unsafe fn words(self, index: usize) -> PlaceWords {
         // SAFETY: the caller's promise.
-        unsafe { self.words_at(self.places.cast::<u32>().add(self.word(index))) }
+        unsafe { self.words_at(self.at(index)) }
+    }
+
+    /// Where the lower word of one of them is.
+    ///
+    /// # Safety
+    /// There are more.
+    #[inline(always)]
+    pub(super) unsafe fn at(self, index: usize) -> *const u32 {
+        // SAFETY: the caller's promise.
+        unsafe { self.places.cast::<u32>().add(self.word(index)) }
     }
 
     /// The number of the lower word of a place among all words.

@@ -3,10 +3,11 @@
 use core::mem::transmute_copy;
 
 use super::memory::{
-    LOADS, VECTORS_OF_TILE, is_in_place, is_searched, tile, vectors_of_chunk, window,
+    LOADS, VECTORS_OF_TILE, is_in_place, picks_values, tile, vectors_of_chunk, window,
 };
 use super::path::{List, Part, PlaceWords};
-use crate::lanes::WARP_SIZE;
+use crate::lanes::{WARP_SIZE, ballot};
+use crate::memory::prefetch;
 use crate::operator::Operator;
 use crate::thread::thread_idx_x;
 use crate::tile::{Bytes, Tile};
@@ -28,10 +29,12 @@ pub(super) struct Warp<T: Loaded, O: Operator<T>> {
     pub(super) first_slots: *mut u32,
     pub(super) bounds: *mut u16,
     pub(super) slots: *mut O::State,
+    /// The state of the first segment that ends in the part, which may have begun before. The first lane's, as the next one is.
+    pub(super) first: *mut O::State,
+    /// The state of what comes after the last end so far.
+    pub(super) rest: *mut O::State,
     /// Whether vectors can be loaded.
     pub(super) is_aligned: bool,
-    /// Where the values end, if vectors can be loaded.
-    pub(super) inside_to: usize,
 }
 
 /// Vectors that a lane has under way, word by word, since what is copied as a whole would lie in memory on its way.
@@ -46,6 +49,8 @@ pub(super) struct Progress {
     /// The first segment that has not ended, and where it begins.
     pub(super) segment: usize,
     pub(super) begin: usize,
+    /// Whether none has ended in the warp's part.
+    pub(super) is_first: bool,
 }
 
 impl<T: Loaded, O: Operator<T>> Warp<T, O> {
@@ -61,13 +66,20 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     pub(super) const WINDOW: u32 = window::<T, O>() as u32;
     /// Whether states are in place: see [`is_in_place`].
     pub(super) const IS_IN_PLACE: bool = is_in_place::<T, O>();
-    /// Whether the place of the best value is looked for: see [`is_searched`].
-    pub(super) const IS_SEARCHED: bool = is_searched::<T, O>();
+    /// Whether values are picked: see [`picks_values`].
+    pub(super) const PICKS_VALUES: bool = picks_values::<T, O>();
 
     /// Whether all vectors of a tile can be loaded that does not begin before the values.
+    ///
+    /// # Safety
+    /// As for [`segments`](super::segments()).
     #[inline(always)]
-    pub(super) fn is_inside(self, base: usize) -> bool {
-        base + tile::<T>() <= self.inside_to
+    pub(super) unsafe fn is_inside(self, base: usize) -> bool {
+        let to = base + tile::<T>();
+        // Where the values end is loaded again, since that is needed for a warp's last tile only, and registers are few.
+        // SAFETY: it is a place of the list.
+        self.is_aligned
+            && (to <= self.part.end.value || to <= unsafe { self.list.start_of(self.list.count) })
     }
 
     /// The vectors of this lane, each beside those of the neighbouring lanes. Where a vector is one value nothing is loaded ahead.
@@ -133,6 +145,37 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         state
     }
 
+    /// Whether it is known that none of a tile's values is a NaN; where that would be of no use, it is not.
+    ///
+    /// # Safety
+    /// If the tile is inside, its vectors are loaded. All lanes of the warp make the call.
+    #[inline(always)]
+    pub(super) unsafe fn are_numbers(self, is_inside: bool, vectors: Vectors) -> bool {
+        if !O::NUMBERS_ARE_QUICKER || !Self::PICKS_VALUES || !is_inside {
+            return false;
+        }
+        let mut is_any_nan = false;
+        each(
+            LOADS,
+            #[inline(always)]
+            |load| {
+                let (a, b, c, d) = vectors[load];
+                // SAFETY: 16 bytes are a vector, since values are picked.
+                let vector = unsafe { transmute_copy::<Quad, T::Vector>(&Quad([a, b, c, d])) };
+                each(
+                    T::LANES / 2,
+                    #[inline(always)]
+                    |pair| {
+                        let pair = [T::value(vector, 2 * pair), T::value(vector, 2 * pair + 1)];
+                        is_any_nan |= self.operator.is_any_nan(pair);
+                    },
+                );
+            },
+        );
+        // SAFETY: the caller's promise.
+        unsafe { ballot(u32::MAX, is_any_nan) == 0 }
+    }
+
     /// Copies a tile to shared memory.
     ///
     /// # Safety
@@ -170,9 +213,15 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         if T::LANES == 1 {
             return;
         }
+        // Loaded again, since this is rare and registers are few.
+        // SAFETY: these are places of the list.
+        let (from, to) = unsafe {
+            let list = self.list;
+            (list.start_of(0), list.start_of(list.count))
+        };
         let whole = Bytes {
-            start: self.input.wrapping_add(self.list.from) as usize,
-            end: self.input.wrapping_add(self.list.to) as usize,
+            start: self.input.wrapping_add(from) as usize,
+            end: self.input.wrapping_add(to) as usize,
         };
         let start = self.input.wrapping_add(base) as usize;
         let count = LOADS as u32 * WARP_SIZE;
@@ -230,11 +279,28 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 );
             }
             let offsets = self.list.offsets;
-            let mine = offsets.places.cast::<u32>().add(offsets.word(first));
+            let mine = offsets.at(first);
             array(
                 #[inline(always)]
                 |row| offsets.words_at(mine.add(offsets.word(row * WARP_SIZE as usize))),
             )
+        }
+    }
+
+    /// Asks for the end of a segment, or of the list's last, to be brought into the L2 cache.
+    ///
+    /// # Safety
+    /// As for [`Self::ends`].
+    #[inline(always)]
+    pub(super) unsafe fn prefetch_end(self, segment: usize) {
+        let (place, last) = (segment + 1, self.list.count);
+        // SAFETY: it is a place of the list.
+        unsafe {
+            prefetch(
+                self.list
+                    .offsets
+                    .at(if place < last { place } else { last }),
+            );
         }
     }
 
