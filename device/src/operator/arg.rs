@@ -404,8 +404,7 @@ macro_rules! arg {
                 let (value, best) = (value.widen(), best.widen());
                 match self.ties {
                     Ties::First => value $before best,
-                    // No number compares as neither.
-                    Ties::Last => !(best $before value),
+                    Ties::Last => best $not_before value,
                 }
             }
 

@@ -99,7 +99,7 @@ pub struct Memory<S> {
     pub tiles: *mut Quad,
     /// A byte for each value of the chunks of the threads: whether a segment ends after it.
     pub marks: *mut Quad,
-    /// Of the first segment that ends in the chunk of a thread: its slot or, of values in the tile, the part that has the best.
+    /// Of the first segment that ends in the chunk of a thread: its slot or, of picked values, where the best is.
     pub first_slots: *mut u32,
     /// The bounds of segments, for each warp.
     pub bounds: *mut u16,

@@ -117,7 +117,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         // SAFETY: the caller's promise; the rest is the first lane's.
         unsafe {
             let all = Section::of(WARP_SIZE).reduce(self.operator, state);
-            if thread_idx_x() % WARP_SIZE == 0 {
+            if thread_idx_x().is_multiple_of(WARP_SIZE) {
                 self.rest.write(self.operator.combine(*self.rest, all));
             }
         }

@@ -3,12 +3,25 @@
 use super::groups_record::{
     AS_GRAPH, FIXED, GroupPoint, GroupTime, GroupsRecord, InARow, NCCL, QUEUED,
 };
+use super::{GROUPS_RECORDS, ResultsError, read_groups};
+use std::path::Path;
 
 /// Bytes of a value.
 const VALUE: f64 = 4.0;
 
-/// What the document shows.
-pub fn block(record: &GroupsRecord) -> String {
+/// What the document shows: those of the records that are there.
+///
+/// # Errors
+/// One cannot be read.
+pub fn shown(repository: &Path) -> Result<String, ResultsError> {
+    let records = GROUPS_RECORDS.map(|record| repository.join(record));
+    let records = records.iter().filter(|record| record.is_file());
+    let blocks = records.map(|record| Ok(block(&read_groups(record)?)));
+    Ok(blocks.collect::<Result<Vec<_>, ResultsError>>()?.join("\n"))
+}
+
+/// A record's tables.
+fn block(record: &GroupsRecord) -> String {
     let mut text = format!(
         "{} · driver {} · {} · {}\n\n",
         gpus(&record.devices),
@@ -85,17 +98,13 @@ fn row(n: usize, alone_ms: &[f64], times: &[GroupTime], between: &[&str]) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{GROUPS, GROUPS_RECORD, blocks, read_groups};
+    use crate::results::{GROUPS, blocks};
     use std::fs;
 
     #[test]
     fn the_document_shows_the_committed_record_or_nothing() {
         let repository = crate::repository();
-        let record = repository.join(GROUPS_RECORD);
-        let shown = match record.is_file() {
-            true => block(&read_groups(&record).expect("the record can be read")),
-            false => String::new(),
-        };
+        let shown = shown(repository).expect("the records can be read");
         let document = fs::read_to_string(repository.join(GROUPS)).expect("it is committed");
         let written = blocks::with_block(&document, "groups", &shown);
         assert!(

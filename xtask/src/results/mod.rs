@@ -33,7 +33,7 @@ use shapes_record::ShapesRecord;
 #[command(after_help = "Example: cargo xtask results peers/results/h200.json")]
 pub struct Options {
     /// A record of sums that `cargo xtask peers --json` has kept. Those of `cargo xtask peers shapes` and `cargo xtask peers groups` are shown
-    /// with it where they are there: `peers/results/shapes.json` and `peers/results/groups.json`.
+    /// with it where they are there: `peers/results/shapes.json`, `peers/results/groups.json` and `peers/results/groups.four.json`.
     #[arg(value_name = "FILE")]
     record: PathBuf,
 }
@@ -54,9 +54,12 @@ const SHAPES: &str = "docs/speed.md";
 const SHAPES_RECORD: &str = "peers/results/shapes.json";
 const SHAPES_PICTURE: &str = "docs/shapes.svg";
 
-/// The document that shows sums by several GPUs, and their record.
+/// The document that shows sums by several GPUs, and their records: of two, and of four.
 const GROUPS: &str = "docs/clusters.md";
-const GROUPS_RECORD: &str = "peers/results/groups.json";
+const GROUPS_RECORDS: [&str; 2] = [
+    "peers/results/groups.json",
+    "peers/results/groups.four.json",
+];
 
 /// Writes the documents' blocks and the pictures, and says what the record comes to.
 ///
@@ -80,12 +83,7 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ResultsError> {
         false => None,
     };
     write_shapes(repository, of_shapes.as_ref())?;
-    let of_groups = repository.join(GROUPS_RECORD);
-    let of_groups = match of_groups.is_file() {
-        true => groups::block(&read_groups(&of_groups)?),
-        false => String::new(),
-    };
-    write_block(repository, GROUPS, "groups", &of_groups)?;
+    write_block(repository, GROUPS, "groups", &groups::shown(repository)?)?;
     println!("README.md, docs/speed.md, {LADDER} and {PICTURE} show {file}:");
     for line in verdict::lines(&record)
         .into_iter()
