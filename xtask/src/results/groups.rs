@@ -3,21 +3,13 @@
 use super::groups_record::{
     AS_GRAPH, FIXED, GroupPoint, GroupTime, GroupsRecord, InARow, NCCL, QUEUED,
 };
-use super::{GROUPS_RECORDS, ResultsError, read_groups};
-use std::path::Path;
 
 /// Bytes of a value.
 const VALUE: f64 = 4.0;
 
-/// What the document shows: those of the records that are there.
-///
-/// # Errors
-/// One cannot be read.
-pub fn shown(repository: &Path) -> Result<String, ResultsError> {
-    let records = GROUPS_RECORDS.map(|record| repository.join(record));
-    let records = records.iter().filter(|record| record.is_file());
-    let blocks = records.map(|record| Ok(block(&read_groups(record)?)));
-    Ok(blocks.collect::<Result<Vec<_>, ResultsError>>()?.join("\n"))
+/// What the document shows.
+pub fn shown(records: &[GroupsRecord]) -> String {
+    records.iter().map(block).collect::<Vec<_>>().join("\n")
 }
 
 /// A record's tables.
@@ -98,13 +90,13 @@ fn row(n: usize, alone_ms: &[f64], times: &[GroupTime], between: &[&str]) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{GROUPS, blocks};
+    use crate::results::{GROUPS, blocks, read_groups};
     use std::fs;
 
     #[test]
     fn the_document_shows_the_committed_record_or_nothing() {
         let repository = crate::repository();
-        let shown = shown(repository).expect("the records can be read");
+        let shown = shown(&read_groups(repository).expect("the records can be read"));
         let document = fs::read_to_string(repository.join(GROUPS)).expect("it is committed");
         let written = blocks::with_block(&document, "groups", &shown);
         assert!(

@@ -83,7 +83,12 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ResultsError> {
         false => None,
     };
     write_shapes(repository, of_shapes.as_ref())?;
-    write_block(repository, GROUPS, "groups", &groups::shown(repository)?)?;
+    write_block(
+        repository,
+        GROUPS,
+        "groups",
+        &groups::shown(&read_groups(repository)?),
+    )?;
     println!("README.md, docs/speed.md, {LADDER} and {PICTURE} show {file}:");
     for line in verdict::lines(&record)
         .into_iter()
@@ -131,12 +136,14 @@ pub fn read_shapes(path: &Path) -> Result<ShapesRecord, ResultsError> {
     read_record(path)
 }
 
-/// Reads a record of sums by several GPUs.
+/// Reads those records of sums by several GPUs that are there.
 ///
 /// # Errors
-/// There is no such file, or it is no such record.
-pub fn read_groups(path: &Path) -> Result<GroupsRecord, ResultsError> {
-    read_record(path)
+/// One of them cannot be read, or is no such record.
+pub fn read_groups(repository: &Path) -> Result<Vec<GroupsRecord>, ResultsError> {
+    let records = GROUPS_RECORDS.map(|record| repository.join(record));
+    let records = records.iter().filter(|record| record.is_file());
+    records.map(|record| read_record(record)).collect()
 }
 
 fn read_record<R: DeserializeOwned>(path: &Path) -> Result<R, ResultsError> {
