@@ -106,6 +106,9 @@ numbers! {
         ERROR_LOG_BUFFER = 5,
         ERROR_LOG_BUFFER_SIZE_BYTES = 6,
     }
+    CUlaunchAttributeID: "`CU_LAUNCH_ATTRIBUTE_…`" {
+        PROGRAMMATIC_STREAM_SERIALIZATION = 6,
+    }
     CUlimit: "`CU_LIMIT_…`" {
         DEV_RUNTIME_PENDING_LAUNCH_COUNT = 4,
         PERSISTING_L2_CACHE_SIZE = 6,
@@ -167,6 +170,35 @@ pub struct CUaccessPolicyWindow {
 pub union CUstreamAttrValue {
     pub pad: [u64; 8],
     pub accessPolicyWindow: CUaccessPolicyWindow,
+    pub programmaticStreamSerializationAllowed: c_int,
+}
+
+/// An attribute of a launch.
+#[repr(C)]
+#[derive(Clone, Copy)]
+#[allow(missing_docs, reason = "the names are the driver's")]
+pub struct CUlaunchAttribute {
+    pub id: CUlaunchAttributeID,
+    pub pad: [u8; 4],
+    /// The driver has one type for the values of both.
+    pub value: CUstreamAttrValue,
+}
+
+/// A launch with attributes.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs, reason = "the names are the driver's")]
+pub struct CUlaunchConfig {
+    pub gridDimX: c_uint,
+    pub gridDimY: c_uint,
+    pub gridDimZ: c_uint,
+    pub blockDimX: c_uint,
+    pub blockDimY: c_uint,
+    pub blockDimZ: c_uint,
+    pub sharedMemBytes: c_uint,
+    pub hStream: CUstream,
+    pub attrs: *const CUlaunchAttribute,
+    pub numAttrs: c_uint,
 }
 
 /// A kernel's launch as a node of a graph.
@@ -187,9 +219,7 @@ pub struct CUDA_KERNEL_NODE_PARAMS {
 }
 
 /// Defines functions that look for their namesake in the driver's library at their first call, and pass their arguments on.
-///
-/// With the feature `cust` they are also what `cust` links against: symbols of the driver's names.
-macro_rules! functions {
+macro_rules! looked_for {
     ($( fn $name:ident($($argument:ident: $kind:ty),* $(,)?); )*) => {
         $(
             #[doc = concat!("`", stringify!($name), "` of the driver.")]
@@ -207,6 +237,13 @@ macro_rules! functions {
                 Failure::check(stringify!($name), function.map(|function| unsafe { function($($argument),*) }))
             }
         )*
+    };
+}
+
+/// As `looked_for!`. With the feature `cust` they are also what `cust` links against: symbols of the driver's names.
+macro_rules! functions {
+    ($( fn $name:ident($($argument:ident: $kind:ty),* $(,)?); )*) => {
+        looked_for! { $( fn $name($($argument: $kind),*); )* }
 
         /// The symbols that `cust` links against.
         #[cfg(feature = "cust")]
@@ -426,4 +463,14 @@ functions! {
     // What `cust` calls besides: `quick_init`, `DeviceBuffer::zeroed`.
     fn cuDevicePrimaryCtxSetFlags_v2(device: CUdevice, flags: c_uint);
     fn cuMemsetD8_v2(address: CUdeviceptr, value: c_uchar, bytes: usize);
+}
+
+looked_for! {
+    // Since CUDA 11.8, which is later than `cust_raw`.
+    fn cuLaunchKernelEx(
+        launch: *const CUlaunchConfig,
+        function: CUfunction,
+        parameters: *mut *mut c_void,
+        extra: *mut *mut c_void,
+    );
 }

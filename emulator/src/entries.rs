@@ -22,6 +22,25 @@ pub fn alone(ptx: &str, entry: &str) -> Option<String> {
     (is_there && depth == 0).then_some(kept)
 }
 
+/// The text with a line more, the first in the body of each entry; `None` where a body does not end.
+pub fn with_first_line(ptx: &str, first: &str) -> Option<String> {
+    let mut all = String::with_capacity(ptx.len() + first.len() + 1);
+    let (mut is_before_body, mut depth) = (false, 0_usize);
+    for line in lines(ptx) {
+        is_before_body |= depth == 0 && entry_named_in(line.code).is_some();
+        match line.code.find('{') {
+            Some(brace) if is_before_body => {
+                let (before, after) = line.text.split_at(brace + 1);
+                all.extend([before, "\n", first, after]);
+                is_before_body = false;
+            }
+            _ => all.push_str(line.text),
+        }
+        depth = (depth + line.opens).checked_sub(line.closes)?;
+    }
+    (depth == 0).then_some(all)
+}
+
 /// A text of many entries, from which a few are taken.
 #[derive(Debug)]
 pub struct Entries<'t> {

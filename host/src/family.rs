@@ -1,7 +1,7 @@
 //! Kernels whose names begin alike, each loaded when it is first needed, and the memory that their blocks hand states to each other in.
 
 use crate::device::{
-    Argument, Buffer, Device, DeviceError, Kernel, Shape, Slice, Stream, StreamOrder,
+    Argument, Buffer, Device, DeviceError, Kernel, LoadOptions, Shape, Slice, Stream, StreamOrder,
 };
 use crate::kernels::Error;
 use std::cell::{Cell, RefCell};
@@ -110,6 +110,14 @@ impl Needs {
         }
     }
 
+    /// How its kernel is loaded. Kernels of families follow each other closely, also in graphs.
+    fn options(&self) -> LoadOptions {
+        LoadOptions {
+            registers: self.registers,
+            overlaps: true,
+        }
+    }
+
     /// Words of 4 bytes that are 0, in all.
     fn zeros(&self) -> usize {
         2 * self.slots + self.words
@@ -148,7 +156,7 @@ impl Family {
                 .ptx
                 .only(&entry)
                 .ok_or_else(|| Error::NoKernel(entry.clone()))?;
-            let module = device.load_within(&text, needs.registers)?;
+            let module = device.load_with(&text, needs.options())?;
             let kernel = module.kernel(&entry)?;
             self.kernels.insert(needs.suffix, kernel);
         }

@@ -6,7 +6,7 @@ use super::buffer::Buffer;
 use super::gpu::{Gpu, GpuInformation};
 use super::graph::Graph;
 use super::host_buffer::HostBuffer;
-use super::kernel::{Module, ModuleOn};
+use super::kernel::{LoadOptions, Module, ModuleOn};
 use super::stream::{Event, Stream, StreamOn};
 use super::{DeviceChoice, DeviceError, Emulator, HostMemory, L2Cache, PersistingL2};
 use bytemuck::Pod;
@@ -135,17 +135,13 @@ impl Device {
     /// # Errors
     /// PTX that the device refuses, with the driver's compiler log or the emulator's line number.
     pub fn load(&self, ptx: &str) -> Result<Module, DeviceError> {
-        self.load_within(ptx, None)
+        self.load_with(ptx, LoadOptions::default())
     }
 
-    /// As [`Self::load`]. On a GPU a thread gets at most this many registers, so that more threads run at the same time.
-    pub(crate) fn load_within(
-        &self,
-        ptx: &str,
-        registers: Option<u32>,
-    ) -> Result<Module, DeviceError> {
+    /// As [`Self::load`].
+    pub(crate) fn load_with(&self, ptx: &str, options: LoadOptions) -> Result<Module, DeviceError> {
         match &self.backend {
-            Backend::Gpu(gpu) => gpu.load(ptx, registers).map(ModuleOn::Gpu),
+            Backend::Gpu(gpu) => gpu.load(ptx, options).map(ModuleOn::Gpu),
             Backend::Emulator(emulator) => emulator
                 .load(ptx)
                 .map(|module| ModuleOn::Emulator(Box::new(module))),

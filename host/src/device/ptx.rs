@@ -61,7 +61,7 @@ pub(super) fn check_driver(ptx: &str, found: Version) -> Result<(), DeviceError>
 }
 
 /// The version of the PTX language that a text says it is in.
-fn version(ptx: &str) -> Option<(u32, u32)> {
+pub(super) fn version(ptx: &str) -> Option<(u32, u32)> {
     let mut lines = ptx.lines();
     let version = lines.find_map(|line| line.trim_start().strip_prefix(".version"))?;
     let version = version.split_whitespace().next()?;

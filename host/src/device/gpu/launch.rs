@@ -10,7 +10,7 @@ use crate::device::{Argument, DeviceError, Shape, Times, Timing};
 use std::{ffi::c_void, ptr, rc::Rc};
 use warpfold_driver::{
     Failure,
-    sys::{self, CUfunction_attribute},
+    sys::{self, CUfunction_attribute, CUlaunchAttributeID},
 };
 use warpfold_emulator::limits::SHARED_BYTES_WITHOUT_ASKING;
 
@@ -312,6 +312,31 @@ impl GpuKernel {
                     shape.dynamic_shared_bytes,
                     stream.handle(),
                     pointers.as_mut_ptr(),
+                )
+            } else if self.module.overlaps() {
+                let mut overlap = sys::CUlaunchAttribute {
+                    id: CUlaunchAttributeID::PROGRAMMATIC_STREAM_SERIALIZATION,
+                    pad: [0; 4],
+                    value: sys::CUstreamAttrValue { pad: [0; 8] },
+                };
+                overlap.value.programmaticStreamSerializationAllowed = 1;
+                let launch = sys::CUlaunchConfig {
+                    gridDimX: grid_x,
+                    gridDimY: grid_y,
+                    gridDimZ: grid_z,
+                    blockDimX: block_x,
+                    blockDimY: block_y,
+                    blockDimZ: block_z,
+                    sharedMemBytes: shape.dynamic_shared_bytes,
+                    hStream: stream.handle(),
+                    attrs: &raw const overlap,
+                    numAttrs: 1,
+                };
+                sys::cuLaunchKernelEx(
+                    &raw const launch,
+                    self.function,
+                    pointers.as_mut_ptr(),
+                    ptr::null_mut(),
                 )
             } else {
                 sys::cuLaunchKernel(

@@ -34,7 +34,7 @@ pub(super) use stream::Stream;
 
 #[cfg(feature = "cudarc")]
 use crate::device::cudarc_memory::CudarcMemory;
-use crate::device::{DeviceError, HostMemory, L2Cache};
+use crate::device::{DeviceError, HostMemory, L2Cache, LoadOptions};
 #[cfg(feature = "cudarc")]
 use queue::Queue;
 use session::Session;
@@ -266,9 +266,9 @@ impl Gpu {
     pub(super) fn load(
         &self,
         ptx: &str,
-        registers: Option<u32>,
+        options: LoadOptions,
     ) -> Result<Rc<GpuModule>, DeviceError> {
-        GpuModule::load(&self.session, ptx, registers)
+        GpuModule::load(&self.session, ptx, options)
     }
 }
 

@@ -1,7 +1,7 @@
 //! PTX, compiled and loaded by the driver.
 
 use super::{compiler_log::CompilerLog, link, session::Session};
-use crate::device::{DeviceError, ptx::check_driver};
+use crate::device::{DeviceError, LoadOptions, overlap, ptx::check_driver};
 use std::{
     ffi::{CStr, CString},
     ptr,
@@ -18,17 +18,27 @@ pub(in crate::device) struct GpuModule {
     text: Option<Module>,
     /// Entries of the text that no GPU can run, because they wait on the device.
     waiting: Vec<String>,
+    /// Whether its kernels wait for the launches before them.
+    overlaps: bool,
     session: Rc<Session>,
 }
 
 impl GpuModule {
-    /// `registers` are the most that a thread gets; kernels that launch others, which are linked, get as many as they like.
+    /// Kernels that launch others, which are linked, get as many registers as they like, and overlap with none.
     pub(super) fn load(
         session: &Rc<Session>,
         ptx: &str,
-        registers: Option<u32>,
+        options: LoadOptions,
     ) -> Result<Rc<Self>, DeviceError> {
         check_driver(ptx, session.driver)?;
+        let overlapping = match options.overlaps && !link::is_needed(ptx) {
+            true if overlap::is_possible(session.information.sm, session.driver) => {
+                overlap::waiting(ptx)
+            }
+            _ => None,
+        };
+        let overlaps = overlapping.is_some();
+        let ptx = overlapping.as_deref().unwrap_or(ptx);
         let text = Module::parse(ptx).ok();
         let (kept, waiting) = match &text {
             Some(text) if link::is_needed(ptx) => link::without_waits(ptx, text),
@@ -41,14 +51,20 @@ impl GpuModule {
         let handle = if link::is_needed(ptx) {
             load_linked(&image)?
         } else {
-            compile(&image, registers)?
+            compile(&image, options.registers)?
         };
         Ok(Rc::new(Self {
             handle,
             text,
             waiting,
+            overlaps,
             session: session.clone(),
         }))
+    }
+
+    /// Whether its kernels wait themselves for the launches before them, so that a launch may say that it is to be set up early.
+    pub(super) fn overlaps(&self) -> bool {
+        self.overlaps
     }
 
     pub(super) fn session(&self) -> &Rc<Session> {

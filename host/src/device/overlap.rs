@@ -1,0 +1,122 @@
+//! Kernels that are set up while the launch before them ends ("programmatic dependent launch").
+//!
+//! Between two launches on a stream a GPU waits until the first has ended, and then sets up the second: about a microsecond in which
+//! nothing runs. From sm_90 on, the second may be set up earlier, if its launch allows it and its threads wait themselves:
+//!
+//! - `griddepcontrol.wait` returns when the launches before have ended, and what they wrote is there;
+//! - `griddepcontrol.launch_dependents` says that the next launch may be set up, as soon as every block has come to it.
+//!
+//! A kernel that begins with both reads and writes nothing before the launches before it have ended, and so does what it does without
+//! them. Its blocks only take their places early. See "Programmatic Dependent Launch and Synchronization" in NVIDIA's CUDA programming
+//! guide.
+
+use super::ptx::version;
+use warpfold_driver::Version;
+use warpfold_emulator::entries::with_first_line;
+
+/// The compute capability from which on there are such launches.
+const SM: u32 = 90;
+
+/// The version of the PTX language that has the instructions.
+const LANGUAGE: (u32, u32) = (7, 8);
+
+/// The first driver that captures such launches into graphs.
+const DRIVER: Version = Version {
+    major: 12,
+    minor: 3,
+};
+
+/// What a kernel begins with.
+const BEGINNING: &str = "\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;";
+
+/// Whether there are such launches on a GPU of this compute capability with this driver.
+pub(super) fn is_possible(sm: u32, driver: Version) -> bool {
+    sm >= SM && driver >= DRIVER
+}
+
+/// The text whose kernels wait for the launches before them, for [`SM`] at least; `None` where the text is not as compilers write it.
+pub(super) fn waiting(ptx: &str) -> Option<String> {
+    let newest = version(ptx)?.max(LANGUAGE);
+    let mut head = String::new();
+    let mut rest = ptx;
+    // The version comes before the target, and the target before all code.
+    loop {
+        let (line, later) = rest.split_once('\n')?;
+        rest = later;
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some(".version") => {
+                head += &format!(".version {}.{}\n", newest.0, newest.1);
+            }
+            Some(".target") => {
+                let target = words.next()?;
+                let digits = target.strip_prefix("sm_")?;
+                let sm: u32 = digits.trim_end_matches(char::is_alphabetic).parse().ok()?;
+                if words.next().is_some() {
+                    return None;
+                }
+                head += &match sm {
+                    SM.. => format!(".target {target}\n"),
+                    _ => format!(".target sm_{SM}\n"),
+                };
+                return with_first_line(&(head + rest), BEGINNING);
+            }
+            _ => head.extend([line, "\n"]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_begin_with_waiting() {
+        let text = "// by a compiler\n.version 6.0\n.target sm_70\n.address_size 64\n\n.func f()\n{\n\tret;\n}\n.visible .entry k(\n\t.param .u32 n\n)\n.maxntid 32, 1, 1\n{\n\t.reg .b32 %r<2>;\n\tret;\n}\n";
+        let expected = "// by a compiler\n.version 7.8\n.target sm_90\n.address_size 64\n\n.func f()\n{\n\tret;\n}\n.visible .entry k(\n\t.param .u32 n\n)\n.maxntid 32, 1, 1\n{\n\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\t.reg .b32 %r<2>;\n\tret;\n}\n";
+        assert_eq!(waiting(text).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn what_is_newer_stays() {
+        let text = ".version 8.3\n.target sm_90a\n.entry k()\n{\n\tret;\n}\n";
+        let waiting = waiting(text).expect("it is as compilers write it");
+        assert!(
+            waiting.starts_with(".version 8.3\n.target sm_90a\n"),
+            "{waiting}"
+        );
+    }
+
+    #[test]
+    fn other_texts_are_left_alone() {
+        for text in [
+            "",
+            ".version 6.0\n",
+            ".version 6.0\n.target\n",
+            ".version 6.0\n.target sm_70, debug\n.entry k()\n{\n}\n",
+            ".version 6.0\n.target compute\n.entry k()\n{\n}\n",
+            ".version 6.0\n.target sm_70\n.entry k()\n{\n",
+        ] {
+            assert_eq!(waiting(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_text_of_the_library_can_wait() {
+        for element in warpfold_reductions::elements() {
+            let text = warpfold_reductions::text(element).expect("it is there");
+            let entries = text.matches(".entry ").count();
+            let waiting = waiting(text).expect("a compiler has written it");
+            assert_eq!(waiting.matches("griddepcontrol.wait;").count(), entries);
+        }
+    }
+
+    #[test]
+    fn it_takes_a_gpu_and_a_driver_that_know_it() {
+        let driver = |major, minor| Version { major, minor };
+        assert!(is_possible(90, driver(12, 3)));
+        assert!(is_possible(120, driver(13, 0)));
+        assert!(!is_possible(89, driver(13, 0)));
+        assert!(!is_possible(90, driver(12, 2)));
+    }
+}
