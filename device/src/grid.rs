@@ -10,21 +10,24 @@
 //! last one can load the states. With a [`Turn`] the ticket is drawn before the values are loaded, and each state says itself when it is there:
 //! of the three ways to memory and back one is left.
 
-use core::sync::atomic::{AtomicU32, Ordering};
-
 use cuda_std::gpu_only;
 
 use crate::block::{self, Scratch};
 use crate::lanes::{WARP_SIZE, sync_lanes};
-use crate::memory::{draw_ticket, store_relaxed};
+use crate::memory::{draw_ticket, draw_turn, store_relaxed};
 use crate::operator::{All, Any, Combine, CountNonzero, Max, Min, Sum};
 use crate::shuffle::Lanes;
-use crate::slots::Slots;
+use crate::slots::{IS_THERE, Slots, words_of};
 use crate::thread::{
     block_dim_x, block_idx_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x,
 };
+use crate::unroll::{array, each};
 use crate::warp;
 use crate::words::Words;
+
+/// States of one word that a lane of the last block takes at once. So one block for each multiprocessor, up to 160, meets in one warp, without
+/// another tree of the block.
+const AT_ONCE: usize = 5;
 
 /// An operator that the memory itself carries out.
 pub trait CombineAtomically<S>: Combine<S> {
@@ -201,8 +204,8 @@ impl<S: Words> Turn<S> {
     #[inline(always)]
     pub unsafe fn draw(part: Part, slots: Slots<S>, first: usize, counter: *mut u32) -> Self {
         let before = if part.of > 1 && thread_idx_x() == 0 {
-            // SAFETY: the caller's promise. The counter tells nothing but its own value, and so needs no order.
-            unsafe { AtomicU32::from_ptr(counter).fetch_add(1, Ordering::Relaxed) }
+            // SAFETY: the caller's promise.
+            unsafe { draw_turn(counter) }
         } else {
             0
         };
@@ -249,13 +252,18 @@ impl<S: Words> Turn<S> {
                 }
                 return None;
             }
-            let total = if of <= WARP_SIZE && of <= block_dim_x() {
+            // More states of several words in a lane would take longer to combine than a tree of the block.
+            let at_once = if words_of(of_block) == 1 { AT_ONCE } else { 1 };
+            let total = if of <= at_once as u32 * WARP_SIZE && block_dim_x() >= WARP_SIZE {
                 if thread_idx_x() >= WARP_SIZE {
                     return None;
                 }
-                let lanes: Lanes = Lanes::of_block();
+                let lanes = Lanes::WARP;
                 let own = lanes.shuffle_index(of_block, 0);
-                let mine = self.handed_in(operator, own, lanes.rank());
+                let mine = match at_once {
+                    AT_ONCE => self.handed_in::<AT_ONCE>(operator, own, lanes.rank()),
+                    _ => self.handed_in::<1>(operator, own, lanes.rank()),
+                };
                 // Lanes that have waited in turns are slow to shuffle.
                 sync_lanes(lanes.mask());
                 warp::reduce(operator, lanes, mine)
@@ -264,7 +272,7 @@ impl<S: Words> Turn<S> {
                 let mut mine = operator.identity();
                 let mut rank = thread_idx_x();
                 while rank < of {
-                    mine = operator.combine(mine, self.handed_in(operator, own, rank));
+                    mine = operator.combine(mine, self.handed_in::<1>(operator, own, rank));
                     rank += block_dim_x();
                 }
                 sync_threads();
@@ -277,20 +285,56 @@ impl<S: Words> Turn<S> {
         }
     }
 
-    /// The state of a part, as soon as it is handed in, where `own` is that of this block; the identity for a part that there is not.
+    /// The states of several parts combined, as soon as they are handed in: that of this rank and those of ranks 32 apart. `own` is that of
+    /// this block. The identity for those that there are not.
     ///
     /// # Safety
     /// Of all threads of the last block, one makes the call for a part.
     #[inline(always)]
-    unsafe fn handed_in(&self, operator: impl Combine<S>, own: S, rank: u32) -> S {
-        let identity = operator.identity();
-        if rank >= self.part.of {
-            return identity;
+    unsafe fn handed_in<const N: usize>(&self, operator: impl Combine<S>, own: S, rank: u32) -> S {
+        let Part { rank: own_rank, of } = self.part;
+        let slot = self.first + rank as usize;
+        let slot = |number: usize| slot + number * WARP_SIZE as usize;
+        let rank = |number: usize| rank + number as u32 * WARP_SIZE;
+        let is_others = |number| (rank(number) < of) & (rank(number) != own_rank);
+        // SAFETY: the caller's promise. The blocks of the others have drawn before this one, and hand in without waiting.
+        unsafe {
+            let states = loop {
+                // All loads are under way before the first is looked at.
+                let looks = array::<_, N>(
+                    #[inline(always)]
+                    |number| {
+                        if is_others(number) {
+                            self.slots.look(slot(number), own)
+                        } else {
+                            (own, IS_THERE)
+                        }
+                    },
+                );
+                let mut bits = IS_THERE;
+                each(
+                    N,
+                    #[inline(always)]
+                    |number| bits &= looks[number].1,
+                );
+                if bits != 0 {
+                    break looks;
+                }
+            };
+            let mut all = operator.identity();
+            each(
+                N,
+                #[inline(always)]
+                |number| {
+                    if is_others(number) {
+                        self.slots.empty(slot(number), own);
+                    }
+                    if rank(number) < of {
+                        all = operator.combine(all, states[number].0);
+                    }
+                },
+            );
+            all
         }
-        if rank == self.part.rank {
-            return own;
-        }
-        // SAFETY: the caller's promise. Its block has drawn before this one, and hands in without waiting.
-        unsafe { self.slots.take(self.first + rank as usize, identity) }
     }
 }

@@ -121,6 +121,29 @@ pub unsafe fn draw_ticket(counter: *mut u32) -> u32 {
     before
 }
 
+/// Adds 1 to a word in global memory, which is below 2^31 − 1, and returns what it held. It orders nothing.
+///
+/// NVIDIA's assembler makes one addition of those of a warp, even if a single lane has one, and then lets the warp wait for the answer at
+/// once. Not so of `inc`, after which a word starts again from 0.
+///
+/// # Safety
+/// As for [`draw_ticket`].
+#[gpu_only]
+#[inline(always)]
+pub(crate) unsafe fn draw_turn(counter: *mut u32) -> u32 {
+    let before: u32;
+    // SAFETY: one addition to a word that is valid by the caller's promise.
+    unsafe {
+        core::arch::asm!(
+            "atom.relaxed.gpu.global.inc.u32 {before}, [{counter}], 0x7fffffff;",
+            counter = in(reg64) counter,
+            before = out(reg32) before,
+            options(nostack, preserves_flags),
+        );
+    }
+    before
+}
+
 /// Adds to a word in global memory. It returns nothing, so no thread waits for an answer.
 ///
 /// Here and not from `core`, which has no atomic floats, nor from rust-cuda's `cuda_std`, whose atomic floats are functions

@@ -126,12 +126,13 @@ impl<S: Words, const SYSTEM: bool> Slots<S, SYSTEM> {
         );
     }
 
-    /// The state in a slot and its marks, if all of it is there. `like` is any state.
+    /// What is in a slot, and the bits that all of its words have: if [`IS_THERE`] is one of them, it is the state, and the others above it
+    /// are its marks. `like` is any state.
     ///
     /// # Safety
     /// There is such a slot.
     #[inline(always)]
-    pub(crate) unsafe fn get(self, slot: usize, like: S) -> Option<(S, u64)> {
+    pub(crate) unsafe fn look(self, slot: usize, like: S) -> (S, u64) {
         let (index, all) = (Cell::new(0), Cell::new(u64::MAX));
         let state = like.map_words(
             #[inline(always)]
@@ -143,7 +144,32 @@ impl<S: Words, const SYSTEM: bool> Slots<S, SYSTEM> {
                 word as u32
             },
         );
-        (all.get() & IS_THERE != 0).then_some((state, all.get()))
+        (state, all.get())
+    }
+
+    /// The state in a slot and its marks, if all of it is there. `like` is any state.
+    ///
+    /// # Safety
+    /// There is such a slot.
+    #[inline(always)]
+    pub(crate) unsafe fn get(self, slot: usize, like: S) -> Option<(S, u64)> {
+        // SAFETY: the caller's promise.
+        let (state, bits) = unsafe { self.look(slot, like) };
+        (bits & IS_THERE != 0).then_some((state, bits))
+    }
+
+    /// Empties a slot. `like` is any state.
+    ///
+    /// # Safety
+    /// There is such a slot, and nobody else touches it.
+    #[inline(always)]
+    pub(crate) unsafe fn empty(self, slot: usize, like: S) {
+        let mut index = 0;
+        while index < words_of(like) {
+            // SAFETY: a word of that slot; the caller's promise.
+            unsafe { self.set_word(slot, index, 0) };
+            index += 1;
+        }
     }
 
     /// The state in a slot, as soon as it is there; the slot is empty afterwards. `like` is any state.
@@ -159,11 +185,7 @@ impl<S: Words, const SYSTEM: bool> Slots<S, SYSTEM> {
                     break state;
                 }
             };
-            let mut index = 0;
-            while index < words_of(like) {
-                self.set_word(slot, index, 0);
-                index += 1;
-            }
+            self.empty(slot, like);
             state
         }
     }

@@ -8,7 +8,7 @@ use core::mem::transmute_copy;
 use crate::opaque::opaque;
 use crate::operator::{Combine, Operator, combine_all};
 use crate::thread::{block_dim_x, block_idx_x, global_index, grid_dim_x, thread_idx_x};
-use crate::unroll::array;
+use crate::unroll::{array, each};
 
 /// Bytes of a vector.
 const BYTES: usize = 16;
@@ -350,18 +350,19 @@ fn fold_parts<const LOADS: usize, S: Copy, V: Copy>(
                 })
             },
         );
-        let states = array::<S, LOADS>(
+        let mut of_last = lift_vector(vectors[0], place);
+        each(
+            LOADS - 1,
             #[inline(always)]
-            |index| {
-                let lifted = lift_vector(vectors[index], place + index * step);
+            |before| {
+                let index = before + 1;
                 if is_there(index) {
-                    lifted
-                } else {
-                    operator.identity()
+                    let lifted = lift_vector(vectors[index], place + index * step);
+                    of_last = operator.combine(of_last, lifted);
                 }
             },
         );
-        state = operator.combine(state, combine_all(operator, states));
+        state = operator.combine(state, of_last);
     }
 
     place = share.rank;

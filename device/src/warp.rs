@@ -34,7 +34,7 @@ pub unsafe fn reduce<S: Words, const WIDTH: u32>(
     unsafe {
         if WIDTH == WARP_SIZE
             && lanes.is_whole_warp()
-            && let Some(reduced) = operator.combine_warp(state)
+            && let Some(reduced) = operator.combine_warp(state, WARP_SIZE)
         {
             return reduced;
         }
@@ -69,7 +69,7 @@ pub unsafe fn reduce<S: Words, const WIDTH: u32>(
 pub(crate) unsafe fn reduce_first<S: Words>(operator: impl Combine<S>, count: u32, state: S) -> S {
     // SAFETY: the caller's promise.
     unsafe {
-        if let Some(reduced) = operator.combine_warp(state) {
+        if let Some(reduced) = operator.combine_warp(state, count) {
             return reduced;
         }
         let mut reduced = state;
@@ -100,7 +100,7 @@ pub unsafe fn reduce_all<S: Words, const WIDTH: u32>(
             return lanes.shuffle_index(reduce(operator, lanes, state), 0);
         }
         if WIDTH == WARP_SIZE
-            && let Some(reduced) = operator.combine_warp(state)
+            && let Some(reduced) = operator.combine_warp(state, WARP_SIZE)
         {
             return reduced;
         }

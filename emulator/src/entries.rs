@@ -22,23 +22,42 @@ pub fn alone(ptx: &str, entry: &str) -> Option<String> {
     (is_there && depth == 0).then_some(kept)
 }
 
-/// The text with a line more, the first in the body of each entry; `None` where a body does not end.
-pub fn with_first_line(ptx: &str, first: &str) -> Option<String> {
-    let mut all = String::with_capacity(ptx.len() + first.len() + 1);
-    let (mut is_before_body, mut depth) = (false, 0_usize);
+/// The text with more at the beginning of each entry's body: what `first` makes of the names of its parameters. `None` where a body does not
+/// end.
+pub fn with_beginnings(ptx: &str, beginning: impl Fn(&[&str]) -> String) -> Option<String> {
+    let mut all = String::with_capacity(ptx.len());
+    // Where the head of an entry begins that has no body yet.
+    let (mut head, mut at, mut depth) = (None, 0, 0_usize);
     for line in lines(ptx) {
-        is_before_body |= depth == 0 && entry_named_in(line.code).is_some();
-        match line.code.find('{') {
-            Some(brace) if is_before_body => {
+        if depth == 0 && entry_named_in(line.code).is_some() {
+            head = Some(at);
+        }
+        match (head, line.code.find('{')) {
+            (Some(start), Some(brace)) => {
                 let (before, after) = line.text.split_at(brace + 1);
-                all.extend([before, "\n", first, after]);
-                is_before_body = false;
+                all.push_str(before);
+                all.push_str(&beginning(&parameters_named_in(&ptx[start..at + brace])));
+                all.push_str(after);
+                head = None;
             }
             _ => all.push_str(line.text),
         }
+        at += line.text.len();
         depth = (depth + line.opens).checked_sub(line.closes)?;
     }
     (depth == 0).then_some(all)
+}
+
+/// `a` and `b` in `.entry name(.param .u64 a, .param .b8 b[16])`.
+fn parameters_named_in(head: &str) -> Vec<&str> {
+    let list = head
+        .split_once('(')
+        .and_then(|(_, list)| list.split_once(')'));
+    let parameters = list.map_or("", |(list, _)| list).split(',');
+    // An array has its length after its name.
+    let name =
+        parameters.filter_map(|parameter| parameter.split('[').next()?.split_whitespace().last());
+    name.collect()
 }
 
 /// A text of many entries, from which a few are taken.

@@ -271,9 +271,29 @@ pub(super) unsafe fn combine_slices<const STATES: usize, S: Copy>(
             state = operator.combine(state, combine_all(operator, loaded));
             slice += STATES * parts;
         }
-        while slice < slices {
-            state = operator.combine(state, *states.add(slice * pitch));
-            slice += parts;
+        // Of the last states the first is loaded in the place of each that is not there, so that all loads are under way together.
+        if slice < slices {
+            let is_there = |index| slice + index * parts < slices;
+            let loaded: [S; STATES] = array(
+                #[inline(always)]
+                |index| {
+                    let slice = if is_there(index) {
+                        slice + index * parts
+                    } else {
+                        slice
+                    };
+                    *states.add(slice * pitch)
+                },
+            );
+            each(
+                STATES,
+                #[inline(always)]
+                |index| {
+                    if is_there(index) {
+                        state = operator.combine(state, loaded[index]);
+                    }
+                },
+            );
         }
     }
     state

@@ -7,7 +7,6 @@ use super::combine::pairwise;
 use super::slice::extreme;
 use super::{Combine, Operator};
 use crate::element::Element;
-use crate::lanes::WARP_SIZE;
 use crate::number::Number;
 use crate::shuffle::shuffle_xor;
 use crate::unroll::{array, each, each_of, map_all};
@@ -278,7 +277,7 @@ macro_rules! arg {
             /// By ranks, which are compared more quickly than floats. Value and index go together: to find the best value first, and then
             /// the index of its lane, takes fewer instructions and more time, since each waits for the one before.
             #[inline(always)]
-            unsafe fn combine_warp(self, state: Best<N, I>) -> Option<Best<N, I>> {
+            unsafe fn combine_warp(self, state: Best<N, I>, count: u32) -> Option<Best<N, I>> {
                 let mut rank = rank_of::<$is_least, N>(state.value);
                 // Among equal values the greatest number wins; 0 stands for no value.
                 let mut number = match self.ties {
@@ -286,7 +285,7 @@ macro_rules! arg {
                     Ties::Last => state.index.next(),
                 };
                 let mut distance = 1;
-                while distance < WARP_SIZE {
+                while distance < count {
                     let (other, other_number) =
                         // SAFETY: the caller's promise.
                         unsafe { (shuffle_xor(rank, distance), shuffle_xor(number, distance)) };

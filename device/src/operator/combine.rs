@@ -18,14 +18,14 @@ pub trait Combine<S>: Copy {
     /// One state of two.
     fn combine(self, left: S, right: S) -> S;
 
-    /// The states of all 32 lanes of the warp combined, in every lane, if there is a faster way than one [`combine`](Self::combine) after
-    /// the other: an instruction of the architecture, say.
+    /// The states of the first lanes of a warp combined, in the first lane, if there is a faster way than one [`combine`](Self::combine)
+    /// after the other: an instruction of the architecture, say. With a count of 32 every lane has them.
     ///
     /// # Safety
-    /// All 32 lanes of the warp call it, and none has exited.
+    /// All 32 lanes of the warp call it with the same count, and none has exited; the lanes after the first `count` bring the identity.
     #[inline(always)]
-    unsafe fn combine_warp(self, state: S) -> Option<S> {
-        let _ = state;
+    unsafe fn combine_warp(self, state: S, count: u32) -> Option<S> {
+        let _ = (state, count);
         None
     }
 }

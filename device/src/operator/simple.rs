@@ -39,7 +39,7 @@ macro_rules! combine {
             }
             $(
                 #[inline(always)]
-                unsafe fn combine_warp(self, state: N) -> Option<N> {
+                unsafe fn combine_warp(self, state: N, _count: u32) -> Option<N> {
                     // SAFETY: the caller's promise.
                     unsafe { state.$of_warp() }
                 }

@@ -30,7 +30,7 @@ macro_rules! truth {
             $(
                 #[cfg(any(target_feature = "sm_80", target_feature = "compute_80"))]
                 #[inline(always)]
-                unsafe fn combine_warp(self, state: $state) -> Option<$state> {
+                unsafe fn combine_warp(self, state: $state, _count: u32) -> Option<$state> {
                     // SAFETY: the caller's promise.
                     Some(unsafe { crate::redux::$of_warp(state) })
                 }

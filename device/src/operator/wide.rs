@@ -42,9 +42,9 @@ impl<S, A, O: Combine<S>> Combine<S> for As<A, O> {
         self.operator.combine(left, right)
     }
     #[inline(always)]
-    unsafe fn combine_warp(self, state: S) -> Option<S> {
+    unsafe fn combine_warp(self, state: S, count: u32) -> Option<S> {
         // SAFETY: the caller's promise.
-        unsafe { self.operator.combine_warp(state) }
+        unsafe { self.operator.combine_warp(state, count) }
     }
 }
 

@@ -7,12 +7,13 @@
 //! - `griddepcontrol.launch_dependents` says that the next launch may be set up, as soon as every block has come to it.
 //!
 //! A kernel that begins with both reads and writes nothing before the launches before it have ended, and so does what it does without
-//! them. Its blocks only take their places early. See "Programmatic Dependent Launch and Synchronization" in NVIDIA's CUDA programming
+//! them. Its blocks only take their places early, and look at their parameters: the first look takes some hundred nanoseconds, in which the
+//! GPU brings them to the multiprocessor. See "Programmatic Dependent Launch and Synchronization" in NVIDIA's CUDA programming
 //! guide.
 
 use super::ptx::version;
 use warpfold_driver::Version;
-use warpfold_emulator::entries::with_first_line;
+use warpfold_emulator::entries::with_beginnings;
 
 /// The compute capability from which on there are such launches.
 const SM: u32 = 90;
@@ -26,8 +27,22 @@ const DRIVER: Version = Version {
     minor: 3,
 };
 
-/// What a kernel begins with.
-const BEGINNING: &str = "\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;";
+/// What a kernel with these parameters begins with. It waits whatever the parameters are; but no assembler knows that, and so it looks at
+/// them first.
+fn beginning(parameters: &[&str]) -> String {
+    let look = |register: &str, parameter: Option<&&str>| match parameter {
+        Some(parameter) => format!("ld.param.u8 {register}, [{parameter}];"),
+        None => format!("mov.u32 {register}, 0;"),
+    };
+    let (first, last) = (
+        look("%first", parameters.first()),
+        look("%last", parameters.last()),
+    );
+    format!(
+        "\n\t{{\n\t.reg .b32 %first, %last;\n\t.reg .pred %alike;\n\t{first}\n\t{last}\n\tsetp.eq.b32 %alike, %first, %last;\n\t\
+         @%alike griddepcontrol.wait;\n\t@!%alike griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\t}}"
+    )
+}
 
 /// Whether there are such launches on a GPU of this compute capability with this driver.
 pub(super) fn is_possible(sm: u32, driver: Version) -> bool {
@@ -59,7 +74,7 @@ pub(super) fn waiting(ptx: &str) -> Option<String> {
                     SM.. => format!(".target {target}\n"),
                     _ => format!(".target sm_{SM}\n"),
                 };
-                return with_first_line(&(head + rest), BEGINNING);
+                return with_beginnings(&(head + rest), beginning);
             }
             _ => head.extend([line, "\n"]),
         }
@@ -72,8 +87,8 @@ mod tests {
 
     #[test]
     fn kernels_begin_with_waiting() {
-        let text = "// by a compiler\n.version 6.0\n.target sm_70\n.address_size 64\n\n.func f()\n{\n\tret;\n}\n.visible .entry k(\n\t.param .u32 n\n)\n.maxntid 32, 1, 1\n{\n\t.reg .b32 %r<2>;\n\tret;\n}\n";
-        let expected = "// by a compiler\n.version 7.8\n.target sm_90\n.address_size 64\n\n.func f()\n{\n\tret;\n}\n.visible .entry k(\n\t.param .u32 n\n)\n.maxntid 32, 1, 1\n{\n\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\t.reg .b32 %r<2>;\n\tret;\n}\n";
+        let text = "// by a compiler\n.version 6.0\n.target sm_70\n.address_size 64\n\n.func f()\n{\n\tret;\n}\n.visible .entry k(\n\t.param .u32 n,\n\t.param .align 8 .b8 m[16]\n)\n.maxntid 32, 1, 1\n{\n\t.reg .b32 %r<2>;\n\tret;\n}\n";
+        let expected = "// by a compiler\n.version 7.8\n.target sm_90\n.address_size 64\n\n.func f()\n{\n\tret;\n}\n.visible .entry k(\n\t.param .u32 n,\n\t.param .align 8 .b8 m[16]\n)\n.maxntid 32, 1, 1\n{\n\t{\n\t.reg .b32 %first, %last;\n\t.reg .pred %alike;\n\tld.param.u8 %first, [n];\n\tld.param.u8 %last, [m];\n\tsetp.eq.b32 %alike, %first, %last;\n\t@%alike griddepcontrol.wait;\n\t@!%alike griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\t}\n\t.reg .b32 %r<2>;\n\tret;\n}\n";
         assert_eq!(waiting(text).as_deref(), Some(expected));
     }
 
@@ -107,7 +122,8 @@ mod tests {
             let text = warpfold_reductions::text(element).expect("it is there");
             let entries = text.matches(".entry ").count();
             let waiting = waiting(text).expect("a compiler has written it");
-            assert_eq!(waiting.matches("griddepcontrol.wait;").count(), entries);
+            assert_eq!(waiting.matches("griddepcontrol.wait;").count(), 2 * entries);
+            assert_eq!(waiting.matches("mov.u32 %first, 0;").count(), 0);
         }
     }
 

@@ -29,6 +29,9 @@ use warpfold_driver::Version;
 /// |---|---|---|---|
 /// | sm_70, reductions | all of the above | 6.0 | CUDA 11.0 (Linux 450, Windows 451) |
 ///
+/// From sm_90 and CUDA 12.3 on these texts are loaded for sm_90, each kernel with two instructions more, by which it is set up while the
+/// launch before it ends.
+///
 /// A driver of CUDA 9.0 knows PTX ISA 6.0, but not all functions that are called here ([`warpfold_driver::OLDEST_VERSION`]).
 ///
 /// # Errors
