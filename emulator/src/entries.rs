@@ -22,9 +22,9 @@ pub fn alone(ptx: &str, entry: &str) -> Option<String> {
     (is_there && depth == 0).then_some(kept)
 }
 
-/// The text with more at the beginning of each entry's body: what `first` makes of the names of its parameters. `None` where a body does not
-/// end.
-pub fn with_beginnings(ptx: &str, beginning: impl Fn(&[&str]) -> String) -> Option<String> {
+/// The text with more at the beginning of each entry's body: what `beginning` makes of what comes before the body, which is the entry's name, its
+/// parameters and the bounds of its launches. `None` where a body does not end.
+pub fn with_beginnings(ptx: &str, beginning: impl Fn(&str) -> String) -> Option<String> {
     let mut all = String::with_capacity(ptx.len());
     // Where the head of an entry begins that has no body yet.
     let (mut head, mut at, mut depth) = (None, 0, 0_usize);
@@ -36,7 +36,7 @@ pub fn with_beginnings(ptx: &str, beginning: impl Fn(&[&str]) -> String) -> Opti
             (Some(start), Some(brace)) => {
                 let (before, after) = line.text.split_at(brace + 1);
                 all.push_str(before);
-                all.push_str(&beginning(&parameters_named_in(&ptx[start..at + brace])));
+                all.push_str(&beginning(&ptx[start..at + brace]));
                 all.push_str(after);
                 head = None;
             }
@@ -46,18 +46,6 @@ pub fn with_beginnings(ptx: &str, beginning: impl Fn(&[&str]) -> String) -> Opti
         depth = (depth + line.opens).checked_sub(line.closes)?;
     }
     (depth == 0).then_some(all)
-}
-
-/// `a` and `b` in `.entry name(.param .u64 a, .param .b8 b[16])`.
-fn parameters_named_in(head: &str) -> Vec<&str> {
-    let list = head
-        .split_once('(')
-        .and_then(|(_, list)| list.split_once(')'));
-    let parameters = list.map_or("", |(list, _)| list).split(',');
-    // An array has its length after its name.
-    let name =
-        parameters.filter_map(|parameter| parameter.split('[').next()?.split_whitespace().last());
-    name.collect()
 }
 
 /// A text of many entries, from which a few are taken.

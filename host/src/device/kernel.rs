@@ -16,15 +16,6 @@ pub(super) enum ModuleOn {
     Emulator(Box<EmulatedModule>),
 }
 
-/// What a GPU does with a module besides running it. On the emulator none of it means anything.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct LoadOptions {
-    /// The most registers that a thread gets, so that more threads run at the same time.
-    pub(crate) registers: Option<u32>,
-    /// Whether its kernels are [set up](super::overlap) while the launch before them ends, where that is possible.
-    pub(crate) overlaps: bool,
-}
-
 impl Module {
     /// The kernel whose `.entry` has this name.
     ///

@@ -27,21 +27,40 @@ const DRIVER: Version = Version {
     minor: 3,
 };
 
-/// What a kernel with these parameters begins with. It waits whatever the parameters are; but no assembler knows that, and so it looks at
-/// them first.
-fn beginning(parameters: &[&str]) -> String {
-    let look = |register: &str, parameter: Option<&&str>| match parameter {
-        Some(parameter) => format!("ld.param.u8 {register}, [{parameter}];"),
-        None => format!("mov.u32 {register}, 0;"),
+/// What a kernel begins with that has this head: its parameters and the bounds of its launches.
+///
+/// It waits whatever the parameters are; but no assembler knows that, and so it looks at them first. Where registers are scarce it does not
+/// look: the assembler would keep what it has seen.
+fn beginning(head: &str, are_registers_scarce: bool) -> String {
+    const LAUNCH: &str = "griddepcontrol.launch_dependents;";
+    let parameters = parameters(head);
+    let ([first, .., last], false) = (&parameters[..], are_registers_scarce) else {
+        return format!("\n\tgriddepcontrol.wait;\n\t{LAUNCH}");
     };
-    let (first, last) = (
-        look("%first", parameters.first()),
-        look("%last", parameters.last()),
-    );
     format!(
-        "\n\t{{\n\t.reg .b32 %first, %last;\n\t.reg .pred %alike;\n\t{first}\n\t{last}\n\tsetp.eq.b32 %alike, %first, %last;\n\t\
-         @%alike griddepcontrol.wait;\n\t@!%alike griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\t}}"
+        "\n\t{{\n\t.reg .b32 %first, %last;\n\t.reg .pred %alike;\n\tld.param.u8 %first, [{first}];\n\tld.param.u8 %last, [{last}];\n\t\
+         setp.eq.b32 %alike, %first, %last;\n\t@%alike griddepcontrol.wait;\n\t@!%alike griddepcontrol.wait;\n\t{LAUNCH}\n\t}}"
     )
+}
+
+/// `a` and `b` in `.entry name(.param .u64 a, .param .b8 b[16])`.
+fn parameters(head: &str) -> Vec<&str> {
+    let list = head
+        .split_once('(')
+        .and_then(|(_, list)| list.split_once(')'));
+    let parameters = list.map_or("", |(list, _)| list).split(',');
+    // An array has its length after its name.
+    let names =
+        parameters.filter_map(|parameter| parameter.split('[').next()?.split_whitespace().last());
+    names.collect()
+}
+
+/// Whether the assembler has to leave registers for more than one block.
+fn has_to_leave_room(head: &str) -> bool {
+    let Some((_, bound)) = head.split_once(".minnctapersm") else {
+        return false;
+    };
+    bound.split_whitespace().next() != Some("1")
 }
 
 /// Whether there are such launches on a GPU of this compute capability with this driver.
@@ -50,7 +69,8 @@ pub(super) fn is_possible(sm: u32, driver: Version) -> bool {
 }
 
 /// The text whose kernels wait for the launches before them, for [`SM`] at least; `None` where the text is not as compilers write it.
-pub(super) fn waiting(ptx: &str) -> Option<String> {
+/// `are_registers_scarce` says whether it is compiled with a bound on registers.
+pub(super) fn waiting(ptx: &str, are_registers_scarce: bool) -> Option<String> {
     let newest = version(ptx)?.max(LANGUAGE);
     let mut head = String::new();
     let mut rest = ptx;
@@ -74,6 +94,8 @@ pub(super) fn waiting(ptx: &str) -> Option<String> {
                     SM.. => format!(".target {target}\n"),
                     _ => format!(".target sm_{SM}\n"),
                 };
+                let beginning =
+                    |head: &str| beginning(head, are_registers_scarce || has_to_leave_room(head));
                 return with_beginnings(&(head + rest), beginning);
             }
             _ => head.extend([line, "\n"]),
@@ -89,13 +111,13 @@ mod tests {
     fn kernels_begin_with_waiting() {
         let text = "// by a compiler\n.version 6.0\n.target sm_70\n.address_size 64\n\n.func f()\n{\n\tret;\n}\n.visible .entry k(\n\t.param .u32 n,\n\t.param .align 8 .b8 m[16]\n)\n.maxntid 32, 1, 1\n{\n\t.reg .b32 %r<2>;\n\tret;\n}\n";
         let expected = "// by a compiler\n.version 7.8\n.target sm_90\n.address_size 64\n\n.func f()\n{\n\tret;\n}\n.visible .entry k(\n\t.param .u32 n,\n\t.param .align 8 .b8 m[16]\n)\n.maxntid 32, 1, 1\n{\n\t{\n\t.reg .b32 %first, %last;\n\t.reg .pred %alike;\n\tld.param.u8 %first, [n];\n\tld.param.u8 %last, [m];\n\tsetp.eq.b32 %alike, %first, %last;\n\t@%alike griddepcontrol.wait;\n\t@!%alike griddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\t}\n\t.reg .b32 %r<2>;\n\tret;\n}\n";
-        assert_eq!(waiting(text).as_deref(), Some(expected));
+        assert_eq!(waiting(text, false).as_deref(), Some(expected));
     }
 
     #[test]
     fn what_is_newer_stays() {
         let text = ".version 8.3\n.target sm_90a\n.entry k()\n{\n\tret;\n}\n";
-        let waiting = waiting(text).expect("it is as compilers write it");
+        let waiting = waiting(text, false).expect("it is as compilers write it");
         assert!(
             waiting.starts_with(".version 8.3\n.target sm_90a\n"),
             "{waiting}"
@@ -112,7 +134,7 @@ mod tests {
             ".version 6.0\n.target compute\n.entry k()\n{\n}\n",
             ".version 6.0\n.target sm_70\n.entry k()\n{\n",
         ] {
-            assert_eq!(waiting(text), None, "{text}");
+            assert_eq!(waiting(text, false), None, "{text}");
         }
     }
 
@@ -121,9 +143,18 @@ mod tests {
         for element in warpfold_reductions::elements() {
             let text = warpfold_reductions::text(element).expect("it is there");
             let entries = text.matches(".entry ").count();
-            let waiting = waiting(text).expect("a compiler has written it");
-            assert_eq!(waiting.matches("griddepcontrol.wait;").count(), 2 * entries);
-            assert_eq!(waiting.matches("mov.u32 %first, 0;").count(), 0);
+            let scarce = waiting(text, true).expect("a compiler has written it");
+            assert_eq!(scarce.matches("griddepcontrol.wait;").count(), entries);
+            let waiting = waiting(text, false).expect("a compiler has written it");
+            assert_eq!(
+                waiting.matches("griddepcontrol.launch_dependents;").count(),
+                entries
+            );
+            assert_eq!(
+                waiting.matches("@!%alike griddepcontrol.wait;").count(),
+                entries - text.matches(".minnctapersm").count()
+                    + text.matches(".minnctapersm 1\n").count()
+            );
         }
     }
 

@@ -1,4 +1,4 @@
-//! Which PTX a device gets, and which driver it needs.
+//! Which PTX a device gets, which driver it needs, and how it is loaded.
 
 use super::DeviceError;
 use warpfold_driver::Version;
@@ -53,6 +53,15 @@ pub fn newest_runnable<'ptx>(
                 .collect::<Vec<_>>()
                 .join(", "),
         })
+}
+
+/// What a GPU does with a module besides running it. On the emulator none of it means anything.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LoadOptions {
+    /// The most registers that a thread gets, so that more threads run at the same time.
+    pub(crate) registers: Option<u32>,
+    /// Whether its kernels are [set up](super::overlap) while the launch before them ends, where that is possible.
+    pub(crate) overlaps: bool,
 }
 
 /// Checks that a driver that supports this CUDA knows the language of a PTX text.

@@ -33,7 +33,7 @@ impl GpuModule {
         check_driver(ptx, session.driver)?;
         let overlapping = match options.overlaps && !link::is_needed(ptx) {
             true if overlap::is_possible(session.information.sm, session.driver) => {
-                overlap::waiting(ptx)
+                overlap::waiting(ptx, options.registers.is_some())
             }
             _ => None,
         };
