@@ -6,10 +6,10 @@
 //! - `griddepcontrol.wait` returns when the launches before have ended, and what they wrote is there;
 //! - `griddepcontrol.launch_dependents` says that the next launch may be set up, as soon as every block has come to it.
 //!
-//! A kernel that begins with both reads and writes nothing before the launches before it have ended, and so does what it does without
-//! them. Its blocks only take their places early, and look at their parameters: the first look takes some hundred nanoseconds, in which the
-//! GPU brings them to the multiprocessor. See "Programmatic Dependent Launch and Synchronization" in NVIDIA's CUDA programming
-//! guide.
+//! A kernel that begins with these two touches no memory until the launches before it have ended, and so its results are the same as
+//! without them. But its blocks take their places earlier. They also look at their parameters meanwhile: the first look takes some hundred
+//! nanoseconds, in which the GPU brings the parameters to the multiprocessor. See "Programmatic Dependent Launch and Synchronization" in
+//! NVIDIA's CUDA programming guide.
 
 use super::ptx::version;
 use warpfold_driver::Version;
@@ -27,10 +27,10 @@ const DRIVER: Version = Version {
     minor: 3,
 };
 
-/// What a kernel begins with that has this head: its parameters and the bounds of its launches.
+/// The first lines of a kernel whose head, its parameters and the bounds of its launches, is this.
 ///
-/// It waits whatever the parameters are; but no assembler knows that, and so it looks at them first. Where registers are scarce it does not
-/// look: the assembler would keep what it has seen.
+/// The kernel waits whatever its parameters are. The assembler does not see that, and so the kernel looks at them before it waits. Where
+/// registers are scarce it does not look, since the assembler would keep in registers what it has seen.
 fn beginning(head: &str, are_registers_scarce: bool) -> String {
     const LAUNCH: &str = "griddepcontrol.launch_dependents;";
     let parameters = parameters(head);
