@@ -48,6 +48,17 @@ impl<S, const BLOCK: u32> Clone for Scratch<S, BLOCK> {
 }
 
 impl<S: Copy, const BLOCK: u32> Scratch<S, BLOCK> {
+    /// The same memory for states of another type.
+    ///
+    /// # Safety
+    /// That takes no more bytes and has no larger alignment.
+    #[inline(always)]
+    pub(crate) unsafe fn of_smaller<T>(self) -> Scratch<T, BLOCK> {
+        Scratch {
+            states: self.states.cast(),
+        }
+    }
+
     /// The state of the first thread, in every thread. Has two barriers: the memory may be in use before. Before it is used again there has
     /// to be another.
     ///

@@ -15,19 +15,15 @@ use cuda_std::gpu_only;
 use crate::block::{self, Scratch};
 use crate::lanes::{WARP_SIZE, sync_lanes};
 use crate::memory::{draw_ticket, draw_turn, store_relaxed};
-use crate::operator::{All, Any, Combine, CountNonzero, Max, Min, Sum};
+use crate::operator::{All, Any, ByKey, Combine, CountNonzero, KEYED, Max, Min, Sum};
 use crate::shuffle::Lanes;
-use crate::slots::{IS_THERE, Slots, words_of};
+use crate::slots::{AT_ONCE, Hand, Keys, Slots};
 use crate::thread::{
     block_dim_x, block_idx_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x,
 };
 use crate::unroll::{array, each};
 use crate::warp;
 use crate::words::Words;
-
-/// States of one word that a lane of the last block takes at once. So one block for each multiprocessor, up to 160, meets in one warp, without
-/// another tree of the block.
-const AT_ONCE: usize = 5;
 
 /// An operator that the memory itself carries out.
 pub trait CombineAtomically<S>: Combine<S> {
@@ -179,7 +175,7 @@ impl Part {
 /// ```ignore
 /// let turn = Turn::draw(Part::of_grid(), slots, 0, counter);
 /// let mine = vector::fold::<LOADS, T, O>(operator, input, n, 0, Share::of_grid());
-/// if let Some(state) = turn.reduce(operator, mine, scratch) {
+/// if let Some(state) = turn.reduce(operator, mine, n as u64, scratch) {
 ///     *result = operator.finish(state, n as u64);
 /// }
 /// ```
@@ -219,7 +215,7 @@ impl<S: Words> Turn<S> {
     }
 
     /// The states of all parts combined, in the first thread of the block that was the last to draw; `None` in every other thread. `state` is
-    /// that of a thread's values.
+    /// that of a thread's values, and all indices are below `indices`.
     ///
     /// The last block takes the parts in their order, so that a sum of floats has the same bits in every run. It waits for blocks that have
     /// drawn before, and so run already, none of which waits before it has handed in. The operator must be commutative. Slots and counter
@@ -230,12 +226,36 @@ impl<S: Words> Turn<S> {
     /// # Safety
     /// Every thread of the block makes the call, with the same operator; the block has `BLOCK` threads at most.
     #[inline(always)]
-    pub unsafe fn reduce<const BLOCK: u32>(
+    pub unsafe fn reduce<O: Combine<S>, const BLOCK: u32>(
         self,
-        operator: impl Combine<S>,
+        operator: O,
         state: S,
+        indices: u64,
         scratch: Scratch<S, BLOCK>,
     ) -> Option<S> {
+        // SAFETY: the caller's promise and that of `draw`.
+        unsafe {
+            if O::HAS_KEYS && indices <= KEYED {
+                let (key, keys) = (operator.key(state), Keys::of(self.slots));
+                let all = self.meet(keys, ByKey, key, scratch.of_smaller())?;
+                return Some(operator.of_key(all));
+            }
+            self.meet(self.slots, operator, state, scratch)
+        }
+    }
+
+    /// As [`Self::reduce`], by whatever is handed in.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    unsafe fn meet<H: Words, const BLOCK: u32>(
+        &self,
+        hand: impl Hand<H>,
+        operator: impl Combine<H>,
+        state: H,
+        scratch: Scratch<H, BLOCK>,
+    ) -> Option<H> {
         let Part { rank, of } = self.part;
         let is_first_thread = thread_idx_x() == 0;
         // SAFETY: the caller's promise and that of `draw`.
@@ -248,12 +268,11 @@ impl<S: Words> Turn<S> {
             let (of_block, is_last) = block::reduce_and_tell(operator, state, is_last, scratch);
             if !is_last {
                 if is_first_thread {
-                    self.slots.put(self.first + rank as usize, of_block, 0);
+                    hand.hand_in(self.first + rank as usize, of_block);
                 }
                 return None;
             }
-            // More states of several words in a lane would take longer to combine than a tree of the block.
-            let at_once = if words_of(of_block) == 1 { AT_ONCE } else { 1 };
+            let at_once = hand.at_once(of_block);
             let total = if of <= at_once as u32 * WARP_SIZE && block_dim_x() >= WARP_SIZE {
                 if thread_idx_x() >= WARP_SIZE {
                     return None;
@@ -261,8 +280,8 @@ impl<S: Words> Turn<S> {
                 let lanes = Lanes::WARP;
                 let own = lanes.shuffle_index(of_block, 0);
                 let mine = match at_once {
-                    AT_ONCE => self.handed_in::<AT_ONCE>(operator, own, lanes.rank()),
-                    _ => self.handed_in::<1>(operator, own, lanes.rank()),
+                    AT_ONCE => self.handed_in::<H, AT_ONCE>(hand, operator, own, lanes.rank()),
+                    _ => self.handed_in::<H, 1>(hand, operator, own, lanes.rank()),
                 };
                 // Lanes that have waited in turns are slow to shuffle.
                 sync_lanes(lanes.mask());
@@ -272,7 +291,8 @@ impl<S: Words> Turn<S> {
                 let mut mine = operator.identity();
                 let mut rank = thread_idx_x();
                 while rank < of {
-                    mine = operator.combine(mine, self.handed_in::<1>(operator, own, rank));
+                    let one = self.handed_in::<H, 1>(hand, operator, own, rank);
+                    mine = operator.combine(mine, one);
                     rank += block_dim_x();
                 }
                 sync_threads();
@@ -291,7 +311,13 @@ impl<S: Words> Turn<S> {
     /// # Safety
     /// Of all threads of the last block, one makes the call for a part.
     #[inline(always)]
-    unsafe fn handed_in<const N: usize>(&self, operator: impl Combine<S>, own: S, rank: u32) -> S {
+    unsafe fn handed_in<H: Copy, const N: usize>(
+        &self,
+        hand: impl Hand<H>,
+        operator: impl Combine<H>,
+        own: H,
+        rank: u32,
+    ) -> H {
         let Part { rank: own_rank, of } = self.part;
         let slot = self.first + rank as usize;
         let slot = |number: usize| slot + number * WARP_SIZE as usize;
@@ -305,19 +331,19 @@ impl<S: Words> Turn<S> {
                     #[inline(always)]
                     |number| {
                         if is_others(number) {
-                            self.slots.look(slot(number), own)
+                            hand.find(slot(number), own)
                         } else {
-                            (own, IS_THERE)
+                            (own, true)
                         }
                     },
                 );
-                let mut bits = IS_THERE;
+                let mut are_there = true;
                 each(
                     N,
                     #[inline(always)]
-                    |number| bits &= looks[number].1,
+                    |number| are_there &= looks[number].1,
                 );
-                if bits != 0 {
+                if are_there {
                     break looks;
                 }
             };
@@ -327,7 +353,7 @@ impl<S: Words> Turn<S> {
                 #[inline(always)]
                 |number| {
                     if is_others(number) {
-                        self.slots.empty(slot(number), own);
+                        hand.clear(slot(number), own);
                     }
                     if rank(number) < of {
                         all = operator.combine(all, states[number].0);

@@ -95,7 +95,7 @@ pub unsafe fn part<T: Loaded, O: Operator<T>, const BLOCK: u32>(
         let slots = Slots::new(slots_of_blocks, block.of as usize);
         let turn = Turn::draw(block, slots, 0, counter);
         let mine = vector::fold::<LOADS, T, O>(operator, input, n, first, Share::of_grid());
-        if let Some(state) = turn.reduce(operator, mine, scratch)
+        if let Some(state) = turn.reduce(operator, mine, total, scratch)
             && let Some(all) = meeting.hand_in(operator, state)
         {
             *result = operator.finish(all, total);

@@ -27,6 +27,23 @@ pub trait Number: Words + PartialEq + PartialOrd {
     /// The number with this rank.
     fn of_rank<const NAN_IS_LEAST: bool>(rank: Self::Rank) -> Self;
 
+    /// Whether a rank has 32 bits.
+    const SHORT_RANKS: bool = false;
+
+    /// A rank of 32 bits as an unsigned integer in the same order.
+    #[inline(always)]
+    fn short_rank(rank: Self::Rank) -> u32 {
+        let _ = rank;
+        0
+    }
+
+    /// The rank that was one.
+    #[inline(always)]
+    fn of_short_rank(short: u32) -> Self::Rank {
+        let _ = short;
+        Self::LEAST.rank::<false>()
+    }
+
     /// The sum.
     fn plus(self, other: Self) -> Self;
     /// The product.
@@ -183,6 +200,21 @@ macro_rules! integers {
     )*};
 }
 
+/// Ranks of 32 bits, of which signed ones have their sign inverted.
+macro_rules! short_ranks {
+    ($rank:ident) => {
+        const SHORT_RANKS: bool = true;
+        #[inline(always)]
+        fn short_rank(rank: $rank) -> u32 {
+            rank as u32 ^ $rank::MIN as u32
+        }
+        #[inline(always)]
+        fn of_short_rank(short: u32) -> $rank {
+            (short ^ $rank::MIN as u32) as $rank
+        }
+    };
+}
+
 /// A reduction of a warp by one instruction, where there is one.
 macro_rules! by_redux {
     ($name:ident, |$value:ident| $reduced:expr) => {
@@ -212,12 +244,14 @@ macro_rules! ranked {
 
 integers! {
     i32 {
+        short_ranks!(i32);
         ranked!();
         by_redux!(sum_of_warp, |value| crate::redux::redux_add(value));
         by_redux!(least_of_warp, |value| crate::redux::redux_min(value));
         by_redux!(greatest_of_warp, |value| crate::redux::redux_max(value));
     }
     u32 {
+        short_ranks!(u32);
         ranked!();
         by_redux!(sum_of_warp, |value| crate::redux::redux_add(value as i32) as u32);
         by_redux!(least_of_warp, |value| crate::redux::redux_min_u32(value));
@@ -228,7 +262,7 @@ integers! {
 }
 
 macro_rules! floats {
-    ($($value:ident $rank:ident $bits:ident)*) => {$(
+    ($($value:ident $rank:ident $bits:ident { $($short:item)* })*) => {$(
         const _: () = {
         const INFINITE: $rank = $value::INFINITY.to_bits() as $rank;
 
@@ -294,9 +328,13 @@ macro_rules! floats {
             fn is_nan(self) -> bool {
                 self.is_nan()
             }
+            $($short)*
         }
         };
     )*};
 }
 
-floats! { f32 i32 u32 f64 i64 u64 }
+floats! {
+    f32 i32 u32 { short_ranks!(i32); }
+    f64 i64 u64 {}
+}

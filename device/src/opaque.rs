@@ -26,19 +26,27 @@ pub(crate) fn opaque(number: usize) -> usize {
     number
 }
 
-/// The same number, known from here on: nothing that is computed from it is computed before, however often the place is come to.
-#[gpu_only]
-#[inline(always)]
-pub(crate) fn from_here_on(number: u32) -> u32 {
-    let same: u32;
-    // SAFETY: a copy of a register. It is not pure, so that it stays in its place.
-    unsafe {
-        core::arch::asm!(
-            "mov.b32 {same}, {number};",
-            number = in(reg32) number,
-            same = out(reg32) same,
-            options(nomem, nostack, preserves_flags),
-        );
-    }
-    same
+macro_rules! from_here_on {
+    ($name:ident: $number:ident = $bits:literal $register:ident) => {
+        /// The same number, known from here on: nothing that is computed from it is computed before, and all that it is computed from is,
+        /// however often the place is come to.
+        #[gpu_only]
+        #[inline(always)]
+        pub(crate) fn $name(number: $number) -> $number {
+            let same: $number;
+            // SAFETY: a copy of a register. It is not pure, so that it stays in its place.
+            unsafe {
+                core::arch::asm!(
+                    concat!("mov.", $bits, " {same}, {number};"),
+                    number = in($register) number,
+                    same = out($register) same,
+                    options(nomem, nostack, preserves_flags),
+                );
+            }
+            same
+        }
+    };
 }
+
+from_here_on!(from_here_on: u32 = "b32" reg32);
+from_here_on!(from_here_on_usize: usize = "b64" reg64);

@@ -30,10 +30,14 @@ pub unsafe fn array<T: Loaded, O: Operator<T>, const BLOCK: u32>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        let part = Part::of_grid();
-        let turn = Turn::draw(part, Slots::new(slots, part.of as usize), 0, counter);
-        let mine = vector::fold::<LOADS, T, O>(operator, input, n, 0, Share::of_grid());
-        if let Some(state) = turn.reduce(operator, mine, scratch) {
+        let begin = || {
+            let part = Part::of_grid();
+            Turn::draw(part, Slots::new(slots, part.of as usize), 0, counter)
+        };
+        let share = Share::of_grid();
+        let (turn, mine) =
+            vector::fold_after::<LOADS, T, O, _>(operator, input, n, 0, share, begin);
+        if let Some(state) = turn.reduce(operator, mine, n as u64, scratch) {
             *result = operator.finish(state, n as u64);
         }
     }
@@ -55,10 +59,14 @@ pub unsafe fn pairs<T: Loaded, O: Operator<(T, T)>, const BLOCK: u32>(
 ) {
     // SAFETY: the caller's promise.
     unsafe {
-        let part = Part::of_grid();
-        let turn = Turn::draw(part, Slots::new(slots, part.of as usize), 0, counter);
-        let mine = vector::fold_pairs::<LOADS, T, O>(operator, inputs, n, 0, Share::of_grid());
-        if let Some(state) = turn.reduce(operator, mine, scratch) {
+        let begin = || {
+            let part = Part::of_grid();
+            Turn::draw(part, Slots::new(slots, part.of as usize), 0, counter)
+        };
+        let share = Share::of_grid();
+        let (turn, mine) =
+            vector::fold_pairs_after::<LOADS, T, O, _>(operator, inputs, n, 0, share, begin);
+        if let Some(state) = turn.reduce(operator, mine, n as u64, scratch) {
             *result = operator.finish(state, n as u64);
         }
     }

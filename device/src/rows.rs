@@ -13,7 +13,9 @@ use crate::grid::{Part, Turn};
 use crate::lanes::{WARP_SIZE, sync_lanes};
 use crate::operator::Operator;
 use crate::slots::Slots;
-use crate::thread::{block_dim_x, global_index, sync_threads, thread_idx_x};
+use crate::thread::{
+    block_dim_x, global_index, sync_threads, thread_idx_x, wait_for_earlier_launches,
+};
 use crate::tile::{self, Bytes, Section, Tile};
 use crate::unroll::{array, each};
 use crate::vector::{self, Loaded, Quad, Share};
@@ -55,6 +57,9 @@ pub unsafe fn by_blocks<T: Loaded, O: Operator<T>, const BLOCK: u32>(
 ) {
     let blocks = Share::of_blocks();
     let mut place = blocks.rank;
+    if place >= matrix.rows * parts as usize {
+        return wait_for_earlier_launches();
+    }
     while place < matrix.rows * parts as usize {
         // A division of 64 bits takes longer than a load.
         let (row, part) = if parts == 1 {
@@ -76,10 +81,11 @@ pub unsafe fn by_blocks<T: Loaded, O: Operator<T>, const BLOCK: u32>(
                 of: parts,
             };
             let counter = counters.wrapping_add(row);
-            let turn = Turn::draw(part, slots, row * parts as usize, counter);
-            let values = matrix.input.add(row * matrix.stride);
-            let mine = vector::fold::<LOADS, T, O>(operator, values, matrix.columns, 0, share);
-            if let Some(state) = turn.reduce(operator, mine, scratch) {
+            let begin = || Turn::draw(part, slots, row * parts as usize, counter);
+            let (values, count) = (matrix.input.add(row * matrix.stride), matrix.columns);
+            let (turn, mine) =
+                vector::fold_after::<LOADS, T, O, _>(operator, values, count, 0, share, begin);
+            if let Some(state) = turn.reduce(operator, mine, matrix.columns as u64, scratch) {
                 *results.add(row) = operator.finish(state, matrix.columns as u64);
             }
         }

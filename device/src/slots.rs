@@ -190,3 +190,95 @@ impl<S: Words, const SYSTEM: bool> Slots<S, SYSTEM> {
         }
     }
 }
+
+/// What the blocks of a device hand to one another: states word by word, or keys.
+pub(crate) trait Hand<S>: Copy {
+    /// How many of them a lane of the last block takes at once. More states of several words would take longer to combine than a tree of
+    /// the block.
+    fn at_once(self, like: S) -> usize;
+
+    /// Hands one in.
+    ///
+    /// # Safety
+    /// There is such a slot, it is empty, and one thread makes the call for it.
+    unsafe fn hand_in(self, slot: usize, state: S);
+
+    /// What is in a slot, and whether it is there. `like` is any state.
+    ///
+    /// # Safety
+    /// There is such a slot.
+    unsafe fn find(self, slot: usize, like: S) -> (S, bool);
+
+    /// Empties a slot. `like` is any state.
+    ///
+    /// # Safety
+    /// There is such a slot, and nobody else touches it.
+    unsafe fn clear(self, slot: usize, like: S);
+}
+
+/// States of one word, or keys, that a lane takes at once. So one block for each multiprocessor, up to 160, meets in one warp, without another
+/// tree of the block. With more of them in a lane the warp is slower than that tree.
+pub(crate) const AT_ONCE: usize = 5;
+
+impl<S: Words> Hand<S> for Slots<S> {
+    #[inline(always)]
+    fn at_once(self, like: S) -> usize {
+        if words_of(like) == 1 { AT_ONCE } else { 1 }
+    }
+    #[inline(always)]
+    unsafe fn hand_in(self, slot: usize, state: S) {
+        // SAFETY: the caller's promise, as for the next two.
+        unsafe { self.put(slot, state, 0) }
+    }
+    #[inline(always)]
+    unsafe fn find(self, slot: usize, like: S) -> (S, bool) {
+        // SAFETY: see above.
+        let (state, bits) = unsafe { self.look(slot, like) };
+        (state, bits & IS_THERE != 0)
+    }
+    #[inline(always)]
+    unsafe fn clear(self, slot: usize, like: S) {
+        // SAFETY: see above.
+        unsafe { self.empty(slot, like) }
+    }
+}
+
+/// [Keys](crate::operator::Combine::key) in the first words of slots, where 0 says that nothing is there.
+#[derive(Clone, Copy)]
+pub(crate) struct Keys(Slots<u64>);
+
+impl Keys {
+    /// In the same memory as these slots.
+    #[inline(always)]
+    pub(crate) fn of<S>(slots: Slots<S>) -> Self {
+        let Slots { words, count, .. } = slots;
+        Self(Slots {
+            words,
+            count,
+            states: PhantomData,
+        })
+    }
+}
+
+impl Hand<u64> for Keys {
+    #[inline(always)]
+    fn at_once(self, _like: u64) -> usize {
+        AT_ONCE
+    }
+    #[inline(always)]
+    unsafe fn hand_in(self, slot: usize, key: u64) {
+        // SAFETY: the caller's promise, as for the next two.
+        unsafe { self.0.set_word(slot, 0, key) }
+    }
+    #[inline(always)]
+    unsafe fn find(self, slot: usize, _like: u64) -> (u64, bool) {
+        // SAFETY: see above.
+        let key = unsafe { self.0.get_word(slot, 0) };
+        (key, key != 0)
+    }
+    #[inline(always)]
+    unsafe fn clear(self, slot: usize, _like: u64) {
+        // SAFETY: see above.
+        unsafe { self.0.set_word(slot, 0, 0) }
+    }
+}

@@ -146,6 +146,19 @@ macro_rules! launch_bounds {
 
 pub use launch_bounds;
 
+/// Where a kernel waits for the launches before it, if it is launched so that it may begin before they end ("programmatic dependent launch").
+/// Before, no thread touches memory that others use; every thread comes here, and what it computes before costs no time.
+///
+/// In the text it is a comment. Whoever launches the kernel so puts the instruction `griddepcontrol.wait` in its place, which exists from sm_90 on.
+#[inline(always)]
+pub fn wait_for_earlier_launches() {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: nothing happens. The compiler does not know that, and moves no access to memory over it.
+    unsafe {
+        core::arch::asm!("//griddepcontrol.wait;", options(nostack, preserves_flags));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

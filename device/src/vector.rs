@@ -5,9 +5,11 @@
 
 use core::mem::transmute_copy;
 
-use crate::opaque::opaque;
+use crate::opaque::{from_here_on, from_here_on_usize, opaque};
 use crate::operator::{Combine, Operator, combine_all};
-use crate::thread::{block_dim_x, block_idx_x, global_index, grid_dim_x, thread_idx_x};
+use crate::thread::{
+    block_dim_x, block_idx_x, global_index, grid_dim_x, thread_idx_x, wait_for_earlier_launches,
+};
 use crate::unroll::{array, each};
 
 /// Bytes of a vector.
@@ -229,13 +231,48 @@ pub unsafe fn fold<const LOADS: usize, T: Loaded, O: Operator<T>>(
     first: u64,
     share: Share,
 ) -> O::State {
+    // SAFETY: the caller's promise.
+    unsafe { fold_by::<false, LOADS, T, O, _>(operator, input, n, first, share, || ()).1 }
+}
+
+/// As [`fold`], after the launches before; and what `begin` gives, which is called when the first loads are under way.
+///
+/// # Safety
+/// As for [`fold`].
+#[inline(always)]
+pub(crate) unsafe fn fold_after<const LOADS: usize, T: Loaded, O: Operator<T>, B>(
+    operator: O,
+    input: *const T,
+    n: usize,
+    first: u64,
+    share: Share,
+    begin: impl FnOnce() -> B,
+) -> (B, O::State) {
+    // SAFETY: the caller's promise.
+    unsafe { fold_by::<true, LOADS, T, O, _>(operator, input, n, first, share, begin) }
+}
+
+/// [`fold_after`] or [`fold`].
+///
+/// # Safety
+/// As for [`fold`].
+#[inline(always)]
+unsafe fn fold_by<const AFTER: bool, const LOADS: usize, T: Loaded, O: Operator<T>, B>(
+    operator: O,
+    input: *const T,
+    n: usize,
+    first: u64,
+    share: Share,
+    begin: impl FnOnce() -> B,
+) -> (B, O::State) {
     let head = head_length(input, n);
     // SAFETY: the caller's promise: `fold_parts` asks for elements below n and for vectors of those after the head.
     unsafe {
-        fold_parts::<LOADS, _, _>(
+        fold_parts::<AFTER, LOADS, _, _, _>(
             operator,
             (n, head, T::LANES),
             share,
+            begin,
             |place| operator.lift(*input.add(place), first + place as u64),
             |place| *input.add(place).cast::<T::Vector>(),
             |vector, place| T::lift(operator, vector, first + place as u64),
@@ -259,14 +296,57 @@ pub unsafe fn fold_pairs<const LOADS: usize, T: Loaded, O: Operator<(T, T)>>(
     first: u64,
     share: Share,
 ) -> O::State {
+    // SAFETY: the caller's promise.
+    unsafe {
+        fold_pairs_by::<false, LOADS, T, O, _>(operator, [left, right], n, first, share, || ()).1
+    }
+}
+
+/// As [`fold_pairs`], after the launches before; and what `begin` gives, as in [`fold_after`].
+///
+/// # Safety
+/// As for [`fold`], of both.
+#[inline(always)]
+pub(crate) unsafe fn fold_pairs_after<const LOADS: usize, T: Loaded, O: Operator<(T, T)>, B>(
+    operator: O,
+    inputs: [*const T; 2],
+    n: usize,
+    first: u64,
+    share: Share,
+    begin: impl FnOnce() -> B,
+) -> (B, O::State) {
+    // SAFETY: the caller's promise.
+    unsafe { fold_pairs_by::<true, LOADS, T, O, _>(operator, inputs, n, first, share, begin) }
+}
+
+/// [`fold_pairs_after`] or [`fold_pairs`].
+///
+/// # Safety
+/// As for [`fold`], of both.
+#[inline(always)]
+unsafe fn fold_pairs_by<
+    const AFTER: bool,
+    const LOADS: usize,
+    T: Loaded,
+    O: Operator<(T, T)>,
+    B,
+>(
+    operator: O,
+    [left, right]: [*const T; 2],
+    n: usize,
+    first: u64,
+    share: Share,
+    begin: impl FnOnce() -> B,
+) -> (B, O::State) {
     let are_alike = left as usize % BYTES == right as usize % BYTES;
     let head = if are_alike { head_length(left, n) } else { n };
     // SAFETY: as in `fold`.
     unsafe {
-        fold_parts::<LOADS, _, _>(
+        fold_parts::<AFTER, LOADS, _, _, _>(
             operator,
             (n, head, T::LANES),
             share,
+            begin,
             |place| {
                 let pair = (*left.add(place), *right.add(place));
                 operator.lift(pair, first + place as u64)
@@ -310,29 +390,53 @@ fn head_length<T: Loaded>(input: *const T, n: usize) -> usize {
     }
 }
 
-/// The share of a thread: head, vectors and tail. `lift` gives the state of the value at a place, `load` the vector that begins there,
+/// The share of a thread: head, vectors and tail, where `AFTER` after the launches before; and what `begin` gives, which is called when the
+/// first loads are under way. `lift` gives the state of the value at a place, `load` the vector that begins there,
 /// `lift_vector` the state of a vector, and `accumulate` a state with vectors, which lie so far apart.
 #[inline(always)]
-fn fold_parts<const LOADS: usize, S: Copy, V: Copy>(
+#[allow(
+    clippy::too_many_arguments,
+    reason = "each says what is different between values and pairs"
+)]
+fn fold_parts<const AFTER: bool, const LOADS: usize, S: Copy, V: Copy, B>(
     operator: impl Combine<S>,
     (n, head, lanes): (usize, usize, usize),
     share: Share,
+    begin: impl FnOnce() -> B,
     lift: impl Fn(usize) -> S,
     load: impl Fn(usize) -> V,
     lift_vector: impl Fn(V, usize) -> S,
     accumulate: impl Fn(S, [V; LOADS], usize, usize) -> S,
-) -> S {
+) -> (B, S) {
     // The vectors first: what comes before the first load is time in which memory has nothing to do.
     let mut state = operator.identity();
-    let end = head + (n - head) / lanes * lanes;
-    let step = share.of * lanes;
-    let mut place = head + share.rank * lanes;
-    while place + (LOADS - 1) * step < end {
+    let end = from_here_on_usize(head + (n - head) / lanes * lanes);
+    let step = from_here_on_usize(share.of * lanes);
+    let mut place = from_here_on_usize(head + share.rank * lanes);
+    let has_single_values = from_here_on(u32::from(head > 0 || end < n)) != 0;
+    let load_all = |place: usize| -> [V; LOADS] {
         let here = opaque(place);
-        let vectors: [V; LOADS] = array(
+        array(
             #[inline(always)]
             |index| load(here + index * step),
-        );
+        )
+    };
+    let has_all = |place: usize| place + (LOADS - 1) * step < end;
+    // What takes no memory is done before the launches before have ended.
+    if AFTER {
+        wait_for_earlier_launches();
+    }
+    let begun = if AFTER && has_all(place) {
+        let vectors = load_all(place);
+        let begun = begin();
+        state = accumulate(state, vectors, place, step);
+        place += LOADS * step;
+        begun
+    } else {
+        begin()
+    };
+    while has_all(place) {
+        let vectors = load_all(place);
         state = accumulate(state, vectors, place, step);
         place += LOADS * step;
     }
@@ -343,11 +447,12 @@ fn fold_parts<const LOADS: usize, S: Copy, V: Copy>(
         let vectors: [V; LOADS] = array(
             #[inline(always)]
             |index| {
-                load(if is_there(index) {
+                // The compilers would otherwise make a branch of it, and load one after the other.
+                load(opaque(if is_there(index) {
                     place + index * step
                 } else {
                     place
-                })
+                }))
             },
         );
         let mut of_last = lift_vector(vectors[0], place);
@@ -365,15 +470,17 @@ fn fold_parts<const LOADS: usize, S: Copy, V: Copy>(
         state = operator.combine(state, of_last);
     }
 
-    place = share.rank;
-    while place < head {
-        state = operator.combine(state, lift(place));
-        place += share.of;
+    if has_single_values {
+        place = share.rank;
+        while place < head {
+            state = operator.combine(state, lift(place));
+            place += share.of;
+        }
+        place = end + share.rank;
+        while place < n {
+            state = operator.combine(state, lift(place));
+            place += share.of;
+        }
     }
-    place = end + share.rank;
-    while place < n {
-        state = operator.combine(state, lift(place));
-        place += share.of;
-    }
-    state
+    (begun, state)
 }

@@ -120,6 +120,18 @@ fn obeys<T: Copy + Debug, O: Operator<T, State: Parts> + Debug>(
             near(one, other, tolerance, &law("a ⊕ b = b ⊕ a"));
         }
     }
+    if O::HAS_KEYS {
+        for (left, right) in [(a, b), (b, a), (a, c), (c, a), (a, identity), (identity, b)] {
+            let (key, other) = (operator.key(left), operator.key(right));
+            assert!(key >= operator.key(identity) && operator.key(identity) > 0);
+            let by_key = operator.of_key(key.max(other)).parts();
+            let combined = operator.combine(left, right).parts();
+            let are_alike = (by_key.iter().zip(&combined))
+                .all(|(one, other)| one == other || one.is_nan() && other.is_nan());
+            let law = law("the greater key is a ⊕ b");
+            assert!(are_alike, "{law}: {by_key:?} and {combined:?}");
+        }
+    }
     let left = operator.combine(operator.combine(a, b), c);
     let right = operator.combine(a, operator.combine(b, c));
     let one_by_one = (0..6).fold(identity, |state, index| {

@@ -143,7 +143,7 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
 }
 
 /// `name` in `.visible .entry name(`.
-fn entry_named_in(code: &str) -> Option<&str> {
+pub fn entry_named_in(code: &str) -> Option<&str> {
     let (_, declared) = code.split_once(".entry")?;
     declared
         .split(['(', ' ', '\t', '\n'])

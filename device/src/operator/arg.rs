@@ -300,6 +300,36 @@ macro_rules! arg {
                 };
                 Some(Best { index, value: N::of_rank::<$is_least>(rank) })
             }
+
+            /// The rank in the upper half, and in the lower one the number that is greater where the index is chosen among equals.
+            const HAS_KEYS: bool = N::SHORT_RANKS && align_of::<Best<N, I>>() >= align_of::<u64>();
+
+            #[inline(always)]
+            fn key(self, state: Best<N, I>) -> u64 {
+                let rank = N::short_rank(rank_of::<$is_least, N>(state.value));
+                let rank = if $is_least { !rank } else { rank };
+                // The numbers of those that have no value, 0 and 1, are less than those of all others.
+                let index = state.index.wide() as u32;
+                let number = match self.ties {
+                    Ties::First => !index,
+                    Ties::Last => index.wrapping_add(2),
+                };
+                if state.index == I::NONE { 1 } else { u64::from(rank) << 32 | u64::from(number) }
+            }
+
+            #[inline(always)]
+            fn of_key(self, key: u64) -> Best<N, I> {
+                if key <= 1 {
+                    return self.identity();
+                }
+                let (rank, number) = ((key >> 32) as u32, key as u32);
+                let rank = if $is_least { !rank } else { rank };
+                let index = match self.ties {
+                    Ties::First => !number,
+                    Ties::Last => number.wrapping_sub(2),
+                };
+                Best { index: I::of(index.into()), value: N::of_rank::<$is_least>(N::of_short_rank(rank)) }
+            }
         }
 
         impl<T: Element, I: Index> Operator<T> for $operator<I> {

@@ -18,6 +18,7 @@
 //! [`Element`](crate::element::Element) says what the accumulator and the float are for each type; [`As`] chooses another one.
 
 mod arg;
+mod by_key;
 mod combine;
 mod extremes;
 mod log_sum_exp;
@@ -31,6 +32,8 @@ mod wide;
 
 use crate::unroll::{array, each};
 pub use arg::{ArgMax, ArgMin, Best, Index, Ties};
+pub(crate) use by_key::ByKey;
+pub(crate) use combine::KEYED;
 pub use combine::{Combine, combine_all};
 pub use extremes::{Extremes, MinMax};
 pub use log_sum_exp::{LogSumExp, Scaled};

@@ -46,6 +46,17 @@ impl<S, A, O: Combine<S>> Combine<S> for As<A, O> {
         // SAFETY: the caller's promise.
         unsafe { self.operator.combine_warp(state, count) }
     }
+
+    const HAS_KEYS: bool = O::HAS_KEYS;
+
+    #[inline(always)]
+    fn key(self, state: S) -> u64 {
+        self.operator.key(state)
+    }
+    #[inline(always)]
+    fn of_key(self, key: u64) -> S {
+        self.operator.of_key(key)
+    }
 }
 
 impl<T: Copy, A: From<T> + Copy, O: Operator<A>> Operator<T> for As<A, O> {

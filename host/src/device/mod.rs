@@ -93,6 +93,7 @@ mod kernel;
 mod l2_cache;
 mod link;
 mod list;
+mod newer;
 mod opened;
 mod overlap;
 mod page_lock;

@@ -11,12 +11,19 @@
 //! nanoseconds, in which the GPU brings the parameters to the multiprocessor. See "Programmatic Dependent Launch and Synchronization" in
 //! NVIDIA's CUDA programming guide.
 
-use super::ptx::version;
+use super::ptx::raised;
+use std::collections::HashSet;
 use warpfold_driver::Version;
-use warpfold_emulator::entries::with_beginnings;
+use warpfold_emulator::entries::{Entries, entry_named_in, with_beginnings};
 
 /// The compute capability from which on there are such launches.
 const SM: u32 = 90;
+
+/// Where a kernel says that it has to wait.
+const HERE: &str = "//griddepcontrol.wait;";
+
+const WAIT: &str = "griddepcontrol.wait;";
+const LAUNCH: &str = "griddepcontrol.launch_dependents;";
 
 /// The version of the PTX language that has the instructions.
 const LANGUAGE: (u32, u32) = (7, 8);
@@ -32,14 +39,13 @@ const DRIVER: Version = Version {
 /// The kernel waits whatever its parameters are. The assembler does not see that, and so the kernel looks at them before it waits. Where
 /// registers are scarce it does not look, since the assembler would keep in registers what it has seen.
 fn beginning(head: &str, are_registers_scarce: bool) -> String {
-    const LAUNCH: &str = "griddepcontrol.launch_dependents;";
     let parameters = parameters(head);
     let ([first, .., last], false) = (&parameters[..], are_registers_scarce) else {
-        return format!("\n\tgriddepcontrol.wait;\n\t{LAUNCH}");
+        return format!("\n\t{WAIT}\n\t{LAUNCH}");
     };
     format!(
         "\n\t{{\n\t.reg .b32 %first, %last;\n\t.reg .pred %alike;\n\tld.param.u8 %first, [{first}];\n\tld.param.u8 %last, [{last}];\n\t\
-         setp.eq.b32 %alike, %first, %last;\n\t@%alike griddepcontrol.wait;\n\t@!%alike griddepcontrol.wait;\n\t{LAUNCH}\n\t}}"
+         setp.eq.b32 %alike, %first, %last;\n\t@%alike {WAIT}\n\t@!%alike {WAIT}\n\t{LAUNCH}\n\t}}"
     )
 }
 
@@ -71,41 +77,25 @@ pub(super) fn is_possible(sm: u32, driver: Version) -> bool {
 /// The text whose kernels wait for the launches before them, for [`SM`] at least; `None` where the text is not as compilers write it.
 /// `are_registers_scarce` says whether it is compiled with a bound on registers.
 pub(super) fn waiting(ptx: &str, are_registers_scarce: bool) -> Option<String> {
-    let newest = version(ptx)?.max(LANGUAGE);
-    let mut head = String::new();
-    let mut rest = ptx;
-    // The version comes before the target, and the target before all code.
-    loop {
-        let (line, later) = rest.split_once('\n')?;
-        rest = later;
-        let mut words = line.split_whitespace();
-        match words.next() {
-            Some(".version") => {
-                head += &format!(".version {}.{}\n", newest.0, newest.1);
-            }
-            Some(".target") => {
-                let target = words.next()?;
-                let digits = target.strip_prefix("sm_")?;
-                let sm: u32 = digits.trim_end_matches(char::is_alphabetic).parse().ok()?;
-                if words.next().is_some() {
-                    return None;
-                }
-                head += &match sm {
-                    SM.. => format!(".target {target}\n"),
-                    _ => format!(".target sm_{SM}\n"),
-                };
-                let beginning =
-                    |head: &str| beginning(head, are_registers_scarce || has_to_leave_room(head));
-                return with_beginnings(&(head + rest), beginning);
-            }
-            _ => head.extend([line, "\n"]),
-        }
-    }
+    let (head, rest) = raised(ptx, SM, LANGUAGE)?;
+    let entries = Entries::of(ptx)?;
+    let of_themselves: HashSet<&str> = entries
+        .texts()
+        .filter(|(_, text)| text.contains(HERE))
+        .map(|(name, _)| name)
+        .collect();
+    let beginning = |head: &str| match entry_named_in(head) {
+        Some(name) if of_themselves.contains(name) => String::new(),
+        _ => beginning(head, are_registers_scarce || has_to_leave_room(head)),
+    };
+    let text = with_beginnings(&(head + rest), beginning)?;
+    Some(text.replace(HERE, &format!("{WAIT}\n{LAUNCH}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashMap;
 
     #[test]
     fn kernels_begin_with_waiting() {
@@ -139,22 +129,84 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_may_say_where_it_waits() {
+        let text = ".version 6.0\n.target sm_70\n.entry j()\n{\n\tret;\n}\n.entry k(.param .u32 n)\n{\n\tadd.s32 %r1, %r2, 1;\n\t//griddepcontrol.wait;\n\tret;\n}\n";
+        let expected = ".version 7.8\n.target sm_90\n.entry j()\n{\n\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;\n\tret;\n}\n.entry k(.param .u32 n)\n{\n\tadd.s32 %r1, %r2, 1;\n\tgriddepcontrol.wait;\ngriddepcontrol.launch_dependents;\n\tret;\n}\n";
+        assert_eq!(waiting(text, false).as_deref(), Some(expected));
+    }
+
+    #[test]
     fn every_text_of_the_library_can_wait() {
         for element in warpfold_reductions::elements() {
             let text = warpfold_reductions::text(element).expect("it is there");
-            let entries = text.matches(".entry ").count();
             let scarce = waiting(text, true).expect("a compiler has written it");
-            assert_eq!(scarce.matches("griddepcontrol.wait;").count(), entries);
+            assert!(!scarce.contains("%alike"));
             let waiting = waiting(text, false).expect("a compiler has written it");
-            assert_eq!(
-                waiting.matches("griddepcontrol.launch_dependents;").count(),
-                entries
+            let entries = Entries::of(&waiting).expect("bodies end");
+            let (mut looking, mut of_themselves) = (0, 0);
+            for (name, text) in Entries::of(text).expect("bodies end").texts() {
+                let (_, waiting) =
+                    (entries.texts().find(|(other, _)| *other == name)).expect("no entry is lost");
+                waits_before_all_else(name, waiting);
+                looking += usize::from(waiting.contains("%alike"));
+                of_themselves += usize::from(text.contains(HERE));
+            }
+            assert!(looking > 0 && of_themselves > 0, "{element}");
+        }
+    }
+
+    /// Goes every way through an entry: it comes to the wait before it touches global memory, and before it ends.
+    #[track_caller]
+    fn waits_before_all_else(name: &str, text: &str) {
+        let (_, body) = text.split_once('{').expect("it has a body");
+        let lines: Vec<&str> = body.lines().map(str::trim).collect();
+        let labels: HashMap<&str, usize> = (lines.iter().enumerate())
+            .filter_map(|(number, line)| Some((line.strip_suffix(':')?, number)))
+            .collect();
+        let mut to_see = vec![0];
+        let mut seen = HashSet::new();
+        while let Some(number) = to_see.pop() {
+            if !seen.insert(number) {
+                continue;
+            }
+            let line = lines[number];
+            let (guard, code) = match line.strip_prefix('@') {
+                Some(guarded) => guarded.split_once([' ', '\t']).expect("what it guards"),
+                None => ("", line),
+            };
+            let code = code.trim();
+            // The look at the parameters waits under a condition, and at once under the opposite one. A trap ends all.
+            if code.starts_with(WAIT) || code.starts_with("trap") {
+                continue;
+            }
+            let touches = [
+                ".global",
+                "atom.",
+                "red.",
+                "ld.relaxed",
+                "st.relaxed",
+                "prefetch",
+            ];
+            let is_address = code.starts_with("cvta");
+            assert!(
+                is_address || !touches.iter().any(|word| code.contains(word)),
+                "{name} does not wait before `{line}`"
             );
-            assert_eq!(
-                waiting.matches("@!%alike griddepcontrol.wait;").count(),
-                entries - text.matches(".minnctapersm").count()
-                    + text.matches(".minnctapersm 1\n").count()
+            assert!(
+                !code.starts_with("ret") && !code.starts_with("exit"),
+                "{name} ends without waiting"
             );
+            if let Some(target) = code.strip_prefix("bra") {
+                let target = target
+                    .trim_start_matches(".uni")
+                    .trim()
+                    .trim_end_matches(';');
+                to_see.push(labels[target]);
+                if guard.is_empty() {
+                    continue;
+                }
+            }
+            to_see.push(number + 1);
         }
     }
 

@@ -29,8 +29,8 @@ use warpfold_driver::Version;
 /// |---|---|---|---|
 /// | sm_70, reductions | all of the above | 6.0 | CUDA 11.0 (Linux 450, Windows 451) |
 ///
-/// From sm_90 and CUDA 12.3 on these texts are loaded for sm_90, each kernel with two instructions more, by which it is set up while the
-/// launch before it ends.
+/// From sm_80 on they are loaded for sm_80, in PTX ISA 7.0, with what newer GPUs do faster. From sm_90 and CUDA 12.3 on they are loaded for
+/// sm_90, each kernel with two instructions more, by which it is set up while the launch before it ends.
 ///
 /// A driver of CUDA 9.0 knows PTX ISA 6.0, but not all functions that are called here ([`warpfold_driver::OLDEST_VERSION`]).
 ///
@@ -79,6 +79,39 @@ pub(super) fn version(ptx: &str) -> Option<(u32, u32)> {
     let version = version.split_whitespace().next()?;
     let (major, minor) = version.split_once('.')?;
     Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The head of a text, up to the line that says the target, for this compute capability and this version of the language at least; and the
+/// rest of the text. `None` where the text is not as compilers write it.
+pub(super) fn raised(ptx: &str, sm: u32, language: (u32, u32)) -> Option<(String, &str)> {
+    let newest = version(ptx)?.max(language);
+    let mut head = String::new();
+    let mut rest = ptx;
+    // The version comes before the target, and the target before all code.
+    loop {
+        let (line, later) = rest.split_once('\n')?;
+        rest = later;
+        let mut words = line.split_whitespace();
+        match words.next() {
+            Some(".version") => {
+                head += &format!(".version {}.{}\n", newest.0, newest.1);
+            }
+            Some(".target") => {
+                let target = words.next()?;
+                let digits = target.strip_prefix("sm_")?;
+                let own: u32 = digits.trim_end_matches(char::is_alphabetic).parse().ok()?;
+                if words.next().is_some() {
+                    return None;
+                }
+                head += &match own >= sm {
+                    true => format!(".target {target}\n"),
+                    false => format!(".target sm_{sm}\n"),
+                };
+                return Some((head, rest));
+            }
+            _ => head.extend([line, "\n"]),
+        }
+    }
 }
 
 /// The first CUDA with this version of the PTX language, by the table of releases in NVIDIA's manual of it; `None` where the version is

@@ -118,10 +118,14 @@ fn build(kernels: CudaBuilder, compiler: &DeviceCompiler) -> Result<String, Buil
     Ok(fs::read_to_string(&path).map_err(io(format!("read {}", path.display())))?)
 }
 
-/// The text without lines that hold a comment alone: a fifth of what has much inline assembly.
+/// The text without lines that hold a compiler's comment alone, a fifth of what has much inline assembly. What is written for newer GPUs
+/// stays, which has no space after the slashes.
 fn without_comments(ptx: &str) -> String {
-    let lines = ptx.split_inclusive('\n');
-    lines
-        .filter(|line| !line.trim_start().starts_with("//"))
+    let is_comment = |line: &str| {
+        let comment = line.trim_start().strip_prefix("//");
+        comment.is_some_and(|text| text.is_empty() || text.starts_with(char::is_whitespace))
+    };
+    ptx.split_inclusive('\n')
+        .filter(|line| !is_comment(line))
         .collect()
 }

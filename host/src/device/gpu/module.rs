@@ -1,7 +1,7 @@
 //! PTX, compiled and loaded by the driver.
 
 use super::{compiler_log::CompilerLog, link, session::Session};
-use crate::device::{DeviceError, LoadOptions, overlap, ptx::check_driver};
+use crate::device::{DeviceError, LoadOptions, newer, overlap, ptx::check_driver};
 use std::{
     ffi::{CStr, CString},
     ptr,
@@ -31,6 +31,8 @@ impl GpuModule {
         options: LoadOptions,
     ) -> Result<Rc<Self>, DeviceError> {
         check_driver(ptx, session.driver)?;
+        let newer = newer::for_gpu(ptx, session.information.sm);
+        let ptx = newer.as_deref().unwrap_or(ptx);
         let overlapping = match options.overlaps && !link::is_needed(ptx) {
             true if overlap::is_possible(session.information.sm, session.driver) => {
                 overlap::waiting(ptx, options.registers.is_some())
