@@ -1,11 +1,11 @@
 //! Dot products: the sum of the products of the pairs of two arrays.
 
-use crate::device::{Argument, Buffer, Device, DeviceError, Shape, Slice, Stream};
+use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Shape, Slice, Stream};
 use crate::family::{Attached, Family, Needs, Source};
 use crate::kernels::Error;
 use crate::reduce::Reducible;
 use crate::reduce::choice::Gpu;
-use crate::reduce::table::choose_for_pairs;
+use crate::reduce::table::{Launch, Problem, choose_for_pairs, problem_of_pairs};
 use crate::sum::Mode;
 use crate::values::Values;
 use std::fmt;
@@ -92,9 +92,49 @@ impl<'d, T: Reducible> DotProduct<'d, T> {
     /// # Errors
     /// The device refuses the kernel, or has no room.
     pub fn prepare(&mut self, values: usize) -> Result<usize, Error> {
-        let (_, needs) = plan::<T>(self.device, self.mode, values);
+        let launch = choose::<T>(self.device, self.mode, values);
+        let needs = needs_of::<T>(self.mode, values, launch);
         self.family.prepare(self.device, &needs)?;
         Ok(needs.bytes())
+    }
+}
+
+/// For measurements.
+#[doc(hidden)]
+impl<T: Reducible> DotProduct<'_, T> {
+    /// What the choice of a launch depends on.
+    pub fn problem(&self, values: usize) -> Problem {
+        problem_of_pairs(self.mode, values, size_of::<T>(), Gpu::of(self.device))
+    }
+
+    /// As [`Self::queue`], by another launch.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Safety
+    /// The launch has one dimension and up to 1024 threads in a block, of the kernel of this mode.
+    pub unsafe fn launch_by(
+        &mut self,
+        stream: Option<&Stream>,
+        pair: (Slice<'_, T>, Slice<'_, T>),
+        result: &mut Buffer<T::Wide>,
+        launch: Launch,
+    ) -> Result<(), Error> {
+        let (device, mode, result) = (self.device, self.mode, Slice::from(&*result));
+        launch_to(&mut self.family, device, mode, stream, pair, result, launch)
+    }
+
+    /// The kernel of a launch that has been made before, and its arguments.
+    pub fn arguments(
+        &self,
+        pair: (Slice<'_, T>, Slice<'_, T>),
+        result: &Buffer<T::Wide>,
+        launch: Launch,
+    ) -> (&Kernel, Vec<Argument>) {
+        let needs = needs_of::<T>(self.mode, pair.0.len(), launch);
+        let arguments = arguments_of(&self.family, self.mode, pair, Slice::from(result), &needs);
+        (self.family.kernel(needs.suffix), arguments)
     }
 }
 
@@ -102,9 +142,12 @@ fn name<T: Reducible>() -> String {
     format!("dot_{}", T::NAME)
 }
 
-fn plan<T: Reducible>(device: &Device, mode: Mode, n: usize) -> (Shape, Needs) {
-    let launch = choose_for_pairs(mode, n, size_of::<T>(), Gpu::of(device));
-    let needs = match mode {
+fn choose<T: Reducible>(device: &Device, mode: Mode, n: usize) -> Launch {
+    choose_for_pairs(mode, n, size_of::<T>(), Gpu::of(device))
+}
+
+fn needs_of<T: Reducible>(mode: Mode, n: usize, launch: Launch) -> Needs {
+    match mode {
         Mode::Fast => Needs {
             slots: most_words::<T::Wide>(launch.blocks as usize),
             words: 1,
@@ -115,8 +158,23 @@ fn plan<T: Reducible>(device: &Device, mode: Mode, n: usize) -> (Shape, Needs) {
             words: 1,
             ..Needs::kernel("_fixed_pairs")
         },
-    };
-    (Shape::linear(launch.blocks, launch.block), needs)
+    }
+}
+
+fn arguments_of<T: Reducible>(
+    family: &Family,
+    mode: Mode,
+    (left, right): (Slice<'_, T>, Slice<'_, T>),
+    result: Slice<'_, T::Wide>,
+    needs: &Needs,
+) -> Vec<Argument> {
+    let mut arguments = vec![left.argument(), right.argument(), left.len().into()];
+    arguments.extend(match mode {
+        Mode::Fast => family.slots(needs),
+        Mode::Deterministic => family.workspace(),
+    });
+    arguments.push(result.argument());
+    arguments
 }
 
 fn of<T: Reducible>(
@@ -138,7 +196,9 @@ fn launch<T: Reducible>(
     pair: (Slice<'_, T>, Slice<'_, T>),
     result: &mut Buffer<T::Wide>,
 ) -> Result<(), Error> {
-    launch_to(family, device, mode, stream, pair, Slice::from(&*result))
+    let launch = choose::<T>(device, mode, pair.0.len());
+    let result = Slice::from(&*result);
+    launch_to(family, device, mode, stream, pair, result, launch)
 }
 
 fn launch_to<T: Reducible>(
@@ -148,6 +208,7 @@ fn launch_to<T: Reducible>(
     stream: Option<&Stream>,
     (left, right): (Slice<'_, T>, Slice<'_, T>),
     result: Slice<'_, T::Wide>,
+    launch: Launch,
 ) -> Result<(), Error> {
     if left.len() != right.len() {
         return Err(Error::Lengths {
@@ -159,15 +220,10 @@ fn launch_to<T: Reducible>(
     right.check_device(device)?;
     result.check_device(device)?;
     DeviceError::check_length(result.len(), 1)?;
-    let (shape, needs) = plan::<T>(device, mode, left.len());
+    let needs = needs_of::<T>(mode, left.len(), launch);
+    let shape = Shape::linear(launch.blocks, launch.block);
     family.prepare_on(device, stream, &needs)?;
-    let n = Argument::from(left.len());
-    let mut arguments = vec![left.argument(), right.argument(), n];
-    arguments.extend(match mode {
-        Mode::Fast => family.slots(&needs),
-        Mode::Deterministic => family.workspace(),
-    });
-    arguments.push(result.argument());
+    let arguments = arguments_of(family, mode, (left, right), result, &needs);
     // SAFETY: both have as many values; there is one result; the workspace is large enough, and its slots and its word are 0. Memory of buffers is freed when
     // the device has done what is queued; `read_by` keeps the order of other memory, or who has made the slice has promised it.
     let launch = || unsafe { family.launch(stream, needs.suffix, &shape, &arguments) };
@@ -190,7 +246,8 @@ pub unsafe fn queue_dot<T: Reducible>(
     result: Slice<'_, T::Wide>,
 ) -> Result<(), Error> {
     Attached::with(device, name::<T>(), T::NAME, |family| {
-        launch_to(family, device, mode, Some(stream), pair, result)
+        let launch = choose::<T>(device, mode, pair.0.len());
+        launch_to(family, device, mode, Some(stream), pair, result, launch)
     })
 }
 

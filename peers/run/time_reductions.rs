@@ -5,19 +5,20 @@
 //! of the ceiling. `chosen` marks the library's choice and `best` the fastest. `-- OPERATOR TYPE [BYTES [every|segments|single]]`: BYTES are those
 //! of the input, 2^30 unless given. With `every` all launches are shown, otherwise the marked ones; the first 2^20 bytes, 2^22 and so on are
 //! reduced, too. With `segments` it is segments of every spread of lengths that are reduced, and the ceiling reads their offsets too. With
-//! `single` it is one row of every length: of those that fit into the cache, a launch's part of a graph of 20. On the emulator nothing is timed.
+//! `single`, and for `dot`, it is one row of every length: of those that fit into the cache, a launch's part of a graph of 20. On the emulator nothing is timed.
 //! `cargo xtask tune` makes the library's table of what `every` and `single` print.
 
 use bytemuck::Zeroable;
 use std::collections::HashSet;
 use std::error::Error;
 use std::fmt::Debug;
+use std::ops::Range;
 use warpfold::device::{Argument, Buffer, DeviceError, Kernel, Pod, Shape, Slice, Stream, Timing};
 use warpfold::operator::*;
 use warpfold::reduce::choice::{Choice, MULTIPROCESSORS};
 use warpfold::reduce::table::{Launch, Problem};
 use warpfold::reduce::{BuiltIn, Reducible};
-use warpfold::{Along, Bf16, Bool, Device, F16, Matrix, Reduction, Segments};
+use warpfold::{Along, Bf16, Bool, Device, DotProduct, F16, Matrix, Reduction, Segments};
 
 const CEILING: &str = include_str!("read_and_write.ptx");
 
@@ -45,6 +46,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     macro_rules! of_type {
         ($value:ty) => {{
+            if operator == "dot" {
+                return run.of_pairs::<$value>();
+            }
             warpfold_device::for_each_operator!(operators, $value);
         }};
     }
@@ -116,26 +120,96 @@ impl<T: Outcome> Outcome for Extremes<T> {
     }
 }
 
+/// The values of the input.
+fn values<T: Made>(n: usize) -> Vec<T> {
+    let mut state = 1_u64;
+    (0..n)
+        .map(|_| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            T::made(state >> 33)
+        })
+        .collect()
+}
+
+/// One row, or the pairs of two, reduced by any launch.
+trait Single {
+    fn problem(&self) -> Problem;
+    fn launch(&mut self, stream: Option<&Stream>, launch: Launch) -> Result<(), warpfold::Error>;
+    fn verify(&self, launch: Launch) -> Result<(), Box<dyn Error>>;
+    /// The kernel of a launch that has been made before, and its arguments.
+    fn arguments(&self, launch: Launch) -> (&Kernel, Vec<Argument>);
+}
+
+struct SingleRow<'a, 'd, T: Pod, O: Operator<T, Output: Pod>> {
+    reduction: &'a mut Reduction<'d, T, O>,
+    input: Slice<'a, T>,
+    result: Buffer<O::Output>,
+    expected: Expected<O::Output>,
+}
+
+impl<T: Made, O: BuiltIn<T, Output: Outcome>> Single for SingleRow<'_, '_, T, O> {
+    fn problem(&self) -> Problem {
+        let matrix = Matrix::contiguous(1, self.input.len());
+        self.reduction.problem(Along::Rows, matrix)
+    }
+    fn launch(&mut self, stream: Option<&Stream>, launch: Launch) -> Result<(), warpfold::Error> {
+        let matrix = Matrix::contiguous(1, self.input.len());
+        // SAFETY: a launch for this row.
+        unsafe {
+            self.reduction
+                .launch_by(stream, self.input, matrix, &mut self.result, launch)
+        }
+    }
+    fn verify(&self, launch: Launch) -> Result<(), Box<dyn Error>> {
+        self.expected.verify(&self.result.read()?, launch)
+    }
+    fn arguments(&self, launch: Launch) -> (&Kernel, Vec<Argument>) {
+        let matrix = Matrix::contiguous(1, self.input.len());
+        self.reduction
+            .arguments(self.input, matrix, &self.result, launch)
+    }
+}
+
+struct Pairs<'a, 'd, T: Reducible> {
+    product: &'a mut DotProduct<'d, T>,
+    pair: (Slice<'a, T>, Slice<'a, T>),
+    result: Buffer<T::Wide>,
+    expected: Expected<T::Wide>,
+}
+
+impl<T: Made<Wide: Outcome>> Single for Pairs<'_, '_, T> {
+    fn problem(&self) -> Problem {
+        self.product.problem(self.pair.0.len())
+    }
+    fn launch(&mut self, stream: Option<&Stream>, launch: Launch) -> Result<(), warpfold::Error> {
+        // SAFETY: a launch for pairs.
+        unsafe {
+            self.product
+                .launch_by(stream, self.pair, &mut self.result, launch)
+        }
+    }
+    fn verify(&self, launch: Launch) -> Result<(), Box<dyn Error>> {
+        self.expected.verify(&self.result.read()?, launch)
+    }
+    fn arguments(&self, launch: Launch) -> (&Kernel, Vec<Argument>) {
+        self.product.arguments(self.pair, &self.result, launch)
+    }
+}
+
 impl Run<'_> {
     fn of<T: Made, O: BuiltIn<T, Output: Outcome, State: Send> + Send + Sync>(
         &self,
         operator: O,
     ) -> Result<(), Box<dyn Error>> {
         let n = self.bytes / size_of::<T>();
-        let mut state = 1_u64;
-        let values: Vec<T> = (0..n)
-            .map(|_| {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1);
-                T::made(state >> 33)
-            })
-            .collect();
+        let values = values::<T>(n);
         let input = self.device.upload(&values)?;
         let mut reduction = Reduction::new(self.device, operator)?;
         let work = reduction
             .problem(Along::Rows, Matrix::contiguous(1, n))
-            .work();
+            .work;
         let (name, bytes) = (operator.kernels().0, size_of::<T>());
         println!("{name} of {}: {work:?} work for {bytes} bytes", T::NAME);
         if self.of_segments {
@@ -146,12 +220,18 @@ impl Run<'_> {
             return Ok(());
         }
         println!("rows columns choice blocks block ms GB/s share");
-        let mut columns = n;
-        while self.of_single && columns * size_of::<T>() >= 1 << 10 {
-            self.single(&mut reduction, &values[..columns], &input)?;
-            columns /= 4;
-        }
         if self.of_single {
+            let mut columns = n;
+            while columns * size_of::<T>() >= 1 << 10 {
+                let expected = Expected::of_some(operator, &values[..columns], columns);
+                self.single(&mut SingleRow {
+                    reduction: &mut reduction,
+                    input: input.slice(..columns),
+                    result: self.device.allocate(1)?,
+                    expected,
+                })?;
+                columns /= 2;
+            }
             return Ok(());
         }
         let smaller = (20..usize::BITS).step_by(2).map(|bits| 1 << bits);
@@ -256,42 +336,57 @@ impl Run<'_> {
         }
     }
 
-    /// One row of these values, which are the first of the input.
-    fn single<T: Made, O: BuiltIn<T, Output: Outcome, State: Send> + Send + Sync>(
-        &self,
-        reduction: &mut Reduction<'_, T, O>,
-        values: &[T],
-        input: &Buffer<T>,
-    ) -> Result<(), Box<dyn Error>> {
-        let bytes = size_of_val(values);
-        let matrix = Matrix::contiguous(1, values.len());
-        let mut result = self.device.allocate(1)?;
-        let problem = reduction.problem(Along::Rows, matrix);
+    /// The pairs of two arrays, which have these many bytes together, and of shorter ones.
+    fn of_pairs<T: Made<Wide: Outcome + Send>>(&self) -> Result<(), Box<dyn Error>> {
+        let n = self.bytes / 2 / size_of::<T>();
+        let values = values::<T>(n + 1);
+        let [left, right] = [&values[1..], &values[..n]].map(|values| self.device.upload(values));
+        let (left, right) = (left?, right?);
+        let mut product = DotProduct::new(self.device)?;
+        let work = product.problem(n).work;
+        println!(
+            "dot of {}: {work:?} work for {} bytes",
+            T::NAME,
+            size_of::<T>()
+        );
+        println!("rows columns choice blocks block ms GB/s share");
+        let mut columns = n;
+        while 2 * columns * size_of::<T>() >= 1 << 10 {
+            let lift = |place: usize| Dot.lift((values[place + 1], values[place]), 0);
+            let expected = combined(Dot, &lift, 0..columns);
+            self.single(&mut Pairs {
+                product: &mut product,
+                pair: (left.slice(..columns), right.slice(..columns)),
+                result: self.device.allocate(1)?,
+                expected: Expected(vec![(0, expected)]),
+            })?;
+            columns /= 2;
+        }
+        Ok(())
+    }
+
+    /// Every launch for one row.
+    fn single(&self, of: &mut impl Single) -> Result<(), Box<dyn Error>> {
+        let problem = of.problem();
+        let bytes = problem.matrix.columns * problem.value_bytes;
         let chosen = problem.choose();
-        let expected = Expected::of_some(reduction.operator(), values, values.len());
-        let input = input.slice(..values.len());
         let mut timed = Vec::new();
         for (choice, launch) in launches(&problem, choices_of_one(bytes)) {
-            // SAFETY: a launch for this row.
-            let launched = unsafe { reduction.launch_by(None, input, matrix, &mut result, launch) };
-            match launched {
+            match of.launch(None, launch) {
                 Err(warpfold::Error::Device(DeviceError::InvalidLaunch { .. })) => continue,
                 launched => launched?,
             }
-            expected.verify(&result.read()?, launch)?;
+            of.verify(launch)?;
             let ms = if bytes <= IN_CACHE {
-                self.in_graph(|stream| {
-                    // SAFETY: the same launch has been made before.
-                    unsafe { reduction.launch_by(Some(stream), input, matrix, &mut result, launch) }
-                })?
+                self.in_graph(|stream| of.launch(Some(stream), launch))?
             } else {
-                let (kernel, arguments) = reduction.arguments(input, matrix, &result, launch);
+                let (kernel, arguments) = of.arguments(launch);
                 let shape = Shape::linear(launch.blocks, launch.block);
                 self.median(kernel, &shape, &arguments)?
             };
             timed.push((choice, launch, ms));
         }
-        self.show(matrix, bytes, f64::NAN, chosen, &timed);
+        self.show(problem.matrix, bytes, f64::NAN, chosen, &timed);
         Ok(())
     }
 
@@ -577,20 +672,24 @@ fn state_of<T: Made, O: BuiltIn<T, State: Send> + Send + Sync>(
     values: &[T],
     index: u64,
 ) -> O::State {
-    if values.len() > 1024 {
-        let (left, right) = values.split_at(values.len() / 2);
-        let after = index + left.len() as u64;
+    let lift = |place: usize| operator.lift(values[place], index + place as u64);
+    combined(operator, &lift, 0..values.len())
+}
+
+fn combined<S: Send>(
+    operator: impl Combine<S> + Send + Sync,
+    lift: &(impl Fn(usize) -> S + Sync),
+    places: Range<usize>,
+) -> S {
+    if places.len() > 1024 {
+        let middle = places.start + places.len() / 2;
         let (left, right) = rayon::join(
-            || state_of(operator, left, index),
-            || state_of(operator, right, after),
+            || combined(operator, lift, places.start..middle),
+            || combined(operator, lift, middle..places.end),
         );
         return operator.combine(left, right);
     }
-    let lifted = values
-        .iter()
-        .zip(index..)
-        .map(|(&value, index)| operator.lift(value, index));
-    lifted.fold(operator.identity(), |left, right| {
+    places.map(lift).fold(operator.identity(), |left, right| {
         operator.combine(left, right)
     })
 }

@@ -56,15 +56,19 @@ pub struct Tuned {
 pub enum Work {
     /// It takes it into one accumulator of 32 or 64 bits, no larger than two values of 32 bits.
     Little,
+    /// It keeps it, and where it is, or drops it.
+    Place,
     /// It has more to keep.
     Much,
+    /// It takes pairs of values of two arrays into one accumulator: measured as a single row of as many bytes.
+    Pairs,
 }
 
 /// What was measured of an operator that does this much work, over values of this many bytes.
 pub struct Measured {
     pub work: Work,
     pub value_bytes: usize,
-    /// For 2^m bytes in all and rows of 2^n bytes at least, the fastest way.
+    /// For 2^m bytes in all and rows of 2^n bytes at least, the fastest way. Of pairs there are none.
     pub rows: &'static [(u32, &'static [(u32, Choice)])],
     /// For a single row of 2^n bytes at least: threads of a block, and blocks.
     pub single: &'static [(u32, u32, u32)],

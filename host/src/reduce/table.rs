@@ -58,8 +58,8 @@ pub struct Problem {
     pub mode: Mode,
     /// Bytes of a value.
     pub value_bytes: usize,
-    /// Bytes of a state.
-    pub state_bytes: usize,
+    /// How much work it is for each value.
+    pub work: Work,
     /// Values that a vector has.
     pub lanes: usize,
     /// The most threads of a block that reduces columns.
@@ -110,7 +110,7 @@ impl Problem {
 
     fn choose_for_rows(&self) -> Launch {
         let Matrix { rows, columns, .. } = self.matrix;
-        let what = (self.work(), self.value_bytes);
+        let what = (self.work, self.value_bytes);
         let bytes = columns * self.value_bytes;
         let choice = if rows == 1 {
             let (block, blocks) = of_single(TUNED, what, bytes, self.gpu);
@@ -120,16 +120,6 @@ impl Problem {
             self.of_rows(of_rows(TUNED, what, all_bytes, self.gpu), bytes)
         };
         choice.launch(self)
-    }
-
-    /// How much work it is for each value.
-    #[doc(hidden)]
-    pub fn work(&self) -> Work {
-        if self.state_bytes <= self.value_bytes.max(4) {
-            Work::Little
-        } else {
-            Work::Much
-        }
     }
 
     /// How rows of this many bytes are shared out, by what was measured of as many bytes in all.
@@ -302,44 +292,48 @@ pub fn choose_for_segments(
     }
 }
 
-/// The grid and the block for the part of an array that one of several devices has: as for a single long row.
-pub(crate) fn choose_for_part(problem: &Problem) -> Grid {
+/// The launch for the part of an array that one of several devices has: as for a single long row.
+pub(crate) fn choose_for_part(problem: &Problem) -> Launch {
     match problem.choose() {
-        Launch {
+        launch @ Launch {
             way: Way::Blocks(_),
-            blocks,
-            block,
-        } => Grid { blocks, block },
-        _ => Grid {
+            ..
+        } => launch,
+        _ => Launch {
+            way: Way::Blocks(1),
             blocks: 1,
             block: BLOCK_OF_WARPS,
         },
     }
 }
 
-/// The grid and the block for the pairs of two arrays: in any order as for a single row of as many bytes.
-pub(crate) fn choose_for_pairs(mode: Mode, n: usize, value_bytes: usize, gpu: Gpu) -> Grid {
+/// What the launch for the pairs of two arrays depends on: in any order it is that for a single row of as many bytes.
+#[doc(hidden)]
+pub fn problem_of_pairs(mode: Mode, n: usize, value_bytes: usize, gpu: Gpu) -> Problem {
+    Problem {
+        matrix: Matrix::contiguous(1, 2 * n),
+        along: Along::Rows,
+        mode,
+        value_bytes,
+        work: Work::Pairs,
+        // What follows is for columns.
+        lanes: 1,
+        most_threads: 1,
+        resident: 1,
+        gpu,
+    }
+}
+
+/// The launch for the pairs of two arrays.
+pub(crate) fn choose_for_pairs(mode: Mode, n: usize, value_bytes: usize, gpu: Gpu) -> Launch {
     match mode {
-        Mode::Fast => {
-            let bytes = 2 * n * value_bytes;
-            let (block, blocks) = of_single(TUNED, (Work::Little, value_bytes), bytes, gpu);
-            let batches = bytes.div_ceil(block as usize * VECTOR);
-            Grid {
-                blocks: in_proportion(blocks, gpu.multiprocessors).min(batches.max(1)) as u32,
-                block,
-            }
-        }
-        Mode::Deterministic => Grid {
+        Mode::Fast => problem_of_pairs(mode, n, value_bytes, gpu).choose(),
+        Mode::Deterministic => Launch {
+            way: Way::FixedBlocks,
             blocks: n.div_ceil(fixed::CHUNK).clamp(1, MOST_BLOCKS) as u32,
             block: fixed::BLOCK,
         },
     }
-}
-
-/// Blocks, and threads of each.
-pub(crate) struct Grid {
-    pub(crate) blocks: u32,
-    pub(crate) block: u32,
 }
 
 #[cfg(test)]
@@ -382,16 +376,16 @@ mod tests {
             (132, Some(4.9e12)),
             (264, Some(1e13)),
         ] {
-            for (value_bytes, state_bytes) in [
-                (1, 4),
-                (1, 8),
-                (2, 4),
-                (2, 16),
-                (4, 4),
-                (4, 12),
-                (8, 8),
-                (8, 24),
-                (16, 16),
+            for (value_bytes, work) in [
+                (1, Work::Little),
+                (1, Work::Place),
+                (2, Work::Little),
+                (2, Work::Much),
+                (4, Work::Little),
+                (4, Work::Place),
+                (8, Work::Little),
+                (8, Work::Much),
+                (16, Work::Little),
             ] {
                 for columns in [
                     1,
@@ -421,7 +415,7 @@ mod tests {
                                 along: Along::Rows,
                                 mode: Mode::Fast,
                                 value_bytes,
-                                state_bytes,
+                                work,
                                 lanes: 16 / value_bytes,
                                 most_threads: 256,
                                 resident: 3,
@@ -448,7 +442,7 @@ mod tests {
                 along: Along::Rows,
                 mode: Mode::Fast,
                 value_bytes: 4,
-                state_bytes: 4,
+                work: Work::Little,
                 lanes: 4,
                 most_threads: 256,
                 resident: 3,

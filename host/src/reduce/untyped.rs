@@ -1,6 +1,6 @@
 //! A reduction without its types: kernels by their names, and values, states and results by their sizes.
 
-use super::choice::Gpu;
+use super::choice::{Gpu, Work};
 use super::segments::Segments;
 use super::table::{Launch, Problem, Way, choose_for_segments};
 use crate::device::{Argument, Device, DeviceError, Kernel, Shape, Slice, Stream};
@@ -23,6 +23,7 @@ pub struct Form {
     /// Bytes of a result.
     pub result_bytes: usize,
     state_bytes: usize,
+    work: Work,
     words_of_slot: usize,
     order_matters: bool,
     lanes: usize,
@@ -40,6 +41,13 @@ impl Form {
             value_bytes: size_of::<T>(),
             result_bytes: size_of::<O::Output>(),
             state_bytes: size_of::<O::State>(),
+            work: if O::PICKS_VALUES {
+                Work::Place
+            } else if size_of::<O::State>() <= size_of::<T>() || size_of::<O::State>() <= 4 {
+                Work::Little
+            } else {
+                Work::Much
+            },
             words_of_slot: most_words::<O::State>(1),
             order_matters: O::ORDER_MATTERS,
             lanes: T::LANES,
@@ -80,7 +88,7 @@ impl Form {
             along,
             mode,
             value_bytes: self.value_bytes,
-            state_bytes: self.state_bytes,
+            work: self.work,
             lanes: self.lanes,
             most_threads: self.most_threads,
             resident: self.resident,

@@ -7,7 +7,7 @@ use super::error::TuneError;
 /// An operator over a type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Subject {
-    /// How much work it is for each value: `Little` or `Much`.
+    /// How much work it is for each value: `Little`, `Place`, `Much` or `Pairs`.
     pub work: String,
     /// Bytes of a value.
     pub value_bytes: usize,

@@ -30,8 +30,8 @@ pub struct Options {
 const TABLES: &str = "host/src/reduce/measured";
 const EVIDENCE: &str = "peers/results";
 
-/// The operators and types that stand for the others: those that do little for a value and those that do much, for each size of value.
-const SUBJECTS: [(&str, &str); 17] = [
+/// The operators and types that stand for the others: those of each kind of work, for each size of value.
+const SUBJECTS: [(&str, &str); 21] = [
     ("sum", "i8"),
     ("max", "i8"),
     ("argmax", "i8"),
@@ -49,8 +49,20 @@ const SUBJECTS: [(&str, &str); 17] = [
     ("max", "f64"),
     ("argmax", "f64"),
     ("variance", "f64"),
+    ("dot", "i8"),
+    ("dot", "bf16"),
+    ("dot", "f32"),
+    ("dot", "f64"),
 ];
-const MODES: [&str; 2] = ["every", "single"];
+
+/// What is measured of an operator: of pairs there are no rows.
+fn modes(operator: &str) -> &'static [&'static str] {
+    match operator {
+        "dot" => &["single"],
+        _ => &["every", "single"],
+    }
+}
+
 /// The bytes of the input.
 const BYTES: &str = "1073741824";
 
@@ -64,7 +76,7 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), TuneError> {
         warpfold_driver::available()?;
         fs::create_dir_all(&folder).map_err(io(format!("create {}", folder.display())))?;
         for (operator, element) in SUBJECTS {
-            for mode in MODES {
+            for mode in modes(operator) {
                 let text = measure(repository, operator, element, mode)?;
                 write(&folder.join(name_of(operator, element, mode)), &text)?;
                 println!("{operator} of {element}, {mode}: measured");
@@ -73,11 +85,11 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), TuneError> {
     }
     let mut measurements = Measurements::default();
     for (operator, element) in SUBJECTS {
-        for mode in MODES {
+        for mode in modes(operator) {
             let path = folder.join(name_of(operator, element, mode));
             let file = path.display().to_string();
             let text = fs::read_to_string(&path).map_err(io(format!("read {file}")))?;
-            measurements.read(&file, &text, mode == "single")?;
+            measurements.read(&file, &text, *mode == "single")?;
         }
     }
     let missing = |what| TuneError::Missing {

@@ -8,6 +8,9 @@ use super::measurements::{Case, Measurements, Subject};
 /// A choice that is within so much of the best one stays what it was for shorter rows.
 const ALIKE: f64 = 0.004;
 
+/// The kind of work that has no rows.
+const PAIRS: &str = "Pairs";
+
 /// Times by subjects and choices.
 type Times<'a> = Vec<(&'a Subject, &'a BTreeMap<String, f64>)>;
 
@@ -61,7 +64,7 @@ pub fn of(measurements: &Measurements) -> Result<(String, String), String> {
         }
         let times = lengths(measurements, |case| of_group(&case) && case.is_single);
         let single = lines(&times, &what, &mut evidence)?;
-        if rows.is_empty() || single.is_empty() {
+        if rows.is_empty() && work != PAIRS || single.is_empty() {
             return Err(what);
         }
         let _ = write!(
