@@ -159,6 +159,15 @@ fn collectives_in_inline_assembly() {
         words,
         r#"macro_rules! b { ($n:literal) => { core::arch::asm!(concat!("bar.sync ", $n, ";")) }; }"#,
     );
+    breaks(
+        Rule::CollectiveInAssembly,
+        3,
+        words,
+        "#[cfg(target_feature = \"sm_70\")]\nfn f() { asm!(\"add.u32 {a}, {b}, 1;\"); }\nfn g() { asm!(\"shfl.sync.idx.b32 {a}, {b}, 0, 31, -1;\"); }",
+    );
+    is_fine(
+        "#[cfg(target_feature = \"sm_70\")]\n#[inline]\nfn f() { asm!(\"shfl.sync.idx.b32 {a}, {b}, 0, 31, -1;\"); }",
+    );
     is_fine(r#"fn f() { asm!("match.all.sync.b32 {all}, {value}, {mask};"); }"#);
     is_fine(
         r#"fn f() { println!("bar.sync 0;"); asm!("rem.u32 {r}, {a}, {b};", "cvta.shared.u64 {p}, {o};"); }"#,

@@ -33,6 +33,7 @@ pub fn check(sources: &[String]) -> Result<Vec<Vec<Finding>>, LexError> {
                 .collect(),
             aliases: HashMap::new(),
             findings: Vec::new(),
+            is_for_rustc_alone: false,
         };
         checker.imports(tokens);
         checker.sequence(tokens);
@@ -57,6 +58,8 @@ struct Checker {
     /// What the file imports from `cuda_std`: its name here, and the whole path.
     aliases: HashMap<String, String>,
     findings: Vec<Finding>,
+    /// Whether rust-cuda does not see what is looked at.
+    is_for_rustc_alone: bool,
 }
 
 /// Functions that count bits, or are made of ones that do.
@@ -149,6 +152,15 @@ impl Checker {
         while position < tokens.len() {
             let rest = &tokens[position..];
             if let Some(length) = host_only(rest).or_else(|| import_length(rest)) {
+                position += length;
+                continue;
+            }
+            if !self.is_for_rustc_alone
+                && let Some((_, length)) = architecture_item(rest, "sm_")
+            {
+                self.is_for_rustc_alone = true;
+                self.sequence(&rest[2..length]);
+                self.is_for_rustc_alone = false;
                 position += length;
                 continue;
             }
@@ -325,7 +337,7 @@ impl Checker {
         let has_no_intrinsic = (first, parts.first()) == ("match", Some(&"all"));
         let is_collective =
             matches!(first, "bar" | "barrier" | "activemask") || parts.contains(&"sync");
-        if is_collective && !has_no_intrinsic {
+        if is_collective && !has_no_intrinsic && !self.is_for_rustc_alone {
             self.report(Rule::CollectiveInAssembly, at, instruction);
         } else if matches!(first, "ld" | "st")
             && parts.iter().any(|part| part.starts_with("shared"))

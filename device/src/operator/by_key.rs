@@ -41,8 +41,8 @@ unsafe fn greatest_of_warp(key: u64) -> Option<u64> {
 }
 
 /// A step of a tree: the greater of this lane's key and that of the lane so far away.
-#[cfg(target_arch = "nvptx64")]
-#[cfg(not(any(target_feature = "sm_80", target_feature = "compute_80")))]
+#[cfg(target_feature = "sm_70")]
+#[cfg(not(target_feature = "sm_80"))]
 macro_rules! step {
     ($distance:literal) => {
         concat!(
@@ -66,12 +66,13 @@ macro_rules! step {
 ///
 /// # Safety
 /// All 32 lanes of the warp call it, and none has exited.
-#[cfg(not(any(target_feature = "sm_80", target_feature = "compute_80")))]
-#[cuda_std::gpu_only]
+#[cfg(target_feature = "sm_70")]
+#[cfg(not(target_feature = "sm_80"))]
 #[inline(always)]
 unsafe fn greatest_of_warp(key: u64) -> Option<u64> {
     let greatest: u64;
-    // A barrier in the same stretch of code keeps the compiler from copying the assembly into branches.
+    // A barrier in the same stretch of code keeps rustc's compiler from copying the assembly into branches. rust-cuda, of which that is not
+    // known, gets the other function.
     // SAFETY: the caller's promise, of both.
     unsafe {
         crate::lanes::sync_lanes(u32::MAX);
@@ -103,4 +104,14 @@ unsafe fn greatest_of_warp(key: u64) -> Option<u64> {
         );
     }
     Some(greatest)
+}
+
+/// None here: keys are combined one after the other.
+///
+/// # Safety
+/// It does nothing.
+#[cfg(not(any(target_feature = "sm_70", target_feature = "compute_80")))]
+#[inline(always)]
+unsafe fn greatest_of_warp(_key: u64) -> Option<u64> {
+    None
 }
