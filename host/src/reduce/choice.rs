@@ -64,6 +64,17 @@ pub enum Work {
     Pairs,
 }
 
+impl Work {
+    /// What stands for it on a GPU where it has not been measured by itself.
+    fn most_alike(self) -> Option<Self> {
+        match self {
+            Self::Place => Some(Self::Much),
+            Self::Pairs => Some(Self::Little),
+            Self::Little | Self::Much => None,
+        }
+    }
+}
+
 /// What was measured of an operator that does this much work, over values of this many bytes.
 pub struct Measured {
     pub work: Work,
@@ -99,8 +110,11 @@ fn measured(
     value_bytes: usize,
 ) -> impl Iterator<Item = (Gpu, &'static Measured)> {
     tuned.iter().filter_map(move |tuned| {
-        let of_work = (tuned.measured.iter()).filter(|measured| measured.work == work);
-        let nearest = of_work.min_by_key(|measured| measured.value_bytes.abs_diff(value_bytes))?;
+        let nearest_of = |work| {
+            let of_work = (tuned.measured.iter()).filter(|measured| measured.work == work);
+            of_work.min_by_key(|measured| measured.value_bytes.abs_diff(value_bytes))
+        };
+        let nearest = nearest_of(work).or_else(|| nearest_of(work.most_alike()?))?;
         Some((tuned.gpu, nearest))
     })
 }
@@ -219,6 +233,11 @@ mod tests {
         assert_eq!(of(1 << 19, gpu(10, 3e11)), (128, 1));
         assert_eq!(of(1 << 20, gpu(10, 3e11)), (128, 100));
         assert_eq!(of(1 << 25, gpu(10, 7e11)), (512, 1));
+        // Pairs have not been measured by themselves.
+        assert_eq!(
+            of_single(TUNED, (Work::Pairs, 4), 1 << 20, gpu(10, 3e11)),
+            (128, 100)
+        );
         // What the cache holds does not depend on the memory.
         assert_eq!(of(1 << 20, gpu(10, 7e11)), (128, 100));
     }
