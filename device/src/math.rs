@@ -69,7 +69,7 @@ macro_rules! fused {
 
 /// An instruction of the device on floats, and what the host has for it.
 macro_rules! instruction {
-    ($name:ident: $value:ident = $register:ident, $bits:ident, $instruction:literal, ($($argument:ident),+), $host:expr) => {
+    ($name:ident: $value:ident = $register:ident, $bits:ident, $instruction:expr, ($($argument:ident),+), $host:expr) => {
         #[inline(always)]
         fn $name($($argument: $value),+) -> $value {
             #[cfg(target_arch = "nvptx64")]
@@ -310,9 +310,36 @@ extremes!(f64: maximum_64, greatest_of_64, greater_64, >, is_sign_positive, f64:
 
 /// Of `f32` there is an instruction that keeps a NaN, from sm_80 on.
 #[cfg(any(target_feature = "sm_80", target_feature = "compute_80"))]
+macro_rules! keeping_nan {
+    ($instruction:literal) => {
+        concat!($instruction, ".NaN.f32 {result}, {a}, {b};")
+    };
+}
+
+/// A text for sm_70 says so in comments: what loads it may put the line after `//from sm_80 on:` in the place of those after `//before:`.
+#[cfg(target_feature = "sm_70")]
+#[cfg(not(target_feature = "sm_80"))]
+macro_rules! keeping_nan {
+    ($instruction:literal) => {
+        concat!(
+            "{{\n//from sm_80 on:\n//",
+            $instruction,
+            ".NaN.f32 {result}, {a}, {b};\n//before:\n.reg .pred %are_numbers;\n\
+             setp.num.f32 %are_numbers, {a}, {b};\n",
+            $instruction,
+            ".f32 {result}, {a}, {b};\nselp.b32 {result}, {result}, 0x7fffffff, %are_numbers;\n//end\n}}",
+        )
+    };
+}
+
+#[cfg(any(
+    target_feature = "sm_70",
+    target_feature = "sm_80",
+    target_feature = "compute_80"
+))]
 macro_rules! extremes_of_32 {
     ($of_two:ident, $of_several:ident, $number:ident, $before:tt, $sign:ident, $last:expr, $instruction:literal) => {
-        instruction!($of_two: f32 = reg32, u32, $instruction, (a, b), a);
+        instruction!($of_two: f32 = reg32, u32, keeping_nan!($instruction), (a, b), a);
 
         #[inline(always)]
         fn $of_several<const V: usize, const N: usize>(values: [[f32; N]; V]) -> f32 {
@@ -327,15 +354,20 @@ macro_rules! extremes_of_32 {
     };
 }
 
-#[cfg(not(any(target_feature = "sm_80", target_feature = "compute_80")))]
+/// On a host, and by rust-cuda for sm_70.
+#[cfg(not(any(
+    target_feature = "sm_70",
+    target_feature = "sm_80",
+    target_feature = "compute_80"
+)))]
 macro_rules! extremes_of_32 {
     ($of_two:ident, $of_several:ident, $number:ident, $before:tt, $sign:ident, $last:expr, $instruction:literal) => {
         extremes!(f32: $of_two, $of_several, $number, $before, $sign, $last);
     };
 }
 
-extremes_of_32!(minimum_32, least_of_32, lesser_32, <, is_sign_negative, f32::INFINITY, "min.NaN.f32 {result}, {a}, {b};");
-extremes_of_32!(maximum_32, greatest_of_32, greater_32, >, is_sign_positive, f32::NEG_INFINITY, "max.NaN.f32 {result}, {a}, {b};");
+extremes_of_32!(minimum_32, least_of_32, lesser_32, <, is_sign_negative, f32::INFINITY, "min");
+extremes_of_32!(maximum_32, greatest_of_32, greater_32, >, is_sign_positive, f32::NEG_INFINITY, "max");
 
 /// e to the power of a number that is not above 0, by the GPU's own powers of two, which are off by up to two units in the last place.
 #[inline(always)]

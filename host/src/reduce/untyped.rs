@@ -240,15 +240,16 @@ impl Untyped {
     pub(super) fn plan(&self, parts: Parts<'_>, launch: Launch) -> Plan {
         let (rows, columns, windows) = match parts {
             Parts::Of(matrix) => (matrix.rows, matrix.columns, 0),
-            Parts::Segments(segments) => (0, 0, segments.values().div_ceil(fixed::CHUNK)),
+            Parts::Segments(of) => (0, 0, of.values().div_ceil(fixed::CHUNK)),
         };
-        // In words of 8 bytes, after the states: how many segments end in a block and before.
+        // In words of 8 bytes, after the states: where the segments end.
         let mut ends = 0;
         let mut slots = 0;
         let (states, counters) = match launch.way {
             Way::Segments => {
-                ends = launch.blocks as usize;
-                (2 * launch.blocks as usize, 1)
+                let warps = warps(launch);
+                ends = 2 * segments::records(warps);
+                (2 * segments::records(warps), segments::counters(warps))
             }
             Way::Blocks(parts) if parts > 1 => {
                 slots = self.form.slots(rows * parts as usize);
@@ -417,7 +418,7 @@ impl Untyped {
             // Packed rows have no distance of their own.
             Way::Packed => arguments.truncate(3),
             Way::Segments => {
-                let ends = self.words(2 * launch.blocks as usize);
+                let ends = self.words(2 * segments::records(warps(launch)));
                 let [states, counters] = workspace;
                 arguments.extend([states, self.family.states_from(ends), counters]);
             }
@@ -426,6 +427,11 @@ impl Untyped {
         arguments.extend(self.parameter.map(Argument::from));
         (self.family.kernel(suffix(launch.way)), arguments)
     }
+}
+
+/// How many warps a launch has.
+fn warps(launch: Launch) -> usize {
+    (launch.blocks * launch.block / 32) as usize
 }
 
 /// What the kernel's name ends with.
