@@ -2,7 +2,7 @@
 
 use super::choice::{Gpu, Work};
 use super::segments::Segments;
-use super::table::{Launch, Problem, Way, choose_for_segments};
+use super::table::{FormOfSegments, Launch, Problem, Way, choose_for_segments};
 use crate::device::{Argument, Device, DeviceError, Kernel, Shape, Slice, Stream};
 use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
@@ -13,7 +13,7 @@ use warpfold_device::fixed;
 use warpfold_device::operator::Operator;
 use warpfold_device::segments;
 use warpfold_device::slots::most_words;
-use warpfold_device::vector::Loaded;
+use warpfold_device::vector::{Loaded, Quad};
 
 /// What the launches of an operator over a type depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +29,7 @@ pub struct Form {
     lanes: usize,
     most_threads: u32,
     resident: u32,
-    tile: usize,
-    /// Blocks of segments that run at once on a multiprocessor.
-    resident_of_segments: u32,
+    segments: FormOfSegments,
 }
 
 impl Form {
@@ -53,8 +51,11 @@ impl Form {
             lanes: T::LANES,
             most_threads: most_threads::<T, O>(),
             resident: resident::<T, O>(),
-            tile: segments::tile::<T>(),
-            resident_of_segments: segments::resident::<T, O>(),
+            segments: FormOfSegments {
+                tile: segments::tile::<T>(),
+                resident: segments::resident::<T, O>(),
+                shared_bytes: segments::vectors::<T, O>() * size_of::<Quad>(),
+            },
         }
     }
 }
@@ -233,8 +234,8 @@ impl Untyped {
         mode: Mode,
     ) -> Launch {
         let work = (segments.len(), segments.values());
-        let form = (self.form.tile, self.form.resident_of_segments);
-        choose_for_segments(mode, work, form, device.multiprocessors())
+        let gpu = (device.multiprocessors(), device.shared_bytes());
+        choose_for_segments(mode, work, self.form.segments, gpu)
     }
 
     pub(super) fn plan(&self, parts: Parts<'_>, launch: Launch) -> Plan {

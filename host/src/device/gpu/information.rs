@@ -22,6 +22,8 @@ pub struct GpuInformation {
     pub memory_bytes_per_second: Option<u64>,
     /// The L2 cache.
     pub l2_bytes: u64,
+    /// The shared memory of a multiprocessor, which its blocks divide among themselves.
+    pub shared_bytes: u32,
 }
 
 impl GpuInformation {
@@ -49,6 +51,7 @@ impl GpuInformation {
                 attribute(CUdevice_attribute::GLOBAL_MEMORY_BUS_WIDTH)?,
             ),
             l2_bytes: u64::from(attribute(CUdevice_attribute::L2_CACHE_SIZE)?),
+            shared_bytes: attribute(CUdevice_attribute::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
         })
     }
 }
@@ -100,6 +103,7 @@ mod tests {
             memory_bytes: 24 << 30,
             memory_bytes_per_second,
             l2_bytes: 6 << 20,
+            shared_bytes: 100 << 10,
         }
     }
 
