@@ -439,10 +439,9 @@ macro_rules! column_reductions {
 ///
 /// A line `name: Type = value, T;` gives
 /// - `name_segments(input: *const T, offsets: *const u64, are_wide: u32, segments: usize, states: *mut State, ends: *mut u64,
-///   counters: *mut u32, results: *mut Output)`: the reduction of each segment, in one launch of any grid; segment k is the values from
-///   `offsets[k]` to `offsets[k + 1]`, which do not decrease. If `are_wide` is 0, the offsets are `u32`. `states` and `ends` have room for two
-///   states and two words for each of the [`records`](crate::segments::records) of the grid's warps, and there are as many
-///   [`counters`](crate::segments::counters), which are 0 before and after. The size of a block is a multiple of 32 up to
+///   counter: *mut u32, results: *mut Output)`: the reduction of each segment, in one launch of any grid; segment k is the values from
+///   `offsets[k]` to `offsets[k + 1]`, which do not decrease. If `are_wide` is 0, the offsets are `u32`. `states` has room for two states
+///   per block, and `ends` for a word; the counter is 0 before and after. The size of a block is a multiple of 32 up to
 ///   [`THREADS`](crate::segments::THREADS).
 #[macro_export]
 macro_rules! segment_reductions {
@@ -455,8 +454,8 @@ macro_rules! segment_reductions {
             /// - `offsets` points to `segments + 1` places of `input` that do not decrease, `u64` or, if `are_wide` is 0, `u32`; and `input`
             ///   has values from the first to the last of them; nothing writes either. `results` points to one result per segment,
             ///   which nothing else touches.
-            /// - `states` and `ends` point to two states and two words for each of the grid's `segments::records`, and `counters` to its
-            ///   `segments::counters`, words that are 0; nothing else touches them.
+            /// - `states` points to two states per block, `ends` to a word per block, and `counter` to a word that is 0; nothing else touches
+            ///   them.
             /// - The grid has one dimension, and a block a multiple of 32 threads up to `segments::THREADS`.
             #[cuda_std::kernel]
             #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
@@ -467,14 +466,14 @@ macro_rules! segment_reductions {
                 segments: usize,
                 states: *mut <$operator as $crate::operator::Operator<$value>>::State,
                 ends: *mut u64,
-                counters: *mut u32,
+                counter: *mut u32,
                 results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
                 $($parameter: u64,)?
             ) {
                 $crate::launch_bounds!($crate::segments::THREADS, $crate::segments::resident::<$value, $operator>());
                 let memory = $crate::segment_memory!($value, $operator);
                 let offsets = $crate::segments::Offsets { places: offsets, are_wide: are_wide != 0 };
-                let workspace = $crate::segments::Workspace { states, ends, counters };
+                let workspace = $crate::segments::Workspace { states, ends, counter };
                 // SAFETY: the caller's promise.
                 unsafe { $crate::segments::segments($make, input, offsets, segments, workspace, results, memory) }
             }

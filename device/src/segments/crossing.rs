@@ -1,184 +1,167 @@
-//! Segments that cross the parts of the path.
+//! Segments that cross warps and blocks.
 //!
-//! The first segment that ends in a part may have begun in an earlier one, and what comes after the last end belongs to a later one. So a part
-//! leaves a record of two states. The warp that is done last of [`GROUP`] neighbouring parts combines their records, in their order, by a
-//! scan that begins anew at each end, and leaves a record of the group; the one that is done last of all does the same with the groups.
+//! The first segment that ends in a warp's part may have begun in an earlier one, and what comes after the last end belongs to a later one.
+//! One thread of each block combines these states of its warps. Those of the blocks go to global memory, and the last block to come
+//! combines them, in their order, by a scan that begins anew at each end.
 
 use super::fold::scan_from_ends;
-use super::marks::lanes_below;
-use super::path::{Offsets, ROUNDS};
-use crate::lanes::{WARP_SIZE, ballot, sync_warp};
-use crate::memory::{draw_ticket, store_relaxed};
-use crate::operator::Operator;
+use super::memory::Memory;
+use super::path::List;
+use crate::lanes::{WARP_SIZE, ballot};
+use crate::operator::{Combine, Operator};
 use crate::shuffle::shuffle_up;
-use crate::thread::thread_idx_x;
+use crate::thread::{block_dim_x, block_idx_x, grid_dim_x, sync_threads, thread_idx_x};
 use crate::unroll::{array, each};
 use crate::vector::Loaded;
+use crate::words::Words;
 
-/// Neighbouring parts whose records one warp combines.
-const GROUP: usize = 128;
-
-/// What the warps of a launch hand to each other, in global memory.
+/// What the blocks hand to each other, in global memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Workspace<S> {
-    /// Two states for each of [`records`]: of the first segment that ends there, and of what comes after the last end.
+    /// Two states per block: of the first segment that ends in it, and of what comes after the last end.
     pub states: *mut S,
-    /// Two numbers for each of them: how many segments end before, and there and before.
+    /// Per block, how many segments end in it and before.
     pub ends: *mut u64,
-    /// As many words as [`counters`] says, which are 0 before and after.
-    pub counters: *mut u32,
+    /// A word that is 0 before and after.
+    pub counter: *mut u32,
 }
 
-/// The most parts that a launch of this many warps has.
-const fn parts(warps: usize) -> usize {
-    ROUNDS * warps
-}
-
-/// How many records there is room for in the workspace of a launch of this many warps.
-pub const fn records(warps: usize) -> usize {
-    parts(warps) + parts(warps).div_ceil(GROUP)
-}
-
-/// How many counters the workspace of a launch of this many warps has: of the parts that are handed out, of the groups that are done, and of
-/// the parts of each group.
-pub const fn counters(warps: usize) -> usize {
-    2 + parts(warps).div_ceil(GROUP)
-}
-
-/// A level of the records: those of the parts or those of the groups.
-#[derive(Clone, Copy)]
-struct Level {
-    /// Which the first record is, and how many there are.
-    first: usize,
-    count: usize,
-    /// How many are combined together.
-    group: usize,
-    /// The counters of their groups.
-    counters: *mut u32,
-}
-
-/// Leaves the record of a part in the workspace; the last warp of a group, and of all, writes the results of the segments that cross parts.
+/// Combines what the warps of a block leave, writes the results of segments that cross warps within it, and leaves the states of the block in
+/// the workspace.
 ///
 /// # Safety
-/// All 32 lanes of the warp make the call, once for each part. `first` and `rest` are the first lane's; `start` and `end` say how many segments
-/// end before the part, and there and before.
+/// One thread makes the call, after all warps have left their states.
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "a part is found by number")]
-pub(super) unsafe fn leave<T: Loaded, O: Operator<T>>(
+pub(super) unsafe fn join_warps<T: Loaded, O: Operator<T>>(
     operator: O,
-    offsets: Offsets,
+    list: List,
     workspace: Workspace<O::State>,
     results: *mut O::Output,
-    (part, parts): (usize, usize),
-    (first, rest): (*const O::State, *const O::State),
-    (start, end): (usize, usize),
+    memory: Memory<O::State>,
 ) {
-    let lane = thread_idx_x() % WARP_SIZE;
-    // SAFETY: the caller's promise; there is room for each record, and one thread writes it.
+    let block = block_idx_x() as usize;
+    let mut rest = operator.identity();
+    let mut is_first = true;
+    let mut warp = 0;
+    // SAFETY: the caller's promise.
     unsafe {
-        if lane == 0 {
-            *workspace.states.add(2 * part) = *first;
-            *workspace.states.add(2 * part + 1) = *rest;
-            *workspace.ends.add(2 * part) = start as u64;
-            *workspace.ends.add(2 * part + 1) = end as u64;
-        }
-        let groups = parts.div_ceil(GROUP);
-        let mut index = part;
-        let mut level = Level {
-            first: 0,
-            count: parts,
-            group: GROUP,
-            counters: workspace.counters.add(2),
-        };
-        loop {
-            let group = index / level.group;
-            let from = group * level.group;
-            let left = level.count - from;
-            let size = if left < level.group {
-                left
-            } else {
-                level.group
-            };
-            let counter = level.counters.add(group);
-            let is_last = lane == 0 && draw_ticket(counter) as usize == size - 1;
-            if ballot(u32::MAX, is_last) == 0 {
-                return;
-            }
-            sync_warp();
-            if lane == 0 {
-                store_relaxed(counter, 0);
-            }
-            let is_top = level.first > 0;
-            let target = if is_top { None } else { Some(parts + group) };
-            combine_records(
-                operator,
-                offsets,
-                workspace,
-                results,
-                level.first + from,
-                size,
-                target,
+        while warp < (block_dim_x() / WARP_SIZE) as usize {
+            let (start, end) = (
+                *memory.places.add(2 * warp),
+                *memory.places.add(2 * warp + 1),
             );
-            if is_top {
-                if lane == 0 {
-                    store_relaxed(workspace.counters, 0);
+            if start < end {
+                let state = operator.combine(rest, *memory.states.add(2 * warp));
+                if is_first {
+                    *workspace.states.add(2 * block) = state;
+                    is_first = false;
+                } else {
+                    *results.add(start) = operator.finish(state, list.length_of(start));
                 }
-                return;
+                rest = operator.identity();
             }
-            sync_warp();
-            index = group;
-            level = Level {
-                first: parts,
-                count: groups,
-                group: groups,
-                counters: workspace.counters.add(1),
+            rest = operator.combine(rest, *memory.states.add(2 * warp + 1));
+            *workspace.ends.add(block) = end as u64;
+            warp += 1;
+        }
+        *workspace.states.add(2 * block + 1) = rest;
+    }
+}
+
+/// What the threads before this one have left since the last of them that is ended.
+///
+/// A thread leaves `rest`: the state of what comes after its last end if `is_ended`, of all its values otherwise.
+///
+/// # Safety
+/// All threads of the block make the call. There is a barrier before the memory is used again.
+#[inline(always)]
+unsafe fn carry_into<S: Words>(
+    operator: impl Combine<S>,
+    is_ended: bool,
+    rest: S,
+    memory: Memory<S>,
+) -> S {
+    let (warp, lane) = (thread_idx_x() / WARP_SIZE, thread_idx_x() % WARP_SIZE);
+    // SAFETY: all lanes of the warp are here; what is read after the barrier was written before it.
+    unsafe {
+        let ended = ballot(u32::MAX, is_ended);
+        let sum = scan_from_ends(
+            ended,
+            rest,
+            #[inline(always)]
+            |left, right| operator.combine(left, right),
+        );
+        let before = shuffle_up(sum, 1);
+        if lane == WARP_SIZE - 1 {
+            *memory.states.add(warp as usize) = sum;
+            *memory.words.add(warp as usize) = (ended != 0).into();
+        }
+        sync_threads();
+
+        let mut carry = operator.identity();
+        let mut other = 0;
+        while other < warp {
+            let of_warp = *memory.states.add(other as usize);
+            carry = if *memory.words.add(other as usize) != 0 {
+                of_warp
+            } else {
+                operator.combine(carry, of_warp)
             };
+            other += 1;
+        }
+        if lane == 0 {
+            carry
+        } else if ended & ((1 << lane) - 1) != 0 {
+            before
+        } else {
+            operator.combine(carry, before)
         }
     }
 }
 
-/// Combines neighbouring records, and writes the results of the segments that begin and end among them. If they are not all, the state of the first that
-/// ends there, and of what comes after the last end, go to the record `target`.
+/// Writes the results of the segments that are the first to end in a block: the last block to come does this for all.
 ///
-/// A lane has neighbouring records, and loads some of them at the same time.
+/// A thread has neighbouring blocks, and loads what some of them have left at the same time.
 ///
 /// # Safety
-/// All 32 lanes of the warp make the call, after the records have been left.
+/// All threads of the block make the call, after all blocks have left their states.
 #[inline(always)]
-unsafe fn combine_records<T: Loaded, O: Operator<T>>(
+pub(super) unsafe fn finish_crossing<T: Loaded, O: Operator<T>>(
     operator: O,
-    offsets: Offsets,
+    list: List,
     workspace: Workspace<O::State>,
     results: *mut O::Output,
-    first: usize,
-    count: usize,
-    target: Option<usize>,
+    memory: Memory<O::State>,
 ) {
     const AT_ONCE: usize = 4;
-    let lane = thread_idx_x() % WARP_SIZE;
-    let of_lane = count.div_ceil(WARP_SIZE as usize);
-    let all = first + count;
-    let bound = |record: usize| if record < all { record } else { all };
-    let from = bound(first + lane as usize * of_lane);
-    let to = bound(from + of_lane);
-    // SAFETY: the caller's promise; what is loaded is of records that there are.
+    let (tid, blocks) = (thread_idx_x() as usize, grid_dim_x() as usize);
+    let of_thread = blocks.div_ceil(block_dim_x() as usize);
+    let first = tid * of_thread;
+    let to = if first + of_thread < blocks {
+        first + of_thread
+    } else {
+        blocks
+    };
+    // SAFETY: the caller's promise; what is loaded is of blocks that there are.
     unsafe {
-        let (mut is_ended, mut rest) = (false, operator.identity());
-        let mut record = from;
-        while record < to {
+        let start = if first == 0 || first >= blocks {
+            0
+        } else {
+            *workspace.ends.add(first - 1)
+        };
+        let (mut ended, mut is_ended, mut rest) = (start, false, operator.identity());
+        let mut block = first;
+        while block < to {
             let some = |number: usize| {
-                if record + number < to {
-                    record + number
+                if block + number < to {
+                    block + number
                 } else {
-                    record
+                    block
                 }
             };
-            let bounds: [[u64; 2]; AT_ONCE] = array(
+            let ends: [u64; AT_ONCE] = array(
                 #[inline(always)]
-                |number| {
-                    let ends = workspace.ends.add(2 * some(number));
-                    [*ends, *ends.add(1)]
-                },
+                |number| *workspace.ends.add(some(number)),
             );
             let rests: [O::State; AT_ONCE] = array(
                 #[inline(always)]
@@ -188,61 +171,36 @@ unsafe fn combine_records<T: Loaded, O: Operator<T>>(
                 AT_ONCE,
                 #[inline(always)]
                 |number| {
-                    if record + number < to {
-                        let [start, end] = bounds[number];
-                        rest = if start < end {
+                    if block + number < to {
+                        let ends_here = ended < ends[number];
+                        rest = if ends_here {
                             rests[number]
                         } else {
                             operator.combine(rest, rests[number])
                         };
-                        is_ended |= start < end;
+                        is_ended |= ends_here;
+                        ended = ends[number];
                     }
                 },
             );
-            record += AT_ONCE;
+            block += AT_ONCE;
         }
-
-        // What the lanes before this one have left since the last of them that is ended.
-        let ended = ballot(u32::MAX, is_ended);
-        let sum = scan_from_ends(
-            lane,
-            ended,
-            rest,
-            #[inline(always)]
-            |left, right| operator.combine(left, right),
-        );
-        let before = shuffle_up(sum, 1);
-        let mut carry = if lane == 0 {
-            operator.identity()
-        } else {
-            before
-        };
-        let mut is_first = ended & lanes_below(lane) == 0;
+        let mut carry = carry_into(operator, is_ended, rest, memory);
         // What is loaded again is in the nearest cache.
-        let mut record = from;
-        while record < to {
-            let ends = workspace.ends.add(2 * record);
-            let (start, end) = (*ends as usize, *ends.add(1) as usize);
-            let rest = *workspace.states.add(2 * record + 1);
+        let mut start = start as usize;
+        let mut block = first;
+        while block < to {
+            let end = *workspace.ends.add(block) as usize;
+            let rest = *workspace.states.add(2 * block + 1);
             if start < end {
-                let state = operator.combine(carry, *workspace.states.add(2 * record));
-                match target {
-                    Some(target) if is_first => *workspace.states.add(2 * target) = state,
-                    _ => *results.add(start) = operator.finish(state, offsets.length_of(start)),
-                }
-                is_first = false;
+                let state = operator.combine(carry, *workspace.states.add(2 * block));
+                *results.add(start) = operator.finish(state, list.length_of(start));
                 carry = rest;
             } else {
                 carry = operator.combine(carry, rest);
             }
-            record += 1;
-        }
-        if let Some(target) = target
-            && lane == WARP_SIZE - 1
-        {
-            *workspace.states.add(2 * target + 1) = carry;
-            *workspace.ends.add(2 * target) = *workspace.ends.add(2 * first);
-            *workspace.ends.add(2 * target + 1) = *workspace.ends.add(2 * all - 1);
+            start = end;
+            block += 1;
         }
     }
 }

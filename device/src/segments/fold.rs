@@ -12,6 +12,7 @@ use super::warp::Warp;
 use crate::lanes::{WARP_SIZE, ballot};
 use crate::operator::Operator;
 use crate::shuffle::{shuffle_index, shuffle_up};
+use crate::thread::thread_idx_x;
 use crate::unroll::each;
 use crate::vector::{Loaded, Quad};
 use crate::words::Words;
@@ -39,11 +40,11 @@ pub(super) fn put<V: Copy>(words: &mut [u32; 4], place: usize, value: V) {
 /// All 32 lanes of the warp make the call.
 #[inline(always)]
 pub(super) unsafe fn scan_from_ends<S: Words>(
-    lane: u32,
     ended: u32,
     state: S,
     combine: impl Fn(S, S) -> S,
 ) -> S {
+    let lane = thread_idx_x() % WARP_SIZE;
     let first_lane = 31 - u32::leading_zeros(ended & (u32::MAX >> (31 - lane)) | 1);
     let mut scanned = state;
     // Those that have all of theirs.
@@ -77,7 +78,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         are_few: bool,
     ) -> O::State {
         let operator = self.operator;
-        let lane = self.lane;
+        let lane = thread_idx_x() % WARP_SIZE;
         let lanes = T::LANES as u32;
         // The marks of a lane, without that of what comes before the first value: no segment ends there.
         let without_before = |of_lane: u32, ends: u32| {
@@ -92,7 +93,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
             let ends = self.marks();
             self.clear_marks();
             let ended = ballot(u32::MAX, ends != 0);
-            let below = ended & lanes_below(lane);
+            let below = ended & lanes_below();
             let nearest = 31 - u32::leading_zeros(below | 1);
             let restarts_below = without_before(nearest, shuffle_index(ends, nearest));
             let first = lane * Self::CHUNK;
@@ -175,7 +176,6 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
             }
 
             let state = scan_from_ends(
-                lane,
                 ended,
                 state,
                 #[inline(always)]

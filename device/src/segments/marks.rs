@@ -9,6 +9,7 @@ use super::warp::{Progress, Warp};
 use crate::lanes::{WARP_SIZE, ballot};
 use crate::operator::Operator;
 use crate::shuffle::{shuffle_index, shuffle_up};
+use crate::thread::thread_idx_x;
 use crate::unroll::each;
 use crate::vector::{Loaded, Quad};
 
@@ -33,10 +34,10 @@ pub(super) struct Pass {
     pub(super) is_cut: bool,
 }
 
-/// The lanes before this one, a bit for each.
+/// The lanes before this one.
 #[inline(always)]
-pub(super) fn lanes_below(lane: u32) -> u32 {
-    (1 << lane) - 1
+pub(super) fn lanes_below() -> u32 {
+    (1 << (thread_idx_x() % WARP_SIZE)) - 1
 }
 
 /// A place as seen from the base of a tile; the greatest number where that is far away.
@@ -62,7 +63,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         limit: u32,
         ends: &mut [PlaceWords; ROWS_AHEAD],
     ) -> Pass {
-        let lane = self.lane;
+        let lane = thread_idx_x() % WARP_SIZE;
         let Progress {
             base,
             from,
@@ -82,8 +83,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         // Chunks begin at `start`, which may be before the first value. What is there counts as a piece. So does what comes after the last
         // end, unless it goes on to the last place of the last lane.
         let has_before = from > start;
-        // SAFETY: the caller's promise.
-        let left = unsafe { (*self.kept).part.end.segment } - segment;
+        let left = self.part.end.segment - segment;
         let known = if left < Self::WINDOW as usize {
             left as u32
         } else {
@@ -114,7 +114,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 } else {
                     let filled = ballot(u32::MAX, is_filled);
                     if is_filled {
-                        let before = u32::count_ones(filled & lanes_below(lane));
+                        let before = u32::count_ones(filled & lanes_below());
                         self.mark(end - start, begin - start, slot + before);
                     }
                     slot += u32::count_ones(filled);
@@ -191,7 +191,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     /// No other lane touches them meanwhile.
     #[inline(always)]
     pub(super) unsafe fn clear_marks(self) {
-        let lane = self.lane as usize;
+        let lane = (thread_idx_x() % WARP_SIZE) as usize;
         each(
             Self::MARKS,
             #[inline(always)]
@@ -208,7 +208,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     pub(super) unsafe fn marks(self) -> u32 {
         // Four bytes of 0 or 1, times this number, have their bits side by side at the top.
         const GATHER: u32 = 1 << 28 | 1 << 21 | 1 << 14 | 1 << 7;
-        let lane = self.lane as usize;
+        let lane = (thread_idx_x() % WARP_SIZE) as usize;
         let mut bits = 0;
         each(
             Self::MARKS,

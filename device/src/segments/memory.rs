@@ -1,6 +1,5 @@
 //! The shared memory of a block that reduces segments: what is in it, and how much of each.
 
-use super::path::{Part, Path};
 use crate::lanes::WARP_SIZE;
 use crate::operator::Operator;
 use crate::vector::{Loaded, Quad};
@@ -25,9 +24,9 @@ pub(super) const fn picks_values<T: Loaded, O: Operator<T>>() -> bool {
 }
 
 /// Blocks that are to fit on a multiprocessor with 228 KiB of shared memory; where there is less, fewer run at once. Places take more
-/// registers. With a block more no kernel's registers suffice, and what is kept elsewhere takes longer than the block saves.
+/// registers.
 pub const fn resident<T: Loaded, O: Operator<T>>() -> u32 {
-    if picks_values::<T, O>() { 4 } else { 5 }
+    if picks_values::<T, O>() { 5 } else { 6 }
 }
 
 /// Whether the state of a segment is kept in place of the segment's last value: in the tile, or as a byte that says where the best value is.
@@ -56,15 +55,31 @@ pub(super) const fn vectors_of_chunk<T: Loaded>() -> usize {
 }
 
 /// Vectors that hold the marks of a warp: a byte for each value of the longest chunks.
-const MARKS_OF_WARP: usize = CHUNK * WARP_SIZE as usize / size_of::<Quad>();
+pub(super) const MARKS_OF_WARP: usize = CHUNK * WARP_SIZE as usize / size_of::<Quad>();
 
-const fn bounds_of_warp<T: Loaded, O: Operator<T>>() -> usize {
+// Lengths of the shared arrays of a block, for the macro below.
+#[doc(hidden)]
+pub const VECTORS: usize = VECTORS_OF_TILE * WARPS;
+#[doc(hidden)]
+pub const MARKS: usize = MARKS_OF_WARP * WARPS;
+#[doc(hidden)]
+pub const FIRST_SLOTS: usize = THREADS as usize;
+#[doc(hidden)]
+pub const fn bounds<T: Loaded, O: Operator<T>>() -> usize {
+    bounds_of_warp::<T, O>() * WARPS
+}
+#[doc(hidden)]
+pub const fn slots<T: Loaded, O: Operator<T>>() -> usize {
+    slots_of_warp::<T, O>() * WARPS
+}
+
+pub(super) const fn bounds_of_warp<T: Loaded, O: Operator<T>>() -> usize {
     window::<T, O>() + 1
 }
 
 /// One slot for each end, one for what comes before the first value, and one for what comes after the last end. States in place need none,
 /// but a shared array has at least one element.
-const fn slots_of_warp<T: Loaded, O: Operator<T>>() -> usize {
+pub(super) const fn slots_of_warp<T: Loaded, O: Operator<T>>() -> usize {
     if is_in_place::<T, O>() {
         1
     } else {
@@ -77,103 +92,41 @@ pub const fn tile<T: Loaded>() -> usize {
     LOADS * WARP_SIZE as usize * T::LANES
 }
 
-/// What a warp keeps while it reduces a part: there are not enough registers.
-#[derive(Clone, Copy, Debug)]
-pub struct Kept {
-    pub(super) path: Path,
-    /// Where the first segment begins, and where the last one ends.
-    pub(super) from: usize,
-    pub(super) to: usize,
-    /// The number of the part, and where it begins and ends.
-    pub(super) number: usize,
-    pub(super) part: Part,
-}
-
-/// The shared memory of a warp: one place after the other, so that a warp needs one register for all of them.
-#[derive(Clone, Copy)]
-pub(super) struct OfWarp<S> {
-    pub(super) tile: *mut Quad,
-    /// A byte for each value of the chunks of the lanes: whether a segment ends after it.
-    pub(super) marks: *mut Quad,
-    /// The states of segments.
-    pub(super) slots: *mut S,
-    /// The state of the first segment that ends in the part, which may have begun before, and that of what comes after the last end so far.
-    pub(super) states: *mut S,
-    pub(super) kept: *mut Kept,
-    /// Of the first segment that ends in the chunk of a lane: its slot or, of picked values, where the best is.
-    pub(super) first_slots: *mut u32,
-    /// The bounds of segments.
-    pub(super) bounds: *mut u16,
-}
-
-/// The bytes of one place after another, each a multiple of 16.
-const fn room<V>(count: usize) -> usize {
-    (size_of::<V>() * count).next_multiple_of(size_of::<Quad>())
-}
-
-/// Vectors of the shared memory of a warp.
-const fn vectors_of_warp<T: Loaded, O: Operator<T>>() -> usize {
-    let bytes = room::<Quad>(VECTORS_OF_TILE + MARKS_OF_WARP)
-        + room::<O::State>(slots_of_warp::<T, O>())
-        + room::<O::State>(2)
-        + room::<Kept>(1)
-        + room::<u32>(WARP_SIZE as usize)
-        + room::<u16>(bounds_of_warp::<T, O>());
-    bytes / size_of::<Quad>()
-}
-
-/// Vectors of the shared memory of a block.
-#[doc(hidden)]
-pub const fn vectors<T: Loaded, O: Operator<T>>() -> usize {
-    vectors_of_warp::<T, O>() * WARPS
-}
-
 /// The shared memory of a block, which is uninitialised; [`segment_memory!`](crate::segment_memory!) makes it.
 #[derive(Clone, Copy, Debug)]
-pub struct Memory {
-    #[doc(hidden)]
-    pub vectors: *mut Quad,
-}
-
-impl Memory {
-    /// That of a warp.
-    ///
-    /// # Safety
-    /// The block has such a warp, and the memory is of this operator over this type.
-    #[inline(always)]
-    pub(super) unsafe fn of_warp<T: Loaded, O: Operator<T>>(self, warp: usize) -> OfWarp<O::State> {
-        const { assert!(align_of::<O::State>() <= align_of::<Quad>()) };
-        // SAFETY: the caller's promise; each place begins where the one before ends.
-        unsafe {
-            let tile = self.vectors.add(warp * vectors_of_warp::<T, O>());
-            let marks = tile.add(VECTORS_OF_TILE);
-            let slots = marks.add(MARKS_OF_WARP).cast::<u8>();
-            let states = slots.add(room::<O::State>(slots_of_warp::<T, O>()));
-            let kept = states.add(room::<O::State>(2));
-            let first_slots = kept.add(room::<Kept>(1));
-            let bounds = first_slots.add(room::<u32>(WARP_SIZE as usize));
-            OfWarp {
-                tile,
-                marks,
-                slots: slots.cast(),
-                states: states.cast(),
-                kept: kept.cast(),
-                first_slots: first_slots.cast(),
-                bounds: bounds.cast(),
-            }
-        }
-    }
+pub struct Memory<S> {
+    /// A tile for each warp.
+    pub tiles: *mut Quad,
+    /// A byte for each value of the chunks of the threads: whether a segment ends after it.
+    pub marks: *mut Quad,
+    /// Of the first segment that ends in the chunk of a thread: its slot or, of picked values, where the best is.
+    pub first_slots: *mut u32,
+    /// The bounds of segments, for each warp.
+    pub bounds: *mut u16,
+    /// The states of segments, for each warp.
+    pub slots: *mut S,
+    /// Two states for each warp.
+    pub states: *mut S,
+    /// Two places for each warp.
+    pub places: *mut usize,
+    /// A word for each warp.
+    pub words: *mut u32,
 }
 
 /// `segment_memory!(T, Operator)`: the [`Memory`](crate::segments::Memory) of a kernel over segments.
 #[macro_export]
 macro_rules! segment_memory {
-    ($value:ty, $operator:ty) => {
+    ($value:ty, $operator:ty) => {{
+        type State = <$operator as $crate::operator::Operator<$value>>::State;
         $crate::segments::Memory {
-            vectors: $crate::shared_array!(vectors: [
-                $crate::vector::Quad;
-                $crate::segments::vectors::<$value, $operator>()
-            ]),
+            tiles: $crate::shared_array!(tiles: [$crate::vector::Quad; $crate::segments::VECTORS]),
+            marks: $crate::shared_array!(marks: [$crate::vector::Quad; $crate::segments::MARKS]),
+            first_slots: $crate::shared_array!(first_slots: [u32; $crate::segments::FIRST_SLOTS]),
+            bounds: $crate::shared_array!(bounds: [u16; $crate::segments::bounds::<$value, $operator>()]),
+            slots: $crate::shared_array!(slots: [State; $crate::segments::slots::<$value, $operator>()]),
+            states: $crate::shared_array!(states: [State; 2 * $crate::segments::WARPS]),
+            places: $crate::shared_array!(places: [usize; 2 * $crate::segments::WARPS]),
+            words: $crate::shared_array!(words: [u32; $crate::segments::WARPS]),
         }
-    };
+    }};
 }

@@ -5,10 +5,11 @@
 
 use super::marks::{Pass, lanes_below, relative};
 use super::memory::{LOADS, tile};
-use super::path::Place;
+use super::path::Part;
 use super::warp::{Progress, Warp};
 use crate::lanes::{WARP_SIZE, ballot, sync_warp};
 use crate::operator::Operator;
+use crate::thread::thread_idx_x;
 use crate::tile::Section;
 use crate::vector::{Loaded, Quad};
 
@@ -22,10 +23,14 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     /// # Safety
     /// As for [`segments`](super::segments()); all 32 lanes of the warp make the call.
     #[inline(always)]
-    pub(super) unsafe fn reduce(self, start: Place) {
+    pub(super) unsafe fn reduce(self) {
         let operator = self.operator;
+        let Part { start, end } = self.part;
         let identity = operator.identity();
-        let lane = self.lane as usize;
+        if start.segment == end.segment && start.value == end.value {
+            return;
+        }
+        let lane = (thread_idx_x() % WARP_SIZE) as usize;
         // Tiles begin at vectors.
         let skipped = if T::LANES > 1 && self.is_aligned {
             self.input.wrapping_add(start.value) as usize % size_of::<Quad>() / size_of::<T>()
@@ -54,7 +59,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
             // The state of this lane's values of the segment that has not ended, in tiles in which nothing ended.
             let (mut of_whole_tiles, mut has_whole_tiles) = (identity, false);
             loop {
-                let room = (*self.kept).part.end.value.wrapping_sub(progress.base);
+                let room = end.value.wrapping_sub(progress.base);
                 let is_last = room <= tile::<T>();
                 let next = progress.base.wrapping_add(tile::<T>());
                 let limit = if is_last { room as u32 } else { Self::TILE };
@@ -112,7 +117,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         // SAFETY: the caller's promise; the rest is the first lane's.
         unsafe {
             let all = Section::of(WARP_SIZE).reduce(self.operator, state);
-            if self.lane == 0 {
+            if thread_idx_x().is_multiple_of(WARP_SIZE) {
                 self.rest.write(self.operator.combine(*self.rest, all));
             }
         }
@@ -124,7 +129,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     /// All 32 lanes of the warp make the call, with a filled tile and marked ends. No value is a NaN if all `are_numbers`.
     #[inline(always)]
     unsafe fn finish_pass(self, progress: &mut Progress, pass: Pass, are_numbers: bool) {
-        let lane = self.lane;
+        let lane = thread_idx_x() % WARP_SIZE;
         let Progress {
             base,
             from,
@@ -205,7 +210,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                     self.place(end_here.wrapping_sub(1) % Self::TILE)
                 } else {
                     let filled = ballot(u32::MAX, is_filled);
-                    let before = u32::count_ones(filled & lanes_below(lane));
+                    let before = u32::count_ones(filled & lanes_below());
                     let kept = self.slots.add((slot + before) as usize);
                     slot += u32::count_ones(filled);
                     kept

@@ -4,16 +4,13 @@
 //! and some for each end of a segment, which come after those of the segment's values. Warps get equally many steps. A search among the offsets
 //! finds the place where a part begins (the *merge path* of Merrill and Garland).
 //!
-//! Equal parts do not take equally long: some multiprocessors are farther from the memory, and some warps of one wait longer than others. So a long
-//! path has [`ROUNDS`]: the parts of the first are the warps' own, and the shorter ones of the others go to whoever is done.
-//!
 //! A tile in which segments end is more work than one in the middle of a segment, and more so beside warps that have no ends and wait for
 //! memory alone. So each end is [`FEWEST_STEPS_OF_END`] or more steps, and besides as many as the segments of a sample have values on average,
 //! where none counts as more than 32.
 
 use crate::lanes::{WARP_SIZE, ballot};
 use crate::shuffle::{shuffle_index, shuffle_xor};
-use crate::thread::thread_idx_x;
+use crate::thread::{global_index, thread_idx_x};
 use crate::unroll::each;
 use crate::vector::Share;
 
@@ -47,16 +44,6 @@ impl Offsets {
     pub(crate) unsafe fn get(self, index: usize) -> usize {
         // SAFETY: the caller's promise.
         unsafe { self.words(index) }.place()
-    }
-
-    /// How many values a segment has.
-    ///
-    /// # Safety
-    /// There is such a segment.
-    #[inline(always)]
-    pub(super) unsafe fn length_of(self, segment: usize) -> u64 {
-        // SAFETY: the caller's promise.
-        unsafe { (self.get(segment + 1) - self.get(segment)) as u64 }
     }
 
     /// The words of one of them. The lower one is loaded in one way, whatever the type is.
@@ -126,113 +113,18 @@ pub(super) struct List {
     pub(super) to: usize,
 }
 
-/// The path, and how it is shared out: in rounds, in each of which there are as many parts as warps, or in one.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Path {
-    /// The steps of an end.
-    of_end: usize,
-    length: usize,
-    /// A part has a multiple of so many steps.
-    unit: usize,
-    pub(super) warps: usize,
-    /// How many there are.
-    pub(super) parts: usize,
-}
-
-impl Path {
-    /// The steps before the part of this number, or all of them.
-    #[inline(always)]
-    fn steps_before(self, part: usize) -> usize {
-        let (part, warps) = (part as u32, self.warps as u32);
-        let units = if self.parts == self.warps {
-            part as usize * UNITS
-        } else {
-            let (round, place) = (part / warps, part % warps);
-            let of_round = |bytes: u64| (bytes >> (8 * round) & 255) as usize;
-            of_round(BEFORE) * self.warps + of_round(SHARES) * place as usize
-        };
-        let steps = units * self.unit;
-        if steps < self.length {
-            steps
-        } else {
-            self.length
-        }
-    }
-}
-
-/// Rounds of the path: each warp has a part of the first, and those of the others are handed out as warps get done.
-pub(super) const ROUNDS: usize = 4;
-/// The length of the parts of each round, in units: shorter and shorter, so that all warps get done at about the same time. With equal parts the
-/// first warps of an H100 were done after 82 % of the time that the last took for a sum of segments of 1024 values, and after 64 % for
-/// argmax. A part takes 5 µs to find and to count, so that more rounds take longer.
-const UNITS_OF_ROUNDS: [u8; ROUNDS] = [40, 14, 7, 3];
-/// Those of one part of each round.
-const UNITS: usize = before(ROUNDS);
-/// The units of the rounds, and of the rounds before them, a byte for each: a number needs no memory to look into.
-const SHARES: u64 = u64::from_le_bytes(in_bytes(false));
-const BEFORE: u64 = u64::from_le_bytes(in_bytes(true));
-
-/// The units of one part of each round before this one.
-const fn before(round: usize) -> usize {
-    let (mut units, mut other) = (0, 0);
-    while other < round {
-        units += UNITS_OF_ROUNDS[other] as usize;
-        other += 1;
-    }
-    units
-}
-
-/// For each round its units, or those before it. A part after the last begins where that ends.
-const fn in_bytes(are_before: bool) -> [u8; 8] {
-    let mut bytes = [0; 8];
-    let mut round = 0;
-    while round <= ROUNDS {
-        if are_before {
-            bytes[round] = before(round) as u8;
-        } else if round < ROUNDS {
-            bytes[round] = UNITS_OF_ROUNDS[round];
-        }
-        round += 1;
-    }
-    bytes
-}
-
-/// From so many tiles for each warp on there is more than one round: what is waited for otherwise is longer than what rounds take.
-const LONG_SHARE: usize = 32;
-
 /// A place on the path, between two steps: the next segment to end and the next value.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) segment: usize,
     pub(super) value: usize,
 }
 
 /// A part of the path, which one warp reduces.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Part {
     pub(super) start: Place,
     pub(super) end: Place,
-}
-
-impl Part {
-    /// That of a warp that has none.
-    pub(super) const NONE: Self = Self {
-        start: Place::FIRST,
-        end: Place::FIRST,
-    };
-
-    /// Whether no value and no end is in it.
-    #[inline(always)]
-    pub(super) fn is_empty(self) -> bool {
-        self.start.segment == self.end.segment && self.start.value == self.end.value
-    }
-}
-
-impl Place {
-    const FIRST: Self = Self {
-        segment: 0,
-        value: 0,
-    };
 }
 
 impl List {
@@ -246,40 +138,36 @@ impl List {
         unsafe { self.offsets.get(segment) }
     }
 
-    /// The path, on which an end is at least `fewest` steps, and how `warps` warps share it out.
+    /// How many values a segment has.
     ///
     /// # Safety
-    /// There is a segment; all 32 lanes of the warp make the call.
+    /// There is such a segment.
     #[inline(always)]
-    pub(super) unsafe fn path(self, fewest: usize, tile: usize) -> Path {
+    pub(super) unsafe fn length_of(self, segment: usize) -> u64 {
         // SAFETY: the caller's promise.
-        let of_end = fewest + unsafe { self.more_steps() };
-        let warps = Share::of_grid().of / WARP_SIZE as usize;
-        let length = of_end * self.count + (self.to - self.from);
-        let is_long = length / warps >= LONG_SHARE * tile;
-        Path {
-            of_end,
-            length,
-            unit: length.div_ceil(warps * UNITS),
-            warps,
-            parts: if is_long { ROUNDS * warps } else { warps },
-        }
+        unsafe { (self.start_of(segment + 1) - self.start_of(segment)) as u64 }
     }
 
-    /// The part of this number.
+    /// This warp's part of the path, on which an end is at least `fewest` steps.
     ///
     /// # Safety
-    /// There is such a part of the path of this list; all 32 lanes of the warp make the call.
+    /// All 32 lanes of the warp make the call.
     #[inline(always)]
-    pub(super) unsafe fn part(self, path: Path, part: usize) -> Part {
+    pub(super) unsafe fn part(self, fewest: usize) -> Part {
         const HALF: u32 = WARP_SIZE / 2;
         // SAFETY: the caller's promise.
         unsafe {
+            let of_end = fewest + self.more_steps();
+            let length = of_end * self.count + (self.to - self.from);
+            let warps = Share::of_grid().of / WARP_SIZE as usize;
+            let each = length.div_ceil(warps);
+            let warp = global_index() / WARP_SIZE as usize;
             // One half of the lanes looks for the start, and the other for the end.
             let is_end = thread_idx_x() % WARP_SIZE >= HALF;
-            let steps = path.steps_before(part + usize::from(is_end));
-            let segment = self.search::<HALF>(path.of_end, steps);
-            let value = self.from + steps - path.of_end * segment;
+            let steps = (warp + usize::from(is_end)) * each;
+            let steps = if steps < length { steps } else { length };
+            let segment = self.search::<HALF>(of_end, steps);
+            let value = self.from + steps - of_end * segment;
             // A place may lie among the steps of an end. The segment has not ended there, and its values are all before.
             let next = if segment < self.count {
                 segment + 1
@@ -321,7 +209,7 @@ impl List {
                     } else {
                         self.count - 1
                     };
-                    let length = self.offsets.length_of(segment);
+                    let length = self.length_of(segment);
                     let counted = if length < LONG { length } else { LONG };
                     values += counted as u32;
                 },

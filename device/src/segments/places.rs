@@ -16,6 +16,7 @@ use super::warp::Warp;
 use crate::lanes::{WARP_SIZE, ballot, sync_warp};
 use crate::operator::Operator;
 use crate::shuffle::{shuffle_index, shuffle_up};
+use crate::thread::thread_idx_x;
 use crate::unroll::each;
 use crate::vector::{Loaded, Quad};
 use crate::words::Words;
@@ -93,7 +94,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     /// The same.
     #[inline(always)]
     unsafe fn fold_places_of<const ARE_NUMBERS: bool>(self, start: u32, are_few: bool) -> u32 {
-        let lane = self.lane;
+        let lane = thread_idx_x() % WARP_SIZE;
         let lanes = T::LANES as u32;
         // SAFETY: the caller's promise; the chunk is this lane's.
         unsafe {
@@ -156,7 +157,6 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
                 rest.1 = NOWHERE;
             }
             let rest = scan_from_ends(
-                lane,
                 ended,
                 rest,
                 #[inline(always)]

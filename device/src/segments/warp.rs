@@ -3,12 +3,13 @@
 use core::mem::transmute_copy;
 
 use super::memory::{
-    Kept, LOADS, VECTORS_OF_TILE, is_in_place, picks_values, tile, vectors_of_chunk, window,
+    LOADS, VECTORS_OF_TILE, is_in_place, picks_values, tile, vectors_of_chunk, window,
 };
-use super::path::{List, PlaceWords};
+use super::path::{List, Part, PlaceWords};
 use crate::lanes::{WARP_SIZE, ballot};
 use crate::memory::prefetch;
 use crate::operator::Operator;
+use crate::thread::thread_idx_x;
 use crate::tile::{Bytes, Tile};
 use crate::unroll::{array, each};
 use crate::vector::{Loaded, Quad};
@@ -19,7 +20,7 @@ pub(super) struct Warp<T: Loaded, O: Operator<T>> {
     pub(super) operator: O,
     pub(super) input: *const T,
     pub(super) list: List,
-    pub(super) kept: *mut Kept,
+    pub(super) part: Part,
     pub(super) results: *mut O::Output,
     /// The tile in shared memory.
     pub(super) tile: Tile<true>,
@@ -34,8 +35,6 @@ pub(super) struct Warp<T: Loaded, O: Operator<T>> {
     pub(super) rest: *mut O::State,
     /// Whether vectors can be loaded.
     pub(super) is_aligned: bool,
-    /// The number of this lane.
-    pub(super) lane: u32,
 }
 
 /// Vectors that a lane has under way, word by word, since what is copied as a whole would lie in memory on its way.
@@ -80,8 +79,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         // Where the values end is loaded again, since that is needed for a warp's last tile only, and registers are few.
         // SAFETY: it is a place of the list.
         self.is_aligned
-            && (to <= unsafe { (*self.kept).part.end.value }
-                || to <= unsafe { self.list.start_of(self.list.count) })
+            && (to <= self.part.end.value || to <= unsafe { self.list.start_of(self.list.count) })
     }
 
     /// The vectors of this lane, each beside those of the neighbouring lanes. Where a vector is one value nothing is loaded ahead.
@@ -93,7 +91,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         if T::LANES == 1 {
             return [(0, 0, 0, 0); LOADS];
         }
-        let lane = self.lane as usize;
+        let lane = (thread_idx_x() % WARP_SIZE) as usize;
         // SAFETY: the caller's promise.
         let mine = unsafe { self.input.add(base + lane * T::LANES).cast::<Quad>() };
         array(
@@ -118,7 +116,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         vectors: Vectors,
         index: u64,
     ) -> O::State {
-        let lane = self.lane;
+        let lane = thread_idx_x() % WARP_SIZE;
         let vectors: [T::Vector; LOADS] = array(
             #[inline(always)]
             // SAFETY: the caller's promise; 16 bytes are a vector if it has several values.
@@ -184,7 +182,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     /// If it is inside, its vectors are loaded. All lanes of the warp make the call, and wait for one another before they read it.
     #[inline(always)]
     pub(super) unsafe fn fill(self, base: usize, is_inside: bool, vectors: Vectors) {
-        let lane = self.lane;
+        let lane = thread_idx_x() % WARP_SIZE;
         if T::LANES == 1 {
             return;
         }
@@ -227,7 +225,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
         };
         let start = self.input.wrapping_add(base) as usize;
         let count = LOADS as u32 * WARP_SIZE;
-        let lane = self.lane;
+        let lane = thread_idx_x() % WARP_SIZE;
         // SAFETY: the caller's promise; the tile has the room.
         unsafe { self.tile.fill_carefully::<T>(start, count, whole, lane) };
     }
@@ -265,7 +263,7 @@ impl<T: Loaded, O: Operator<T>> Warp<T, O> {
     /// It is at most the number of segments.
     #[inline(always)]
     pub(super) unsafe fn ends<const N: usize>(self, segment: usize) -> [PlaceWords; N] {
-        let lane = self.lane as usize;
+        let lane = (thread_idx_x() % WARP_SIZE) as usize;
         // SAFETY: these are places of the list.
         unsafe {
             let (first, last) = (segment + 1 + lane, self.list.count);

@@ -123,14 +123,6 @@ impl Device {
         }
     }
 
-    /// The shared memory of a multiprocessor; the emulator has as much as an H200.
-    pub(crate) fn shared_bytes(&self) -> u32 {
-        match &self.backend {
-            Backend::Gpu(gpu) => gpu.information().shared_bytes,
-            Backend::Emulator(_) => 228 << 10,
-        }
-    }
-
     /// The most that its memory can transfer; `None` on the emulator, and where the driver does not tell.
     pub(crate) fn memory_bytes_per_second(&self) -> Option<u64> {
         match &self.backend {

@@ -259,30 +259,15 @@ impl Choice {
     }
 }
 
-/// What the launches for segments depend on, of an operator over a type.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FormOfSegments {
-    /// Values of a tile.
-    pub tile: usize,
-    /// The most blocks that run on a multiprocessor at once.
-    pub resident: u32,
-    /// The shared memory of a block.
-    pub shared_bytes: usize,
-}
-
-/// What a GPU takes of its shared memory for each block, besides the block's own.
-const SHARED_BYTES_BESIDES: usize = 1024;
-
-/// The launch for `count` segments with `values` values together, on a GPU with so many multiprocessors and so much shared memory on each. In any
-/// order: a warp for each tile of steps of the path along values and ends, where each end is the fewest steps that it may be, and no more
-/// blocks than run at once. In the fixed one: a warp for 32 segments, or for what begins in a chunk of values.
+/// The launch for `count` segments with `values` values together. In any order: a warp for each `tile` steps of the path along values and
+/// ends, where each end is the fewest steps that it may be, and no more blocks than run at once, `resident` on each multiprocessor. In the fixed one: a warp for 32 segments, or for what
+/// begins in a chunk of values.
 #[doc(hidden)]
 pub fn choose_for_segments(
     mode: Mode,
     (count, values): (usize, usize),
-    form: FormOfSegments,
-    (multiprocessors, shared_bytes): (u32, u32),
+    (tile, resident): (usize, u32),
+    multiprocessors: u32,
 ) -> Launch {
     let warps_of_block = (segments::THREADS / 32) as usize;
     let (way, warps, most) = match mode {
@@ -290,9 +275,8 @@ pub fn choose_for_segments(
             let steps = count
                 .saturating_mul(segments::FEWEST_STEPS_OF_END)
                 .saturating_add(values);
-            let room = shared_bytes as usize / (form.shared_bytes + SHARED_BYTES_BESIDES);
-            let resident = room.clamp(1, form.resident as usize);
-            (Way::Segments, steps.div_ceil(form.tile), resident)
+            let warps = steps.div_ceil(tile);
+            (Way::Segments, warps, resident as usize)
         }
         Mode::Deterministic => {
             let warps = count.div_ceil(32).max(values.div_ceil(fixed::CHUNK));
@@ -478,10 +462,10 @@ mod tests {
     /// An end of a segment is the fewest steps that it is on the kernel's path, so that segments without values are work for the whole GPU, too.
     #[test]
     fn ends_of_segments_count_as_on_the_path() {
-        let tile = FORM.tile;
+        let tile = segments::tile::<f32>();
         let warps_of_block = (segments::THREADS / 32) as usize;
         let blocks = |count, values| {
-            let launch = choose_for_segments(Mode::Fast, (count, values), FORM, (132, 228 << 10));
+            let launch = choose_for_segments(Mode::Fast, (count, values), (tile, 6), 132);
             assert_eq!(
                 (launch.way, launch.block),
                 (Way::Segments, segments::THREADS)
@@ -498,27 +482,8 @@ mod tests {
             blocks(0, 100_000 * segments::FEWEST_STEPS_OF_END)
         );
         assert_eq!(blocks(1, 0), 1);
-        let most = 132 * 5;
+        let most = 132 * 6;
         assert_eq!(blocks(1 << 26, 0), most);
         assert_eq!(blocks(usize::MAX, usize::MAX), most);
     }
-
-    /// More blocks would begin when others are done, with parts of their own.
-    #[test]
-    fn no_more_blocks_have_segments_than_fit_into_the_shared_memory() {
-        for (sm, shared_kib, resident) in [(75, 64, 2), (86, 100, 3), (70, 96, 3), (80, 164, 5)] {
-            let gpu = (82, shared_kib << 10);
-            let launch = choose_for_segments(Mode::Fast, (1 << 26, 0), FORM, gpu);
-            assert_eq!(launch.blocks, 82 * resident, "sm_{sm}");
-        }
-        let gpu = (82, 16 << 10);
-        let launch = choose_for_segments(Mode::Fast, (1 << 26, 0), FORM, gpu);
-        assert_eq!(launch.blocks, 82);
-    }
-
-    const FORM: FormOfSegments = FormOfSegments {
-        tile: segments::tile::<f32>(),
-        resident: 5,
-        shared_bytes: 31_000,
-    };
 }

@@ -2,7 +2,7 @@
 
 use super::choice::{Gpu, Work};
 use super::segments::Segments;
-use super::table::{FormOfSegments, Launch, Problem, Way, choose_for_segments};
+use super::table::{Launch, Problem, Way, choose_for_segments};
 use crate::device::{Argument, Device, DeviceError, Kernel, Shape, Slice, Stream};
 use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
@@ -13,7 +13,7 @@ use warpfold_device::fixed;
 use warpfold_device::operator::Operator;
 use warpfold_device::segments;
 use warpfold_device::slots::most_words;
-use warpfold_device::vector::{Loaded, Quad};
+use warpfold_device::vector::Loaded;
 
 /// What the launches of an operator over a type depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,9 @@ pub struct Form {
     lanes: usize,
     most_threads: u32,
     resident: u32,
-    segments: FormOfSegments,
+    tile: usize,
+    /// Blocks of segments that run at once on a multiprocessor.
+    resident_of_segments: u32,
 }
 
 impl Form {
@@ -51,11 +53,8 @@ impl Form {
             lanes: T::LANES,
             most_threads: most_threads::<T, O>(),
             resident: resident::<T, O>(),
-            segments: FormOfSegments {
-                tile: segments::tile::<T>(),
-                resident: segments::resident::<T, O>(),
-                shared_bytes: segments::vectors::<T, O>() * size_of::<Quad>(),
-            },
+            tile: segments::tile::<T>(),
+            resident_of_segments: segments::resident::<T, O>(),
         }
     }
 }
@@ -234,23 +233,22 @@ impl Untyped {
         mode: Mode,
     ) -> Launch {
         let work = (segments.len(), segments.values());
-        let gpu = (device.multiprocessors(), device.shared_bytes());
-        choose_for_segments(mode, work, self.form.segments, gpu)
+        let form = (self.form.tile, self.form.resident_of_segments);
+        choose_for_segments(mode, work, form, device.multiprocessors())
     }
 
     pub(super) fn plan(&self, parts: Parts<'_>, launch: Launch) -> Plan {
         let (rows, columns, windows) = match parts {
             Parts::Of(matrix) => (matrix.rows, matrix.columns, 0),
-            Parts::Segments(of) => (0, 0, of.values().div_ceil(fixed::CHUNK)),
+            Parts::Segments(segments) => (0, 0, segments.values().div_ceil(fixed::CHUNK)),
         };
-        // In words of 8 bytes, after the states: where the segments end.
+        // In words of 8 bytes, after the states: how many segments end in a block and before.
         let mut ends = 0;
         let mut slots = 0;
         let (states, counters) = match launch.way {
             Way::Segments => {
-                let warps = warps(launch);
-                ends = 2 * segments::records(warps);
-                (2 * segments::records(warps), segments::counters(warps))
+                ends = launch.blocks as usize;
+                (2 * launch.blocks as usize, 1)
             }
             Way::Blocks(parts) if parts > 1 => {
                 slots = self.form.slots(rows * parts as usize);
@@ -419,7 +417,7 @@ impl Untyped {
             // Packed rows have no distance of their own.
             Way::Packed => arguments.truncate(3),
             Way::Segments => {
-                let ends = self.words(2 * segments::records(warps(launch)));
+                let ends = self.words(2 * launch.blocks as usize);
                 let [states, counters] = workspace;
                 arguments.extend([states, self.family.states_from(ends), counters]);
             }
@@ -428,11 +426,6 @@ impl Untyped {
         arguments.extend(self.parameter.map(Argument::from));
         (self.family.kernel(suffix(launch.way)), arguments)
     }
-}
-
-/// How many warps a launch has.
-fn warps(launch: Launch) -> usize {
-    (launch.blocks * launch.block / 32) as usize
 }
 
 /// What the kernel's name ends with.

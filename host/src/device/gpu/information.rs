@@ -22,8 +22,6 @@ pub struct GpuInformation {
     pub memory_bytes_per_second: Option<u64>,
     /// The L2 cache.
     pub l2_bytes: u64,
-    /// The shared memory of a multiprocessor, which its blocks divide among themselves.
-    pub shared_bytes: u32,
 }
 
 impl GpuInformation {
@@ -51,7 +49,6 @@ impl GpuInformation {
                 attribute(CUdevice_attribute::GLOBAL_MEMORY_BUS_WIDTH)?,
             ),
             l2_bytes: u64::from(attribute(CUdevice_attribute::L2_CACHE_SIZE)?),
-            shared_bytes: attribute(CUdevice_attribute::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
         })
     }
 }
@@ -103,7 +100,6 @@ mod tests {
             memory_bytes: 24 << 30,
             memory_bytes_per_second,
             l2_bytes: 6 << 20,
-            shared_bytes: 100 << 10,
         }
     }
 
