@@ -51,7 +51,7 @@ pub(super) fn for_gpu(ptx: &str, sm: u32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{Argument, Device, DeviceChoice, Shape};
+    use crate::device::{Argument, Device, DeviceChoice, Pod, Shape};
     use warpfold_emulator::entries::Entries;
 
     const TEXT: &str = ".version 6.0\n.target sm_70\n.address_size 64\n.entry k()\n{\n\t//from sm_80 on:\n\t//new;\n\t//before:\n\told;\n\told;\n\t//end\n\tret;\n}\n";
@@ -72,15 +72,18 @@ mod tests {
         assert_eq!(for_gpu(&TEXT.replace(".target", ".aim"), 80), None);
     }
 
-    /// The kernel's results for rows of these values, by either text.
-    fn last_of_equals(device: &Device, text: &str, values: &[f32], parts: u32) -> Vec<u64> {
+    /// A kernel's results for two rows of these values.
+    fn of_rows<R: Pod>(
+        device: &Device,
+        (text, kernel): (&str, &str),
+        values: &[f32],
+        parts: u32,
+    ) -> Vec<R> {
         let input = device.upload(values).expect("there is room");
         let [slots, counters] = [64, 8].map(|words| device.upload(&vec![0_u64; words]));
         let (slots, counters) = (slots.expect("there is room"), counters.expect("as well"));
-        let results = device.upload(&[9_u64; 2]).expect("there is room");
-        let kernel = device
-            .load(text)
-            .and_then(|module| module.kernel("last_argmax_f32_rows"));
+        let results = device.allocate::<R>(2).expect("there is room");
+        let kernel = device.load(text).and_then(|module| module.kernel(kernel));
         let kernel = kernel.expect("it is in the text");
         let columns = values.len() / 2;
         let arguments: [Argument; 8] = [
@@ -99,21 +102,41 @@ mod tests {
         results.read().expect("they are there")
     }
 
+    /// The text of a kernel, for sm_70 and for newer GPUs, and an instruction that only the latter has.
+    fn both(kernel: &str, instruction: &str) -> [String; 2] {
+        let text = warpfold_reductions::text("f32").expect("it is there");
+        let text = Entries::of(text).and_then(|entries| entries.only(kernel));
+        let text = text.expect("the kernel is there");
+        let newer = for_gpu(&text, 90).expect("there is something newer in it");
+        let has = |text: &str| {
+            text.lines()
+                .any(|line| line.trim().starts_with(instruction))
+        };
+        assert!(has(&newer) && !has(&text));
+        [text, newer]
+    }
+
     #[test]
     fn the_emulator_runs_either_text_of_the_library_with_the_same_results() {
         let device = Device::open(&DeviceChoice::Emulator).expect("it is always there");
-        let text = warpfold_reductions::text("f32").expect("it is there");
-        let text = Entries::of(text).and_then(|entries| entries.only("last_argmax_f32_rows"));
-        let text = text.expect("the kernel is there");
-        let newer = for_gpu(&text, 90).expect("there is something newer in it");
-        assert!(newer.contains("redux.sync.max.u32") && !text.contains("\nredux"));
         let mut values: Vec<f32> = (0..1400_u16).map(|number| f32::from(number % 97)).collect();
         values[3] = 1e9;
         values[1000] = f32::NAN;
         values[1399] = f32::NAN;
-        for parts in [1, 3] {
-            assert_eq!(last_of_equals(&device, &text, &values, parts), [3, 699]);
-            assert_eq!(last_of_equals(&device, &newer, &values, parts), [3, 699]);
+        for text in both("last_argmax_f32_rows", "redux.sync.max.u32") {
+            for parts in [1, 3] {
+                let kernel = (&text[..], "last_argmax_f32_rows");
+                assert_eq!(of_rows::<u64>(&device, kernel, &values, parts), [3, 699]);
+            }
+        }
+        for text in both("max_f32_rows", "max.NaN.f32") {
+            for parts in [1, 3] {
+                let kernel = (&text[..], "max_f32_rows");
+                let [greatest, nan] = of_rows::<f32>(&device, kernel, &values, parts)[..] else {
+                    panic!("two rows have two results");
+                };
+                assert_eq!((greatest, nan.is_nan()), (1e9, true));
+            }
         }
     }
 }
