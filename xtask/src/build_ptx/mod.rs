@@ -96,7 +96,7 @@ const EXAMPLES: [(&str, &[NvvmArch]); 3] = [
     ("shapes", &[NvvmArch::Compute70]),
 ];
 
-/// The library's reductions are built for one architecture: no instruction of a later one makes them faster. The memory decides.
+/// The library's reductions are built for one architecture. What later ones do faster stands in comments of the texts.
 const REDUCTIONS_ARCH: NvvmArch = NvvmArch::Compute70;
 
 macro_rules! names {
