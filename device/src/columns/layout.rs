@@ -4,7 +4,7 @@ use crate::lanes::WARP_SIZE;
 use crate::operator::Operator;
 use crate::vector::Loaded;
 
-/// Rows that a thread loads from before it uses the first vector.
+/// Rows that a thread loads from before it uses the first vector; twice as many where one block has all rows of a strip and states are small.
 pub(super) const LOADS: usize = 4;
 /// The most blocks of a grid that shares strips, in numbers of those that run at once.
 const MOST_ROUNDS: usize = 4;
