@@ -77,12 +77,12 @@
 //! and the scan pay for themselves.
 //!
 //! ## Break it
-//! Store what comes before a block's first end instead of adding it: the giant then loses the elements of all blocks but its last.
-//! Write `*sums.add(place) = total;` for the atomic addition of `total`:
+//! Write `*sums.add(place) = total;` for the atomic addition of `total`. It wipes out what other blocks have added to the segment before:
 //! ```console
-//! $ warpfold try merge_path -n 2^14 --block 64
+//! $ warpfold try merge_path --check -n 2^14 --block 64
 //! ...
-//! warpfold: `merge_path` leaves 667677565 in element 94 of `sums`, which should be 1837942800
+//! racecheck: write after write at global address ...
+//! ...
 //! ```
 //!
 //! ## Source
