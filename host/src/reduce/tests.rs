@@ -244,7 +244,8 @@ fn is_right<T: Made, O: BuiltIn<T, Output: Outcome>>(
     }
 }
 
-/// Segments of these lengths, the first of which begins after `skip` values, give what the operator itself makes of each.
+/// Segments of these lengths, the first of which begins after `skip` values, give what the operator itself makes of each: by the launch that
+/// is chosen, and by a single block, whose warps have many tiles.
 #[track_caller]
 fn segments_are_right<T: Made, O: BuiltIn<T, Output: Outcome>, I: Offset + TryFrom<usize>>(
     reduction: &mut Reduction<'_, T, O>,
@@ -264,16 +265,35 @@ fn segments_are_right<T: Made, O: BuiltIn<T, Output: Outcome>, I: Offset + TryFr
         .collect();
     let buffer = device.upload(&values).expect("it fits");
     let segments = Segments::new(device, &offsets).expect("they do not decrease");
-    let found = reduction.segments(&buffer, &segments).expect("it runs");
-    assert_eq!(found.len(), lengths.len());
-    for (bounds, found) in places.windows(2).zip(found) {
+    let chosen = reduction.segments(&buffer, &segments).expect("it runs");
+    assert_eq!(chosen.len(), lengths.len());
+    let of_one_block = device
+        .upload(&vec![O::Output::zeroed(); lengths.len()])
+        .expect("it fits");
+    let untyped = &mut reduction.kept.untyped;
+    let launch = Launch {
+        blocks: 1,
+        ..untyped.choose_for_segments(device, &segments, reduction.mode)
+    };
+    // SAFETY: any number of blocks may be launched for these segments, and the slices are of this operator's and this type's.
+    let launched = unsafe {
+        let (values, results) = (Slice::from(&buffer), Slice::from(&of_one_block));
+        let parts = Parts::Segments(&segments);
+        untyped.launch_by(device, None, values.bytes(), parts, results.bytes(), launch)
+    };
+    launched.expect("it runs");
+    let of_one_block = of_one_block.read().expect("it has run");
+    for (number, bounds) in places.windows(2).enumerate() {
         let of = values[bounds[0]..bounds[1]].iter().copied();
-        let (numbers, expected) = (found.numbers(), reduction.operator.of(of).numbers());
-        assert!(
-            is_same(numbers[0], expected[0]) && is_same(numbers[1], expected[1]),
-            "{}, elements {bounds:?}: {found:?}, not {expected:?}",
-            reduction.kernels()
-        );
+        let expected = reduction.operator.of(of).numbers();
+        for (found, by) in [(&chosen, "blocks"), (&of_one_block, "one block")] {
+            let numbers = found[number].numbers();
+            assert!(
+                is_same(numbers[0], expected[0]) && is_same(numbers[1], expected[1]),
+                "{}, elements {bounds:?} by {by}: {numbers:?}, not {expected:?}",
+                reduction.kernels()
+            );
+        }
     }
 }
 
@@ -428,6 +448,48 @@ proptest! {
             let mut argmax = Reduction::new(device, ArgMax::FIRST).expect("the kernels are there");
             segments_are_right::<f32, _, u64>(&mut argmax, &lengths, skip, Made::special);
         });
+    }
+}
+
+/// With lengths like those of the tiles of a warp, of which each has none, one or a few ends.
+#[test]
+fn segments_about_as_long_as_a_tile() {
+    let lengths: Vec<usize> = (0..60_usize)
+        .map(|place| match place % 6 {
+            0 => 1024,
+            1 => place * 389 % 2900,
+            2 => 0,
+            3 => 128 * (place % 11),
+            _ => place * 151 % 700,
+        })
+        .collect();
+    fn of<T: Made, O: BuiltIn<T, Output: Outcome>>(
+        device: &Device,
+        operator: O,
+        lengths: &[usize],
+    ) {
+        let mut reduction = Reduction::new(device, operator).expect("the kernels are there");
+        for skip in [0, 3] {
+            segments_are_right::<T, O, u64>(&mut reduction, lengths, skip, T::whole);
+            segments_are_right::<T, O, u32>(&mut reduction, lengths, skip, T::special);
+            // Of floats all but NaNs, and nothing but infinities.
+            segments_are_right::<T, O, u64>(&mut reduction, lengths, skip, |number| {
+                T::special(1 + number % 30)
+            });
+            segments_are_right::<T, O, u64>(&mut reduction, lengths, skip, |_| T::special(2));
+            segments_are_right::<T, O, u64>(&mut reduction, lengths, skip, |_| T::special(1));
+        }
+    }
+    for device in devices() {
+        of::<f32, _>(&device, ArgMax::FIRST, &lengths);
+        of::<f32, _>(&device, ArgMin::LAST, &lengths);
+        of::<f32, _>(&device, Max, &lengths);
+        of::<f32, _>(&device, Variance { ddof: 0 }, &lengths);
+        of::<f64, _>(&device, ArgMax::LAST, &lengths);
+        of::<f64, _>(&device, MinMax, &lengths);
+        of::<i32, _>(&device, Sum, &lengths);
+        of::<u64, _>(&device, ArgMin::FIRST, &lengths);
+        of::<i8, _>(&device, ArgMax::FIRST, &lengths);
     }
 }
 
