@@ -472,7 +472,7 @@ fn segments_about_as_long_as_a_tile() {
         for skip in [0, 3] {
             segments_are_right::<T, O, u64>(&mut reduction, lengths, skip, T::whole);
             segments_are_right::<T, O, u32>(&mut reduction, lengths, skip, T::special);
-            // Of floats all but NaNs, and nothing but infinities.
+            // Any floats but NaNs; then nothing but −∞, and nothing but ∞.
             segments_are_right::<T, O, u64>(&mut reduction, lengths, skip, |number| {
                 T::special(1 + number % 30)
             });

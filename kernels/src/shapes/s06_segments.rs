@@ -77,7 +77,7 @@
 //! and the scan pay for themselves.
 //!
 //! ## Break it
-//! Write `*sums.add(place) = total;` for the atomic addition of `total`. It wipes out what other blocks have added to the segment before:
+//! Write `*sums.add(place) = total;` for the atomic addition of `total`. That wipes out what other blocks have already added:
 //! ```console
 //! $ warpfold try merge_path --check -n 2^14 --block 64
 //! ...
