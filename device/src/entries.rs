@@ -441,8 +441,8 @@ macro_rules! column_reductions {
 /// - `name_segments(input: *const T, offsets: *const u64, are_wide: u32, segments: usize, states: *mut State, ends: *mut u64,
 ///   counter: *mut u32, results: *mut Output)`: the reduction of each segment, in one launch of any grid; segment k is the values from
 ///   `offsets[k]` to `offsets[k + 1]`, which do not decrease. If `are_wide` is 0, the offsets are `u32`. `states` has room for two states
-///   per block, and `ends` for a word; the counter is 0 before and after. The size of a block is a multiple of 32 up to
-///   [`THREADS`](crate::segments::THREADS).
+///   per warp, and `ends` for a word; the counter is 0 before and after. The size of a block is a multiple of 32 up to
+///   [`threads`](crate::segments::threads), and it has as much dynamic shared memory as [`bytes`](crate::segments::bytes) says.
 #[macro_export]
 macro_rules! segment_reductions {
     ($($(#[$doc:meta])* $name:ident $(($parameter:ident))?: $operator:ty = $make:expr, $value:ty;)*) => {$(
@@ -454,9 +454,10 @@ macro_rules! segment_reductions {
             /// - `offsets` points to `segments + 1` places of `input` that do not decrease, `u64` or, if `are_wide` is 0, `u32`; and `input`
             ///   has values from the first to the last of them; nothing writes either. `results` points to one result per segment,
             ///   which nothing else touches.
-            /// - `states` points to two states per block, `ends` to a word per block, and `counter` to a word that is 0; nothing else touches
+            /// - `states` points to two states per warp, `ends` to a word per warp, and `counter` to a word that is 0; nothing else touches
             ///   them.
-            /// - The grid has one dimension, and a block a multiple of 32 threads up to `segments::THREADS`.
+            /// - The grid has one dimension, and a block a multiple of 32 threads up to `segments::threads`, with as much dynamic shared memory
+            ///   as `segments::bytes` says.
             #[cuda_std::kernel]
             #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
             pub unsafe fn [<$name _segments>](
@@ -470,8 +471,8 @@ macro_rules! segment_reductions {
                 results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
                 $($parameter: u64,)?
             ) {
-                $crate::launch_bounds!($crate::segments::THREADS, $crate::segments::resident::<$value, $operator>());
-                let memory = $crate::segment_memory!($value, $operator);
+                $crate::launch_bounds!($crate::segments::threads::<$value, $operator>(), 1);
+                let memory = $crate::segments::Memory(cuda_std::shared::dynamic_shared_mem::<$crate::vector::Quad>());
                 let offsets = $crate::segments::Offsets { places: offsets, are_wide: are_wide != 0 };
                 let workspace = $crate::segments::Workspace { states, ends, counter };
                 // SAFETY: the caller's promise.

@@ -453,9 +453,8 @@ impl Run<'_> {
             .allocate::<u64>((input.bytes() + size_of_val(&offsets[..])) / 8)?;
         let bytes = read.bytes() + results.bytes();
         let ceiling = self.ceiling(read.slice(..), &results)?;
-        let (kernel, launch, arguments) =
+        let (kernel, shape, arguments) =
             reduction.arguments_of_segments(input.slice(..), &segments, &results);
-        let shape = Shape::linear(launch.blocks, launch.block);
         let ms = self.median(kernel, &shape, &arguments)?;
         println!(
             "{count} {mean} {spread} {ms:.4} {:.0} {:.3}",

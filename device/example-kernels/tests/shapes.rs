@@ -5,6 +5,7 @@ mod launch;
 use std::fmt::Debug;
 
 use launch::{Given, Machine, Random, Watched, machines, values_of};
+use warpfold::device::Shape;
 use warpfold_device::columns::{Layout, most_threads};
 use warpfold_device::half::Bf16;
 use warpfold_device::operator::*;
@@ -236,6 +237,8 @@ fn lengths() -> Vec<Vec<usize>> {
         random(300, 65),
         random(40, 900),
         [random(900, 3), vec![6000, 0, 0], random(500, 20)].concat(),
+        // Parts begin among thousands of ends in one place.
+        [vec![50_000], vec![0; 6000], vec![3000]].concat(),
         giant,
     ]
 }
@@ -244,7 +247,7 @@ fn lengths() -> Vec<Vec<usize>> {
 fn of_segments<T: Value, O: Operator<T>>(
     lengths: &[usize],
     (first, places): (usize, usize),
-    grid: u32,
+    warps: u32,
     are_wide: bool,
 ) -> (Vec<T>, Vec<usize>, Vec<Given>) {
     let mut offsets = vec![first];
@@ -264,12 +267,18 @@ fn of_segments<T: Value, O: Operator<T>>(
         given,
         Given::word(u32::from(are_wide)),
         Given::count(lengths.len()),
-        Given::room::<O::State>(2 * grid as usize),
-        Given::room::<u64>(grid as usize),
+        Given::room::<O::State>(2 * warps as usize),
+        Given::room::<u64>(warps as usize),
         Given::values(&[0_u32]),
         Given::room::<O::Output>(lengths.len()),
     ];
     (values, offsets, arguments)
+}
+
+/// Shared memory of a block that reduces segments.
+fn shared_bytes<T: Value, O: Operator<T>>(block: u32) -> u32 {
+    let (of_block, of_warp) = segments::bytes::<T, O>();
+    of_block + block / 32 * of_warp
 }
 
 fn check_segments<T: Value, O: Operator<T, Output: Outcome>>(
@@ -277,17 +286,20 @@ fn check_segments<T: Value, O: Operator<T, Output: Outcome>>(
     name: &str,
     operator: O,
 ) {
-    const MOST: u32 = segments::THREADS;
+    let most = segments::threads::<T, O>();
     for machine in machines {
         for (turn, lengths) in lengths().into_iter().enumerate() {
-            for (grid, block) in [(1, 32), (1, MOST), (2, 64), (7, MOST), (70, MOST)] {
+            for (grid, block) in [(1, 32), (1, most), (2, 64), (7, 128), (70, 96), (9, most)] {
                 let start = (turn * 5 % 7, (turn + grid as usize) % 5);
                 let are_wide = (turn + grid as usize) % 2 == 1;
                 let kernel = format!("{name}_segments");
                 let (values, offsets, arguments) =
-                    of_segments::<T, O>(&lengths, start, grid, are_wide);
+                    of_segments::<T, O>(&lengths, start, grid * block / 32, are_wide);
                 // Twice, because a launch leaves the counter to the next.
-                let left = machine.launch(&kernel, (grid, block), &arguments, 2);
+                let shape =
+                    Shape::linear(grid, block)
+                        .with_dynamic_shared_bytes(shared_bytes::<T, O>(block));
+                let left = machine.launch_by(&kernel, &shape, &arguments, 2);
                 let results = values_of::<O::Output>(&left[7]);
                 for (bounds, found) in offsets.windows(2).zip(results) {
                     let expected = operator.of(values[bounds[0]..bounds[1]].iter().copied());
@@ -318,10 +330,12 @@ macro_rules! clean_segments {
     ($($(#[$doc:meta])* $name:ident: $operator:ty = $make:expr, $value:ty;)*) => {$(
         for (turn, lengths) in lengths().into_iter().enumerate() {
             let grid = [1, 3, 8][turn % 3];
-            let (_, _, arguments) = of_segments::<$value, $operator>(&lengths, (3, 1), grid, turn % 2 == 1);
-            let shape = (grid, segments::THREADS);
+            let shape = (grid, [128, 256, 64][turn % 3]);
+            let warps = shape.0 * shape.1 / 32;
+            let (_, _, arguments) = of_segments::<$value, $operator>(&lengths, (3, 1), warps, turn % 2 == 1);
             let kernel = concat!(stringify!($name), "_segments");
-            let mut watched = Watched::new(PTX, kernel, shape, &arguments);
+            let shared = shared_bytes::<$value, $operator>(shape.1);
+            let mut watched = Watched::new(PTX, kernel, shape, &arguments).with_dynamic_shared_bytes(shared);
             watched.is_clean();
             if lengths.len() < 1000 {
                 watched.is_the_same_in(5);

@@ -1,70 +1,71 @@
-//! Segments that cross warps and blocks.
+//! Segments that cross warps and strips.
 //!
 //! The first segment that ends in a warp's part may have begun in an earlier one, and what comes after the last end belongs to a later one.
-//! One thread of each block combines these states of its warps. Those of the blocks go to global memory, and the last block to come
+//! One thread combines these states of the warps of a strip. Those of the strips go to global memory, and the last block to come
 //! combines them, in their order, by a scan that begins anew at each end.
 
 use super::fold::scan_from_ends;
-use super::memory::Memory;
-use super::path::List;
+use super::memory::OfBlock;
+use super::path::{List, Strips};
 use crate::lanes::{WARP_SIZE, ballot};
 use crate::operator::{Combine, Operator};
 use crate::shuffle::shuffle_up;
-use crate::thread::{block_dim_x, block_idx_x, grid_dim_x, sync_threads, thread_idx_x};
+use crate::thread::{block_dim_x, grid_dim_x, sync_threads, thread_idx_x};
 use crate::unroll::{array, each};
 use crate::vector::Loaded;
 use crate::words::Words;
 
-/// What the blocks hand to each other, in global memory.
+/// What the strips hand to each other, in global memory. A block has at most as many strips as warps.
 #[derive(Clone, Copy, Debug)]
 pub struct Workspace<S> {
-    /// Two states per block: of the first segment that ends in it, and of what comes after the last end.
+    /// Two states per strip: of the first segment that ends in it, and of what comes after the last end.
     pub states: *mut S,
-    /// Per block, how many segments end in it and before.
+    /// Per strip, how many segments end in it and before.
     pub ends: *mut u64,
     /// A word that is 0 before and after.
     pub counter: *mut u32,
 }
 
-/// Combines what the warps of a block leave, writes the results of segments that cross warps within it, and leaves the states of the block in
-/// the workspace.
+/// Combines what the warps of a strip leave, writes the results of segments that cross warps within it, and leaves the states of the strip in the
+/// workspace.
 ///
 /// # Safety
-/// One thread makes the call, after all warps have left their states.
+/// One thread makes the call, after all warps have left their places and states.
 #[inline(always)]
-pub(super) unsafe fn join_warps<T: Loaded, O: Operator<T>>(
+pub(super) unsafe fn join_strip<T: Loaded, O: Operator<T>>(
     operator: O,
     list: List,
     workspace: Workspace<O::State>,
     results: *mut O::Output,
-    memory: Memory<O::State>,
+    memory: OfBlock<O::State>,
+    strips: Strips,
+    strip: usize,
 ) {
-    let block = block_idx_x() as usize;
+    let number = strips.number(strip);
     let mut rest = operator.identity();
     let mut is_first = true;
-    let mut warp = 0;
+    let (first, count) = strips.warps(strip);
+    let mut warp = first;
     // SAFETY: the caller's promise.
     unsafe {
-        while warp < (block_dim_x() / WARP_SIZE) as usize {
-            let (start, end) = (
-                *memory.places.add(2 * warp),
-                *memory.places.add(2 * warp + 1),
-            );
+        while warp < first + count {
+            let [start, end] = *memory.places.add(warp);
             if start < end {
                 let state = operator.combine(rest, *memory.states.add(2 * warp));
                 if is_first {
-                    *workspace.states.add(2 * block) = state;
+                    *workspace.states.add(2 * number) = state;
                     is_first = false;
                 } else {
-                    *results.add(start) = operator.finish(state, list.length_of(start));
+                    let segment = start as usize;
+                    *results.add(segment) = operator.finish(state, list.length_of(segment));
                 }
                 rest = operator.identity();
             }
             rest = operator.combine(rest, *memory.states.add(2 * warp + 1));
-            *workspace.ends.add(block) = end as u64;
+            *workspace.ends.add(number) = end;
             warp += 1;
         }
-        *workspace.states.add(2 * block + 1) = rest;
+        *workspace.states.add(2 * number + 1) = rest;
     }
 }
 
@@ -79,7 +80,7 @@ unsafe fn carry_into<S: Words>(
     operator: impl Combine<S>,
     is_ended: bool,
     rest: S,
-    memory: Memory<S>,
+    memory: OfBlock<S>,
 ) -> S {
     let (warp, lane) = (thread_idx_x() / WARP_SIZE, thread_idx_x() % WARP_SIZE);
     // SAFETY: all lanes of the warp are here; what is read after the barrier was written before it.
@@ -119,9 +120,9 @@ unsafe fn carry_into<S: Words>(
     }
 }
 
-/// Writes the results of the segments that are the first to end in a block: the last block to come does this for all.
+/// Writes the results of the segments that are the first to end in a strip: the last block to come does this for all.
 ///
-/// A thread has neighbouring blocks, and loads what some of them have left at the same time.
+/// A thread has neighbouring strips, and loads what some of them have left at the same time.
 ///
 /// # Safety
 /// All threads of the block make the call, after all blocks have left their states.
@@ -131,32 +132,34 @@ pub(super) unsafe fn finish_crossing<T: Loaded, O: Operator<T>>(
     list: List,
     workspace: Workspace<O::State>,
     results: *mut O::Output,
-    memory: Memory<O::State>,
+    memory: OfBlock<O::State>,
+    strips: Strips,
 ) {
     const AT_ONCE: usize = 4;
-    let (tid, blocks) = (thread_idx_x() as usize, grid_dim_x() as usize);
-    let of_thread = blocks.div_ceil(block_dim_x() as usize);
+    let tid = thread_idx_x() as usize;
+    let all = strips.count() * grid_dim_x() as usize;
+    let of_thread = all.div_ceil(block_dim_x() as usize);
     let first = tid * of_thread;
-    let to = if first + of_thread < blocks {
+    let to = if first + of_thread < all {
         first + of_thread
     } else {
-        blocks
+        all
     };
-    // SAFETY: the caller's promise; what is loaded is of blocks that there are.
+    // SAFETY: the caller's promise; what is loaded is of strips that there are.
     unsafe {
-        let start = if first == 0 || first >= blocks {
+        let start = if first == 0 || first >= all {
             0
         } else {
             *workspace.ends.add(first - 1)
         };
         let (mut ended, mut is_ended, mut rest) = (start, false, operator.identity());
-        let mut block = first;
-        while block < to {
+        let mut strip = first;
+        while strip < to {
             let some = |number: usize| {
-                if block + number < to {
-                    block + number
+                if strip + number < to {
+                    strip + number
                 } else {
-                    block
+                    strip
                 }
             };
             let ends: [u64; AT_ONCE] = array(
@@ -171,7 +174,7 @@ pub(super) unsafe fn finish_crossing<T: Loaded, O: Operator<T>>(
                 AT_ONCE,
                 #[inline(always)]
                 |number| {
-                    if block + number < to {
+                    if strip + number < to {
                         let ends_here = ended < ends[number];
                         rest = if ends_here {
                             rests[number]
@@ -183,24 +186,24 @@ pub(super) unsafe fn finish_crossing<T: Loaded, O: Operator<T>>(
                     }
                 },
             );
-            block += AT_ONCE;
+            strip += AT_ONCE;
         }
         let mut carry = carry_into(operator, is_ended, rest, memory);
         // What is loaded again is in the nearest cache.
         let mut start = start as usize;
-        let mut block = first;
-        while block < to {
-            let end = *workspace.ends.add(block) as usize;
-            let rest = *workspace.states.add(2 * block + 1);
+        let mut strip = first;
+        while strip < to {
+            let end = *workspace.ends.add(strip) as usize;
+            let rest = *workspace.states.add(2 * strip + 1);
             if start < end {
-                let state = operator.combine(carry, *workspace.states.add(2 * block));
+                let state = operator.combine(carry, *workspace.states.add(2 * strip));
                 *results.add(start) = operator.finish(state, list.length_of(start));
                 carry = rest;
             } else {
                 carry = operator.combine(carry, rest);
             }
             start = end;
-            block += 1;
+            strip += 1;
         }
     }
 }

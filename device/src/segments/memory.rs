@@ -4,11 +4,27 @@ use crate::lanes::WARP_SIZE;
 use crate::operator::Operator;
 use crate::vector::{Loaded, Quad};
 
-/// The most threads of a block.
-pub const THREADS: u32 = 128;
 /// The most warps of a block.
-#[doc(hidden)]
-pub const WARPS: usize = (THREADS / WARP_SIZE) as usize;
+const WARPS: usize = 24;
+
+/// The most threads of a block: as many as run at once on a multiprocessor with 228 KiB of shared memory. Places take more registers.
+pub const fn threads<T: Loaded, O: Operator<T>>() -> u32 {
+    let warps = if picks_values::<T, O>() {
+        20
+    } else if is_in_place::<T, O>() {
+        24
+    } else {
+        18
+    };
+    warps * WARP_SIZE
+}
+
+/// Bytes of shared memory that a block takes: for all its warps together, and for each of them.
+pub const fn bytes<T: Loaded, O: Operator<T>>() -> (u32, u32) {
+    let vectors = (vectors_of_block::<O::State>(), vectors_of_warp::<T, O>());
+    let bytes = size_of::<Quad>();
+    ((vectors.0 * bytes) as u32, (vectors.1 * bytes) as u32)
+}
 
 /// Vectors of a tile for each lane.
 pub(super) const LOADS: usize = 8;
@@ -21,12 +37,6 @@ pub(super) const VECTORS_OF_TILE: usize = LOADS * WARP_SIZE as usize * 9 / 8;
 /// Whether the values of a segment are compared alone, and it is remembered which was the best.
 pub(super) const fn picks_values<T: Loaded, O: Operator<T>>() -> bool {
     O::PICKS_VALUES && T::LANES > 1 && size_of::<T>() * T::LANES == size_of::<Quad>()
-}
-
-/// Blocks that are to fit on a multiprocessor with 228 KiB of shared memory; where there is less, fewer run at once. Places take more
-/// registers.
-pub const fn resident<T: Loaded, O: Operator<T>>() -> u32 {
-    if picks_values::<T, O>() { 5 } else { 6 }
 }
 
 /// Whether the state of a segment is kept in place of the segment's last value: in the tile, or as a byte that says where the best value is.
@@ -57,22 +67,6 @@ pub(super) const fn vectors_of_chunk<T: Loaded>() -> usize {
 /// Vectors that hold the marks of a warp: a byte for each value of the longest chunks.
 pub(super) const MARKS_OF_WARP: usize = CHUNK * WARP_SIZE as usize / size_of::<Quad>();
 
-// Lengths of the shared arrays of a block, for the macro below.
-#[doc(hidden)]
-pub const VECTORS: usize = VECTORS_OF_TILE * WARPS;
-#[doc(hidden)]
-pub const MARKS: usize = MARKS_OF_WARP * WARPS;
-#[doc(hidden)]
-pub const FIRST_SLOTS: usize = THREADS as usize;
-#[doc(hidden)]
-pub const fn bounds<T: Loaded, O: Operator<T>>() -> usize {
-    bounds_of_warp::<T, O>() * WARPS
-}
-#[doc(hidden)]
-pub const fn slots<T: Loaded, O: Operator<T>>() -> usize {
-    slots_of_warp::<T, O>() * WARPS
-}
-
 pub(super) const fn bounds_of_warp<T: Loaded, O: Operator<T>>() -> usize {
     window::<T, O>() + 1
 }
@@ -92,41 +86,78 @@ pub const fn tile<T: Loaded>() -> usize {
     LOADS * WARP_SIZE as usize * T::LANES
 }
 
-/// The shared memory of a block, which is uninitialised; [`segment_memory!`](crate::segment_memory!) makes it.
-#[derive(Clone, Copy, Debug)]
-pub struct Memory<S> {
-    /// A tile for each warp.
-    pub tiles: *mut Quad,
-    /// A byte for each value of the chunks of the threads: whether a segment ends after it.
-    pub marks: *mut Quad,
-    /// Of the first segment that ends in the chunk of a thread: its slot or, of picked values, where the best is.
-    pub first_slots: *mut u32,
-    /// The bounds of segments, for each warp.
-    pub bounds: *mut u16,
-    /// The states of segments, for each warp.
-    pub slots: *mut S,
-    /// Two states for each warp.
-    pub states: *mut S,
-    /// Two places for each warp.
-    pub places: *mut usize,
-    /// A word for each warp.
-    pub words: *mut u32,
+/// Vectors of an array of so many values.
+const fn vectors<V>(values: usize) -> usize {
+    (values * size_of::<V>()).div_ceil(size_of::<Quad>())
 }
 
-/// `segment_memory!(T, Operator)`: the [`Memory`](crate::segments::Memory) of a kernel over segments.
-#[macro_export]
-macro_rules! segment_memory {
-    ($value:ty, $operator:ty) => {{
-        type State = <$operator as $crate::operator::Operator<$value>>::State;
-        $crate::segments::Memory {
-            tiles: $crate::shared_array!(tiles: [$crate::vector::Quad; $crate::segments::VECTORS]),
-            marks: $crate::shared_array!(marks: [$crate::vector::Quad; $crate::segments::MARKS]),
-            first_slots: $crate::shared_array!(first_slots: [u32; $crate::segments::FIRST_SLOTS]),
-            bounds: $crate::shared_array!(bounds: [u16; $crate::segments::bounds::<$value, $operator>()]),
-            slots: $crate::shared_array!(slots: [State; $crate::segments::slots::<$value, $operator>()]),
-            states: $crate::shared_array!(states: [State; 2 * $crate::segments::WARPS]),
-            places: $crate::shared_array!(places: [usize; 2 * $crate::segments::WARPS]),
-            words: $crate::shared_array!(words: [u32; $crate::segments::WARPS]),
+const PLACES: usize = vectors::<[u64; 2]>(WARPS);
+const WORDS: usize = vectors::<u32>(WARPS);
+
+/// Vectors of what all warps of a block use.
+const fn vectors_of_block<S>() -> usize {
+    PLACES + WORDS + vectors::<S>(2 * WARPS)
+}
+
+const fn vectors_of_warp<T: Loaded, O: Operator<T>>() -> usize {
+    VECTORS_OF_TILE
+        + MARKS_OF_WARP
+        + vectors::<u32>(WARP_SIZE as usize)
+        + vectors::<u16>(bounds_of_warp::<T, O>())
+        + vectors::<O::State>(slots_of_warp::<T, O>())
+}
+
+/// The shared memory of a block, which is uninitialised: [`bytes`] for its warps.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory(pub *mut Quad);
+
+/// What all warps of a block use.
+#[derive(Clone, Copy)]
+pub(super) struct OfBlock<S> {
+    /// In which segments the part of each warp begins and ends.
+    pub(super) places: *mut [u64; 2],
+    /// Two states for each warp.
+    pub(super) states: *mut S,
+    /// A word for each warp.
+    pub(super) words: *mut u32,
+}
+
+/// What one warp uses.
+#[derive(Clone, Copy)]
+pub(super) struct OfWarp<S> {
+    pub(super) tile: *mut Quad,
+    pub(super) marks: *mut Quad,
+    pub(super) first_slots: *mut u32,
+    pub(super) bounds: *mut u16,
+    pub(super) slots: *mut S,
+}
+
+impl Memory {
+    #[inline(always)]
+    pub(super) fn of_block<S>(self) -> OfBlock<S> {
+        let start = self.0;
+        OfBlock {
+            places: start.cast(),
+            words: start.wrapping_add(PLACES).cast(),
+            states: start.wrapping_add(PLACES + WORDS).cast(),
         }
-    }};
+    }
+
+    #[inline(always)]
+    pub(super) fn of_warp<T: Loaded, O: Operator<T>>(self, warp: usize) -> OfWarp<O::State> {
+        let start = self
+            .0
+            .wrapping_add(vectors_of_block::<O::State>() + warp * vectors_of_warp::<T, O>());
+        let marks = start.wrapping_add(VECTORS_OF_TILE);
+        let first_slots = marks.wrapping_add(MARKS_OF_WARP);
+        let bounds = first_slots.wrapping_add(vectors::<u32>(WARP_SIZE as usize));
+        let slots = bounds.wrapping_add(vectors::<u16>(bounds_of_warp::<T, O>()));
+        OfWarp {
+            tile: start,
+            marks,
+            first_slots: first_slots.cast(),
+            bounds: bounds.cast(),
+            slots: slots.cast(),
+        }
+    }
 }

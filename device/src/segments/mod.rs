@@ -8,19 +8,23 @@
 //! | `fold.rs` | the fold of a pass, each lane a chunk of neighbouring values |
 //! | `places.rs` | the same for the place of the least or greatest value |
 //! | `warp.rs` | what a warp has, and how it loads values and ends |
-//! | `crossing.rs` | segments that cross warps and blocks |
+//! | `crossing.rs` | segments that cross warps and strips |
 //! | `memory.rs` | the shared memory of a block |
 //!
 //! *Equal work.* A segment may be empty or have all values, so warps get equal parts of a path instead of segments. The path goes along
 //! the values, and each end of a segment adds [`FEWEST_STEPS_OF_END`] steps or more. A binary search finds where a warp begins: half a warp
 //! compares 16 places at once.
 //!
+//! *A block for each multiprocessor.* A block has as many warps as run at once. Its parts of the path are spread over the array, a strip of
+//! neighbouring ones here and there, so that all blocks have about as many long segments, and as many short ones.
+//!
 //! *A tile at a time.* Tiles begin at vectors, so that a warp loads the next tile before it reduces this one. A tile in which nothing ends
 //! stays in registers, and the states of the lanes are combined at the next end. Any other tile is copied to shared memory. A lane has a
 //! chunk of neighbouring values there, and a byte marks each value after which a segment ends. The lanes fold their chunks, and begin anew after
 //! each mark. One scan over the lanes combines what crosses chunks. No barrier of the block is needed.
 //!
-//! *What crosses warps.* The last block to come combines the states of segments that go beyond a warp's part.
+//! *What crosses warps.* A thread for each strip combines the states of segments that go beyond a warp's part, and the last block to come those
+//! that go beyond strips.
 
 mod crossing;
 mod fold;
@@ -31,31 +35,19 @@ mod path;
 mod places;
 mod warp;
 
-use crate::lanes::WARP_SIZE;
+use crate::lanes::{WARP_SIZE, sync_warp};
 use crate::memory::{draw_ticket, store_relaxed};
 use crate::operator::Operator;
-use crate::thread::{grid_dim_x, sync_threads, sync_threads_or, thread_idx_x};
+use crate::shuffle::shuffle_index;
+use crate::thread::{block_dim_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x};
 use crate::tile::Tile;
 use crate::vector::Loaded;
 pub use crossing::Workspace;
-use crossing::{finish_crossing, join_warps};
-#[doc(hidden)]
-pub use memory::{FIRST_SLOTS, MARKS, VECTORS, WARPS, bounds, slots};
-use memory::{MARKS_OF_WARP, VECTORS_OF_TILE, bounds_of_warp, picks_values, slots_of_warp};
-pub use memory::{Memory, THREADS, resident, tile};
-use path::List;
+use crossing::{finish_crossing, join_strip};
+pub use memory::{Memory, bytes, threads, tile};
 pub use path::{FEWEST_STEPS_OF_END, Offsets};
+use path::{List, Strips};
 use warp::Warp;
-
-/// The fewest steps of the path that the end of a segment is: more where values are picked. On an H200, argmax of a giant
-/// among segments of 4 values was made at 65, 68 and 70 % of the reading speed with 8, 12 and 16 steps for each end.
-const fn fewest_steps_of_end<T: Loaded, O: Operator<T>>() -> usize {
-    if picks_values::<T, O>() {
-        FEWEST_STEPS_OF_END * 3 / 2
-    } else {
-        FEWEST_STEPS_OF_END
-    }
-}
 
 /// Reduces each segment, in one launch.
 ///
@@ -63,10 +55,10 @@ const fn fewest_steps_of_end<T: Loaded, O: Operator<T>>() -> usize {
 /// grouped by warps, so that the rounding of floats depends on the grid, and is the same in every run.
 ///
 /// # Safety
-/// - Every thread of the grid makes the call, once, with the same arguments; the size of a block is a multiple of 32 up to [`THREADS`].
+/// - Every thread of the grid makes the call, once, with the same arguments; the size of a block is a multiple of 32 up to [`threads`].
 /// - `offsets` has `count + 1` places, which do not decrease, and `input` has values from the first to the last; nothing writes
 ///   either. `results` points to one result per segment, and nothing else touches it or the workspace.
-/// - `memory` is that of [`segment_memory!`](crate::segment_memory!) for this operator.
+/// - `memory` is the block's dynamic shared memory: as much as [`bytes`] says.
 #[inline(always)]
 pub unsafe fn segments<T: Loaded, O: Operator<T>>(
     operator: O,
@@ -75,12 +67,15 @@ pub unsafe fn segments<T: Loaded, O: Operator<T>>(
     count: usize,
     workspace: Workspace<O::State>,
     results: *mut O::Output,
-    memory: Memory<O::State>,
+    memory: Memory,
 ) {
     if count == 0 {
         return;
     }
-    let (warp, lane) = (thread_idx_x() / WARP_SIZE, thread_idx_x() % WARP_SIZE);
+    let lane = thread_idx_x() % WARP_SIZE;
+    // SAFETY: all lanes are here. The assembler knows that it is the same in all of them.
+    let warp = unsafe { shuffle_index(thread_idx_x() / WARP_SIZE, 0) } as usize;
+    let of_block = memory.of_block::<O::State>();
     // SAFETY: the caller's promise; a last block comes after all others.
     unsafe {
         let list = List {
@@ -89,16 +84,16 @@ pub unsafe fn segments<T: Loaded, O: Operator<T>>(
             from: offsets.get(0),
             to: offsets.get(count),
         };
-        let part = list.part(fewest_steps_of_end::<T, O>());
-        let warp_in_block = warp as usize;
-        let states = memory.states.add(2 * warp_in_block);
+        let strips = Strips::of((block_dim_x() / WARP_SIZE) as usize);
+        let part = list.part(strips, warp);
+        let states = of_block.states.add(2 * warp);
         if lane == 0 {
             *states = operator.identity();
             *states.add(1) = operator.identity();
-            *memory.places.add(2 * warp_in_block) = part.start.segment;
-            *memory.places.add(2 * warp_in_block + 1) = part.end.segment;
+            *of_block.places.add(warp) = [part.start.segment as u64, part.end.segment as u64];
         }
-        let is_aligned = T::LANES == 1 || (input as usize).is_multiple_of(size_of::<T>());
+        sync_warp();
+        let of_warp = memory.of_warp::<T, O>(warp);
         Warp {
             operator,
             input,
@@ -106,25 +101,26 @@ pub unsafe fn segments<T: Loaded, O: Operator<T>>(
             part,
             results,
             tile: Tile {
-                vectors: memory.tiles.add(warp_in_block * VECTORS_OF_TILE),
+                vectors: of_warp.tile,
             },
-            marks: memory.marks.add(warp_in_block * MARKS_OF_WARP),
-            first_slots: memory.first_slots.add(warp_in_block * WARP_SIZE as usize),
-            bounds: memory.bounds.add(warp_in_block * bounds_of_warp::<T, O>()),
-            slots: memory.slots.add(warp_in_block * slots_of_warp::<T, O>()),
+            marks: of_warp.marks,
+            first_slots: of_warp.first_slots,
+            bounds: of_warp.bounds,
+            slots: of_warp.slots,
             first: states,
             rest: states.add(1),
-            is_aligned,
+            is_aligned: T::LANES == 1 || (input as usize).is_multiple_of(size_of::<T>()),
         }
         .reduce();
         sync_threads();
-        if thread_idx_x() == 0 {
-            join_warps(operator, list, workspace, results, memory);
+        let strip = thread_idx_x() as usize;
+        if strip < strips.count() {
+            join_strip(operator, list, workspace, results, of_block, strips, strip);
         }
         sync_threads();
         let is_last = thread_idx_x() == 0 && draw_ticket(workspace.counter) == grid_dim_x() - 1;
         if sync_threads_or(is_last) {
-            finish_crossing(operator, list, workspace, results, memory);
+            finish_crossing(operator, list, workspace, results, of_block, strips);
             if thread_idx_x() == 0 {
                 store_relaxed(workspace.counter, 0);
             }

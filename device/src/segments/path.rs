@@ -5,25 +5,26 @@
 //! finds the place where a part begins (the *merge path* of Merrill and Garland).
 //!
 //! A tile in which segments end is more work than one in the middle of a segment, and more so beside warps that have no ends and wait for
-//! memory alone. So each end is [`FEWEST_STEPS_OF_END`] or more steps, and besides as many as the segments of a sample have values on average,
-//! where none counts as more than 32.
+//! memory alone. So each end is [`FEWEST_STEPS_OF_END`] steps, and besides half the geometric mean of the lengths of a sample.
+//!
+//! Segments may be long in one place of an array and short in another, so that a block with neighbouring parts would have less to do than
+//! another. Its warps have parts of several strips, which are far from one another.
 
 use crate::lanes::{WARP_SIZE, ballot};
 use crate::shuffle::{shuffle_index, shuffle_xor};
-use crate::thread::{global_index, thread_idx_x};
+use crate::thread::{block_idx_x, grid_dim_x, thread_idx_x};
 use crate::unroll::each;
-use crate::vector::Share;
 
 /// The sample is of rows of neighbouring segments, one for each lane.
 const ROWS: usize = 4;
 /// A longer segment of the sample counts as one of this many values.
-const LONG: u64 = 32;
+const LONG: u64 = 512;
 
 /// How many steps of the path the end of a segment is, besides those for its values.
 ///
-/// On an H200, before ends had steps for their segments' values, the sum of a giant segment among those of 4 values was made at 81, 83 and 77 % of
-/// the reading speed with 8, 12 and 16 steps for each end; among those of 32 values at 82, 82 and 87 % with 8, 24 and 32, and at 82 % with 64. Of
-/// lengths after Zipf's law, most of which are short, it was 85, 84 and 83 % with 8, 16 and 32.
+/// On an H200, with 6, 8 and 10 steps, the sum of a giant segment among those of 4 values was made at 84, 85 and 82 % of the reading speed; among
+/// those of 32 values at 83, 87 and 86 %, and with a quarter and the whole of the average length instead of the half at 82 and 88 %. Argmax of
+/// lengths after Zipf's law, 32 on average, was made at 88, 87 and 86 %, and with a quarter and the whole at 88 and 83 %.
 pub const FEWEST_STEPS_OF_END: usize = 8;
 
 /// Where segments begin and end, in global memory.
@@ -113,6 +114,56 @@ pub(super) struct List {
     pub(super) to: usize,
 }
 
+/// Warps whose parts of the path are neighbours.
+const WARPS_OF_STRIP: usize = 4;
+
+/// The strips of the path that a block has, each for a few of its warps.
+#[derive(Clone, Copy)]
+pub(super) struct Strips {
+    /// Warps of a block.
+    warps: usize,
+}
+
+impl Strips {
+    /// Those of blocks of so many warps.
+    #[inline(always)]
+    pub(super) fn of(warps: usize) -> Self {
+        Self { warps }
+    }
+
+    /// How many a block has.
+    #[inline(always)]
+    pub(super) fn count(self) -> usize {
+        self.warps.div_ceil(WARPS_OF_STRIP)
+    }
+
+    /// The warps of one: the first, and how many.
+    #[inline(always)]
+    pub(super) fn warps(self, strip: usize) -> (usize, usize) {
+        let first = strip * WARPS_OF_STRIP;
+        let rest = self.warps - first;
+        let count = if rest < WARPS_OF_STRIP {
+            rest
+        } else {
+            WARPS_OF_STRIP
+        };
+        (first, count)
+    }
+
+    /// The number of one of this block's strips among those of all blocks, along the path: all blocks' first strips, then all second ones.
+    #[inline(always)]
+    pub(super) fn number(self, strip: usize) -> usize {
+        strip * grid_dim_x() as usize + block_idx_x() as usize
+    }
+
+    /// The number of a warp's part of the path.
+    #[inline(always)]
+    fn part_of(self, warp: usize) -> usize {
+        let (first, count) = self.warps(warp / WARPS_OF_STRIP);
+        first * grid_dim_x() as usize + count * block_idx_x() as usize + (warp - first)
+    }
+}
+
 /// A place on the path, between two steps: the next segment to end and the next value.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
@@ -148,23 +199,21 @@ impl List {
         unsafe { (self.start_of(segment + 1) - self.start_of(segment)) as u64 }
     }
 
-    /// This warp's part of the path, on which an end is at least `fewest` steps.
+    /// The part of the path that a warp of this block has.
     ///
     /// # Safety
     /// All 32 lanes of the warp make the call.
     #[inline(always)]
-    pub(super) unsafe fn part(self, fewest: usize) -> Part {
+    pub(super) unsafe fn part(self, strips: Strips, warp: usize) -> Part {
         const HALF: u32 = WARP_SIZE / 2;
         // SAFETY: the caller's promise.
         unsafe {
-            let of_end = fewest + self.more_steps();
+            let of_end = FEWEST_STEPS_OF_END + self.more_steps();
             let length = of_end * self.count + (self.to - self.from);
-            let warps = Share::of_grid().of / WARP_SIZE as usize;
-            let each = length.div_ceil(warps);
-            let warp = global_index() / WARP_SIZE as usize;
+            let each = length.div_ceil(strips.warps * grid_dim_x() as usize);
             // One half of the lanes looks for the start, and the other for the end.
             let is_end = thread_idx_x() % WARP_SIZE >= HALF;
-            let steps = (warp + usize::from(is_end)) * each;
+            let steps = (strips.part_of(warp) + usize::from(is_end)) * each;
             let steps = if steps < length { steps } else { length };
             let segment = self.search::<HALF>(of_end, steps);
             let value = self.from + steps - of_end * segment;
@@ -188,15 +237,15 @@ impl List {
         }
     }
 
-    /// How many steps the end of a segment is for its values: as many as the segments of a sample have on average, none more than [`LONG`]. It is
-    /// the same for all warps.
+    /// How many steps the end of a segment is for its values: half the geometric mean of the lengths of a sample, which a few long segments
+    /// among short ones do not change much. It is the same for all warps.
     ///
     /// # Safety
     /// There is a segment; all 32 lanes of the warp make the call.
     #[inline(always)]
     unsafe fn more_steps(self) -> usize {
         let lane = (thread_idx_x() % WARP_SIZE) as usize;
-        let mut values = 0;
+        let mut bits = 0;
         // SAFETY: the caller's promise; the segments are of the list.
         unsafe {
             each(
@@ -210,17 +259,19 @@ impl List {
                         self.count - 1
                     };
                     let length = self.length_of(segment);
-                    let counted = if length < LONG { length } else { LONG };
-                    values += counted as u32;
+                    let length = if length < LONG { length } else { LONG };
+                    let length = if length > 0 { length } else { 1 };
+                    // The bits of a float grow about as its logarithm does.
+                    bits += f32::to_bits(length as f32) / (ROWS as u32 * WARP_SIZE);
                 },
             );
             let mut distance = 1;
             while distance < WARP_SIZE {
-                values += shuffle_xor(values, distance);
+                bits += shuffle_xor(bits, distance);
                 distance *= 2;
             }
         }
-        values as usize / (ROWS * WARP_SIZE as usize)
+        f32::from_bits(bits) as usize / 2
     }
 
     /// How many segments end within the first `steps` steps of the path, where each end is `of_end`. `LANES` neighbouring lanes search together,

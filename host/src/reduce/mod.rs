@@ -32,7 +32,7 @@ pub mod table;
 mod tests;
 mod untyped;
 
-use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Pod, Slice, Stream};
+use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, Slice, Stream};
 use crate::family::Source;
 use crate::kernels::Error;
 use crate::matrix::{Along, Matrix};
@@ -454,19 +454,20 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
 }
 
 impl<T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'_, T, O> {
-    /// As [`Self::arguments`], for segments that have been prepared for, which lie inside the values; and the launch. For measurements.
+    /// As [`Self::arguments`], for segments that have been prepared for, which lie inside the values; and the shape of the launch. For
+    /// measurements.
     #[doc(hidden)]
     pub fn arguments_of_segments(
         &self,
         values: Slice<'_, T>,
         segments: &Segments<'_>,
         results: &Buffer<O::Output>,
-    ) -> (&Kernel, Launch, Vec<Argument>) {
+    ) -> (&Kernel, Shape, Vec<Argument>) {
         let untyped = &self.kept.untyped;
         let launch = untyped.choose_for_segments(self.device, segments, self.mode);
         let (parts, results) = (Parts::Segments(segments), Slice::from(results).bytes());
         let (kernel, arguments) = untyped.arguments(values.bytes(), parts, results, launch);
-        (kernel, launch, arguments)
+        (kernel, untyped.shape(launch), arguments)
     }
 }
 

@@ -9,6 +9,8 @@ use warpfold_device::columns::Layout;
 use warpfold_device::fixed::{self, Strips};
 use warpfold_device::rows::{PACKED_BLOCK, PACKED_BYTES};
 use warpfold_device::segments;
+use warpfold_emulator::Multiprocessor;
+use warpfold_emulator::limits::SHARED_BYTES_WITHOUT_ASKING;
 
 /// A launch of one of the kernels that `warpfold_device::reductions!` makes of an operator.
 #[doc(hidden)]
@@ -20,6 +22,13 @@ pub struct Launch {
     pub blocks: u32,
     /// Threads of a block.
     pub block: u32,
+}
+
+impl Launch {
+    /// Warps of the grid, where blocks have whole ones.
+    pub(super) fn warps(self) -> usize {
+        self.blocks as usize * (self.block / 32) as usize
+    }
 }
 
 /// What reduces a row or a column.
@@ -259,38 +268,89 @@ impl Choice {
     }
 }
 
-/// The launch for `count` segments with `values` values together. In any order: a warp for each `tile` steps of the path along values and
-/// ends, where each end is the fewest steps that it may be, and no more blocks than run at once, `resident` on each multiprocessor. In the fixed one: a warp for 32 segments, or for what
-/// begins in a chunk of values.
+/// What the launch for segments depends on besides them.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FormOfSegments {
+    /// Values of a warp's tile.
+    pub tile: usize,
+    /// The most warps of a block.
+    pub most_warps: u32,
+    /// Bytes of shared memory for a block, and for each of its warps.
+    pub bytes: (u32, u32),
+}
+
+/// What a device has room for.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    /// Blocks run on all of them at once.
+    pub multiprocessors: u32,
+    /// The most shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+}
+
+impl Room {
+    pub(super) fn of(device: &Device) -> Self {
+        Self {
+            multiprocessors: device.multiprocessors(),
+            shared_bytes: Multiprocessor::of(device.sm())
+                .map_or(SHARED_BYTES_WITHOUT_ASKING, |each| {
+                    each.shared_bytes_per_block
+                }),
+        }
+    }
+}
+
+/// The launch for `count` segments with `values` values together. In any order: a warp for each tile of steps of the path along values and
+/// ends, where each end is the fewest steps that it may be, in a block for each multiprocessor and no more warps than run at once. In the fixed
+/// one: a warp for 32 segments, or for what begins in a chunk of values.
 #[doc(hidden)]
 pub fn choose_for_segments(
     mode: Mode,
     (count, values): (usize, usize),
-    (tile, resident): (usize, u32),
-    multiprocessors: u32,
+    form: FormOfSegments,
+    room: Room,
 ) -> Launch {
-    let warps_of_block = (segments::THREADS / 32) as usize;
-    let (way, warps, most) = match mode {
+    match mode {
         Mode::Fast => {
             let steps = count
                 .saturating_mul(segments::FEWEST_STEPS_OF_END)
                 .saturating_add(values);
-            let warps = steps.div_ceil(tile);
-            (Way::Segments, warps, resident as usize)
+            let warps = steps.div_ceil(form.tile);
+            let (of_block, of_warp) = form.bytes;
+            let most = form
+                .most_warps
+                .min(room.shared_bytes.saturating_sub(of_block) / of_warp)
+                .max(1);
+            let of_each = warps.div_ceil(room.multiprocessors as usize);
+            let of_block = u32::try_from(of_each)
+                .unwrap_or(u32::MAX)
+                .clamp(FEW_WARPS.min(most), most);
+            Launch {
+                way: Way::Segments,
+                blocks: warps
+                    .div_ceil(of_block as usize)
+                    .clamp(1, room.multiprocessors as usize) as u32,
+                block: 32 * of_block,
+            }
         }
         Mode::Deterministic => {
             let warps = count.div_ceil(32).max(values.div_ceil(fixed::CHUNK));
-            (Way::FixedSegments, warps, BLOCKS_OF_WARPS)
+            Launch {
+                way: Way::FixedSegments,
+                blocks: warps
+                    .div_ceil(FEW_WARPS as usize)
+                    .clamp(1, BLOCKS_OF_WARPS * room.multiprocessors as usize)
+                    as u32,
+                block: 32 * FEW_WARPS,
+            }
         }
-    };
-    Launch {
-        way,
-        blocks: warps
-            .div_ceil(warps_of_block)
-            .clamp(1, most * multiprocessors as usize) as u32,
-        block: segments::THREADS,
     }
 }
+
+/// Warps of a block of few.
+const FEW_WARPS: u32 = 4;
 
 /// The launch for the part of an array that one of several devices has: as for a single long row.
 pub(crate) fn choose_for_part(problem: &Problem) -> Launch {
@@ -339,6 +399,7 @@ pub(crate) fn choose_for_pairs(mode: Mode, n: usize, value_bytes: usize, gpu: Gp
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpfold_device::operator::Sum;
 
     /// What the kernels' contracts ask of a launch for rows.
     fn is_sound(problem: &Problem, launch: Launch) -> bool {
@@ -459,31 +520,46 @@ mod tests {
         }
     }
 
+    const FORM: FormOfSegments = FormOfSegments {
+        tile: segments::tile::<f32>(),
+        most_warps: 24,
+        bytes: segments::bytes::<f32, Sum>(),
+    };
+
+    fn for_segments(work: (usize, usize), shared_kib: u32) -> (usize, usize) {
+        let room = Room {
+            multiprocessors: 132,
+            shared_bytes: shared_kib << 10,
+        };
+        let launch = choose_for_segments(Mode::Fast, work, FORM, room);
+        assert_eq!((launch.way, launch.block % 32), (Way::Segments, 0));
+        (launch.blocks as usize, launch.block as usize / 32)
+    }
+
     /// An end of a segment is the fewest steps that it is on the kernel's path, so that segments without values are work for the whole GPU, too.
     #[test]
     fn ends_of_segments_count_as_on_the_path() {
-        let tile = segments::tile::<f32>();
-        let warps_of_block = (segments::THREADS / 32) as usize;
-        let blocks = |count, values| {
-            let launch = choose_for_segments(Mode::Fast, (count, values), (tile, 6), 132);
-            assert_eq!(
-                (launch.way, launch.block),
-                (Way::Segments, segments::THREADS)
-            );
-            launch.blocks as usize
+        let warps = |count, values| {
+            let (blocks, of_block) = for_segments((count, values), 227);
+            blocks * of_block
         };
-        let expected =
-            |count: usize| (count * segments::FEWEST_STEPS_OF_END).div_ceil(tile * warps_of_block);
-        assert_eq!(blocks(100_000, 0), expected(100_000));
-        assert!(blocks(100_000, 0) >= 95);
-        // As many steps are as many blocks, whatever they are.
-        assert_eq!(
-            blocks(100_000, 0),
-            blocks(0, 100_000 * segments::FEWEST_STEPS_OF_END)
-        );
-        assert_eq!(blocks(1, 0), 1);
-        let most = 132 * 6;
-        assert_eq!(blocks(1 << 26, 0), most);
-        assert_eq!(blocks(usize::MAX, usize::MAX), most);
+        let steps = 100_000 * segments::FEWEST_STEPS_OF_END;
+        assert!(warps(100_000, 0) >= steps / FORM.tile);
+        // As many steps are as many warps, whatever they are.
+        assert_eq!(warps(100_000, 0), warps(0, steps));
+        assert_eq!(for_segments((1, 0), 227), (1, 4));
+        assert_eq!(for_segments((1 << 26, 0), 227), (132, 24));
+        assert_eq!(for_segments((usize::MAX, usize::MAX), 227), (132, 24));
+    }
+
+    #[test]
+    fn a_block_for_segments_has_as_many_warps_as_there_is_shared_memory_for() {
+        for kib in [48, 64, 99, 163, 227] {
+            let (_, warps) = for_segments((0, 1 << 28), kib);
+            let (of_block, of_warp) = FORM.bytes;
+            let bytes = |warps: usize| of_block + of_warp * warps as u32;
+            assert!(bytes(warps) <= kib << 10, "{kib} KiB");
+            assert!(warps == 24 || bytes(warps + 1) > kib << 10, "{kib} KiB");
+        }
     }
 }

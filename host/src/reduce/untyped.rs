@@ -2,7 +2,7 @@
 
 use super::choice::{Gpu, Work};
 use super::segments::Segments;
-use super::table::{Launch, Problem, Way, choose_for_segments};
+use super::table::{FormOfSegments, Launch, Problem, Room, Way, choose_for_segments};
 use crate::device::{Argument, Device, DeviceError, Kernel, Shape, Slice, Stream};
 use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
@@ -29,9 +29,7 @@ pub struct Form {
     lanes: usize,
     most_threads: u32,
     resident: u32,
-    tile: usize,
-    /// Blocks of segments that run at once on a multiprocessor.
-    resident_of_segments: u32,
+    segments: FormOfSegments,
 }
 
 impl Form {
@@ -53,8 +51,11 @@ impl Form {
             lanes: T::LANES,
             most_threads: most_threads::<T, O>(),
             resident: resident::<T, O>(),
-            tile: segments::tile::<T>(),
-            resident_of_segments: segments::resident::<T, O>(),
+            segments: FormOfSegments {
+                tile: segments::tile::<T>(),
+                most_warps: segments::threads::<T, O>() / 32,
+                bytes: segments::bytes::<T, O>(),
+            },
         }
     }
 }
@@ -68,6 +69,18 @@ impl Form {
     /// Words of 8 bytes for the slots of this many states.
     pub(crate) fn slots(&self, states: usize) -> usize {
         states * self.words_of_slot
+    }
+
+    /// The shape of a launch.
+    fn shape(&self, launch: Launch) -> Shape {
+        let shape = Shape::linear(launch.blocks, launch.block);
+        match launch.way {
+            Way::Segments => {
+                let (of_block, of_warp) = self.segments.bytes;
+                shape.with_dynamic_shared_bytes(of_block + launch.block / 32 * of_warp)
+            }
+            _ => shape,
+        }
     }
 
     /// Whether the result depends on the order and the grouping.
@@ -233,8 +246,7 @@ impl Untyped {
         mode: Mode,
     ) -> Launch {
         let work = (segments.len(), segments.values());
-        let form = (self.form.tile, self.form.resident_of_segments);
-        choose_for_segments(mode, work, form, device.multiprocessors())
+        choose_for_segments(mode, work, self.form.segments, Room::of(device))
     }
 
     pub(super) fn plan(&self, parts: Parts<'_>, launch: Launch) -> Plan {
@@ -242,13 +254,13 @@ impl Untyped {
             Parts::Of(matrix) => (matrix.rows, matrix.columns, 0),
             Parts::Segments(segments) => (0, 0, segments.values().div_ceil(fixed::CHUNK)),
         };
-        // In words of 8 bytes, after the states: how many segments end in a block and before.
+        // In words of 8 bytes, after the states: how many segments end in a strip and before.
         let mut ends = 0;
         let mut slots = 0;
         let (states, counters) = match launch.way {
             Way::Segments => {
-                ends = launch.blocks as usize;
-                (2 * launch.blocks as usize, 1)
+                ends = launch.warps();
+                (2 * ends, 1)
             }
             Way::Blocks(parts) if parts > 1 => {
                 slots = self.form.slots(rows * parts as usize);
@@ -372,7 +384,7 @@ impl Untyped {
         }
         self.family.prepare_on(device, stream, &needs)?;
         let (_, arguments) = self.arguments(values, parts, results, launch);
-        let shape = Shape::linear(launch.blocks, launch.block);
+        let shape = self.shape(launch);
         // SAFETY: `arguments` says so. Memory of buffers is freed when the device has done what is queued; `read_by` keeps the order of
         // other memory, or who has made the slice has promised it.
         let launch = || unsafe { self.family.launch(stream, needs.suffix, &shape, &arguments) };
@@ -381,6 +393,11 @@ impl Untyped {
             Parts::Segments(segments) => segments.slice().read_by(device, stream, launch),
         });
         Ok(launched?)
+    }
+
+    /// The shape of a launch.
+    pub(super) fn shape(&self, launch: Launch) -> Shape {
+        self.form.shape(launch)
     }
 
     /// As [`Reduction::arguments`](super::Reduction::arguments).
@@ -417,7 +434,7 @@ impl Untyped {
             // Packed rows have no distance of their own.
             Way::Packed => arguments.truncate(3),
             Way::Segments => {
-                let ends = self.words(2 * launch.blocks as usize);
+                let ends = self.words(2 * launch.warps());
                 let [states, counters] = workspace;
                 arguments.extend([states, self.family.states_from(ends), counters]);
             }

@@ -101,6 +101,18 @@ impl Machine {
         arguments: &[Given],
         times: usize,
     ) -> Vec<Vec<u8>> {
+        self.launch_by(kernel, &Shape::linear(grid, block), arguments, times)
+    }
+
+    /// As [`Self::launch`], in any shape.
+    #[track_caller]
+    pub fn launch_by(
+        &self,
+        kernel: &str,
+        shape: &Shape,
+        arguments: &[Given],
+        times: usize,
+    ) -> Vec<Vec<u8>> {
         let kernel = self.module.kernel(kernel).expect("the kernel is there");
         let loaded: Vec<Loaded> = arguments
             .iter()
@@ -130,8 +142,8 @@ impl Machine {
             .collect();
         for _ in 0..times {
             // SAFETY: the tests give each kernel what it asks for.
-            unsafe { kernel.launch(&Shape::linear(grid, block), &given) }
-                .unwrap_or_else(|error| panic!("{}, {grid} × {block}: {error}", kernel.entry()));
+            unsafe { kernel.launch(shape, &given) }
+                .unwrap_or_else(|error| panic!("{}, {shape:?}: {error}", kernel.entry()));
         }
         loaded
             .iter()
@@ -184,6 +196,12 @@ impl Watched {
             },
             arguments,
         }
+    }
+
+    /// With dynamic shared memory.
+    pub fn with_dynamic_shared_bytes(mut self, bytes: u32) -> Self {
+        self.shape.dynamic_shared_bytes = bytes;
+        self
     }
 
     /// No sanitizer finds anything.
