@@ -47,8 +47,8 @@ pub(super) const fn is_in_place<T: Loaded, O: Operator<T>>() -> bool {
 
 /// The most segments that may end in one pass of a warp: those whose bounds, and states, it has room for.
 pub(super) const fn window<T: Loaded, O: Operator<T>>() -> usize {
-    // In place as many as a pass has values. Otherwise as many as five blocks have room for: a pass of 1024 values, in segments of four on
-    // average, rarely has more than 288 ends.
+    // In place as many as a pass has values. Otherwise as many as the warps of a block have room for: a pass of 1024 values, in segments of
+    // four on average, rarely has more than 288 ends.
     if is_in_place::<T, O>() {
         1024
     } else if size_of::<O::State>() <= 16 {
