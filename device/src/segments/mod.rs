@@ -85,7 +85,7 @@ pub unsafe fn segments<T: Loaded, O: Operator<T>>(
             to: offsets.get(count),
         };
         let strips = Strips::of((block_dim_x() / WARP_SIZE) as usize);
-        let part = list.part(strips, warp);
+        let part = list.part::<T, O>(strips, warp);
         let states = of_block.states.add(2 * warp);
         if lane == 0 {
             *states = operator.identity();

@@ -5,15 +5,18 @@
 //! finds the place where a part begins (the *merge path* of Merrill and Garland).
 //!
 //! A tile in which segments end is more work than one in the middle of a segment, and more so beside warps that have no ends and wait for
-//! memory alone. So each end is [`FEWEST_STEPS_OF_END`] steps, and besides half the geometric mean of the lengths of a sample.
+//! memory alone. So each end is [`FEWEST_STEPS_OF_END`] steps, and besides a share of the geometric mean of the lengths of a sample.
 //!
 //! Segments may be long in one place of an array and short in another, so that a block with neighbouring parts would have less to do than
 //! another. Its warps have parts of several strips, which are far from one another.
 
+use super::memory::picks_values;
 use crate::lanes::{WARP_SIZE, ballot};
+use crate::operator::Operator;
 use crate::shuffle::{shuffle_index, shuffle_xor};
 use crate::thread::{block_idx_x, grid_dim_x, thread_idx_x};
 use crate::unroll::each;
+use crate::vector::Loaded;
 
 /// The sample is of rows of neighbouring segments, one for each lane.
 const ROWS: usize = 4;
@@ -22,10 +25,17 @@ const LONG: u64 = 512;
 
 /// How many steps of the path the end of a segment is, besides those for its values.
 ///
-/// On an H200, with 6, 8 and 10 steps, the sum of a giant segment among those of 4 values was made at 84, 85 and 82 % of the reading speed; among
-/// those of 32 values at 83, 87 and 86 %, and with a quarter and the whole of the average length instead of the half at 82 and 88 %. Argmax of
-/// lengths after Zipf's law, 32 on average, was made at 88, 87 and 86 %, and with a quarter and the whole at 88 and 83 %.
+/// On an H200, with 6, 8 and 10 steps, the sum of a giant segment among those of 4 values was made at 84, 85 and 82 % of the reading speed.
 pub const FEWEST_STEPS_OF_END: usize = 8;
+
+/// How many eighths of the average length the end of a segment is besides. A place is sought longer than a value is combined.
+///
+/// On an H200, with 4, 6, 7, 8 and 10 eighths, the sum of a giant segment among those of 32 values was made at 87, 87, 89, 89 and 88 % of the
+/// reading speed, and among those of 4 at 85, 85, 85, 84 and 84. With 4, 5 and 6, argmax of lengths after Zipf's law was made at 88, 88 and 86 % with 32
+/// values on average, and at 86, 85 and 85 with 1024.
+const fn eighths_of_length<T: Loaded, O: Operator<T>>() -> usize {
+    if picks_values::<T, O>() { 4 } else { 7 }
+}
 
 /// Where segments begin and end, in global memory.
 #[derive(Clone, Copy, Debug)]
@@ -204,11 +214,16 @@ impl List {
     /// # Safety
     /// All 32 lanes of the warp make the call.
     #[inline(always)]
-    pub(super) unsafe fn part(self, strips: Strips, warp: usize) -> Part {
+    pub(super) unsafe fn part<T: Loaded, O: Operator<T>>(
+        self,
+        strips: Strips,
+        warp: usize,
+    ) -> Part {
         const HALF: u32 = WARP_SIZE / 2;
         // SAFETY: the caller's promise.
         unsafe {
-            let of_end = FEWEST_STEPS_OF_END + self.more_steps();
+            let of_length = self.average_length() * eighths_of_length::<T, O>() / 8;
+            let of_end = FEWEST_STEPS_OF_END + of_length;
             let length = of_end * self.count + (self.to - self.from);
             let each = length.div_ceil(strips.warps * grid_dim_x() as usize);
             // One half of the lanes looks for the start, and the other for the end.
@@ -237,13 +252,12 @@ impl List {
         }
     }
 
-    /// How many steps the end of a segment is for its values: half the geometric mean of the lengths of a sample, which a few long segments
-    /// among short ones do not change much. It is the same for all warps.
+    /// The geometric mean of the lengths of a sample, which a few long segments among short ones do not change much. It is the same for all warps.
     ///
     /// # Safety
     /// There is a segment; all 32 lanes of the warp make the call.
     #[inline(always)]
-    unsafe fn more_steps(self) -> usize {
+    unsafe fn average_length(self) -> usize {
         let lane = (thread_idx_x() % WARP_SIZE) as usize;
         let mut bits = 0;
         // SAFETY: the caller's promise; the segments are of the list.
@@ -271,7 +285,7 @@ impl List {
                 distance *= 2;
             }
         }
-        f32::from_bits(bits) as usize / 2
+        f32::from_bits(bits) as usize
     }
 
     /// How many segments end within the first `steps` steps of the path, where each end is `of_end`. `LANES` neighbouring lanes search together,
