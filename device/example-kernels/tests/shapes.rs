@@ -6,7 +6,7 @@ use std::fmt::Debug;
 
 use launch::{Given, Machine, Random, Watched, machines, values_of};
 use warpfold::device::Shape;
-use warpfold_device::columns::{Layout, most_threads};
+use warpfold_device::columns::{Layout, are_small, most_threads};
 use warpfold_device::half::Bf16;
 use warpfold_device::operator::*;
 use warpfold_device::segments;
@@ -105,7 +105,15 @@ impl Case {
             block => block.min(most),
         };
         let (columns, lanes) = (self.columns, T::LANES);
-        let layout = Layout::new(lanes, self.rows, columns, self.stride(), block, self.blocks);
+        let layout = Layout::new(
+            lanes,
+            self.rows,
+            columns,
+            self.stride(),
+            block,
+            self.blocks,
+            are_small::<T, O>(),
+        );
         let values = values::<T>(self.span());
         let arguments = vec![
             Given::shifted(&values, self.places),

@@ -42,6 +42,11 @@ pub const fn resident<T: Loaded, O: Operator<T>>() -> u32 {
     }
 }
 
+/// Whether the states of a thread take no more room than a vector. It then loads from twice as many rows at once, where one block has all of a strip.
+pub const fn are_small<T: Loaded, O: Operator<T>>() -> bool {
+    T::LANES * size_of::<O::State>() <= BYTES
+}
+
 /// The states that a block of [`most_threads`] has room for.
 pub const fn stage_length<T: Loaded, O: Operator<T>>() -> usize {
     most_threads::<T, O>() as usize * T::LANES
@@ -63,7 +68,7 @@ pub struct Layout {
 
 impl Layout {
     /// The layout for a matrix of vectors of `lanes` values: blocks of `block` threads, at least 32, and about as many of them as
-    /// `blocks` if the strips are fewer.
+    /// `blocks` if the strips are fewer. States are small or not: see [`are_small`].
     pub fn new(
         lanes: usize,
         rows: usize,
@@ -71,6 +76,7 @@ impl Layout {
         stride: usize,
         block: u32,
         blocks: u32,
+        are_small: bool,
     ) -> Self {
         let (block, most) = (block as usize, block as usize * lanes);
         // As many rows as make whole vectors.
@@ -95,6 +101,7 @@ impl Layout {
             strips,
             lines: rows.div_ceil(fold).div_ceil(block / width),
             states: if fold > 1 { columns } else { width * lanes },
+            are_small,
             block,
             blocks,
         };
@@ -194,6 +201,8 @@ struct Shared {
     lines: usize,
     /// The columns of a strip, each of which has a state in the end.
     states: usize,
+    /// Whether they are small: see [`are_small`].
+    are_small: bool,
     /// Threads of a block.
     block: usize,
     /// The blocks that run at once.
@@ -236,8 +245,8 @@ impl Shared {
         const ALONE: f64 = 0.05;
         /// Of the time in which all blocks that run at once have theirs, what passes at the end while fewer run.
         const END: f64 = 0.055;
-        /// Of a block that begins where another has ended.
-        const BEGIN: f64 = 0.18;
+        /// Of a block that begins where another has ended, with small states and with others, which are combined through more shared memory.
+        const BEGIN: [f64; 2] = [0.18, 1.0];
 
         let lines = self.lines.div_ceil(slices);
         let (at_once, alone) = (lines / LOADS, lines % LOADS);
@@ -252,7 +261,7 @@ impl Shared {
             of_memory.max(of_thread)
         } else {
             let rounds = grid.div_ceil(self.blocks) as f64;
-            of_memory * (1.0 + END / share) + BEGIN * rounds
+            of_memory * (1.0 + END / share) + BEGIN[usize::from(!self.are_small)] * rounds
         };
         if slices == 1 {
             return time;
@@ -274,7 +283,22 @@ mod tests {
 
     /// The layout for columns of `f32` on a GPU that runs 396 blocks of 256 threads at once.
     fn layout(rows: usize, columns: usize) -> Layout {
-        Layout::new(4, rows, columns, columns, 256, 396)
+        Layout::new(4, rows, columns, columns, 256, 396, true)
+    }
+
+    /// A block that begins takes longer if its states are large, so that fewer do.
+    #[test]
+    fn blocks_with_large_states_are_fewer() {
+        for (rows, columns, width) in [(8, 20, 256), (9, 19, 128), (10, 18, 256)] {
+            let (rows, columns) = (1 << rows, 1 << columns);
+            let large = Layout::new(4, rows, columns, columns, 256, 396, false);
+            assert_eq!(
+                (large.width, large.slices),
+                (width, 1),
+                "{rows} × {columns}"
+            );
+            assert!(layout(rows, columns).width < width, "{rows} × {columns}");
+        }
     }
 
     /// Few columns are shared by blocks as soon as each thread has a few vectors, and by no more than have some.

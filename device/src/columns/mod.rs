@@ -27,7 +27,7 @@ use crate::unroll::each;
 use crate::vector::Loaded;
 use few_rows::{few_rows, one_row};
 use layout::{LARGE_STATES, LOADS, SMALL_STATES, vectors_of_few};
-pub use layout::{Layout, most_threads, resident, stage_length};
+pub use layout::{Layout, are_small, most_threads, resident, stage_length};
 use strip::{Strip, combine_groups, combine_slices};
 
 /// Reduces each column, in one launch.

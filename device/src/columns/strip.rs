@@ -1,6 +1,6 @@
 //! A strip as each thread folds it, and how the states of a block's threads and of several blocks are combined.
 
-use super::layout::{BYTES, LOADS, Layout};
+use super::layout::{BYTES, LOADS, Layout, are_small};
 use crate::operator::{Combine, Operator, combine_all};
 use crate::rows::Rows;
 use crate::thread::{block_dim_x, sync_threads, thread_idx_x};
@@ -219,7 +219,7 @@ impl<T: Loaded> Strip<T> {
         let mut row = if is_head { rank + of } else { rank };
         // SAFETY: the caller's promise; vectors are loaded of the rows that they are a whole part of.
         unsafe {
-            if self.is_alone && T::LANES * size_of::<O::State>() <= BYTES {
+            if self.is_alone && are_small::<T, O>() {
                 row = self.fold_rows::<{ 2 * LOADS }, O>(operator, &mut states, row, whole, of);
             }
             row = self.fold_rows::<LOADS, O>(operator, &mut states, row, whole, of);

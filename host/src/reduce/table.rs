@@ -75,6 +75,8 @@ pub struct Problem {
     pub most_threads: u32,
     /// How many of those blocks a multiprocessor has room for.
     pub resident: u32,
+    /// Whether the states of the columns of a vector are small: see [`are_small`](warpfold_device::columns::are_small).
+    pub are_small: bool,
     /// The device's properties.
     pub gpu: Gpu,
 }
@@ -172,7 +174,8 @@ impl Problem {
         } = self.matrix;
         let block = self.most_threads;
         let blocks = self.resident * self.gpu.multiprocessors;
-        let layout = Layout::new(self.lanes, rows, columns, stride, block, blocks);
+        let are_small = self.are_small;
+        let layout = Layout::new(self.lanes, rows, columns, stride, block, blocks, are_small);
         Launch {
             way: Way::Columns(layout),
             blocks: layout.grid(self.lanes, rows, columns, stride, block) as u32,
@@ -380,6 +383,7 @@ pub fn problem_of_pairs(mode: Mode, n: usize, value_bytes: usize, gpu: Gpu) -> P
         lanes: 1,
         most_threads: 1,
         resident: 1,
+        are_small: true,
         gpu,
     }
 }
@@ -480,6 +484,7 @@ mod tests {
                                 lanes: 16 / value_bytes,
                                 most_threads: 256,
                                 resident: 3,
+                                are_small: true,
                                 gpu: Gpu {
                                     multiprocessors,
                                     bytes_per_second,
@@ -507,6 +512,7 @@ mod tests {
                 lanes: 4,
                 most_threads: 256,
                 resident: 3,
+                are_small: true,
                 gpu: Gpu {
                     multiprocessors: 84,
                     bytes_per_second: Some(9e11),

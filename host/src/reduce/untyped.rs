@@ -8,7 +8,7 @@ use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
 use crate::matrix::{Along, Matrix};
 use crate::sum::Mode;
-use warpfold_device::columns::{Layout, most_threads, resident};
+use warpfold_device::columns::{Layout, are_small, most_threads, resident};
 use warpfold_device::fixed;
 use warpfold_device::operator::Operator;
 use warpfold_device::segments;
@@ -29,6 +29,7 @@ pub struct Form {
     lanes: usize,
     most_threads: u32,
     resident: u32,
+    are_small: bool,
     segments: FormOfSegments,
 }
 
@@ -51,6 +52,7 @@ impl Form {
             lanes: T::LANES,
             most_threads: most_threads::<T, O>(),
             resident: resident::<T, O>(),
+            are_small: are_small::<T, O>(),
             segments: FormOfSegments {
                 tile: segments::tile::<T>(),
                 most_warps: segments::threads::<T, O>() / 32,
@@ -105,6 +107,7 @@ impl Form {
             lanes: self.lanes,
             most_threads: self.most_threads,
             resident: self.resident,
+            are_small: self.are_small,
             gpu: Gpu::of(device),
         }
     }
