@@ -243,9 +243,9 @@ impl Shared {
         const STATES: f64 = 0.2;
         /// Of each vector that is loaded alone, since it is one of fewer than [`LOADS`] that are left.
         const ALONE: f64 = 0.05;
-        /// Of the time in which all blocks that run at once have theirs, what passes at the end while fewer run.
+        /// The end, when fewer blocks run than could, as a share of the time that one block takes.
         const END: f64 = 0.055;
-        /// Of a block that begins where another has ended, with small states and with others, which are combined through more shared memory.
+        /// Of a block that begins where another has ended: with small states, and with larger ones.
         const BEGIN: [f64; 2] = [0.18, 1.0];
 
         let lines = self.lines.div_ceil(slices);
