@@ -132,7 +132,21 @@ pub unsafe fn reduce<S: Words, const BLOCK: u32>(
     scratch: Scratch<S, BLOCK>,
 ) -> S {
     // SAFETY: the caller's promise.
-    unsafe { reduce_by(operator, state, scratch, || (), sync_threads).0 }
+    unsafe { reduce_by(operator, of_block(), state, scratch, || (), sync_threads).0 }
+}
+
+/// As [`reduce`], by a block of whole warps.
+///
+/// # Safety
+/// As for [`reduce`]; the size of the block is a multiple of 32.
+#[inline(always)]
+pub(crate) unsafe fn reduce_whole_warps<S: Words, const BLOCK: u32>(
+    operator: impl Combine<S>,
+    state: S,
+    scratch: Scratch<S, BLOCK>,
+) -> S {
+    // SAFETY: the caller's promise.
+    unsafe { reduce_by(operator, Lanes::WARP, state, scratch, || (), sync_threads).0 }
 }
 
 /// As [`reduce`]; and whether any thread of the block says so, in every thread. That takes a barrier of a single warp, too.
@@ -148,25 +162,30 @@ pub(crate) unsafe fn reduce_and_tell<S: Words, const BLOCK: u32>(
 ) -> (S, bool) {
     let tell = || sync_threads_or(says_so);
     // SAFETY: the caller's promise.
-    unsafe { reduce_by(operator, state, scratch, tell, tell) }
+    unsafe { reduce_by(operator, of_block(), state, scratch, tell, tell) }
 }
 
-/// As [`reduce`], and what the barrier gives, or `of_one_warp` in a block that needs none.
+/// The lanes of this thread's warp that the block has. In a loop, what follows from the size of the block would otherwise be computed before
+/// the loop, and so before its first load.
+#[inline(always)]
+fn of_block() -> Lanes {
+    Lanes::first(from_here_on(block_dim_x()) - warp_index() * WARP_SIZE)
+}
+
+/// As [`reduce`], by these lanes of each warp, and what the barrier gives, or `of_one_warp` in a block that needs none.
 ///
 /// # Safety
 /// As for [`reduce`]; `barrier` is one of the block.
 #[inline(always)]
 unsafe fn reduce_by<S: Words, R, const BLOCK: u32>(
     operator: impl Combine<S>,
+    lanes: Lanes,
     state: S,
     scratch: Scratch<S, BLOCK>,
     of_one_warp: impl FnOnce() -> R,
     barrier: impl FnOnce() -> R,
 ) -> (S, R) {
-    // In a loop, what follows from the size of the block would otherwise be computed before the loop, and so before its first load.
-    let threads = from_here_on(block_dim_x());
-    let lanes: Lanes = Lanes::first(threads - warp_index() * WARP_SIZE);
-    let warps = threads.div_ceil(WARP_SIZE);
+    let warps = from_here_on(block_dim_x()).div_ceil(WARP_SIZE);
     // SAFETY: the caller's promise; each state is written before the barrier and read after it; whole warps, but for lanes that do not
     // exist, make the calls.
     unsafe {

@@ -67,6 +67,8 @@ macro_rules! reductions {
 ///   results: *mut Output)`: the reduction of each row, by `parts` blocks; `stride` is the distance of two rows in elements. For long rows.
 ///   `slots` has [`most_words`](crate::slots::most_words) words for a state per part of each row, and `counters` has a word per row; all are 0
 ///   before and after. For one part neither is used.
+/// - `name_aligned_rows(input, rows, columns, stride, results)`: by a block for each row, where `input`, the bytes of a row and those of `stride`
+///   elements are multiples of 16, and a vector of 16 bytes has several elements. The size of the block must be a multiple of 32.
 /// - `name_short_rows(input, rows, columns, stride, lanes: u32, results)`: by `lanes` lanes of a warp, a power of two up to 32. The size
 ///   of the block must be a multiple of 32.
 /// - `name_packed_rows(input, rows, columns, results)`: rows side by side, through shared memory. A row has 1 to
@@ -102,6 +104,28 @@ macro_rules! row_reductions {
                 let matrix = $crate::rows::Rows { input, rows, columns, stride };
                 // SAFETY: the caller's promise.
                 unsafe { $crate::rows::by_blocks($make, matrix, parts, slots, counters, results, scratch) }
+            }
+
+            $(#[$doc])*
+            /// Of each row, by a block of its own, where all rows are of whole vectors.
+            ///
+            /// # Safety
+            /// - As for the kernel of blocks, without parts; the grid has `rows` blocks, and the size of a block is a multiple of 32.
+            /// - `input`, the bytes of a row and those of `stride` values are multiples of 16.
+            #[cuda_std::kernel]
+            pub unsafe fn [<$name _aligned_rows>](
+                input: *const $value,
+                rows: usize,
+                columns: usize,
+                stride: usize,
+                results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+                $($parameter: u64,)?
+            ) {
+                $crate::launch_bounds!(1024, 1);
+                let scratch = $crate::scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
+                let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                // SAFETY: the caller's promise.
+                unsafe { $crate::rows::aligned($make, matrix, results, scratch) }
             }
 
             $(#[$doc])*

@@ -283,6 +283,32 @@ unsafe fn fold_by<const AFTER: bool, const LOADS: usize, T: Loaded, O: Operator<
     }
 }
 
+/// As [`fold`], of an array of whole vectors that begins at one: there is neither head nor tail.
+///
+/// # Safety
+/// As for [`fold`]; `input` is a multiple of 16, and `n` a multiple of the number of values that a vector has.
+#[inline(always)]
+pub(crate) unsafe fn fold_aligned<const LOADS: usize, T: Loaded, O: Operator<T>>(
+    operator: O,
+    input: *const T,
+    n: usize,
+    share: Share,
+) -> O::State {
+    // SAFETY: the caller's promise: `fold_vectors` asks for vectors below n.
+    unsafe {
+        fold_vectors::<LOADS, _, _>(
+            operator,
+            operator.identity(),
+            (share.rank * T::LANES, share.of * T::LANES, n),
+            |place| *input.add(place).cast::<T::Vector>(),
+            |vector, place| T::lift(operator, vector, place as u64),
+            |state, vectors, place, step| {
+                T::accumulate(operator, state, vectors, place as u64, step as u64)
+            },
+        )
+    }
+}
+
 /// The state of this thread's share of the pairs of two arrays of the same length, as [`fold`]. If only one of the arrays begins at a
 /// multiple of 16 bytes after its head, both are loaded one by one.
 ///
@@ -408,26 +434,18 @@ fn fold_parts<const AFTER: bool, const LOADS: usize, S: Copy, V: Copy, B>(
     lift_vector: impl Fn(V, usize) -> S,
     accumulate: impl Fn(S, [V; LOADS], usize, usize) -> S,
 ) -> (B, S) {
-    // The vectors first: what comes before the first load is time in which memory has nothing to do.
-    let mut state = operator.identity();
     let end = from_here_on_usize(head + (n - head) / lanes * lanes);
     let step = from_here_on_usize(share.of * lanes);
     let mut place = from_here_on_usize(head + share.rank * lanes);
     let has_single_values = from_here_on(u32::from(head > 0 || end < n)) != 0;
-    let load_all = |place: usize| -> [V; LOADS] {
-        let here = opaque(place);
-        array(
-            #[inline(always)]
-            |index| load(here + index * step),
-        )
-    };
-    let has_all = |place: usize| place + (LOADS - 1) * step < end;
     // What takes no memory is done before the launches before have ended.
     if AFTER {
         wait_for_earlier_launches();
     }
-    let begun = if AFTER && has_all(place) {
-        let vectors = load_all(place);
+    // The vectors first: what comes before the first load is time in which memory has nothing to do.
+    let mut state = operator.identity();
+    let begun = if AFTER && place + (LOADS - 1) * step < end {
+        let vectors = all_from(place, step, &load);
         let begun = begin();
         state = accumulate(state, vectors, place, step);
         place += LOADS * step;
@@ -435,8 +453,55 @@ fn fold_parts<const AFTER: bool, const LOADS: usize, S: Copy, V: Copy, B>(
     } else {
         begin()
     };
-    while has_all(place) {
-        let vectors = load_all(place);
+    state = fold_vectors(
+        operator,
+        state,
+        (place, step, end),
+        load,
+        lift_vector,
+        accumulate,
+    );
+    if has_single_values {
+        place = share.rank;
+        while place < head {
+            state = operator.combine(state, lift(place));
+            place += share.of;
+        }
+        place = end + share.rank;
+        while place < n {
+            state = operator.combine(state, lift(place));
+            place += share.of;
+        }
+    }
+    (begun, state)
+}
+
+/// The vectors at a place and in steps from there.
+#[inline(always)]
+fn all_from<const LOADS: usize, V: Copy>(
+    place: usize,
+    step: usize,
+    load: impl Fn(usize) -> V,
+) -> [V; LOADS] {
+    let here = opaque(place);
+    array(
+        #[inline(always)]
+        |index| load(here + index * step),
+    )
+}
+
+/// A state, and with it the vectors from a place on, in steps, before `end`; the functions are those of [`fold_parts`].
+#[inline(always)]
+fn fold_vectors<const LOADS: usize, S: Copy, V: Copy>(
+    operator: impl Combine<S>,
+    mut state: S,
+    (mut place, step, end): (usize, usize, usize),
+    load: impl Fn(usize) -> V,
+    lift_vector: impl Fn(V, usize) -> S,
+    accumulate: impl Fn(S, [V; LOADS], usize, usize) -> S,
+) -> S {
+    while place + (LOADS - 1) * step < end {
+        let vectors = all_from(place, step, &load);
         state = accumulate(state, vectors, place, step);
         place += LOADS * step;
     }
@@ -469,18 +534,5 @@ fn fold_parts<const AFTER: bool, const LOADS: usize, S: Copy, V: Copy, B>(
         );
         state = operator.combine(state, of_last);
     }
-
-    if has_single_values {
-        place = share.rank;
-        while place < head {
-            state = operator.combine(state, lift(place));
-            place += share.of;
-        }
-        place = end + share.rank;
-        while place < n {
-            state = operator.combine(state, lift(place));
-            place += share.of;
-        }
-    }
-    (begun, state)
+    state
 }

@@ -138,8 +138,8 @@ trait Single {
     fn problem(&self) -> Problem;
     fn launch(&mut self, stream: Option<&Stream>, launch: Launch) -> Result<(), warpfold::Error>;
     fn verify(&self, launch: Launch) -> Result<(), Box<dyn Error>>;
-    /// The kernel of a launch that has been made before, and its arguments.
-    fn arguments(&self, launch: Launch) -> (&Kernel, Vec<Argument>);
+    /// The kernel of a launch that has been made before, its shape and its arguments.
+    fn arguments(&self, launch: Launch) -> (&Kernel, Shape, Vec<Argument>);
 }
 
 struct SingleRow<'a, 'd, T: Pod, O: Operator<T, Output: Pod>> {
@@ -165,7 +165,7 @@ impl<T: Made, O: BuiltIn<T, Output: Outcome>> Single for SingleRow<'_, '_, T, O>
     fn verify(&self, launch: Launch) -> Result<(), Box<dyn Error>> {
         self.expected.verify(&self.result.read()?, launch)
     }
-    fn arguments(&self, launch: Launch) -> (&Kernel, Vec<Argument>) {
+    fn arguments(&self, launch: Launch) -> (&Kernel, Shape, Vec<Argument>) {
         let matrix = Matrix::contiguous(1, self.input.len());
         self.reduction
             .arguments(self.input, matrix, &self.result, launch)
@@ -193,8 +193,10 @@ impl<T: Made<Wide: Outcome>> Single for Pairs<'_, '_, T> {
     fn verify(&self, launch: Launch) -> Result<(), Box<dyn Error>> {
         self.expected.verify(&self.result.read()?, launch)
     }
-    fn arguments(&self, launch: Launch) -> (&Kernel, Vec<Argument>) {
-        self.product.arguments(self.pair, &self.result, launch)
+    fn arguments(&self, launch: Launch) -> (&Kernel, Shape, Vec<Argument>) {
+        let (kernel, arguments) = self.product.arguments(self.pair, &self.result, launch);
+        let shape = Shape::linear(launch.blocks, launch.block);
+        (kernel, shape, arguments)
     }
 }
 
@@ -290,8 +292,7 @@ impl Run<'_> {
             if is_verified {
                 expected.verify(&results.read()?, launch)?;
             }
-            let (kernel, arguments) = reduction.arguments(input, matrix, &results, launch);
-            let shape = Shape::linear(launch.blocks, launch.block);
+            let (kernel, shape, arguments) = reduction.arguments(input, matrix, &results, launch);
             timed.push((choice, launch, self.median(kernel, &shape, &arguments)?));
         }
         self.show(matrix, bytes, ceiling, chosen, &timed);
@@ -380,8 +381,7 @@ impl Run<'_> {
             let ms = if bytes <= IN_CACHE {
                 self.in_graph(|stream| of.launch(Some(stream), launch))?
             } else {
-                let (kernel, arguments) = of.arguments(launch);
-                let shape = Shape::linear(launch.blocks, launch.block);
+                let (kernel, shape, arguments) = of.arguments(launch);
                 self.median(kernel, &shape, &arguments)?
             };
             timed.push((choice, launch, ms));
@@ -500,7 +500,7 @@ impl Run<'_> {
             return Ok(f64::NAN);
         }
         let timing = Timing {
-            repeat: 9,
+            repeat: 21,
             cold: true,
         };
         // SAFETY: the same launch has been made before.
@@ -579,14 +579,14 @@ fn choices(problem: &Problem) -> Vec<Choice> {
     let Matrix { rows, columns, .. } = problem.matrix;
     let bytes = columns * problem.value_bytes;
     let mut choices = Vec::new();
-    if bytes >= 1024 {
+    if bytes >= 1024 && rows >= 8 {
+        choices.extend([64, 128, 256, 512, 1024].map(|block| Choice::Whole { block }));
+    }
+    if bytes >= 1 << 14 {
         for block in [128, 256, 512, 1024] {
-            if rows >= 8 {
-                choices.push(Choice::Whole { block });
-            }
             for of_each in [1, 2, 4, 6, 8, 16, 32] {
                 let blocks = of_each * MULTIPROCESSORS;
-                if rows < 2 * blocks as usize && bytes >= 1 << 14 {
+                if rows < 2 * blocks as usize {
                     choices.push(Choice::Shared { block, blocks });
                 }
             }

@@ -437,7 +437,7 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         }
     }
 
-    /// The kernel of a launch that has been prepared for, and its arguments. It reads the rows, which lie inside the values, and writes
+    /// The kernel of a launch that has been prepared for, its shape and its arguments. It reads the rows, which lie inside the values, and writes
     /// to `results`, which has as many elements as it makes, and to the workspace, which is large enough.
     #[doc(hidden)]
     pub fn arguments(
@@ -446,7 +446,7 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         matrix: Matrix,
         results: &Buffer<O::Output>,
         launch: Launch,
-    ) -> (&Kernel, Vec<Argument>) {
+    ) -> (&Kernel, Shape, Vec<Argument>) {
         let results = Slice::from(results).bytes();
         let untyped = &self.kept.untyped;
         untyped.arguments(values.bytes(), Parts::Of(matrix), results, launch)
@@ -454,8 +454,7 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
 }
 
 impl<T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'_, T, O> {
-    /// As [`Self::arguments`], for segments that have been prepared for, which lie inside the values; and the shape of the launch. For
-    /// measurements.
+    /// As [`Self::arguments`], for segments that have been prepared for, which lie inside the values. For measurements.
     #[doc(hidden)]
     pub fn arguments_of_segments(
         &self,
@@ -466,8 +465,7 @@ impl<T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'_, T, O> {
         let untyped = &self.kept.untyped;
         let launch = untyped.choose_for_segments(self.device, segments, self.mode);
         let (parts, results) = (Parts::Segments(segments), Slice::from(results).bytes());
-        let (kernel, arguments) = untyped.arguments(values.bytes(), parts, results, launch);
-        (kernel, untyped.shape(launch), arguments)
+        untyped.arguments(values.bytes(), parts, results, launch)
     }
 }
 

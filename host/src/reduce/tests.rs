@@ -159,6 +159,7 @@ fn launches(problem: &Problem) -> Vec<Launch> {
     match (problem.along, problem.mode) {
         (Along::Rows, Mode::Fast) => {
             add(Way::Blocks(1), 2, 96);
+            add(Way::Whole, matrix.rows as u32, 96);
             add(Way::Blocks(3), 5, 33);
             add(Way::Lanes(1), 1, 64);
             add(Way::Lanes(8), 2, 32);

@@ -11,6 +11,7 @@ use crate::sum::Mode;
 use warpfold_device::columns::{Layout, are_small, most_threads, resident};
 use warpfold_device::fixed;
 use warpfold_device::operator::Operator;
+use warpfold_device::rows::are_aligned;
 use warpfold_device::segments;
 use warpfold_device::slots::most_words;
 use warpfold_device::vector::Loaded;
@@ -82,6 +83,21 @@ impl Form {
                 shape.with_dynamic_shared_bytes(of_block + launch.block / 32 * of_warp)
             }
             _ => shape,
+        }
+    }
+
+    /// The launch for values that begin at this address.
+    fn launch_from(&self, launch: Launch, parts: Parts<'_>, address: u64) -> Launch {
+        match parts {
+            Parts::Of(Matrix {
+                rows,
+                columns,
+                stride,
+            }) => {
+                let are_aligned = are_aligned(self.lanes, address as usize, (columns, stride));
+                launch.of_rows(rows, are_aligned)
+            }
+            Parts::Segments(_) => launch,
         }
     }
 
@@ -169,6 +185,8 @@ pub struct Plan {
     pub workspace_bytes: usize,
     launch: Launch,
     needs: Needs,
+    /// What it takes instead if the rows turn out to be aligned.
+    of_aligned: Option<Needs>,
 }
 
 impl Untyped {
@@ -289,10 +307,14 @@ impl Untyped {
             words: counters,
             registers: None,
         };
+        // Without an address either kernel may be what it comes to.
+        let aligned = self.form.launch_from(launch, parts, 0).way;
+        let may_be_aligned = launch.way == Way::Whole && aligned == Way::Aligned;
         Plan {
             workspace_bytes: needs.bytes(),
             launch,
             needs,
+            of_aligned: may_be_aligned.then(|| Needs::kernel(suffix(aligned))),
         }
     }
 
@@ -302,7 +324,10 @@ impl Untyped {
     }
 
     pub(super) fn prepare_for(&mut self, device: &Device, plan: &Plan) -> Result<(), Error> {
-        self.family.prepare(device, &plan.needs)
+        for needs in plan.of_aligned.iter().chain([&plan.needs]) {
+            self.family.prepare(device, needs)?;
+        }
+        Ok(())
     }
 
     /// As [`Reduction::prepare`](super::Reduction::prepare), in this order.
@@ -381,13 +406,13 @@ impl Untyped {
         parts.check(device, values.len() / self.form.value_bytes)?;
         let expected = parts.results(launch.way);
         DeviceError::check_length(results.len() / self.form.result_bytes, expected)?;
+        let launch = self.form.launch_from(launch, parts, values.address());
         let needs = self.plan(parts, launch).needs;
         if expected == 0 {
             return Ok(());
         }
         self.family.prepare_on(device, stream, &needs)?;
-        let (_, arguments) = self.arguments(values, parts, results, launch);
-        let shape = self.shape(launch);
+        let (_, shape, arguments) = self.arguments(values, parts, results, launch);
         // SAFETY: `arguments` says so. Memory of buffers is freed when the device has done what is queued; `read_by` keeps the order of
         // other memory, or who has made the slice has promised it.
         let launch = || unsafe { self.family.launch(stream, needs.suffix, &shape, &arguments) };
@@ -398,11 +423,6 @@ impl Untyped {
         Ok(launched?)
     }
 
-    /// The shape of a launch.
-    pub(super) fn shape(&self, launch: Launch) -> Shape {
-        self.form.shape(launch)
-    }
-
     /// As [`Reduction::arguments`](super::Reduction::arguments).
     pub(super) fn arguments(
         &self,
@@ -410,7 +430,8 @@ impl Untyped {
         parts: Parts<'_>,
         results: Slice<'_, u8>,
         launch: Launch,
-    ) -> (&Kernel, Vec<Argument>) {
+    ) -> (&Kernel, Shape, Vec<Argument>) {
+        let launch = self.form.launch_from(launch, parts, values.address());
         let needs = self.plan(parts, launch).needs;
         let mut arguments = vec![values.argument()];
         arguments.extend(parts.arguments());
@@ -420,6 +441,8 @@ impl Untyped {
                 arguments.push(parts.into());
                 arguments.extend(self.family.slots(&needs));
             }
+            Way::Whole => unreachable!("the address says which kernel it is"),
+            Way::Aligned => {}
             Way::Lanes(lanes) | Way::FixedLanes(lanes) => arguments.push(lanes.into()),
             Way::Columns(Layout {
                 width,
@@ -444,14 +467,16 @@ impl Untyped {
         }
         arguments.push(results.argument());
         arguments.extend(self.parameter.map(Argument::from));
-        (self.family.kernel(suffix(launch.way)), arguments)
+        let kernel = self.family.kernel(suffix(launch.way));
+        (kernel, self.form.shape(launch), arguments)
     }
 }
 
 /// What the kernel's name ends with.
 fn suffix(way: Way) -> &'static str {
     match way {
-        Way::Blocks(_) => "_rows",
+        Way::Blocks(_) | Way::Whole => "_rows",
+        Way::Aligned => "_aligned_rows",
         Way::Lanes(_) => "_short_rows",
         Way::Packed => "_packed_rows",
         Way::Columns(_) => "_columns",

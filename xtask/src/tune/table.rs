@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::measurements::{Case, Measurements, Subject};
 
 /// A choice that is within so much of the best one stays what it was for shorter rows.
-const ALIKE: f64 = 0.004;
+const ALIKE: f64 = 0.001;
 
 /// The kind of work that has no rows.
 const PAIRS: &str = "Pairs";
