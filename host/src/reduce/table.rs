@@ -25,16 +25,16 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// This launch for rows that are aligned or not, as soon as it is known.
+    /// This launch for as many rows, as soon as it is known whether they are aligned.
     pub(super) fn of_rows(self, rows: usize, are_aligned: bool) -> Self {
         match self.way {
-            Way::Whole if are_aligned && self.blocks as usize == rows => Self {
+            Way::Whole(_) if are_aligned && self.blocks as usize == rows => Self {
                 way: Way::Aligned,
                 ..self
             },
-            Way::Whole => Self {
+            Way::Whole(block) => Self {
                 way: Way::Blocks(1),
-                block: (self.block / 2).max(FEWEST_OF_ANY),
+                block,
                 ..self
             },
             _ => self,
@@ -53,8 +53,8 @@ impl Launch {
 pub enum Way {
     /// This many blocks for a row.
     Blocks(u32),
-    /// A block for each row, of whichever kernel: [`Self::Aligned`] where the rows turn out to be, else [`Self::Blocks`].
-    Whole,
+    /// A block for each row: [`Self::Aligned`] where the rows turn out to be, else [`Self::Blocks`] of this many threads.
+    Whole(u32),
     /// A block for each row; the rows [are aligned](warpfold_device::rows::are_aligned).
     Aligned,
     /// This many lanes of a warp, a power of two.
@@ -116,9 +116,10 @@ const BLOCK_OF_WARPS: u32 = 256;
 /// The most blocks of each multiprocessor, where lanes of warps reduce rows or segments in the fixed order.
 const BLOCKS_OF_WARPS: usize = 32;
 
-/// The fewest threads of a block for any rows. Its kernel has twice as many registers as that for aligned ones, by which whole rows are
-/// measured, so that half as many threads are best: on an H200 sums of 2^14 rows of 2^14 took 241.3 µs by 256 threads and 312 by 1024,
-/// and aligned ones 240.8 by 1024.
+/// The threads of a multiprocessor that the kernel for any rows has registers for: half as many as that for aligned ones has, by which whole
+/// rows are measured.
+const THREADS_OF_ANY: usize = 1024;
+/// The fewest threads of its blocks.
 const FEWEST_OF_ANY: u32 = 64;
 
 /// The most blocks of a grid; they go on from row to row.
@@ -239,6 +240,16 @@ impl Problem {
         }
     }
 
+    /// The threads of a block for each row, where `block` are best for aligned rows. If not all of them run at once, half as many are faster:
+    /// on an H200 sums of 2^14 rows of 2^14 took 242.2 µs by 256 threads and 312.8 by 1024, and aligned ones 240.8 by 1024.
+    fn block_of_any(&self, block: u32) -> u32 {
+        let at_once = self.gpu.multiprocessors as usize * THREADS_OF_ANY;
+        if self.matrix.rows.saturating_mul(block as usize) <= at_once {
+            return block;
+        }
+        (block / 2).max(FEWEST_OF_ANY)
+    }
+
     /// Blocks of warps that each take `rows_of_warp` rows at once, and at most `most` of them.
     fn of_warps(&self, way: Way, block: u32, rows_of_warp: usize, most: usize) -> Launch {
         let rows_of_block = rows_of_warp * (block / 32) as usize;
@@ -277,7 +288,7 @@ impl Choice {
                 problem.of_warps(way, BLOCK_OF_WARPS, 32 / lanes as usize, most)
             }
             Self::Whole { block } => Launch {
-                way: Way::Whole,
+                way: Way::Whole(problem.block_of_any(block)),
                 blocks: rows.min(MOST_BLOCKS) as u32,
                 block,
             },
@@ -440,7 +451,11 @@ mod tests {
         let bytes = columns * problem.value_bytes;
         let of_way = match launch.way {
             Way::Blocks(parts) => (1..=1024).contains(&launch.block) && parts >= 1,
-            Way::Whole => (1..=1024).contains(&launch.block) && launch.block.is_multiple_of(32),
+            Way::Aligned => {
+                launch.blocks as usize == rows
+                    && (1..=1024).contains(&launch.block)
+                    && launch.block.is_multiple_of(32)
+            }
             Way::Lanes(lanes) => {
                 lanes.is_power_of_two() && lanes <= 32 && launch.block.is_multiple_of(32)
             }
@@ -516,12 +531,57 @@ mod tests {
                                     bytes_per_second,
                                 },
                             };
-                            let launch = problem.choose();
-                            assert!(is_sound(&problem, launch), "{problem:?}: {launch:?}");
+                            for are_aligned in [false, true] {
+                                let launch = problem.choose().of_rows(rows, are_aligned);
+                                assert!(is_sound(&problem, launch), "{problem:?}: {launch:?}");
+                            }
                         }
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_block_for_each_row_is_that_of_the_kernel_for_such_rows() {
+        let of = |way, blocks, block| Launch { way, blocks, block };
+        let (whole, any) = (of(Way::Whole(256), 100, 512), of(Way::Blocks(1), 100, 256));
+        assert_eq!(whole.of_rows(100, true), of(Way::Aligned, 100, 512));
+        assert_eq!(whole.of_rows(100, false), any);
+        // In the kernel for aligned rows no block has a second one.
+        assert_eq!(whole.of_rows(101, true), any);
+        assert_eq!(any.of_rows(100, true), any);
+    }
+
+    #[test]
+    fn rows_that_run_at_once_have_as_many_threads_as_aligned_ones() {
+        let problem = |rows| Problem {
+            matrix: Matrix::contiguous(rows, 1 << 14),
+            ..of_f32(84)
+        };
+        assert_eq!(problem(84).block_of_any(1024), 1024);
+        assert_eq!(problem(85).block_of_any(1024), 512);
+        assert_eq!(problem(168).block_of_any(512), 512);
+        assert_eq!(problem(1 << 14).block_of_any(512), 256);
+        assert_eq!(problem(1 << 20).block_of_any(64), 64);
+    }
+
+    /// A row of no values of `f32`, on a desktop GPU with this many multiprocessors.
+    fn of_f32(multiprocessors: u32) -> Problem {
+        Problem {
+            matrix: Matrix::contiguous(1, 0),
+            along: Along::Rows,
+            mode: Mode::Fast,
+            value_bytes: 4,
+            work: Work::Little,
+            lanes: 4,
+            most_threads: 256,
+            resident: 3,
+            are_small: true,
+            gpu: Gpu {
+                multiprocessors,
+                bytes_per_second: Some(9e11),
+            },
         }
     }
 
@@ -531,18 +591,7 @@ mod tests {
         for columns in [4, 64, 1024, 1 << 14, 1 << 20, 1 << 26] {
             let problem = Problem {
                 matrix: Matrix::contiguous((1 << 26) / columns, columns),
-                along: Along::Rows,
-                mode: Mode::Fast,
-                value_bytes: 4,
-                work: Work::Little,
-                lanes: 4,
-                most_threads: 256,
-                resident: 3,
-                are_small: true,
-                gpu: Gpu {
-                    multiprocessors: 84,
-                    bytes_per_second: Some(9e11),
-                },
+                ..of_f32(84)
             };
             let launch = problem.choose();
             assert!(

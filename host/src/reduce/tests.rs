@@ -159,7 +159,7 @@ fn launches(problem: &Problem) -> Vec<Launch> {
     match (problem.along, problem.mode) {
         (Along::Rows, Mode::Fast) => {
             add(Way::Blocks(1), 2, 96);
-            add(Way::Whole, matrix.rows as u32, 96);
+            add(Way::Whole(33), matrix.rows as u32, 96);
             add(Way::Blocks(3), 5, 33);
             add(Way::Lanes(1), 1, 64);
             add(Way::Lanes(8), 2, 32);
@@ -619,6 +619,42 @@ fn results_stay_on_the_device_and_graphs_make_them_again() {
             stream.synchronize().expect("it runs");
             assert_eq!(sums.read(), Ok(vec![600_000.0 * value; 2]));
             assert_eq!(sum.read(), Ok(vec![1_200_000.0 * value]));
+        }
+    }
+}
+
+/// Rows that begin at vectors have a kernel of their own, and what is prepared does not know yet where they begin.
+#[test]
+fn what_is_prepared_is_captured_wherever_the_values_begin() {
+    for device in devices() {
+        let matrix = Matrix::contiguous(300, 8192);
+        let values: Vec<f32> = (0..matrix.rows * matrix.columns + 1)
+            .map(|place| (place % 17) as f32)
+            .collect();
+        let buffer = device.upload(&values).expect("it fits");
+        let mut reduction = Reduction::new(&device, Max).expect("it is prepared");
+        let launch = reduction.problem(Along::Rows, matrix).choose();
+        assert!(matches!(launch.way, Way::Whole(_)), "{launch:?}");
+        let plan = reduction
+            .prepare(Along::Rows, matrix)
+            .expect("there is room");
+        assert_eq!(plan.workspace_bytes, 0);
+        let stream = device.stream().expect("there are streams");
+        for skip in [0, 1] {
+            let mut results = device.upload(&vec![0.0_f32; 300]).expect("it fits");
+            let graph = stream.capture(|stream| {
+                reduction
+                    .queue_rows(stream, buffer.slice(skip..), matrix, &mut results)
+                    .expect("it is queued");
+                Ok(())
+            });
+            let graph = graph
+                .and_then(|graph| graph.instantiate())
+                .expect("it is right");
+            // SAFETY: the buffers and the reduction live.
+            unsafe { graph.launch(&stream) }.expect("it is queued");
+            stream.synchronize().expect("it runs");
+            assert_eq!(results.read(), Ok(vec![16.0; 300]));
         }
     }
 }

@@ -309,7 +309,7 @@ impl Untyped {
         };
         // Without an address either kernel may be what it comes to.
         let aligned = self.form.launch_from(launch, parts, 0).way;
-        let may_be_aligned = launch.way == Way::Whole && aligned == Way::Aligned;
+        let may_be_aligned = matches!(launch.way, Way::Whole(_)) && aligned == Way::Aligned;
         Plan {
             workspace_bytes: needs.bytes(),
             launch,
@@ -441,7 +441,7 @@ impl Untyped {
                 arguments.push(parts.into());
                 arguments.extend(self.family.slots(&needs));
             }
-            Way::Whole => unreachable!("the address says which kernel it is"),
+            Way::Whole(_) => unreachable!("the address says which kernel it is"),
             Way::Aligned => {}
             Way::Lanes(lanes) | Way::FixedLanes(lanes) => arguments.push(lanes.into()),
             Way::Columns(Layout {
@@ -475,7 +475,7 @@ impl Untyped {
 /// What the kernel's name ends with.
 fn suffix(way: Way) -> &'static str {
     match way {
-        Way::Blocks(_) | Way::Whole => "_rows",
+        Way::Blocks(_) | Way::Whole(_) => "_rows",
         Way::Aligned => "_aligned_rows",
         Way::Lanes(_) => "_short_rows",
         Way::Packed => "_packed_rows",
