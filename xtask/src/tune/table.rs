@@ -233,7 +233,7 @@ mod tests {
 
     const SUM: &str = "GPU 0: NVIDIA Example, sm_86, 82 SMs, 24.0 GiB, 936 GB/s\nsum of f32: Little work for 4 bytes\nheads\n\
         16 4 ceiling - - 0.1 1 1.0\n16 4 Lanes{lanes:1,blocks:4294967295} 1 256 0.30 1 1.0\n16 4 Packed{block:256,blocks:8} 1 256 0.20 1 1.0\n\
-        8 8 Lanes{lanes:1,blocks:4294967295} 1 256 0.2 1 1.0\n8 8 Packed{block:256,blocks:8} 1 256 0.2005 1 1.0\n";
+        8 8 Lanes{lanes:1,blocks:4294967295} 1 256 0.2 1 1.0\n8 8 Packed{block:256,blocks:8} 1 256 0.2001 1 1.0\n";
     const MAX: &str = "GPU 0: NVIDIA Example, sm_86, 82 SMs, 24.0 GiB, 936 GB/s\nmax of f32: Little work for 4 bytes\nheads\n\
         16 4 Lanes{lanes:1,blocks:4294967295} 1 256 0.20 1 1.0 chosen\n16 4 Packed{block:256,blocks:8} 1 256 0.25 1 1.0\n\
         8 8 Lanes{lanes:1,blocks:4294967295} 1 256 0.2 1 1.0\n8 8 Packed{block:256,blocks:8} 1 256 0.2 1 1.0\n";
