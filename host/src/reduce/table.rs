@@ -25,7 +25,7 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// This launch for as many rows, as soon as it is known whether they are aligned.
+    /// This launch for so many rows, which are aligned or not: a block for each row may be of either kernel until that is known.
     pub(super) fn of_rows(self, rows: usize, are_aligned: bool) -> Self {
         match self.way {
             Way::Whole(_) if are_aligned && self.blocks as usize == rows => Self {
@@ -116,10 +116,10 @@ const BLOCK_OF_WARPS: u32 = 256;
 /// The most blocks of each multiprocessor, where lanes of warps reduce rows or segments in the fixed order.
 const BLOCKS_OF_WARPS: usize = 32;
 
-/// The threads of a multiprocessor that the kernel for any rows has registers for: half as many as that for aligned ones has, by which whole
-/// rows are measured.
+/// How many threads of the kernel for any rows a multiprocessor has registers for. It has them for twice as many of the kernel for aligned
+/// rows, with which the tables are measured.
 const THREADS_OF_ANY: usize = 1024;
-/// The fewest threads of its blocks.
+/// The fewest threads of a block of the kernel for any rows, where there is a block for each row.
 const FEWEST_OF_ANY: u32 = 64;
 
 /// The most blocks of a grid; they go on from row to row.
@@ -240,8 +240,8 @@ impl Problem {
         }
     }
 
-    /// The threads of a block for each row, where `block` are best for aligned rows. If not all of them run at once, half as many are faster:
-    /// on an H200 sums of 2^14 rows of 2^14 took 242.2 µs by 256 threads and 312.8 by 1024, and aligned ones 240.8 by 1024.
+    /// The threads of a block of the kernel for any rows, where `block` are best for aligned ones. If not all blocks run at once, half as many
+    /// threads are faster: on an H200 sums of 2^14 rows of 2^14 took 242.2 µs by 256 threads and 312.8 by 1024, and aligned ones 240.8 by 1024.
     fn block_of_any(&self, block: u32) -> u32 {
         let at_once = self.gpu.multiprocessors as usize * THREADS_OF_ANY;
         if self.matrix.rows.saturating_mul(block as usize) <= at_once {
@@ -548,7 +548,7 @@ mod tests {
         let (whole, any) = (of(Way::Whole(256), 100, 512), of(Way::Blocks(1), 100, 256));
         assert_eq!(whole.of_rows(100, true), of(Way::Aligned, 100, 512));
         assert_eq!(whole.of_rows(100, false), any);
-        // In the kernel for aligned rows no block has a second one.
+        // No block of the kernel for aligned rows takes a second one.
         assert_eq!(whole.of_rows(101, true), any);
         assert_eq!(any.of_rows(100, true), any);
     }

@@ -1,3 +1,5 @@
+mod queued;
+
 use super::table::Way;
 use super::*;
 use crate::Offset;
@@ -27,41 +29,6 @@ fn with_emulator<R>(act: impl FnOnce(&Device) -> R) -> R {
 fn devices() -> Vec<Device> {
     let gpu = Device::open(&DeviceChoice::Gpu(0)).ok();
     [emulator()].into_iter().chain(gpu).collect()
-}
-
-/// Launches that share a workspace come one after another, although the streams have no order.
-#[test]
-fn reductions_on_several_streams_share_a_workspace() {
-    for device in devices() {
-        let (n, rounds) = if device.is_gpu() {
-            (1 << 24, 40)
-        } else {
-            (1 << 12, 2)
-        };
-        let values = device.upload(&vec![1_u32; n]).expect("it fits");
-        let many: Vec<u32> = (0..=n as u32 / 64).map(|segment| segment * 64).collect();
-        let many = Segments::new(&device, &many).expect("they are right");
-        let few = Segments::new(&device, &[0_u32, 5, n as u32]).expect("they are right");
-        let streams = [(); 3].map(|()| device.non_blocking_stream().expect("there are streams"));
-        let mut sums = Reduction::<u32, Sum>::new(&device, Sum).expect("it is prepared");
-        sums.prepare_segments(&many).expect("there is room");
-        sums.prepare_segments(&few).expect("there is room");
-        let mut of_many = device.allocate(many.len()).expect("it fits");
-        let mut of_few = [(); 3].map(|()| device.allocate(2).expect("it fits"));
-        for _ in 0..rounds {
-            for (stream, of_few) in streams.iter().zip(&mut of_few) {
-                sums.queue_segments(stream, &values, &few, of_few)
-                    .expect("it is prepared");
-                sums.queue_segments(&streams[0], &values, &many, &mut of_many)
-                    .expect("it is prepared");
-            }
-            assert_eq!(of_many.read().expect("it is there"), vec![64; many.len()]);
-            for of_few in &of_few {
-                let found = of_few.read().expect("it is there");
-                assert_eq!(found, [5, n as u32 - 5]);
-            }
-        }
-    }
 }
 
 /// A value of the input.
@@ -572,90 +539,6 @@ fn functions_take_values_anywhere() {
         assert_eq!(variance(&device, &values[..2], 1), Ok(12.5));
         assert_eq!(variance(&device, &values[..2], 0), Ok(6.25));
         assert_eq!(product::<i16>(&device, &[]), Ok(1));
-    }
-}
-
-#[test]
-fn results_stay_on_the_device_and_graphs_make_them_again() {
-    for device in devices() {
-        let matrix = Matrix::contiguous(2, 600_000);
-        let mut buffer = device.upload(&vec![1.0_f32; 1_200_000]).expect("it fits");
-        let mut sums = device.upload(&[0.0_f32; 2]).expect("it fits");
-        let mut sum = device.upload(&[0.0_f32]).expect("it fits");
-        let mut reduction = Reduction::new(&device, Sum).expect("it is prepared");
-        let stream = device.stream().expect("there are streams");
-        let unprepared = stream.capture(|stream| {
-            let queued = reduction.queue_rows(stream, &buffer, matrix, &mut sums);
-            assert_eq!(queued, Err(Error::Unprepared));
-            Ok(())
-        });
-        unprepared.expect("the capture is none the worse for it");
-        reduction
-            .prepare(Along::Rows, matrix)
-            .expect("there is room");
-        let plan = reduction
-            .prepare(Along::Rows, Matrix::contiguous(1, 1_200_000))
-            .expect("there is room");
-        // Even a device with few multiprocessors shares such a row.
-        assert!(plan.workspace_bytes > 0);
-        let graph = stream.capture(|stream| {
-            reduction
-                .queue_rows(stream, &buffer, matrix, &mut sums)
-                .expect("it is queued");
-            reduction
-                .queue(stream, &buffer, &mut sum)
-                .expect("it is queued");
-            Ok(())
-        });
-        let graph = graph
-            .and_then(|graph| graph.instantiate())
-            .expect("it is right");
-        for value in [1.0_f32, 2.0, 3.0] {
-            buffer
-                .write(&vec![value; 1_200_000])
-                .expect("it is as long");
-            // SAFETY: the buffers and the reduction live.
-            unsafe { graph.launch(&stream) }.expect("it is queued");
-            stream.synchronize().expect("it runs");
-            assert_eq!(sums.read(), Ok(vec![600_000.0 * value; 2]));
-            assert_eq!(sum.read(), Ok(vec![1_200_000.0 * value]));
-        }
-    }
-}
-
-/// Rows that begin at vectors have a kernel of their own, and what is prepared does not know yet where they begin.
-#[test]
-fn what_is_prepared_is_captured_wherever_the_values_begin() {
-    for device in devices() {
-        let matrix = Matrix::contiguous(300, 8192);
-        let values: Vec<f32> = (0..matrix.rows * matrix.columns + 1)
-            .map(|place| (place % 17) as f32)
-            .collect();
-        let buffer = device.upload(&values).expect("it fits");
-        let mut reduction = Reduction::new(&device, Max).expect("it is prepared");
-        let launch = reduction.problem(Along::Rows, matrix).choose();
-        assert!(matches!(launch.way, Way::Whole(_)), "{launch:?}");
-        let plan = reduction
-            .prepare(Along::Rows, matrix)
-            .expect("there is room");
-        assert_eq!(plan.workspace_bytes, 0);
-        let stream = device.stream().expect("there are streams");
-        for skip in [0, 1] {
-            let mut results = device.upload(&vec![0.0_f32; 300]).expect("it fits");
-            let graph = stream.capture(|stream| {
-                reduction
-                    .queue_rows(stream, buffer.slice(skip..), matrix, &mut results)
-                    .expect("it is queued");
-                Ok(())
-            });
-            let graph = graph
-                .and_then(|graph| graph.instantiate())
-                .expect("it is right");
-            // SAFETY: the buffers and the reduction live.
-            unsafe { graph.launch(&stream) }.expect("it is queued");
-            stream.synchronize().expect("it runs");
-            assert_eq!(results.read(), Ok(vec![16.0; 300]));
-        }
     }
 }
 

@@ -86,7 +86,7 @@ impl Form {
         }
     }
 
-    /// The launch for values that begin at this address.
+    /// The launch for values that begin at this address, which decides whether rows are aligned.
     fn launch_from(&self, launch: Launch, parts: Parts<'_>, address: u64) -> Launch {
         match parts {
             Parts::Of(Matrix {
@@ -307,7 +307,7 @@ impl Untyped {
             words: counters,
             registers: None,
         };
-        // Without an address either kernel may be what it comes to.
+        // It may be either kernel until the address is known.
         let aligned = self.form.launch_from(launch, parts, 0).way;
         let may_be_aligned = matches!(launch.way, Way::Whole(_)) && aligned == Way::Aligned;
         Plan {
