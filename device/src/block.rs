@@ -113,6 +113,12 @@ fn warp_index() -> u32 {
     thread_idx_x() / WARP_SIZE
 }
 
+/// The number of this thread in its warp. From the number in the block, which is at hand: to read the hardware's takes longer.
+#[inline(always)]
+fn lane() -> u32 {
+    thread_idx_x() % WARP_SIZE
+}
+
 /// The number of warps of the block.
 #[inline(always)]
 fn warps() -> u32 {
@@ -149,20 +155,28 @@ pub(crate) unsafe fn reduce_whole_warps<S: Words, const BLOCK: u32>(
     unsafe { reduce_by(operator, Lanes::WARP, state, scratch, || (), sync_threads).0 }
 }
 
-/// As [`reduce`]; and whether any thread of the block says so, in every thread. That takes a barrier of a single warp, too.
+/// As [`reduce`]; and what a thread says about its block. Every thread learns whether any says so if `all_learn`, by the barrier that is
+/// needed anyway; that takes one of a single warp, too, and is slower than a plain one. Else each gets back what it has said.
 ///
 /// # Safety
-/// As for [`reduce`].
+/// As for [`reduce`]; `all_learn` is the same in every thread.
 #[inline(always)]
-pub(crate) unsafe fn reduce_and_tell<S: Words, const BLOCK: u32>(
+pub(crate) unsafe fn reduce_and_say<S: Words, const BLOCK: u32>(
     operator: impl Combine<S>,
     state: S,
     says_so: bool,
+    all_learn: bool,
     scratch: Scratch<S, BLOCK>,
 ) -> (S, bool) {
-    let tell = || sync_threads_or(says_so);
+    let of_one_warp = || all_learn && sync_threads_or(says_so) || says_so;
+    let barrier = || {
+        if !all_learn {
+            sync_threads();
+        }
+        of_one_warp()
+    };
     // SAFETY: the caller's promise.
-    unsafe { reduce_by(operator, of_block(), state, scratch, tell, tell) }
+    unsafe { reduce_by(operator, of_block(), state, scratch, of_one_warp, barrier) }
 }
 
 /// The lanes of this thread's warp that the block has. In a loop, what follows from the size of the block would otherwise be computed before
@@ -193,7 +207,7 @@ unsafe fn reduce_by<S: Words, R, const BLOCK: u32>(
         if BLOCK <= WARP_SIZE || warps == 1 {
             return (reduced, of_one_warp());
         }
-        if lanes.rank() == 0 {
+        if lane() == 0 {
             *scratch.states.add(warp_index() as usize) = reduced;
         }
         let given = barrier();
@@ -201,8 +215,8 @@ unsafe fn reduce_by<S: Words, R, const BLOCK: u32>(
         if warp_index() != 0 {
             return (reduced, given);
         }
-        let mine = if lanes.rank() < warps {
-            *scratch.states.add(lanes.rank() as usize)
+        let mine = if lane() < warps {
+            *scratch.states.add(lane() as usize)
         } else {
             operator.identity()
         };

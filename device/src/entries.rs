@@ -67,6 +67,8 @@ macro_rules! reductions {
 ///   results: *mut Output)`: the reduction of each row, by `parts` blocks; `stride` is the distance of two rows in elements. For long rows.
 ///   `slots` has [`most_words`](crate::slots::most_words) words for a state per part of each row, and `counters` has a word per row; all are 0
 ///   before and after. For one part neither is used.
+/// - `name_large_array(input, n: usize, kept: u32, slots, counter: *mut u32, result)`: the reduction of a single row of `n` elements that the L2 cache
+///   does not hold, by any grid; `kept` sixteenths of it stay there, as [`Kept`](crate::vector::Kept) says. `slots` has a state per block.
 /// - `name_aligned_rows(input, rows, columns, stride, results)`: by a block for each row, where `input`, the bytes of a row and those of `stride`
 ///   elements are multiples of 16, and a vector of 16 bytes has several elements. The size of the block must be a multiple of 32.
 /// - `name_short_rows(input, rows, columns, stride, lanes: u32, results)`: by `lanes` lanes of a warp, a power of two up to 32. The size
@@ -104,6 +106,30 @@ macro_rules! row_reductions {
                 let matrix = $crate::rows::Rows { input, rows, columns, stride };
                 // SAFETY: the caller's promise.
                 unsafe { $crate::rows::by_blocks($make, matrix, parts, slots, counters, results, scratch) }
+            }
+
+            $(#[$doc])*
+            /// Of an array that the L2 cache does not hold.
+            ///
+            /// # Safety
+            /// - `input` points to `n` values that nothing writes, `slots` to empty ones of a state per block, `counter` to a word that is 0,
+            ///   and `result` to one result; nothing else touches the last three. `kept` is 1 to 16.
+            /// - The grid has one dimension, and a block 1 to 1024 threads.
+            #[cuda_std::kernel]
+            pub unsafe fn [<$name _large_array>](
+                input: *const $value,
+                n: usize,
+                kept: u32,
+                slots: *mut u64,
+                counter: *mut u32,
+                result: *mut <$operator as $crate::operator::Operator<$value>>::Output,
+                $($parameter: u64,)?
+            ) {
+                $crate::launch_bounds!(1024, 1);
+                let scratch = $crate::scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
+                let kept = $crate::vector::Kept(kept);
+                // SAFETY: the caller's promise.
+                unsafe { $crate::reduce::large_array($make, input, n, kept, slots, counter, result, scratch) }
             }
 
             $(#[$doc])*
@@ -513,6 +539,8 @@ macro_rules! segment_reductions {
 /// - `name_pairs(left: *const T, right: *const T, n: usize, slots: *mut u64, counter: *mut u32, result: *mut Output)`: the reduction
 ///   in one launch of any grid. `slots` has [`most_words`](crate::slots::most_words) words for a state per block, which are 0 before and
 ///   after, as the counter is.
+/// - `name_large_pairs(left, right, n, kept: u32, slots, counter, result)`: of arrays that the L2 cache does not hold together; `kept` sixteenths of
+///   them stay there, as [`Kept`](crate::vector::Kept) says.
 /// - `name_fixed_pairs(left, right, n, states: *mut State, counter, result)`: in the fixed order, by blocks of
 ///   [`BLOCK`](crate::fixed::BLOCK) threads; `states` has room for one state per chunk.
 #[macro_export]
@@ -540,6 +568,30 @@ macro_rules! pair_reductions {
                 );
                 // SAFETY: the caller's promise.
                 unsafe { $crate::reduce::pairs($make, [left, right], n, slots, counter, result, scratch) }
+            }
+
+            $(#[$doc])*
+            /// Of arrays that the L2 cache does not hold together.
+            ///
+            /// # Safety
+            /// As above; `kept` is 1 to 16.
+            #[cuda_std::kernel]
+            pub unsafe fn [<$name _large_pairs>](
+                left: *const $value,
+                right: *const $value,
+                n: usize,
+                kept: u32,
+                slots: *mut u64,
+                counter: *mut u32,
+                result: *mut <$operator as $crate::operator::Operator<($value, $value)>>::Output,
+            ) {
+                $crate::launch_bounds!(1024, 1);
+                let scratch = $crate::scratch!(
+                    scratch: <$operator as $crate::operator::Operator<($value, $value)>>::State, 1024
+                );
+                let (inputs, kept) = ([left, right], $crate::vector::Kept(kept));
+                // SAFETY: the caller's promise.
+                unsafe { $crate::reduce::large_pairs($make, inputs, n, kept, slots, counter, result, scratch) }
             }
 
             $(#[$doc])*

@@ -265,19 +265,23 @@ impl<S: Words> Turn<S> {
                 return is_first_thread.then_some(total);
             }
             let is_last = is_first_thread && self.before == of - 1;
-            let (of_block, is_last) = block::reduce_and_tell(operator, state, is_last, scratch);
-            if !is_last {
-                if is_first_thread {
-                    hand.hand_in(self.first + rank as usize, of_block);
-                }
-                return None;
+            let at_once = hand.at_once(state);
+            let one_warp_takes_all = of <= at_once as u32 * WARP_SIZE && block_dim_x() >= WARP_SIZE;
+            // Of a single warp, only that warp has to learn that its block is the last.
+            let all_learn = !one_warp_takes_all;
+            let (of_block, is_last) =
+                block::reduce_and_say(operator, state, is_last, all_learn, scratch);
+            if is_first_thread && !is_last {
+                hand.hand_in(self.first + rank as usize, of_block);
             }
-            let at_once = hand.at_once(of_block);
-            let total = if of <= at_once as u32 * WARP_SIZE && block_dim_x() >= WARP_SIZE {
+            let total = if one_warp_takes_all {
                 if thread_idx_x() >= WARP_SIZE {
                     return None;
                 }
                 let lanes = Lanes::WARP;
+                if lanes.shuffle_index(u32::from(is_last), 0) == 0 {
+                    return None;
+                }
                 let own = lanes.shuffle_index(of_block, 0);
                 let mine = match at_once {
                     AT_ONCE => self.handed_in::<H, AT_ONCE>(hand, operator, own, lanes.rank()),
@@ -286,6 +290,8 @@ impl<S: Words> Turn<S> {
                 // Lanes that have waited in turns are slow to shuffle.
                 sync_lanes(lanes.mask());
                 warp::reduce(operator, lanes, mine)
+            } else if !is_last {
+                return None;
             } else {
                 let own = scratch.broadcast(of_block);
                 let mut mine = operator.identity();

@@ -4,7 +4,7 @@ use crate::block::Scratch;
 use crate::grid::{Part, Turn};
 use crate::operator::Operator;
 use crate::slots::Slots;
-use crate::vector::{self, Loaded, Share};
+use crate::vector::{self, Kept, Loaded, Share};
 
 /// Vectors that a thread loads before it uses the first.
 const LOADS: usize = 4;
@@ -28,6 +28,27 @@ pub unsafe fn array<T: Loaded, O: Operator<T>, const BLOCK: u32>(
     result: *mut O::Output,
     scratch: Scratch<O::State, BLOCK>,
 ) {
+    let kept = Kept::ALL;
+    // SAFETY: the caller's promise.
+    unsafe { large_array(operator, input, n, kept, slots, counter, result, scratch) }
+}
+
+/// As [`array()`], of an array that the L2 cache does not hold: so much of it stays there.
+///
+/// # Safety
+/// As for [`array()`].
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "those of a kernel")]
+pub unsafe fn large_array<T: Loaded, O: Operator<T>, const BLOCK: u32>(
+    operator: O,
+    input: *const T,
+    n: usize,
+    kept: Kept,
+    slots: *mut u64,
+    counter: *mut u32,
+    result: *mut O::Output,
+    scratch: Scratch<O::State, BLOCK>,
+) {
     // SAFETY: the caller's promise.
     unsafe {
         let begin = || {
@@ -36,7 +57,7 @@ pub unsafe fn array<T: Loaded, O: Operator<T>, const BLOCK: u32>(
         };
         let share = Share::of_grid();
         let (turn, mine) =
-            vector::fold_after::<LOADS, T, O, _>(operator, input, n, 0, share, begin);
+            vector::fold_after::<LOADS, T, O, _>(operator, (input, n, 0), share, kept, begin);
         if let Some(state) = turn.reduce(operator, mine, n as u64, scratch) {
             *result = operator.finish(state, n as u64);
         }
@@ -57,6 +78,27 @@ pub unsafe fn pairs<T: Loaded, O: Operator<(T, T)>, const BLOCK: u32>(
     result: *mut O::Output,
     scratch: Scratch<O::State, BLOCK>,
 ) {
+    let kept = Kept::ALL;
+    // SAFETY: the caller's promise.
+    unsafe { large_pairs(operator, inputs, n, kept, slots, counter, result, scratch) }
+}
+
+/// As [`pairs()`], of arrays that the L2 cache does not hold together: so much of them stays there.
+///
+/// # Safety
+/// As for [`pairs()`].
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "those of a kernel")]
+pub unsafe fn large_pairs<T: Loaded, O: Operator<(T, T)>, const BLOCK: u32>(
+    operator: O,
+    inputs: [*const T; 2],
+    n: usize,
+    kept: Kept,
+    slots: *mut u64,
+    counter: *mut u32,
+    result: *mut O::Output,
+    scratch: Scratch<O::State, BLOCK>,
+) {
     // SAFETY: the caller's promise.
     unsafe {
         let begin = || {
@@ -64,8 +106,13 @@ pub unsafe fn pairs<T: Loaded, O: Operator<(T, T)>, const BLOCK: u32>(
             Turn::draw(part, Slots::new(slots, part.of as usize), 0, counter)
         };
         let share = Share::of_grid();
-        let (turn, mine) =
-            vector::fold_pairs_after::<LOADS, T, O, _>(operator, inputs, n, 0, share, begin);
+        let (turn, mine) = vector::fold_pairs_after::<LOADS, T, O, _>(
+            operator,
+            (inputs, n, 0),
+            share,
+            kept,
+            begin,
+        );
         if let Some(state) = turn.reduce(operator, mine, n as u64, scratch) {
             *result = operator.finish(state, n as u64);
         }

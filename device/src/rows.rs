@@ -19,7 +19,7 @@ use crate::thread::{
 };
 use crate::tile::{self, Bytes, Section, Tile};
 use crate::unroll::{array, each};
-use crate::vector::{self, Loaded, Quad, Share};
+use crate::vector::{self, Kept, Loaded, Quad, Share};
 
 /// Vectors that a thread loads before it uses the first.
 const LOADS: usize = 4;
@@ -101,9 +101,9 @@ pub unsafe fn by_blocks<T: Loaded, O: Operator<T>, const BLOCK: u32>(
             };
             let counter = counters.wrapping_add(row);
             let begin = || Turn::draw(part, slots, row * parts as usize, counter);
-            let (values, count) = (matrix.input.add(row * matrix.stride), matrix.columns);
+            let values = (matrix.input.add(row * matrix.stride), matrix.columns, 0);
             let (turn, mine) =
-                vector::fold_after::<LOADS, T, O, _>(operator, values, count, 0, share, begin);
+                vector::fold_after::<LOADS, T, O, _>(operator, values, share, Kept::ALL, begin);
             if let Some(state) = turn.reduce(operator, mine, matrix.columns as u64, scratch) {
                 *results.add(row) = operator.finish(state, matrix.columns as u64);
             }

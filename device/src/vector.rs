@@ -5,6 +5,8 @@
 
 use core::mem::transmute_copy;
 
+use cuda_std::gpu_only;
+
 use crate::opaque::{from_here_on, from_here_on_usize, opaque};
 use crate::operator::{Combine, Operator, combine_all};
 use crate::thread::{
@@ -174,6 +176,64 @@ pub(crate) unsafe fn load<T: Loaded>(first: *const T) -> T::Vector {
     }
 }
 
+/// As [`load`], or `in_passing`: as what is the first to leave the L2 cache.
+///
+/// # Safety
+/// As for [`load`].
+#[inline(always)]
+unsafe fn load_or_pass<T: Loaded>(first: *const T, in_passing: bool) -> T::Vector {
+    // SAFETY: the caller's promise; a vector of several values has 16 bytes.
+    unsafe {
+        if T::LANES > 1 && in_passing {
+            transmute_copy(&load_in_passing(first.cast()))
+        } else {
+            *first.cast()
+        }
+    }
+}
+
+/// 16 bytes, which are then the first to leave the L2 cache.
+///
+/// # Safety
+/// They are there, at a multiple of 16, and nothing writes them.
+#[gpu_only]
+#[inline(always)]
+unsafe fn load_in_passing(quad: *const Quad) -> Quad {
+    let (a, b, c, d): (u32, u32, u32, u32);
+    // SAFETY: a load of what is there by the caller's promise.
+    unsafe {
+        core::arch::asm!(
+            "ld.global.cs.v4.b32 {{{a}, {b}, {c}, {d}}}, [{quad}];",
+            quad = in(reg64) quad,
+            a = out(reg32) a,
+            b = out(reg32) b,
+            c = out(reg32) c,
+            d = out(reg32) d,
+            options(pure, readonly, nostack, preserves_flags),
+        );
+    }
+    Quad([a, b, c, d])
+}
+
+/// How much of an array stays in the L2 cache for whoever reads it next: so many sixteenths of it, from 1 on.
+///
+/// When an array that is somewhat larger than the cache is read again from its beginning, nothing of it is left there: what was read last has
+/// evicted what comes first. Vectors that are read in passing, as the first to leave, evict one another instead, and the rest stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept(pub u32);
+
+impl Kept {
+    /// The whole array is read as ever.
+    pub const ALL: Self = Self(16);
+
+    /// Whether the vectors of this turn stay, of those that each thread takes: turn 0 does, and as many of the others, evenly spread, as
+    /// there are sixteenths.
+    #[inline(always)]
+    fn has(self, turn: u32) -> bool {
+        turn * self.0 % Self::ALL.0 < self.0
+    }
+}
+
 /// Which of several threads a thread is, where an array is divided among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
@@ -232,24 +292,26 @@ pub unsafe fn fold<const LOADS: usize, T: Loaded, O: Operator<T>>(
     share: Share,
 ) -> O::State {
     // SAFETY: the caller's promise.
-    unsafe { fold_by::<false, LOADS, T, O, _>(operator, input, n, first, share, || ()).1 }
+    unsafe {
+        fold_by::<false, LOADS, T, O, _>(operator, (input, n, first), share, Kept::ALL, || ()).1
+    }
 }
 
-/// As [`fold`], after the launches before; and what `begin` gives, which is called when the first loads are under way.
+/// As [`fold`], after the launches before, and so much of the array stays in the cache; and what `begin` gives, which is called when the first
+/// loads are under way.
 ///
 /// # Safety
 /// As for [`fold`].
 #[inline(always)]
 pub(crate) unsafe fn fold_after<const LOADS: usize, T: Loaded, O: Operator<T>, B>(
     operator: O,
-    input: *const T,
-    n: usize,
-    first: u64,
+    (input, n, first): (*const T, usize, u64),
     share: Share,
+    kept: Kept,
     begin: impl FnOnce() -> B,
 ) -> (B, O::State) {
     // SAFETY: the caller's promise.
-    unsafe { fold_by::<true, LOADS, T, O, _>(operator, input, n, first, share, begin) }
+    unsafe { fold_by::<true, LOADS, T, O, _>(operator, (input, n, first), share, kept, begin) }
 }
 
 /// [`fold_after`] or [`fold`].
@@ -259,10 +321,9 @@ pub(crate) unsafe fn fold_after<const LOADS: usize, T: Loaded, O: Operator<T>, B
 #[inline(always)]
 unsafe fn fold_by<const AFTER: bool, const LOADS: usize, T: Loaded, O: Operator<T>, B>(
     operator: O,
-    input: *const T,
-    n: usize,
-    first: u64,
+    (input, n, first): (*const T, usize, u64),
     share: Share,
+    kept: Kept,
     begin: impl FnOnce() -> B,
 ) -> (B, O::State) {
     let head = head_length(input, n);
@@ -272,9 +333,10 @@ unsafe fn fold_by<const AFTER: bool, const LOADS: usize, T: Loaded, O: Operator<
             operator,
             (n, head, T::LANES),
             share,
+            kept,
             begin,
             |place| operator.lift(*input.add(place), first + place as u64),
-            |place| *input.add(place).cast::<T::Vector>(),
+            |place, in_passing| load_or_pass(input.add(place), in_passing),
             |vector, place| T::lift(operator, vector, first + place as u64),
             |state, vectors, place, step| {
                 T::accumulate(operator, state, vectors, first + place as u64, step as u64)
@@ -300,7 +362,8 @@ pub(crate) unsafe fn fold_aligned<const LOADS: usize, T: Loaded, O: Operator<T>>
             operator,
             operator.identity(),
             (share.rank * T::LANES, share.of * T::LANES, n),
-            |place| *input.add(place).cast::<T::Vector>(),
+            Kept::ALL,
+            |place, _| *input.add(place).cast::<T::Vector>(),
             |vector, place| T::lift(operator, vector, place as u64),
             |state, vectors, place, step| {
                 T::accumulate(operator, state, vectors, place as u64, step as u64)
@@ -324,7 +387,14 @@ pub unsafe fn fold_pairs<const LOADS: usize, T: Loaded, O: Operator<(T, T)>>(
 ) -> O::State {
     // SAFETY: the caller's promise.
     unsafe {
-        fold_pairs_by::<false, LOADS, T, O, _>(operator, [left, right], n, first, share, || ()).1
+        fold_pairs_by::<false, LOADS, T, O, _>(
+            operator,
+            ([left, right], n, first),
+            share,
+            Kept::ALL,
+            || (),
+        )
+        .1
     }
 }
 
@@ -335,14 +405,15 @@ pub unsafe fn fold_pairs<const LOADS: usize, T: Loaded, O: Operator<(T, T)>>(
 #[inline(always)]
 pub(crate) unsafe fn fold_pairs_after<const LOADS: usize, T: Loaded, O: Operator<(T, T)>, B>(
     operator: O,
-    inputs: [*const T; 2],
-    n: usize,
-    first: u64,
+    (inputs, n, first): ([*const T; 2], usize, u64),
     share: Share,
+    kept: Kept,
     begin: impl FnOnce() -> B,
 ) -> (B, O::State) {
     // SAFETY: the caller's promise.
-    unsafe { fold_pairs_by::<true, LOADS, T, O, _>(operator, inputs, n, first, share, begin) }
+    unsafe {
+        fold_pairs_by::<true, LOADS, T, O, _>(operator, (inputs, n, first), share, kept, begin)
+    }
 }
 
 /// [`fold_pairs_after`] or [`fold_pairs`].
@@ -358,10 +429,9 @@ unsafe fn fold_pairs_by<
     B,
 >(
     operator: O,
-    [left, right]: [*const T; 2],
-    n: usize,
-    first: u64,
+    ([left, right], n, first): ([*const T; 2], usize, u64),
     share: Share,
+    kept: Kept,
     begin: impl FnOnce() -> B,
 ) -> (B, O::State) {
     let are_alike = left as usize % BYTES == right as usize % BYTES;
@@ -372,15 +442,16 @@ unsafe fn fold_pairs_by<
             operator,
             (n, head, T::LANES),
             share,
+            kept,
             begin,
             |place| {
                 let pair = (*left.add(place), *right.add(place));
                 operator.lift(pair, first + place as u64)
             },
-            |place| {
+            |place, in_passing| {
                 [
-                    *left.add(place).cast::<T::Vector>(),
-                    *right.add(place).cast::<T::Vector>(),
+                    load_or_pass(left.add(place), in_passing),
+                    load_or_pass(right.add(place), in_passing),
                 ]
             },
             |vectors, place| T::lift_pairs(operator, vectors, first + place as u64),
@@ -417,7 +488,7 @@ fn head_length<T: Loaded>(input: *const T, n: usize) -> usize {
 }
 
 /// The share of a thread: head, vectors and tail, where `AFTER` after the launches before; and what `begin` gives, which is called when the
-/// first loads are under way. `lift` gives the state of the value at a place, `load` the vector that begins there,
+/// first loads are under way. `lift` gives the state of the value at a place, `load` the vector that begins there, in passing or not,
 /// `lift_vector` the state of a vector, and `accumulate` a state with vectors, which lie so far apart.
 #[inline(always)]
 #[allow(
@@ -428,9 +499,10 @@ fn fold_parts<const AFTER: bool, const LOADS: usize, S: Copy, V: Copy, B>(
     operator: impl Combine<S>,
     (n, head, lanes): (usize, usize, usize),
     share: Share,
+    kept: Kept,
     begin: impl FnOnce() -> B,
     lift: impl Fn(usize) -> S,
-    load: impl Fn(usize) -> V,
+    load: impl Fn(usize, bool) -> V,
     lift_vector: impl Fn(V, usize) -> S,
     accumulate: impl Fn(S, [V; LOADS], usize, usize) -> S,
 ) -> (B, S) {
@@ -445,7 +517,7 @@ fn fold_parts<const AFTER: bool, const LOADS: usize, S: Copy, V: Copy, B>(
     // The vectors first: what comes before the first load is time in which memory has nothing to do.
     let mut state = operator.identity();
     let begun = if AFTER && place + (LOADS - 1) * step < end {
-        let vectors = all_from(place, step, &load);
+        let vectors = all_from(place, step, |place| load(place, false));
         let begun = begin();
         state = accumulate(state, vectors, place, step);
         place += LOADS * step;
@@ -457,6 +529,7 @@ fn fold_parts<const AFTER: bool, const LOADS: usize, S: Copy, V: Copy, B>(
         operator,
         state,
         (place, step, end),
+        kept,
         load,
         lift_vector,
         accumulate,
@@ -496,12 +569,20 @@ fn fold_vectors<const LOADS: usize, S: Copy, V: Copy>(
     operator: impl Combine<S>,
     mut state: S,
     (mut place, step, end): (usize, usize, usize),
-    load: impl Fn(usize) -> V,
+    kept: Kept,
+    load: impl Fn(usize, bool) -> V,
     lift_vector: impl Fn(V, usize) -> S,
     accumulate: impl Fn(S, [V; LOADS], usize, usize) -> S,
 ) -> S {
+    // The first turn is over, or there is none.
+    let mut turn = 1;
     while place + (LOADS - 1) * step < end {
-        let vectors = all_from(place, step, &load);
+        let vectors = if kept.has(turn) {
+            all_from(place, step, |place| load(place, false))
+        } else {
+            all_from(place, step, |place| load(place, true))
+        };
+        turn += 1;
         state = accumulate(state, vectors, place, step);
         place += LOADS * step;
     }
@@ -513,11 +594,12 @@ fn fold_vectors<const LOADS: usize, S: Copy, V: Copy>(
             #[inline(always)]
             |index| {
                 // The compilers would otherwise make a branch of it, and load one after the other.
-                load(opaque(if is_there(index) {
+                let place = opaque(if is_there(index) {
                     place + index * step
                 } else {
                     place
-                }))
+                });
+                load(place, false)
             },
         );
         let mut of_last = lift_vector(vectors[0], place);

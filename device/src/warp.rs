@@ -16,6 +16,7 @@
 use crate::lanes::WARP_SIZE;
 use crate::operator::Combine;
 use crate::shuffle::Lanes;
+use crate::slots::words_of;
 use crate::words::Words;
 
 /// The states of each section combined in the order of its lanes, in its first lane. What the other lanes get is meaningless.
@@ -60,8 +61,8 @@ pub unsafe fn reduce<S: Words, const WIDTH: u32>(
     }
 }
 
-/// The states of the first lanes of a warp combined in their order, in its first lane, in as few steps as that many lanes need. What
-/// the other lanes get is meaningless.
+/// The states of the first lanes of a warp combined in their order, in its first lane. States of several words take only the steps that
+/// so many lanes need. What the other lanes get is meaningless.
 ///
 /// # Safety
 /// The whole warp makes the call with the same operator and the same count; the lanes after the first `count` bring the identity.
@@ -72,6 +73,12 @@ pub(crate) unsafe fn reduce_first<S: Words>(operator: impl Combine<S>, count: u3
         if let Some(reduced) = operator.combine_warp(state, count) {
             return reduced;
         }
+        // A step with one word is over sooner than a look at whether it is needed.
+        let count = if words_of(state) == 1 {
+            WARP_SIZE
+        } else {
+            count
+        };
         let mut reduced = state;
         let mut delta = 1;
         while delta < count {

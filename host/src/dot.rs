@@ -4,8 +4,7 @@ use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Shape, Slice,
 use crate::family::{Attached, Family, Needs, Source};
 use crate::kernels::Error;
 use crate::reduce::Reducible;
-use crate::reduce::choice::Gpu;
-use crate::reduce::table::{Launch, Problem, choose_for_pairs, problem_of_pairs};
+use crate::reduce::table::{Launch, Problem, Way, choose_for_pairs, problem_of_pairs};
 use crate::sum::Mode;
 use crate::values::Values;
 use std::fmt;
@@ -104,7 +103,7 @@ impl<'d, T: Reducible> DotProduct<'d, T> {
 impl<T: Reducible> DotProduct<'_, T> {
     /// What the choice of a launch depends on.
     pub fn problem(&self, values: usize) -> Problem {
-        problem_of_pairs(self.mode, values, size_of::<T>(), Gpu::of(self.device))
+        problem_of_pairs(self.device, self.mode, values, size_of::<T>())
     }
 
     /// As [`Self::queue`], by another launch.
@@ -133,7 +132,7 @@ impl<T: Reducible> DotProduct<'_, T> {
         launch: Launch,
     ) -> (&Kernel, Vec<Argument>) {
         let needs = needs_of::<T>(self.mode, pair.0.len(), launch);
-        let arguments = arguments_of(&self.family, self.mode, pair, Slice::from(result), &needs);
+        let arguments = arguments_of(&self.family, pair, Slice::from(result), &needs, launch);
         (self.family.kernel(needs.suffix), arguments)
     }
 }
@@ -143,7 +142,7 @@ fn name<T: Reducible>() -> String {
 }
 
 fn choose<T: Reducible>(device: &Device, mode: Mode, n: usize) -> Launch {
-    choose_for_pairs(mode, n, size_of::<T>(), Gpu::of(device))
+    choose_for_pairs(device, mode, n, size_of::<T>())
 }
 
 fn needs_of<T: Reducible>(mode: Mode, n: usize, launch: Launch) -> Needs {
@@ -151,7 +150,10 @@ fn needs_of<T: Reducible>(mode: Mode, n: usize, launch: Launch) -> Needs {
         Mode::Fast => Needs {
             slots: most_words::<T::Wide>(launch.blocks as usize),
             words: 1,
-            ..Needs::kernel("_pairs")
+            ..Needs::kernel(match launch.way {
+                Way::Large(_) => "_large_pairs",
+                _ => "_pairs",
+            })
         },
         Mode::Deterministic => Needs {
             states: (n.div_ceil(CHUNK) * size_of::<T::Wide>()).div_ceil(size_of::<u64>()),
@@ -163,15 +165,18 @@ fn needs_of<T: Reducible>(mode: Mode, n: usize, launch: Launch) -> Needs {
 
 fn arguments_of<T: Reducible>(
     family: &Family,
-    mode: Mode,
     (left, right): (Slice<'_, T>, Slice<'_, T>),
     result: Slice<'_, T::Wide>,
     needs: &Needs,
+    launch: Launch,
 ) -> Vec<Argument> {
     let mut arguments = vec![left.argument(), right.argument(), left.len().into()];
-    arguments.extend(match mode {
-        Mode::Fast => family.slots(needs),
-        Mode::Deterministic => family.workspace(),
+    if let Way::Large(kept) = launch.way {
+        arguments.push(kept.into());
+    }
+    arguments.extend(match launch.way {
+        Way::FixedBlocks => family.workspace(),
+        _ => family.slots(needs),
     });
     arguments.push(result.argument());
     arguments
@@ -223,7 +228,7 @@ fn launch_to<T: Reducible>(
     let needs = needs_of::<T>(mode, left.len(), launch);
     let shape = Shape::linear(launch.blocks, launch.block);
     family.prepare_on(device, stream, &needs)?;
-    let arguments = arguments_of(family, mode, (left, right), result, &needs);
+    let arguments = arguments_of(family, (left, right), result, &needs, launch);
     // SAFETY: both have as many values; there is one result; the workspace is large enough, and its slots and its word are 0. Memory of buffers is freed when
     // the device has done what is queued; `read_by` keeps the order of other memory, or who has made the slice has promised it.
     let launch = || unsafe { family.launch(stream, needs.suffix, &shape, &arguments) };

@@ -68,6 +68,11 @@ impl Device {
         }
     }
 
+    /// The bytes of a GPU's L2 cache; 0 for the emulator.
+    pub(crate) fn l2_bytes(&self) -> u64 {
+        self.gpu_information().map_or(0, |gpu| gpu.l2_bytes)
+    }
+
     /// Makes a GPU's primary context current on this thread, for a library that goes by it.
     pub(crate) fn activate(&self) -> Result<(), DeviceError> {
         match &self.backend {

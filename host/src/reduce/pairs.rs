@@ -98,7 +98,7 @@ mod tests {
     macro_rules! each_has_kernels {
         ($element:ident, $entries:ident; $($name:ident: $operator:ty = $make:expr;)*) => {$(
             let name = stringify!($name).trim_start_matches("sample_");
-            for suffix in ["_rows", "_aligned_rows", "_short_rows", "_packed_rows", "_columns", "_fixed_rows", "_fixed_short_rows", "_fixed_columns", "_segments", "_fixed_segments", "_chunks", "_of_chunks", "_part"] {
+            for suffix in ["_rows", "_large_array", "_aligned_rows", "_short_rows", "_packed_rows", "_columns", "_fixed_rows", "_fixed_short_rows", "_fixed_columns", "_segments", "_fixed_segments", "_chunks", "_of_chunks", "_part"] {
                 let entry = format!("{name}_{}{suffix}", $element);
                 assert!($entries.contains(entry.as_str()), "{entry}");
             }

@@ -5,7 +5,7 @@ use super::*;
 use crate::Offset;
 use crate::cpu::{self, Order, Parallel};
 use crate::device::DeviceChoice;
-use crate::{all, argmax, count_nonzero, mean, min, norm1, product, variance};
+use crate::{DotProduct, all, argmax, count_nonzero, mean, min, norm1, product, variance};
 use bytemuck::Zeroable;
 use proptest::prelude::{Just, ProptestConfig, prop_oneof, proptest};
 use std::fmt::Debug;
@@ -128,6 +128,10 @@ fn launches(problem: &Problem) -> Vec<Launch> {
             add(Way::Blocks(1), 2, 96);
             add(Way::Whole(33), matrix.rows as u32, 96);
             add(Way::Blocks(3), 5, 33);
+            if matrix.rows == 1 {
+                add(Way::Large(3), 3, 33);
+                add(Way::Large(10), 1, 96);
+            }
             add(Way::Lanes(1), 1, 64);
             add(Way::Lanes(8), 2, 32);
             add(Way::Lanes(32), 1, 96);

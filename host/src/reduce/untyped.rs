@@ -125,6 +125,7 @@ impl Form {
             resident: self.resident,
             are_small: self.are_small,
             gpu: Gpu::of(device),
+            l2_bytes: device.l2_bytes(),
         }
     }
 }
@@ -287,6 +288,10 @@ impl Untyped {
                 slots = self.form.slots(rows * parts as usize);
                 (0, rows)
             }
+            Way::Large(_) => {
+                slots = self.form.slots(launch.blocks as usize);
+                (0, 1)
+            }
             Way::FixedBlocks if columns > fixed::CHUNK => {
                 (rows * columns.div_ceil(fixed::CHUNK), rows)
             }
@@ -441,6 +446,13 @@ impl Untyped {
                 arguments.push(parts.into());
                 arguments.extend(self.family.slots(&needs));
             }
+            Way::Large(kept) => {
+                // Of a single row only the columns matter.
+                let columns = arguments.swap_remove(2);
+                arguments.truncate(1);
+                arguments.extend([columns, kept.into()]);
+                arguments.extend(self.family.slots(&needs));
+            }
             Way::Whole(_) => unreachable!("the address says which kernel it is"),
             Way::Aligned => {}
             Way::Lanes(lanes) | Way::FixedLanes(lanes) => arguments.push(lanes.into()),
@@ -476,6 +488,7 @@ impl Untyped {
 fn suffix(way: Way) -> &'static str {
     match way {
         Way::Blocks(_) | Way::Whole(_) => "_rows",
+        Way::Large(_) => "_large_array",
         Way::Aligned => "_aligned_rows",
         Way::Lanes(_) => "_short_rows",
         Way::Packed => "_packed_rows",

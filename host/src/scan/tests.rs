@@ -1,6 +1,7 @@
 use super::*;
 use crate::cpu;
 use crate::device::DeviceChoice;
+use crate::reduce::table::{Launch, Way};
 use crate::reduce::{Key, Reduction, Runs};
 use crate::sum::Mode;
 use crate::{DotProduct, dot};
@@ -320,12 +321,25 @@ fn dot_products_of_any_alignment_in_both_orders() {
                     let found = in_order.of(a, b).expect("it runs");
                     assert_eq!(found.to_bits(), expected.to_bits(), "{n} {skip} {other}");
                 }
-                let found = fast.of(a, b).expect("it runs");
                 let magnitude: f32 = pairs.iter().map(|(x, y)| (x * y).abs()).sum();
-                assert!(
-                    (found - expected).abs() <= 1e-5 * magnitude.max(1e-3),
-                    "{found} {expected}"
-                );
+                let is_near = |found: f32| {
+                    assert!(
+                        (found - expected).abs() <= 1e-5 * magnitude.max(1e-3),
+                        "{found} {expected}"
+                    );
+                };
+                is_near(fast.of(a, b).expect("it runs"));
+                for way in [Way::Large(3), Way::Large(10)] {
+                    let launch = Launch {
+                        way,
+                        blocks: 2,
+                        block: 33,
+                    };
+                    let mut result = device.allocate(1).expect("it fits");
+                    // SAFETY: any grid may be launched for pairs.
+                    unsafe { fast.launch_by(None, (a, b), &mut result, launch) }.expect("it runs");
+                    is_near(result.read().expect("it has run")[0]);
+                }
             }
         }
         let bytes: Vec<i8> = whole(999);

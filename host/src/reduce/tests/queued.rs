@@ -120,3 +120,53 @@ fn what_is_prepared_is_captured_wherever_the_values_begin() {
         }
     }
 }
+
+/// Arrays that a GPU's L2 cache does not hold have kernels of their own. The emulator has no cache.
+#[test]
+fn arrays_larger_than_the_l2_cache_are_captured() {
+    for device in devices() {
+        let bytes = (device.l2_bytes() as usize / 4 * 5).max(1 << 14);
+        let n = bytes / size_of::<u32>() + 3;
+        let values: Vec<u32> = (0..n as u32).map(|place| place % 17).collect();
+        let buffer = device.upload(&values).expect("it fits");
+        let mut reduction = Reduction::new(&device, Sum).expect("the kernels are there");
+        let mut product = DotProduct::new(&device).expect("the kernels are there");
+        let matrix = Matrix::contiguous(1, n);
+        for launch in [
+            reduction.problem(Along::Rows, matrix).choose(),
+            product.problem(n).choose(),
+        ] {
+            let is_large = matches!(launch.way, Way::Large(_));
+            assert_eq!(is_large, device.is_gpu(), "{launch:?}");
+        }
+        reduction
+            .prepare(Along::Rows, matrix)
+            .expect("there is room");
+        product.prepare(n).expect("there is room");
+        let mut sum = device.upload(&[0_u32]).expect("it fits");
+        let mut squares = device.upload(&[0_u32]).expect("it fits");
+        let stream = device.stream().expect("there are streams");
+        let graph = stream.capture(|stream| {
+            reduction
+                .queue(stream, &buffer, &mut sum)
+                .expect("it is queued");
+            product
+                .queue(stream, &buffer, &buffer, &mut squares)
+                .expect("it is queued");
+            Ok(())
+        });
+        let graph = graph
+            .and_then(|graph| graph.instantiate())
+            .expect("it is right");
+        for _ in 0..3 {
+            // SAFETY: the buffers, the reduction and the product live.
+            unsafe { graph.launch(&stream) }.expect("it is queued");
+            stream.synchronize().expect("it runs");
+            assert_eq!(sum.read(), Ok(vec![values.iter().sum()]));
+            let expected = values
+                .iter()
+                .fold(0_u32, |sum, value| sum.wrapping_add(value * value));
+            assert_eq!(squares.read(), Ok(vec![expected]));
+        }
+    }
+}
