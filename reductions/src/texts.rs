@@ -5,7 +5,8 @@ use std::string::String;
 use std::sync::OnceLock;
 
 use ruzstd::decoding::StreamingDecoder;
-use warpfold_reductions_narrow::TEXTS;
+use warpfold_reductions_bytes::TEXTS as OF_BYTES;
+use warpfold_reductions_narrow::TEXTS as OF_16_BITS;
 
 /// The compute capability that the texts are built for: 70 for `sm_70`.
 pub const SM: u32 = 70;
@@ -19,12 +20,14 @@ macro_rules! texts {
 }
 
 /// Those of this package.
-static WIDE: [Text; 7] = texts! { "bool" "i32" "u32" "f32" "i64" "u64" "f64" };
+static WIDE: [Text; 6] = texts! { "i32" "u32" "f32" "i64" "u64" "f64" };
 
-/// Those of the other.
-static NARROW: [Text; TEXTS.len()] = {
-    let [i8, u8, i16, u16, f16, bf16] = TEXTS;
+/// Those of the other two.
+static NARROW: [Text; OF_BYTES.len() + OF_16_BITS.len()] = {
+    let [bool, i8, u8] = OF_BYTES;
+    let [i16, u16, f16, bf16] = OF_16_BITS;
     [
+        Text::new(bool),
         Text::new(i8),
         Text::new(u8),
         Text::new(i16),

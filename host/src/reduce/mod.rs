@@ -56,6 +56,9 @@ use warpfold_device::vector::Loaded;
 ///
 /// Reductions of one `Reduction` follow one another, on whichever streams they are queued. Where they are captured, whoever launches the
 /// graph keeps that order.
+///
+/// A whole array that is larger than three quarters of a GPU's L2 cache, and up to eight times as large as the cache, is read so that half a cache full of
+/// it stays there for the next launch.
 pub struct Reduction<'d, T, O: Operator<T>> {
     device: &'d Device,
     kept: Kept<O::Output>,

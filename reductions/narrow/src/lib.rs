@@ -8,4 +8,4 @@ macro_rules! texts {
 }
 
 /// The name of each type, and the PTX of its reductions, compressed by Zstandard.
-pub const TEXTS: [(&str, &[u8]); 6] = texts! { "i8" "u8" "i16" "u16" "f16" "bf16" };
+pub const TEXTS: [(&str, &[u8]); 4] = texts! { "i16" "u16" "f16" "bf16" };

@@ -108,10 +108,11 @@ macro_rules! names {
 
 warpfold_device::for_each_element!(names);
 
-/// Where the text of a type is kept: two packages share the types, since one would be too large for a registry.
+/// Where the text of a type is kept: three packages share the types, since one would be too large for a registry.
 fn reductions_folder(element: &str) -> &'static str {
     match element {
-        "i8" | "u8" | "i16" | "u16" | "f16" | "bf16" => "reductions/narrow/ptx",
+        "bool" | "i8" | "u8" => "reductions/bytes/ptx",
+        "i16" | "u16" | "f16" | "bf16" => "reductions/narrow/ptx",
         _ => "reductions/ptx",
     }
 }
