@@ -47,7 +47,7 @@ macro_rules! reductions {
                 $($parameter: u64,)?
             ) {
                 $crate::launch_bounds!(1024, 1);
-                let scratch = $crate::scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
+                let scratch = $crate::raking_scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
                 // SAFETY: the caller's promise.
                 unsafe { $crate::reduce::array($make, input, n, slots, counter, result, scratch) }
             }
@@ -126,7 +126,7 @@ macro_rules! row_reductions {
                 $($parameter: u64,)?
             ) {
                 $crate::launch_bounds!(1024, 1);
-                let scratch = $crate::scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
+                let scratch = $crate::raking_scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
                 let kept = $crate::vector::Kept(kept);
                 // SAFETY: the caller's promise.
                 unsafe { $crate::reduce::large_array($make, input, n, kept, slots, counter, result, scratch) }
@@ -563,7 +563,7 @@ macro_rules! pair_reductions {
                 result: *mut <$operator as $crate::operator::Operator<($value, $value)>>::Output,
             ) {
                 $crate::launch_bounds!(1024, 1);
-                let scratch = $crate::scratch!(
+                let scratch = $crate::raking_scratch!(
                     scratch: <$operator as $crate::operator::Operator<($value, $value)>>::State, 1024
                 );
                 // SAFETY: the caller's promise.
@@ -586,7 +586,7 @@ macro_rules! pair_reductions {
                 result: *mut <$operator as $crate::operator::Operator<($value, $value)>>::Output,
             ) {
                 $crate::launch_bounds!(1024, 1);
-                let scratch = $crate::scratch!(
+                let scratch = $crate::raking_scratch!(
                     scratch: <$operator as $crate::operator::Operator<($value, $value)>>::State, 1024
                 );
                 let (inputs, kept) = ([left, right], $crate::vector::Kept(kept));

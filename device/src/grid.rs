@@ -12,7 +12,7 @@
 
 use cuda_std::gpu_only;
 
-use crate::block::{self, Scratch};
+use crate::block::{self, Memory, Scratch};
 use crate::lanes::{WARP_SIZE, sync_lanes};
 use crate::memory::{draw_ticket, draw_turn, store_relaxed};
 use crate::operator::{All, Any, ByKey, Combine, CountNonzero, KEYED, Max, Min, Sum};
@@ -170,7 +170,7 @@ impl Part {
 
 /// The turn of a block among those that work on the same values: the last to begin combines the states of all.
 ///
-/// A block draws it before it loads its values, and hands in at the end:
+/// A block draws it before it loads its values, and hands in at the end, with a [`Scratch`] or a [`RakingScratch`](block::RakingScratch):
 ///
 /// ```ignore
 /// let turn = Turn::draw(Part::of_grid(), slots, 0, counter);
@@ -224,20 +224,20 @@ impl<S: Words> Turn<S> {
     /// Before `scratch` is used again there has to be a barrier.
     ///
     /// # Safety
-    /// Every thread of the block makes the call, with the same operator; the block has `BLOCK` threads at most.
+    /// Every thread of the block makes the call, with the same operator; the block has no more threads than `scratch` is for.
     #[inline(always)]
-    pub unsafe fn reduce<O: Combine<S>, const BLOCK: u32>(
+    pub unsafe fn reduce<O: Combine<S>>(
         self,
         operator: O,
         state: S,
         indices: u64,
-        scratch: Scratch<S, BLOCK>,
+        scratch: impl Memory<S>,
     ) -> Option<S> {
         // SAFETY: the caller's promise and that of `draw`.
         unsafe {
             if O::HAS_KEYS && indices <= KEYED {
                 let (key, keys) = (operator.key(state), Keys::of(self.slots));
-                let all = self.meet(keys, ByKey, key, scratch.of_smaller())?;
+                let all = self.meet(keys, ByKey, key, scratch.of_trees())?;
                 return Some(operator.of_key(all));
             }
             self.meet(self.slots, operator, state, scratch)
@@ -249,19 +249,19 @@ impl<S: Words> Turn<S> {
     /// # Safety
     /// As there.
     #[inline(always)]
-    unsafe fn meet<H: Words, const BLOCK: u32>(
+    unsafe fn meet<H: Words>(
         &self,
         hand: impl Hand<H>,
         operator: impl Combine<H>,
         state: H,
-        scratch: Scratch<H, BLOCK>,
+        scratch: impl Memory<H>,
     ) -> Option<H> {
         let Part { rank, of } = self.part;
         let is_first_thread = thread_idx_x() == 0;
         // SAFETY: the caller's promise and that of `draw`.
         unsafe {
             if of == 1 {
-                let total = block::reduce(operator, state, scratch);
+                let total = scratch.combine(operator, state);
                 return is_first_thread.then_some(total);
             }
             let is_last = is_first_thread && self.before == of - 1;
@@ -269,8 +269,7 @@ impl<S: Words> Turn<S> {
             let one_warp_takes_all = of <= at_once as u32 * WARP_SIZE && block_dim_x() >= WARP_SIZE;
             // Of a single warp, only that warp has to learn that its block is the last.
             let all_learn = !one_warp_takes_all;
-            let (of_block, is_last) =
-                block::reduce_and_say(operator, state, is_last, all_learn, scratch);
+            let (of_block, is_last) = scratch.combine_and_say(operator, state, is_last, all_learn);
             if is_first_thread && !is_last {
                 hand.hand_in(self.first + rank as usize, of_block);
             }
@@ -302,7 +301,7 @@ impl<S: Words> Turn<S> {
                     rank += block_dim_x();
                 }
                 sync_threads();
-                block::reduce(operator, mine, scratch)
+                scratch.combine(operator, mine)
             };
             is_first_thread.then(|| {
                 store_relaxed(self.counter, 0);

@@ -10,7 +10,7 @@
 //! state is there. The first device leaves the slots empty, so that every round has the same arguments, as in a graph that is launched again
 //! and again.
 
-use crate::block::Scratch;
+use crate::block::Memory;
 use crate::grid::{Part, Turn};
 use crate::operator::{Combine, Operator};
 use crate::slots::Slots;
@@ -79,7 +79,7 @@ impl<S: Words> Meeting<S> {
 /// - The meeting is as [`Meeting::hand_in`] asks; on the first device `result` points to one result.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "they are the kernel's")]
-pub unsafe fn part<T: Loaded, O: Operator<T>, const BLOCK: u32>(
+pub unsafe fn part<T: Loaded, O: Operator<T>>(
     operator: O,
     (input, n, first): (*const T, usize, u64),
     slots_of_blocks: *mut u64,
@@ -87,7 +87,7 @@ pub unsafe fn part<T: Loaded, O: Operator<T>, const BLOCK: u32>(
     meeting: Meeting<O::State>,
     total: u64,
     result: *mut O::Output,
-    scratch: Scratch<O::State, BLOCK>,
+    scratch: impl Memory<O::State>,
 ) {
     // SAFETY: the caller's promise.
     unsafe {

@@ -1,6 +1,6 @@
 //! The reduction of an array: what the first of the kernels of [`reductions!`](crate::reductions!) does; and of two arrays of pairs.
 
-use crate::block::Scratch;
+use crate::block::Memory;
 use crate::grid::{Part, Turn};
 use crate::operator::Operator;
 use crate::slots::Slots;
@@ -11,22 +11,23 @@ const LOADS: usize = 4;
 
 /// Reduces an array of any length that begins anywhere, in one launch of any grid.
 ///
-/// Each thread loads vectors of 16 bytes; then a tree in each block, and one in the block that began last. The result depends on the shape of
-/// the launch only as far as the operator's rounding depends on the grouping, and is the same in every run.
+/// Each thread loads vectors of 16 bytes; then each block combines the states of its threads, and the one that began last those of all blocks.
+/// The result depends on the shape of the launch only as far as the operator's rounding depends on the grouping, and is the same in every run. A
+/// [`RakingScratch`](crate::block::RakingScratch) is the faster `scratch`.
 ///
 /// # Safety
-/// - Every thread of the grid makes the call, once. A block has `BLOCK` threads at most.
+/// - Every thread of the grid makes the call, once. A block has no more threads than `scratch` is for.
 /// - `input` points to `n` values that nothing writes, `slots` to those of a state per block, all empty, `counter` to a word that is 0, and
 ///   `result` to one result; nothing else touches the last three. Slots and counter are so again afterwards.
 #[inline(always)]
-pub unsafe fn array<T: Loaded, O: Operator<T>, const BLOCK: u32>(
+pub unsafe fn array<T: Loaded, O: Operator<T>>(
     operator: O,
     input: *const T,
     n: usize,
     slots: *mut u64,
     counter: *mut u32,
     result: *mut O::Output,
-    scratch: Scratch<O::State, BLOCK>,
+    scratch: impl Memory<O::State>,
 ) {
     let kept = Kept::ALL;
     // SAFETY: the caller's promise.
@@ -39,7 +40,7 @@ pub unsafe fn array<T: Loaded, O: Operator<T>, const BLOCK: u32>(
 /// As for [`array()`].
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "those of a kernel")]
-pub unsafe fn large_array<T: Loaded, O: Operator<T>, const BLOCK: u32>(
+pub unsafe fn large_array<T: Loaded, O: Operator<T>>(
     operator: O,
     input: *const T,
     n: usize,
@@ -47,7 +48,7 @@ pub unsafe fn large_array<T: Loaded, O: Operator<T>, const BLOCK: u32>(
     slots: *mut u64,
     counter: *mut u32,
     result: *mut O::Output,
-    scratch: Scratch<O::State, BLOCK>,
+    scratch: impl Memory<O::State>,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -69,14 +70,14 @@ pub unsafe fn large_array<T: Loaded, O: Operator<T>, const BLOCK: u32>(
 /// # Safety
 /// As for [`array()`], of both.
 #[inline(always)]
-pub unsafe fn pairs<T: Loaded, O: Operator<(T, T)>, const BLOCK: u32>(
+pub unsafe fn pairs<T: Loaded, O: Operator<(T, T)>>(
     operator: O,
     inputs: [*const T; 2],
     n: usize,
     slots: *mut u64,
     counter: *mut u32,
     result: *mut O::Output,
-    scratch: Scratch<O::State, BLOCK>,
+    scratch: impl Memory<O::State>,
 ) {
     let kept = Kept::ALL;
     // SAFETY: the caller's promise.
@@ -89,7 +90,7 @@ pub unsafe fn pairs<T: Loaded, O: Operator<(T, T)>, const BLOCK: u32>(
 /// As for [`pairs()`].
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "those of a kernel")]
-pub unsafe fn large_pairs<T: Loaded, O: Operator<(T, T)>, const BLOCK: u32>(
+pub unsafe fn large_pairs<T: Loaded, O: Operator<(T, T)>>(
     operator: O,
     inputs: [*const T; 2],
     n: usize,
@@ -97,7 +98,7 @@ pub unsafe fn large_pairs<T: Loaded, O: Operator<(T, T)>, const BLOCK: u32>(
     slots: *mut u64,
     counter: *mut u32,
     result: *mut O::Output,
-    scratch: Scratch<O::State, BLOCK>,
+    scratch: impl Memory<O::State>,
 ) {
     // SAFETY: the caller's promise.
     unsafe {

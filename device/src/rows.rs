@@ -9,7 +9,7 @@
 //!
 //! All give the same results up to the grouping of a row's values. Indices and counts are those within the row.
 
-use crate::block::{self, Scratch};
+use crate::block::{self, Memory, Scratch};
 use crate::grid::{Part, Turn};
 use crate::lanes::{WARP_SIZE, sync_lanes};
 use crate::operator::Operator;
@@ -57,22 +57,24 @@ pub fn are_aligned(lanes: usize, input: usize, (columns, stride): (usize, usize)
 
 /// Reduces each row by a block at a time, or by `parts` blocks, of which the one that began last finishes the row.
 ///
-/// For a row: its vectors, one barrier of the tree and one before the next row. With several parts also what a [`Turn`] costs.
+/// For a row: its vectors, one barrier of the block's reduction and one before the next row. With several parts also what a [`Turn`] costs. A
+/// [`Scratch`] is faster here than raking: sums of 2^18 bytes of `f64` take 1.78 µs in graphs on an H200, and took 1.95 raked.
 ///
 /// # Safety
-/// - Every thread of the grid makes the call, once, with the same arguments. A block has `BLOCK` threads at most, and `parts` is not 0.
+/// - Every thread of the grid makes the call, once, with the same arguments. A block has no more threads than `scratch` is for, and `parts` is
+///   not 0.
 /// - Nothing writes the rows; `results` points to one result per row, which nothing else touches.
 /// - With more than one part, `slots` points to those of a state for each part of each row, all empty, and `counters` to a word per row that
 ///   is 0; nothing else touches them. They are so again afterwards.
 #[inline(always)]
-pub unsafe fn by_blocks<T: Loaded, O: Operator<T>, const BLOCK: u32>(
+pub unsafe fn by_blocks<T: Loaded, O: Operator<T>>(
     operator: O,
     matrix: Rows<T>,
     parts: u32,
     slots: *mut u64,
     counters: *mut u32,
     results: *mut O::Output,
-    scratch: Scratch<O::State, BLOCK>,
+    scratch: impl Memory<O::State>,
 ) {
     let blocks = Share::of_blocks();
     let mut place = blocks.rank;

@@ -618,3 +618,28 @@ fn fold_vectors<const LOADS: usize, S: Copy, V: Copy>(
     }
     state
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn as_many_turns_stay_as_there_are_sixteenths() {
+        for sixteenths in 1..=16 {
+            let kept = Kept(sixteenths);
+            assert!(kept.has(0));
+            let stay: Vec<u32> = (0..64).filter(|&turn| kept.has(turn)).collect();
+            assert_eq!(stay.len() as u32, 4 * sixteenths);
+            // Evenly spread.
+            let most = 16_u32.div_ceil(sixteenths);
+            for pair in stay.windows(2) {
+                let distance = pair[1] - pair[0];
+                assert!(
+                    distance == most || distance + 1 == most,
+                    "{sixteenths}: {stay:?}"
+                );
+            }
+        }
+    }
+}

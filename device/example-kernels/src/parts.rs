@@ -7,6 +7,7 @@ use warpfold_device::half::{Bf16, Bool, F16};
 use warpfold_device::lanes::ballot;
 use warpfold_device::math::Float;
 use warpfold_device::operator::*;
+use warpfold_device::raking_scratch;
 use warpfold_device::scratch;
 use warpfold_device::shared_array;
 use warpfold_device::shuffle::Lanes;
@@ -137,6 +138,72 @@ pub unsafe fn little_block(values: *const u64, sums: *mut u64) {
         let sum = block::reduce(Sum, *values.add(global_index()), scratch);
         if thread_idx_x() == 0 {
             *sums.add(global_index() / block_dim_x() as usize) = sum;
+        }
+    }
+}
+
+/// What [`raking`] writes for each block.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Raked {
+    /// The product of the lower words, which are odd: states of 4 bytes.
+    pub product: u32,
+    /// The greatest of the lower words, which is not raked.
+    pub greatest: u32,
+    /// The sum: states of 8 bytes.
+    pub sum: u64,
+    /// The same, of blocks of up to 100 threads in less memory; of others 0.
+    pub sum_of_few: u64,
+    /// The sum of the value and that of its square, which are too large to be raked.
+    pub sums: [u64; 2],
+}
+
+/// Two sums, modulo 2⁶⁴.
+#[derive(Clone, Copy, Debug)]
+struct Sums;
+
+impl Combine<[u64; 2]> for Sums {
+    const IS_CHEAP: bool = true;
+
+    fn identity(self) -> [u64; 2] {
+        [0; 2]
+    }
+    fn combine(self, left: [u64; 2], right: [u64; 2]) -> [u64; 2] {
+        [
+            left[0].wrapping_add(right[0]),
+            left[1].wrapping_add(right[1]),
+        ]
+    }
+}
+
+/// [`block::rake`], of states of several sizes; the two of 4 bytes share their memory.
+///
+/// # Safety
+/// `values` points to one value for each thread of the grid and `results` to one for each block.
+#[kernel]
+pub unsafe fn raking(values: *const u64, results: *mut Raked) {
+    let words = raking_scratch!(words: u32, 1024);
+    let scratch = raking_scratch!(scratch: u64, 1024);
+    let of_few = raking_scratch!(of_few: u64, 100);
+    let of_sums = raking_scratch!(of_sums: [u64; 2], 1024);
+    // SAFETY: the caller's promise; all threads make the calls, with a barrier between two uses of the same memory.
+    unsafe {
+        let value = *values.add(global_index());
+        let product = block::rake(Product, value as u32 | 1, words);
+        sync_threads();
+        let raked = Raked {
+            product,
+            greatest: block::rake(Max, value as u32, words),
+            sum: block::rake(Sum, value, scratch),
+            sum_of_few: if block_dim_x() <= 100 {
+                block::rake(Sum, value, of_few)
+            } else {
+                0
+            },
+            sums: block::rake(Sums, [value, value.wrapping_mul(value)], of_sums),
+        };
+        if thread_idx_x() == 0 {
+            *results.add(global_index() / block_dim_x() as usize) = raked;
         }
     }
 }

@@ -6,7 +6,7 @@ use launch::{Given, Random, Watched, bytes_of, machines, values_of};
 use warpfold_device::half::{Bf16, Bool, F16};
 use warpfold_device::math::Float;
 use warpfold_device::operator::*;
-use warpfold_example_kernels::parts::{Affine, Compose, Grouped, Parts};
+use warpfold_example_kernels::parts::{Affine, Compose, Grouped, Parts, Raked};
 use warpfold_example_kernels::{for_each_atomic, for_each_reduction};
 
 /// With reductions of a warp by one instruction, and without.
@@ -127,6 +127,48 @@ fn a_block_of_one_warp_needs_no_memory() {
                     .map(|values| values.iter().fold(0, |a: u64, &b| a.wrapping_add(b)))
                     .collect();
                 assert_eq!(values_of::<u64>(&left[1]), sums, "block {block}");
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_of_every_size_are_raked() {
+    let sum = |values: &[u64], lift: fn(u64) -> u64| {
+        let lifted = values.iter().map(|&value| lift(value));
+        lifted.fold(0, u64::wrapping_add)
+    };
+    for (ptx, sm) in PTX {
+        for block in BLOCKS
+            .into_iter()
+            .chain([34, 129, 511, 513, 514, 515, 1000])
+        {
+            let values: Vec<u64> = Random(block.into()).take(2 * block as usize).collect();
+            let arguments = [Given::values(&values), Given::room::<Raked>(2)];
+            if [1, 33, 100, 512, 515, 1024].contains(&block) {
+                let mut watched = Watched::new(ptx, "raking", (2, block), &arguments);
+                watched.is_clean();
+                watched.is_the_same_in(20);
+            }
+            let raked = values.chunks(block as usize).map(|values| Raked {
+                product: (values.iter()).fold(1, |a: u32, &b| a.wrapping_mul(b as u32 | 1)),
+                greatest: values.iter().map(|&value| value as u32).max().unwrap(),
+                sum: sum(values, |value| value),
+                sum_of_few: if block <= 100 {
+                    sum(values, |value| value)
+                } else {
+                    0
+                },
+                sums: [
+                    sum(values, |value| value),
+                    sum(values, |value| value.wrapping_mul(value)),
+                ],
+            });
+            let raked: Vec<Raked> = raked.collect();
+            for machine in machines(ptx, sm) {
+                let left = machine.launch("raking", (2, block), &arguments, 1);
+                let found: Vec<Raked> = values_of(&left[1]);
+                assert_eq!(found, raked, "block {block}, sm_{sm}");
             }
         }
     }

@@ -29,6 +29,10 @@ pub trait Combine<S>: Copy {
         None
     }
 
+    /// Whether two states are combined by an instruction or two, as numbers are added. One lane then combines a few states sooner than
+    /// several lanes, which have to shuffle them: [`block::rake`](crate::block::rake) does so.
+    const IS_CHEAP: bool = false;
+
     /// Whether states have a [`key`](Self::key). Such a state takes 8 bytes or more, and begins at a multiple of 8.
     const HAS_KEYS: bool = false;
 

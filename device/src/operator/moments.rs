@@ -49,6 +49,8 @@ pub struct Moments<R> {
 crate::words! { Moments<R> { count, mean, squares } }
 
 impl<R: Number> Combine<R> for Mean {
+    const IS_CHEAP: bool = true;
+
     #[inline(always)]
     fn identity(self) -> R {
         R::ADDITIVE_IDENTITY

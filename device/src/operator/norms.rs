@@ -19,8 +19,10 @@ pub struct Norm2;
 pub struct NormInf;
 
 macro_rules! norms {
-    ($($operator:ident: $combine:ident, |$value:ident| $lifted:expr, |$state:ident| $finished:expr $(, $of_several:ident, least: $is_least:literal)?;)*) => {$(
+    ($($operator:ident: $combine:ident, cheap: $is_cheap:literal, |$value:ident| $lifted:expr, |$state:ident| $finished:expr $(, $of_several:ident, least: $is_least:literal)?;)*) => {$(
         impl<R: Number + Float> Combine<R> for $operator {
+            const IS_CHEAP: bool = $is_cheap;
+
             #[inline(always)]
             fn identity(self) -> R {
                 // No magnitude has the other sign.
@@ -74,7 +76,7 @@ macro_rules! norms {
 }
 
 norms! {
-    Norm1: plus, |value| value.magnitude(), |state| state;
-    Norm2: plus, |value| value * value, |state| state.square_root();
-    NormInf: greater, |value| value.magnitude(), |state| state, greatest_of, least: false;
+    Norm1: plus, cheap: true, |value| value.magnitude(), |state| state;
+    Norm2: plus, cheap: true, |value| value * value, |state| state.square_root();
+    NormInf: greater, cheap: false, |value| value.magnitude(), |state| state, greatest_of, least: false;
 }

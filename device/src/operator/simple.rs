@@ -25,10 +25,12 @@ pub struct Max;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Dot;
 
-/// Operators that combine two numbers into one: identity, what combines, and the warp's instruction.
+/// Operators that combine two numbers into one: identity, what combines, whether it is cheap, and the warp's instruction.
 macro_rules! combine {
-    ($($operator:ident: $identity:ident $combine:ident $(by $of_warp:ident)?;)*) => {$(
+    ($($operator:ident: $identity:ident $combine:ident, cheap: $is_cheap:literal $(, by $of_warp:ident)?;)*) => {$(
         impl<N: Number> Combine<N> for $operator {
+            const IS_CHEAP: bool = $is_cheap;
+
             #[inline(always)]
             fn identity(self) -> N {
                 N::$identity
@@ -49,11 +51,12 @@ macro_rules! combine {
 }
 
 combine! {
-    Sum: ADDITIVE_IDENTITY plus by sum_of_warp;
-    Product: ONE times;
-    Min: GREATEST lesser by least_of_warp;
-    Max: LEAST greater by greatest_of_warp;
-    Dot: ADDITIVE_IDENTITY plus by sum_of_warp;
+    Sum: ADDITIVE_IDENTITY plus, cheap: true, by sum_of_warp;
+    Product: ONE times, cheap: true;
+    // For floats, NaN and -0.0 make these several instructions.
+    Min: GREATEST lesser, cheap: false, by least_of_warp;
+    Max: LEAST greater, cheap: false, by greatest_of_warp;
+    Dot: ADDITIVE_IDENTITY plus, cheap: true, by sum_of_warp;
 }
 
 /// The operators of elements: the result, and how an accumulator becomes it.

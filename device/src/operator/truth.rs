@@ -19,6 +19,8 @@ pub struct CountNonzero;
 macro_rules! truth {
     ($operator:ident: $state:ident = $identity:literal, |$left:ident, $right:ident| $combined:expr, $output:ident by $finish:expr $(, $of_warp:ident)?) => {
         impl Combine<$state> for $operator {
+            const IS_CHEAP: bool = true;
+
             #[inline(always)]
             fn identity(self) -> $state {
                 $identity

@@ -47,6 +47,7 @@ impl<S, A, O: Combine<S>> Combine<S> for As<A, O> {
         unsafe { self.operator.combine_warp(state, count) }
     }
 
+    const IS_CHEAP: bool = O::IS_CHEAP;
     const HAS_KEYS: bool = O::HAS_KEYS;
 
     #[inline(always)]
