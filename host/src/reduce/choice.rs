@@ -146,10 +146,7 @@ pub fn of_rows(
     )
 }
 
-/// What the L2 cache holds beside other things, on any GPU that has been measured: the speed of the memory does not matter for it.
-const CACHED: usize = 1 << 24;
-
-/// For a single row of this many bytes: threads of a block, and blocks.
+/// For a single row of this many bytes: threads of a block, and blocks. They were measured on the GPU whose memory is closest in speed.
 pub fn of_single(
     tuned: &'static [Tuned],
     (work, value_bytes): (Work, usize),
@@ -157,11 +154,7 @@ pub fn of_single(
     gpu: Gpu,
 ) -> (u32, u32) {
     let all = measured(tuned, work, value_bytes);
-    let distance = |on| match bytes {
-        ..=CACHED => 0.0,
-        _ => gpu.distance(on),
-    };
-    let measured = nearest(all.map(|(on, measured)| (distance(on), measured)));
+    let measured = nearest(all.map(|(on, measured)| (gpu.distance(on), measured)));
     let (_, block, blocks) = line_of(measured.single, bytes, |line| line.0);
     (block, blocks)
 }
@@ -233,12 +226,11 @@ mod tests {
         assert_eq!(of(1 << 19, gpu(10, 3e11)), (128, 1));
         assert_eq!(of(1 << 20, gpu(10, 3e11)), (128, 100));
         assert_eq!(of(1 << 25, gpu(10, 7e11)), (512, 1));
+        assert_eq!(of(1 << 20, gpu(10, 7e11)), (512, 1));
         // Pairs have not been measured by themselves.
         assert_eq!(
             of_single(TUNED, (Work::Pairs, 4), 1 << 20, gpu(10, 3e11)),
             (128, 100)
         );
-        // What the cache holds does not depend on the memory.
-        assert_eq!(of(1 << 20, gpu(10, 7e11)), (128, 100));
     }
 }
