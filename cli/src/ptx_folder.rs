@@ -29,7 +29,7 @@ pub enum PtxFolderError {
     #[error(
         "{} lacks kernels that the catalogue lists: {}; build it again from the kernels of this version",
         .file.display(),
-        .entries.join(", ")
+        some_of(.entries)
     )]
     EntriesMissing {
         /// The PTX file.
@@ -37,6 +37,16 @@ pub enum PtxFolderError {
         /// The names of the `.entry`s that are not there.
         entries: Vec<&'static str>,
     },
+}
+
+/// The first of some names, and how many more there are.
+fn some_of(names: &[&str]) -> String {
+    const SHOWN: usize = 3;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// What a folder holds: a text for each file named like `kernels.sm_80.ptx`, whatever compiler made it.
@@ -105,6 +115,13 @@ fn entries(ptx: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_names_some_are_shown() {
+        assert_eq!(some_of(&["a"]), "a");
+        assert_eq!(some_of(&["a", "b", "c"]), "a, b, c");
+        assert_eq!(some_of(&["a", "b", "c", "d", "e"]), "a, b, c and 2 more");
+    }
 
     #[test]
     fn the_name_of_a_file_says_what_it_is_built_for() {

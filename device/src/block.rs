@@ -1,7 +1,7 @@
 //! Reductions and scans by all threads of a block, of one dimension and any size from 1 to 1024.
 //!
 //! Each warp works by itself; its result goes through a word of shared memory, and the first warp combines those. W is the number of
-//! warps, ⌈B ∕ 32⌉. Of [`rake`], one warp combines the states of all threads.
+//! warps, ⌈B ∕ 32⌉. In [`rake`], one warp combines the states of all threads.
 //!
 //! | function | result | barriers | shared memory |
 //! |---|---|---|---|
