@@ -618,7 +618,7 @@ fn choices(problem: &Problem) -> Vec<Choice> {
 /// What is worth a try for one row of this many bytes.
 fn choices_of_one(bytes: usize) -> Vec<Choice> {
     let mut choices = Vec::new();
-    for block in [128, 256, 512, 1024] {
+    for block in [128, 192, 256, 288, 352, 384, 512, 1024] {
         for blocks in [
             1, 2, 4, 8, 16, 32, 64, 66, 128, 132, 256, 264, 512, 528, 792, 1056, 2112,
         ] {
