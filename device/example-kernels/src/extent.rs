@@ -12,6 +12,14 @@ pub struct Point {
     pub y: f32,
 }
 
+// On the host a point is copied to a device as bytes.
+// SAFETY: zero bits are a value of both fields.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl bytemuck::Zeroable for Point {}
+// SAFETY: two fields of one type in C's layout have nothing between them, and any bits are a value of both.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl bytemuck::Pod for Point {}
+
 // Two points are 16 bytes, and one load.
 warpfold_device::vectors! {
     Point = u64, |bits| Point { x: f32::from_bits(bits as u32), y: f32::from_bits((bits >> 32) as u32) };

@@ -1,8 +1,11 @@
-//! The complete example: the kernels of an operator of its own, launched by the library.
+//! The complete example: reductions by an operator of one's own, and its kernels one by one.
 
 mod launch;
 
 use launch::{Given, Machine, Random, Watched, machines, values_of};
+use warpfold::reduce::Segments;
+use warpfold::sum::Mode;
+use warpfold::{Device, DeviceChoice, Matrix, Reduction, cpu};
 use warpfold_device::operator::Operator;
 use warpfold_example_kernels::extent::{Area, Extent, Point};
 
@@ -33,6 +36,55 @@ fn area_of_array(machine: &Machine, points: &[Point], shape: (u32, u32)) -> f32 
     let left = machine.launch("area", shape, &of_array(points, shape.0), 2);
     assert_eq!(values_of::<u32>(&left[3]), [0], "the counter");
     values_of(&left[4])[0]
+}
+
+/// The emulator, and the first GPU if there is one that can run this text.
+fn devices() -> Vec<Device> {
+    let gpu = Device::open(&DeviceChoice::Gpu(0)).ok();
+    let emulator = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
+    [Some(emulator), gpu.filter(|gpu| gpu.sm() >= 80)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// All calls of the library take an operator of one's own.
+#[test]
+fn the_library_reduces_by_it() {
+    let matrix = Matrix {
+        rows: 70,
+        columns: 65,
+        stride: 67,
+    };
+    let points = points(70 * 67);
+    let offsets = [0_u32, 0, 1, 40, 3000, 3001, 4690];
+    let area = |points: &[Point]| Area.of(points.iter().copied());
+    let rows: Vec<f32> = points.chunks(67).map(|row| area(&row[..65])).collect();
+    let columns: Vec<f32> = (0..65)
+        .map(|column| Area.of(points.iter().skip(column).step_by(67).copied()))
+        .collect();
+    let of_segments: Vec<f32> = offsets
+        .windows(2)
+        .map(|ends| area(&points[ends[0] as usize..ends[1] as usize]))
+        .collect();
+    for device in devices() {
+        let buffer = device.upload(&points).expect("it fits");
+        let segments = Segments::new(&device, &offsets).expect("they are right");
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            // SAFETY: the text has what `reductions!` makes of this operator and this type by this name.
+            let areas = unsafe { Reduction::from_ptx(&device, Area, PTX, "area", None) };
+            let mut areas = areas.expect("it is prepared").with_mode(mode);
+            assert_eq!(areas.of(&buffer), Ok(area(&points)));
+            assert_eq!(areas.of(buffer.slice(3..3)), Ok(0.0));
+            assert_eq!(areas.rows(&buffer, matrix), Ok(rows.clone()));
+            assert_eq!(areas.columns(&buffer, matrix), Ok(columns.clone()));
+            assert_eq!(areas.segments(&buffer, &segments), Ok(of_segments.clone()));
+        }
+    }
+    // And so do the cores.
+    assert_eq!(cpu::reduce(Area, &points, cpu::Order::Fast), area(&points));
+    let by_cores = cpu::rows(Area, &points, matrix, cpu::Order::Fast);
+    assert_eq!(by_cores.ok(), Some(rows));
 }
 
 #[test]
@@ -99,6 +151,28 @@ fn each_row_has_an_area() {
                 Watched::new(PTX, kernel, shape, &arguments).is_clean();
             }
         }
+    }
+}
+
+/// As of an array that the cache does not hold, and as of rows that begin at vectors.
+#[test]
+fn its_kernels_of_large_arrays_and_aligned_rows_are_clean() {
+    let points = points(3000);
+    for (kept, n) in [(16, 3000), (5, 2999), (1, 7)] {
+        let mut arguments = of_array(&points[..n], 3).to_vec();
+        arguments.insert(2, Given::word(kept));
+        let mut watched = Watched::new(PTX, "area_large_array", (3, 64), &arguments);
+        watched.is_clean();
+        watched.is_the_same_in(20);
+    }
+    for (rows, columns, stride) in [(5, 600, 600), (7, 64, 66), (3, 2, 2)] {
+        let matrix = [rows, columns, stride].map(Given::count);
+        let mut arguments = vec![Given::values(&points)];
+        arguments.extend(matrix);
+        arguments.push(Given::room::<f32>(rows));
+        let mut watched = Watched::new(PTX, "area_aligned_rows", (rows as u32, 96), &arguments);
+        watched.is_clean();
+        watched.is_the_same_in(20);
     }
 }
 

@@ -104,6 +104,11 @@ fn pairs() {
             arguments.extend([states, Given::values(&[0_u32])]);
             arguments.push(Given::room::<f32>(1));
             is_sound(&format!("dot_f32{suffix}"), grid, &arguments);
+            if suffix == "_pairs" {
+                // As of arrays that the cache does not hold.
+                arguments.insert(3, Given::word(3));
+                is_sound("dot_f32_large_pairs", grid, &arguments);
+            }
         }
     }
 }

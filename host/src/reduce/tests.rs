@@ -32,11 +32,13 @@ fn devices() -> Vec<Device> {
 }
 
 /// A value of the input.
-trait Made: Reducible {
+trait Made: Reducible + Sync {
     /// One of a few whole numbers, so that there are ties, and so that sums lose nothing.
     fn whole(number: u64) -> Self;
     /// Now and then what is no number, or no usual one.
     fn special(number: u64) -> Self;
+    /// Of floats one with a fraction, so that sums are rounded.
+    fn rough(number: u64) -> Self;
 }
 
 /// A result as numbers to compare.
@@ -54,6 +56,9 @@ macro_rules! made {
             fn special(number: u64) -> Self {
                 Self::whole(number / 7)
             }
+            fn rough(number: u64) -> Self {
+                Self::whole(number)
+            }
         }
         made! { @outcome $value: |$it| $number; }
     )*};
@@ -66,6 +71,10 @@ macro_rules! made {
             fn special(number: u64) -> Self {
                 let values = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0, 1.0, 0.0, -0.0];
                 let $small = values[(number % 31).min(7) as usize];
+                $made
+            }
+            fn rough(number: u64) -> Self {
+                let $small = (number % (1 << 24)) as f32 / 1e6 - 7.0;
                 $made
             }
         }
@@ -292,8 +301,59 @@ const PLACES: [Place; 14] = [
     (4, 1025, 1025, 7),
 ];
 
+/// Segments of the lengths of all places.
+fn awkward_lengths() -> Vec<usize> {
+    PLACES.map(|(_, columns, _, _)| columns).to_vec()
+}
+
+/// In the deterministic order results have the same bits as on the cores, in every `step`-th place and of segments.
+fn bits_are_those_of_the_cores<T: Made, O: BuiltIn<T, Output: Outcome> + Parallel<T>>(
+    in_order: &mut Reduction<'_, T, O>,
+    step: usize,
+) {
+    let (device, operator) = (in_order.device, in_order.operator);
+    let kernels = in_order.kernels().to_owned();
+    let is_alike = |found: Vec<O::Output>, expected: Vec<O::Output>, of: &dyn Debug| {
+        // What is written tells all floats apart but those that are no numbers.
+        assert_eq!(
+            format!("{found:?}"),
+            format!("{expected:?}"),
+            "{kernels} {of:?}"
+        );
+    };
+    for (rows, columns, stride, skip) in PLACES.into_iter().step_by(step) {
+        let matrix = Matrix {
+            rows,
+            columns,
+            stride,
+        };
+        let values = random(skip + matrix.span().expect("it is small"), 9, T::rough);
+        let (buffer, values) = (device.upload(&values).expect("it fits"), &values[skip..]);
+        let found = in_order
+            .rows(buffer.slice(skip..), matrix)
+            .expect("it runs");
+        let expected = cpu::rows(operator, values, matrix, Order::Deterministic);
+        is_alike(found, expected.expect("it is inside"), &(matrix, "rows"));
+        let found = in_order
+            .columns(buffer.slice(skip..), matrix)
+            .expect("it runs");
+        let expected = cpu::columns(operator, values, matrix, Order::Deterministic);
+        is_alike(found, expected.expect("it is inside"), &(matrix, "columns"));
+    }
+    let mut offsets = vec![5_u32];
+    for length in awkward_lengths() {
+        offsets.push(offsets.last().unwrap() + length as u32);
+    }
+    let values = random(*offsets.last().unwrap() as usize, 9, T::rough);
+    let buffer = device.upload(&values).expect("it fits");
+    let segments = Segments::new(device, &offsets).expect("they do not decrease");
+    let found = in_order.segments(&buffer, &segments).expect("it runs");
+    let expected = cpu::segments(operator, &values, &offsets, Order::Deterministic);
+    is_alike(found, expected.expect("they are inside"), &offsets);
+}
+
 /// In every `step`-th place.
-fn pair_is_right<T: Made, O: BuiltIn<T, Output: Outcome>>(
+fn pair_is_right<T: Made, O: BuiltIn<T, Output: Outcome> + Parallel<T>>(
     device: &Device,
     operator: O,
     step: usize,
@@ -314,17 +374,22 @@ fn pair_is_right<T: Made, O: BuiltIn<T, Output: Outcome>>(
             is_right(&mut reduction, along, place, T::special);
         }
     }
-    segments_are_right::<T, O, u64>(&mut reduction, &lengths(), 3, |number| {
+    let special = |number| {
         if is_product {
             T::whole(6)
         } else {
             T::special(number)
         }
-    });
+    };
+    segments_are_right::<T, O, u64>(&mut reduction, &lengths(), 3, special);
+    segments_are_right::<T, O, u32>(&mut reduction, &awkward_lengths(), 1, special);
     let mut in_order = reduction.with_mode(Mode::Deterministic);
     for place in PLACES.into_iter().step_by(step) {
-        is_right(&mut in_order, Along::Rows, place, T::special);
+        for along in [Along::Rows, Along::Columns] {
+            is_right(&mut in_order, along, place, T::special);
+        }
     }
+    bits_are_those_of_the_cores(&mut in_order, step);
 }
 
 macro_rules! each_operator {

@@ -170,3 +170,70 @@ fn arrays_larger_than_the_l2_cache_are_captured() {
         }
     }
 }
+
+/// Every shape in both orders, three times by the same graph, each time of other values.
+#[test]
+fn every_shape_is_captured_in_both_orders() {
+    let matrix = Matrix {
+        rows: 300,
+        columns: 70,
+        stride: 71,
+    };
+    let n = 300 * 71;
+    let offsets = [0_u32, 0, 3, 20, 9000, 9001, n as u32 - 9, n as u32];
+    let values = |seed: usize| -> Vec<f32> {
+        (0..n)
+            .map(|place| ((place * 7 + seed) % 31) as f32 - 9.0)
+            .collect()
+    };
+    for device in devices() {
+        let segments = Segments::new(&device, &offsets).expect("they are right");
+        let stream = device.stream().expect("there are streams");
+        for (mode, order) in [
+            (Mode::Fast, Order::Fast),
+            (Mode::Deterministic, Order::Deterministic),
+        ] {
+            let mut buffer = device.upload(&values(0)).expect("it fits");
+            let room = |count: usize| device.upload(&vec![0.0_f32; count]).expect("it fits");
+            let (mut whole, mut rows) = (room(1), room(matrix.rows));
+            let (mut columns, mut parts) = (room(matrix.columns), room(segments.len()));
+            let sum = Reduction::<f32, Sum>::new(&device, Sum).expect("it is prepared");
+            let mut sum = sum.with_mode(mode);
+            let all = Matrix::contiguous(1, n);
+            for (along, matrix) in [
+                (Along::Rows, all),
+                (Along::Rows, matrix),
+                (Along::Columns, matrix),
+            ] {
+                sum.prepare(along, matrix).expect("there is room");
+            }
+            sum.prepare_segments(&segments).expect("there is room");
+            let graph = stream.capture(|stream| {
+                sum.queue(stream, &buffer, &mut whole)
+                    .and_then(|()| sum.queue_rows(stream, &buffer, matrix, &mut rows))
+                    .and_then(|()| sum.queue_columns(stream, &buffer, matrix, &mut columns))
+                    .and_then(|()| sum.queue_segments(stream, &buffer, &segments, &mut parts))
+                    .expect("it is queued");
+                Ok(())
+            });
+            let graph = graph
+                .and_then(|graph| graph.instantiate())
+                .expect("it is right");
+            for seed in 1..4 {
+                let values = values(seed);
+                buffer.write(&values).expect("it is as long");
+                // SAFETY: the buffers, the segments and the reduction live.
+                unsafe { graph.launch(&stream) }.expect("it is queued");
+                stream.synchronize().expect("it runs");
+                // Sums of such small integers are exact in any order.
+                assert_eq!(whole.read(), Ok(vec![cpu::reduce(Sum, &values, order)]));
+                let expected = cpu::rows(Sum, &values, matrix, order);
+                assert_eq!(rows.read().ok(), expected.ok());
+                let expected = cpu::columns(Sum, &values, matrix, order);
+                assert_eq!(columns.read().ok(), expected.ok());
+                let expected = cpu::segments(Sum, &values, &offsets, order);
+                assert_eq!(parts.read().ok(), expected.ok());
+            }
+        }
+    }
+}
