@@ -31,9 +31,9 @@ pub enum Error {
     /// Offsets that are none of segments, or not of the values.
     #[error(transparent)]
     Offsets(#[from] OffsetsError),
-    /// Neither rows nor columns of one matrix.
+    /// Strides or an axis that do not go with the shape of an array.
     #[error(
-        "axis {axis} of an array of shape {shape:?} with strides {strides:?} is neither the rows nor the columns of one matrix: copy the array so that its last axes lie side by side"
+        "axis {axis} of an array of shape {shape:?} with strides {strides:?} cannot be reduced: give a stride of 0 or more for each axis, and one of the axes"
     )]
     NoMatrix {
         /// The length of each axis.

@@ -96,32 +96,124 @@ impl Matrix {
     }
 }
 
+/// Matrices of one shape, which together are an array that is reduced along an axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Matrices {
+    /// What becomes one result of each.
+    pub(crate) along: Along,
+    /// The shape of each.
+    pub(crate) matrix: Matrix,
+    /// The lengths and strides of the axes that lead from one matrix to the next. The last varies fastest.
+    outer: Vec<(usize, usize)>,
+}
+
+impl Matrices {
+    /// As [`Matrix::of_axis`], with a matrix for each place on so many of the other axes, from the first on, that there is one. The results
+    /// of one matrix after those of the one before are in the order of the other axes. `None` for strides that are negative, for more or fewer
+    /// strides than axes, and for an axis that the array does not have.
+    pub(crate) fn of_axis(shape: &[usize], strides: &[isize], axis: usize) -> Option<Self> {
+        if shape.len() != strides.len() || axis >= shape.len() {
+            return None;
+        }
+        let others: Vec<usize> = (0..shape.len()).filter(|&other| other != axis).collect();
+        (0..=others.len()).find_map(|count| {
+            let (outer, _) = others.split_at(count);
+            let outer = outer
+                .iter()
+                .map(|&other| Some((shape[other], usize::try_from(strides[other]).ok()?)))
+                .collect::<Option<_>>()?;
+            let inner = |axis: &usize| !others[..count].contains(axis);
+            let axes: Vec<usize> = (0..shape.len()).filter(inner).collect();
+            let (shape, strides): (Vec<_>, Vec<_>) = axes
+                .iter()
+                .map(|&axis| (shape[axis], strides[axis]))
+                .unzip();
+            let place = axes.iter().position(|&other| other == axis)?;
+            let (along, matrix) = Matrix::of_axis(&shape, &strides, place)?;
+            Some(Self {
+                along,
+                matrix,
+                outer,
+            })
+        })
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        let lengths = self.outer.iter().map(|&(length, _)| length);
+        lengths.fold(1, usize::saturating_mul)
+    }
+
+    /// How many results each has.
+    pub(crate) fn results(&self) -> usize {
+        match self.along {
+            Along::Rows => self.matrix.rows,
+            Along::Columns => self.matrix.columns,
+        }
+    }
+
+    /// Where the last begins, counted from the first element; `usize::MAX` if that is more.
+    pub(crate) fn last_start(&self) -> usize {
+        let steps = self
+            .outer
+            .iter()
+            .map(|&(length, stride)| length.saturating_sub(1).saturating_mul(stride));
+        steps.fold(0, usize::saturating_add)
+    }
+
+    /// Where each begins, if the last does so at [a place that there is](Self::last_start).
+    pub(crate) fn starts(&self) -> impl Iterator<Item = usize> {
+        (0..self.count()).map(|mut number| {
+            let mut start = 0;
+            for &(length, stride) in self.outer.iter().rev() {
+                start += number % length * stride;
+                number /= length;
+            }
+            start
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::{ProptestConfig, prop, proptest};
+    use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, proptest};
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
-        /// Where there is a matrix, it has the places of the array, in the order of the results.
+        /// The matrices have the places of the array, in the order of the results.
         #[test]
-        fn the_matrix_of_an_axis_has_its_places(
-            axes in prop::collection::vec((0_usize..4, -2_isize..13), 1..4),
-            axis in 0_usize..4,
+        fn the_matrices_of_an_axis_have_its_places(
+            axes in prop::collection::vec((0_usize..4, -1_isize..13), 1..5),
+            axis in 0_usize..5,
         ) {
             let (shape, strides): (Vec<_>, Vec<_>) = axes.iter().copied().unzip();
-            let Some((along, matrix)) = Matrix::of_axis(&shape, &strides, axis) else {
+            let matrices = Matrices::of_axis(&shape, &strides, axis);
+            let is_there = axis < shape.len() && strides.iter().all(|&stride| stride >= 0);
+            prop_assert_eq!(matrices.is_some(), is_there);
+            let Some(matrices) = matrices else {
+                prop_assert_eq!(Matrix::of_axis(&shape, &strides, axis), None);
                 return Ok(());
             };
-            let of_matrix: Vec<Vec<usize>> = match along {
-                Along::Rows => (0..matrix.rows)
-                    .map(|row| (0..matrix.columns).map(|column| row * matrix.stride + column).collect())
-                    .collect(),
-                Along::Columns => (0..matrix.columns)
-                    .map(|column| (0..matrix.rows).map(|row| row * matrix.stride + column).collect())
-                    .collect(),
-            };
+            let Matrices { along, matrix, .. } = matrices;
+            // One is enough where there is one.
+            if let Some(one) = Matrix::of_axis(&shape, &strides, axis) {
+                prop_assert_eq!((one, matrices.count()), ((along, matrix), 1));
+            }
+            let starts: Vec<usize> = matrices.starts().collect();
+            prop_assert!(starts.iter().all(|&start| start <= matrices.last_start()));
+            let of_matrix: Vec<Vec<usize>> = starts
+                .into_iter()
+                .flat_map(|start| {
+                    let place = move |row: usize, column: usize| start + row * matrix.stride + column;
+                    let of_result = move |result: usize| match along {
+                        Along::Rows => (0..matrix.columns).map(|column| place(result, column)).collect(),
+                        Along::Columns => (0..matrix.rows).map(|row| place(row, result)).collect(),
+                    };
+                    (0..matrices.results()).map(of_result)
+                })
+                .collect();
             // The places of all results, the last axis fastest.
             let mut starts = vec![0];
             for (other, &(length, stride)) in axes.iter().enumerate() {
@@ -140,7 +232,7 @@ mod tests {
                         .collect()
                 })
                 .collect();
-            assert_eq!(of_matrix, of_array);
+            prop_assert_eq!(of_matrix, of_array);
         }
     }
 

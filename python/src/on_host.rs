@@ -535,56 +535,22 @@ where
         let words = unsafe { Rows::new(&[], &[axis]).gather(address, size_of::<T>(), 0..1) };
         Cow::Owned(bytemuck::cast_slice(&words)[..count].to_vec())
     };
-    if is_deterministic {
-        let (left, right) = (part(left, 0, n), part(right, 0, n));
-        let pairs: Vec<(T, T)> = left.iter().copied().zip(right.iter().copied()).collect();
-        return cpu::reduce(operator::Dot, &pairs, Order::Deterministic);
-    }
-    let blocks = (0..n.div_ceil(BLOCK)).into_par_iter().with_min_len(8);
-    let sum_of_block = |block: usize| {
-        let (first, count) = (block * BLOCK, BLOCK.min(n - block * BLOCK));
+    let dot = |first: usize, count: usize, order: Order| {
         let (left, right) = (part(left, first, count), part(right, first, count));
-        cpu::widest(Products {
-            left: &left,
-            right: &right,
-        })
+        cpu::dot(&left, &right, order).expect("both have as many")
     };
+    let is_side_by_side = |view: &View| view.axes.first().is_none_or(|axis| axis.stride == 1);
+    if is_deterministic {
+        return dot(0, n, Order::Deterministic);
+    }
+    if is_side_by_side(left) && is_side_by_side(right) {
+        return dot(0, n, Order::Fast);
+    }
+    // What is gathered stays in the nearest cache.
+    let blocks = (0..n.div_ceil(BLOCK)).into_par_iter().with_min_len(8);
+    let sum_of_block = |block: usize| dot(block * BLOCK, BLOCK.min(n - block * BLOCK), Order::Fast);
     // In their order, so that the result does not depend on the number of cores.
     let sums: Vec<T::Wide> = blocks.map(sum_of_block).collect();
     sums.into_iter()
         .fold(T::Wide::ADDITIVE_IDENTITY, T::Wide::plus)
-}
-
-/// The sum of the products of some pairs.
-struct Products<'a, T> {
-    left: &'a [T],
-    right: &'a [T],
-}
-
-impl<T: Element> cpu::Task for Products<'_, T> {
-    type Output = T::Wide;
-
-    #[inline(always)]
-    fn run(self) -> T::Wide {
-        /// Sums side by side, for as many lanes of vectors.
-        const LANES: usize = 64;
-        let mut sums = [T::Wide::ADDITIVE_IDENTITY; LANES];
-        let (lefts, left_rest) = self.left.as_chunks::<LANES>();
-        let (rights, right_rest) = self.right.as_chunks::<LANES>();
-        for (left, right) in lefts.iter().zip(rights) {
-            for ((sum, left), right) in sums.iter_mut().zip(left).zip(right) {
-                *sum = sum.plus(left.widen().times(right.widen()));
-            }
-        }
-        let rest = left_rest.iter().zip(right_rest);
-        let rest = rest.map(|(left, right)| left.widen().times(right.widen()));
-        let mut half = LANES / 2;
-        while half > 0 {
-            for lane in 0..half {
-                sums[lane] = sums[lane].plus(sums[lane + half]);
-            }
-            half /= 2;
-        }
-        rest.fold(sums[0], T::Wide::plus)
-    }
 }

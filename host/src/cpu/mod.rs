@@ -21,6 +21,7 @@ mod columns;
 #[doc(hidden)]
 pub mod cores;
 mod order;
+mod pairs;
 mod ranges;
 mod scan;
 mod slots;
@@ -28,12 +29,13 @@ mod slots;
 mod tests;
 mod widest;
 
-use crate::matrix::Matrix;
+use crate::matrix::{Along, Matrices, Matrix};
 pub use crate::offsets::Offset;
 use crate::scan::ScanKind;
 pub use order::{Order, Parallel};
 use rayon::prelude::*;
 use std::ops::Range;
+use warpfold_device::element::Element;
 use warpfold_device::operator::Operator;
 #[doc(hidden)]
 pub use widest::{Task, widest};
@@ -73,6 +75,28 @@ pub enum ShapeError {
         end: u64,
         /// How many values there are.
         given: usize,
+    },
+    /// Strides or an axis that do not go with the shape of an array.
+    #[error(
+        "axis {axis} of an array of shape {shape:?} with strides {strides:?} cannot be reduced: give a stride of 0 or more for each axis, and one of the axes"
+    )]
+    NoAxis {
+        /// The length of each axis.
+        shape: Vec<usize>,
+        /// The distance of two neighbours along each.
+        strides: Vec<isize>,
+        /// The axis that is to be reduced.
+        axis: usize,
+    },
+    /// Two arrays that are taken together, of which one is longer.
+    #[error(
+        "{left} and {right} elements are not taken together: give two arrays of the same length"
+    )]
+    Lengths {
+        /// Elements of the first.
+        left: usize,
+        /// Elements of the second.
+        right: usize,
     },
     /// Not one key for each value.
     #[error("{keys} keys do not go with {values} values: give one for each")]
@@ -141,6 +165,68 @@ pub fn columns<T: Copy + Sync, O: Parallel<T>>(
     let states = columns::states(operator, values, matrix, needed::<T, O>(order));
     let finish = |state| operator.finish(state, matrix.rows as u64);
     Ok(states.into_iter().map(finish).collect())
+}
+
+/// The reduction along an axis of an array with any number of axes, which begins with the first of the values, as
+/// [`Reduction::axis`](crate::Reduction::axis) takes it.
+///
+/// # Errors
+/// [`ShapeError::Outside`], [`ShapeError::NoAxis`]
+pub fn axis<T: Copy + Sync, O: Parallel<T>>(
+    operator: O,
+    values: &[T],
+    shape: &[usize],
+    strides: &[isize],
+    axis: usize,
+    order: Order,
+) -> Result<Vec<O::Output>, ShapeError> {
+    let matrices = Matrices::of_axis(shape, strides, axis).ok_or_else(|| ShapeError::NoAxis {
+        shape: shape.into(),
+        strides: strides.into(),
+        axis,
+    })?;
+    let matrix = matrices.matrix;
+    if matrices.count().saturating_mul(matrices.results()) == 0 {
+        return Ok(Vec::new());
+    }
+    let after_last_start = values.len().saturating_sub(matrices.last_start());
+    check(matrix, after_last_start)?;
+    let starts: Vec<usize> = matrices.starts().collect();
+    let of_each = starts.into_par_iter().map(|start| {
+        // A matrix without elements may begin after the last value.
+        let values = &values[start.min(values.len())..];
+        match matrices.along {
+            Along::Rows => rows(operator, values, matrix, order),
+            Along::Columns => columns(operator, values, matrix, order),
+        }
+    });
+    let of_each: Vec<_> = of_each.collect::<Result<_, _>>()?;
+    Ok(of_each.into_iter().flatten().collect())
+}
+
+/// The sum of the products of the values of two arrays. The deterministic order is that of one array of pairs, and gives the bits of
+/// [`DotProduct`](crate::DotProduct) in it.
+///
+/// ```
+/// use warpfold::cpu::{self, Order};
+///
+/// assert_eq!(cpu::dot(&[1, 2, 3], &[4, 5, 6], Order::Fast), Ok(32));
+/// ```
+///
+/// # Errors
+/// [`ShapeError::Lengths`]
+pub fn dot<T: Element<Wide: Send + Sync> + Send + Sync>(
+    left: &[T],
+    right: &[T],
+    order: Order,
+) -> Result<T::Wide, ShapeError> {
+    if left.len() != right.len() {
+        return Err(ShapeError::Lengths {
+            left: left.len(),
+            right: right.len(),
+        });
+    }
+    Ok(pairs::dot(left, right, order))
 }
 
 /// The reduction of each segment: segment k is the values from `offsets[k]` up to, but not including, `offsets[k + 1]`.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::{Device, DeviceChoice, Reduction};
 use proptest::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::fmt::Debug;
@@ -289,4 +290,84 @@ fn what_does_not_fit_is_told() {
     }
     let error = by_key(Sum, &[1; 5], &[1; 6], Order::Fast).unwrap_err();
     assert_eq!(error, ShapeError::Keys { keys: 5, values: 6 });
+}
+
+#[test]
+fn dot_products_are_those_of_pairs() {
+    for n in [0, 1, 63, 64, 4095, 4096, 4097, 100_003] {
+        let number = |place: usize| (place.wrapping_mul(2_654_435_761) % 20_011) as f32 / 1e3 - 9.0;
+        let left: Vec<f32> = (0..n).map(number).collect();
+        let right: Vec<f32> = (0..n).map(|place| number(place + 7)).collect();
+        let pairs: Vec<(f32, f32)> = left.iter().copied().zip(right.iter().copied()).collect();
+        for order in [Order::Fast, Order::Deterministic] {
+            let expected = reduce(Dot, &pairs, order);
+            let found = on_threads(|| dot(&left, &right, order).expect("both have as many"));
+            // The same bits on any number of threads.
+            assert!(found.iter().all(|sum| sum.to_bits() == found[0].to_bits()));
+            match order {
+                Order::Fast => assert_close(&found[0], &expected, "the fast order"),
+                Order::Deterministic => assert_eq!(found[0].to_bits(), expected.to_bits(), "{n}"),
+            }
+        }
+        let small: Vec<u8> = (0..n).map(|place| (place % 7) as u8).collect();
+        let squares = (0..n as u32).map(|place| (place % 7).pow(2)).sum();
+        assert_eq!(dot(&small, &small, Order::Fast), Ok(squares));
+    }
+    assert_eq!(
+        dot(&[1, 2], &[1], Order::Fast).map_err(|error| error.to_string()),
+        Err(
+            "2 and 1 elements are not taken together: give two arrays of the same length"
+                .to_owned()
+        )
+    );
+}
+
+#[test]
+fn any_axis_of_any_array() {
+    let values: Vec<i64> = (0..400).map(|place| place * place % 101).collect();
+    for (shape, strides) in [
+        (vec![3, 4, 5], vec![20, 5, 1]),
+        (vec![3, 4, 5], vec![1, 3, 12]),
+        (vec![2, 3, 4, 5], vec![180, 40, 9, 2]),
+        (vec![4, 3, 2], vec![0, 7, 0]),
+        (vec![5, 0, 2], vec![2, 2, 1]),
+        (vec![0, 3, 2], vec![6, 2, 1]),
+    ] {
+        for axis in 0..shape.len() {
+            // Every element goes to its result.
+            let mut expected: Vec<i64> =
+                vec![0; shape.iter().product::<usize>() / shape[axis].max(1)];
+            if shape[axis] == 0 {
+                let others = shape.iter().enumerate().filter(|&(other, _)| other != axis);
+                expected = vec![0; others.map(|(_, length)| length).product()];
+            }
+            for number in 0..shape.iter().product() {
+                let (mut rest, mut place, mut result, mut step) = (number, 0, 0, 1);
+                for other in (0..shape.len()).rev() {
+                    let index = rest % shape[other];
+                    rest /= shape[other];
+                    place += index * strides[other] as usize;
+                    if other != axis {
+                        result += index * step;
+                        step *= shape[other];
+                    }
+                }
+                expected[result] += values[place];
+            }
+            let by_cores = super::axis(Sum, &values, &shape, &strides, axis, Order::Fast);
+            assert_eq!(by_cores, Ok(expected.clone()), "{shape:?} {axis}");
+            let device = Device::open(&DeviceChoice::Emulator).expect("there is always one");
+            let buffer = device.upload(&values).expect("it fits");
+            let mut sum = Reduction::new(&device, Sum).expect("it is prepared");
+            let by_device = sum.axis(&buffer, &shape, &strides, axis);
+            assert_eq!(by_device, Ok(expected), "{shape:?} {axis}");
+        }
+    }
+    let outside = super::axis(Sum, &values, &[2, 3, 2], &[396, 2, 1], 1, Order::Fast);
+    assert!(
+        matches!(outside, Err(ShapeError::Outside { given: 4, .. })),
+        "{outside:?}"
+    );
+    let negative = super::axis(Sum, &values, &[2, 2], &[-2, 1], 0, Order::Fast);
+    assert!(matches!(negative, Err(ShapeError::NoAxis { axis: 0, .. })));
 }

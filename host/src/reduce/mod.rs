@@ -35,7 +35,7 @@ mod untyped;
 use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, Slice, Stream};
 use crate::family::Source;
 use crate::kernels::Error;
-use crate::matrix::{Along, Matrix};
+use crate::matrix::{Along, Matrices, Matrix};
 use crate::sum::Mode;
 pub use pairs::{BuiltIn, Reducible};
 pub use runs::{Key, Runs};
@@ -203,18 +203,22 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
     /// each axis and `strides` the distance of two neighbours along it, in elements. The results are in the order of the other axes, the
     /// last of which varies fastest. Waits for them.
     ///
+    /// Where [`Matrix::of_axis`] has a matrix, that takes one launch. Otherwise there is a launch for each place on the first of the other axes, or
+    /// on more of them if that is not enough: for an axis between two others of a contiguous array, one for each place before it.
+    ///
     /// ```
     /// # use warpfold::{Device, DeviceChoice, Reduction, operator::Max};
     /// # let device = Device::open(&DeviceChoice::Emulator)?;
     /// let images = device.upload(&[1_u8, 2, 3, 4, 5, 6, 7, 8])?;
     /// let mut max = Reduction::new(&device, Max)?;
     /// assert_eq!(max.axis(&images, &[2, 2, 2], &[4, 2, 1], 0)?, [5, 6, 7, 8]);
+    /// assert_eq!(max.axis(&images, &[2, 2, 2], &[4, 2, 1], 1)?, [3, 4, 7, 8]);
     /// assert_eq!(max.axis(&images, &[2, 2, 2], &[4, 2, 1], 2)?, [2, 4, 6, 8]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// As [`Self::columns`], and [`Error::NoMatrix`] where [`Matrix::of_axis`] has none.
+    /// As [`Self::columns`], and [`Error::NoMatrix`] for strides that are negative and for what is no axis of the array.
     pub fn axis<'a>(
         &mut self,
         values: impl Into<Slice<'a, T>>,
@@ -222,15 +226,34 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         strides: &[isize],
         axis: usize,
     ) -> Result<Vec<O::Output>, Error> {
-        match Matrix::of_axis(shape, strides, axis) {
-            Some((Along::Rows, matrix)) => self.rows(values, matrix),
-            Some((Along::Columns, matrix)) => self.columns(values, matrix),
-            None => Err(Error::NoMatrix {
-                shape: shape.into(),
-                strides: strides.into(),
-                axis,
-            }),
+        let values = values.into();
+        let matrices = Matrices::of_axis(shape, strides, axis).ok_or_else(|| Error::NoMatrix {
+            shape: shape.into(),
+            strides: strides.into(),
+            axis,
+        })?;
+        let (along, matrix, each) = (matrices.along, matrices.matrix, matrices.results());
+        let count = each.saturating_mul(matrices.count());
+        if count > 0 {
+            let after_last_start = values.len().saturating_sub(matrices.last_start());
+            check_inside(matrix, after_last_start)?;
         }
+        let results = self.device.allocate(count)?;
+        if count > 0 {
+            let launch = self.problem(along, matrix).choose();
+            for (number, start) in matrices.starts().enumerate() {
+                // A matrix without elements may begin after the last value.
+                let values = values.slice(start.min(values.len())..).bytes();
+                let results = results.slice(number * each..(number + 1) * each).bytes();
+                let untyped = &mut self.kept.untyped;
+                // SAFETY: it is the choice for this matrix, which lies inside the values, and the slices are of this operator's and this type's.
+                unsafe {
+                    let parts = Parts::Of(matrix);
+                    untyped.launch_by(self.device, None, values, parts, results, launch)?;
+                }
+            }
+        }
+        Ok(results.read()?)
     }
 
     /// The reduction of each segment; waits for them. The indices that an operator like `ArgMax` gives are those within the segment.

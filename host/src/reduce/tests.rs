@@ -631,13 +631,27 @@ fn what_does_not_fit_is_refused() {
     let there = other.upload(&[1_u8; 21]).expect("it fits");
     let refused = Err(DeviceError::OtherDevice.into());
     assert_eq!(reduction.rows(&there, matrix), refused);
-    let error = reduction
-        .axis(&buffer, &[2, 3, 2], &[6, 2, 1], 1)
-        .expect_err("it is in the middle");
-    assert_eq!(
-        error.to_string(),
-        "axis 1 of an array of shape [2, 3, 2] with strides [6, 2, 1] is neither the rows nor the columns of one matrix: copy the array so that its last axes lie side by side"
+    for (shape, strides, axis) in [
+        (&[2, 3, 2][..], &[6, -2, 1][..], 1),
+        (&[2, 3], &[3], 0),
+        (&[2, 3], &[3, 1], 2),
+    ] {
+        let error = reduction.axis(&buffer, shape, strides, axis);
+        assert_eq!(
+            error.expect_err("it is no axis").to_string(),
+            format!(
+                "axis {axis} of an array of shape {shape:?} with strides {strides:?} cannot be reduced: give a stride of 0 or more for each axis, and one of the axes"
+            )
+        );
+    }
+    // The last of the two matrices goes beyond the values.
+    let error = reduction.axis(&buffer, &[2, 3, 2], &[15, 2, 1], 1);
+    assert!(
+        matches!(error, Err(Error::Outside { given: 5, .. })),
+        "{error:?}"
     );
+    let error = reduction.axis(&buffer, &[2, 2], &[isize::MAX, 1], 0);
+    assert!(error.is_err());
     assert_eq!(
         reduction.rows(&buffer, Matrix { rows: 2, ..matrix }),
         Ok(vec![1, 1])
