@@ -495,7 +495,7 @@ mod tests {
     use super::*;
     use warpfold_device::operator::Sum;
 
-    /// What the kernels' contracts ask of a launch for rows.
+    /// What the kernels' contracts ask of a launch for rows or columns.
     fn is_sound(problem: &Problem, launch: Launch) -> bool {
         let Matrix {
             rows,
@@ -522,9 +522,42 @@ mod tests {
                     && launch.block.is_multiple_of(32)
                     && launch.block <= PACKED_BLOCK
             }
-            _ => false,
+            Way::Columns(layout) => {
+                let Layout {
+                    width,
+                    fold,
+                    slices,
+                } = layout;
+                let is_folded = stride == columns
+                    && fold as usize * columns == width as usize * problem.lanes
+                    && layout.strips(problem.lanes, columns) == 1;
+                (1..=launch.block).contains(&width)
+                    && (32..=problem.most_threads).contains(&launch.block)
+                    && slices >= 1
+                    && (fold == 1 || fold > 1 && is_folded)
+            }
+            Way::FixedBlocks => launch.block == fixed::BLOCK,
+            Way::FixedLanes(lanes) => {
+                columns <= fixed::SHORT
+                    && lanes.is_power_of_two()
+                    && lanes <= 32
+                    && launch.block.is_multiple_of(32)
+            }
+            Way::FixedColumns(strips) => {
+                launch.block == fixed::BLOCK && strips == Strips::new(columns)
+            }
+            Way::Whole(_) | Way::Segments | Way::FixedSegments => false,
         };
-        of_way && (1..=MOST_BLOCKS).contains(&(launch.blocks as usize)) && rows > 0
+        let is_along = match launch.way {
+            Way::Columns(_) | Way::FixedColumns(_) => problem.along == Along::Columns,
+            _ => problem.along == Along::Rows,
+        };
+        let most = match launch.way {
+            // A block for each strip, however many there are.
+            Way::Columns(_) => i32::MAX as usize,
+            _ => MOST_BLOCKS,
+        };
+        of_way && is_along && (1..=most).contains(&(launch.blocks as usize)) && rows > 0
     }
 
     /// GPUs of all sizes: the emulator's two multiprocessors, a laptop's, a desktop's, those of the measurements and twice as many.
@@ -568,21 +601,29 @@ mod tests {
                     1 << 28,
                 ] {
                     for rows in [1, 2, 3, 31, 132, 1000, 1 << 16, 1 << 26] {
-                        for gap in [0, 3] {
+                        for (gap, along, mode, (most_threads, resident)) in [
+                            (0, Along::Rows, Mode::Fast, (256, 3)),
+                            (3, Along::Rows, Mode::Fast, (256, 3)),
+                            (0, Along::Rows, Mode::Deterministic, (256, 3)),
+                            (0, Along::Columns, Mode::Fast, (256, 3)),
+                            (3, Along::Columns, Mode::Fast, (128, 8)),
+                            (0, Along::Columns, Mode::Fast, (1024, 1)),
+                            (3, Along::Columns, Mode::Deterministic, (256, 3)),
+                        ] {
                             let problem = Problem {
                                 matrix: Matrix {
                                     rows,
                                     columns,
                                     stride: columns + gap,
                                 },
-                                along: Along::Rows,
-                                mode: Mode::Fast,
+                                along,
+                                mode,
                                 value_bytes,
                                 work,
                                 lanes: 16 / value_bytes,
-                                most_threads: 256,
-                                resident: 3,
-                                are_small: true,
+                                most_threads,
+                                resident,
+                                are_small: most_threads == 256,
                                 gpu: Gpu {
                                     multiprocessors,
                                     bytes_per_second,
