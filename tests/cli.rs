@@ -36,6 +36,8 @@ mod reduce_files;
 mod reduce_many;
 #[path = "cli/reduce_operators.rs"]
 mod reduce_operators;
+#[path = "cli/reduce_parquet.rs"]
+mod reduce_parquet;
 #[path = "cli/reduce_ranks.rs"]
 mod reduce_ranks;
 #[path = "cli/run.rs"]

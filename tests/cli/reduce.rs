@@ -11,16 +11,22 @@ fn sum_of(arguments: &[&str]) -> Value {
 
 #[test]
 fn a_real_file_gives_the_sum_that_numpy_gives() {
-    for arguments in [
-        &[&*data("nile.npy")][..],
-        &[&*data("nile.csv"), "--column", "volume"],
-        &[&*data("nile.csv"), "--column", "1", "--type", "i32"],
+    let sum = Value::from(NILE_SUM);
+    let in_f64 = Value::from(f64::from(NILE_SUM));
+    for (arguments, element_type, sum) in [
+        (&[&*data("nile.npy")][..], "i32", &sum),
+        (&[&*data("nile.csv"), "--column=volume"], "f64", &in_f64),
+        (
+            &[&*data("nile.csv"), "--column=1", "--type=i32"],
+            "i32",
+            &sum,
+        ),
     ] {
         let json = sum_of(arguments);
-        assert_eq!(json["result"], NILE_SUM, "{arguments:?}");
+        assert_eq!(&json["result"], sum, "{arguments:?}");
         assert_eq!(
             (&json["n"], &json["element_type"]),
-            (&100.into(), &"i32".into())
+            (&100.into(), &element_type.into())
         );
         assert_eq!(
             (&json["overflowed"], &json["is_right"]),
@@ -36,10 +42,40 @@ fn a_real_file_gives_the_sum_that_numpy_gives() {
         "--device=emulator",
     ]);
     assert!(
-        output.contains("nile.csv, column 'volume': 100 × i32"),
+        output.contains("nile.csv, column 'volume': 100 × f64"),
         "{output}"
     );
     assert!(output.starts_with("emulator"), "{output}");
+}
+
+/// What neither i32 nor f32 holds is read as it stands, and shown like that on every device.
+#[test]
+fn cells_of_a_table_are_f64_on_every_device() {
+    let scratch = Scratch::new();
+    for (cells, sum) in [
+        ("3000000000\n", "3000000000.0"),
+        ("0.1\n", "0.1"),
+        ("1\n2\n", "3.0"),
+    ] {
+        let csv = scratch.file("cells.csv", cells.as_bytes());
+        for place in [
+            &["--device=cpu"][..],
+            &["--device=emulator"],
+            &["--device=emulator", "--unverified"],
+            &["--device=emulator:2"],
+        ] {
+            let output = output_of(&[&["reduce", &csv], place].concat());
+            assert!(output.contains(" × f64 "), "{place:?}: {output}");
+            assert!(
+                output.contains(&format!("\nsum = {sum}\n")),
+                "{place:?}: {output}"
+            );
+        }
+        refuses(
+            &["reduce", &csv, "--type=u8", "--device=emulator"],
+            "which is not read as u8",
+        );
+    }
 }
 
 #[test]
@@ -127,7 +163,7 @@ fn floats_add_up_to_numpys_sum_but_for_rounding() {
     let results = [
         sum_of(&[&npy]),
         sum_of(&[&bin, "--type", "f32"]),
-        sum_of(&[&csv, "--column", "value"]),
+        sum_of(&[&csv, "--column=value", "--type=f32"]),
     ];
     for json in &results {
         assert_eq!(

@@ -119,7 +119,8 @@ fn a_table_is_read_whatever_ends_its_lines_and_begins_its_file() {
         ("other_columns.csv", "name,b\nNile,2\n,4\n", "b", 6),
     ] {
         let file = scratch.file(name, contents.as_bytes());
-        assert_eq!(result_of(&file, &["--column", column]), sum, "{name}");
+        let result = result_of(&file, &["--column", column]);
+        assert_eq!(result, f64::from(sum), "{name}");
     }
 }
 

@@ -7,7 +7,6 @@ use super::values::FileNumber;
 use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use warpfold_course::element::ElementType;
 
 /// Reads one column piece by piece.
 pub(super) struct CsvReader {
@@ -22,30 +21,6 @@ pub(super) struct CsvReader {
 }
 
 impl CsvReader {
-    /// The type of a column: i32 if all of its values are integers, and f32 otherwise. To find that out, it is read once.
-    pub(super) fn type_of(path: &Path, column: Option<&str>) -> Result<ElementType, InputError> {
-        let metadata = path
-            .metadata()
-            .map_err(|source| InputError::unreadable(path, source))?;
-        if !metadata.is_file() {
-            return Err(InputError::ReadOnce(path.into()));
-        }
-        let mut integers = Self::open(path, column, None)?;
-        loop {
-            match integers.next::<i32>() {
-                Ok(Some(_)) => {}
-                Ok(None) => return Ok(ElementType::I32),
-                // An integer beyond i32 stays an error: as an f32 it would lose digits unasked.
-                Err(InputError::BadCell { text, .. })
-                    if text.parse::<f64>().is_ok() && text.parse::<i128>().is_err() =>
-                {
-                    return Ok(ElementType::F32);
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
     /// Opens one column of a table: a file of text, compressed where its name ends in `.gz`, or with `-` standard input. Cells are
     /// apart by the delimiter, by default a tab where the name ends in `.tsv` and a comma elsewhere. The column goes by its name in the first
     /// row or by its number from 0; it may be left out where there is only one. The first row is a header where the column is named in it or
@@ -211,6 +186,7 @@ fn find_column(
 mod tests {
     use super::super::values::{Values, with_number_type};
     use super::*;
+    use warpfold_course::element::ElementType::{self, F32, F64, I32, U32, U64};
 
     /// The numbers of a column in their order, and the cell above them.
     struct Input {
@@ -220,7 +196,7 @@ mod tests {
 
     fn read_csv(
         contents: &str,
-        element_type: Option<ElementType>,
+        element_type: ElementType,
         column: Option<&str>,
     ) -> Result<Values, String> {
         read_input(contents, element_type, column)
@@ -230,13 +206,12 @@ mod tests {
 
     fn read_input(
         contents: &str,
-        element_type: Option<ElementType>,
+        element_type: ElementType,
         column: Option<&str>,
     ) -> Result<Input, InputError> {
         let file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
         std::fs::write(file.path(), contents).unwrap();
         let path = file.path();
-        let element_type = element_type.map_or_else(|| CsvReader::type_of(path, column), Ok)?;
         let mut reader = CsvReader::open(path, column, None)?;
         let values =
             with_number_type!(element_type, T => reader.read::<T>(usize::MAX).map(T::into_values));
@@ -248,7 +223,7 @@ mod tests {
 
     #[track_caller]
     fn header_of(contents: &str, column: Option<&str>) -> Option<String> {
-        read_input(contents, None, column).unwrap().header
+        read_input(contents, I32, column).unwrap().header
     }
 
     #[test]
@@ -263,10 +238,10 @@ mod tests {
     #[test]
     fn a_column_goes_by_name_or_number() {
         let flows = Ok(Values::I32(vec![1120, 1160]));
-        assert_eq!(read_csv(FLOWS, None, Some("flow")), flows);
-        assert_eq!(read_csv(FLOWS, None, Some("1")), flows);
+        assert_eq!(read_csv(FLOWS, I32, Some("flow")), flows);
+        assert_eq!(read_csv(FLOWS, I32, Some("1")), flows);
         assert_eq!(
-            read_csv(FLOWS, Some(ElementType::U64), Some("1")),
+            read_csv(FLOWS, U64, Some("1")),
             Ok(Values::U64(vec![1120, 1160]))
         );
     }
@@ -274,11 +249,11 @@ mod tests {
     #[test]
     fn a_number_in_the_first_row_is_a_name_only_where_it_is_no_column_number() {
         assert_eq!(
-            read_csv("1,0\n2,5\n", None, Some("1")),
+            read_csv("1,0\n2,5\n", I32, Some("1")),
             Ok(Values::I32(vec![0, 5]))
         );
         assert_eq!(
-            read_csv("1990,1991\n2,5\n", None, Some("1991")),
+            read_csv("1990,1991\n2,5\n", I32, Some("1991")),
             Ok(Values::I32(vec![5]))
         );
     }
@@ -286,39 +261,39 @@ mod tests {
     #[test]
     fn the_only_column_needs_no_name_and_no_header() {
         assert_eq!(
-            read_csv("1\n2\n-3", None, None),
+            read_csv("1\n2\n-3", I32, None),
             Ok(Values::I32(vec![1, 2, -3]))
         );
         assert_eq!(
-            read_csv("flow\r\n\"1\"\r\n", None, None),
+            read_csv("flow\r\n\"1\"\r\n", I32, None),
             Ok(Values::I32(vec![1]))
         );
         assert_eq!(
-            read_csv("\u{feff}flow\n1\n", None, Some("flow")),
+            read_csv("\u{feff}flow\n1\n", I32, Some("flow")),
             Ok(Values::I32(vec![1]))
         );
-        assert_eq!(read_csv("flow\n", None, None), Ok(Values::I32(vec![])));
+        assert_eq!(read_csv("flow\n", I32, None), Ok(Values::I32(vec![])));
         for column in [None, Some("flow")] {
-            let message = read_csv("", None, column).unwrap_err();
+            let message = read_csv("", I32, column).unwrap_err();
             assert!(message.contains("is empty"), "{message}");
         }
     }
 
     #[test]
-    fn anything_with_a_fraction_is_f32() {
+    fn a_cell_is_read_as_what_is_asked_for() {
         assert_eq!(
-            read_csv("1\n2.5\n1e3\n", None, None),
-            Ok(Values::F32(vec![1.0, 2.5, 1000.0]))
+            read_csv("1\n2.5\n1e3\n", F64, None),
+            Ok(Values::F64(vec![1.0, 2.5, 1000.0]))
         );
         assert_eq!(
-            read_csv("1\n2\n", Some(ElementType::F32), None),
+            read_csv("1\n2\n", F32, None),
             Ok(Values::F32(vec![1.0, 2.0]))
         );
     }
 
     #[test]
     fn infinities_and_nan_are_values_where_they_are_spelled_out() {
-        let read = read_csv("a\n1.5\ninf\n-Infinity\nNaN\n", None, None).unwrap();
+        let read = read_csv("a\n1.5\ninf\n-Infinity\nNaN\n", F32, None).unwrap();
         let Values::F32(values) = read else {
             panic!("{read:?} is not f32");
         };
@@ -328,54 +303,72 @@ mod tests {
 
     #[test]
     fn bad_cells_are_named_with_their_line() {
-        for (contents, column, culprit) in [
-            ("1\ntwo\n", None, "line 2: 'two' is not a value of type i32"),
+        for (contents, element_type, column, culprit) in [
+            (
+                "1\ntwo\n",
+                I32,
+                None,
+                "line 2: 'two' is not a value of type i32",
+            ),
             (
                 "a\n1.5\nx\n",
+                F64,
                 None,
-                "line 3: 'x' is not a value of type f32",
+                "line 3: 'x' is not a value of type f64",
             ),
             (
                 "1\n3000000000\n",
+                I32,
                 None,
                 "line 2: '3000000000' is not a value of type i32",
             ),
             (
                 "a\n1.5\n-1e39\n",
+                F32,
                 None,
                 "line 3: '-1e39' is not a value of type f32",
             ),
-            ("a,b\n1,2\n3,\n", Some("b"), "line 3: the cell is empty"),
+            (
+                "1\n-2\n",
+                U32,
+                None,
+                "line 2: '-2' is not a value of type u32",
+            ),
+            (
+                "a,b\n1,2\n3,\n",
+                I32,
+                Some("b"),
+                "line 3: the cell is empty",
+            ),
             (
                 "a,b\n1,2\n3\n",
+                I32,
                 Some("b"),
                 "line 3: the row has 1 cells and the column is number 1",
             ),
             (
                 "a,b\n1,2\n",
+                I32,
                 None,
                 "has 2 columns (a, b); choose one with --column",
             ),
             (
                 "a,b\n1,2\n",
+                I32,
                 Some("c"),
                 "has no column 'c'; its first row is: a, b",
             ),
-            ("a,b\n1,2\n", Some("2"), "has no column '2'"),
+            ("a,b\n1,2\n", I32, Some("2"), "has no column '2'"),
             (
                 "a,b,a\n1,2,3\n",
+                I32,
                 Some("a"),
                 "columns 0 and 2 are both named 'a'",
             ),
-            ("a,b\n1,2\n", Some("-1"), "has no column '-1'"),
+            ("a,b\n1,2\n", I32, Some("-1"), "has no column '-1'"),
         ] {
-            let message = read_csv(contents, None, column).unwrap_err();
+            let message = read_csv(contents, element_type, column).unwrap_err();
             assert!(message.contains(culprit), "{culprit}: {message}");
         }
-        let message = read_csv("1\n-2\n", Some(ElementType::U32), None).unwrap_err();
-        assert!(
-            message.contains("line 2: '-2' is not a value of type u32"),
-            "{message}"
-        );
     }
 }

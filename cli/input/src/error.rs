@@ -50,9 +50,6 @@ pub enum InputError {
     /// More values than there is memory for.
     #[error("there is not enough memory for that much of {0} at once; ask for less with --chunk")]
     TooLarge(PathBuf),
-    /// A pipe whose values would have to be looked at before they are read.
-    #[error("{0} is a pipe, which can be read only once; give the --type of its values")]
-    ReadOnce(PathBuf),
     /// A `.npz` file that breaks the format.
     #[error("{path} is not a whole .npz file: {reason}")]
     BrokenNpz {
@@ -144,6 +141,53 @@ pub enum InputError {
         column: String,
         /// The cells of its first row.
         columns: Vec<String>,
+    },
+    /// A Parquet file where Parquet is not built in.
+    #[error(
+        "{0} is a Parquet file, which this build does not read; build one that does: cargo install --path cli --features parquet"
+    )]
+    NoParquet(PathBuf),
+    /// A Parquet file that breaks the format.
+    #[error("{path} is not a whole .parquet file: {reason}")]
+    BrokenParquet {
+        /// The file.
+        path: PathBuf,
+        /// What is broken.
+        reason: String,
+    },
+    /// A column that a Parquet file does not have.
+    #[error("{path} has no column '{column}'; its columns are: {}", columns.join(", "))]
+    NoSuchName {
+        /// The file.
+        path: PathBuf,
+        /// The column asked for.
+        column: String,
+        /// The names of all.
+        columns: Vec<String>,
+    },
+    /// A column of a Parquet file whose values are not reduced.
+    #[error(
+        "{path}: column '{column}' holds {what}; choose a column of numbers or truth values with --column"
+    )]
+    NoNumbersInColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column's name.
+        column: String,
+        /// What it holds.
+        what: String,
+    },
+    /// A row of a Parquet file without a value.
+    #[error(
+        "{path}, column '{column}', row {row} (from 0): the value is null; remove the row or give it a value"
+    )]
+    NullInColumn {
+        /// The file.
+        path: PathBuf,
+        /// The column's name.
+        column: String,
+        /// The row's number, from 0.
+        row: u64,
     },
     /// A row that ends before the column.
     #[error(

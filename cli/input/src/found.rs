@@ -6,12 +6,13 @@ use super::csv::CsvReader;
 use super::npy_header::MOST_HEADER_BYTES;
 use super::npy_values::NpyValues;
 use super::open::{Name, is_table, open};
+#[cfg(feature = "parquet")]
+use super::parquet::ParquetColumn;
 use super::{FileNumber, InputError};
 use rawzip::FileReader;
 use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use warpfold_course::element::ElementType;
 use warpfold_dynamic::TypeName;
 
 /// Values of a table that are read at once.
@@ -24,7 +25,7 @@ pub struct Asked<'a> {
     pub element_type: Option<TypeName>,
     /// The type of the cells of tables.
     pub type_of_tables: TypeName,
-    /// The column of a table, or the array of an archive.
+    /// The column of a table or a Parquet file, or the array of an archive.
     pub column: Option<&'a str>,
     /// What stands between the cells of a table; a file is one where it is given.
     pub delimiter: Option<u8>,
@@ -34,7 +35,7 @@ pub struct Asked<'a> {
 pub struct Found {
     /// Their type.
     pub element_type: TypeName,
-    /// The cell above them in a table, or the name of the array in an archive.
+    /// The cell above them in a table, the name of a Parquet file's column, or that of the array in an archive.
     pub name: Option<String>,
     /// Whether they lie in another order than NumPy counts them.
     pub is_reordered: bool,
@@ -59,14 +60,6 @@ pub enum Place {
     Stream(Box<dyn Values>),
 }
 
-/// The type of a column of a table of which that is not said: i32 where all values are integers, and f32 otherwise. Reads it once.
-///
-/// # Errors
-/// One sentence: the file is no table of numbers, or can be read only once.
-pub fn type_of_column(path: &Path, column: Option<&str>) -> Result<ElementType, InputError> {
-    CsvReader::type_of(path, column)
-}
-
 /// Values that come one after another.
 pub trait Values: Send {
     /// Fills the room with the next values, and says how many bytes that are: less than there is room for at the end only.
@@ -82,11 +75,14 @@ impl Found {
     /// # Errors
     /// One sentence: the file cannot be read, or is not what it should be.
     pub fn open(path: &Path, asked: Asked<'_>) -> Result<Self, InputError> {
+        let name = Name::of(path);
+        let extension = name.extension.as_deref();
+        if extension == Some("parquet") {
+            return Self::parquet(path, asked);
+        }
         if asked.delimiter.is_some() || is_table(path) {
             return Self::table(path, asked);
         }
-        let name = Name::of(path);
-        let extension = name.extension.as_deref();
         match extension {
             Some("npz") if name.is_gz => return Self::npz_in_memory(path, asked),
             Some("npz") => return Self::npz(path, asked),
@@ -106,13 +102,28 @@ impl Found {
     }
 
     fn table(path: &Path, asked: Asked<'_>) -> Result<Self, InputError> {
-        let table = Table::open(path, asked)?;
+        let table = Batches::table(path, asked)?;
         Ok(Self {
-            element_type: asked.type_of_tables,
             name: table.column.header().map(str::to_owned),
-            is_reordered: false,
-            place: Place::Stream(Box::new(table)),
+            ..Self::flat(asked.type_of_tables, Place::Stream(Box::new(table)))
         })
+    }
+
+    #[cfg(feature = "parquet")]
+    fn parquet(path: &Path, asked: Asked<'_>) -> Result<Self, InputError> {
+        let column = ParquetColumn::open(path, asked.column, asked.element_type)?;
+        let name = Some(column.name().to_owned());
+        let element_type = column.element_type();
+        let values = Box::new(Batches::new(column, ParquetColumn::next));
+        Ok(Self {
+            name,
+            ..Self::flat(element_type, Place::Stream(values))
+        })
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn parquet(path: &Path, _: Asked<'_>) -> Result<Self, InputError> {
+        Err(InputError::NoParquet(path.into()))
     }
 
     fn raw(path: &Path, element_type: TypeName) -> Result<Self, InputError> {
@@ -345,17 +356,30 @@ impl Values for Bytes {
     }
 }
 
-/// A column of a table.
-struct Table {
-    column: CsvReader,
-    next: fn(&mut CsvReader) -> Result<Vec<u8>, InputError>,
+/// A column that is read some values at a time.
+struct Batches<C> {
+    column: C,
+    /// The next values; none at the end.
+    next: fn(&mut C) -> Result<Vec<u8>, InputError>,
     /// Values that have been read and not handed over.
     read: Vec<u8>,
     handed_over: usize,
 }
 
-impl Table {
-    fn open(path: &Path, asked: Asked<'_>) -> Result<Self, InputError> {
+impl<C> Batches<C> {
+    fn new(column: C, next: fn(&mut C) -> Result<Vec<u8>, InputError>) -> Self {
+        Self {
+            column,
+            next,
+            read: Vec::new(),
+            handed_over: 0,
+        }
+    }
+}
+
+impl Batches<CsvReader> {
+    /// A column of a table of text.
+    fn table(path: &Path, asked: Asked<'_>) -> Result<Self, InputError> {
         fn next<T: FileNumber>(column: &mut CsvReader) -> Result<Vec<u8>, InputError> {
             let values = column.read::<T>(TABLE_VALUES)?;
             Ok(bytemuck::cast_slice(&values).to_vec())
@@ -373,16 +397,12 @@ impl Table {
             };
         }
         let next = warpfold_kernels::for_each_element!(by_type)?;
-        Ok(Self {
-            column: CsvReader::open(path, asked.column, asked.delimiter)?,
-            next,
-            read: Vec::new(),
-            handed_over: 0,
-        })
+        let column = CsvReader::open(path, asked.column, asked.delimiter)?;
+        Ok(Self::new(column, next))
     }
 }
 
-impl Values for Table {
+impl<C: Send> Values for Batches<C> {
     fn fill(&mut self, room: &mut [u8]) -> Result<usize, InputError> {
         let mut filled = 0;
         while filled < room.len() {

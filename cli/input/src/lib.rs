@@ -5,10 +5,14 @@ pub mod array;
 mod csv;
 mod error;
 pub mod found;
+#[cfg(feature = "parquet")]
+mod guard;
 mod line;
 mod npy_header;
 mod npy_values;
 mod open;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod values;
 
 pub use error::InputError;

@@ -50,7 +50,7 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     })
 }
 
-/// Whether the values are in text. Standard input is looked at, and nothing is taken from it.
+/// Whether the values are those of one column: of text, or of a Parquet file. Standard input is looked at, and nothing is taken from it.
 pub fn is_table(path: &Path) -> bool {
     let name = Name::of(path);
     if name.is_standard_input {
@@ -60,12 +60,12 @@ pub fn is_table(path: &Path) -> bool {
             .fill_buf()
             .is_ok_and(|start| !start.starts_with(NPY));
     }
-    matches!(name.extension.as_deref(), Some("csv" | "tsv"))
+    matches!(name.extension.as_deref(), Some("csv" | "tsv" | "parquet"))
 }
 
 /// Whether the values, of a `.npy`, `.csv` or raw file, can be read piece by piece as they lie there.
 pub fn comes_in_pieces(path: &Path) -> bool {
     let name = Name::of(path);
-    let is_other = matches!(name.extension.as_deref(), Some("npz" | "tsv"));
+    let is_other = matches!(name.extension.as_deref(), Some("npz" | "tsv" | "parquet"));
     !(is_other || name.is_gz || name.is_standard_input)
 }

@@ -18,7 +18,8 @@ use warpfold_input::{comes_in_pieces, is_table};
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// The numbers: .npy and .npz (any shape), .csv and .tsv, raw little-endian values (.bin, or anything with --type), each of them also
-    /// as .gz; or - for a table or a .npy file on standard input. Several files, also as a pattern like 'data/*.npy', are read as one array
+    /// as .gz; .parquet, in a build with the feature parquet; or - for a table or a .npy file on standard input. Several files, also as a
+    /// pattern like 'data/*.npy', are read as one array
     #[arg(value_name = "FILE", required = true)]
     pub(super) files: Vec<PathBuf>,
     #[arg(
@@ -37,8 +38,7 @@ pub struct Arguments {
         long = "type",
         value_name = "TYPE",
         help = format!(
-            "Type of the values: {} [default: the file's own; in a table f64, and for one result from a .csv on a GPU or the emulator i32, \
-             or f32 where not all are integers]",
+            "Type of the values: {} [default: the file's own; of the cells of a table f64]",
             TypeName::NAMES
         )
     )]
@@ -46,7 +46,7 @@ pub struct Arguments {
     /// What stands between the cells of a table: one character [default: a comma, in .tsv a tab]
     #[arg(long, value_parser = parse_delimiter)]
     pub(super) delimiter: Option<u8>,
-    /// Column of a table: its name in the first row, or its number from 0; of a .npz file, the name of the array
+    /// Column of a table: its name in the first row, or its number from 0; of a .parquet file likewise; of a .npz file, the name of the array
     #[arg(long)]
     pub(super) column: Option<String>,
     /// Values of a piece: 2^24, 16M. As many as some pieces have are in this computer's memory, and three of them on each device [default: as many as

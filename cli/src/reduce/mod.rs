@@ -25,8 +25,7 @@ use warpfold_course::element::ElementType;
 use warpfold_course::number::Number;
 use warpfold_course::operator::Operator;
 use warpfold_course::oracle::Truth;
-use warpfold_input::found::type_of_column;
-use warpfold_input::{is_read_from_files, is_table};
+use warpfold_input::is_read_from_files;
 
 /// Launches of the kernel that a GPU times.
 const TIMING: Timing = Timing {
@@ -93,12 +92,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         && let [choice] = choices[..]
         && let Some(operator) = arguments.of_kernels()
     {
-        let mut asked = arguments.asked();
-        if is_table(arguments.file()) && arguments.element_type.is_none() {
-            let found = type_of_column(arguments.file(), asked.column).map_err(Failure::input)?;
-            asked.type_of_tables = found.name().parse().map_err(Failure::input)?;
-        }
-        let dealer = Dealer::new(&arguments.files, asked, &|_, _| Ok(()))?;
+        let dealer = Dealer::new(&arguments.files, arguments.asked(), &|_, _| Ok(()))?;
         // Smaller types have no such kernels.
         if let Ok(element_type) = dealer.element_type().name().parse()
             && is_read_from_files(element_type)

@@ -190,8 +190,9 @@ fn read(
     let mut element_type = None;
     for path in paths {
         let (found, source) = if arguments.delimiter.is_some() || is_table(path) {
-            tables.push(read_table(arguments, path)?);
-            (arguments.type_of_tables(), Err(tables.len() - 1))
+            let (element_type, values) = read_table(arguments, path)?;
+            tables.push(values);
+            (element_type, Err(tables.len() - 1))
         } else {
             let column = arguments.column.as_deref();
             let array =
@@ -242,8 +243,8 @@ fn read(
     Ok((element_type, Values::Read(values)))
 }
 
-/// All values of a table's column.
-fn read_table(arguments: &Arguments, path: &Path) -> Result<Vec<u8>, Failure> {
+/// All values of a table's column, and their type.
+fn read_table(arguments: &Arguments, path: &Path) -> Result<(TypeName, Vec<u8>), Failure> {
     const STEP: usize = 1 << 20;
     let found = Found::open(path, arguments.asked()).map_err(Failure::input)?;
     let mut all = Vec::new();
@@ -258,5 +259,5 @@ fn read_table(arguments: &Arguments, path: &Path) -> Result<Vec<u8>, Failure> {
             }
         }
     }
-    Ok(all)
+    Ok((found.element_type, all))
 }

@@ -230,10 +230,10 @@ fn with_what_is_done(
         .collect();
     let files = match (files, of) {
         (_, 1) => String::new(),
-        _ => format!("{files} of {of} files and "),
+        _ => format!("of {files} of {of} files and "),
     };
     Failure::Input(format!(
-        "{sentence}; a partial result, of {files}of the {} values before: {}",
+        "{sentence}; a partial result, {files}of the {} values before: {}",
         show::count(n),
         results.join(", ")
     ))
