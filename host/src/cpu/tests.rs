@@ -363,11 +363,11 @@ fn any_axis_of_any_array() {
             assert_eq!(by_device, Ok(expected), "{shape:?} {axis}");
         }
     }
-    let outside = super::axis(Sum, &values, &[2, 3, 2], &[396, 2, 1], 1, Order::Fast);
+    let outside = axis(Sum, &values, &[2, 3, 2], &[396, 2, 1], 1, Order::Fast);
     assert!(
         matches!(outside, Err(ShapeError::Outside { given: 4, .. })),
         "{outside:?}"
     );
-    let negative = super::axis(Sum, &values, &[2, 2], &[-2, 1], 0, Order::Fast);
+    let negative = axis(Sum, &values, &[2, 2], &[-2, 1], 0, Order::Fast);
     assert!(matches!(negative, Err(ShapeError::NoAxis { axis: 0, .. })));
 }
