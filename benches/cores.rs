@@ -1,4 +1,5 @@
-//! `warpfold::cpu` beside ndarray: 2^24 values of `f32`, which no cache holds, on all cores and on one. Every result is verified first.
+//! `warpfold::cpu` beside ndarray, on all cores and on one: 2^24 values of `f32`, which stay in the caches as far as they fit. Every result is
+//! verified first.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use ndarray::{ArrayView2, Axis};

@@ -141,13 +141,15 @@ impl ParquetColumn {
                 ColumnReader::BoolColumnReader(column) => batch(column, |values: &[bool]| {
                     values.iter().map(|&value| u8::from(value)).collect()
                 }),
-                ColumnReader::Int32ColumnReader(column) => batch(column, |values| match each {
-                    1 => values.iter().map(|&value: &i32| value as u8).collect(),
-                    2 => (values.iter())
-                        .flat_map(|&value| (value as u16).to_ne_bytes())
-                        .collect(),
-                    _ => bytemuck::cast_slice(values).to_vec(),
-                }),
+                ColumnReader::Int32ColumnReader(column) => {
+                    batch(column, |values| match self.element_type.name() {
+                        "i8" => narrowed::<i8, _>(values, i8::to_ne_bytes),
+                        "u8" => narrowed::<u8, _>(values, u8::to_ne_bytes),
+                        "i16" => narrowed::<i16, _>(values, i16::to_ne_bytes),
+                        "u16" => narrowed::<u16, _>(values, u16::to_ne_bytes),
+                        _ => copied(values),
+                    })
+                }
                 ColumnReader::Int64ColumnReader(column) => batch(column, copied),
                 ColumnReader::FloatColumnReader(column) => batch(column, copied),
                 ColumnReader::DoubleColumnReader(column) => batch(column, copied),
@@ -258,6 +260,15 @@ fn batch<T: DataType>(
         // A column without nulls has no levels.
         null: levels.iter().position(|&level| level == 0),
     })
+}
+
+/// The bytes of integers of a smaller type, up to the first that is none of it.
+fn narrowed<T: TryFrom<i32>, const N: usize>(
+    values: &[i32],
+    bytes: impl Fn(T) -> [u8; N],
+) -> Vec<u8> {
+    let integers = values.iter().map_while(|&value| T::try_from(value).ok());
+    integers.flat_map(bytes).collect()
 }
 
 fn copied<T: bytemuck::Pod>(values: &[T]) -> Vec<u8> {

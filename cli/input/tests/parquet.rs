@@ -1,4 +1,4 @@
-//! Columns of Parquet files, as this crate's own writer of them and a corrupted disk would leave them.
+//! Columns of Parquet files, as the writer of the crate `parquet` leaves them, and as a broken disk would.
 #![cfg(feature = "parquet")]
 
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
@@ -206,6 +206,24 @@ fn a_file_without_rows_has_no_values() {
     for groups in [&[][..], &[&[][..]]] {
         let file = file::<FloatType>(&["required float a"], groups, usual());
         assert_eq!(read(&file, None, None), Ok(("f32".to_owned(), vec![])));
+    }
+}
+
+#[test]
+fn an_integer_beyond_its_type_is_refused() {
+    for (column, value) in [
+        ("int32 a (INTEGER(8,true))", 128),
+        ("int32 a (INTEGER(8,false))", -1),
+        ("int32 a (INTEGER(16,true))", -32_769),
+        ("int32 a (INTEGER(16,false))", 65_536),
+    ] {
+        let column = format!("required {column}");
+        let file = file::<Int32Type>(&[&column], &[&[Some(7), Some(value)]], usual());
+        refuses(
+            &file,
+            None,
+            "row group 0 has other values of 'a' than it promises",
+        );
     }
 }
 
