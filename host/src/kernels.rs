@@ -35,7 +35,7 @@ pub enum Error {
     #[error(
         "axis {axis} of an array of shape {shape:?} with strides {strides:?} cannot be reduced: give a stride of 0 or more for each axis, and one of the axes"
     )]
-    NoMatrix {
+    NoAxis {
         /// The length of each axis.
         shape: Vec<usize>,
         /// The distance of two neighbours along each.

@@ -218,7 +218,7 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::columns`], and [`Error::NoMatrix`] for strides that are negative and for what is no axis of the array.
+    /// As [`Self::columns`], and [`Error::NoAxis`] for strides that are negative and for what is no axis of the array.
     pub fn axis<'a>(
         &mut self,
         values: impl Into<Slice<'a, T>>,
@@ -227,7 +227,7 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         axis: usize,
     ) -> Result<Vec<O::Output>, Error> {
         let values = values.into();
-        let matrices = Matrices::of_axis(shape, strides, axis).ok_or_else(|| Error::NoMatrix {
+        let matrices = Matrices::of_axis(shape, strides, axis).ok_or_else(|| Error::NoAxis {
             shape: shape.into(),
             strides: strides.into(),
             axis,
