@@ -1,7 +1,7 @@
 //! From the types that memory holds to those that operators compute in.
 
 use crate::names::{Named, TypeName};
-use crate::states::{self, Accumulator, States};
+use crate::states::{self, Accumulator, Held, States};
 use bytemuck::Pod;
 use std::any::TypeId;
 use warpfold::cpu::{Task, widest};
@@ -9,8 +9,19 @@ use warpfold_device::element::Element;
 use warpfold_device::for_each_element;
 use warpfold_device::half::{Bf16, Bool, F16};
 
-/// Puts the converted values into memory of its own, and gives their bytes.
-type Convert = for<'m> fn(&[u8], &'m mut Vec<u64>) -> &'m [u8];
+/// Puts the converted values into memory of its own, side by side, and gives their bytes.
+type Convert = for<'m> fn(Rows<'_>, &'m mut Vec<u64>) -> &'m [u8];
+
+/// Rows of a block, as the bytes of their values from the first of them to the last.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'m> {
+    /// The bytes.
+    pub bytes: &'m [u8],
+    /// Values in a row.
+    pub width: usize,
+    /// How many values apart they begin.
+    pub stride: usize,
+}
 
 /// What is known of a type at run time.
 pub(crate) struct Conversions {
@@ -27,16 +38,21 @@ pub(crate) struct Conversions {
 /// What an operator computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
+    /// The type that memory holds.
+    Own,
     /// The wide type.
     Wide,
     /// The float, where that is another type.
     Real,
 }
 
+/// How many forms there are.
+pub(crate) const FORMS: usize = 3;
+
 impl Conversions {
     fn new<T, R>() -> Self
     where
-        T: Element<Wide: Accumulator, Real = R> + Pod,
+        T: Held + Element<Wide: Accumulator, Real = R>,
         R: Accumulator + Element<Real = R>,
     {
         let [own, wide, real] = [
@@ -46,33 +62,41 @@ impl Conversions {
         ];
         Self {
             bytes: size_of::<T>(),
-            wide: (own != wide).then_some(|values, memory| convert(values, memory, T::widen)),
-            real: (wide != real).then_some(|values, memory| convert(values, memory, T::real)),
+            wide: (own != wide).then_some(|rows, memory| convert(rows, memory, T::widen)),
+            real: (wide != real).then_some(|rows, memory| convert(rows, memory, T::real)),
             start: |operator| {
+                if let Some(states) = states::own::<T>(operator) {
+                    return (Form::Own, states);
+                }
                 if let Some(states) = states::wide::<T::Wide>(operator) {
                     return (Form::Wide, states);
                 }
                 let real =
-                    states::real::<R>(operator).expect("an operator is of one group or the other");
+                    states::real::<R>(operator).expect("an operator is of one of the groups");
                 let is_wide = TypeId::of::<T::Wide>() == TypeId::of::<T::Real>();
                 (if is_wide { Form::Wide } else { Form::Real }, real)
             },
         }
     }
 
-    /// The values of a block in the forms that are asked for. In another form they are not to be looked at.
+    /// The rows of a block in the forms that are asked for. In another form they are not to be looked at.
     pub(crate) fn forms<'m>(
         &self,
-        values: &'m [u8],
-        asked: [bool; 2],
-        memory: &'m mut [Vec<u64>; 2],
-    ) -> [&'m [u8]; 2] {
+        rows: Rows<'m>,
+        asked: [bool; FORMS],
+        memory: &'m mut [Vec<u64>; FORMS - 1],
+    ) -> [Rows<'m>; FORMS] {
         let [wide, real] = memory;
         let convert = |form: Form, convert: Option<Convert>, memory| match convert {
-            Some(convert) if asked[form as usize] => convert(values, memory),
-            _ => values,
+            Some(convert) if asked[form as usize] => Rows {
+                bytes: convert(rows, memory),
+                stride: rows.width,
+                ..rows
+            },
+            _ => rows,
         };
         [
+            rows,
             convert(Form::Wide, self.wide, wide),
             convert(Form::Real, self.real, real),
         ]
@@ -80,21 +104,26 @@ impl Conversions {
 }
 
 fn convert<'m, T: Pod, A: Pod>(
-    values: &[u8],
+    rows: Rows<'_>,
     memory: &'m mut Vec<u64>,
     convert: impl Fn(T) -> A,
 ) -> &'m [u8] {
-    let values: &[T] = bytemuck::cast_slice(values);
-    memory.resize(
-        (values.len() * size_of::<A>()).div_ceil(size_of::<u64>()),
-        0,
-    );
-    let converted: &mut [A] = &mut bytemuck::cast_slice_mut(memory)[..values.len()];
-    widest(Conversion {
-        values,
-        converted,
-        convert,
-    });
+    let values: &[T] = bytemuck::cast_slice(rows.bytes);
+    // Rows side by side are one.
+    let (width, stride) = match rows.stride == rows.width {
+        true => (values.len().max(1), values.len().max(1)),
+        false => (rows.width, rows.stride),
+    };
+    let count = values.len().div_ceil(stride) * width;
+    memory.resize((count * size_of::<A>()).div_ceil(size_of::<u64>()), 0);
+    let converted: &mut [A] = &mut bytemuck::cast_slice_mut(memory)[..count];
+    for (converted, values) in converted.chunks_mut(width).zip(values.chunks(stride)) {
+        widest(Conversion {
+            values,
+            converted,
+            convert: &convert,
+        });
+    }
     bytemuck::cast_slice(converted)
 }
 

@@ -1,6 +1,7 @@
 //! Sums of integers that nothing overflows.
 
 use crate::results::{Number, Value};
+use warpfold_device::half::Bool;
 use warpfold_device::operator::{Combine, Operator};
 
 /// The sum, in 128 bits.
@@ -23,7 +24,7 @@ fn halves(integer: i128) -> Halves {
 }
 
 /// An integer of up to 64 bits.
-pub(crate) trait Integer: Copy + Into<i128> {
+pub(crate) trait Integer: Copy {
     /// Two numbers of up to 33 bits, the value being the first and 2³² times the second.
     fn parts(self) -> (i64, i64);
 }
@@ -40,10 +41,26 @@ macro_rules! integers {
 }
 
 integers! {
+    Bool: |value| (u32::from(value).into(), 0);
+    i8: |value| (i64::from(value), 0);
+    u8: |value| (i64::from(value), 0);
+    i16: |value| (i64::from(value), 0);
+    u16: |value| (i64::from(value), 0);
     i32: |value| (i64::from(value), 0);
     u32: |value| (i64::from(value), 0);
     i64: |value| (value & 0xffff_ffff, value >> 32);
     u64: |value| ((value & 0xffff_ffff) as i64, (value >> 32) as i64);
+}
+
+/// The sum of up to 2³⁰ values.
+#[inline(always)]
+fn sum_of<T: Integer>(values: &[T]) -> i128 {
+    let (mut low, mut high) = (0, 0);
+    for value in values {
+        let parts = value.parts();
+        (low, high) = (low + parts.0, high + parts.1);
+    }
+    i128::from(low) + (i128::from(high) << 32)
 }
 
 macro_rules! exact {
@@ -64,20 +81,16 @@ macro_rules! exact {
 
             #[inline(always)]
             fn lift(self, value: T, _index: u64) -> Halves {
-                halves(value.into())
+                halves(sum_of(&[value]))
+            }
+            #[inline(always)]
+            fn lift_spaced<const N: usize>(self, values: [T; N], _index: u64, _step: u64) -> Halves {
+                halves(sum_of(&values))
             }
             /// In vectors, as far as 64 bits have room for it.
             #[inline(always)]
             fn lift_slice(self, values: &[T], _index: u64) -> Halves {
-                let sums = values.chunks(1 << 30).map(|values| {
-                    let (mut low, mut high) = (0, 0);
-                    for value in values {
-                        let parts = value.parts();
-                        (low, high) = (low + parts.0, high + parts.1);
-                    }
-                    i128::from(low) + (i128::from(high) << 32)
-                });
-                halves(sums.sum())
+                halves(values.chunks(1 << 30).map(sum_of).sum())
             }
             fn finish(self, state: Halves, $count: u64) -> $output {
                 let $sum = join(state);

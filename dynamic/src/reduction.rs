@@ -1,8 +1,8 @@
 //! The work, cut into pieces for the cores.
 
-use crate::convert::{Conversions, Form};
+use crate::convert::{Conversions, FORMS, Form, Rows};
 use crate::names::{Named, TypeName};
-use crate::results::{Results, Truths};
+use crate::results::Results;
 use crate::states::States;
 use std::ops::Range;
 
@@ -10,18 +10,20 @@ use std::ops::Range;
 const PIECE: usize = 1 << 16;
 /// How many values are converted and go through all operators before the next ones: they stay in the nearest caches.
 const BLOCK: usize = 1 << 12;
-/// How many columns are reduced side by side, so that a row of them is long in memory, and their states stay in a core's own cache.
-const TILE: usize = 1 << 13;
+/// How many columns are reduced side by side, so that a row of them is long in memory, and a few rows stay in a core's own cache, with the
+/// states.
+const TILE: usize = 1 << 11;
+/// How many rows of such columns are converted at once at least.
+const ROWS: usize = 4;
 /// How many values a thread reduces that way before it looks whether another is idle: several for each state.
 const TILE_PIECE: usize = 1 << 18;
 
 /// One or several operators over values of one type.
 pub struct Reduction {
-    element: TypeName,
     conversions: Conversions,
     operators: Vec<(Named, Form, Box<dyn States>)>,
     /// The forms that the operators take.
-    asked: [bool; 2],
+    asked: [bool; FORMS],
     /// The states of the values so far.
     states: All,
     n: u64,
@@ -40,10 +42,9 @@ impl Reduction {
         };
         let operators: Vec<_> = operators.iter().map(start).collect();
         let is_asked = |asked| operators.iter().any(|&(_, form, _)| form == asked);
-        let asked = [Form::Wide, Form::Real].map(is_asked);
+        let asked = [Form::Own, Form::Wide, Form::Real].map(is_asked);
         let states = Vec::new();
         let mut this = Self {
-            element,
             conversions,
             operators,
             asked,
@@ -101,19 +102,7 @@ impl Reduction {
     }
 
     fn finished(&self, states: &All, count: u64) -> Vec<Box<dyn Results>> {
-        let results = states.iter().map(move |states| states.finish(count));
-        let results = results
-            .zip(&self.operators)
-            .map(|(results, (operator, ..))| {
-                let are_values = matches!(operator.name(), "min" | "max" | "minmax");
-                let are_truths = self.element.name() == "bool" && are_values;
-                if are_truths {
-                    Box::new(Truths(results))
-                } else {
-                    results
-                }
-            });
-        results.collect()
+        states.iter().map(|states| states.finish(count)).collect()
     }
 
     /// As many states of each operator, without values.
@@ -122,6 +111,21 @@ impl Reduction {
             .iter()
             .map(|(_, _, states)| states.alike(count))
             .collect()
+    }
+
+    /// Values that lie side by side in the forms that are asked for.
+    fn forms_of_values<'m>(
+        &self,
+        values: &'m [u8],
+        memory: &'m mut [Vec<u64>; FORMS - 1],
+    ) -> [Rows<'m>; FORMS] {
+        let count = self.count(values);
+        let row = Rows {
+            bytes: values,
+            width: count,
+            stride: count,
+        };
+        self.conversions.forms(row, self.asked, memory)
     }
 
     fn count(&self, values: &[u8]) -> usize {
@@ -160,9 +164,9 @@ impl Reduction {
                 let (length, index) = (block.len(), index + (first - values.start) as u64);
                 bring(block, &mut memory);
                 let bytes = &bytemuck::cast_slice(&memory)[..length * self.conversions.bytes];
-                let forms = self.conversions.forms(bytes, self.asked, &mut converted);
+                let forms = self.forms_of_values(bytes, &mut converted);
                 for (states, &(_, form, _)) in all.iter_mut().zip(&self.operators) {
-                    states.take(0, forms[form as usize], length, index);
+                    states.take(0, forms[form as usize].bytes, length, index);
                 }
             }
             return all;
@@ -204,9 +208,10 @@ impl Reduction {
         for (rows, place) in some_rows.zip((0..).step_by(at_once)) {
             let blocks = rows.chunks(BLOCK * self.conversions.bytes);
             for (block, index) in blocks.zip((index..).step_by(BLOCK)) {
-                let forms = self.conversions.forms(block, self.asked, &mut memory);
+                let forms = self.forms_of_values(block, &mut memory);
                 for (states, &(_, form, _)) in all.iter_mut().zip(&self.operators) {
-                    states.take(place, forms[form as usize], length.min(BLOCK), index);
+                    let values = forms[form as usize].bytes;
+                    states.take(place, values, length.min(BLOCK), index);
                 }
             }
         }
@@ -254,20 +259,25 @@ impl Reduction {
         }
         let mut all = self.none(columns.len());
         let mut memory = Default::default();
-        // Whole rows lie side by side.
-        let at_once = if columns.len() == stride {
-            (BLOCK / stride).max(1)
-        } else {
-            1
+        // A few rows at once, so that states are read and written less often.
+        let values_at_once = match self.asked {
+            [true, false, false] => BLOCK * size_of::<u64>() / self.conversions.bytes,
+            _ => BLOCK,
         };
+        let at_once = (values_at_once / columns.len()).max(ROWS);
         for first in rows.clone().step_by(at_once) {
-            let last = rows.end.min(first + at_once) - 1;
-            let block = first * stride + columns.start..last * stride + columns.end;
-            let block =
-                &values[block.start * self.conversions.bytes..block.end * self.conversions.bytes];
+            let end = rows.end.min(first + at_once);
+            let block = first * stride + columns.start..(end - 1) * stride + columns.end;
+            let block = Rows {
+                bytes: &values
+                    [block.start * self.conversions.bytes..block.end * self.conversions.bytes],
+                width: columns.len(),
+                stride,
+            };
             let forms = self.conversions.forms(block, self.asked, &mut memory);
             for (states, &(_, form, _)) in all.iter_mut().zip(&self.operators) {
-                states.take_rows(forms[form as usize], first as u64);
+                let Rows { bytes, stride, .. } = forms[form as usize];
+                states.take_rows(bytes, stride, first as u64..end as u64);
             }
         }
         all

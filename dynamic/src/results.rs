@@ -63,16 +63,6 @@ impl<T: Into<Number>> From<Extremes<T>> for Value {
     }
 }
 
-impl Number {
-    /// Whether an integer is not 0.
-    fn truth(self) -> Self {
-        match self {
-            Self::Integer(integer) => Self::Bool(integer != 0),
-            other => other,
-        }
-    }
-}
-
 impl fmt::Display for Number {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -112,21 +102,5 @@ impl<R: Copy + Into<Value> + Send + Sync> Results for Vec<R> {
 
     fn value(&self, place: usize) -> Value {
         self[place].into()
-    }
-}
-
-/// Results that were computed in integers and are truth values.
-pub(crate) struct Truths(pub(crate) Box<dyn Results>);
-
-impl Results for Truths {
-    fn count(&self) -> usize {
-        self.0.count()
-    }
-
-    fn value(&self, place: usize) -> Value {
-        match self.0.value(place) {
-            Value::One(number) => Value::One(number.truth()),
-            Value::Extremes(min, max) => Value::Extremes(min.truth(), max.truth()),
-        }
     }
 }

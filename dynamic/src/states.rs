@@ -4,9 +4,11 @@ use crate::exact::{ExactMean, ExactSum};
 use crate::names::Named;
 use crate::results::{Number, Results, Value};
 use bytemuck::Pod;
+use std::ops::Range;
 use std::{any, iter};
-use warpfold::cpu::{Task, widest};
+use warpfold::cpu::{self, Task, widest};
 use warpfold_device::element::Element;
+use warpfold_device::half::{Bf16, Bool, F16};
 use warpfold_device::operator::*;
 
 /// The states of an operator, one for each result. Values come as the bytes of the type that it computes in.
@@ -18,8 +20,8 @@ pub(crate) trait States: Send + Sync {
     /// state has this index.
     fn take(&mut self, place: usize, values: &[u8], length: usize, index: u64);
 
-    /// Takes rows in that have a value for each state; the first row has this index.
-    fn take_rows(&mut self, rows: &[u8], index: u64);
+    /// Takes rows with these indices in that have a value for each state, and begin this many values apart.
+    fn take_rows(&mut self, rows: &[u8], stride: usize, indices: Range<u64>);
 
     /// Takes the values in that other states of the same operator have taken, each into its own.
     fn join(&mut self, right: Box<dyn States>);
@@ -87,14 +89,15 @@ impl<A: Pod, O: Shared<A>> States for Of<A, O> {
         });
     }
 
-    fn take_rows(&mut self, rows: &[u8], index: u64) {
+    fn take_rows(&mut self, rows: &[u8], stride: usize, indices: Range<u64>) {
         let (operator, states) = (self.operator, &mut self.states[..]);
         let rows = bytemuck::cast_slice(rows);
         widest(TakeRows {
             operator,
             states,
             rows,
-            index,
+            stride,
+            indices,
         });
     }
 
@@ -153,7 +156,8 @@ struct TakeRows<'a, A, O: Operator<A>> {
     operator: O,
     states: &'a mut [O::State],
     rows: &'a [A],
-    index: u64,
+    stride: usize,
+    indices: Range<u64>,
 }
 
 impl<A: Pod, O: Operator<A>> Task for TakeRows<'_, A, O> {
@@ -161,30 +165,31 @@ impl<A: Pod, O: Operator<A>> Task for TakeRows<'_, A, O> {
 
     #[inline(always)]
     fn run(self) {
-        let rows = self.rows.chunks(self.states.len());
-        for (row, index) in rows.zip(self.index..) {
-            for (state, &value) in self.states.iter_mut().zip(row) {
-                let lifted = self.operator.lift(value, index);
-                *state = self.operator.combine(*state, lifted);
-            }
-        }
+        cpu::take_rows(
+            self.operator,
+            self.states,
+            self.rows,
+            self.stride,
+            self.indices,
+        );
     }
 }
 
-/// A type that operators compute in: integers of 32 and 64 bits, and floats.
-pub(crate) trait Accumulator:
-    Element<Wide = Self> + Pod + Into<Number> + Into<Value> + Send + Sync
+/// A type that memory holds.
+pub(crate) trait Held:
+    Element<Wide: Send + Sync> + Pod + Into<Number> + Into<Value> + Send + Sync
 {
-    /// The operator without a state, if it is a sum or a mean of integers, which are exact, or a sum of floats.
-    fn sum(operator: Named) -> Option<Box<dyn States>>;
+    /// The operator without a state, if it is a sum or a mean of integers, which are exact.
+    fn exact(operator: Named) -> Option<Box<dyn States>>;
 }
 
-macro_rules! accumulators {
-    ($($value:ident { $($name:literal: $operator:expr),* })*) => {$(
-        impl Accumulator for $value {
-            fn sum(operator: Named) -> Option<Box<dyn States>> {
+macro_rules! integers {
+    ($($value:ident)*) => {$(
+        impl Held for $value {
+            fn exact(operator: Named) -> Option<Box<dyn States>> {
                 match operator.name() {
-                    $($name => Some(Of::<Self, _>::start($operator)),)*
+                    "sum" => Some(Of::<Self, _>::start(ExactSum)),
+                    "mean" => Some(Of::<Self, _>::start(ExactMean)),
                     _ => None,
                 }
             }
@@ -192,30 +197,47 @@ macro_rules! accumulators {
     )*};
 }
 
-accumulators! {
-    i32 { "sum": ExactSum, "mean": ExactMean }
-    u32 { "sum": ExactSum, "mean": ExactMean }
-    i64 { "sum": ExactSum, "mean": ExactMean }
-    u64 { "sum": ExactSum, "mean": ExactMean }
-    f32 { "sum": Sum }
-    f64 { "sum": Sum }
+macro_rules! floats {
+    ($($value:ident)*) => {$(
+        impl Held for $value {
+            fn exact(_: Named) -> Option<Box<dyn States>> {
+                None
+            }
+        }
+    )*};
 }
+
+integers! { Bool i8 u8 i16 u16 i32 u32 i64 u64 }
+floats! { F16 Bf16 f32 f64 }
+
+/// The operator without a state, if it takes values as memory holds them.
+pub(crate) fn own<T: Held>(operator: Named) -> Option<Box<dyn States>> {
+    Some(match operator.name() {
+        "min" => Of::<T, _>::start(Min),
+        "max" => Of::<T, _>::start(Max),
+        "minmax" => Of::<T, _>::start(MinMax),
+        "argmin" => Of::<T, _>::start(ArgMin::<u64>::FIRST),
+        "argmax" => Of::<T, _>::start(ArgMax::<u64>::FIRST),
+        "last_argmin" => Of::<T, _>::start(ArgMin::<u64>::LAST),
+        "last_argmax" => Of::<T, _>::start(ArgMax::<u64>::LAST),
+        "any" => Of::<T, _>::start(Any),
+        "all" => Of::<T, _>::start(All),
+        "count_nonzero" => Of::<T, _>::start(CountNonzero),
+        _ => return T::exact(operator),
+    })
+}
+
+/// A type that operators compute in: integers of 32 and 64 bits, and floats.
+pub(crate) trait Accumulator: Held + Element<Wide = Self> {}
+
+impl<A: Held + Element<Wide = A>> Accumulator for A {}
 
 /// The operator without a state, if it computes in the values' [wide type](Element::Wide).
 pub(crate) fn wide<A: Accumulator>(operator: Named) -> Option<Box<dyn States>> {
     Some(match operator.name() {
+        "sum" => Of::<A, _>::start(Sum),
         "product" => Of::<A, _>::start(Product),
-        "min" => Of::<A, _>::start(Min),
-        "max" => Of::<A, _>::start(Max),
-        "minmax" => Of::<A, _>::start(MinMax),
-        "argmin" => Of::<A, _>::start(ArgMin::<u64>::FIRST),
-        "argmax" => Of::<A, _>::start(ArgMax::<u64>::FIRST),
-        "last_argmin" => Of::<A, _>::start(ArgMin::<u64>::LAST),
-        "last_argmax" => Of::<A, _>::start(ArgMax::<u64>::LAST),
-        "any" => Of::<A, _>::start(Any),
-        "all" => Of::<A, _>::start(All),
-        "count_nonzero" => Of::<A, _>::start(CountNonzero),
-        _ => return A::sum(operator),
+        _ => return None,
     })
 }
 

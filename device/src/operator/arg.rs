@@ -230,11 +230,27 @@ fn place_of<T: Element>(block: &[T], value: T::Wide, ties: Ties) -> usize {
         let candidate = candidate.widen();
         (candidate == value) | (candidate.is_nan() & value.is_nan())
     };
-    let place = match ties {
-        Ties::First => block.iter().position(is_it),
-        Ties::Last => block.iter().rposition(is_it),
+    // First the piece, whose values are compared without a branch.
+    const PIECE: usize = 64;
+    let has_it = |piece: &[T]| {
+        let mut has = false;
+        for value in piece {
+            has |= is_it(value);
+        }
+        has
     };
-    place.unwrap_or_default()
+    let pieces = block.len().div_ceil(PIECE);
+    let of = |piece: usize| &block[piece * PIECE..block.len().min((piece + 1) * PIECE)];
+    let piece = match ties {
+        Ties::First => (0..pieces).find(|&piece| has_it(of(piece))),
+        Ties::Last => (0..pieces).rfind(|&piece| has_it(of(piece))),
+    };
+    let piece = piece.unwrap_or_default();
+    let place = match ties {
+        Ties::First => of(piece).iter().position(is_it),
+        Ties::Last => of(piece).iter().rposition(is_it),
+    };
+    piece * PIECE + place.unwrap_or_default()
 }
 
 macro_rules! arg {
@@ -406,8 +422,8 @@ macro_rules! arg {
                 let is_before = (value $before state.value) | (is_nan & !state.value.is_nan());
                 let is_equal = if is_nan { state.value.is_nan() } else { value == state.value };
                 let beats = is_first_of_all | is_before | (is_last & is_equal);
-                // Of many values the place is looked for only if the extreme beats the state; of few without a branch.
-                if V * N >= 8 && !beats {
+                // Of many values the place is looked for only if the extreme beats the state; of few without a branch, except on a host.
+                if (V * N >= 8 || cfg!(not(target_arch = "nvptx64"))) && !beats {
                     return state;
                 }
                 let (vector, place, value) = find(wide, extremes, value, is_nan, self.ties);

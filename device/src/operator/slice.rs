@@ -2,9 +2,13 @@
 
 use super::combine::{Combine, combine_all};
 use crate::number::Number;
+use crate::unroll::array;
 
 /// How many states a loop keeps: enough that no addition waits for the one before, and few enough for the registers.
 pub const LANES: usize = 32;
+
+/// How many values an extreme takes at once for each lane.
+const DEPTH: usize = 8;
 
 /// The state of all values, of which lane l combines those with index l, l + [`LANES`], and so on. `lift` gets a value and its index.
 #[inline(always)]
@@ -45,10 +49,27 @@ pub fn extreme<const IS_LEAST: bool, T: Copy, N: Number>(
     let by_rank = ByRank::<N::Rank, IS_LEAST> {
         of_none: of_none.rank::<IS_LEAST>(),
     };
-    let rank = in_lanes(by_rank, values, 0, |value, _| {
-        number(value).rank::<IS_LEAST>()
-    });
-    N::of_rank::<IS_LEAST>(rank)
+    // A few at once for each lane: of small integers the compiler then compares as many as fit into a vector, and converts one of them.
+    let rank = |value| number(value).rank::<IS_LEAST>();
+    let (whole, rest) = values.as_chunks::<{ DEPTH * LANES }>();
+    let mut ranks = [by_rank.identity(); LANES];
+    for values in whole {
+        for lane in 0..LANES {
+            let deep = array::<_, DEPTH>(
+                #[inline(always)]
+                |depth| rank(values[depth * LANES + lane]),
+            );
+            ranks[lane] = by_rank.combine(ranks[lane], combine_all(by_rank, deep));
+        }
+    }
+    let of_rest = in_lanes(
+        by_rank,
+        rest,
+        0,
+        #[inline(always)]
+        |value, _| rank(value),
+    );
+    N::of_rank::<IS_LEAST>(by_rank.combine(combine_all(by_rank, ranks), of_rest))
 }
 
 /// The lesser of two ranks, or the greater.

@@ -85,6 +85,26 @@ impl<T: Copy, A: From<T> + Copy, O: Operator<A>> Operator<T> for As<A, O> {
         let vectors = map_all(vectors, A::from);
         self.operator.accumulate(state, vectors, index, step)
     }
+    /// Block by block, converted in the nearest cache.
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[inline(always)]
+    fn lift_slice(self, values: &[T], index: u64) -> O::State {
+        const BLOCK: usize = 512;
+        let (mut state, mut index) = (self.identity(), index);
+        let Some(&first) = values.first() else {
+            return state;
+        };
+        let mut converted = [A::from(first); BLOCK];
+        for block in values.chunks(BLOCK) {
+            for (converted, &value) in converted.iter_mut().zip(block) {
+                *converted = value.into();
+            }
+            let right = self.operator.lift_slice(&converted[..block.len()], index);
+            state = self.operator.combine(state, right);
+            index += block.len() as u64;
+        }
+        state
+    }
     #[inline(always)]
     fn finish(self, state: O::State, count: u64) -> O::Output {
         self.operator.finish(state, count)

@@ -5,10 +5,17 @@ use super::order::{Order, Parallel};
 use super::slots::{self, in_slots};
 use super::widest::{Task, widest};
 use crate::matrix::Matrix;
+use std::hint;
 use std::ops::Range;
+use warpfold_device::operator::Operator;
 
 /// How many values a thread reduces at least before it looks for more.
 const GRAIN: usize = 1 << 15;
+/// How many rows are taken at once, so that states are read and written less often. Of more, a power of two apart, the lines would compete for
+/// the same few places in the nearest cache.
+const DEPTH: usize = 4;
+/// A row that is long enough for its own loop.
+const LONG: usize = 256;
 /// The states that stay in a core's nearest cache while rows go through them.
 const NEAREST_BYTES: usize = 1 << 14;
 /// The states that stay in a core's own cache.
@@ -109,38 +116,82 @@ impl<T: Copy + Sync, O: Parallel<T>> Task for Tile<'_, T, O> {
                 slots
             }
             Order::Fast => {
-                // Short rows that lie side by side are taken several at once, as one long row.
-                let is_contiguous = matrix.stride == width;
-                let fold = if is_contiguous {
-                    256_usize.div_ceil(width)
-                } else {
-                    1
-                };
-                let rows_of_places: Vec<u64> = (0..fold * width)
-                    .map(|place| (place / width) as u64)
-                    .collect();
-                let mut states = vec![operator.identity(); fold * width];
-                let mut at = self.rows.start;
-                while at < self.rows.end {
-                    let taken = fold.min(self.rows.end - at);
-                    let start = at * matrix.stride + self.columns.start;
-                    let values = &self.values[start..start + taken * width];
-                    let places = rows_of_places.iter();
-                    for ((state, &value), place) in states.iter_mut().zip(values).zip(places) {
-                        let lifted = operator.lift(value, at as u64 + place);
-                        *state = operator.combine(*state, lifted);
-                    }
-                    at += taken;
-                }
-                let (first, others) = states.split_at_mut(width);
-                for further in others.chunks(width) {
-                    for (state, &right) in first.iter_mut().zip(further) {
-                        *state = operator.combine(*state, right);
-                    }
-                }
-                states.truncate(width);
+                let mut states = vec![operator.identity(); width];
+                let start = self.rows.start * matrix.stride + self.columns.start;
+                let indices = self.rows.start as u64..self.rows.end as u64;
+                let values = &self.values[start..];
+                take_rows(operator, &mut states, values, matrix.stride, indices);
                 states
             }
+        }
+    }
+}
+
+/// Takes rows with these indices into the states of their columns, of which there is one at least. The first row begins with the first value,
+/// and the others `stride` apart.
+#[inline(always)]
+pub fn take_rows<T: Copy, O: Operator<T>>(
+    operator: O,
+    states: &mut [O::State],
+    values: &[T],
+    stride: usize,
+    indices: Range<u64>,
+) {
+    let (width, rows) = (states.len(), (indices.end - indices.start) as usize);
+    // Short rows that lie side by side are taken several at once, as one long row.
+    let fold = if stride == width {
+        (LONG / width).max(1)
+    } else {
+        1
+    };
+    let (mut rows_of_all, mut folded) = (Vec::new(), Vec::new());
+    let (long_states, rows_of_places) = if fold == 1 {
+        (&mut *states, &[0; LONG][..])
+    } else {
+        rows_of_all.extend((0..fold * width).map(|place| (place / width) as u64));
+        folded.resize(fold * width, operator.identity());
+        (&mut folded[..], &rows_of_all[..])
+    };
+    // The compiler would write out loops whose length it knew, over and over again.
+    let rows_of_places = hint::black_box(rows_of_places);
+    let (long_width, at_once) = (long_states.len(), rows_of_places.len());
+    let long_row = |row: usize, rows: usize| &values[row * stride..][..rows * width];
+    let mut row = 0;
+    while rows - row >= DEPTH * fold {
+        let first = long_row(row, fold);
+        let second = long_row(row + fold, fold);
+        let third = long_row(row + 2 * fold, fold);
+        let fourth = long_row(row + 3 * fold, fold);
+        let index = indices.start + row as u64;
+        for start in (0..long_width).step_by(at_once) {
+            let end = long_width.min(start + at_once);
+            let values = first[start..end].iter().zip(&second[start..end]);
+            let values = values.zip(&third[start..end]).zip(&fourth[start..end]);
+            let states = long_states[start..end].iter_mut().zip(values);
+            for ((state, (((&first, &second), &third), &fourth)), row) in states.zip(rows_of_places)
+            {
+                let values = [[first], [second], [third], [fourth]];
+                *state = operator.accumulate(*state, values, index + row, fold as u64);
+            }
+        }
+        row += DEPTH * fold;
+    }
+    while row < rows {
+        let taken = fold.min(rows - row);
+        let index = indices.start + row as u64;
+        let states = long_states.chunks_mut(at_once);
+        for (states, values) in states.zip(long_row(row, taken).chunks(at_once)) {
+            let values = values.iter().zip(rows_of_places);
+            for (state, (&value, row)) in states.iter_mut().zip(values) {
+                let lifted = operator.lift(value, index + row);
+                *state = operator.combine(*state, lifted);
+            }
+        }
+        row += taken;
+    }
+    for further in folded.chunks(width) {
+        for (state, &right) in states.iter_mut().zip(further) {
+            *state = operator.combine(*state, right);
         }
     }
 }

@@ -32,6 +32,8 @@ mod widest;
 use crate::matrix::{Along, Matrices, Matrix};
 pub use crate::offsets::Offset;
 use crate::scan::ScanKind;
+#[doc(hidden)]
+pub use columns::take_rows;
 pub use order::{Order, Parallel};
 use rayon::prelude::*;
 use std::ops::Range;

@@ -371,3 +371,37 @@ fn any_axis_of_any_array() {
     let negative = axis(Sum, &values, &[2, 2], &[-2, 1], 0, Order::Fast);
     assert!(matches!(negative, Err(ShapeError::NoAxis { axis: 0, .. })));
 }
+
+/// Side by side, overlapping, the same row again and again, and with a gap.
+#[test]
+fn columns_of_rows_at_any_distance() {
+    let values: Vec<i32> = numbers_of(6000, 5).map(|it| it as i32 % 50).collect();
+    for columns in [1, 2, 3, 100, 300, 1000] {
+        for stride in [0, 1, columns - 1, columns, columns + 1] {
+            for rows in [1, 2, 3, 4, 5, 9, 100, 131] {
+                let matrix = Matrix {
+                    rows,
+                    columns,
+                    stride,
+                };
+                if matrix.span().unwrap() > values.len() {
+                    continue;
+                }
+                let column = |column: usize| (0..rows).map(move |row| row * stride + column);
+                let of = |operator: ArgMax| {
+                    let best =
+                        |column_number| operator.of(column(column_number).map(|it| values[it]));
+                    (0..columns).map(best).collect::<Vec<u64>>()
+                };
+                for operator in [ArgMax::FIRST, ArgMax::LAST] {
+                    let found = super::columns(operator, &values, matrix, Order::Fast);
+                    assert_eq!(found.unwrap(), of(operator), "{matrix:?}");
+                }
+                let sum = |number| column(number).map(|it| values[it]).sum::<i32>();
+                let expected: Vec<i32> = (0..columns).map(sum).collect();
+                let found = super::columns(Sum, &values, matrix, Order::Fast);
+                assert_eq!(found.unwrap(), expected, "{matrix:?}");
+            }
+        }
+    }
+}
