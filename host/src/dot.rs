@@ -1,6 +1,8 @@
 //! Dot products: the sum of the products of the pairs of two arrays.
 
-use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Shape, Slice, Stream};
+use crate::device::{
+    Argument, Buffer, Device, DeviceError, Kernel, Shape, Slice, SliceMut, Stream,
+};
 use crate::family::{Attached, Family, Needs, Source};
 use crate::kernels::Error;
 use crate::reduce::Reducible;
@@ -64,27 +66,34 @@ impl<'d, T: Reducible> DotProduct<'d, T> {
         of(&mut self.family, self.device, self.mode, pair)
     }
 
-    /// Queues the dot product on a stream, which writes it to `result`, a buffer of one element. Does not wait, except for memory of
-    /// `cust`.
+    /// Queues the dot product on a stream, which writes it to `result`, one element of a [`Buffer`] or of other memory of the device. Does
+    /// not wait, except for memory of `cust`.
     ///
     /// A call that needs another kernel or more memory than those before loads or allocates, which waits; [`Self::prepare`] does that
     /// before.
     ///
     /// # Errors
-    /// As [`Self::of`]; the stream or the buffer is of another device, or the buffer's length is not 1; [`Error::Unprepared`].
-    pub fn queue<'a, 'b>(
+    /// As [`Self::of`]; the stream or the result is of another device, or its length is not 1; [`Error::Unprepared`].
+    pub fn queue<'a, 'b, 'r>(
         &mut self,
         stream: &Stream,
         left: impl Into<Slice<'a, T>>,
         right: impl Into<Slice<'b, T>>,
-        result: &mut Buffer<T::Wide>,
+        result: impl Into<SliceMut<'r, T::Wide>>,
     ) -> Result<(), Error> {
         let (device, mode, pair) = (self.device, self.mode, (left.into(), right.into()));
+        let result = result.into();
         launch(&mut self.family, device, mode, Some(stream), pair, result)
     }
 
+    /// The bytes of workspace that the dot product of arrays of this many values takes.
+    pub fn plan(&self, values: usize) -> usize {
+        let launch = choose::<T>(self.device, self.mode, values);
+        needs_of::<T>(self.mode, values, launch).bytes()
+    }
+
     /// Loads the kernel and allocates what arrays of this many values need, so that queueing them does neither: it may then be captured
-    /// into a graph. Waits if there is anything to load or to allocate. Returns the number of bytes that are kept.
+    /// into a graph. Waits if there is anything to load or to allocate. Returns what [`Self::plan`] says.
     ///
     /// Whoever launches such a graph keeps this value, and has not prepared it for more since.
     ///
@@ -189,7 +198,7 @@ fn of<T: Reducible>(
     pair: (Slice<'_, T>, Slice<'_, T>),
 ) -> Result<T::Wide, Error> {
     let mut result = device.allocate(1)?;
-    launch(family, device, mode, None, pair, &mut result)?;
+    launch(family, device, mode, None, pair, (&mut result).into())?;
     Ok(result.read()?[0])
 }
 
@@ -199,11 +208,12 @@ fn launch<T: Reducible>(
     mode: Mode,
     stream: Option<&Stream>,
     pair: (Slice<'_, T>, Slice<'_, T>),
-    result: &mut Buffer<T::Wide>,
+    result: SliceMut<'_, T::Wide>,
 ) -> Result<(), Error> {
     let launch = choose::<T>(device, mode, pair.0.len());
-    let result = Slice::from(&*result);
-    launch_to(family, device, mode, stream, pair, result, launch)
+    result.written_by(device, stream, |result| {
+        launch_to(family, device, mode, stream, pair, result, launch)
+    })
 }
 
 fn launch_to<T: Reducible>(

@@ -49,7 +49,7 @@ pub mod scan;
 pub mod sum;
 mod values;
 
-pub use device::{Buffer, Device, DeviceChoice, DeviceError, Slice, Stream};
+pub use device::{Buffer, Device, DeviceChoice, DeviceError, Slice, SliceMut, Stream};
 #[doc(hidden)]
 pub use dot::queue_dot;
 pub use dot::{DotProduct, dot};

@@ -6,6 +6,9 @@ use std::fmt::Debug;
 
 use launch::{Given, Machine, Random, Watched, machines, values_of};
 use warpfold::device::Shape;
+use warpfold::reduce::Segments;
+use warpfold::scan::ScanKind;
+use warpfold::{Device, DeviceChoice, Matrix, Scan, cpu};
 use warpfold_device::columns::{Layout, are_small, most_threads};
 use warpfold_device::half::Bf16;
 use warpfold_device::operator::*;
@@ -355,4 +358,34 @@ macro_rules! clean_segments {
 #[test]
 fn segments_are_clean_in_every_order() {
     for_each_shaped! { clean_segments }
+}
+
+/// The library's calls for scans, with kernels that are in none of its own texts.
+#[test]
+fn the_library_scans_by_them() {
+    let gpu = Device::open(&DeviceChoice::Gpu(0)).ok();
+    let emulator = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
+    let values: Vec<i8> = Random(7).take(5000).map(|word| word as i8).collect();
+    let offsets = [0_u32, 0, 1, 40, 3000, 3001, 4690];
+    let matrix = Matrix {
+        rows: 70,
+        columns: 65,
+        stride: 67,
+    };
+    for device in [Some(emulator), gpu].into_iter().flatten() {
+        let buffer = device.upload(&values).expect("it fits");
+        let segments = Segments::new(&device, &offsets).expect("they are right");
+        for kind in [ScanKind::Inclusive, ScanKind::Exclusive] {
+            // SAFETY: the text has what `scans!` makes of this operator and this type by this name.
+            let scan = unsafe { Scan::from_ptx(&device, Sum, PTX, "sum_i8", kind) };
+            let mut scan = scan.expect("it is prepared");
+            let all = scan.of(&buffer).expect("it runs").read();
+            assert_eq!(all, Ok(cpu::scan(Sum, kind, &values)));
+            let rows = scan.rows(&buffer, matrix).expect("it runs").read();
+            assert_eq!(rows.ok(), cpu::scan_rows(Sum, kind, &values, matrix).ok());
+            let of_segments = scan.segments(&buffer, &segments).expect("it runs").read();
+            let by_cores = cpu::scan_segments(Sum, kind, &values, &offsets);
+            assert_eq!(of_segments.ok(), by_cores.ok());
+        }
+    }
 }

@@ -16,3 +16,15 @@ pub(super) unsafe trait CudarcMemory {
     /// Lets that stream wait for what writes the memory, and notes a read at this point of it.
     fn touch(&self);
 }
+
+/// The same of memory that a kernel writes.
+pub(super) trait CudarcMemoryMut {
+    /// As [`CudarcMemory::context`].
+    fn context(&self) -> *mut c_void;
+
+    /// As [`CudarcMemory::stream`], for as long.
+    fn stream(&self) -> *mut c_void;
+
+    /// Lets that stream wait for what reads or writes the memory, and notes a write at this point of it.
+    fn touch_mut(&mut self);
+}

@@ -1,7 +1,8 @@
 //! Memory and streams of `cust`, as they are.
 
 use super::slice::Owner;
-use super::{Device, DeviceError, Slice, StreamRef};
+use super::slice_mut::OwnerMut;
+use super::{Device, DeviceError, Slice, SliceMut, StreamRef};
 use bytemuck::Pod;
 use cust::memory::{DeviceBuffer, DeviceCopy, DeviceSlice};
 use cust::stream::Stream;
@@ -20,6 +21,16 @@ impl<'a, T: Pod + DeviceCopy> From<&'a DeviceBuffer<T>> for Slice<'a, T> {
             buffer.as_device_ptr().as_raw(),
             buffer.len(),
         )
+    }
+}
+
+/// Neither waits nor queues. The memory stays `cust`'s.
+///
+/// Work that is queued to write the slice is waited for, as what reads one is.
+impl<'a, T: Pod + DeviceCopy> From<&'a mut DeviceBuffer<T>> for SliceMut<'a, T> {
+    fn from(buffer: &'a mut DeviceBuffer<T>) -> Self {
+        let address = buffer.as_device_ptr().as_raw();
+        Self::new(OwnerMut::AsRead(Owner::CustBuffer), address, buffer.len())
     }
 }
 

@@ -31,9 +31,10 @@
 //! # Other libraries
 //!
 //! A GPU is opened in its primary context, which the CUDA runtime, PyTorch, `cudarc` and `cust` also use. Their memory and streams can be
-//! used here ([`Slice::from_raw`], [`Stream::from_raw`]), and those made here can be used there ([`Buffer::address`], [`Stream::raw`],
-//! [`Device::raw_context`]). With the feature `cudarc` a [`Slice`] is made from a `&CudaSlice` or `&CudaView`, and a [`StreamRef`] from a
-//! `&CudaStream`; with the feature `cust` from its `DeviceBuffer` and `Stream`:
+//! used here ([`Slice::from_raw`], [`SliceMut::from_raw`], [`Stream::from_raw`]), and those made here can be used there ([`Buffer::address`], [`Stream::raw`],
+//! [`Device::raw_context`]). With the feature `cudarc` a [`Slice`] is made from a `&CudaSlice` or `&CudaView`, a [`SliceMut`] for results from
+//! a `&mut CudaSlice` or `&mut CudaViewMut`, and a [`StreamRef`] from a `&CudaStream`; with the feature `cust` from its `DeviceBuffer` and
+//! `Stream`:
 //!
 #![cfg_attr(feature = "cudarc", doc = "```no_run")]
 #![cfg_attr(not(feature = "cudarc"), doc = "```ignore")]
@@ -102,6 +103,7 @@ mod persisting_l2;
 mod ptx;
 mod shape;
 mod slice;
+mod slice_mut;
 mod stream;
 mod stream_order;
 #[cfg(test)]
@@ -130,6 +132,7 @@ pub(crate) use ptx::LoadOptions;
 pub use ptx::newest_runnable;
 pub use shape::Shape;
 pub use slice::Slice;
+pub use slice_mut::SliceMut;
 pub use stream::{Event, Stream};
 pub(crate) use stream_order::StreamOrder;
 pub use timing::{Times, Timing};

@@ -238,7 +238,7 @@ impl<T> fmt::Debug for Slice<'_, T> {
 }
 
 /// The range of indices below `length` that is meant.
-fn range_within(range: impl RangeBounds<usize>, length: usize) -> Range<usize> {
+pub(super) fn range_within(range: impl RangeBounds<usize>, length: usize) -> Range<usize> {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,
         Bound::Excluded(&before) => before.saturating_add(1),

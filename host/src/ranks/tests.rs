@@ -12,6 +12,7 @@ use crate::sum::Mode;
 use crate::{Matrix, Reduction};
 use processes::{Process, launchers, run};
 use std::fmt::Debug;
+use std::io::Write;
 use std::ops::Range;
 use std::sync::LazyLock;
 use warpfold_device::fixed::CHUNK;
@@ -217,23 +218,25 @@ fn task(name: &str, ranks: &Ranks<'_>) -> Result<(), RankError> {
         "results" => {
             let reducer = Together { ranks, shares };
             for n in SIZES {
-                results(&reducer, n)
-                    .iter()
-                    .for_each(|line| println!("{line}"));
+                results(&reducer, n).iter().for_each(print_line);
             }
         }
         "few" => {
             let reducer = Together { ranks, shares };
-            for line in few_results(&reducer, SIZES[1]) {
-                println!("{line}");
-            }
+            few_results(&reducer, SIZES[1]).iter().for_each(print_line);
         }
         "random" => random(&Together { ranks, shares })
             .iter()
-            .for_each(|line| println!("{line}")),
+            .for_each(print_line),
         other => failures::task(other, ranks)?,
     }
     Ok(())
+}
+
+/// Prints a line at once, after an end of the line before: another rank may have left that unfinished where all print to one place.
+fn print_line(line: &String) {
+    let printed = std::io::stdout().write_all(format!("\n{line}\n").as_bytes());
+    printed.expect("somebody reads it");
 }
 
 const SIZES: [usize; 3] = [10, 3 * CHUNK + 77, 0];

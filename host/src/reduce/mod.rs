@@ -18,6 +18,15 @@
 //! [`Reduction::of`], [`Reduction::rows`], [`Reduction::columns`] and [`Reduction::segments`] wait for their results; [`Reduction::queue`] and its namesakes only queue
 //! the work and leave the results on the device. One launch makes all results, whatever the shape. [`table`] says which kernel makes them.
 //!
+//! Results go to a [`Buffer`] or, as a [`SliceMut`], to a part of one or to memory that other code has allocated.
+//!
+//! Every operator of the library takes every type, since each pair has a meaning: a `bool` counts as 0 or 1, so that its mean is the share of
+//! those that are true, and its log-sum-exp is ln Σ eˣ of zeros and ones. What is added, multiplied and compared in is the type's
+//! [`Wide`](warpfold_device::element::Element::Wide), and quotients and roots are computed in its
+//! [`Real`](warpfold_device::element::Element::Real). Kernels with another accumulator are a line of
+//! [`reductions!`](warpfold_device::reductions!) in a crate of your own, with the operator in [`As`](crate::operator::As);
+//! [`Reduction::from_ptx`] launches them.
+//!
 //! Functions like [`mean`](crate::mean) wait for one result, of values on the host or on the device.
 
 #[doc(hidden)]
@@ -32,7 +41,9 @@ pub mod table;
 mod tests;
 mod untyped;
 
-use crate::device::{Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, Slice, Stream};
+use crate::device::{
+    Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, Slice, SliceMut, Stream,
+};
 use crate::family::Source;
 use crate::kernels::Error;
 use crate::matrix::{Along, Matrices, Matrix};
@@ -161,7 +172,7 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         let values = values.into();
         let mut result = self.kept.result_buffer(self.device)?;
         let matrix = Matrix::contiguous(1, values.len());
-        let queued = self.launch(None, values, Along::Rows, matrix, &mut result);
+        let queued = self.launch(None, values, Along::Rows, matrix, (&mut result).into());
         let read = queued.and_then(|()| Ok(result.read()?[0]));
         self.kept.result = result;
         read
@@ -179,7 +190,7 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         let values = values.into();
         check_inside(matrix, values.len())?;
         let mut results = self.device.allocate(matrix.rows)?;
-        self.launch(None, values, Along::Rows, matrix, &mut results)?;
+        self.launch(None, values, Along::Rows, matrix, (&mut results).into())?;
         Ok(results.read()?)
     }
 
@@ -195,7 +206,7 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         let values = values.into();
         check_inside(matrix, values.len())?;
         let mut results = self.device.allocate(matrix.columns)?;
-        self.launch(None, values, Along::Columns, matrix, &mut results)?;
+        self.launch(None, values, Along::Columns, matrix, (&mut results).into())?;
         Ok(results.read()?)
     }
 
@@ -269,7 +280,7 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         segments: &Segments<'_>,
     ) -> Result<Vec<O::Output>, Error> {
         let mut results = self.device.allocate(segments.len())?;
-        self.launch_segments(None, values.into(), segments, &mut results)?;
+        self.launch_segments(None, values.into(), segments, (&mut results).into())?;
         Ok(results.read()?)
     }
 
@@ -305,65 +316,78 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         Ok((runs.keys()?, results))
     }
 
-    /// Queues the reduction on a stream, which writes it to `result`, a buffer of one element. Does not wait, except for memory of `cust`.
+    /// Queues the reduction on a stream, which writes it to `result`, one element of a [`Buffer`] or of other memory of the device. Does not wait, except for
+    /// memory of `cust`.
     ///
     /// A call that needs another kernel or more memory than those before loads or allocates, which waits; [`Self::prepare`] does that
     /// before.
     ///
     /// # Errors
-    /// As [`Self::of`]; the stream or the buffer is of another device, or the buffer's length is not 1; [`Error::Unprepared`].
-    pub fn queue<'a>(
+    /// As [`Self::of`]; the stream or the result is of another device, or its length is not 1; [`Error::Unprepared`].
+    pub fn queue<'a, 'r>(
         &mut self,
         stream: &Stream,
         values: impl Into<Slice<'a, T>>,
-        result: &mut Buffer<O::Output>,
+        result: impl Into<SliceMut<'r, O::Output>>,
     ) -> Result<(), Error> {
-        let values = values.into();
+        let (values, result) = (values.into(), result.into());
         let matrix = Matrix::contiguous(1, values.len());
         self.launch(Some(stream), values, Along::Rows, matrix, result)
     }
 
-    /// As [`Self::queue`], of each row, whose results are written to a buffer of as many elements.
+    /// As [`Self::queue`], of each row, whose results are written to as many elements.
     ///
     /// # Errors
     /// As [`Self::queue`], and [`Error::Outside`].
-    pub fn queue_rows<'a>(
+    pub fn queue_rows<'a, 'r>(
         &mut self,
         stream: &Stream,
         values: impl Into<Slice<'a, T>>,
         matrix: Matrix,
-        results: &mut Buffer<O::Output>,
+        results: impl Into<SliceMut<'r, O::Output>>,
     ) -> Result<(), Error> {
-        self.launch(Some(stream), values.into(), Along::Rows, matrix, results)
+        self.launch(
+            Some(stream),
+            values.into(),
+            Along::Rows,
+            matrix,
+            results.into(),
+        )
     }
 
-    /// As [`Self::queue`], of each column, whose results are written to a buffer of as many elements.
+    /// As [`Self::queue`], of each column, whose results are written to as many elements.
     ///
     /// # Errors
     /// As [`Self::queue_rows`].
-    pub fn queue_columns<'a>(
+    pub fn queue_columns<'a, 'r>(
         &mut self,
         stream: &Stream,
         values: impl Into<Slice<'a, T>>,
         matrix: Matrix,
-        results: &mut Buffer<O::Output>,
+        results: impl Into<SliceMut<'r, O::Output>>,
     ) -> Result<(), Error> {
-        self.launch(Some(stream), values.into(), Along::Columns, matrix, results)
+        self.launch(
+            Some(stream),
+            values.into(),
+            Along::Columns,
+            matrix,
+            results.into(),
+        )
     }
 
-    /// As [`Self::queue`], of each segment, whose results are written to a buffer of as many elements. [`Self::prepare_segments`] loads
+    /// As [`Self::queue`], of each segment, whose results are written to as many elements. [`Self::prepare_segments`] loads
     /// and allocates what it needs.
     ///
     /// # Errors
     /// As [`Self::queue`], and [`Error::Offsets`].
-    pub fn queue_segments<'a>(
+    pub fn queue_segments<'a, 'r>(
         &mut self,
         stream: &Stream,
         values: impl Into<Slice<'a, T>>,
         segments: &Segments<'_>,
-        results: &mut Buffer<O::Output>,
+        results: impl Into<SliceMut<'r, O::Output>>,
     ) -> Result<(), Error> {
-        self.launch_segments(Some(stream), values.into(), segments, results)
+        self.launch_segments(Some(stream), values.into(), segments, results.into())
     }
 
     /// What a reduction of these rows or columns takes. An array of n elements is the row of `Matrix::contiguous(1, n)`.
@@ -415,7 +439,7 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         values: Slice<'_, T>,
         along: Along,
         matrix: Matrix,
-        results: &mut Buffer<O::Output>,
+        results: SliceMut<'_, O::Output>,
     ) -> Result<(), Error> {
         let launch = self.problem(along, matrix).choose();
         // SAFETY: it is the choice for this matrix.
@@ -427,14 +451,16 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         stream: Option<&Stream>,
         values: Slice<'_, T>,
         segments: &Segments<'_>,
-        results: &mut Buffer<O::Output>,
+        results: SliceMut<'_, O::Output>,
     ) -> Result<(), Error> {
-        let results = Slice::from(&*results).bytes();
-        let untyped = &mut self.kept.untyped;
-        let launch = untyped.choose_for_segments(self.device, segments, self.mode);
+        let (device, untyped) = (self.device, &mut self.kept.untyped);
+        let launch = untyped.choose_for_segments(device, segments, self.mode);
         let (values, parts) = (values.bytes(), Parts::Segments(segments));
-        // SAFETY: it is the choice for these segments, and the slices are of this operator's and this type's.
-        unsafe { untyped.launch_by(self.device, stream, values, parts, results, launch) }
+        results.written_by(device, stream, |results| {
+            let results = results.bytes();
+            // SAFETY: it is the choice for these segments, and the slices are of this operator's and this type's.
+            unsafe { untyped.launch_by(device, stream, values, parts, results, launch) }
+        })
     }
 
     /// As [`Self::queue_rows`] or [`Self::queue_columns`], by this launch; without a stream it waits. For measurements.
@@ -446,21 +472,21 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
     /// The launch is [`Problem::choose`]'s for this matrix, or another one that the documentation of
     /// [`reductions!`](warpfold_device::reductions!) allows for it.
     #[doc(hidden)]
-    pub unsafe fn launch_by(
+    pub unsafe fn launch_by<'r>(
         &mut self,
         stream: Option<&Stream>,
         values: Slice<'_, T>,
         matrix: Matrix,
-        results: &mut Buffer<O::Output>,
+        results: impl Into<SliceMut<'r, O::Output>>,
         launch: Launch,
     ) -> Result<(), Error> {
-        let results = Slice::from(&*results).bytes();
-        let untyped = &mut self.kept.untyped;
-        // SAFETY: the caller's contract is the same.
-        unsafe {
-            let parts = Parts::Of(matrix);
-            untyped.launch_by(self.device, stream, values.bytes(), parts, results, launch)
-        }
+        let (device, untyped) = (self.device, &mut self.kept.untyped);
+        let (values, parts) = (values.bytes(), Parts::Of(matrix));
+        results.into().written_by(device, stream, |results| {
+            let results = results.bytes();
+            // SAFETY: the caller's contract is the same.
+            unsafe { untyped.launch_by(device, stream, values, parts, results, launch) }
+        })
     }
 
     /// The kernel of a launch that has been prepared for, its shape and its arguments. It reads the rows, which lie inside the values, and writes

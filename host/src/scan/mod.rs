@@ -26,7 +26,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::device::{Argument, Buffer, Device, DeviceError, Pod, Slice, Stream};
+use crate::device::{Argument, Buffer, Device, DeviceError, Pod, Slice, SliceMut, Stream};
 use crate::family::{Attached, Family, Needs, Source, one_pass};
 use crate::kernels::Error;
 use crate::matrix::Matrix;
@@ -197,23 +197,23 @@ impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
         parts: Parts<'_>,
     ) -> Result<Buffer<O::Output>, Error> {
         let mut results = self.device.allocate(parts.values())?;
-        self.launch(None, values, parts, &mut results)?;
+        self.launch(None, values, parts, (&mut results).into())?;
         Ok(results)
     }
 
-    /// Queues the scan on a stream, which writes it to `results`, a buffer with as many elements as there are values. Does not wait,
-    /// except for memory of `cust`.
+    /// Queues the scan on a stream, which writes it to `results`, as many elements as there are values, of a [`Buffer`] or of other memory
+    /// of the device. Does not wait, except for memory of `cust`.
     ///
     /// A call that needs another kernel or more memory than those before loads or allocates, which waits; [`Self::prepare`] does that
     /// before.
     ///
     /// # Errors
-    /// As [`Self::of`]; the stream or the buffer is of another device, or the buffer's length is another; [`Error::Unprepared`].
-    pub fn queue<'a>(
+    /// As [`Self::of`]; the stream or the results are of another device, or there is not room for as many; [`Error::Unprepared`].
+    pub fn queue<'a, 'r>(
         &mut self,
         stream: &Stream,
         values: impl Into<Slice<'a, T>>,
-        results: &mut Buffer<O::Output>,
+        results: impl Into<SliceMut<'r, O::Output>>,
     ) -> Result<(), Error> {
         let values = values.into();
         self.queue_rows(stream, values, Matrix::contiguous(1, values.len()), results)
@@ -223,34 +223,50 @@ impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
     ///
     /// # Errors
     /// As [`Self::queue`], and [`Error::Outside`].
-    pub fn queue_rows<'a>(
+    pub fn queue_rows<'a, 'r>(
         &mut self,
         stream: &Stream,
         values: impl Into<Slice<'a, T>>,
         matrix: Matrix,
-        results: &mut Buffer<O::Output>,
+        results: impl Into<SliceMut<'r, O::Output>>,
     ) -> Result<(), Error> {
-        self.launch(Some(stream), values.into(), Parts::Rows(matrix), results)
+        self.launch(
+            Some(stream),
+            values.into(),
+            Parts::Rows(matrix),
+            results.into(),
+        )
     }
 
-    /// As [`Self::queue`], of each segment. Of segments whose offsets are on the device the buffer has as many elements as come before
+    /// As [`Self::queue`], of each segment. Of segments whose offsets are on the device there are as many results as values before
     /// their end.
     ///
     /// # Errors
     /// As [`Self::queue`], and [`Error::Offsets`].
-    pub fn queue_segments<'a>(
+    pub fn queue_segments<'a, 'r>(
         &mut self,
         stream: &Stream,
         values: impl Into<Slice<'a, T>>,
         segments: &Segments<'_>,
-        results: &mut Buffer<O::Output>,
+        results: impl Into<SliceMut<'r, O::Output>>,
     ) -> Result<(), Error> {
         let parts = Parts::Segments(segments);
-        self.launch(Some(stream), values.into(), parts, results)
+        self.launch(Some(stream), values.into(), parts, results.into())
+    }
+
+    /// The bytes of workspace that a scan of rows with this many values in all takes, beside its results.
+    pub fn plan(&self, values: usize) -> usize {
+        let parts = Parts::Rows(Matrix::contiguous(1, values));
+        needs::<T, O>(self.operator, parts).bytes()
+    }
+
+    /// As [`Self::plan`], of these segments.
+    pub fn plan_segments(&self, segments: &Segments<'_>) -> usize {
+        needs::<T, O>(self.operator, Parts::Segments(segments)).bytes()
     }
 
     /// Loads the kernel for rows, of which an array is one, and allocates what this many values need, so that queueing them does neither:
-    /// it may then be captured into a graph. Waits if there is anything to load or to allocate. Returns the number of bytes that are kept.
+    /// it may then be captured into a graph. Waits if there is anything to load or to allocate. Returns what [`Self::plan`] says.
     ///
     /// Whoever launches such a graph keeps this value, and has not prepared it for more since.
     ///
@@ -279,7 +295,7 @@ impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
         stream: Option<&Stream>,
         values: Slice<'_, T>,
         parts: Parts<'_>,
-        results: &mut Buffer<O::Output>,
+        results: SliceMut<'_, O::Output>,
     ) -> Result<(), Error> {
         launch::<T, O>(
             &mut self.family,
@@ -305,11 +321,12 @@ fn launch<T: Pod, O: Operator<T, Output: Pod>>(
     stream: Option<&Stream>,
     values: Slice<'_, T>,
     parts: Parts<'_>,
-    results: &mut Buffer<O::Output>,
+    results: SliceMut<'_, O::Output>,
 ) -> Result<(), Error> {
-    let results = Slice::from(&*results);
     let scan = (operator, kind);
-    launch_to::<T, O>(family, device, scan, stream, values, parts, results)
+    results.written_by(device, stream, |results| {
+        launch_to::<T, O>(family, device, scan, stream, values, parts, results)
+    })
 }
 
 fn launch_to<T: Pod, O: Operator<T, Output: Pod>>(
@@ -455,7 +472,7 @@ fn scan<T: Reducible, O: Scannable<T>>(
             None,
             values,
             parts,
-            &mut results,
+            (&mut results).into(),
         )
     })?;
     Ok(results.read()?)

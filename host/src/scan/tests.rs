@@ -8,7 +8,7 @@ use crate::{DotProduct, dot};
 use proptest::prelude::{ProptestConfig, any, proptest};
 use std::fmt::Debug;
 use warpfold_device::half::{Bf16, Bool, F16};
-use warpfold_device::operator::Dot;
+use warpfold_device::operator::{ArgMax, Dot, Mean, MinMax};
 
 /// The emulator, and a GPU where there is one.
 fn devices() -> Vec<Device> {
@@ -226,12 +226,26 @@ fn runs_are_right<K: Key + PartialEq + Debug + Send + Sync>(
         .enumerate()
         .flat_map(|(run, &length)| vec![key(run); length])
         .collect();
-    let values = whole::<i32>(keys.len());
-    let expected = cpu::by_key(Sum, &keys, &values, cpu::Order::Fast).expect("as many keys");
-    let on_device = device.upload(&keys).expect("it fits");
+    by_key_is_right::<_, i32, _>(device, &keys, Sum);
+    by_key_is_right::<_, i8, _>(device, &keys, ArgMax::<u64>::LAST);
+    by_key_is_right::<_, f32, _>(device, &keys, MinMax);
+    // Of whole numbers, whose sums are exact.
+    by_key_is_right::<_, f64, _>(device, &keys, Mean);
+}
+
+fn by_key_is_right<K, T, O>(device: &Device, keys: &[K], operator: O)
+where
+    K: Key + PartialEq + Debug + Send + Sync,
+    T: Reducible + Sync + From<i8>,
+    O: BuiltIn<T, Output: PartialEq + Debug> + cpu::Parallel<T>,
+{
+    let values = whole::<T>(keys.len());
+    let expected = cpu::by_key(operator, keys, &values, cpu::Order::Fast).expect("as many keys");
+    let on_device = device.upload(keys).expect("it fits");
     let buffer = device.upload(&values).expect("it fits");
-    let mut sum = Reduction::new(device, Sum).expect("the kernels are there");
-    assert_eq!(sum.by_key(&on_device, &buffer).expect("it runs"), expected);
+    let mut reduction = Reduction::new(device, operator).expect("the kernels are there");
+    let found = reduction.by_key(&on_device, &buffer).expect("it runs");
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -393,8 +407,11 @@ fn scans_and_dot_products_are_captured() {
             Ok(())
         });
         unprepared.expect("the capture is none the worse for it");
-        assert!(scan.prepare(10_000).expect("it fits") > 0);
-        dot.prepare(10_000).expect("it fits");
+        let planned = scan.plan(10_000);
+        assert!(planned > 0);
+        assert_eq!(scan.prepare(10_000), Ok(planned));
+        let planned = dot.plan(10_000);
+        assert_eq!(dot.prepare(10_000), Ok(planned));
         let graph = stream.capture(|stream| {
             let queued = scan.queue(stream, &values, &mut scanned);
             queued.expect("it is queued");

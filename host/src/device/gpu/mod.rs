@@ -171,6 +171,23 @@ impl Gpu {
         stream: Option<&Stream>,
         queue: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
+        // SAFETY: the memory, which is borrowed, keeps its stream.
+        unsafe { self.in_order_with(memory.stream(), &mut || memory.touch(), stream, queue) }
+    }
+
+    /// Runs `queue`, which queues work on this stream, or on the session's own: after what `touch` lets `cudarc`'s stream wait for, and before
+    /// what it will queue.
+    ///
+    /// # Safety
+    /// The stream of `cudarc` lives.
+    #[cfg(feature = "cudarc")]
+    pub(super) unsafe fn in_order_with<E: From<DeviceError>>(
+        &self,
+        others: *mut c_void,
+        touch: &mut dyn FnMut(),
+        stream: Option<&Stream>,
+        queue: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
         let own = stream.map_or(&self.session.stream, Stream::queue);
         let wait = |one: &Queue, other: &Queue| -> Result<(), DeviceError> {
             self.session.activate()?;
@@ -179,18 +196,18 @@ impl Gpu {
             }
             Ok(())
         };
-        // SAFETY: the memory, which is borrowed, keeps its stream.
-        let others = unsafe { Queue::borrowed(memory.stream().cast()) };
+        // SAFETY: the caller's contract.
+        let others = unsafe { Queue::borrowed(others.cast()) };
         // What waits for a capture would become part of it.
         if others.handle() != own.handle() && others.is_capturing().map_err(DeviceError::from)? {
             return Err(DeviceError::ForeignCapture.into());
         }
-        memory.touch();
+        touch();
         wait(own, &others)?;
         let queued = queue();
         // Also after a failure, which may come after something has been queued.
         let waited = wait(&others, own);
-        memory.touch();
+        touch();
         queued?;
         Ok(waited?)
     }

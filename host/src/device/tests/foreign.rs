@@ -2,7 +2,9 @@
 
 use super::{devices, kernel};
 use crate::device::*;
+use crate::operator::{self, ArgMax, Mean};
 use crate::sum::{Mode, Sum};
+use crate::{DotProduct, Matrix, Reduction, Scan, Segments};
 use std::ptr;
 
 #[test]
@@ -23,6 +25,35 @@ fn memory_by_its_address_is_read_as_a_buffer_is() {
         let refused = Sum::new(&other)
             .expect("a few words")
             .of(values, Mode::Fast);
+        assert_eq!(refused, Err(DeviceError::OtherDevice.into()));
+    }
+}
+
+#[test]
+fn results_are_written_by_their_address() {
+    for device in devices() {
+        let values = device.upload(&[3_i32, 1, 2, -7, -5, -6]).expect("it fits");
+        let mut results = device.upload(&[9_u64; 4]).expect("it fits");
+        let stream = device.stream().expect("there are streams");
+        let mut argmax = Reduction::new(&device, ArgMax::<u64>::FIRST).expect("it is small");
+        // SAFETY: the buffer has these elements, and outlives the reduction.
+        let middle = unsafe { SliceMut::from_raw(&device, results.address() + 8, 2) };
+        let middle = middle.expect("the device knows the address");
+        assert_eq!((middle.len(), middle.address()), (2, results.address() + 8));
+        let matrix = Matrix::contiguous(2, 3);
+        argmax
+            .queue_rows(&stream, &values, matrix, middle)
+            .expect("it runs");
+        assert_eq!(results.read(), Ok(vec![9, 0, 1, 9]));
+        let last = SliceMut::from(&mut results).slice(3..);
+        argmax.queue(&stream, &values, last).expect("it runs");
+        assert_eq!(results.read(), Ok(vec![9, 0, 1, 0]));
+        let refused = argmax.queue_rows(&stream, &values, matrix, &mut results);
+        assert!(refused.is_err(), "there are four places for two results");
+        let other = Device::open(&DeviceChoice::Emulator).expect("it always opens");
+        // SAFETY: nothing is written there.
+        let there = unsafe { SliceMut::from_raw(&other, results.address(), 1) };
+        let refused = argmax.queue(&stream, &values, there.expect("any address may be one"));
         assert_eq!(refused, Err(DeviceError::OtherDevice.into()));
     }
 }
@@ -209,6 +240,103 @@ mod with_cudarc {
     }
 
     #[test]
+    fn memory_of_cudarc_takes_results_of_every_kind() {
+        let Some((context, device)) = cudarc_and_device() else {
+            return;
+        };
+        let cuda_stream = context.new_stream().expect("there are streams");
+        let elsewhere = context.new_stream().expect("there are streams");
+        let stream = StreamRef::try_from((&device, &*cuda_stream)).expect("it is of this GPU");
+        let own = device.non_blocking_stream().expect("there are streams");
+        let host: Vec<f32> = (0..N).map(|place| (place % 1000) as f32).collect();
+        let (rows, columns) = (1 << 12, N >> 12);
+        let matrix = Matrix::contiguous(rows, columns);
+        let values = elsewhere.clone_htod(&host).expect("it fits");
+        for queue in [&*stream, &own] {
+            let mut mean = Reduction::new(&device, Mean).expect("it is small");
+            let mut means = elsewhere.alloc_zeros::<f32>(rows).expect("it fits");
+            mean.queue_rows(queue, &values, matrix, &mut means)
+                .expect("one device");
+            let of_row =
+                |row: &[f32]| row.iter().map(|&it| f64::from(it)).sum::<f64>() / row.len() as f64;
+            let expected: Vec<f64> = host.chunks(columns).map(of_row).collect();
+            // The copy is queued on the memory's own stream, and waits for the kernel.
+            let found = elsewhere.clone_dtoh(&means).expect("it is there");
+            for (found, expected) in found.iter().zip(&expected) {
+                assert!(
+                    (f64::from(*found) - expected).abs() < 1e-3,
+                    "{found} instead of {expected}"
+                );
+            }
+
+            let mut argmax = Reduction::new(&device, ArgMax::<u64>::LAST).expect("it is small");
+            let mut places = elsewhere.alloc_zeros::<u64>(columns + 1).expect("it fits");
+            let mut part = places.slice_mut(1..);
+            argmax
+                .queue_columns(queue, &values, matrix, &mut part)
+                .expect("one device");
+            let found = elsewhere.clone_dtoh(&places).expect("they are there");
+            let best = |column: usize| {
+                let row = |row: &usize| host[row * columns + column] as u32;
+                (0..rows).max_by_key(row).expect("there are rows") as u64
+            };
+            let expected: Vec<u64> = (0..columns).map(best).collect();
+            assert_eq!((found[0], &found[1..]), (0, &expected[..]));
+
+            let offsets = [0_u32, 5, 5, 1000, N as u32];
+            let on_device = elsewhere.clone_htod(&offsets).expect("it fits");
+            // SAFETY: the offsets do not decrease, end within the values, and are kept.
+            let segments = unsafe { Segments::on_device(&on_device, N) }.expect("there are some");
+            let mut sum = Reduction::new(&device, operator::Max).expect("it is small");
+            let mut greatest = elsewhere.alloc_zeros::<f32>(4).expect("it fits");
+            sum.queue_segments(queue, &values, &segments, &mut greatest)
+                .expect("one device");
+            let found = elsewhere.clone_dtoh(&greatest).expect("they are there");
+            assert_eq!(found, [4.0, f32::NEG_INFINITY, 999.0, 999.0]);
+
+            let counts = elsewhere.clone_htod(&vec![1_u32; N]).expect("it fits");
+            let mut places = elsewhere.alloc_zeros::<u32>(N).expect("it fits");
+            let mut scan = Scan::exclusive(&device, operator::Sum).expect("it is small");
+            scan.queue(queue, &counts, &mut places).expect("one device");
+            let found = elsewhere.clone_dtoh(&places).expect("they are there");
+            assert!(found.iter().zip(0..).all(|(&found, place)| found == place));
+
+            let mut dot = DotProduct::new(&device).expect("it is small");
+            let mut product = elsewhere.alloc_zeros::<u32>(1).expect("it fits");
+            dot.queue(queue, &counts, &places, &mut product)
+                .expect("one device");
+            let expected = (0..N as u32).fold(0, u32::wrapping_add);
+            let found = elsewhere.clone_dtoh(&product).expect("it is there");
+            assert_eq!(found, [expected]);
+        }
+    }
+
+    /// Results are read, and their memory is freed and taken for others, without a wait in between.
+    #[test]
+    fn results_in_memory_of_cudarc_keep_its_order() {
+        let Some((context, device)) = cudarc_and_device() else {
+            return;
+        };
+        let streams = [(); 2].map(|()| context.new_stream().expect("there are streams"));
+        let [writing, adding] = &streams;
+        let mut max = Reduction::new(&device, operator::Max).expect("it is small");
+        for round in 0..40 {
+            let queue = if round % 2 == 0 { writing } else { adding };
+            let queue = StreamRef::try_from((&device, &**queue)).expect("it is of this GPU");
+            let values = writing.clone_htod(&vec![round; N]).expect("it fits");
+            let mut results = adding.alloc_zeros::<i32>(1).expect("it fits");
+            max.queue(&queue, &values, &mut results)
+                .expect("one device");
+            max.queue(&queue, &values, &mut results)
+                .expect("one device");
+            drop(values);
+            let others = writing.clone_htod(&vec![-1_i32; N]).expect("it fits");
+            assert_eq!(adding.clone_dtoh(&results).expect("it is there"), [round]);
+            drop(others);
+        }
+    }
+
+    #[test]
     fn memory_of_cudarc_is_not_the_emulator_s() {
         let Some((context, gpu)) = cudarc_and_device() else {
             return;
@@ -223,6 +351,12 @@ mod with_cudarc {
         );
         let refused = StreamRef::try_from((&emulator, &*stream));
         assert_eq!(refused.map(|_| ()), Err(DeviceError::OtherDevice));
+        let mut result = stream.alloc_zeros::<i32>(1).expect("it fits");
+        let own = emulator.upload(&[1_i32]).expect("it fits");
+        let queue = emulator.stream().expect("there are streams");
+        let mut max = Reduction::new(&emulator, operator::Max).expect("it is small");
+        let refused = max.queue(&queue, &own, &mut result);
+        assert_eq!(refused, Err(DeviceError::OtherDevice.into()));
     }
 }
 
@@ -254,6 +388,13 @@ mod with_cust {
             .expect("one device");
         cust_stream.synchronize().expect("nothing faults");
         assert_eq!(sums.result(), Ok(200_000));
+
+        let mut results = DeviceBuffer::from_slice(&[0_i64; 1000]).expect("it fits");
+        let mut max = Reduction::new(&device, operator::Max).expect("it is small");
+        let matrix = Matrix::contiguous(1000, 100);
+        max.queue_rows(&stream, &values, matrix, &mut results)
+            .expect("one device");
+        assert_eq!(results.as_host_vec().expect("they are there"), [2; 1000]);
 
         let emulator = device.on_emulator();
         let mut sums = Sum::new(&emulator).expect("a few words");

@@ -184,16 +184,28 @@ fn an_event_is_reached_when_what_is_queued_before_has_ended() {
         let event = device.event().expect("there are events");
         assert_eq!(event.is_reached(), Ok(true), "it was never recorded");
         let n = 1 << if device.is_gpu() { 24 } else { 10 };
-        let buffer = device.upload(&vec![0_i32; n]).expect("it fits");
-        for _ in 0..200 {
-            add(&stream, &kernel, buffer.argument(), n, 1);
+        let mut buffer = device.upload(&vec![0_i32; n]).expect("it fits");
+        // Where there are more threads than cores, a GPU may be done before the host looks.
+        let mut is_seen_to_wait = false;
+        for _ in 0..10 {
+            buffer.write(&vec![0; n]).expect("it fits");
+            for _ in 0..200 {
+                add(&stream, &kernel, buffer.argument(), n, 1);
+            }
+            stream.record(&event).expect("one device");
+            is_seen_to_wait |= !event.is_reached().expect("nothing faults");
+            while !event.is_reached().expect("nothing faults") {}
+            assert_eq!(event.synchronize(), Ok(()));
+            assert_eq!(buffer.read().expect("it is there"), vec![200; n]);
+            if is_seen_to_wait {
+                break;
+            }
         }
-        stream.record(&event).expect("one device");
-        // A GPU is not that fast; the emulator has run all of it.
-        assert_eq!(event.is_reached(), Ok(!device.is_gpu()));
-        while !event.is_reached().expect("nothing faults") {}
-        assert_eq!(event.synchronize(), Ok(()));
-        assert_eq!(buffer.read().expect("it is there"), vec![200; n]);
+        assert_eq!(
+            is_seen_to_wait,
+            device.is_gpu(),
+            "the emulator runs all at once"
+        );
     }
 }
 
