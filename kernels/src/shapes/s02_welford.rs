@@ -81,6 +81,9 @@
 //! ...
 //! ```
 //!
+//! On an H200, 2²⁶ elements from memory in blocks of 512 take 0.128 ms by two sums, 4190 GB/s, and 0.221 ms by Welford's way,
+//! 2430 GB/s.
+//!
 //! ## Break it
 //! Merge two triples as if their means were the same: leave `distance * share * f64::from(self.count)` out of `Moments::merge`. What is left is
 //! the variance within each thread, without that between them:

@@ -65,6 +65,9 @@
 //! It doesn't, because a sector that no lane wants is not loaded. Only the instructions increase. Such a matrix is better read as an array
 //! of vectors, in which a lane always meets the same columns. With 100 columns a row begins anywhere, and most requests take 5 sectors.
 //!
+//! On an H200, 2²⁶ elements from memory in blocks of 512 take 0.081 ms with 1024 columns, 3310 GB/s of input and results, and 0.547 ms with a warp
+//! for each column. With 16 columns they take 0.141 ms, and 19.2 ms with a warp for each.
+//!
 //! ## Break it
 //! Draw the ticket before the partials are there: remove the barrier before `draw_ticket`. Lane 0 then speaks for lanes that may not have
 //! stored theirs:

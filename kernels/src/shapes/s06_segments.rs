@@ -76,6 +76,9 @@
 //! In `segments_by_warps` a warp takes more than fifty instructions for its few elements. On the path every lane has steps, so the search
 //! and the scan pay for themselves.
 //!
+//! On an H200, 2²⁶ elements from memory in blocks of 512 take 0.460 ms on the path, and 3.01 ms with a warp for each segment. With half of the
+//! elements in one segment they take 0.353 ms and 105.6 ms.
+//!
 //! ## Break it
 //! Write `*sums.add(place) = total;` for the atomic addition of `total`. That wipes out what other blocks have already added:
 //! ```console
