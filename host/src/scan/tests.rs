@@ -208,29 +208,25 @@ proptest! {
     #[test]
     fn any_runs_of_keys(lengths in proptest::collection::vec(1_usize..3000, 0..30), seed in any::<u8>()) {
         for device in devices() {
-            runs_are_right::<u8>(&device, &lengths, |run| seed.wrapping_add(run as u8));
-            runs_are_right::<i16>(&device, &lengths, |run| i16::from(seed) - run as i16 % 2);
-            runs_are_right::<u32>(&device, &lengths, |run| run as u32 + u32::from(seed));
-            runs_are_right::<i64>(&device, &lengths, |run| (run as i64) << 40);
+            let keys = &keys_of(&lengths, |run| seed.wrapping_add(run as u8));
+            by_key_is_right::<u8, i32, _>(&device, keys, Sum);
+            let keys = &keys_of(&lengths, |run| i16::from(seed) - run as i16 % 2);
+            by_key_is_right::<i16, i32, _>(&device, keys, Sum);
+            let keys = &keys_of(&lengths, |run| (run as i64) << 40);
+            by_key_is_right::<i64, i32, _>(&device, keys, Sum);
+            let keys = keys_of(&lengths, |run| run as u32 + u32::from(seed));
+            by_key_is_right::<_, i8, _>(&device, &keys, ArgMax::<u64>::LAST);
+            by_key_is_right::<_, f32, _>(&device, &keys, MinMax);
+            // Of whole numbers, whose sums are exact.
+            by_key_is_right::<_, f64, _>(&device, &keys, Mean);
         }
     }
 }
 
-fn runs_are_right<K: Key + PartialEq + Debug + Send + Sync>(
-    device: &Device,
-    lengths: &[usize],
-    key: impl Fn(usize) -> K,
-) {
-    let keys: Vec<K> = lengths
-        .iter()
-        .enumerate()
-        .flat_map(|(run, &length)| vec![key(run); length])
-        .collect();
-    by_key_is_right::<_, i32, _>(device, &keys, Sum);
-    by_key_is_right::<_, i8, _>(device, &keys, ArgMax::<u64>::LAST);
-    by_key_is_right::<_, f32, _>(device, &keys, MinMax);
-    // Of whole numbers, whose sums are exact.
-    by_key_is_right::<_, f64, _>(device, &keys, Mean);
+fn keys_of<K: Clone>(lengths: &[usize], key: impl Fn(usize) -> K) -> Vec<K> {
+    let runs = lengths.iter().enumerate();
+    runs.flat_map(|(run, &length)| vec![key(run); length])
+        .collect()
 }
 
 fn by_key_is_right<K, T, O>(device: &Device, keys: &[K], operator: O)
