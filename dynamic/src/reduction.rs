@@ -5,6 +5,7 @@ use crate::names::{Named, TypeName};
 use crate::results::Results;
 use crate::states::States;
 use std::ops::Range;
+use warpfold::cpu::ROWS_AT_ONCE;
 
 /// How many values a thread reduces before it looks whether another is idle.
 const PIECE: usize = 1 << 16;
@@ -13,8 +14,6 @@ const BLOCK: usize = 1 << 12;
 /// How many columns are reduced side by side, so that a row of them is long in memory, and a few rows stay in a core's own cache, with the
 /// states.
 const TILE: usize = 1 << 11;
-/// How many rows of such columns are converted at once at least.
-const ROWS: usize = 4;
 /// How many values a thread reduces that way before it looks whether another is idle: several for each state.
 const TILE_PIECE: usize = 1 << 18;
 
@@ -260,11 +259,14 @@ impl Reduction {
         let mut all = self.none(columns.len());
         let mut memory = Default::default();
         // A few rows at once, so that states are read and written less often.
-        let values_at_once = match self.asked {
-            [true, false, false] => BLOCK * size_of::<u64>() / self.conversions.bytes,
-            _ => BLOCK,
+        // Values that nothing converts take less of the caches.
+        let is_converted = self.asked[Form::Wide as usize] || self.asked[Form::Real as usize];
+        let values_at_once = if is_converted {
+            BLOCK
+        } else {
+            BLOCK * size_of::<u64>() / self.conversions.bytes
         };
-        let at_once = (values_at_once / columns.len()).max(ROWS);
+        let at_once = (values_at_once / columns.len()).max(ROWS_AT_ONCE);
         for first in rows.clone().step_by(at_once) {
             let end = rows.end.min(first + at_once);
             let block = first * stride + columns.start..(end - 1) * stride + columns.end;

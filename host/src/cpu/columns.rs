@@ -13,7 +13,7 @@ use warpfold_device::operator::Operator;
 const GRAIN: usize = 1 << 15;
 /// How many rows are taken at once, so that states are read and written less often. Of more, a power of two apart, the lines would compete for
 /// the same few places in the nearest cache.
-const DEPTH: usize = 4;
+pub const ROWS_AT_ONCE: usize = 4;
 /// A row that is long enough for its own loop.
 const LONG: usize = 256;
 /// The states that stay in a core's nearest cache while rows go through them.
@@ -157,7 +157,7 @@ pub fn take_rows<T: Copy, O: Operator<T>>(
     let (long_width, at_once) = (long_states.len(), rows_of_places.len());
     let long_row = |row: usize, rows: usize| &values[row * stride..][..rows * width];
     let mut row = 0;
-    while rows - row >= DEPTH * fold {
+    while rows - row >= ROWS_AT_ONCE * fold {
         let first = long_row(row, fold);
         let second = long_row(row + fold, fold);
         let third = long_row(row + 2 * fold, fold);
@@ -174,7 +174,7 @@ pub fn take_rows<T: Copy, O: Operator<T>>(
                 *state = operator.accumulate(*state, values, index + row, fold as u64);
             }
         }
-        row += DEPTH * fold;
+        row += ROWS_AT_ONCE * fold;
     }
     while row < rows {
         let taken = fold.min(rows - row);

@@ -33,7 +33,7 @@ use crate::matrix::{Along, Matrices, Matrix};
 pub use crate::offsets::Offset;
 use crate::scan::ScanKind;
 #[doc(hidden)]
-pub use columns::take_rows;
+pub use columns::{ROWS_AT_ONCE, take_rows};
 pub use order::{Order, Parallel};
 use rayon::prelude::*;
 use std::ops::Range;

@@ -195,6 +195,7 @@ proptest! {
         agrees(LogSumExp, &values, columns);
         let values: Vec<Bf16> = values.into_iter().map(Bf16::from_f32).collect();
         agrees(Mean, &values, columns);
+        agrees(As::<f32, _>::new(Variance { ddof: 0 }), &values, columns);
     }
 
     #[test]

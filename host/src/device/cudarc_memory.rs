@@ -17,14 +17,32 @@ pub(super) unsafe trait CudarcMemory {
     fn touch(&self);
 }
 
-/// The same of memory that a kernel writes.
-pub(super) trait CudarcMemoryMut {
-    /// As [`CudarcMemory::context`].
-    fn context(&self) -> *mut c_void;
-
-    /// As [`CudarcMemory::stream`], for as long.
-    fn stream(&self) -> *mut c_void;
-
-    /// Lets that stream wait for what reads or writes the memory, and notes a write at this point of it.
+/// Such memory that a kernel writes.
+pub(super) trait CudarcMemoryMut: CudarcMemory {
+    /// Lets the memory's stream wait for what reads or writes the memory, and notes a write at this point of it.
     fn touch_mut(&mut self);
+}
+
+/// Memory, and what a kernel does with it.
+pub(super) enum Access<'a> {
+    Read(&'a dyn CudarcMemory),
+    Write(&'a mut dyn CudarcMemoryMut),
+}
+
+impl Access<'_> {
+    /// The memory.
+    pub(super) fn memory(&self) -> &dyn CudarcMemory {
+        match self {
+            Self::Read(memory) => *memory,
+            Self::Write(memory) => &**memory,
+        }
+    }
+
+    /// Lets the memory's stream wait for what must come before, and notes the access at this point of it.
+    pub(super) fn touch(&mut self) {
+        match self {
+            Self::Read(memory) => memory.touch(),
+            Self::Write(memory) => memory.touch_mut(),
+        }
+    }
 }

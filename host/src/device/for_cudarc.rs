@@ -42,19 +42,11 @@ macro_rules! memory {
     )* };
 }
 
-memory! { CudaSlice<T>, CudaView<'_, T> }
+memory! { CudaSlice<T>, CudaView<'_, T>, CudaViewMut<'_, T> }
 
 macro_rules! written_memory {
     ($($memory:ty),*) => { $(
         impl<T> CudarcMemoryMut for $memory {
-            fn context(&self) -> *mut c_void {
-                DeviceSlice::stream(self).context().cu_ctx().cast()
-            }
-
-            fn stream(&self) -> *mut c_void {
-                DeviceSlice::stream(self).cu_stream().cast()
-            }
-
             fn touch_mut(&mut self) {
                 let stream = Arc::clone(DeviceSlice::stream(self));
                 drop(self.device_ptr_mut(&stream));

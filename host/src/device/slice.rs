@@ -2,9 +2,9 @@
 
 use super::backend::Backend;
 use super::buffer::{Buffer, MemoryOn};
-#[cfg(feature = "cudarc")]
-use super::stream::StreamOn;
 use super::{Argument, Device, DeviceError, Stream};
+#[cfg(feature = "cudarc")]
+use super::{cudarc_memory::Access, stream::StreamOn};
 use bytemuck::Pod;
 use std::ops::{Bound, Range, RangeBounds};
 use std::{fmt, marker::PhantomData};
@@ -106,12 +106,8 @@ impl<'a, T: Pod> Slice<'a, T> {
     /// # Panics
     /// The range is not inside the slice.
     pub fn slice(self, range: impl RangeBounds<usize>) -> Self {
-        let Range { start, end } = range_within(range, self.length);
-        Self {
-            address: self.address + (start * size_of::<T>()) as u64,
-            length: end - start,
-            ..self
-        }
+        let (address, length) = part_of::<T>((self.address, self.length), range);
+        Self::new(self.owner, address, length)
     }
 
     /// The number of elements.
@@ -191,13 +187,8 @@ impl<'a, T: Pod> Slice<'a, T> {
         queue: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         #[cfg(feature = "cudarc")]
-        if let (Owner::Cudarc(memory), Backend::Gpu(gpu)) = (self.owner, &device.backend) {
-            let stream = match stream.map(|stream| &stream.0) {
-                None => None,
-                Some(StreamOn::Gpu(stream)) => Some(stream),
-                Some(StreamOn::Emulator(_)) => return Err(DeviceError::OtherDevice.into()),
-            };
-            return gpu.read_by(memory, stream, queue);
+        if let Owner::Cudarc(memory) = self.owner {
+            return in_order_of(Access::Read(memory), device, stream, queue);
         }
         let queued = queue();
         #[cfg(feature = "cust")]
@@ -237,8 +228,42 @@ impl<T> fmt::Debug for Slice<'_, T> {
     }
 }
 
+/// Runs `queue`, which queues a kernel on this stream, or on the device's own; the kernel has this access to memory of `cudarc`. The order is
+/// that of [`Slice::read_by`].
+#[cfg(feature = "cudarc")]
+pub(super) fn in_order_of<E: From<DeviceError>>(
+    access: Access<'_>,
+    device: &Device,
+    stream: Option<&Stream>,
+    queue: impl FnOnce() -> Result<(), E>,
+) -> Result<(), E> {
+    let stream = match stream.map(|stream| &stream.0) {
+        None => None,
+        Some(StreamOn::Gpu(stream)) => Some(stream),
+        Some(StreamOn::Emulator(_)) => return Err(DeviceError::OtherDevice.into()),
+    };
+    match &device.backend {
+        Backend::Gpu(gpu) if gpu.has_context(access.memory().context()) => {
+            gpu.in_order_of(access, stream, queue)
+        }
+        _ => Err(DeviceError::OtherDevice.into()),
+    }
+}
+
+/// The part of so many elements from an address on: its address and its length.
+///
+/// # Panics
+/// The range is not inside.
+pub(super) fn part_of<T>(
+    (address, length): (u64, usize),
+    range: impl RangeBounds<usize>,
+) -> (u64, usize) {
+    let Range { start, end } = range_within(range, length);
+    (address + (start * size_of::<T>()) as u64, end - start)
+}
+
 /// The range of indices below `length` that is meant.
-pub(super) fn range_within(range: impl RangeBounds<usize>, length: usize) -> Range<usize> {
+fn range_within(range: impl RangeBounds<usize>, length: usize) -> Range<usize> {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,
         Bound::Excluded(&before) => before.saturating_add(1),

@@ -1,12 +1,14 @@
 //! Parts of a device's memory that kernels write.
 
 use super::buffer::Buffer;
-use super::slice::{Owner, range_within};
-use super::{Device, DeviceError, Slice, Stream};
 #[cfg(feature = "cudarc")]
-use super::{backend::Backend, cudarc_memory::CudarcMemoryMut, stream::StreamOn};
+use super::cudarc_memory::{Access, CudarcMemoryMut};
+#[cfg(feature = "cudarc")]
+use super::slice::in_order_of;
+use super::slice::{Owner, part_of};
+use super::{Device, DeviceError, Slice, Stream};
 use bytemuck::Pod;
-use std::ops::{Range, RangeBounds};
+use std::ops::RangeBounds;
 use std::{fmt, marker::PhantomData};
 
 /// Elements side by side in the memory of a device that a kernel writes: those of a [`Buffer`], or memory that other code has allocated.
@@ -97,12 +99,8 @@ impl<'a, T: Pod> SliceMut<'a, T> {
     /// # Panics
     /// The range is not inside the slice.
     pub fn slice(self, range: impl RangeBounds<usize>) -> Self {
-        let Range { start, end } = range_within(range, self.length);
-        Self {
-            address: self.address + (start * size_of::<T>()) as u64,
-            length: end - start,
-            ..self
-        }
+        let (address, length) = part_of::<T>((self.address, self.length), range);
+        Self::new(self.owner, address, length)
     }
 
     /// The number of elements.
@@ -135,23 +133,8 @@ impl<'a, T: Pod> SliceMut<'a, T> {
             }
             #[cfg(feature = "cudarc")]
             OwnerMut::Cudarc(memory) => {
-                let Backend::Gpu(gpu) = &device.backend else {
-                    return Err(DeviceError::OtherDevice.into());
-                };
-                let stream = match stream.map(|stream| &stream.0) {
-                    None => None,
-                    Some(StreamOn::Gpu(stream)) => Some(stream),
-                    Some(StreamOn::Emulator(_)) => return Err(DeviceError::OtherDevice.into()),
-                };
-                if !gpu.has_context(memory.context()) {
-                    return Err(DeviceError::OtherDevice.into());
-                }
                 let slice = Slice::new(Owner::Device(device), self.address, self.length);
-                // SAFETY: the memory, which is borrowed, keeps its stream.
-                unsafe {
-                    let own = memory.stream();
-                    gpu.in_order_with(own, &mut || memory.touch_mut(), stream, || queue(slice))
-                }
+                in_order_of(Access::Write(memory), device, stream, || queue(slice))
             }
         }
     }

@@ -33,7 +33,7 @@ pub(super) use session::CurrentContext;
 pub(super) use stream::Stream;
 
 #[cfg(feature = "cudarc")]
-use crate::device::cudarc_memory::CudarcMemory;
+use crate::device::cudarc_memory::Access;
 use crate::device::{DeviceError, HostMemory, L2Cache, LoadOptions};
 #[cfg(feature = "cudarc")]
 use queue::Queue;
@@ -162,29 +162,12 @@ impl Gpu {
         Ok(self.raw_context() == context)
     }
 
-    /// Runs `queue`, which queues work that reads the memory on this stream, or on the session's own: after what `cudarc` has queued for
+    /// Runs `queue`, which queues work with this access to memory on this stream, or on the session's own: after what `cudarc` has queued for
     /// the memory, and before what it will queue.
     #[cfg(feature = "cudarc")]
-    pub(super) fn read_by<E: From<DeviceError>>(
+    pub(super) fn in_order_of<E: From<DeviceError>>(
         &self,
-        memory: &dyn CudarcMemory,
-        stream: Option<&Stream>,
-        queue: impl FnOnce() -> Result<(), E>,
-    ) -> Result<(), E> {
-        // SAFETY: the memory, which is borrowed, keeps its stream.
-        unsafe { self.in_order_with(memory.stream(), &mut || memory.touch(), stream, queue) }
-    }
-
-    /// Runs `queue`, which queues work on this stream, or on the session's own: after what `touch` lets `cudarc`'s stream wait for, and before
-    /// what it will queue.
-    ///
-    /// # Safety
-    /// The stream of `cudarc` lives.
-    #[cfg(feature = "cudarc")]
-    pub(super) unsafe fn in_order_with<E: From<DeviceError>>(
-        &self,
-        others: *mut c_void,
-        touch: &mut dyn FnMut(),
+        mut access: Access<'_>,
         stream: Option<&Stream>,
         queue: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
@@ -196,18 +179,18 @@ impl Gpu {
             }
             Ok(())
         };
-        // SAFETY: the caller's contract.
-        let others = unsafe { Queue::borrowed(others.cast()) };
+        // SAFETY: the memory, which is borrowed, keeps its stream.
+        let others = unsafe { Queue::borrowed(access.memory().stream().cast()) };
         // What waits for a capture would become part of it.
         if others.handle() != own.handle() && others.is_capturing().map_err(DeviceError::from)? {
             return Err(DeviceError::ForeignCapture.into());
         }
-        touch();
+        access.touch();
         wait(own, &others)?;
         let queued = queue();
         // Also after a failure, which may come after something has been queued.
         let waited = wait(&others, own);
-        touch();
+        access.touch();
         queued?;
         Ok(waited?)
     }

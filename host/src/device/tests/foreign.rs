@@ -2,9 +2,9 @@
 
 use super::{devices, kernel};
 use crate::device::*;
-use crate::operator::{self, ArgMax, Mean};
+use crate::operator::ArgMax;
 use crate::sum::{Mode, Sum};
-use crate::{DotProduct, Matrix, Reduction, Scan, Segments};
+use crate::{Matrix, Reduction};
 use std::ptr;
 
 #[test]
@@ -129,6 +129,8 @@ fn streams_and_contexts_by_their_handles_are_those_of_a_gpu() {
 mod with_cudarc {
     use super::super::gpu;
     use super::*;
+    use crate::operator::{self, Mean};
+    use crate::{DotProduct, Scan, Segments};
     use cudarc::driver::CudaContext;
     use std::sync::Arc;
 
@@ -364,6 +366,7 @@ mod with_cudarc {
 mod with_cust {
     use super::super::gpu;
     use super::*;
+    use crate::operator;
     use cust::memory::DeviceBuffer;
     use cust::stream::{Stream as CustStream, StreamFlags};
 
