@@ -20,7 +20,7 @@ pub(crate) trait States: Send + Sync {
     /// state has this index.
     fn take(&mut self, place: usize, values: &[u8], length: usize, index: u64);
 
-    /// Takes rows with these indices in that have a value for each state, and begin this many values apart.
+    /// Takes in rows with these indices, which have a value for each state and begin this many values apart.
     fn take_rows(&mut self, rows: &[u8], stride: usize, indices: Range<u64>);
 
     /// Takes the values in that other states of the same operator have taken, each into its own.

@@ -11,8 +11,8 @@ use warpfold_device::operator::Operator;
 
 /// How many values a thread reduces at least before it looks for more.
 const GRAIN: usize = 1 << 15;
-/// How many rows are taken at once, so that states are read and written less often. Of more, a power of two apart, the lines would compete for
-/// the same few places in the nearest cache.
+/// How many rows are taken at once, so that states are read and written less often. The lines of more rows, which are often a power of two
+/// apart, would compete for the same few places in the nearest cache.
 pub const ROWS_AT_ONCE: usize = 4;
 /// A row that is long enough for its own loop.
 const LONG: usize = 256;
