@@ -227,7 +227,7 @@ class Triton(Torch):
         self.version = f"Triton {triton.__version__}"
 
     def solutions(self, kind, operator, element_type, rows, columns):
-        if kind not in ("rows", "columns") or element_type != "f32":
+        if kind not in ("rows", "columns"):
             return {}
         matrix = self.memory[element_type][: rows * columns].view(rows, columns)
         return self.kernels.solutions(self.torch, kind, operator, matrix)

@@ -78,7 +78,8 @@ struct Sum<T> {
 pub struct Process {
     /// What it runs: `torch and CuPy`.
     pub name: &'static str,
-    maker: Maker,
+    /// Who wrote its contenders.
+    pub maker: Maker,
     process: Child,
     requests: ChildStdin,
     answers: BufReader<ChildStdout>,

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use warpfold_driver::Unavailable;
 
@@ -212,19 +212,16 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), PeersError> {
 fn run_shapes(repository: &Path, folder: &Path, options: &OfShapes) -> Result<(), PeersError> {
     let json = absolute(&options.json)?;
     let sources = repository.join("peers/shapes");
-    // Each takes half a minute.
-    let built = thread::scope(|scope| {
+    // Each takes half a minute, and CubeCL some minutes the first time.
+    let (built, cubecl) = thread::scope(|scope| {
+        let cubecl = scope.spawn(|| build_cubecl(&repository.join("peers/cubecl")));
         let threads = SHAPES.map(|name| {
             let source = sources.join(name).with_extension("cu");
             let library = folder.join(format!("lib{name}.so"));
             let cccl = options.cccl.as_deref();
             scope.spawn(move || build_library(&source, &library, cccl))
         });
-        threads.map(|thread| {
-            thread
-                .join()
-                .unwrap_or_else(|_| Err("its thread was stopped".to_owned()))
-        })
+        (threads.map(joined), joined(cubecl))
     });
     let mut command = comparison(repository);
     command
@@ -240,12 +237,25 @@ fn run_shapes(repository: &Path, folder: &Path, options: &OfShapes) -> Result<()
             Err(reason) => println!("left out: {name} in CUDA C++: {reason}"),
         }
     }
+    match cubecl {
+        Ok(path) => {
+            command.arg("--cubecl").arg(path);
+        }
+        Err(reason) => println!("left out: CubeCL: {reason}"),
+    }
     finish(&mut command)?;
     for line in shapes::verdict(&results::read_shapes(&json)?) {
         println!("{line}");
     }
     println!("kept in {}", json.display());
     Ok(())
+}
+
+/// What a thread has built.
+fn joined(thread: ScopedJoinHandle<'_, Result<PathBuf, String>>) -> Result<PathBuf, String> {
+    thread
+        .join()
+        .unwrap_or_else(|_| Err("its thread was stopped".to_owned()))
 }
 
 /// The same for sums by several GPUs.

@@ -93,7 +93,7 @@ impl Clock {
             }
             .map_err(text)?;
             if finds == Finds::Cold {
-                self.zero(self.flush, self.flush_bytes).map_err(text)?;
+                self.fill(self.flush, 0, self.flush_bytes).map_err(text)?;
             }
             sys::cuEventRecord(self.start, self.stream)
                 .result()
@@ -145,39 +145,12 @@ impl Clock {
         }
     }
 
-    /// Queues zeros for so much memory of the GPU, before anything that is timed next.
+    /// Queues that so much memory of the GPU is filled with this byte, before anything that is timed next.
     ///
     /// # Safety
     /// The memory is there, and nobody else uses it until then.
-    pub unsafe fn zero(&self, address: u64, bytes: usize) -> Result<(), DriverError> {
+    pub unsafe fn fill(&self, address: u64, byte: u8, bytes: usize) -> Result<(), DriverError> {
         // SAFETY: the caller's promise.
-        unsafe { sys::cuMemsetD8Async(address, 0, bytes, self.stream).result() }
-    }
-}
-
-/// Copies memory of another process, by its handle, to memory of this one.
-///
-/// # Safety
-/// There is room for `bytes` bytes at the address.
-pub unsafe fn copy_shared(handle: &[u8], bytes: usize, to: u64) -> Result<(), String> {
-    let mut shared = sys::CUipcMemHandle { reserved: [0; 64] };
-    if handle.len() != shared.reserved.len() {
-        return Err(format!("a handle has 64 bytes, and not {}", handle.len()));
-    }
-    for (to, &from) in shared.reserved.iter_mut().zip(handle) {
-        *to = from.cast_signed();
-    }
-    let text = |error: DriverError| error.to_string();
-    let mut address = 0;
-    // SAFETY: the handle is 64 bytes of the other process's; the memory behind it is as long as the one to copy to.
-    unsafe {
-        // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
-        sys::cuIpcOpenMemHandle_v2(&mut address, shared, 1)
-            .result()
-            .map_err(text)?;
-        let copied = sys::cuMemcpyDtoD_v2(to, address, bytes).result();
-        let waited = sys::cuCtxSynchronize().result();
-        sys::cuIpcCloseMemHandle(address).result().map_err(text)?;
-        copied.and(waited).map_err(text)
+        unsafe { sys::cuMemsetD8Async(address, byte, bytes, self.stream).result() }
     }
 }

@@ -1,22 +1,105 @@
 //! CubeCL's ways to add up everything, each with what it leaves open chosen by trying.
 
-use crate::clock::{Clock, Finds, copy_shared};
-use cubecl::cuda::CudaRuntime;
+use crate::clock::{Clock, Finds};
+use crate::fastest::fastest;
+use crate::memory::{self, Client, Shared, wait};
+use crate::peer::{Done, Peer};
 use cubecl::ir::{ElemType, FloatKind, IntKind};
-use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubek_reduce::components::instructions::ReduceOperationConfig;
 use cubek_reduce::launch::{RoutineStrategy, VectorizationStrategy};
 use cubek_reduce::routines::{BlueprintStrategy, cube::CubeStrategy};
 use cubek_reduce::{ReduceDtypes, ReduceStrategy, reduce, shared_sum};
-
-type Client = ComputeClient<CudaRuntime>;
-
-/// Launches of each candidate, the shortest of which counts.
-const TRIES: usize = 5;
+use serde::{Deserialize, Serialize};
 
 /// As in `peers/run/arena.rs`.
 const LAUNCHES_BEFORE_IDLE: usize = 3;
+
+/// What is asked: see `peers/run/process.rs`.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Request {
+    Open {
+        handle: Vec<u8>,
+        n: usize,
+        element_type: String,
+    },
+    Time {
+        name: String,
+        finds: Finds,
+    },
+    Answer {
+        name: String,
+    },
+    Close {},
+}
+
+/// What is answered.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Reply {
+    Opened { contenders: Vec<&'static str> },
+    Elapsed { ms: f64 },
+    Sum { sum: serde_json::Value },
+    Closed(Done),
+}
+
+/// Who adds up whole arrays.
+pub struct Sums {
+    /// What is launched by.
+    pub client: Client,
+    /// What times it.
+    pub clock: Clock,
+    /// What is open.
+    pub input: Option<Input>,
+}
+
+impl Peer for Sums {
+    type Request = Request;
+    type Reply = Reply;
+
+    fn reply(&mut self, request: Request) -> Result<Reply, String> {
+        match request {
+            Request::Open {
+                handle,
+                n,
+                element_type,
+            } => {
+                let input = Input::new(&self.client, &self.clock, &handle, n, &element_type)?;
+                let contenders = input.ways().iter().map(|way| way.name()).collect();
+                self.input = Some(input);
+                Ok(Reply::Opened { contenders })
+            }
+            Request::Time { name, finds } => {
+                let (input, way) = self.contender(&name)?;
+                let ms = input.time_ms(&self.clock, way, finds)?;
+                Ok(Reply::Elapsed { ms })
+            }
+            Request::Answer { name } => {
+                let (input, way) = self.contender(&name)?;
+                let sum = input.sum(way)?;
+                Ok(Reply::Sum { sum })
+            }
+            Request::Close {} => {
+                self.input = None;
+                self.client.memory_cleanup();
+                wait(&self.client)?;
+                Ok(Reply::Closed(Done {}))
+            }
+        }
+    }
+}
+
+impl Sums {
+    fn contender(&self, name: &str) -> Result<(&Input, Way), String> {
+        let input = self.input.as_ref().ok_or("no input is open")?;
+        let way = input.ways().iter().find(|way| way.name() == name);
+        Ok((
+            input,
+            *way.ok_or_else(|| format!("there is no {name} here"))?,
+        ))
+    }
+}
 
 /// One way to launch: with a number of cubes, or by way of a number of partial sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,29 +149,16 @@ impl Input {
         n: usize,
         element_type: &str,
     ) -> Result<Self, String> {
-        let of = match element_type {
-            "i32" => ElemType::Int(IntKind::I32),
-            "i64" => ElemType::Int(IntKind::I64),
-            "f32" => ElemType::Float(FloatKind::F32),
-            "f64" => ElemType::Float(FloatKind::F64),
-            other => return Err(format!("there is no element type {other} here")),
-        };
+        let of = memory::element(element_type)?;
         let bytes = n * of.size();
         let values = client.empty(bytes);
-        let address = |handle: &Handle| match client.get_resource(handle.clone()) {
-            Ok(resource) => Ok(resource.resource().ptr),
-            Err(error) => Err(format!("{error:?}")),
-        };
-        let to = address(&values)?;
         let total = || {
             let total = client.empty(of.size());
-            let address = address(&total)?;
+            let address = memory::address(client, &total)?;
             Ok::<_, String>((total, address))
         };
         let totals = [total()?, total()?];
-        wait(client)?;
-        // SAFETY: the buffer has been made for as many bytes.
-        unsafe { copy_shared(handle, bytes, to)? };
+        Shared::open(handle, bytes)?.copy_to(client, &values)?;
         let mut input = Self {
             client: client.clone(),
             of,
@@ -104,7 +174,14 @@ impl Input {
         });
         let twice = [1, 256, 1024, MOST_ROWS].map(|rows| Way::Twice { rows });
         for candidates in [&shared[..], &twice[..]] {
-            input.ways.extend(input.best(clock, candidates)?);
+            let candidates: Vec<Way> = candidates
+                .iter()
+                .copied()
+                .filter(|way| input.takes(*way))
+                .collect();
+            if let Ok(way) = fastest(&candidates, |way| input.launch(clock, way, Finds::Warm)) {
+                input.ways.push(way);
+            }
         }
         Ok(input)
     }
@@ -144,26 +221,6 @@ impl Input {
         })
     }
 
-    /// The fastest of those that take this input; none where none does.
-    fn best(&self, clock: &Clock, candidates: &[Way]) -> Result<Option<Way>, String> {
-        let mut best: Option<(f64, Way)> = None;
-        for &way in candidates.iter().filter(|way| self.takes(**way)) {
-            // The first launch compiles.
-            if let Err(error) = self.launch(clock, way, Finds::Warm) {
-                eprintln!("{way:?} is left out: {error}");
-                continue;
-            }
-            let mut shortest = f64::INFINITY;
-            for _ in 0..TRIES {
-                shortest = shortest.min(self.launch(clock, way, Finds::Warm)?);
-            }
-            if best.is_none_or(|(ms, _)| shortest < ms) {
-                best = Some((shortest, way));
-            }
-        }
-        Ok(best.map(|(_, way)| way))
-    }
-
     /// No more cubes than there is work for, and rows that are all of one length, and not short beside their number.
     fn takes(&self, way: Way) -> bool {
         match way {
@@ -177,12 +234,17 @@ impl Input {
     fn launch(&self, clock: &Clock, way: Way, finds: Finds) -> Result<f64, String> {
         let (total, address) = &self.totals[way.index()];
         // SAFETY: the total is there as long as this input, and everything that was launched has ended.
-        unsafe { clock.zero(*address, self.of.size()) }.map_err(|error| error.to_string())?;
+        unsafe { clock.fill(*address, 0, self.of.size()) }.map_err(|error| error.to_string())?;
         clock.time_ms(finds, || {
             match way {
                 Way::Shared { cubes } => {
-                    let values = self.tensor(&self.values, [1, self.n]);
-                    let total = self.tensor(total, [1, 1]);
+                    // SAFETY: there are n values and one total.
+                    let (values, total) = unsafe {
+                        (
+                            memory::matrix(&self.values, [1, self.n]),
+                            memory::matrix(total, [1, 1]),
+                        )
+                    };
                     shared_sum(&self.client, values, total, cubes, self.of)
                 }
                 Way::Twice { rows: 1 } => self.reduce(&self.values, [1, self.n], total),
@@ -203,10 +265,17 @@ impl Input {
         to: &Handle,
     ) -> Result<(), cubek_reduce::ReduceError> {
         let of = self.of.into();
+        // SAFETY: the values and the partial sums have room for what the ways make of them.
+        let (from, to) = unsafe {
+            (
+                memory::matrix(from, [rows, columns]),
+                memory::matrix(to, [rows, 1]),
+            )
+        };
         reduce(
             &self.client,
-            self.tensor(from, [rows, columns]),
-            self.tensor(to, [rows, 1]),
+            from,
+            to,
             1,
             ReduceStrategy {
                 routine: RoutineStrategy::Cube(BlueprintStrategy::Inferred(CubeStrategy {
@@ -224,20 +293,7 @@ impl Input {
             },
         )
     }
-
-    /// A matrix, row by row, at the beginning of a buffer.
-    fn tensor(&self, of: &Handle, [rows, columns]: [usize; 2]) -> TensorBinding<CudaRuntime> {
-        // SAFETY: every buffer has room for what the ways make of it.
-        unsafe {
-            TensorBinding::from_raw_parts(of.clone(), [columns, 1].into(), [rows, columns].into())
-        }
-    }
 }
 
 /// The most partial sums.
 const MOST_ROWS: usize = 4096;
-
-/// Waits for all that CubeCL has queued.
-pub fn wait(client: &Client) -> Result<(), String> {
-    cubecl::future::block_on(client.sync()).map_err(|error| format!("{error:?}"))
-}

@@ -1,10 +1,11 @@
 //! Contenders in a process of their own, which opens the same values and leaves its results in memory of this one.
 //!
-//! Each question and each answer is a line of JSON. `peers/python_shapes.py` is such a process.
+//! Each question and each answer is a line of JSON. `peers/python_shapes.py` is such a process, and `peers/cubecl/` another.
 
 use super::contender::Contender;
 use super::problem::{Problem, ProblemShape};
 use super::results::{ResultType, Results, Words};
+use super::values::Inputs;
 use crate::clock::Clock;
 use crate::error::PeersError;
 use crate::process::{Done, Elapsed, Opened, Process};
@@ -52,17 +53,33 @@ struct Left {
 /// One contender of a process.
 pub struct Asked {
     process: Rc<RefCell<Process>>,
+    maker: Maker,
     name: String,
     n: usize,
     /// The memory for results.
     results: u64,
 }
 
-/// Lets a process open memory of this one.
+/// Lets a process open what it reads and where it leaves its results.
 ///
 /// # Errors
-/// It fails at it.
-pub fn share(
+/// It fails at it, or the system has no handles for other processes.
+pub fn share(process: &Rc<RefCell<Process>>, inputs: &Inputs) -> Result<(), PeersError> {
+    let f32 = &inputs.f32.device;
+    share_memory(process, "f32", &f32.ipc_handle()?, f32.bytes())?;
+    if let Some(bf16) = &inputs.bf16 {
+        let bf16 = &bf16.device;
+        share_memory(process, "bf16", &bf16.ipc_handle()?, bf16.bytes())?;
+    }
+    if let Some(i8) = &inputs.i8 {
+        let i8 = &i8.device;
+        share_memory(process, "i8", &i8.ipc_handle()?, i8.bytes())?;
+    }
+    let results = &inputs.results;
+    share_memory(process, "results", &results.ipc_handle()?, results.bytes())
+}
+
+fn share_memory(
     process: &Rc<RefCell<Process>>,
     what: &str,
     handle: &[u8],
@@ -102,8 +119,10 @@ pub fn begin(
         is_graph,
     };
     let opened: Opened = process.borrow_mut().ask(&request)?;
+    let maker = process.borrow().maker;
     let contender = |name| Asked {
         process: process.clone(),
+        maker,
         name,
         n: rows * columns,
         results,
@@ -127,7 +146,7 @@ impl Asked {
 
 impl Contender for Asked {
     fn maker(&self) -> Maker {
-        Maker::Python
+        self.maker
     }
 
     fn name(&self) -> &str {
@@ -161,5 +180,82 @@ impl Contender for Asked {
             count: left.count,
             of,
         }))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::shapes::problem::{Element, Operator};
+    use crate::shapes_record::Group;
+    use std::process::Command;
+    use warpfold::Device;
+    use warpfold::device::DeviceChoice;
+
+    /// A process that says this, a line for each question after the first, which it says unasked.
+    fn process(lines: &[&str]) -> Rc<RefCell<Process>> {
+        let script =
+            format!("echo '{}'", lines.join("'; read question; echo '")) + "; read question";
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]);
+        let process = Process::start("CubeCL", Maker::Rust, command).expect("it greets");
+        Rc::new(RefCell::new(process))
+    }
+
+    const ROWS: Problem = Problem {
+        group: Group::Rows,
+        operator: Operator::ArgMax,
+        element: Element::F32,
+        shape: ProblemShape::Matrix(Matrix::contiguous(4, 8), Along::Rows),
+    };
+
+    #[test]
+    fn contenders_are_by_the_maker_of_their_process_and_their_results_here() {
+        let process = process(&[
+            r#"{"versions":["CubeCL 1.0.0"]}"#,
+            r#"{"contenders":["cubek_reduce::reduce"]}"#,
+            r#"{"ms":1.5}"#,
+            r#"{"of":"u32","count":4}"#,
+            r#"{"of":"u128","count":4}"#,
+            r#"{"failed":"it broke"}"#,
+        ]);
+        let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
+        let clock = Clock::new(&device).expect("the kernels are PTX");
+        let mut contenders = begin(&process, &ROWS, false, 4096).expect("it answers");
+        let [one] = &mut contenders[..] else {
+            panic!("there is one contender");
+        };
+        assert_eq!(
+            (one.maker(), one.name()),
+            (Maker::Rust, "cubek_reduce::reduce")
+        );
+        assert_eq!(one.time_ms(&clock).ok(), Some(1.5));
+        let results = Results {
+            address: 4096,
+            count: 4,
+            of: ResultType::U32,
+        };
+        assert_eq!(one.results().ok(), Some(Some(results)));
+        let unknown = one
+            .results()
+            .expect_err("there is no such type")
+            .to_string();
+        assert!(unknown.contains("u128"), "{unknown}");
+        let failed = one.results().expect_err("it says so").to_string();
+        assert!(failed.contains("it broke"), "{failed}");
+    }
+
+    #[test]
+    fn nobody_is_asked_for_segments() {
+        let process = process(&[r#"{"versions":["CubeCL 1.0.0"]}"#]);
+        let segments = Problem {
+            shape: ProblemShape::Keys(4),
+            ..ROWS
+        };
+        assert!(
+            begin(&process, &segments, false, 0)
+                .expect("nothing is asked")
+                .is_empty()
+        );
     }
 }

@@ -20,12 +20,14 @@ use crate::clock::Clock;
 use crate::error::PeersError;
 use crate::machine;
 use crate::process::Process;
+use crate::record::Maker;
 use crate::shapes_record::{Group, Missing, ShapesRecord};
 use clap::ValueEnum;
 use library::Library;
 use results::Words;
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::process::Command;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use turns::{Table, leave_out};
@@ -34,6 +36,9 @@ use warpfold::device::DeviceChoice;
 use warpfold::{Device, Error};
 use warpfold_kernels::catalogue::PtxText;
 use warpfold_ptx::header::Header;
+
+/// What is in a process of its own that is not Python's.
+const CUBECL: &str = "CubeCL";
 
 /// What to measure.
 #[derive(clap::Args)]
@@ -56,6 +61,9 @@ pub struct Options {
     /// The Python that has torch, CuPy, Triton or JAX.
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     python: PathBuf,
+    /// What peers/cubecl was compiled to.
+    #[arg(long, value_name = "FILE")]
+    cubecl: Option<PathBuf>,
     /// Where the record goes.
     #[arg(long, value_name = "FILE")]
     json: PathBuf,
@@ -156,38 +164,50 @@ fn processes(
     inputs: &Inputs,
     record: &mut ShapesRecord,
 ) -> Vec<Rc<RefCell<Process>>> {
+    let mut started = Vec::from(python.start(&options.python));
+    match &options.cubecl {
+        Some(program) => {
+            let mut command = Command::new(program);
+            command.arg("shapes");
+            started.push((CUBECL, Process::start(CUBECL, Maker::Rust, command)));
+        }
+        None => leave_out(record, CUBECL, None, "peers/cubecl was not built"),
+    }
     let mut processes = Vec::new();
-    for (name, started) in python.start(&options.python) {
-        let shared = started.and_then(|process| {
-            record.compilers.extend(process.versions.iter().cloned());
-            record.notes.extend(process.notes.iter().cloned());
-            let left_out = process.left_out.iter().map(|one| Missing {
-                name: one.name.clone(),
-                at: None,
-                reason: one.reason.clone(),
-            });
-            record.left_out.extend(left_out);
-            let is_there = process.left_out.is_empty();
-            let process = Rc::new(RefCell::new(process));
-            if is_there {
-                python::share(&process, inputs)?;
-            }
-            Ok(is_there.then_some(process))
-        });
-        match shared {
+    for (name, started) in started {
+        match started.and_then(|process| welcome(process, inputs, record)) {
             Ok(process) => processes.extend(process),
             Err(error) => leave_out(record, name, None, &error.reason()),
         }
     }
-    let reason = "peers/cubecl has sums of whole arrays only";
-    leave_out(record, "CubeCL", None, reason);
     processes
+}
+
+/// Puts on record what a process has said of itself, and shares the values with it, unless it has not found its library.
+fn welcome(
+    process: Process,
+    inputs: &Inputs,
+    record: &mut ShapesRecord,
+) -> Result<Option<Rc<RefCell<Process>>>, PeersError> {
+    record.compilers.extend(process.versions.iter().cloned());
+    record.notes.extend(process.notes.iter().cloned());
+    let left_out = process.left_out.iter().map(|one| Missing {
+        name: one.name.clone(),
+        at: None,
+        reason: one.reason.clone(),
+    });
+    record.left_out.extend(left_out);
+    if !process.left_out.is_empty() {
+        return Ok(None);
+    }
+    let process = Rc::new(RefCell::new(process));
+    asked::share(&process, inputs)?;
+    Ok(Some(process))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Maker;
 
     const BITS: u32 = 13;
 

@@ -1,15 +1,11 @@
 //! The processes in Python: a file has to be one, because Triton reads the source of its kernels.
 
-use super::asked;
-use super::values::Inputs;
 use crate::error::PeersError;
 use crate::process::Process;
 use crate::record::Maker;
-use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::rc::Rc;
 use std::thread;
 use tempfile::TempDir;
 
@@ -64,25 +60,6 @@ impl Files {
             })
         })
     }
-}
-
-/// Lets a process open what it reads and where it leaves its results.
-///
-/// # Errors
-/// It fails at it, or the system has no handles for other processes.
-pub fn share(process: &Rc<RefCell<Process>>, inputs: &Inputs) -> Result<(), PeersError> {
-    let f32 = &inputs.f32.device;
-    asked::share(process, "f32", &f32.ipc_handle()?, f32.bytes())?;
-    if let Some(bf16) = &inputs.bf16 {
-        let bf16 = &bf16.device;
-        asked::share(process, "bf16", &bf16.ipc_handle()?, bf16.bytes())?;
-    }
-    if let Some(i8) = &inputs.i8 {
-        let i8 = &i8.device;
-        asked::share(process, "i8", &i8.ipc_handle()?, i8.bytes())?;
-    }
-    let results = &inputs.results;
-    asked::share(process, "results", &results.ipc_handle()?, results.bytes())
 }
 
 #[cfg(test)]
