@@ -29,6 +29,54 @@ fn results_of(file: &str, more: &[&str]) -> Value {
     cores
 }
 
+/// Axes of an array whose first axis varies fastest give what the same array in C's order gives.
+#[test]
+fn along_any_axis_in_fortrans_order() {
+    let scratch = Scratch::new();
+    let shape = [2_usize, 3, 4, 5];
+    let value = |index: [usize; 4]| {
+        (index[0] * 7 + index[1] * 31 + index[2] * 5 + index[3] * 13) as u8 % 97
+    };
+    let (mut in_c, mut in_fortran) = (vec![0; 120], vec![0; 120]);
+    for place in 0..120 {
+        let index = [place / 60, place / 20 % 3, place / 5 % 4, place % 5];
+        in_c[place] = value(index);
+        in_fortran[index[0] + 2 * (index[1] + 3 * (index[2] + 4 * index[3]))] = value(index);
+    }
+    let written = format!("{shape:?}").replace('[', "(").replace(']', ")");
+    let in_c = scratch.file("c.npy", &npy("|u1", false, &written, &in_c));
+    let in_fortran = scratch.file("fortran.npy", &npy("|u1", true, &written, &in_fortran));
+    for axis in ["0", "1", "2", "3", "-1", "-4"] {
+        let asked = ["--op", "max,argmin,mean", "--axis", axis];
+        let expected = results_of(&in_c, &asked);
+        assert_eq!(results_of(&in_fortran, &asked), expected, "axis {axis}");
+        let shown = expected["max"].as_array().expect("there are many");
+        assert_eq!(
+            shown.len() * shape[axis.parse::<i64>().expect("it is one").rem_euclid(4) as usize],
+            120
+        );
+    }
+    let printed = output_of(&[
+        "reduce",
+        &in_fortran,
+        "--op",
+        "max",
+        "--axis",
+        "2",
+        "--device",
+        "cpu",
+    ]);
+    let first = results_of(&in_c, &["--op", "max", "--axis", "2"]);
+    let first: Vec<_> = first["max"].as_array().expect("there are many")[..3]
+        .iter()
+        .map(Value::to_string)
+        .collect();
+    assert!(
+        printed.contains(&format!("max = [{}", first.join(", "))),
+        "{printed}"
+    );
+}
+
 #[test]
 fn several_operators_in_one_call() {
     let scratch = Scratch::new();

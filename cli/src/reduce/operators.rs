@@ -59,7 +59,7 @@ pub(super) fn run(
     let column = arguments.column.as_deref();
     let array = Array::open(path, arguments.element_type, column).map_err(Failure::input)?;
     let n: usize = array.shape.iter().product();
-    let shape = split_at_axis(arguments, &array, axis)?;
+    let (shape, places) = split_at_axis(arguments, &array, axis)?;
     refuse_nothing(arguments, path, shape[1])?;
     let (element_type, operators) = (array.element_type, &arguments.operators);
     let results = match &device {
@@ -70,7 +70,7 @@ pub(super) fn run(
     let shown: Vec<Shown> = shown
         .map(|results| Shown {
             results,
-            are_many: true,
+            places: places.clone(),
         })
         .collect();
     let names = operators.iter().map(|operator| operator.name());
@@ -116,8 +116,12 @@ pub(super) fn run(
     output.write_json(&report)
 }
 
-/// How many places there are on the axes before this one, on this one, and on those after it.
-fn split_at_axis(arguments: &Arguments, array: &Array, axis: i64) -> Result<[usize; 3], Failure> {
+/// How many places there are in memory on the axes before this one, on this one, and on those after it; and which results that gives.
+fn split_at_axis(
+    arguments: &Arguments,
+    array: &Array,
+    axis: i64,
+) -> Result<([usize; 3], Places), Failure> {
     let dimensions = array.shape.len();
     let from_first = if axis < 0 {
         axis + dimensions as i64
@@ -133,12 +137,6 @@ fn split_at_axis(arguments: &Arguments, array: &Array, axis: i64) -> Result<[usi
             arguments.file().display()
         )));
     };
-    if array.is_fortran && dimensions > 2 {
-        return Err(Failure::Input(format!(
-            "{} is in Fortran's order, in which only matrices are reduced along an axis; save numpy.ascontiguousarray of it",
-            arguments.file().display()
-        )));
-    }
     let axis = if array.is_fortran {
         dimensions - 1 - from_first
     } else {
@@ -160,7 +158,15 @@ fn split_at_axis(arguments: &Arguments, array: &Array, axis: i64) -> Result<[usi
         (Some(outer), Some(inner), Some(results))
             if results <= MOST_OF_NOTHING.max(array.values().len()) =>
         {
-            Ok([outer, array.shape[axis], inner])
+            let places = if array.is_fortran {
+                let mut others = array.shape.clone();
+                others.remove(axis);
+                others.reverse();
+                Places::InFortransOrder(others)
+            } else {
+                Places::Many
+            };
+            Ok(([outer, array.shape[axis], inner], places))
         }
         _ => Err(Failure::Input(format!(
             "{} has no values, and too many places for a result along axis {from_first}",
@@ -216,7 +222,34 @@ pub(super) fn refuse_other_order(
 /// The result of an operator, or those along an axis, as text and as JSON.
 pub(super) struct Shown {
     results: Box<dyn Results>,
-    are_many: bool,
+    places: Places,
+}
+
+/// Which results there are.
+#[derive(Clone)]
+enum Places {
+    /// One.
+    One,
+    /// One for each place on some axes, the last of which varies fastest.
+    Many,
+    /// One for each place on axes of these lengths, the first of which varies fastest: in Fortran's order, unlike what is shown.
+    InFortransOrder(Vec<usize>),
+}
+
+impl Places {
+    /// Which of the results comes in this place, where the last axis varies fastest.
+    fn result(&self, mut place: usize) -> usize {
+        let Self::InFortransOrder(lengths) = self else {
+            return place;
+        };
+        let (mut result, mut stride) = (0, lengths.iter().product::<usize>());
+        for length in lengths.iter().rev() {
+            stride /= length;
+            result += place % length * stride;
+            place /= length;
+        }
+        result
+    }
 }
 
 impl Shown {
@@ -224,18 +257,24 @@ impl Shown {
     pub(super) fn one(results: Box<dyn Results>) -> Self {
         Self {
             results,
-            are_many: false,
+            places: Places::One,
         }
+    }
+
+    /// The result in this place.
+    fn value(&self, place: usize) -> Value {
+        self.results.value(self.places.result(place))
     }
 }
 
 impl Serialize for Shown {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.are_many {
-            let places = 0..self.results.count();
-            serializer.collect_seq(places.map(|place| ShownValue(self.results.value(place))))
-        } else {
-            ShownValue(self.results.value(0)).serialize(serializer)
+        match self.places {
+            Places::One => ShownValue(self.value(0)).serialize(serializer),
+            _ => {
+                let places = 0..self.results.count();
+                serializer.collect_seq(places.map(|place| ShownValue(self.value(place))))
+            }
         }
     }
 }
@@ -243,10 +282,10 @@ impl Serialize for Shown {
 impl fmt::Display for Shown {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.results.count();
-        if !self.are_many {
-            return write!(formatter, "{}", self.results.value(0));
+        if let Places::One = self.places {
+            return write!(formatter, "{}", self.value(0));
         }
-        let first = (0..count.min(PRINTED)).map(|place| self.results.value(place).to_string());
+        let first = (0..count.min(PRINTED)).map(|place| self.value(place).to_string());
         let first = first.collect::<Vec<_>>().join(", ");
         match count {
             0..=PRINTED => write!(formatter, "[{first}]"),
