@@ -2,11 +2,12 @@
 //! `cargo run --release --package warpfold-peers --bin time_reductions -- argmax f32`.
 //!
 //! Every kernel is verified first. Each line is a launch: the shape, the kernel and its grid, gigabytes read and written per second, and the share
-//! of the ceiling. `chosen` marks the library's choice and `best` the fastest. `-- OPERATOR TYPE [BYTES [every|segments|single]]`: BYTES are those
+//! of the ceiling. `chosen` marks the library's choice and `best` the fastest. `-- OPERATOR TYPE [BYTES [every|columns|segments|single]]`: BYTES are those
 //! of the input, 2^30 unless given. With `every` all launches are shown, otherwise the marked ones; the first 2^20 bytes, 2^22 and so on are
-//! reduced, too. With `segments` it is segments of every spread of lengths that are reduced, and the ceiling reads their offsets too. With
+//! reduced, too. With `columns` it is columns, and all launches are shown. With `segments` it is segments of every spread of lengths that are reduced, and the ceiling reads their offsets too. With
 //! `single`, and for `dot`, it is one row of every length: of those that fit into the cache, a launch's part of a graph of 20. On the emulator nothing is timed.
-//! `cargo xtask tune` makes the library's table of what `every` and `single` print.
+//! `cargo xtask tune` makes the library's table of what `every` and `single` print, and shows beside it how near the library's choice comes to
+//! the fastest launch for columns.
 
 use bytemuck::Zeroable;
 use std::collections::HashSet;
@@ -16,9 +17,10 @@ use std::ops::Range;
 use warpfold::device::{Argument, Buffer, DeviceError, Kernel, Pod, Shape, Slice, Stream, Timing};
 use warpfold::operator::*;
 use warpfold::reduce::choice::{Choice, MULTIPROCESSORS};
-use warpfold::reduce::table::{Launch, Problem};
+use warpfold::reduce::table::{Launch, Problem, Way};
 use warpfold::reduce::{BuiltIn, Reducible};
 use warpfold::{Along, Bf16, Bool, Device, DotProduct, F16, Matrix, Reduction, Segments};
+use warpfold_device::columns::Layout;
 
 const CEILING: &str = include_str!("read_and_write.ptx");
 
@@ -34,6 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         device: &device,
         bytes,
         shows_all: word(3) == Some("every"),
+        of_columns: word(3) == Some("columns"),
         of_segments: word(3) == Some("segments"),
         of_single: word(3) == Some("single"),
     };
@@ -72,6 +75,7 @@ struct Run<'d> {
     device: &'d Device,
     bytes: usize,
     shows_all: bool,
+    of_columns: bool,
     of_segments: bool,
     of_single: bool,
 }
@@ -222,6 +226,19 @@ impl Run<'_> {
             return Ok(());
         }
         println!("rows columns choice blocks block ms GB/s share");
+        if self.of_columns {
+            let smaller = (22..usize::BITS).step_by(2).map(|bits| 1 << bits);
+            let smaller = smaller.take_while(|&all_bytes| all_bytes < self.bytes);
+            for all_bytes in smaller.chain([self.bytes]) {
+                let n = all_bytes / size_of::<T>();
+                let mut columns = n / 4;
+                while columns > 0 {
+                    self.in_columns(&mut reduction, &values[..n], input.slice(..n), columns)?;
+                    columns /= 4;
+                }
+            }
+            return Ok(());
+        }
         if self.of_single {
             let mut columns = n;
             while columns * size_of::<T>() >= 1 << 10 {
@@ -261,25 +278,65 @@ impl Run<'_> {
         columns: usize,
     ) -> Result<(), Box<dyn Error>> {
         let matrix = Matrix::contiguous(values.len() / columns, columns);
-        let mut results = self.device.allocate(matrix.rows)?;
         let problem = reduction.problem(Along::Rows, matrix);
+        let launches = launches(&problem, choices(&problem));
+        let expected = Expected::of_some(reduction.operator(), values, columns);
+        self.each_of(
+            reduction,
+            input,
+            matrix,
+            matrix.rows,
+            &problem,
+            launches,
+            &expected,
+        )
+    }
+
+    /// Columns, by every layout that is worth a try.
+    fn in_columns<T: Made, O: BuiltIn<T, Output: Outcome, State: Send> + Send + Sync>(
+        &self,
+        reduction: &mut Reduction<'_, T, O>,
+        values: &[T],
+        input: Slice<'_, T>,
+        columns: usize,
+    ) -> Result<(), Box<dyn Error>> {
+        let matrix = Matrix::contiguous(values.len() / columns, columns);
+        let problem = reduction.problem(Along::Columns, matrix);
+        let expected = Expected::of_columns(reduction.operator(), values, matrix);
+        let launches = layouts(&problem);
+        self.each_of(
+            reduction, input, matrix, columns, &problem, launches, &expected,
+        )
+    }
+
+    /// Verifies and times each of these launches and the one that is chosen, which make this many results.
+    #[allow(clippy::too_many_arguments, reason = "they are what a shape is")]
+    fn each_of<T: Made, O: BuiltIn<T, Output: Outcome, State: Send> + Send + Sync>(
+        &self,
+        reduction: &mut Reduction<'_, T, O>,
+        input: Slice<'_, T>,
+        matrix: Matrix,
+        count: usize,
+        problem: &Problem,
+        mut launches: Vec<(Option<String>, Launch)>,
+        expected: &Expected<O::Output>,
+    ) -> Result<(), Box<dyn Error>> {
+        let mut results = self.device.allocate(count)?;
         let chosen = problem.choose();
-        let mut launches = launches(&problem, choices(&problem));
         if !launches.iter().any(|(_, launch)| *launch == chosen) {
             launches.push((None, chosen));
         }
-        let expected = Expected::of_some(reduction.operator(), values, columns);
-        let bytes = size_of_val(values) + matrix.rows * size_of::<O::Output>();
+        let bytes = input.len() * size_of::<T>() + count * size_of::<O::Output>();
         let ceiling = self.ceiling(input, &results)?;
         let mut timed = Vec::new();
         let mut verified = HashSet::new();
-        for &(choice, launch) in &launches {
+        for (choice, launch) in launches {
             // Millions of results take long to copy: of those each kernel is verified once.
             let is_verified =
-                matrix.rows <= 1 << 20 || verified.insert(std::mem::discriminant(&launch.way));
+                count <= 1 << 20 || verified.insert(std::mem::discriminant(&launch.way));
             if is_verified {
                 // What was there before is no result.
-                results.write(&vec![O::Output::zeroed(); matrix.rows])?;
+                results.write(&vec![O::Output::zeroed(); count])?;
             }
             // SAFETY: a launch for this matrix.
             let launched =
@@ -325,8 +382,8 @@ impl Run<'_> {
                 .filter(|(is, _)| *is)
                 .map(|(_, mark)| *mark)
                 .collect();
-            if self.shows_all || self.of_single || !marks.is_empty() {
-                let choice = choice.map_or_else(|| "-".to_owned(), |choice| format!("{choice:?}"));
+            if self.shows_all || self.of_columns || self.of_single || !marks.is_empty() {
+                let choice = choice.as_deref().unwrap_or("-");
                 let choice = choice.replace(' ', "");
                 show(
                     &format!("{choice} {} {}", launch.blocks, launch.block),
@@ -554,7 +611,7 @@ fn offsets(spread: &str, mean: usize, n: usize) -> Vec<u32> {
 }
 
 /// A launch, the choice that it comes from, and its milliseconds.
-type Timed = (Option<Choice>, Launch, f64);
+type Timed = (Option<String>, Launch, f64);
 
 /// Bytes that stay in the cache from launch to launch.
 const IN_CACHE: usize = 1 << 25;
@@ -563,12 +620,12 @@ const IN_CACHE: usize = 1 << 25;
 fn launches(
     problem: &Problem,
     choices: impl IntoIterator<Item = Choice>,
-) -> Vec<(Option<Choice>, Launch)> {
-    let mut launches: Vec<(Option<Choice>, Launch)> = Vec::new();
+) -> Vec<(Option<String>, Launch)> {
+    let mut launches: Vec<(Option<String>, Launch)> = Vec::new();
     for choice in choices {
         let launch = choice.launch(problem);
         if !launches.iter().any(|(_, known)| *known == launch) {
-            launches.push((Some(choice), launch));
+            launches.push((Some(format!("{choice:?}")), launch));
         }
     }
     launches
@@ -615,6 +672,75 @@ fn choices(problem: &Problem) -> Vec<Choice> {
     choices
 }
 
+/// The layouts of columns that are worth a try, with the one that is chosen: strips of any width, and any number of blocks for each, up to four
+/// times as many in all as run at once.
+fn layouts(problem: &Problem) -> Vec<(Option<String>, Launch)> {
+    let Matrix {
+        rows,
+        columns,
+        stride,
+    } = problem.matrix;
+    let (lanes, block) = (problem.lanes, problem.most_threads);
+    let Way::Columns(chosen) = problem.choose().way else {
+        unreachable!("columns have one way in any order")
+    };
+    let most_blocks = (4 * problem.resident * MULTIPROCESSORS) as usize;
+    let vectors = columns.div_ceil(lanes);
+    let widths = (5..)
+        .map(|bits| 1 << bits)
+        .take_while(|&width| width <= block);
+    let widths: Vec<u32> = if chosen.fold > 1 {
+        vec![chosen.width]
+    } else {
+        widths
+            .filter(|&width| width == 32 || (width as usize) < 2 * vectors)
+            .collect()
+    };
+    let mut layouts = vec![chosen];
+    for width in widths {
+        let lines = rows
+            .div_ceil(chosen.fold as usize)
+            .div_ceil((block / width) as usize);
+        let (mut slices, mut step) = (1_usize, 1);
+        loop {
+            let layout = Layout {
+                width,
+                fold: chosen.fold,
+                slices: slices as u32,
+            };
+            let grid = layout.strips(lanes, columns) * slices;
+            if slices > 1 && (grid > most_blocks || slices > lines) {
+                break;
+            }
+            if !layouts.contains(&layout) {
+                layouts.push(layout);
+            }
+            // 1, 2, 3, 4, 6, 8, 12, 16, 24 …
+            slices += step;
+            if slices.is_power_of_two() && slices > 2 {
+                step = slices / 2;
+            }
+        }
+    }
+    let launch = |layout: Layout| Launch {
+        way: Way::Columns(layout),
+        blocks: layout.grid(lanes, rows, columns, stride, block) as u32,
+        block,
+    };
+    layouts
+        .into_iter()
+        .map(|layout| {
+            let Layout {
+                width,
+                fold,
+                slices,
+            } = layout;
+            let name = format!("Columns{{width:{width},fold:{fold},slices:{slices}}}");
+            (Some(name), launch(layout))
+        })
+        .collect()
+}
+
 /// What is worth a try for one row of this many bytes.
 fn choices_of_one(bytes: usize) -> Vec<Choice> {
     let mut choices = Vec::new();
@@ -650,6 +776,29 @@ impl<R: Pod + Outcome + Debug> Expected<R> {
             (row, operator.finish(state, columns as u64))
         };
         Self((0..last).step_by(step).chain([last]).map(of_row).collect())
+    }
+
+    /// Those of some columns.
+    fn of_columns<T: Made, O: BuiltIn<T, Output = R, State: Send> + Send + Sync>(
+        operator: O,
+        values: &[T],
+        matrix: Matrix,
+    ) -> Self {
+        let sampled = ((1 << 18) / matrix.rows).max(1);
+        let step = (matrix.columns / sampled).max(1);
+        let last = matrix.columns - 1;
+        let of_column = |column: usize| {
+            let lift = |row: usize| operator.lift(values[row * matrix.stride + column], row as u64);
+            let state = combined(operator, &lift, 0..matrix.rows);
+            (column, operator.finish(state, matrix.rows as u64))
+        };
+        Self(
+            (0..last)
+                .step_by(step)
+                .chain([last])
+                .map(of_column)
+                .collect(),
+        )
     }
 
     fn verify(&self, results: &[R], by: impl Debug) -> Result<(), Box<dyn Error>> {

@@ -1,6 +1,7 @@
 //! What `peers/run/time_reductions.rs` has printed.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use super::error::TuneError;
 
@@ -15,11 +16,32 @@ pub struct Subject {
     pub name: String,
 }
 
+/// What is reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Rows.
+    Rows,
+    /// One row alone, or the pairs of two.
+    Single,
+    /// Columns.
+    Columns,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Rows => "rows",
+            Self::Single => "single",
+            Self::Columns => "columns",
+        })
+    }
+}
+
 /// What a time is of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Case {
-    /// Whether it is of one row alone.
-    pub is_single: bool,
+    /// What is reduced.
+    pub kind: Kind,
     /// The bytes of all rows, as a power of two.
     pub all_bytes: u32,
     /// The bytes of a row, as a power of two.
@@ -35,6 +57,8 @@ pub struct Measurements {
     pub device: String,
     /// Milliseconds by choices, as they are printed.
     pub times: BTreeMap<Case, BTreeMap<String, f64>>,
+    /// What the library chose, as it is printed.
+    pub chosen: BTreeMap<Case, String>,
 }
 
 impl Measurements {
@@ -42,7 +66,7 @@ impl Measurements {
     ///
     /// # Errors
     /// A line is no measurement, or one of another GPU.
-    pub fn read(&mut self, file: &str, text: &str, is_single: bool) -> Result<(), TuneError> {
+    pub fn read(&mut self, file: &str, text: &str, kind: Kind) -> Result<(), TuneError> {
         let mut subject = None;
         let mut lines = text.lines();
         let device = lines.next().unwrap_or_default();
@@ -76,15 +100,19 @@ impl Measurements {
                 row_bytes,
                 choice,
                 ms,
+                is_chosen,
             }) = parsed.ok_or_else(bad_line)?
             {
                 let subject = subject.clone().ok_or_else(bad_line)?;
                 let case = Case {
-                    is_single,
+                    kind,
                     all_bytes,
                     row_bytes,
                     subject,
                 };
+                if is_chosen {
+                    self.chosen.insert(case.clone(), choice.clone());
+                }
                 self.times.entry(case).or_default().insert(choice, ms);
             }
         }
@@ -110,12 +138,13 @@ struct Timed {
     row_bytes: u32,
     choice: String,
     ms: f64,
+    is_chosen: bool,
 }
 
 /// `4096 65536 Whole{block:256} 4096 256 0.24962 4301 0.964 chosen`
 fn time_of(line: &str, subject: &Subject) -> Option<Timed> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let [rows, columns, choice, _blocks, _block, ms, ..] = words.as_slice() else {
+    let [rows, columns, choice, _blocks, _block, ms, marks @ ..] = words.as_slice() else {
         return None;
     };
     let (rows, columns): (usize, usize) = (rows.parse().ok()?, columns.parse().ok()?);
@@ -125,5 +154,6 @@ fn time_of(line: &str, subject: &Subject) -> Option<Timed> {
         row_bytes: bytes.checked_ilog2()?,
         choice: (*choice).to_owned(),
         ms: ms.parse().ok()?,
+        is_chosen: marks.contains(&"chosen"),
     })
 }

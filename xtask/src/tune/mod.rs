@@ -1,4 +1,5 @@
-//! `cargo xtask tune`: measures how rows are reduced fastest on this machine's GPU, and makes the library's table of it.
+//! `cargo xtask tune`: measures how rows are reduced fastest on this machine's GPU, and makes the library's table of it; and how near to
+//! the fastest the library's choice for columns comes.
 
 mod error;
 mod measurements;
@@ -11,7 +12,7 @@ use std::process::Command;
 use crate::failure::io;
 use crate::files::write;
 pub use error::TuneError;
-use measurements::Measurements;
+use measurements::{Kind, Measurements};
 use table::Device;
 
 /// What to measure with.
@@ -55,11 +56,16 @@ const SUBJECTS: [(&str, &str); 21] = [
     ("dot", "f64"),
 ];
 
-/// What is measured of an operator: of pairs there are no rows.
-fn modes(operator: &str) -> &'static [&'static str] {
+/// What is measured of an operator, by the names that `time_reductions` has for it: of pairs there are no rows.
+fn modes(operator: &str) -> &'static [(&'static str, Kind)] {
+    const ALL: [(&str, Kind); 3] = [
+        ("single", Kind::Single),
+        ("every", Kind::Rows),
+        ("columns", Kind::Columns),
+    ];
     match operator {
-        "dot" => &["single"],
-        _ => &["every", "single"],
+        "dot" => &ALL[..1],
+        _ => &ALL,
     }
 }
 
@@ -76,7 +82,7 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), TuneError> {
         warpfold_driver::available()?;
         fs::create_dir_all(&folder).map_err(io(format!("create {}", folder.display())))?;
         for (operator, element) in SUBJECTS {
-            for mode in modes(operator) {
+            for (mode, _) in modes(operator) {
                 let text = measure(repository, operator, element, mode)?;
                 write(&folder.join(name_of(operator, element, mode)), &text)?;
                 println!("{operator} of {element}, {mode}: measured");
@@ -85,11 +91,11 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), TuneError> {
     }
     let mut measurements = Measurements::default();
     for (operator, element) in SUBJECTS {
-        for mode in modes(operator) {
+        for &(mode, kind) in modes(operator) {
             let path = folder.join(name_of(operator, element, mode));
             let file = path.display().to_string();
             let text = fs::read_to_string(&path).map_err(io(format!("read {file}")))?;
-            measurements.read(&file, &text, *mode == "single")?;
+            measurements.read(&file, &text, kind)?;
         }
     }
     let missing = |what| TuneError::Missing {

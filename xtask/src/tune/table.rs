@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::measurements::{Case, Measurements, Subject};
+use super::measurements::{Case, Kind, Measurements, Subject};
 
 /// A choice that is within so much of the best one stays what it was for shorter rows.
 const ALIKE: f64 = 0.001;
@@ -49,12 +49,12 @@ pub fn of(measurements: &Measurements) -> Result<(String, String), String> {
         let of_group =
             |case: &&Case| case.subject.work == work && case.subject.value_bytes == value_bytes;
         let totals: BTreeSet<u32> = (measurements.times.keys().filter(of_group))
-            .filter(|case| !case.is_single)
+            .filter(|case| case.kind == Kind::Rows)
             .map(|case| case.all_bytes)
             .collect();
         let mut rows = String::new();
         for all_bytes in totals {
-            let is_of = |case: &Case| !case.is_single && case.all_bytes == all_bytes;
+            let is_of = |case: &Case| case.kind == Kind::Rows && case.all_bytes == all_bytes;
             let times = lengths(measurements, |case| of_group(&case) && is_of(case));
             let lines = lines(&times, &what, &mut evidence)?;
             let _ = write!(
@@ -62,7 +62,9 @@ pub fn of(measurements: &Measurements) -> Result<(String, String), String> {
                 "                ({all_bytes}, &[\n{lines}                ]),\n"
             );
         }
-        let times = lengths(measurements, |case| of_group(&case) && case.is_single);
+        let times = lengths(measurements, |case| {
+            of_group(&case) && case.kind == Kind::Single
+        });
         let single = lines(&times, &what, &mut evidence)?;
         if rows.is_empty() && work != PAIRS || single.is_empty() {
             return Err(what);
@@ -74,6 +76,7 @@ pub fn of(measurements: &Measurements) -> Result<(String, String), String> {
         );
     }
     source.push_str("    ],\n};\n");
+    prove_columns(&mut evidence, measurements);
     Ok((source, evidence))
 }
 
@@ -188,7 +191,7 @@ fn fastest(times: &BTreeMap<String, f64>) -> Option<(&str, f64)> {
 /// A line of the table's source.
 fn line(case: &Case, choice: &str) -> Option<String> {
     let row_bytes = case.row_bytes;
-    if !case.is_single {
+    if case.kind == Kind::Rows {
         let choice = choice
             .replace('{', " { ")
             .replace('}', " }")
@@ -206,23 +209,38 @@ fn line(case: &Case, choice: &str) -> Option<String> {
 
 /// What the choice gives up for each subject.
 fn prove(evidence: &mut String, shape: &CaseTimes<'_>, choice: &str) {
-    let Case {
-        is_single,
-        all_bytes,
-        row_bytes,
-        ..
-    } = *shape.case;
-    let kind = if is_single { "single" } else { "rows" };
     for (subject, times) in &shape.times {
-        if let (Some(ms), Some((fastest, least))) = (times.get(choice), fastest(times)) {
-            let (choice, fastest) = (choice.replace(',', " "), fastest.replace(',', " "));
-            let _ = writeln!(
-                evidence,
-                "{kind},{},{},{},{choice},{ms},{fastest},{least}",
-                1_u64 << all_bytes,
-                1_u64 << row_bytes,
-                subject.name
-            );
+        prove_of(evidence, shape.case, subject, times, choice);
+    }
+}
+
+/// A line of the evidence.
+fn prove_of(
+    evidence: &mut String,
+    case: &Case,
+    subject: &Subject,
+    times: &BTreeMap<String, f64>,
+    choice: &str,
+) {
+    if let (Some(ms), Some((fastest, least))) = (times.get(choice), fastest(times)) {
+        let (choice, fastest) = (choice.replace(',', " "), fastest.replace(',', " "));
+        let _ = writeln!(
+            evidence,
+            "{},{},{},{},{choice},{ms},{fastest},{least}",
+            case.kind,
+            1_u64 << case.all_bytes,
+            1_u64 << case.row_bytes,
+            subject.name
+        );
+    }
+}
+
+/// What the library's choice for columns, which is computed, gives up against the fastest.
+fn prove_columns(evidence: &mut String, measurements: &Measurements) {
+    let of_columns = measurements.times.iter();
+    for (case, times) in of_columns.filter(|(case, _)| case.kind == Kind::Columns) {
+        if let Some(chosen) = measurements.chosen.get(case) {
+            prove_of(evidence, case, &case.subject, times, chosen);
         }
     }
 }
@@ -239,11 +257,14 @@ mod tests {
         8 8 Lanes{lanes:1,blocks:4294967295} 1 256 0.2 1 1.0\n8 8 Packed{block:256,blocks:8} 1 256 0.2 1 1.0\n";
     const SINGLE: &str = "GPU 0: NVIDIA Example, sm_86, 82 SMs, 24.0 GiB, 936 GB/s\nsum of f32: Little work for 4 bytes\nheads\n1 256 Shared{block:512,blocks:66} 66 512 0.003 1 NaN\n";
 
-    fn measured(texts: &[(&str, bool)]) -> Measurements {
+    const COLUMNS: &str = "GPU 0: NVIDIA Example, sm_86, 82 SMs, 24.0 GiB, 936 GB/s\nsum of f32: Little work for 4 bytes\nheads\n\
+        16 4 ceiling - - 0.1 1 1.0\n16 4 Columns{width:32,fold:8,slices:1} 1 256 0.30 1 1.0 chosen\n16 4 Columns{width:32,fold:8,slices:2} 2 256 0.20 1 1.0 best\n";
+
+    fn measured(texts: &[(&str, Kind)]) -> Measurements {
         let mut measurements = Measurements::default();
-        for (text, is_single) in texts {
+        for (text, kind) in texts {
             measurements
-                .read("a file", text, *is_single)
+                .read("a file", text, *kind)
                 .expect("these are measurements");
         }
         measurements
@@ -251,8 +272,13 @@ mod tests {
 
     #[test]
     fn the_choice_that_gives_up_least_and_stays_where_it_is_alike() {
-        let (source, evidence) =
-            of(&measured(&[(SUM, false), (MAX, false), (SINGLE, true)])).expect("enough is there");
+        let (source, evidence) = of(&measured(&[
+            (SUM, Kind::Rows),
+            (MAX, Kind::Rows),
+            (SINGLE, Kind::Single),
+            (COLUMNS, Kind::Columns),
+        ]))
+        .expect("enough is there");
         // 0.25 / 0.20 of the maximum is less than 0.30 / 0.20 of the sum, and what it gives up for the longer rows is nearly nothing.
         assert!(
             source.contains(
@@ -265,11 +291,12 @@ mod tests {
             "{source}"
         );
         assert!(evidence.contains("rows,256,16,max of f32,Packed{block:256 blocks:8},0.25,Lanes{lanes:1 blocks:4294967295},0.2\n"), "{evidence}");
+        assert!(evidence.ends_with("columns,256,16,sum of f32,Columns{width:32 fold:8 slices:1},0.3,Columns{width:32 fold:8 slices:2},0.2\n"), "{evidence}");
     }
 
     #[test]
     fn a_gpu_is_what_its_description_says() {
-        let source = of(&measured(&[(SUM, false), (SINGLE, true)]))
+        let source = of(&measured(&[(SUM, Kind::Rows), (SINGLE, Kind::Single)]))
             .expect("enough is there")
             .0;
         assert!(
@@ -287,13 +314,13 @@ mod tests {
     #[test]
     fn what_is_missing_or_no_measurement_is_said() {
         assert_eq!(
-            of(&measured(&[(SUM, false)])),
+            of(&measured(&[(SUM, Kind::Rows)])),
             Err("Little work for 4 bytes".to_owned())
         );
         let error = Measurements::default().read(
             "a file",
             "GPU 0: NVIDIA Example, sm_86, 82 SMs, 24.0 GiB, 936 GB/s\nsum of f32: Little work for 4 bytes\nheads\nfour\n",
-            false,
+            Kind::Rows,
         );
         assert!(
             error
