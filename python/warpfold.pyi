@@ -40,13 +40,13 @@ def max(x: Any, axis: _Axis = None, *, keepdims: bool = False, deterministic: bo
 def minmax(x: Any, axis: _Axis = None, *, keepdims: bool = False, deterministic: bool = False, stream: Any = None, device: str | None = None) -> tuple[Any, Any]:
     """The least and the greatest value, in one pass."""
 
-def mean(x: Any, axis: _Axis = None, *, keepdims: bool = False, deterministic: bool = False, stream: Any = None, device: str | None = None) -> Any:
-    """The mean: of integers in float64."""
+def mean(x: Any, axis: _Axis = None, dtype: Any = None, *, keepdims: bool = False, deterministic: bool = False, stream: Any = None, device: str | None = None) -> Any:
+    """The mean: of integers in float64, of floats in their own type or in a wider dtype."""
 
-def var(x: Any, axis: _Axis = None, *, ddof: int = 0, keepdims: bool = False, deterministic: bool = False, stream: Any = None, device: str | None = None) -> Any:
-    """The variance, divided by the number of values − ddof: of integers in float64. Accurate even where the mean is large."""
+def var(x: Any, axis: _Axis = None, dtype: Any = None, *, ddof: int = 0, keepdims: bool = False, deterministic: bool = False, stream: Any = None, device: str | None = None) -> Any:
+    """The variance, divided by the number of values − ddof, in types as those of mean. Accurate even where the mean is large."""
 
-def std(x: Any, axis: _Axis = None, *, ddof: int = 0, keepdims: bool = False, deterministic: bool = False, stream: Any = None, device: str | None = None) -> Any:
+def std(x: Any, axis: _Axis = None, dtype: Any = None, *, ddof: int = 0, keepdims: bool = False, deterministic: bool = False, stream: Any = None, device: str | None = None) -> Any:
     """The standard deviation, the root of var."""
 
 def logsumexp(x: Any, axis: _Axis = None, *, keepdims: bool = False, deterministic: bool = False, stream: Any = None, device: str | None = None) -> Any:

@@ -15,7 +15,8 @@ use crate::words::Words;
 /// | [`F16`] [`Bf16`] | `f32` | `f32` |
 /// | `f32` `f64` | itself | itself |
 ///
-/// [`As`](crate::operator::As) computes in another one: an `i32` in `i64`, an `f32` in `f64`.
+/// [`As`](crate::operator::As) computes in another one: an `i32` in `i64`, an `f32` in `f64`. The library has kernels of those in
+/// [`for_each_accumulator!`](crate::for_each_accumulator!).
 pub trait Element: Words {
     /// The accumulator: what values are added, multiplied and compared in.
     type Wide: Number;

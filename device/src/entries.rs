@@ -262,9 +262,9 @@ macro_rules! part_reductions {
 /// - `name_fixed_columns(input, rows, columns, stride, width: u32, states, counters, results)`: the reduction of each column, by blocks of
 ///   [`BLOCK`](crate::fixed::BLOCK) threads; `width` is that of [`Strips`](crate::fixed::Strips). `states` has room for one state per chunk
 ///   of each column, and `counters` has a word per strip, which is 0 before and after; for columns of one chunk neither is used.
-/// - `name_fixed_segments(input, offsets: *const u64, are_wide: u32, segments: usize, states, counters, results)`: the reduction of each
-///   segment, as [`segment_reductions!`](crate::segment_reductions!) has them. `states` has room for two states, and `counters` a word that
-///   is 0 before and after, for each chunk of the values.
+/// - `name_fixed_segments(input, offsets: *const u64, are_wide: u32, segments: usize, counted: *const u64, states, counters, results)`: the
+///   reduction of each segment, as [`segment_reductions!`](crate::segment_reductions!) has them. `states` has room for two states, and
+///   `counters` a word that is 0 before and after, for each chunk of the values.
 /// - `name_chunks(input, n: usize, first: u64, states)`: the state of each chunk of an array, whose first value has the index `first`; by
 ///   blocks of `BLOCK` threads. And `name_of_chunks(states, chunks: usize, n: usize, result)`: the result of an array from them, by one
 ///   block.
@@ -402,9 +402,10 @@ macro_rules! fixed_reductions {
             /// Of each segment, in the fixed order.
             ///
             /// # Safety
-            /// - `offsets` points to `segments + 1` places of `input` that do not decrease, `u64` or, if `are_wide` is 0, `u32`; and `input`
-            ///   has values from the first to the last of them; nothing writes either. `results` points to one result per segment,
-            ///   which nothing else touches.
+            /// - `counted` is null, or points to the number of segments, and `segments` is the most that are reduced.
+            /// - `offsets` points to one more place of `input` than segments are reduced, which do not decrease, `u64` or, if `are_wide` is
+            ///   0, `u32`; `input` has values from the first to the last of them. Nothing writes these or the number. `results` points to one
+            ///   result per segment, which nothing else touches.
             /// - `states` points to two states, and `counters` to a word that is 0, for each `fixed::CHUNK` of those values; nothing else
             ///   touches them.
             /// - The grid has one dimension, and a block a multiple of 32 threads.
@@ -415,12 +416,15 @@ macro_rules! fixed_reductions {
                 offsets: *const u64,
                 are_wide: u32,
                 segments: usize,
+                counted: *const u64,
                 states: *mut <$operator as $crate::operator::Operator<$value>>::State,
                 counters: *mut u32,
                 results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
                 $($parameter: u64,)?
             ) {
                 let offsets = $crate::segments::Offsets { places: offsets, are_wide: are_wide != 0 };
+                // SAFETY: the caller's promise.
+                let segments = unsafe { $crate::segments::count(segments, counted) };
                 let workspace = $crate::fixed::Workspace { states, counters };
                 // SAFETY: the caller's promise.
                 unsafe { $crate::fixed::segments($make, input, offsets, segments, workspace, results) }
@@ -488,9 +492,10 @@ macro_rules! column_reductions {
 /// crate needs.
 ///
 /// A line `name: Type = value, T;` gives
-/// - `name_segments(input: *const T, offsets: *const u64, are_wide: u32, segments: usize, states: *mut State, ends: *mut u64,
-///   counter: *mut u32, results: *mut Output)`: the reduction of each segment, in one launch of any grid; segment k is the values from
-///   `offsets[k]` to `offsets[k + 1]`, which do not decrease. If `are_wide` is 0, the offsets are `u32`. `states` has room for two states
+/// - `name_segments(input: *const T, offsets: *const u64, are_wide: u32, segments: usize, counted: *const u64, states: *mut State,
+///   ends: *mut u64, counter: *mut u32, results: *mut Output)`: the reduction of each segment, in one launch of any grid; segment k is the
+///   values from `offsets[k]` to `offsets[k + 1]`, which do not decrease. If `are_wide` is 0, the offsets are `u32`. There are `segments`
+///   of them; or, if `counted` is not null, as many as it points to, and `segments` at most. `states` has room for two states
 ///   per warp, and `ends` for a word; the counter is 0 before and after. The size of a block is a multiple of 32 up to
 ///   [`threads`](crate::segments::threads), and it has as much dynamic shared memory as [`bytes`](crate::segments::bytes) says.
 #[macro_export]
@@ -501,9 +506,10 @@ macro_rules! segment_reductions {
             /// Of each segment.
             ///
             /// # Safety
-            /// - `offsets` points to `segments + 1` places of `input` that do not decrease, `u64` or, if `are_wide` is 0, `u32`; and `input`
-            ///   has values from the first to the last of them; nothing writes either. `results` points to one result per segment,
-            ///   which nothing else touches.
+            /// - `counted` is null, or points to the number of segments, and `segments` is the most that are reduced.
+            /// - `offsets` points to one more place of `input` than segments are reduced, which do not decrease, `u64` or, if `are_wide` is
+            ///   0, `u32`; `input` has values from the first to the last of them. Nothing writes these or the number. `results` points to one
+            ///   result per segment, which nothing else touches.
             /// - `states` points to two states per warp, `ends` to a word per warp, and `counter` to a word that is 0; nothing else touches
             ///   them.
             /// - The grid has one dimension, and a block a multiple of 32 threads up to `segments::threads`, with as much dynamic shared memory
@@ -515,6 +521,7 @@ macro_rules! segment_reductions {
                 offsets: *const u64,
                 are_wide: u32,
                 segments: usize,
+                counted: *const u64,
                 states: *mut <$operator as $crate::operator::Operator<$value>>::State,
                 ends: *mut u64,
                 counter: *mut u32,
@@ -524,6 +531,8 @@ macro_rules! segment_reductions {
                 $crate::launch_bounds!($crate::segments::threads::<$value, $operator>(), 1);
                 let memory = $crate::segments::Memory(cuda_std::shared::dynamic_shared_mem::<$crate::vector::Quad>());
                 let offsets = $crate::segments::Offsets { places: offsets, are_wide: are_wide != 0 };
+                // SAFETY: the caller's promise.
+                let segments = unsafe { $crate::segments::count(segments, counted) };
                 let workspace = $crate::segments::Workspace { states, ends, counter };
                 // SAFETY: the caller's promise.
                 unsafe { $crate::segments::segments($make, input, offsets, segments, workspace, results, memory) }
@@ -625,9 +634,9 @@ macro_rules! pair_reductions {
 /// A line `name: Type = value, T;` gives
 /// - `name_scan(input: *const T, rows: usize, columns: usize, stride: usize, is_exclusive: u32, workspace: *mut u64,
 ///   results: *mut Output)`: the scan of each row of a matrix, whose results lie side by side.
-/// - `name_segment_scan(input: *const T, offsets: *const u64, are_wide: u32, segments: usize, is_exclusive: u32, workspace, results)`:
-///   that of each segment, as [`segment_reductions!`](crate::segment_reductions!) has them. The first result is that of the value at the
-///   first offset.
+/// - `name_segment_scan(input: *const T, offsets: *const u64, are_wide: u32, segments: usize, counted: *const u64, is_exclusive: u32,
+///   workspace, results)`: that of each segment, as [`segment_reductions!`](crate::segment_reductions!) has them. The first result is that
+///   of the value at the first offset.
 ///
 /// Blocks have [`BLOCK`](crate::scan::BLOCK) threads; any number of them takes the tiles of [`tile`](crate::scan::tile) values in turn.
 /// The workspace has as many words as [`workspace_words`](crate::look_back::workspace_words) says, which are 0 before and after.
@@ -667,9 +676,10 @@ macro_rules! scans {
             /// The scan of each segment.
             ///
             /// # Safety
-            /// - `offsets` points to `segments + 1` places of `input` that do not decrease, `u64` or, if `are_wide` is 0, `u32`; and `input`
-            ///   has values from the first to the last of them; nothing writes either. `results` points to one result for each of
-            ///   these values, which nothing else touches.
+            /// - `counted` is null, or points to the number of segments, and `segments` is the most that are scanned.
+            /// - `offsets` points to one more place of `input` than segments are scanned, which do not decrease, `u64` or, if `are_wide` is
+            ///   0, `u32`; `input` has values from the first to the last of them. Nothing writes these or the number. `results` points to one
+            ///   result for each of these values, which nothing else touches.
             /// - As above of the workspace and the launch.
             #[cuda_std::kernel]
             #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
@@ -678,6 +688,7 @@ macro_rules! scans {
                 offsets: *const u64,
                 are_wide: u32,
                 segments: usize,
+                counted: *const u64,
                 is_exclusive: u32,
                 workspace: *mut u64,
                 results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
@@ -685,6 +696,8 @@ macro_rules! scans {
                 let memory = $crate::scan_memory!($value, $operator);
                 let marks = $crate::shared_array!(marks: [u8; $crate::scan::tile::<$value, $operator>()]);
                 let offsets = $crate::segments::Offsets { places: offsets, are_wide: are_wide != 0 };
+                // SAFETY: the caller's promise.
+                let segments = unsafe { $crate::segments::count(segments, counted) };
                 let is_exclusive = is_exclusive != 0;
                 // SAFETY: the caller's promise.
                 unsafe {
@@ -708,7 +721,7 @@ macro_rules! runs {
         $(#[$doc])*
         ///
         /// # Safety
-        /// - `keys` points to `n` keys, at least one, which nothing writes; `starts` to `room + 1` places, which are `u64` or, if `are_wide`
+        /// - `keys` points to `n` keys, which nothing writes; `starts` to `room + 1` places, which are `u64` or, if `are_wide`
         ///   is 0, `u32` that `n` fits into; `found` to `room` keys and `count` to a word. Nothing else touches the last three.
         /// - `workspace` points to as many words as `look_back::workspace_words` says, which are 0 and which nothing else touches.
         /// - The grid has one dimension, and a block `scan::BLOCK` threads.

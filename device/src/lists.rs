@@ -69,6 +69,34 @@ macro_rules! for_each_element {
     };
 }
 
+/// Calls a macro with a row for each type and an accumulator of 64 bits that the library also has kernels for: the name of the pair in
+/// entries, as a literal too, the type, and the accumulator. Integers and floats come apart, because integers are added and multiplied in
+/// theirs, and floats also averaged and so on.
+///
+/// `for_each_accumulator!(rows)` becomes `rows! { integers { "i8_i64" i8_i64: i8 in i64; … } floats { "f32_f64" f32_f64: f32 in f64; … } }`;
+/// tokens after the macro's name come before.
+#[macro_export]
+macro_rules! for_each_accumulator {
+    ($callback:path $(, $($first:tt)*)?) => {
+        $callback! { $($($first)*;)?
+            integers {
+                "bool_u64" bool_u64: Bool in u64;
+                "i8_i64" i8_i64: i8 in i64;
+                "u8_u64" u8_u64: u8 in u64;
+                "i16_i64" i16_i64: i16 in i64;
+                "u16_u64" u16_u64: u16 in u64;
+                "i32_i64" i32_i64: i32 in i64;
+                "u32_u64" u32_u64: u32 in u64;
+            }
+            floats {
+                "f16_f64" f16_f64: F16 in f64;
+                "bf16_f64" bf16_f64: Bf16 in f64;
+                "f32_f64" f32_f64: f32 in f64;
+            }
+        }
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use crate::half::{Bf16, Bool, F16};

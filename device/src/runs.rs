@@ -8,7 +8,7 @@ use crate::look_back::{FromHeads, SinceHead, Workspace, tiles};
 use crate::operator::Sum;
 use crate::scan::{AT_ONCE, BLOCK, each_item};
 use crate::shuffle::shuffle_index;
-use crate::thread::{block_dim_x, thread_idx_x};
+use crate::thread::{block_dim_x, global_index, thread_idx_x};
 use crate::unroll::each;
 use crate::words::Words;
 
@@ -29,7 +29,7 @@ pub const fn tile<K>() -> usize {
 /// What is found, in global memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<K> {
-    /// Where runs begin, and after the last one the number of keys: `u64`, or `u32`.
+    /// Where runs begin, and then where the last one ends: `u64`, or `u32`.
     pub starts: *mut u64,
     /// Whether they are `u64`.
     pub are_wide: bool,
@@ -72,14 +72,14 @@ pub struct Memory {
     pub number: *mut u32,
 }
 
-/// Finds the runs of `n` keys, in one pass. If there are more than there is room for, the first are written, and how many there are.
+/// Finds the runs of `n` keys, in one pass. If there are more than there is room for, the first are written, where the next begins, and how
+/// many there are.
 ///
 /// A warp has rows of 32 neighbouring keys. Of each row it votes where a run begins. How many begin before the tile, tiles tell each
 /// other as those of a [`scan`](crate::scan) do; meanwhile a tile gathers its own in shared memory, to write them side by side.
 ///
 /// # Safety
-/// - There is at least one key. The grid has one dimension, and a block [`BLOCK`] threads; every thread makes the call, once, with the same
-///   arguments.
+/// - The grid has one dimension, and a block [`BLOCK`] threads; every thread makes the call, once, with the same arguments.
 /// - Nothing writes the keys, and nothing else touches what is found. `workspace` points to as many words as
 ///   [`workspace_words`](crate::look_back::workspace_words) says for the [`tile`]s of `n` keys and a `u64`, which are 0; they are 0 again
 ///   afterwards.
@@ -94,6 +94,16 @@ pub unsafe fn runs<K: Words + PartialEq>(
     let lane = thread_idx_x() % WARP_SIZE;
     let items = items::<K>();
     let tiles = tiles(n, tile::<K>()) as u32;
+    if n == 0 {
+        if global_index() == 0 {
+            // SAFETY: the caller's promise.
+            unsafe {
+                *found.count = 0;
+                found.write_start(0, 0);
+            }
+        }
+        return;
+    }
     let last = n - 1;
     // SAFETY: the caller's promise; whole warps shuffle and vote; there is a barrier between the writes and the reads of shared memory.
     unsafe {
@@ -179,14 +189,16 @@ pub unsafe fn runs<K: Words + PartialEq>(
                     found.write_start(count, n);
                 }
             }
-            // Those of the tile that there is room for.
-            let left = found.room.saturating_sub(before);
+            // Those of the tile that there is room for, and the next, where the last of those ends.
+            let left = (found.room + 1).saturating_sub(before);
             let most = if left < in_tile { left } else { in_tile };
             let mut run = thread_idx_x() as usize;
             while run < most {
                 let start = of_tile + usize::from(*memory.starts.add(run));
                 found.write_start(before + run, start);
-                *found.keys.add(before + run) = *keys.add(start);
+                if before + run < found.room {
+                    *found.keys.add(before + run) = *keys.add(start);
+                }
                 run += BLOCK as usize;
             }
         }

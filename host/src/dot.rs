@@ -1,22 +1,25 @@
 //! Dot products: the sum of the products of the pairs of two arrays.
 
 use crate::device::{
-    Argument, Buffer, Device, DeviceError, Kernel, Shape, Slice, SliceMut, Stream,
+    Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, Slice, SliceMut, Stream,
 };
 use crate::family::{Attached, Family, Needs, Source};
 use crate::kernels::Error;
-use crate::reduce::Reducible;
 use crate::reduce::table::{Launch, Problem, Way, choose_for_pairs, problem_of_pairs};
+use crate::reduce::{Accumulator, Reducible};
 use crate::sum::Mode;
 use crate::values::Values;
 use std::fmt;
 use std::marker::PhantomData;
+use warpfold_device::element::Element;
 use warpfold_device::fixed::CHUNK;
 use warpfold_device::slots::most_words;
+use warpfold_device::words::Words;
 
 /// Dot products of arrays of type `T`, again and again on one device: it keeps the kernels and the memory that they need.
 ///
-/// Integers wrap around; `f16` and `bf16` are multiplied and added in `f32`, other floats as they are.
+/// They are multiplied and added in `A`, usually the type's [`Wide`](warpfold_device::element::Element::Wide): integers of 8 and 16 bits in
+/// 32, `f16` and `bf16` in `f32`, others as they are. Integers wrap around.
 ///
 /// ```
 /// # use warpfold::{Device, DeviceChoice, DotProduct};
@@ -26,22 +29,41 @@ use warpfold_device::slots::most_words;
 /// assert_eq!(DotProduct::new(&device)?.of(&left, &right)?, 32.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct DotProduct<'d, T: Reducible> {
+pub struct DotProduct<'d, T: Reducible, A = <T as Element>::Wide> {
     device: &'d Device,
     family: Family,
     mode: Mode,
-    values: PhantomData<T>,
+    values: PhantomData<(T, A)>,
 }
 
 impl<'d, T: Reducible> DotProduct<'d, T> {
-    /// Prepares for dot products. No kernel is loaded yet.
+    /// Prepares for dot products in the usual accumulator. No kernel is loaded yet.
     ///
     /// # Errors
     /// The device fails.
     pub fn new(device: &'d Device) -> Result<Self, Error> {
+        Self::with_accumulator(device)
+    }
+}
+
+impl<'d, T: Reducible, A: Accumulator<T>> DotProduct<'d, T, A> {
+    /// Prepares for dot products in this accumulator. No kernel is loaded yet.
+    ///
+    /// ```
+    /// # use warpfold::{Device, DeviceChoice, DotProduct};
+    /// # let device = Device::open(&DeviceChoice::Emulator)?;
+    /// let values = device.upload(&[i32::MAX; 2])?;
+    /// let mut dot = DotProduct::<i32, i64>::with_accumulator(&device)?;
+    /// assert_eq!(dot.of(&values, &values)?, 2 * i64::from(i32::MAX).pow(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn with_accumulator(device: &'d Device) -> Result<Self, Error> {
         Ok(Self {
             device,
-            family: Family::new(device, Source::of_library(T::NAME), name::<T>())?,
+            family: Family::new(device, Source::of_library(A::KERNELS), name::<T, A>())?,
             mode: Mode::Fast,
             values: PhantomData,
         })
@@ -61,7 +83,7 @@ impl<'d, T: Reducible> DotProduct<'d, T> {
         &mut self,
         left: impl Into<Slice<'a, T>>,
         right: impl Into<Slice<'b, T>>,
-    ) -> Result<T::Wide, Error> {
+    ) -> Result<A, Error> {
         let pair = (left.into(), right.into());
         of(&mut self.family, self.device, self.mode, pair)
     }
@@ -79,7 +101,7 @@ impl<'d, T: Reducible> DotProduct<'d, T> {
         stream: &Stream,
         left: impl Into<Slice<'a, T>>,
         right: impl Into<Slice<'b, T>>,
-        result: impl Into<SliceMut<'r, T::Wide>>,
+        result: impl Into<SliceMut<'r, A>>,
     ) -> Result<(), Error> {
         let (device, mode, pair) = (self.device, self.mode, (left.into(), right.into()));
         let result = result.into();
@@ -89,7 +111,7 @@ impl<'d, T: Reducible> DotProduct<'d, T> {
     /// The bytes of workspace that the dot product of arrays of this many values takes.
     pub fn plan(&self, values: usize) -> usize {
         let launch = choose::<T>(self.device, self.mode, values);
-        needs_of::<T>(self.mode, values, launch).bytes()
+        needs_of::<A>(self.mode, values, launch).bytes()
     }
 
     /// Loads the kernel and allocates what arrays of this many values need, so that queueing them does neither: it may then be captured
@@ -101,7 +123,7 @@ impl<'d, T: Reducible> DotProduct<'d, T> {
     /// The device refuses the kernel, or has no room.
     pub fn prepare(&mut self, values: usize) -> Result<usize, Error> {
         let launch = choose::<T>(self.device, self.mode, values);
-        let needs = needs_of::<T>(self.mode, values, launch);
+        let needs = needs_of::<A>(self.mode, values, launch);
         self.family.prepare(self.device, &needs)?;
         Ok(needs.bytes())
     }
@@ -109,7 +131,7 @@ impl<'d, T: Reducible> DotProduct<'d, T> {
 
 /// For measurements.
 #[doc(hidden)]
-impl<T: Reducible> DotProduct<'_, T> {
+impl<T: Reducible, A: Accumulator<T>> DotProduct<'_, T, A> {
     /// What the choice of a launch depends on.
     pub fn problem(&self, values: usize) -> Problem {
         problem_of_pairs(self.device, self.mode, values, size_of::<T>())
@@ -126,7 +148,7 @@ impl<T: Reducible> DotProduct<'_, T> {
         &mut self,
         stream: Option<&Stream>,
         pair: (Slice<'_, T>, Slice<'_, T>),
-        result: &mut Buffer<T::Wide>,
+        result: &mut Buffer<A>,
         launch: Launch,
     ) -> Result<(), Error> {
         let (device, mode, result) = (self.device, self.mode, Slice::from(&*result));
@@ -137,27 +159,27 @@ impl<T: Reducible> DotProduct<'_, T> {
     pub fn arguments(
         &self,
         pair: (Slice<'_, T>, Slice<'_, T>),
-        result: &Buffer<T::Wide>,
+        result: &Buffer<A>,
         launch: Launch,
     ) -> (&Kernel, Vec<Argument>) {
-        let needs = needs_of::<T>(self.mode, pair.0.len(), launch);
+        let needs = needs_of::<A>(self.mode, pair.0.len(), launch);
         let arguments = arguments_of(&self.family, pair, Slice::from(result), &needs, launch);
         (self.family.kernel(needs.suffix), arguments)
     }
 }
 
-fn name<T: Reducible>() -> String {
-    format!("dot_{}", T::NAME)
+fn name<T: Reducible, A: Accumulator<T>>() -> String {
+    format!("dot_{}", A::KERNELS)
 }
 
-fn choose<T: Reducible>(device: &Device, mode: Mode, n: usize) -> Launch {
+fn choose<T>(device: &Device, mode: Mode, n: usize) -> Launch {
     choose_for_pairs(device, mode, n, size_of::<T>())
 }
 
-fn needs_of<T: Reducible>(mode: Mode, n: usize, launch: Launch) -> Needs {
+fn needs_of<A: Words>(mode: Mode, n: usize, launch: Launch) -> Needs {
     match mode {
         Mode::Fast => Needs {
-            slots: most_words::<T::Wide>(launch.blocks as usize),
+            slots: most_words::<A>(launch.blocks as usize),
             words: 1,
             ..Needs::kernel(match launch.way {
                 Way::Large(_) => "_large_pairs",
@@ -165,17 +187,17 @@ fn needs_of<T: Reducible>(mode: Mode, n: usize, launch: Launch) -> Needs {
             })
         },
         Mode::Deterministic => Needs {
-            states: (n.div_ceil(CHUNK) * size_of::<T::Wide>()).div_ceil(size_of::<u64>()),
+            states: (n.div_ceil(CHUNK) * size_of::<A>()).div_ceil(size_of::<u64>()),
             words: 1,
             ..Needs::kernel("_fixed_pairs")
         },
     }
 }
 
-fn arguments_of<T: Reducible>(
+fn arguments_of<T: Pod, A: Pod>(
     family: &Family,
     (left, right): (Slice<'_, T>, Slice<'_, T>),
-    result: Slice<'_, T::Wide>,
+    result: Slice<'_, A>,
     needs: &Needs,
     launch: Launch,
 ) -> Vec<Argument> {
@@ -191,24 +213,24 @@ fn arguments_of<T: Reducible>(
     arguments
 }
 
-fn of<T: Reducible>(
+fn of<T: Reducible, A: Accumulator<T>>(
     family: &mut Family,
     device: &Device,
     mode: Mode,
     pair: (Slice<'_, T>, Slice<'_, T>),
-) -> Result<T::Wide, Error> {
+) -> Result<A, Error> {
     let mut result = device.allocate(1)?;
     launch(family, device, mode, None, pair, (&mut result).into())?;
     Ok(result.read()?[0])
 }
 
-fn launch<T: Reducible>(
+fn launch<T: Reducible, A: Accumulator<T>>(
     family: &mut Family,
     device: &Device,
     mode: Mode,
     stream: Option<&Stream>,
     pair: (Slice<'_, T>, Slice<'_, T>),
-    result: SliceMut<'_, T::Wide>,
+    result: SliceMut<'_, A>,
 ) -> Result<(), Error> {
     let launch = choose::<T>(device, mode, pair.0.len());
     result.written_by(device, stream, |result| {
@@ -216,13 +238,13 @@ fn launch<T: Reducible>(
     })
 }
 
-fn launch_to<T: Reducible>(
+fn launch_to<T: Reducible, A: Accumulator<T>>(
     family: &mut Family,
     device: &Device,
     mode: Mode,
     stream: Option<&Stream>,
     (left, right): (Slice<'_, T>, Slice<'_, T>),
-    result: Slice<'_, T::Wide>,
+    result: Slice<'_, A>,
     launch: Launch,
 ) -> Result<(), Error> {
     if left.len() != right.len() {
@@ -235,7 +257,7 @@ fn launch_to<T: Reducible>(
     right.check_device(device)?;
     result.check_device(device)?;
     DeviceError::check_length(result.len(), 1)?;
-    let needs = needs_of::<T>(mode, left.len(), launch);
+    let needs = needs_of::<A>(mode, left.len(), launch);
     let shape = Shape::linear(launch.blocks, launch.block);
     family.prepare_on(device, stream, &needs)?;
     let arguments = arguments_of(family, (left, right), result, &needs, launch);
@@ -260,13 +282,13 @@ pub unsafe fn queue_dot<T: Reducible>(
     pair: (Slice<'_, T>, Slice<'_, T>),
     result: Slice<'_, T::Wide>,
 ) -> Result<(), Error> {
-    Attached::with(device, name::<T>(), T::NAME, |family| {
+    Attached::with(device, name::<T, T::Wide>(), T::NAME, |family| {
         let launch = choose::<T>(device, mode, pair.0.len());
         launch_to(family, device, mode, Some(stream), pair, result, launch)
     })
 }
 
-impl<T: Reducible> fmt::Debug for DotProduct<'_, T> {
+impl<T: Reducible, A> fmt::Debug for DotProduct<'_, T, A> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("DotProduct")
@@ -294,7 +316,7 @@ pub fn dot<'a, 'b, T: Reducible>(
     let (mut of_left, mut of_right) = (None, None);
     let left = left.into().on(device, &mut of_left)?;
     let right = right.into().on(device, &mut of_right)?;
-    Attached::with(device, name::<T>(), T::NAME, |family| {
+    Attached::with(device, name::<T, T::Wide>(), T::NAME, |family| {
         of(family, device, Mode::Fast, (left, right))
     })
 }

@@ -6,7 +6,7 @@ use crate::device::{
 use crate::kernels::Error;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use warpfold_device::scan::BLOCK;
 use warpfold_emulator::entries::Entries;
 
@@ -15,7 +15,7 @@ pub(crate) struct Family {
     ptx: Source,
     /// What the kernels' names begin with.
     name: String,
-    kernels: HashMap<&'static str, Kernel>,
+    kernels: HashMap<&'static str, Arc<Kernel>>,
     workspace: Workspace,
     /// That of the launches, which share the workspace.
     order: StreamOrder,
@@ -24,19 +24,21 @@ pub(crate) struct Family {
 }
 
 /// Where the kernels come from.
+#[derive(Clone)]
 pub(crate) enum Source {
     /// The library's text of a type, whose entries are looked for once.
     Library(&'static Entries<'static>),
     /// A text of the caller's own.
-    Own(String),
+    Own(Arc<str>),
 }
 
 impl Source {
-    /// The library's text of a type, by its name.
+    /// The library's text of a type, or of a type with a wider accumulator, by its name.
     pub(crate) fn of_library(element: &str) -> Self {
         static OF_TEXTS: LazyLock<HashMap<&'static str, OnceLock<Entries<'static>>>> =
             LazyLock::new(|| {
                 warpfold_reductions::elements()
+                    .chain(warpfold_reductions::accumulators())
                     .map(|name| (name, OnceLock::new()))
                     .collect()
             });
@@ -144,6 +146,15 @@ impl Family {
         })
     }
 
+    /// The same kernels with a workspace of its own, so that launches of the two need no order.
+    pub(crate) fn with_own_workspace(&self, device: &Device) -> Result<Self, DeviceError> {
+        let others = Self::new(device, self.ptx.clone(), self.name.clone())?;
+        Ok(Self {
+            kernels: self.kernels.clone(),
+            ..others
+        })
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -158,7 +169,7 @@ impl Family {
                 .ok_or_else(|| Error::NoKernel(entry.clone()))?;
             let module = device.load_with(&text, needs.options())?;
             let kernel = module.kernel(&entry)?;
-            self.kernels.insert(needs.suffix, kernel);
+            self.kernels.insert(needs.suffix, Arc::new(kernel));
         }
         let Workspace { states, words } = &mut self.workspace;
         if states.len() < needs.states {
@@ -274,21 +285,11 @@ impl Attached {
         element: &str,
         function: impl FnOnce(&mut Family) -> Result<R, Error>,
     ) -> Result<R, Error> {
-        Self::with_source(device, name, || Source::of_library(element), function)
-    }
-
-    /// Runs a function with the kernels of this name, from this text.
-    pub(crate) fn with_source<R>(
-        device: &Device,
-        name: String,
-        source: impl FnOnce() -> Source,
-        function: impl FnOnce(&mut Family) -> Result<R, Error>,
-    ) -> Result<R, Error> {
         let attached = device.attached::<Self>();
         let kept = attached.0.borrow_mut().remove(&name);
         let mut family = match kept {
             Some(family) => family,
-            None => Family::new(device, source(), name.clone())?,
+            None => Family::new(device, Source::of_library(element), name.clone())?,
         };
         let result = function(&mut family);
         attached.0.borrow_mut().insert(name, family);
@@ -296,9 +297,9 @@ impl Attached {
     }
 }
 
-/// The launch of a kernel whose blocks take this many tiles in turn: no more blocks than run at the same time.
+/// The launch of a kernel whose blocks take this many tiles in turn: no more blocks than run at the same time, and one at least.
 pub(crate) fn one_pass(device: &Device, tiles: usize) -> Shape {
     const RESIDENT: usize = Needs::RESIDENT / BLOCK as usize;
     let at_once = device.multiprocessors() as usize * RESIDENT;
-    Shape::linear(tiles.min(at_once) as u32, BLOCK)
+    Shape::linear(tiles.clamp(1, at_once) as u32, BLOCK)
 }

@@ -15,7 +15,7 @@
 //!
 //! - [`Device`]: a GPU or the emulator; its memory, streams, events and graphs, and launches of your own kernels, in [`device`].
 //! - [`sum()`] waits for its result; [`sum::Sum`] also queues it on a stream and leaves it on the device.
-//! - [`Reduction`]: any [`operator`] over arrays, rows, columns and [`Segments`], and by key with [`Runs`]. For one array there is a
+//! - [`Reduction`]: any [`operator`] over arrays, rows, columns and [`Segments`], and by key with [`Runs`] or [`QueuedRuns`]. For one array there is a
 //!   function for each operator, such as [`mean()`]; [`dot()`] takes two.
 //! - [`Group`]: several devices that reduce an array together, to the same bits whatever their number.
 //! - [`ranks`]: several processes, on one machine or many, that do so.
@@ -61,7 +61,7 @@ pub use group::{Group, GroupReduction};
 pub use kernels::Error;
 pub use matrix::{Along, Matrix};
 pub use offsets::{Offset, OffsetsError};
-pub use reduce::{Key, Reduction, Runs, Segments};
+pub use reduce::{Key, QueuedRuns, Reduction, Runs, Segments};
 pub use scan::{Scan, exclusive_scan, inclusive_scan};
 pub use sum::sum;
 pub use values::Values;

@@ -22,7 +22,7 @@
 mod tests;
 
 use crate::device::{
-    Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, Slice, Stream, StreamOrder,
+    Argument, Buffer, Device, DeviceError, Kernel, Pod, Shape, Slice, SliceMut, Stream, StreamOrder,
 };
 use crate::kernels::Error;
 use crate::values::Values;
@@ -267,11 +267,12 @@ impl<'d, T: Summable> Sum<'d, T> {
         unsafe { self.start(values, &launch, Some(stream)) }
     }
 
-    /// As [`Self::queue`], and the sum is written to `sum`, a buffer of one element, without a detour through the host.
+    /// As [`Self::queue`], and the sum is written to `sum`, one element of a [`Buffer`] or of other memory of the device, without a detour
+    /// through the host.
     ///
     /// What is queued on the stream from then on finds it there; the host may also read the buffer, which waits. After the kernel that
     /// makes the sum comes a copy of one element or, of [`Mode::Fast`] and `f32`, whose totals are `f64`, a launch that rounds it; the
-    /// first such launch loads its kernel, which waits. The sum of no values is written from the host, which waits too.
+    /// first such launch loads its kernel, which waits. The sum of no values comes from the host, which waits too.
     ///
     /// ```
     /// # use warpfold::{Device, DeviceChoice, sum::{Mode, Sum}};
@@ -284,27 +285,40 @@ impl<'d, T: Summable> Sum<'d, T> {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::queue`]; the buffer is of another device, or its length is not 1.
-    pub fn queue_into<'a>(
+    /// As [`Self::queue`]; the memory is of another device, or its length is not 1.
+    pub fn queue_into<'a, 'r>(
         &mut self,
         stream: &Stream,
         values: impl Into<Slice<'a, T>>,
         mode: Mode,
-        sum: &mut Buffer<T>,
+        sum: impl Into<SliceMut<'r, T>>,
     ) -> Result<(), Error> {
         let device = self.device;
-        Slice::from(&*sum).check_device(device)?;
-        DeviceError::check_length(sum.len(), 1)?;
-        self.queue(stream, values, mode)?;
+        sum.into().written_by(device, Some(stream), |sum| {
+            sum.check_device(device)?;
+            DeviceError::check_length(sum.len(), 1)?;
+            self.queue(stream, values, mode)?;
+            self.leave(stream, sum)
+        })
+    }
+
+    /// Queues what writes the last sum to one element on the device.
+    fn leave(&mut self, stream: &Stream, sum: Slice<'_, T>) -> Result<(), Error> {
+        let device = self.device;
+        let leave = |total: Slice<'_, T>| {
+            // SAFETY: both are one element. Buffers are freed when the device has done what is queued; `written_by` keeps the order of
+            // other memory, or who has made the slice has promised it.
+            unsafe { stream.copy_bytes(total.address(), sum.address(), size_of::<T>()) }
+        };
         let total = match self.state.last {
-            None => return Ok(sum.write(&[T::zeroed()])?),
+            None => return Ok(leave(device.upload(&[T::zeroed()])?.slice(..))?),
             Some(Mode::Deterministic) => {
-                return Ok(stream.copy(&self.state.in_fixed_order.total, sum)?);
+                return Ok(leave(self.state.in_fixed_order.total.slice(..))?);
             }
             Some(Mode::Fast) => self.state.in_any_order.last(),
         };
-        if let Some(sum) = (sum as &mut dyn Any).downcast_mut::<Buffer<T::Total>>() {
-            return Ok(stream.copy(total, sum)?);
+        if let Some(total) = (total as &dyn Any).downcast_ref::<Buffer<T>>() {
+            return Ok(leave(total.slice(..))?);
         }
         let round = match &self.state.round {
             Some(round) => round,

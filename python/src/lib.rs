@@ -20,15 +20,14 @@ use pyo3::prelude::*;
 
 /// Makes the functions that are an operation with the usual arguments.
 macro_rules! reductions {
-    ($($(#[$doc:meta])* $function:ident $name:literal $(($parameter:ident: $type:ty = $default:literal))? => $operation:expr;)*) => {$(
+    ($($(#[$doc:meta])* $function:ident $name:literal => $operation:expr;)*) => {$(
         $(#[$doc])*
         #[pyfunction]
-        #[pyo3(name = $name, signature = (x, axis=None, *, $($parameter=$default,)? keepdims=false, deterministic=false, stream=None, device=None))]
+        #[pyo3(name = $name, signature = (x, axis=None, *, keepdims=false, deterministic=false, stream=None, device=None))]
         #[allow(clippy::too_many_arguments, reason = "they are Python's")]
         fn $function<'py>(
             x: &Bound<'py, PyAny>,
             axis: Option<&Bound<'py, PyAny>>,
-            $($parameter: $type,)?
             keepdims: bool,
             deterministic: bool,
             stream: Option<&Bound<'py, PyAny>>,
@@ -42,15 +41,16 @@ macro_rules! reductions {
 
 /// As [`reductions!`], with the type of the result.
 macro_rules! reductions_with_dtype {
-    ($($(#[$doc:meta])* $function:ident $name:literal => $operation:expr;)*) => {$(
+    ($($(#[$doc:meta])* $function:ident $name:literal $(($parameter:ident: $type:ty = $default:literal))? => $operation:expr;)*) => {$(
         $(#[$doc])*
         #[pyfunction]
-        #[pyo3(name = $name, signature = (x, axis=None, dtype=None, *, keepdims=false, deterministic=false, stream=None, device=None))]
+        #[pyo3(name = $name, signature = (x, axis=None, dtype=None, *, $($parameter=$default,)? keepdims=false, deterministic=false, stream=None, device=None))]
         #[allow(clippy::too_many_arguments, reason = "they are Python's")]
         fn $function<'py>(
             x: &Bound<'py, PyAny>,
             axis: Option<&Bound<'py, PyAny>>,
             dtype: Option<&Bound<'py, PyAny>>,
+            $($parameter: $type,)?
             keepdims: bool,
             deterministic: bool,
             stream: Option<&Bound<'py, PyAny>>,
@@ -68,6 +68,12 @@ reductions_with_dtype! {
     sum "sum" => Operation::Sum;
     /// The product of all values, or along axes, in types as those of sum.
     prod "prod" => Operation::Product;
+    /// The mean: of integers in float64, of floats in their own type or in a wider dtype.
+    mean "mean" => Operation::Mean;
+    /// The variance, divided by the number of values − ddof, in types as those of mean. Accurate even where the mean is large.
+    var "var" (ddof: u64 = 0) => Operation::Variance { ddof };
+    /// The standard deviation, the root of var.
+    std_ "std" (ddof: u64 = 0) => Operation::StdDev { ddof };
 }
 
 reductions! {
@@ -77,12 +83,6 @@ reductions! {
     max "max" => Operation::Max;
     /// The least and the greatest value, in one pass.
     minmax "minmax" => Operation::MinMax;
-    /// The mean: of integers in float64.
-    mean "mean" => Operation::Mean;
-    /// The variance, divided by the number of values − ddof: of integers in float64. Accurate even where the mean is large.
-    var "var" (ddof: u64 = 0) => Operation::Variance { ddof };
-    /// The standard deviation, the root of var.
-    std_ "std" (ddof: u64 = 0) => Operation::StdDev { ddof };
     /// ln Σ eˣ, without overflow and without losing small terms.
     logsumexp "logsumexp" => Operation::LogSumExp;
     /// Whether any value is not 0.

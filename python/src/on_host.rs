@@ -61,7 +61,12 @@ impl Work {
                 _ => element("i64"),
             });
         }
-        if is_sum && gives_float && self.result.name() == "f64" && real.name() == "f32" {
+        let may_be_wider = is_sum
+            || matches!(
+                self.operation,
+                Operation::Mean | Operation::Variance { .. } | Operation::StdDev { .. }
+            );
+        if may_be_wider && self.result.name() == "f64" && real.name() == "f32" {
             return Some(self.result);
         }
         let is_wider = is_sum && gives_float && !is_float;

@@ -196,7 +196,12 @@ impl Operation {
                 (is_float && asked.bytes() > values.bytes()) || (!is_float && asked.name() == "f64")
             }
         };
-        if matches!(self, Sum | Product) && can {
+        let takes_one = match self {
+            Sum | Product => true,
+            Mean | Variance { .. } | StdDev { .. } => is_float,
+            _ => false,
+        };
+        if takes_one && can {
             return Ok(asked);
         }
         Err(PyTypeError::new_err(format!(

@@ -224,6 +224,28 @@ def test_streams_share_the_workspace_in_turn():
     assert [total.item() for total in found] == [float(number) * (1 << 22) for number in range(4)] * 50
 
 
+def test_wider_dtypes():
+    needs(HAS_TORCH, "torch with a GPU")
+    random = np.random.default_rng(11)
+    for dtype in ["float16", "bfloat16", "float32"]:
+        x = torch.from_numpy(random.standard_normal((301, 1023)) + 30).to(getattr(torch, dtype)).cuda()
+        wide = x.double()
+        for axis in [None, 0, 1]:
+            dim = [0, 1] if axis is None else axis
+            wanted = {
+                "sum": wide.sum(dim),
+                "mean": wide.mean(dim),
+                "var": wide.var(dim, correction=0),
+                "std": wide.std(dim, correction=0),
+            }
+            for name, theirs in wanted.items():
+                for deterministic in [False, True]:
+                    ours = getattr(warpfold, name)(x, axis, dtype="float64", deterministic=deterministic)
+                    np.testing.assert_allclose(on_host(ours), theirs.cpu().numpy(), rtol=1e-11, err_msg=f"{name} of {dtype}")
+        sums = on_host(warpfold.cumsum(x, 1, dtype="float64"))
+        np.testing.assert_allclose(sums, wide.cumsum(1).cpu().numpy(), rtol=1e-11, err_msg=f"cumsum of {dtype}")
+
+
 def test_many_threads():
     needs(HAS_TORCH, "torch with a GPU")
     x = torch.arange(100_000, device="cuda")

@@ -107,6 +107,24 @@ def test_dtype():
             assert warpfold.sum(array, dtype=dtype, device=device).dtype == np.float64
     assert warpfold.sum(np.arange(10), dtype="float64") == 45.0
     assert warpfold.sum(np.ones(4, "float16"), dtype="float32").dtype == np.float32
+    # 2^24 + 1 is no float32.
+    odd = np.array([2.0**24, 1.0], "float32")
+    halves = (np.random.default_rng(1).standard_normal((40, 300)) + 20).astype("float16")
+    for device in DEVICES:
+        assert warpfold.mean(odd, dtype="float64", device=device) == 8_388_608.5
+        assert warpfold.cumsum(odd, dtype="float64", device=device)[1] == 16_777_217.0
+        for axis in [None, 0, 1]:
+            for name in ["sum", "mean", "var", "std"]:
+                for array_of in [halves, halves.astype("float32")]:
+                    found = getattr(warpfold, name)(array_of, axis, dtype="float64", device=device)
+                    wanted = getattr(np, name)(array_of.astype("float64"), axis)
+                    assert np.asarray(found).dtype == np.float64
+                    np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-12)
+            found = warpfold.var(halves, axis, "float64", ddof=1, device=device)
+            np.testing.assert_allclose(np.asarray(found), np.var(halves, axis, "float64", ddof=1), rtol=1e-12)
+    assert warpfold.mean(np.arange(4), dtype="float64") == 1.5
+    with pytest.raises(TypeError, match="not float32"):
+        warpfold.mean(np.arange(4), dtype="float32")
     with pytest.raises(TypeError, match="not int32"):
         warpfold.sum(array, dtype="int32")
     with pytest.raises(TypeError, match="not float16"):

@@ -1,14 +1,18 @@
-//! The kernels: for each type those of every operator.
+//! The kernels: for each type those of every operator, and for wider accumulators those that are more exact with them.
 
 #![allow(missing_docs, reason = "each has the documentation of its operator")]
+#![allow(
+    unused_imports,
+    unused_macros,
+    reason = "a build is for one type, or for one and its accumulator"
+)]
 
-use warpfold_device::{for_each_operator, for_each_scan};
+use warpfold_device::{for_each_accumulator, for_each_operator, for_each_scan};
 
 macro_rules! kernels {
     ($($feature:literal $name:ident: $value:ty;)*) => {$(
         #[cfg(feature = $feature)]
         pub mod $name {
-            #[allow(unused_imports, reason = "some types are primitive")]
             use warpfold_device::half::{Bf16, Bool, F16};
             use warpfold_device::operator::*;
 
@@ -100,3 +104,49 @@ kernels! {
     "u64" u64: u64;
     "f64" f64: f64;
 }
+
+/// The kernels of a pair with a wider accumulator: sums and products, their scans, and dot products; of floats also means and so on.
+macro_rules! wide_kernels {
+    (integers { $($integers:tt)* } floats { $($floats:tt)* }) => {
+        wide_kernels! { @integers $($integers)* }
+        wide_kernels! { @floats $($floats)* }
+    };
+    (@integers $($feature:literal $name:ident: $value:ident in $wide:ident;)*) => {$(
+        #[cfg(feature = $feature)]
+        pub mod $name {
+            use warpfold_device::half::Bool;
+            use warpfold_device::operator::{As, DotIn, Product, Sum};
+
+            super::wide_kernels! { @both $name $value $wide }
+        }
+    )*};
+    (@floats $($feature:literal $name:ident: $value:ident in $wide:ident;)*) => {$(
+        #[cfg(feature = $feature)]
+        pub mod $name {
+            use warpfold_device::half::{Bf16, F16};
+            use warpfold_device::operator::*;
+
+            super::wide_kernels! { @both $name $value $wide }
+            super::of_type! { @kernels mean $name: As<$wide, Mean> = As::<$wide, _>::new(Mean), $value; }
+            super::of_type! { @kernels variance $name (ddof): As<$wide, Variance> = As::<$wide, _>::new(Variance { ddof }), $value; }
+            super::of_type! { @kernels std $name (ddof): As<$wide, StdDev> = As::<$wide, _>::new(StdDev { ddof }), $value; }
+            super::of_type! { @kernels norm1 $name: As<$wide, Norm1> = As::<$wide, _>::new(Norm1), $value; }
+            super::of_type! { @kernels norm2 $name: As<$wide, Norm2> = As::<$wide, _>::new(Norm2), $value; }
+            super::of_type! { @kernels logsumexp $name: As<$wide, LogSumExp> = As::<$wide, _>::new(LogSumExp), $value; }
+        }
+    )*};
+    (@both $name:ident $value:ident $wide:ident) => {
+        super::of_type! { @kernels sum $name: As<$wide, Sum> = As::<$wide, _>::new(Sum), $value; }
+        super::of_type! { @kernels product $name: As<$wide, Product> = As::<$wide, _>::new(Product), $value; }
+        pastey::paste! {
+            warpfold_device::scans! {
+                [<sum_ $name>]: As<$wide, Sum> = As::<$wide, _>::new(Sum), $value;
+                [<product_ $name>]: As<$wide, Product> = As::<$wide, _>::new(Product), $value;
+            }
+            warpfold_device::pair_reductions! { [<dot_ $name>]: DotIn<$wide> = DotIn::<$wide>::new(), $value; }
+        }
+    };
+}
+use wide_kernels;
+
+for_each_accumulator!(wide_kernels);

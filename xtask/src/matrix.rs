@@ -27,8 +27,8 @@ impl Failure for MatrixError {
     }
 }
 
-/// The operators of the device library over arrays, against loops of the tests' own; the library's kernels of every shape, against the
-/// operators on the host; and reductions by names, against those of types known at compile time. They are among the tests, ignored, and
+/// The operators of the device library over arrays, against loops of the tests' own; the library's kernels of every shape and its
+/// scans, against the operators on the host; and reductions by names, against those of types known at compile time. They are among the tests, ignored, and
 /// so compiled with them.
 const COMMAND: [&str; 5] = ["test", "--tests", "--", "--ignored", "every_operator_of"];
 

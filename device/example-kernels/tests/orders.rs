@@ -48,15 +48,18 @@ fn scan_is_sound<T: Copy, O: Operator<T>>(operator: O, name: &str, values: &[T],
     let n = values.len() as u32;
     let offsets = [0, 0, n / 3, n / 3, n / 3 + 1, n / 2, n];
     let (workspace, grid) = self::workspace(tiles(n as usize, tile::<T, O>()), state);
-    let mut arguments = vec![Given::values(values), Given::values(&offsets)];
-    arguments.extend([
-        Given::word(0),
-        Given::count(offsets.len() - 1),
-        Given::word(0),
-    ]);
-    arguments.push(workspace);
-    arguments.push(Given::room::<O::Output>(n as usize));
-    is_sound(&format!("{name}_segment_scan"), grid, &arguments);
+    for counted in all_and_counted(offsets.len() - 2) {
+        let mut arguments = vec![Given::values(values), Given::values(&offsets)];
+        arguments.extend([Given::word(0), Given::count(offsets.len() - 1), counted]);
+        arguments.extend([Given::word(0), workspace.clone()]);
+        arguments.push(Given::room::<O::Output>(n as usize));
+        is_sound(&format!("{name}_segment_scan"), grid, &arguments);
+    }
+}
+
+/// Where the number of segments is: nowhere, so that there are as many as are given; or in a word, which says that there are so many.
+fn all_and_counted(count: usize) -> [Given; 2] {
+    [Given::count(0), Given::values(&[count as u64])]
 }
 
 #[test]
@@ -71,9 +74,10 @@ fn scans() {
 
 #[test]
 fn runs() {
-    for (n, room) in [(1, 1), (5000, 5000), (5000, 40)] {
+    for (n, room) in [(0, 3), (1, 1), (5000, 5000), (5000, 40)] {
         let keys: Vec<u32> = (0..n as u32).map(|place| place / 37).collect();
         let (workspace, grid) = workspace(tiles(n, runs::tile::<u32>()), 0_u64);
+        let grid = (grid.0.max(1), grid.1);
         let mut arguments = vec![Given::values(&keys), Given::count(n)];
         let starts = match n % 2 {
             0 => [Given::room::<u32>(room + 1), Given::Number(0_u32.into())],
@@ -143,12 +147,14 @@ fn fixed_is_sound<O: Operator<f32>>(name: &str) {
         n as u32,
     ];
     let windows = n.div_ceil(CHUNK);
-    let mut arguments = vec![Given::values(&floats(n)), Given::values(&offsets)];
-    arguments.extend([Given::word(0), Given::count(offsets.len() - 1)]);
-    arguments.push(Given::room::<O::State>(2 * windows));
-    arguments.push(Given::values(&vec![0_u32; windows]));
-    arguments.push(Given::room::<O::Output>(offsets.len() - 1));
-    is_sound(&format!("{name}_fixed_segments"), (2, 64), &arguments);
+    for counted in all_and_counted(offsets.len() - 3) {
+        let mut arguments = vec![Given::values(&floats(n)), Given::values(&offsets)];
+        arguments.extend([Given::word(0), Given::count(offsets.len() - 1), counted]);
+        arguments.push(Given::room::<O::State>(2 * windows));
+        arguments.push(Given::values(&vec![0_u32; windows]));
+        arguments.push(Given::room::<O::Output>(offsets.len() - 1));
+        is_sound(&format!("{name}_fixed_segments"), (2, 64), &arguments);
+    }
 }
 
 #[test]

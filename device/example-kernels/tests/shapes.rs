@@ -254,7 +254,8 @@ fn lengths() -> Vec<Vec<usize>> {
     ]
 }
 
-/// The arguments of a launch over segments, the first of which begins that far into the values.
+/// The arguments of a launch over segments, the first of which begins that far into the values. Now and then a word says how many they are,
+/// and the kernel is told that there may be more.
 fn of_segments<T: Value, O: Operator<T>>(
     lengths: &[usize],
     (first, places): (usize, usize),
@@ -273,11 +274,18 @@ fn of_segments<T: Value, O: Operator<T>>(
         let places: Vec<u32> = offsets.iter().map(|&place| place as u32).collect();
         Given::values(&places)
     };
+    let (most, counted) = if warps % 3 == 0 {
+        let count = lengths.len() as u64;
+        (lengths.len() + 9, Given::values(&[count]))
+    } else {
+        (lengths.len(), Given::count(0))
+    };
     let arguments = vec![
         Given::shifted(&values, places),
         given,
         Given::word(u32::from(are_wide)),
-        Given::count(lengths.len()),
+        Given::count(most),
+        counted,
         Given::room::<O::State>(2 * warps as usize),
         Given::room::<u64>(warps as usize),
         Given::values(&[0_u32]),
@@ -311,7 +319,7 @@ fn check_segments<T: Value, O: Operator<T, Output: Outcome>>(
                     Shape::linear(grid, block)
                         .with_dynamic_shared_bytes(shared_bytes::<T, O>(block));
                 let left = machine.launch_by(&kernel, &shape, &arguments, 2);
-                let results = values_of::<O::Output>(&left[7]);
+                let results = values_of::<O::Output>(&left[8]);
                 for (bounds, found) in offsets.windows(2).zip(results) {
                     let expected = operator.of(values[bounds[0]..bounds[1]].iter().copied());
                     assert!(
@@ -319,7 +327,7 @@ fn check_segments<T: Value, O: Operator<T, Output: Outcome>>(
                         "{kernel}, lengths {turn}, grid {grid}, {bounds:?}: {found:?}, which should be {expected:?}"
                     );
                 }
-                assert_eq!(values_of::<u32>(&left[6]), [0], "the counter");
+                assert_eq!(values_of::<u32>(&left[7]), [0], "the counter");
             }
         }
     }

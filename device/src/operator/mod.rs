@@ -15,7 +15,8 @@
 //! | [`Any`], [`All`] | `u32` | [`Bool`](crate::half::Bool) | false, true |
 //! | [`CountNonzero`] | `u64` | `u64` | 0 |
 //!
-//! [`Element`](crate::element::Element) says what the accumulator and the float are for each type; [`As`] chooses another one.
+//! [`Element`](crate::element::Element) says what the accumulator and the float are for each type; [`As`] and [`DotIn`] choose
+//! another one.
 
 mod arg;
 mod by_key;
@@ -41,7 +42,7 @@ pub use moments::{Mean, Moments, StdDev, Variance};
 pub use norms::{Norm1, Norm2, NormInf};
 pub use simple::{Dot, Max, Min, Product, Sum};
 pub use truth::{All, Any, CountNonzero};
-pub use wide::As;
+pub use wide::{As, DotIn};
 
 /// A reduction of values of type `T`.
 ///

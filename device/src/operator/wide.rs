@@ -2,7 +2,8 @@
 
 use core::marker::PhantomData;
 
-use super::{Combine, Operator};
+use super::{Combine, Dot, Operator};
+use crate::number::Number;
 use crate::unroll::map_all;
 
 /// The operator `O` of values that are converted to `A` first, which must be possible without loss. `As::<i64, _>::new(Sum)` adds `i32`
@@ -20,6 +21,13 @@ impl<A, O> As<A, O> {
             operator,
             values: PhantomData,
         }
+    }
+}
+
+impl<A, O: Copy> As<A, O> {
+    /// The operator that takes the converted values.
+    pub const fn operator(self) -> O {
+        self.operator
     }
 }
 
@@ -108,5 +116,63 @@ impl<T: Copy, A: From<T> + Copy, O: Operator<A>> Operator<T> for As<A, O> {
     #[inline(always)]
     fn finish(self, state: O::State, count: u64) -> O::Output {
         self.operator.finish(state, count)
+    }
+}
+
+/// Adds the products of pairs, as [`Dot`], of values that are converted to `A` first, which must be possible without loss.
+#[derive(Debug)]
+pub struct DotIn<A>(PhantomData<A>);
+
+impl<A> DotIn<A> {
+    /// The operator.
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<A> Default for DotIn<A> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<A> Copy for DotIn<A> {}
+
+impl<A> Clone for DotIn<A> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A: Number> Combine<A> for DotIn<A> {
+    const IS_CHEAP: bool = <Dot as Combine<A>>::IS_CHEAP;
+
+    #[inline(always)]
+    fn identity(self) -> A {
+        Dot.identity()
+    }
+    #[inline(always)]
+    fn combine(self, left: A, right: A) -> A {
+        Dot.combine(left, right)
+    }
+    #[inline(always)]
+    unsafe fn combine_warp(self, state: A, count: u32) -> Option<A> {
+        // SAFETY: the caller's promise.
+        unsafe { Dot.combine_warp(state, count) }
+    }
+}
+
+impl<T: Copy, A: From<T> + Number> Operator<(T, T)> for DotIn<A> {
+    type State = A;
+    type Output = A;
+
+    #[inline(always)]
+    fn lift(self, (left, right): (T, T), _index: u64) -> A {
+        A::from(left).times(A::from(right))
+    }
+    #[inline(always)]
+    fn finish(self, state: A, _count: u64) -> A {
+        state
     }
 }

@@ -49,6 +49,20 @@ pub use path::{FEWEST_STEPS_OF_END, Offsets};
 use path::{List, Strips};
 use warp::Warp;
 
+/// How many segments there are: as many as `counted` says, which an earlier kernel has left, and `most` at most; `most` if it is null.
+///
+/// # Safety
+/// `counted` is null, or points to a word that nothing writes.
+#[inline(always)]
+pub unsafe fn count(most: usize, counted: *const u64) -> usize {
+    if counted.is_null() {
+        return most;
+    }
+    // SAFETY: the caller's promise.
+    let count = unsafe { *counted } as usize;
+    if count < most { count } else { most }
+}
+
 /// Reduces each segment, in one launch.
 ///
 /// The operator must be commutative. Indices and counts are those within the segment. The values of a segment that spans warps are

@@ -30,9 +30,9 @@ pub const FEWEST_STEPS_OF_END: usize = 8;
 
 /// How many eighths of the average length the end of a segment is besides. It is less where a place is sought, since each value is more work there.
 ///
-/// On an H200, with 4, 6, 7, 8 and 10 eighths, the sum of a giant segment among those of 32 values was made at 87, 87, 89, 89 and 88 % of the
-/// reading speed, and among those of 4 at 85, 85, 85, 84 and 84. With 4, 5 and 6, argmax of lengths after Zipf's law was made at 88, 88 and 86 % with 32
-/// values on average, and at 86, 85 and 85 with 1024.
+/// On an H200, with 4, 6, 7, 8 and 10 eighths, the sum of a giant segment among those of 32 values was made at 87, 87, 89, 89 and 88 % of
+/// the reading speed, and among those of 4 at 85, 85, 85, 84 and 84. With 4, 5 and 6, argmax of lengths after Zipf's law was made at 88, 88
+/// and 86 % with 32 values on average, and at 86, 85 and 85 with 1024.
 const fn eighths_of_length<T: Loaded, O: Operator<T>>() -> usize {
     if picks_values::<T, O>() { 4 } else { 7 }
 }

@@ -155,6 +155,24 @@ impl Stream {
         }
     }
 
+    /// As [`Self::copy`], of bytes, by addresses.
+    ///
+    /// # Safety
+    /// Both are addresses of as much memory of the stream's device; nothing else writes the first, or reads or writes the second, until the
+    /// copy has ended.
+    pub(crate) unsafe fn copy_bytes(
+        &self,
+        from: u64,
+        to: u64,
+        bytes: usize,
+    ) -> Result<(), DeviceError> {
+        match &self.0 {
+            // SAFETY: the caller's contract is the same.
+            StreamOn::Gpu(stream) => unsafe { stream.copy_bytes(from, to, bytes) },
+            StreamOn::Emulator(stream) => stream.copy_bytes(from, to, bytes),
+        }
+    }
+
     /// Queues an overwrite of the L2 cache: what is queued next finds nothing there. The emulator has no cache, and does nothing.
     ///
     /// # Errors

@@ -23,9 +23,21 @@
 //! Every operator of the library takes every type, since each pair has a meaning: a `bool` counts as 0 or 1, so that its mean is the share of
 //! those that are true, and its log-sum-exp is ln Σ eˣ of zeros and ones. What is added, multiplied and compared in is the type's
 //! [`Wide`](warpfold_device::element::Element::Wide), and quotients and roots are computed in its
-//! [`Real`](warpfold_device::element::Element::Real). Kernels with another accumulator are a line of
-//! [`reductions!`](warpfold_device::reductions!) in a crate of your own, with the operator in [`As`](crate::operator::As);
-//! [`Reduction::from_ptx`] launches them.
+//! [`Real`](warpfold_device::element::Element::Real). Another [`Accumulator`] of 64 bits is chosen by [`As`](crate::operator::As):
+//!
+//! ```
+//! use warpfold::operator::{As, Sum};
+//! use warpfold::{Device, DeviceChoice, Reduction};
+//!
+//! let device = Device::open(&DeviceChoice::Emulator)?;
+//! let values = device.upload(&[i32::MAX; 3])?;
+//! let sum: i64 = Reduction::new(&device, As::<i64, _>::new(Sum))?.of(&values)?;
+//! assert_eq!(sum, 3 * i64::from(i32::MAX));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Kernels with any other accumulator are a line of [`reductions!`](warpfold_device::reductions!) in a crate of your own, with the operator
+//! in `As`; [`Reduction::from_ptx`] launches them.
 //!
 //! Functions like [`mean`](crate::mean) wait for one result, of values on the host or on the device.
 
@@ -48,8 +60,8 @@ use crate::family::Source;
 use crate::kernels::Error;
 use crate::matrix::{Along, Matrices, Matrix};
 use crate::sum::Mode;
-pub use pairs::{BuiltIn, Reducible};
-pub use runs::{Key, Runs};
+pub use pairs::{Accumulator, BuiltIn, Reducible};
+pub use runs::{Key, QueuedRuns, Runs};
 pub use segments::Segments;
 use std::fmt;
 use std::marker::PhantomData;
@@ -93,7 +105,7 @@ impl<'d, T: Reducible, O: BuiltIn<T>> Reduction<'d, T, O> {
         let (name, parameter) = operator.kernels();
         let form = Form::of::<T, O>();
         // SAFETY: the form is that of this operator and this type.
-        let untyped = unsafe { Untyped::of_library(device, name, T::NAME, parameter, form) };
+        let untyped = unsafe { Untyped::of_library(device, name, O::OF_TYPE, parameter, form) };
         Self::of_untyped(device, operator, untyped?)
     }
 }
@@ -115,7 +127,13 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         parameter: Option<u64>,
     ) -> Result<Self, Error> {
         let (name, form) = (name.to_owned(), Form::of::<T, O>());
-        let untyped = Untyped::new(device, Source::Own(ptx.into()), name, parameter, form)?;
+        let untyped = Untyped::new(
+            device,
+            Source::Own(ptx.into().into()),
+            name,
+            parameter,
+            form,
+        )?;
         Self::of_untyped(device, operator, untyped)
     }
 

@@ -3,10 +3,11 @@
 use crate::device::Pod;
 use std::fmt::Debug;
 use warpfold_device::element::Element;
-use warpfold_device::for_each_element;
 use warpfold_device::half::{Bf16, Bool, F16};
+use warpfold_device::number::Number;
 use warpfold_device::operator::*;
 use warpfold_device::vector::Loaded;
+use warpfold_device::{for_each_accumulator, for_each_element};
 
 mod sealed {
     pub trait Sealed {}
@@ -15,7 +16,7 @@ mod sealed {
 /// A type that the library reduces. Nobody else can implement it, because the library carries PTX for these types only. For a type of
 /// your own there is [`Reduction::from_ptx`](super::Reduction::from_ptx).
 pub trait Reducible:
-    Element<Wide: Pod + Debug, Real: Pod + Debug> + Loaded + Pod + Debug + sealed::Sealed
+    Element<Wide: Accumulator<Self>, Real: Pod + Debug> + Loaded + Pod + Debug + sealed::Sealed
 {
     /// Its name in kernels and on the command line: `f32`, `bf16`, `bool`.
     const NAME: &'static str;
@@ -32,10 +33,58 @@ macro_rules! reducible {
 
 for_each_element!(reducible);
 
+/// A type that the library's kernels add and multiply values of type `T` in: its usual [`Wide`](Element::Wide), or 64 bits of the same kind.
+/// Nobody else can implement it.
+///
+/// | `T` | accumulators, the usual one first |
+/// |---|---|
+/// | `i8` `i16` | `i32`, `i64` |
+/// | `u8` `u16` `bool` | `u32`, `u64` |
+/// | `i32` | `i32`, `i64` |
+/// | `u32` | `u32`, `u64` |
+/// | `f16` `bf16` `f32` | `f32`, `f64` |
+/// | `i64` `u64` `f64` | itself |
+///
+/// [`As<A, O>`](As) is the operator `O` in the accumulator `A`: for [`Reduction`](super::Reduction) and [`Scan`](crate::Scan) a [`Sum`] or
+/// [`Product`], and of floats for `Reduction` also [`Mean`], [`Variance`], [`StdDev`], [`Norm1`], [`Norm2`] and [`LogSumExp`].
+/// [`DotProduct::with_accumulator`](crate::DotProduct::with_accumulator) has dot products in it.
+pub trait Accumulator<T: Reducible>: Number + Pod + Debug + sealed::Sealed {
+    /// What the library calls its kernels with this accumulator: `f32`, `f32_f64`.
+    const KERNELS: &'static str;
+}
+
+/// The usual accumulators. That they are those of [`Element`], `Reducible` asks for.
+macro_rules! usual_accumulators {
+    ($($value:ident in $wide:ident;)*) => {$(
+        impl Accumulator<$value> for $wide {
+            const KERNELS: &'static str = <$value as Reducible>::NAME;
+        }
+    )*};
+}
+
+usual_accumulators! {
+    Bool in u32;
+    i8 in i32;
+    u8 in u32;
+    i16 in i32;
+    u16 in u32;
+    F16 in f32;
+    Bf16 in f32;
+    i32 in i32;
+    u32 in u32;
+    f32 in f32;
+    i64 in i64;
+    u64 in u64;
+    f64 in f64;
+}
+
 /// An operator that the library has kernels of, for values of type `T`. Nobody else can implement it.
 pub trait BuiltIn<T: Reducible>: Operator<T, Output: Pod + Debug> + Debug + sealed::Sealed {
     /// Its name in kernels; and what they take as their last argument, if they take one more than those of other operators.
     fn kernels(&self) -> (&'static str, Option<u64>);
+    /// What kernels of this type, with its accumulator, are called by.
+    #[doc(hidden)]
+    const OF_TYPE: &'static str = T::NAME;
 }
 
 macro_rules! built_in {
@@ -76,6 +125,36 @@ built_in! {
     CountNonzero: |_| ("count_nonzero", None);
 }
 
+/// The operators that have kernels with wider accumulators.
+macro_rules! with_accumulators {
+    (integers { $($integers:tt)* } floats { $($floats:tt)* }) => {
+        with_accumulators! { [Sum Product] $($integers)* }
+        with_accumulators! { [Sum Product Mean Variance StdDev Norm1 Norm2 LogSumExp] $($floats)* }
+    };
+    ($operators:tt $($text:literal $name:ident: $value:ident in $wide:ident;)*) => {$(
+        with_accumulators! { @pair $operators $text $value $wide }
+    )*};
+    (@pair [$($operator:ident)*] $text:literal $value:ident $wide:ident) => {
+        with_accumulators! { @accumulator $text $value $wide }
+        $(impl BuiltIn<$value> for As<$wide, $operator> {
+            const OF_TYPE: &'static str = $text;
+
+            fn kernels(&self) -> (&'static str, Option<u64>) {
+                BuiltIn::<$wide>::kernels(&self.operator())
+            }
+        })*
+    };
+    (@accumulator $text:literal $value:ident $wide:ident) => {
+        impl Accumulator<$value> for $wide {
+            const KERNELS: &'static str = $text;
+        }
+    };
+}
+
+impl<A, O: sealed::Sealed> sealed::Sealed for As<A, O> {}
+
+for_each_accumulator!(with_accumulators);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,15 +184,52 @@ mod tests {
         )*};
     }
 
+    /// The entries of a text.
+    fn entries(name: &str) -> HashSet<&'static str> {
+        let text = warpfold_reductions::text(name).expect("it is there");
+        let after = text.split(".visible .entry ").skip(1);
+        after
+            .filter_map(|text| Some(text.split_once('(')?.0))
+            .collect()
+    }
+
     #[test]
     fn each_pair_has_its_kernels() {
         for element in warpfold_reductions::elements() {
-            let text = warpfold_reductions::text(element).expect("it is there");
-            let after = text.split(".visible .entry ").skip(1);
-            let entries: HashSet<&str> = after
-                .filter_map(|text| Some(text.split_once('(')?.0))
-                .collect();
+            let entries = entries(element);
             for_each_operator!(each_has_kernels, element, entries);
+        }
+    }
+
+    macro_rules! some_have_kernels {
+        ($text:ident, $entries:ident; $($name:ident: $operator:ty = $make:expr;)*) => {$(
+            let name = stringify!($name);
+            let is_of_sums = ["sum", "product"].contains(&name);
+            let is_of_floats = ["mean", "variance", "std", "norm1", "norm2", "logsumexp"].contains(&name);
+            let is_there = is_of_sums || is_of_floats && $text.ends_with("f64");
+            assert_eq!($entries.contains(format!("{name}_{}_rows", $text).as_str()), is_there, "{name} {}", $text);
+        )*};
+    }
+
+    macro_rules! each_is_among {
+        ($names:ident; $($kind:ident { $($text:literal $name:ident: $value:ident in $wide:ident;)* })*) => {
+            $($($names.push(<$wide as Accumulator<$value>>::KERNELS);)*)*
+        };
+    }
+
+    #[test]
+    fn wider_accumulators_have_the_texts_of_their_names() {
+        let mut names = Vec::new();
+        for_each_accumulator!(each_is_among, names);
+        let texts: Vec<_> = warpfold_reductions::accumulators().collect();
+        assert_eq!(texts, names);
+        for text in texts {
+            let entries = entries(text);
+            for_each_operator!(some_have_kernels, text, entries);
+            for scan in ["sum", "product"] {
+                assert!(entries.contains(format!("{scan}_{text}_segment_scan").as_str()));
+            }
+            assert!(entries.contains(format!("dot_{text}_pairs").as_str()));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Where segments begin and end, on a device.
 
-use crate::device::{Argument, Buffer, Device, Slice};
+use crate::device::{Argument, Buffer, Device, DeviceError, Slice, Stream};
 use crate::kernels::Error;
 use crate::offsets::{Offset, OffsetsError};
 
@@ -20,7 +20,9 @@ pub struct Segments<'a> {
     offsets: Offsets<'a>,
     /// Bytes of an offset: 4 or 8.
     width: usize,
+    /// How many there are; at most, if their number is counted on the device.
     count: usize,
+    counted: Option<Slice<'a, u64>>,
     /// Where the last segment ends.
     end: usize,
     /// How many values they have together.
@@ -59,6 +61,7 @@ impl Segments<'static> {
             offsets: Offsets::Own(device.upload(bytemuck::cast_slice(offsets))?),
             width: size_of::<I>(),
             count,
+            counted: None,
             end,
             values: end - start,
         })
@@ -81,6 +84,7 @@ impl<'a> Segments<'a> {
         let no_offsets = Error::Offsets(OffsetsError::NoOffsets);
         Ok(Self {
             count: offsets.len().checked_sub(1).ok_or(no_offsets)?,
+            counted: None,
             offsets: Offsets::Others(offsets.bytes()),
             width: size_of::<I>(),
             end,
@@ -88,7 +92,26 @@ impl<'a> Segments<'a> {
         })
     }
 
-    /// How many.
+    /// As many of these segments, from the first on, as the one word says that is on the device when they are reduced or scanned, or all of
+    /// them if it says more: another kernel may have counted them. The results of the others are left as they were. Offsets after the last
+    /// of these segments may be anything.
+    ///
+    /// # Errors
+    /// There is not one word.
+    ///
+    /// # Safety
+    /// The promise of [`Self::on_device`] holds for the offsets of these segments, and the word does not change as long as work on them
+    /// is under way.
+    pub unsafe fn counted_by(self, count: impl Into<Slice<'a, u64>>) -> Result<Self, Error> {
+        let count = count.into();
+        DeviceError::check_length(count.len(), 1)?;
+        Ok(Self {
+            counted: Some(count),
+            ..self
+        })
+    }
+
+    /// How many, or how many at most if they are [counted on the device](Self::counted_by).
     pub fn len(&self) -> usize {
         self.count
     }
@@ -108,16 +131,23 @@ impl<'a> Segments<'a> {
         self.values
     }
 
-    /// What kernels take: the address, and whether offsets are `u64`.
-    pub(crate) fn arguments(&self) -> [Argument; 2] {
+    /// What kernels take: the address, whether offsets are `u64`, how many segments there are at most, and where their number is, if
+    /// that is on the device.
+    pub(crate) fn arguments(&self) -> [Argument; 4] {
+        let counted = self.counted.map(|count| count.argument());
         [
-            self.slice().argument(),
+            self.offsets().argument(),
             u32::from(self.width == size_of::<u64>()).into(),
+            self.count.into(),
+            counted.unwrap_or(Argument::Address(0)),
         ]
     }
 
     pub(crate) fn check(&self, device: &Device, given: usize) -> Result<(), Error> {
-        self.slice().check_device(device)?;
+        self.offsets().check_device(device)?;
+        if let Some(count) = self.counted {
+            count.check_device(device)?;
+        }
         if self.end > given {
             return Err(Error::Offsets(OffsetsError::Outside {
                 end: self.end,
@@ -127,7 +157,21 @@ impl<'a> Segments<'a> {
         Ok(())
     }
 
-    pub(crate) fn slice(&self) -> Slice<'_, u8> {
+    /// Runs `queue`, which queues a kernel that reads these offsets, as [`Slice::read_by`] does.
+    pub(crate) fn read_by(
+        &self,
+        device: &Device,
+        stream: Option<&Stream>,
+        queue: impl FnOnce() -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        self.offsets()
+            .read_by(device, stream, || match self.counted {
+                Some(count) => count.read_by(device, stream, queue),
+                None => queue(),
+            })
+    }
+
+    fn offsets(&self) -> Slice<'_, u8> {
         match &self.offsets {
             Offsets::Own(buffer) => buffer.into(),
             Offsets::Others(slice) => *slice,

@@ -6,13 +6,13 @@ use super::*;
 use crate::Offset;
 use crate::cpu::{self, Order, Parallel};
 use crate::device::DeviceChoice;
-use crate::{DotProduct, all, argmax, count_nonzero, mean, min, norm1, product, variance};
+use crate::{DotProduct, Scan, all, argmax, count_nonzero, mean, min, norm1, product, variance};
 use bytemuck::Zeroable;
 use proptest::prelude::{Just, ProptestConfig, prop_oneof, proptest};
 use std::fmt::Debug;
 use warpfold_device::half::{Bf16, Bool, F16};
 use warpfold_device::operator::*;
-use warpfold_device::{for_each_element, for_each_operator};
+use warpfold_device::{for_each_accumulator, for_each_element, for_each_operator};
 
 fn emulator() -> Device {
     Device::open(&DeviceChoice::Emulator).expect("there is always an emulator")
@@ -227,7 +227,8 @@ fn is_right<T: Made, O: BuiltIn<T, Output: Outcome>>(
 }
 
 /// Segments of these lengths, the first of which begins after `skip` values, give what the operator itself makes of each: by the launch that
-/// is chosen, and by a single block, whose warps have many tiles.
+/// is chosen, by a single block, whose warps have many tiles, and, but for the last two, if their number is counted on the device. So do the
+/// runs of keys that the segments with values are.
 #[track_caller]
 fn segments_are_right<T: Made, O: BuiltIn<T, Output: Outcome>, I: Offset + TryFrom<usize>>(
     reduction: &mut Reduction<'_, T, O>,
@@ -265,11 +266,47 @@ fn segments_are_right<T: Made, O: BuiltIn<T, Output: Outcome>, I: Offset + TryFr
     };
     launched.expect("it runs");
     let of_one_block = of_one_block.read().expect("it has run");
+    let count = lengths.len().saturating_sub(2);
+    let before = reduction.operator.of(values.first().copied());
+    let mut counted = device
+        .upload(&vec![before; lengths.len()])
+        .expect("it fits");
+    let number = device.upload(&[count as u64]).expect("it fits");
+    let on_device = device.upload(&offsets).expect("it fits");
+    // SAFETY: they are the offsets above.
+    let some = unsafe { Segments::on_device(&on_device, *places.last().unwrap()) };
+    // SAFETY: it is fewer than there are.
+    let some = some.and_then(|all| unsafe { all.counted_by(&number) });
+    let stream = device.stream().expect("there are streams");
+    reduction
+        .queue_segments(&stream, &buffer, &some.expect("it is one"), &mut counted)
+        .expect("it is queued");
+    let counted = counted.read().expect("it has run");
+    let with_values: Vec<u16> = lengths
+        .iter()
+        .zip(0..)
+        .flat_map(|(&length, number)| vec![number; length])
+        .collect();
+    let keys = device.upload(&with_values).expect("it fits");
+    let (keys, of_keys) = reduction
+        .by_key(&keys, buffer.slice(skip..))
+        .expect("it runs");
+    let mut of_keys = keys.iter().zip(&of_keys).peekable();
     for (number, bounds) in places.windows(2).enumerate() {
         let of = values[bounds[0]..bounds[1]].iter().copied();
-        let expected = reduction.operator.of(of).numbers();
-        for (found, by) in [(&chosen, "blocks"), (&of_one_block, "one block")] {
-            let numbers = found[number].numbers();
+        let expected = reduction.operator.of(of);
+        let or_before = if number < count { &expected } else { &before };
+        let of_key = of_keys.next_if(|&(&key, _)| usize::from(key) == number);
+        assert_eq!(of_key.is_some(), bounds[0] < bounds[1]);
+        let found = [
+            (Some(&chosen[number]), &expected, "blocks"),
+            (Some(&of_one_block[number]), &expected, "one block"),
+            (Some(&counted[number]), or_before, "blocks, counted"),
+            (of_key.map(|(_, result)| result), &expected, "key"),
+        ];
+        for (found, expected, by) in found {
+            let Some(found) = found else { continue };
+            let (numbers, expected) = (found.numbers(), expected.numbers());
             assert!(
                 is_same(numbers[0], expected[0]) && is_same(numbers[1], expected[1]),
                 "{}, elements {bounds:?} by {by}: {numbers:?}, not {expected:?}",
@@ -277,6 +314,7 @@ fn segments_are_right<T: Made, O: BuiltIn<T, Output: Outcome>, I: Offset + TryFr
             );
         }
     }
+    assert!(of_keys.next().is_none());
 }
 
 /// Empty segments, a long one among short ones, and so many that a warp does not know all ends at once.
@@ -428,9 +466,79 @@ fn some_operators_of_every_type() {
     }
 }
 
-/// A test for each type.
+/// Dot products in this accumulator, of arrays of a few lengths.
+fn dot_is_right<T: Made, A: Accumulator<T> + From<T> + Outcome>(device: &Device) {
+    for n in [0, 1, 33, 4097] {
+        let left = random(n, 3, T::whole);
+        let right = random(n, 4, T::whole);
+        let pairs = left.iter().copied().zip(right.iter().copied());
+        let expected = DotIn::<A>::new().of(pairs).numbers();
+        let left = device.upload(&left).expect("it fits");
+        let right = device.upload(&right).expect("it fits");
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            let dot = DotProduct::<T, A>::with_accumulator(device).expect("the kernels are there");
+            let found = dot.with_mode(mode).of(&left, &right).expect("it runs");
+            assert_eq!(found.numbers(), expected, "{} {n} {mode:?}", A::KERNELS);
+        }
+    }
+}
+
+/// Every operator with a wider accumulator, in every `step`-th place.
+macro_rules! each_accumulator {
+    ($device:ident, $step:literal; integers { $($integers:tt)* } floats { $($floats:tt)* }) => {
+        each_accumulator! { @sums $device $step $($integers)* $($floats)* }
+        each_accumulator! { @floats $device $step $($floats)* }
+    };
+    (@sums $device:ident $step:literal $($text:literal $name:ident: $value:ident in $wide:ident;)*) => {$(
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Sum), $step);
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Product), $step);
+        dot_is_right::<$value, $wide>(&$device);
+    )*};
+    (@floats $device:ident $step:literal $($text:literal $name:ident: $value:ident in $wide:ident;)*) => {$(
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Mean), $step);
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Variance { ddof: 1 }), $step);
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(StdDev { ddof: 0 }), $step);
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Norm1), $step);
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Norm2), $step);
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(LogSumExp), $step);
+    )*};
+}
+
+#[test]
+fn some_wider_accumulators() {
+    for device in devices() {
+        for_each_accumulator!(each_accumulator, device, 5);
+    }
+}
+
+#[test]
+fn wider_accumulators_lose_nothing() {
+    for device in devices() {
+        let values = device.upload(&[i32::MAX; 4]).expect("it fits");
+        let mut sum = Reduction::new(&device, As::<i64, _>::new(Sum)).expect("there are kernels");
+        assert_eq!(sum.of(&values), Ok(4 * i64::from(i32::MAX)));
+        let mut scan = Scan::inclusive(&device, As::<i64, _>::new(Sum)).expect("there are kernels");
+        let found = scan.of(&values).and_then(|sums| Ok(sums.read()?));
+        let sums = (1..5).map(|count| count * i64::from(i32::MAX)).collect();
+        assert_eq!(found, Ok(sums));
+        // 2^24 + 1 is no `f32`.
+        let values = device.upload(&[16_777_216_f32, 1.0]).expect("it fits");
+        let mut mean = Reduction::new(&device, As::<f64, _>::new(Mean)).expect("there are kernels");
+        assert_eq!(mean.of(&values), Ok(8_388_608.5));
+    }
+}
+
+/// A test for each type, and one for wider accumulators.
 mod every_operator_of {
     use super::*;
+
+    #[test]
+    #[ignore = "a part of `cargo xtask matrix`"]
+    fn wider_accumulators() {
+        for device in devices() {
+            for_each_accumulator!(each_accumulator, device, 1);
+        }
+    }
 
     macro_rules! tests {
         ($($name:ident: $value:ty;)*) => {$(

@@ -163,10 +163,7 @@ impl Parts<'_> {
                 columns,
                 stride,
             }) => vec![rows.into(), columns.into(), stride.into()],
-            Self::Segments(segments) => {
-                let [offsets, are_wide] = segments.arguments();
-                vec![offsets, are_wide, segments.len().into()]
-            }
+            Self::Segments(segments) => segments.arguments().into(),
         }
     }
 }
@@ -207,23 +204,6 @@ impl Untyped {
     ) -> Result<Self, Error> {
         let name = format!("{operator}_{element}");
         Self::new(device, Source::of_library(element), name, parameter, form)
-    }
-
-    /// Kernels of your own, by what their names begin with, from PTX with the kernels that `warpfold_device` makes of an operator. None is
-    /// loaded yet.
-    ///
-    /// # Errors
-    /// The device fails.
-    ///
-    /// # Safety
-    /// The form is that of the operator and the type that the kernels of this name are made of.
-    pub unsafe fn from_ptx(
-        device: &Device,
-        ptx: impl Into<String>,
-        name: &str,
-        form: Form,
-    ) -> Result<Self, Error> {
-        Self::new(device, Source::Own(ptx.into()), name.to_owned(), None, form)
     }
 
     pub(super) fn new(
@@ -423,7 +403,7 @@ impl Untyped {
         let launch = || unsafe { self.family.launch(stream, needs.suffix, &shape, &arguments) };
         let launched = values.read_by(device, stream, || match parts {
             Parts::Of(_) => launch(),
-            Parts::Segments(segments) => segments.slice().read_by(device, stream, launch),
+            Parts::Segments(segments) => segments.read_by(device, stream, launch),
         });
         Ok(launched?)
     }

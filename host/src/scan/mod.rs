@@ -35,16 +35,19 @@ use crate::values::Values;
 use std::fmt;
 use std::marker::PhantomData;
 use warpfold_device::look_back::{tiles, workspace_words};
-use warpfold_device::operator::{Max, Min, Operator, Product, Sum};
+use warpfold_device::operator::{As, Max, Min, Operator, Product, Sum};
 use warpfold_device::scan::tile;
 
-/// An operator that the library has scans of, for values of type `T`: [`Sum`], [`Product`], [`Min`] and [`Max`].
+/// An operator that the library has scans of, for values of type `T`: [`Sum`], [`Product`], [`Min`] and [`Max`], and sums and products in
+/// another [`Accumulator`](crate::reduce::Accumulator), such as `As<f64, Sum>` of `f32`.
 pub trait Scannable<T: Reducible>: BuiltIn<T> {}
 
 impl<T: Reducible> Scannable<T> for Sum {}
 impl<T: Reducible> Scannable<T> for Product {}
 impl<T: Reducible> Scannable<T> for Min {}
 impl<T: Reducible> Scannable<T> for Max {}
+impl<T: Reducible, A> Scannable<T> for As<A, Sum> where Self: BuiltIn<T> {}
+impl<T: Reducible, A> Scannable<T> for As<A, Product> where Self: BuiltIn<T> {}
 
 /// Whether a result has its own value in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +113,11 @@ impl<'d, T: Reducible, O: Scannable<T>> Scan<'d, T, O> {
     }
 
     fn new(device: &'d Device, operator: O, kind: ScanKind) -> Result<Self, Error> {
-        let family = Family::new(device, Source::of_library(T::NAME), name::<T, O>(operator))?;
+        let family = Family::new(
+            device,
+            Source::of_library(O::OF_TYPE),
+            name::<T, O>(operator),
+        )?;
         Ok(Self {
             device,
             family,
@@ -123,7 +130,7 @@ impl<'d, T: Reducible, O: Scannable<T>> Scan<'d, T, O> {
 
 /// What the names of the library's kernels begin with.
 fn name<T: Reducible, O: Scannable<T>>(operator: O) -> String {
-    format!("{}_{}", operator.kernels().0, T::NAME)
+    format!("{}_{}", operator.kernels().0, O::OF_TYPE)
 }
 
 impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
@@ -144,7 +151,7 @@ impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
     ) -> Result<Self, Error> {
         Ok(Self {
             device,
-            family: Family::new(device, Source::Own(ptx.into()), name.to_owned())?,
+            family: Family::new(device, Source::Own(ptx.into().into()), name.to_owned())?,
             operator,
             kind,
             values: PhantomData,
@@ -349,7 +356,6 @@ fn launch_to<T: Pod, O: Operator<T, Output: Pod>>(
         Parts::Segments(segments) => {
             segments.check(device, values.len())?;
             arguments.extend(segments.arguments());
-            arguments.push(segments.len().into());
         }
     }
     DeviceError::check_length(results.len(), parts.values())?;
@@ -367,44 +373,27 @@ fn launch_to<T: Pod, O: Operator<T, Output: Pod>>(
     let launch = || unsafe { family.launch(stream, needs.suffix, &shape, &arguments) };
     let launched = values.read_by(device, stream, || match parts {
         Parts::Rows(_) => launch(),
-        Parts::Segments(segments) => segments.slice().read_by(device, stream, launch),
+        Parts::Segments(segments) => segments.read_by(device, stream, launch),
     });
     Ok(launched?)
 }
 
-/// Where kernels come from.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub enum ScanKernels<'a> {
-    /// The library's text of the type of this name.
-    Library(&'static str),
-    /// This PTX.
-    Own(&'a str),
-}
-
-/// As [`Scan::queue_rows`], with the kernels that are kept with the device, to memory of any kind: those of the library by their name, or
-/// those in this text.
+/// As [`Scan::queue_rows`], with the kernels that are kept with the device, to memory of any kind.
 ///
 /// # Errors
 /// As there.
 ///
 /// # Safety
-/// - The kernels of this name are those that `scans!` makes of this operator, with this value, and this type.
-/// - Nothing else reads or writes the results until the kernel has ended.
+/// Nothing else reads or writes the results until the kernel has ended.
 #[doc(hidden)]
-pub unsafe fn queue_scan<T: Pod, O: Operator<T, Output: Pod>>(
+pub unsafe fn queue_scan<T: Reducible, O: Scannable<T>>(
     device: &Device,
     stream: &Stream,
-    (name, kernels): (&str, ScanKernels<'_>),
     scan: (O, ScanKind),
     (values, matrix): (Slice<'_, T>, Matrix),
     results: Slice<'_, O::Output>,
 ) -> Result<(), Error> {
-    let source = || match kernels {
-        ScanKernels::Own(text) => Source::Own(text.to_owned()),
-        ScanKernels::Library(element) => Source::of_library(element),
-    };
-    Attached::with_source(device, name.to_owned(), source, |family| {
+    Attached::with(device, name::<T, O>(scan.0), O::OF_TYPE, |family| {
         let parts = Parts::Rows(matrix);
         launch_to::<T, O>(family, device, scan, Some(stream), values, parts, results)
     })
@@ -464,7 +453,7 @@ fn scan<T: Reducible, O: Scannable<T>>(
     let values = values.on(device, &mut uploaded)?;
     let mut results = device.allocate(values.len())?;
     let parts = Parts::Rows(Matrix::contiguous(1, values.len()));
-    Attached::with(device, name::<T, O>(operator), T::NAME, |family| {
+    Attached::with(device, name::<T, O>(operator), O::OF_TYPE, |family| {
         launch::<T, O>(
             family,
             device,

@@ -144,6 +144,45 @@ fn every_type_and_operator() {
     }
 }
 
+/// A test for each type.
+mod every_operator_of {
+    use super::*;
+
+    macro_rules! tests {
+        ($($name:ident: |$small:ident| $value:expr;)*) => {$(
+            #[test]
+            #[ignore = "a part of `cargo xtask matrix`"]
+            fn $name() {
+                for device in devices() {
+                    for n in [0, 1, 2, 31, 32, 33, 127, 255, 257, 1023, 4095, 4096, 4097, 9000] {
+                        let values: Vec<_> = whole::<i8>(n).into_iter().map(|$small| $value).collect();
+                        agrees(&device, Sum, &values, 1 + n / 7);
+                        agrees(&device, Product, &values, 9);
+                        agrees(&device, Min, &values, 1 + n / 2);
+                        agrees(&device, Max, &values, 1);
+                    }
+                }
+            }
+        )*};
+    }
+
+    tests! {
+        scans_of_bool: |it| Bool(u8::from(it > 0));
+        scans_of_i8: |it| it;
+        scans_of_u8: |it| it.unsigned_abs();
+        scans_of_i16: |it| i16::from(it);
+        scans_of_u16: |it| u16::from(it.unsigned_abs());
+        scans_of_f16: |it| F16::from_f32(it.into());
+        scans_of_bf16: |it| Bf16::from_f32(it.into());
+        scans_of_i32: |it| i32::from(it);
+        scans_of_u32: |it| u32::from(it.unsigned_abs());
+        scans_of_f32: |it| f32::from(it);
+        scans_of_i64: |it| i64::from(it);
+        scans_of_u64: |it| u64::from(it.unsigned_abs());
+        scans_of_f64: |it| f64::from(it);
+    }
+}
+
 /// More tiles than a group has, and more groups than a batch.
 #[test]
 fn prefixes_of_groups_and_batches() {

@@ -2,6 +2,7 @@
 //! the order that is promised, against a model of it in plain Rust.
 
 use super::{Mode, Sum, Summable, sum_with};
+use crate::device::SliceMut;
 use crate::device::{Device, DeviceChoice, DeviceError, Stream};
 use crate::ptx::PtxSet;
 use rand::rngs::ChaCha8Rng;
@@ -169,6 +170,11 @@ fn a_sum_stays_on_the_device() {
             sums.queue_into(&stream, values.slice(..0), mode, &mut on_device)
                 .expect("one device");
             assert_eq!(on_device.read(), Ok(vec![T::zeroed()]));
+            let mut row = device.upload(&[T::zeroed(); 3]).expect("it fits");
+            let second = SliceMut::from(&mut row).slice(1..2);
+            sums.queue_into(&stream, &values, mode, second)
+                .expect("one device");
+            assert_eq!(row.read(), Ok(vec![T::zeroed(), sum, T::zeroed()]));
         }
         let mut two = device.allocate(2).expect("it fits");
         assert_eq!(

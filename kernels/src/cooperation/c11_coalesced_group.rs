@@ -14,8 +14,9 @@
 //! result is right all the same. That is why it may ask who is here.
 //!
 //! A group can also reduce. Its lanes are not neighbours, but each finds the next one in the mask, adds its value, and asks it for *its*
-//! next: after each step a lane has the sum of twice as many. So the sum of the kept elements takes one atomic for a group as well. The group is a value, [`Coalesced`], with
-//! [`rank`](Group::rank), [`size`](Group::size) and [`reduce`](Coalesced::reduce); the compiler optimises it away.
+//! next: after each step a lane has the sum of twice as many. So the sum of the kept elements takes one atomic for a group as well. The
+//! group is a value, [`Coalesced`], with [`rank`](Group::rank), [`size`](Group::size) and [`reduce`](Coalesced::reduce); the compiler
+//! optimises it away.
 //!
 //! ## Picture
 //! Lanes 0, 2, 3 and 5 keep their elements; all come together, and the counter is 40:

@@ -75,8 +75,9 @@
 //! Forty times as many: a warp's instructions are hardly fewer for 4 elements than for 128. The detour takes a quarter more of them, and with
 //! longer rows about twice as many, which the memory hides.
 //!
-//! On an H200, 2²⁶ elements from memory in blocks of 512 take as long with the detour as without in rows of 4 (0.095 and 0.094 ms, 3550 GB/s) and of 16
-//! (0.077 and 0.078 ms). In rows of 64 it pays: 0.108 ms instead of 0.138 ms. With a warp for each row, rows of 4 take 2.03 ms.
+//! On an H200, 2²⁶ elements from memory in blocks of 512 take as long with the detour as without in rows of 4 (0.095 and 0.094 ms, 3550
+//! GB/s) and of 16 (0.077 and 0.078 ms). In rows of 64 it pays: 0.108 ms instead of 0.138 ms. With a warp for each row, rows of 4 take
+//! 2.03 ms.
 //!
 //! ## Break it
 //! Leave out the gaps: let `slot` give `vector`. The sums are right, and the reads take twice as many turns:

@@ -2,50 +2,8 @@
 
 #![allow(missing_docs, reason = "the README says what each does")]
 
-use warpfold_device::half::{Bf16, Bool, F16};
-use warpfold_device::operator::{As, Product, Sum};
+use warpfold_device::half::{Bf16, F16};
 use warpfold_device::thread::{block_dim_x, global_index, grid_dim_x};
-
-/// Calls a macro with a row for each type and the type that it is added in.
-macro_rules! in_64_bits {
-    ($($value:ident in $wide:ident;)*) => {
-        pastey::paste! {
-            warpfold_device::row_reductions! {
-                $([<sum64_ $value>]: As<$wide, Sum> = As::<$wide, Sum>::new(Sum), $value;
-                [<product64_ $value>]: As<$wide, Product> = As::<$wide, Product>::new(Product), $value;)*
-            }
-            warpfold_device::scans! {
-                $([<sum64_ $value>]: As<$wide, Sum> = As::<$wide, Sum>::new(Sum), $value;
-                [<product64_ $value>]: As<$wide, Product> = As::<$wide, Product>::new(Product), $value;)*
-            }
-            warpfold_device::column_reductions! {
-                $([<sum64_ $value>]: As<$wide, Sum> = As::<$wide, Sum>::new(Sum), $value;
-                [<product64_ $value>]: As<$wide, Product> = As::<$wide, Product>::new(Product), $value;)*
-            }
-        }
-    };
-}
-
-in_64_bits! {
-    i8 in i64;
-    u8 in u64;
-    i16 in i64;
-    u16 in u64;
-    i32 in i64;
-    u32 in u64;
-    f32 in f64;
-}
-
-warpfold_device::scans! {
-    sum64_bool: As<u64, Sum> = As::<u64, Sum>::new(Sum), Bool;
-    product64_bool: As<u64, Product> = As::<u64, Product>::new(Product), Bool;
-}
-
-// Of integers any order gives the same.
-warpfold_device::fixed_reductions! {
-    sum64_f32: As<f64, Sum> = As::<f64, Sum>::new(Sum), f32;
-    product64_f32: As<f64, Product> = As::<f64, Product>::new(Product), f32;
-}
 
 /// The places that this thread is for: from its own on, the size of the grid apart.
 #[inline(always)]
@@ -121,5 +79,4 @@ macro_rules! conversions {
 conversions! {
     narrow_f16: |value: f32| -> F16 { F16::from_f32(value) }
     narrow_bf16: |value: f32| -> Bf16 { Bf16::from_f32(value) }
-    widen_bool: |value: u8| -> u64 { (value != 0).into() }
 }

@@ -3,9 +3,11 @@
 use super::failed::Failed;
 use crate::on_host::Work;
 use crate::operation::{Kind, Operation, kind};
-use warpfold::operator::{As, Product, Sum};
+use warpfold::operator::{As, Mean, Product, StdDev, Sum, Variance};
 use warpfold::reduce::Form;
 use warpfold::sum::Mode;
+use warpfold::{Bf16, Bool, F16};
+use warpfold_device::for_each_accumulator;
 use warpfold_dynamic::TypeName;
 
 /// What becomes of the results that a kernel makes.
@@ -29,7 +31,7 @@ pub(super) struct Chosen {
 
 impl Chosen {
     pub(super) fn of(work: &Work, values: TypeName) -> Result<Self, Failed> {
-        let of_values = kind(values);
+        let is_float = kind(values) == Kind::Float;
         let is_sum = matches!(work.operation, Operation::Sum | Operation::Product);
         let mut chosen = Self {
             operation: work.operation,
@@ -37,20 +39,18 @@ impl Chosen {
             mode: Mode::Fast,
             conversion: Conversion::None,
         };
-        let failed = Failed::NoKernel {
-            values,
-            result: work.result,
-        };
         if kind(work.result) == Kind::Float {
             if work.is_deterministic {
                 chosen.mode = Mode::Deterministic;
             }
-            if is_sum && of_values != Kind::Float {
-                return Err(failed);
+            if is_sum && !is_float {
+                return Err(Failed::NoKernel {
+                    values,
+                    result: work.result,
+                });
             }
             match (values.name(), work.result.name()) {
-                ("f16" | "bf16", "f64") => return Err(failed),
-                ("f32", "f64") => chosen.is_wide = true,
+                ("f16" | "bf16" | "f32", "f64") => chosen.is_wide = true,
                 // Extremes are of the values' own type; what is computed from such floats is in `f32`.
                 ("f16", "f16") if !is_extreme(work.operation) => {
                     chosen.conversion = Conversion::By("narrow_f16")
@@ -65,19 +65,9 @@ impl Chosen {
         if !is_sum {
             return Ok(chosen);
         }
-        match (of_values, work.operation) {
-            (Kind::Bool, Operation::Sum) => chosen.operation = Operation::CountNonzero,
-            (Kind::Bool, _) => {
-                chosen.operation = Operation::All;
-                chosen.conversion = Conversion::By("widen_bool");
-            }
-            _ => chosen.is_wide = values.bytes() < 8,
-        }
+        chosen.is_wide = values.bytes() < 8;
         if work.result.bytes() < 8 {
-            chosen.conversion = match chosen.conversion {
-                Conversion::None => Conversion::LowBytes,
-                _ => return Err(failed),
-            };
+            chosen.conversion = Conversion::LowBytes;
         }
         Ok(chosen)
     }
@@ -90,24 +80,25 @@ fn is_extreme(operation: Operation) -> bool {
     )
 }
 
-/// What the launches of sums and products in 64 bits depend on.
-pub(super) fn wide_form(operation: Operation, values: TypeName) -> Form {
+/// The library's name of a type with an accumulator of 64 bits, and the form of an operation's kernels for them.
+pub(super) fn wide(operation: Operation, values: TypeName) -> (&'static str, Form) {
     macro_rules! forms {
-        ($($value:ident in $wide:ident;)*) => {
-            match (values.name(), operation) {
-                $((stringify!($value), Operation::Sum) => Form::of::<$value, As<$wide, Sum>>(),
-                (stringify!($value), _) => Form::of::<$value, As<$wide, Product>>(),)*
-                _ => unreachable!("other types have kernels of their own"),
+        (integers { $($integers:tt)* } floats { $($floats:tt)* }) => {
+            forms! { [Sum Product] $($integers)* }
+            forms! { [Sum Product Mean Variance StdDev] $($floats)* }
+        };
+        ($operators:tt $($text:literal $name:ident: $value:ident in $wide:ident;)*) => {
+            $(if $text.split('_').next() == Some(values.name()) {
+                return ($text, forms! { @form $operators $value $wide });
+            })*
+        };
+        (@form [$($operator:ident)*] $value:ident $wide:ident) => {
+            match operation {
+                $(Operation::$operator { .. } => Form::of::<$value, As<$wide, $operator>>(),)*
+                _ => unreachable!("no other result is wider than what it is made in"),
             }
         };
     }
-    forms! {
-        i8 in i64;
-        u8 in u64;
-        i16 in i64;
-        u16 in u64;
-        i32 in i64;
-        u32 in u64;
-        f32 in f64;
-    }
+    for_each_accumulator!(forms);
+    unreachable!("other types have no wider accumulator")
 }

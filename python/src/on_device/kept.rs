@@ -1,6 +1,6 @@
 //! The launches on a device, by the kernels that are kept with it.
 
-use super::chosen::{Chosen, Conversion, wide_form};
+use super::chosen::{Chosen, Conversion, wide};
 use super::failed::Failed;
 use crate::on_host::{Split, Work};
 use crate::operation::{Kind, Operation, kind};
@@ -12,11 +12,11 @@ use warpfold::operator::{As, Product, Sum};
 use warpfold::ptx::only;
 use warpfold::queue_dot as queue_dot_of;
 use warpfold::reduce::{Form, Untyped};
-use warpfold::scan::{self, ScanKernels, ScanKind};
+use warpfold::scan::{self, ScanKind};
 use warpfold::sum::Mode;
 use warpfold::{Along, Bf16, Bool, Buffer, Device, Error, F16, Matrix};
 use warpfold_device::element::Element;
-use warpfold_device::for_each_element;
+use warpfold_device::{for_each_accumulator, for_each_element};
 use warpfold_dynamic::{TypeName, kernels};
 use warpfold_python_kernels::text;
 
@@ -252,7 +252,7 @@ impl Kept {
             ("bf16", "bf16") => (Conversion::By("narrow_bf16"), 4),
             ("f16" | "bf16", "f32") => (Conversion::None, 4),
             ("f32", "f32") => (Conversion::None, 4),
-            (_, "f64") if kind(view.element) == Kind::Float && bytes >= 4 => (Conversion::None, 8),
+            (_, "f64") if kind(view.element) == Kind::Float => (Conversion::None, 8),
             (_, result) if kind(view.element) != Kind::Float && !result.starts_with('f') => {
                 let conversion = match work.result.bytes() {
                     8 => Conversion::None,
@@ -276,16 +276,15 @@ impl Kept {
         };
         let is_product = work.operation == Operation::Product;
         macro_rules! queue {
-            ($value:ty, $operator:expr, $name:expr, $kernels:expr) => {
-                // SAFETY: the name is that of the kernels for this pair; the memory is that of as many values and results at addresses for them,
-                // and the event of the last work orders this and what other streams do.
+            ($value:ty, $operator:expr) => {
+                // SAFETY: the memory is that of as many values and results at addresses for them, and the event of the last work orders this
+                // and what other streams do.
                 unsafe {
                     let values = Slice::<$value>::from_raw(device, values.address(), values.len() / bytes)?;
                     let made = Slice::from_raw(device, made.address(), n)?;
                     scan::queue_scan::<$value, _>(
                         device,
                         stream,
-                        ($name, $kernels),
                         ($operator, ScanKind::Inclusive),
                         (values, matrix),
                         made,
@@ -294,40 +293,33 @@ impl Kept {
             };
         }
         macro_rules! scans {
-            (wide { $($name:literal: $value:ty => $wide:ty;)* } own { $($own_name:literal: $own:ty;)* }) => {
+            ($($kind:ident { $($text:literal $name:ident: $value:ident in $wide:ident;)* })*) => {
                 match (view.element.name(), raw_bytes) {
-                    $(($name, 8) if is_product => {
-                        queue!($value, As::<$wide, _>::new(Product), concat!("product64_", $name), ScanKernels::Own(text()));
-                    }
-                    ($name, 8) => queue!($value, As::<$wide, _>::new(Sum), concat!("sum64_", $name), ScanKernels::Own(text())),)*
-                    $(($own_name, _) if is_product => {
-                        queue!($own, Product, concat!("product_", $own_name), ScanKernels::Library($own_name));
-                    }
-                    ($own_name, _) => queue!($own, Sum, concat!("sum_", $own_name), ScanKernels::Library($own_name)),)*
+                    $($((values, 8) if $text.split('_').next() == Some(values) => {
+                        if is_product {
+                            queue!($value, As::<$wide, _>::new(Product));
+                        } else {
+                            queue!($value, As::<$wide, _>::new(Sum));
+                        }
+                    })*)*
+                    ("f16", _) => scans!(@own F16),
+                    ("bf16", _) => scans!(@own Bf16),
+                    ("f32", _) => scans!(@own f32),
+                    ("i64", _) => scans!(@own i64),
+                    ("u64", _) => scans!(@own u64),
+                    ("f64", _) => scans!(@own f64),
                     _ => unreachable!("a name is one of the list"),
                 }
             };
+            (@own $value:ident) => {
+                if is_product {
+                    queue!($value, Product);
+                } else {
+                    queue!($value, Sum);
+                }
+            };
         }
-        scans! {
-            wide {
-                "bool": Bool => u64;
-                "i8": i8 => i64;
-                "u8": u8 => u64;
-                "i16": i16 => i64;
-                "u16": u16 => u64;
-                "i32": i32 => i64;
-                "u32": u32 => u64;
-                "f32": f32 => f64;
-            }
-            own {
-                "f16": F16;
-                "bf16": Bf16;
-                "f32": f32;
-                "i64": i64;
-                "u64": u64;
-                "f64": f64;
-            }
-        }
+        for_each_accumulator!(scans);
         // SAFETY: there are as many raw results, and as many results.
         unsafe {
             self.convert(
@@ -424,18 +416,14 @@ impl Kept {
         if self.reductions.contains_key(&key) {
             return Ok(());
         }
+        let (named, ddof) = chosen.operation.named();
         let made = if chosen.is_wide {
-            let form = wide_form(chosen.operation, values);
-            let operator = match chosen.operation {
-                Operation::Sum => "sum64",
-                _ => "product64",
-            };
-            let name = format!("{operator}_{values}");
-            // SAFETY: the form is that of the operator and the type which the crate of these kernels names so.
-            let untyped = unsafe { Untyped::from_ptx(device, text(), &name, form) };
+            let (of_type, form) = wide(chosen.operation, values);
+            let operator = named.name().trim_start_matches("sample_");
+            // SAFETY: the form is that of the operator and the type with its accumulator.
+            let untyped = unsafe { Untyped::of_library(device, operator, of_type, ddof, form) };
             (untyped?, form)
         } else {
-            let (named, ddof) = chosen.operation.named();
             kernels(device, values, named, ddof)?
         };
         self.reductions.insert(key, made);

@@ -108,11 +108,21 @@ macro_rules! names {
 
 warpfold_device::for_each_element!(names);
 
-/// Where the text of a type is kept: three packages share the types, since one would be too large for a registry.
-fn reductions_folder(element: &str) -> &'static str {
-    match element {
+macro_rules! wide_names {
+    ($($kind:ident { $($file:literal $name:ident: $value:ident in $accumulator:ident;)* })*) => {
+        /// Those of wider accumulators.
+        const WIDE: &[&str] = &[$($($file),*),*];
+    };
+}
+
+warpfold_device::for_each_accumulator!(wide_names);
+
+/// Where the text of a module is kept: four packages share them, since one would be too large for a registry.
+fn reductions_folder(module: &str) -> &'static str {
+    match module {
         "bool" | "i8" | "u8" => "reductions/bytes/ptx",
         "i16" | "u16" | "f16" | "bf16" => "reductions/narrow/ptx",
+        _ if WIDE.contains(&module) => "reductions/wide/ptx",
         _ => "reductions/ptx",
     }
 }
@@ -136,7 +146,7 @@ fn jobs(repository: &Path, options: &Options) -> Result<Vec<Job>, BuildPtxError>
     let mut jobs = Vec::new();
     let source_hash =
         hash_reductions(repository).map_err(io("read the sources of the reductions"))?;
-    for module in ELEMENTS {
+    for &module in ELEMENTS.iter().chain(WIDE) {
         if options.has(module, REDUCTIONS_ARCH) {
             jobs.push(Job {
                 file: ptx_file(reductions_folder(module), module, REDUCTIONS_ARCH) + ".zst",

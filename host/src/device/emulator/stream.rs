@@ -113,11 +113,21 @@ impl Stream {
     ) -> Result<(), DeviceError> {
         self.memory.check(&from.memory)?;
         self.memory.check(&to.memory)?;
+        self.copy_bytes(from.address(), to.address(), to.bytes())
+    }
+
+    /// A copy of bytes, by addresses.
+    pub(in crate::device) fn copy_bytes(
+        &self,
+        from: u64,
+        to: u64,
+        bytes: usize,
+    ) -> Result<(), DeviceError> {
         self.queue(Rc::new(Operation::Copy {
             memory: self.memory.clone(),
-            from: from.address(),
-            to: to.address(),
-            bytes: to.bytes(),
+            from,
+            to,
+            bytes,
         }))
     }
 

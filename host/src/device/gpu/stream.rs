@@ -268,6 +268,23 @@ impl Stream {
         self.in_order(|queue| to.queue_copy_from(from, queue))
     }
 
+    /// Queues a copy of bytes, by addresses.
+    ///
+    /// # Safety
+    /// There is as much memory on both sides until the copy has ended; nothing else writes the first, or reads or writes the second.
+    pub(in crate::device) unsafe fn copy_bytes(
+        &self,
+        from: u64,
+        to: u64,
+        bytes: usize,
+    ) -> Result<(), DeviceError> {
+        self.session.activate()?;
+        // SAFETY: the caller's contract is the same.
+        self.in_order(|queue| unsafe {
+            Ok(sys::cuMemcpyDtoDAsync_v2(to, from, bytes, queue.handle())?)
+        })
+    }
+
     pub(in crate::device) fn flush_cache(&self) -> Result<(), DeviceError> {
         self.session.activate()?;
         self.in_order(|queue| self.session.flush_cache(queue))

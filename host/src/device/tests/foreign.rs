@@ -238,6 +238,11 @@ mod with_cudarc {
             sums.queue_into(&stream, &values, mode, &mut sum)
                 .expect("one device");
             assert_eq!(sum.read(), Ok(vec![N as f32 / 2.0]), "{mode:?}");
+            let mut theirs = cuda_stream.alloc_zeros::<f32>(1).expect("it fits");
+            sums.queue_into(&stream, &values, mode, &mut theirs)
+                .expect("one device");
+            let theirs = cuda_stream.clone_dtoh(&theirs).expect("it is there");
+            assert_eq!(theirs, [N as f32 / 2.0], "{mode:?}");
         }
     }
 

@@ -237,3 +237,120 @@ fn every_shape_is_captured_in_both_orders() {
         }
     }
 }
+
+/// The runs of these keys, found on a stream, give what the cores find: how many they are, as many as there is room for, and their last
+/// places and running sums, which are queued after them.
+#[track_caller]
+fn queued_runs_are_right<K: Key + PartialEq + Debug>(runs: &mut QueuedRuns<'_, K>, keys: &[K]) {
+    let device = runs.device();
+    let mut starts: Vec<usize> = (0..keys.len())
+        .filter(|&place| place == 0 || keys[place] != keys[place - 1])
+        .collect();
+    let (count, room) = (starts.len(), runs.room());
+    let found = count.min(room);
+    let expected_keys: Vec<K> = starts[..found].iter().map(|&start| keys[start]).collect();
+    starts.push(keys.len());
+    let mut expected_lasts = vec![77; room];
+    let mut expected_sums = vec![-1; keys.len()];
+    for run in 0..found {
+        expected_lasts[run] = (starts[run + 1] - starts[run] - 1) as u64;
+        let mut sum = 0;
+        for place in starts[run]..starts[run + 1] {
+            sum += place as i64;
+            expected_sums[place] = sum;
+        }
+    }
+
+    let values: Vec<i32> = (0..keys.len() as i32).collect();
+    let keys = device.upload(keys).expect("it fits");
+    let values = device.upload(&values).expect("it fits");
+    let stream = device.non_blocking_stream().expect("there are streams");
+    let mut last = Reduction::new(device, ArgMax::LAST).expect("it is prepared");
+    let mut lasts = device.upload(&vec![77; room]).expect("it fits");
+    let mut scan = Scan::inclusive(device, As::<i64, _>::new(Sum)).expect("it is prepared");
+    let mut sums = device.upload(&vec![-1; keys.len()]).expect("it fits");
+    runs.queue(&stream, &keys).expect("it is queued");
+    let segments = runs.segments();
+    last.queue_segments(&stream, &values, &segments, &mut lasts)
+        .expect("it is queued");
+    scan.queue_segments(&stream, &values, &segments, &mut sums)
+        .expect("it is queued");
+    assert_eq!(runs.count(), Ok(count));
+    assert_eq!(runs.keys(), Ok(expected_keys));
+    assert_eq!(lasts.read(), Ok(expected_lasts));
+    assert_eq!(sums.read(), Ok(expected_sums));
+}
+
+#[test]
+fn runs_are_queued_for_keys_of_every_width() {
+    fn of<K: Key + PartialEq + Debug>(device: &Device, key: impl Fn(usize) -> K) {
+        let mut runs = QueuedRuns::with_room(device, 300).expect("it fits");
+        for n in [0, 1, 7, 900, 40_000] {
+            let keys: Vec<K> = (0..n).map(&key).collect();
+            queued_runs_are_right(&mut runs, &keys);
+        }
+    }
+    for device in devices() {
+        // Runs of all lengths up to 300 or so, and then more than there is room for.
+        of(&device, |place| (place as f64).sqrt() as u8);
+        of(&device, |place| Bool(u8::from(place % 1000 < 3)));
+        of(&device, |place| place.isqrt() as i16);
+        of(&device, |place| place.isqrt() as u32 / 2);
+        of(&device, |place| (place as i64 / 90) << 40);
+    }
+}
+
+#[test]
+fn reductions_by_key_are_captured_and_follow_the_keys() {
+    for device in devices() {
+        let n = 100_000;
+        let mut keys = device.upload(&vec![0_u32; n]).expect("it fits");
+        let values = device.upload(&vec![1_u8; n]).expect("it fits");
+        let mut runs = QueuedRuns::with_room(&device, 1000).expect("it fits");
+        let mut sum = Reduction::new(&device, Sum).expect("it is prepared");
+        let mut in_order = Reduction::new(&device, Mean)
+            .expect("it is prepared")
+            .with_mode(Mode::Deterministic);
+        let mut counts = device.upload(&vec![0_u32; 1000]).expect("it fits");
+        let mut means = device.upload(&vec![0_f64; 1000]).expect("it fits");
+        let stream = device.stream().expect("there are streams");
+        let unprepared = stream.capture(|stream| {
+            assert_eq!(runs.queue(stream, &keys), Err(Error::Unprepared));
+            Ok(())
+        });
+        unprepared.expect("the capture is none the worse for it");
+        let bytes = runs.plan(n);
+        assert!(bytes > 0);
+        assert_eq!(runs.prepare(n), Ok(bytes));
+        sum.prepare_segments(&runs.segments())
+            .expect("there is room");
+        in_order
+            .prepare_segments(&runs.segments())
+            .expect("there is room");
+        let graph = stream.capture(|stream| {
+            runs.queue(stream, &keys).expect("it is prepared");
+            sum.queue_segments(stream, &values, &runs.segments(), &mut counts)
+                .expect("it is prepared");
+            in_order
+                .queue_segments(stream, &values, &runs.segments(), &mut means)
+                .expect("it is prepared");
+            Ok(())
+        });
+        let graph = graph
+            .and_then(|graph| graph.instantiate())
+            .expect("it is right");
+        for length in [1000, 100_000, 130, 101] {
+            let made: Vec<u32> = (0..n as u32).map(|place| place / length).collect();
+            keys.write(&made).expect("it is as long");
+            // SAFETY: the buffers, the runs and the reductions live.
+            unsafe { graph.launch(&stream) }.expect("it is queued");
+            let count = n.div_ceil(length as usize);
+            assert_eq!(runs.count(), Ok(count));
+            let counts = counts.read().expect("it runs");
+            assert_eq!(counts[..count].iter().sum::<u32>(), n as u32);
+            assert!(counts[..count - 1].iter().all(|&count| count == length));
+            let means = means.read().expect("it runs");
+            assert!(means[..count].iter().all(|&mean| mean == 1.0));
+        }
+    }
+}
