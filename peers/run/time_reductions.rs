@@ -6,8 +6,7 @@
 //! of the input, 2^30 unless given. With `every` all launches are shown, otherwise the marked ones; the first 2^20 bytes, 2^22 and so on are
 //! reduced, too. With `columns` it is columns, and all launches are shown. With `segments` it is segments of every spread of lengths that are reduced, and the ceiling reads their offsets too. With
 //! `single`, and for `dot`, it is one row of every length: of those that fit into the cache, a launch's part of a graph of 20. On the emulator nothing is timed.
-//! `cargo xtask tune` makes the library's table of what `every` and `single` print, and shows beside it how near the library's choice comes to
-//! the fastest launch for columns.
+//! `cargo xtask tune` makes the library's table of what `every`, `columns` and `single` print.
 
 use bytemuck::Zeroable;
 use std::collections::HashSet;
@@ -16,11 +15,10 @@ use std::fmt::Debug;
 use std::ops::Range;
 use warpfold::device::{Argument, Buffer, DeviceError, Kernel, Pod, Shape, Slice, Stream, Timing};
 use warpfold::operator::*;
-use warpfold::reduce::choice::{Choice, MULTIPROCESSORS};
-use warpfold::reduce::table::{Launch, Problem, Way};
+use warpfold::reduce::choice::{Choice, MULTIPROCESSORS, THREADS_OF_COLUMNS};
+use warpfold::reduce::table::{Launch, Problem};
 use warpfold::reduce::{BuiltIn, Reducible};
 use warpfold::{Along, Bf16, Bool, Device, DotProduct, F16, Matrix, Reduction, Segments};
-use warpfold_device::columns::Layout;
 
 const CEILING: &str = include_str!("read_and_write.ptx");
 
@@ -303,7 +301,7 @@ impl Run<'_> {
         let matrix = Matrix::contiguous(values.len() / columns, columns);
         let problem = reduction.problem(Along::Columns, matrix);
         let expected = Expected::of_columns(reduction.operator(), values, matrix);
-        let launches = layouts(&problem);
+        let launches = launches(&problem, choices_of_columns(&problem));
         self.each_of(
             reduction, input, matrix, columns, &problem, launches, &expected,
         )
@@ -672,48 +670,24 @@ fn choices(problem: &Problem) -> Vec<Choice> {
     choices
 }
 
-/// The layouts of columns that are worth a try, with the one that is chosen: strips of any width, and any number of blocks for each, up to four
-/// times as many in all as run at once.
-fn layouts(problem: &Problem) -> Vec<(Option<String>, Launch)> {
-    let Matrix {
-        rows,
-        columns,
-        stride,
-    } = problem.matrix;
+/// What is worth a try for columns: strips of any width, and any number of blocks for each, up to four times as many in all as run at once.
+fn choices_of_columns(problem: &Problem) -> Vec<Choice> {
+    let Matrix { columns, .. } = problem.matrix;
     let (lanes, block) = (problem.lanes, problem.most_threads);
-    let Way::Columns(chosen) = problem.choose().way else {
-        unreachable!("columns have one way in any order")
-    };
     let most_blocks = (4 * problem.resident * MULTIPROCESSORS) as usize;
     let vectors = columns.div_ceil(lanes);
-    let widths = (5..)
-        .map(|bits| 1 << bits)
-        .take_while(|&width| width <= block);
-    let widths: Vec<u32> = if chosen.fold > 1 {
-        vec![chosen.width]
-    } else {
-        widths
-            .filter(|&width| width == 32 || (width as usize) < 2 * vectors)
-            .collect()
-    };
-    let mut layouts = vec![chosen];
-    for width in widths {
-        let lines = rows
-            .div_ceil(chosen.fold as usize)
-            .div_ceil((block / width) as usize);
+    let mut choices = Vec::new();
+    for width in [32, 64, 128, 256] {
+        if width > block || width > 32 && width as usize >= 2 * vectors {
+            continue;
+        }
+        let strips = vectors.div_ceil(width as usize);
         let (mut slices, mut step) = (1_usize, 1);
-        loop {
-            let layout = Layout {
-                width,
-                fold: chosen.fold,
-                slices: slices as u32,
-            };
-            let grid = layout.strips(lanes, columns) * slices;
-            if slices > 1 && (grid > most_blocks || slices > lines) {
-                break;
-            }
-            if !layouts.contains(&layout) {
-                layouts.push(layout);
+        while slices == 1 || strips * slices <= most_blocks {
+            let blocks =
+                (strips * slices).saturating_mul(block as usize) / THREADS_OF_COLUMNS as usize;
+            if let Ok(blocks) = u32::try_from(blocks.max(1)) {
+                choices.push(Choice::Columns { width, blocks });
             }
             // 1, 2, 3, 4, 6, 8, 12, 16, 24 …
             slices += step;
@@ -722,23 +696,7 @@ fn layouts(problem: &Problem) -> Vec<(Option<String>, Launch)> {
             }
         }
     }
-    let launch = |layout: Layout| Launch {
-        way: Way::Columns(layout),
-        blocks: layout.grid(lanes, rows, columns, stride, block) as u32,
-        block,
-    };
-    layouts
-        .into_iter()
-        .map(|layout| {
-            let Layout {
-                width,
-                fold,
-                slices,
-            } = layout;
-            let name = format!("Columns{{width:{width},fold:{fold},slices:{slices}}}");
-            (Some(name), launch(layout))
-        })
-        .collect()
+    choices
 }
 
 /// What is worth a try for one row of this many bytes.

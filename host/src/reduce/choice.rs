@@ -1,6 +1,6 @@
-//! What tables of measurements say of rows.
+//! What tables of measurements say of rows and columns.
 
-/// How the rows of a matrix are shared out. The numbers of blocks are for a GPU with [`MULTIPROCESSORS`]; others have as many in proportion.
+/// How the rows or the columns of a matrix are shared out. The numbers of blocks are for a GPU with [`MULTIPROCESSORS`]; others have as many in proportion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// By warps, through shared memory.
@@ -29,10 +29,23 @@ pub enum Choice {
         /// The blocks in all.
         blocks: u32,
     },
+    /// Columns, in strips of blocks.
+    Columns {
+        /// The threads of a block that are side by side, or fewer if a block has fewer.
+        width: u32,
+        /// The blocks in all, of [`THREADS_OF_COLUMNS`]; smaller ones are more.
+        blocks: u32,
+    },
 }
 
 /// A choice counts the blocks for a GPU with this many multiprocessors.
 pub const MULTIPROCESSORS: u32 = 132;
+
+/// A choice counts the blocks for columns as if each had this many threads.
+pub const THREADS_OF_COLUMNS: u32 = 256;
+
+/// What was measured of matrices of 2^m bytes, by m: for rows of 2^n bytes at least, by n, the fastest way.
+pub type Shapes = &'static [(u32, &'static [(u32, Choice)])];
 
 /// The properties of a GPU that a launch depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,8 +92,10 @@ impl Work {
 pub struct Measured {
     pub work: Work,
     pub value_bytes: usize,
-    /// For 2^m bytes in all and rows of 2^n bytes at least, the fastest way. Of pairs there are none.
-    pub rows: &'static [(u32, &'static [(u32, Choice)])],
+    /// Of rows; of pairs there are none.
+    pub rows: Shapes,
+    /// Of columns, where they have been measured.
+    pub columns: Shapes,
     /// For a single row of 2^n bytes at least: threads of a block, and blocks.
     pub single: &'static [(u32, u32, u32)],
 }
@@ -125,11 +140,12 @@ fn nearest<T>(items: impl Iterator<Item = (f64, T)>) -> T {
     nearest.expect("each work has been measured").1
 }
 
-/// The fastest ways for matrices of this many bytes, by the length of a row. They were measured with about as many bytes for
+/// The fastest ways for matrices of this many bytes, by the length of a row, in these tables. They were measured with about as many bytes for
 /// each multiprocessor, on a GPU whose memory is about as fast.
-pub fn of_rows(
+pub fn of_shape(
     tuned: &'static [Tuned],
     (work, value_bytes): (Work, usize),
+    shapes: impl Fn(&Measured) -> Shapes,
     all_bytes: usize,
     gpu: Gpu,
 ) -> &'static [(u32, Choice)] {
@@ -137,7 +153,7 @@ pub fn of_rows(
     let wanted = bits(all_bytes.max(1) as f64, gpu);
     nearest(
         measured(tuned, work, value_bytes).flat_map(|(on, measured)| {
-            let tables = measured.rows.iter();
+            let tables = shapes(measured).iter();
             tables.map(move |&(of, table)| {
                 let distance = (bits(f64::from(of).exp2(), on) - wanted).abs();
                 (distance + gpu.distance(on), table)
@@ -186,6 +202,7 @@ mod tests {
                 work: Work::Little,
                 value_bytes: 4,
                 rows: &[(20, whole(128)), (30, whole(256))],
+                columns: &[],
                 single: &[(2, 128, 1), (20, 128, 100)],
             }],
         },
@@ -195,6 +212,7 @@ mod tests {
                 work: Work::Little,
                 value_bytes: 4,
                 rows: &[(30, whole(512))],
+                columns: &[(30, whole(512))],
                 single: &[(2, 512, 1)],
             }],
         },
@@ -203,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_gpu_gets_what_was_measured_of_as_many_bytes_on_one_like_it() {
-        let of = |all_bytes, gpu| of_rows(TUNED, SUM, all_bytes, gpu);
+        let of = |all_bytes, gpu| of_shape(TUNED, SUM, |of| of.rows, all_bytes, gpu);
         assert_eq!(of(1 << 30, gpu(100, 3e12)), whole(256));
         assert_eq!(of(1 << 30, gpu(100, 5.9e12)), whole(512));
         // The GPU like it was measured with many bytes alone. The other one was measured with as few.
@@ -218,6 +236,9 @@ mod tests {
             bytes_per_second: None,
         };
         assert_eq!(of(1 << 30, unknown), whole(256));
+        // Columns were not measured on the GPU that is like it.
+        let of_columns = of_shape(TUNED, SUM, |of| of.columns, 1 << 20, gpu(100, 3e12));
+        assert_eq!(of_columns, whole(512));
     }
 
     #[test]

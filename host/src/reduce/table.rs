@@ -1,6 +1,8 @@
 //! Which kernel reduces which shape, in how many blocks: as data.
 
-use super::choice::{Choice, Gpu, MULTIPROCESSORS, Work, line_of, of_rows, of_single};
+use super::choice::{
+    Choice, Gpu, MULTIPROCESSORS, THREADS_OF_COLUMNS, Work, line_of, of_shape, of_single,
+};
 use super::measured::TUNED;
 use crate::device::Device;
 use crate::matrix::{Along, Matrix};
@@ -119,6 +121,12 @@ const FEW_VECTORS: usize = 16;
 const BLOCKS_OF_PACKED: u32 = 16 * MULTIPROCESSORS;
 /// The threads of a block whose warps take rows of their own.
 const BLOCK_OF_WARPS: u32 = 256;
+/// The fewest rows whose columns were measured. Fewer are taken side by side, or have a layout that is computed.
+const FEWEST_MEASURED_ROWS: usize = 4;
+
+/// The vectors of a column that a thread loads at once. With fewer, no number of blocks was the fastest.
+const VECTORS_AT_ONCE: usize = 4;
+
 /// The most blocks of each multiprocessor, where lanes of warps reduce rows or segments in the fixed order.
 const BLOCKS_OF_WARPS: usize = 32;
 
@@ -162,7 +170,8 @@ impl Problem {
             Choice::Shared { block, blocks }
         } else {
             let all_bytes = bytes.saturating_mul(rows);
-            self.of_rows(of_rows(TUNED, what, all_bytes, self.gpu), bytes)
+            let measured = of_shape(TUNED, what, |of| of.rows, all_bytes, self.gpu);
+            self.of_rows(measured, bytes)
         };
         choice.launch(self)
     }
@@ -233,15 +242,71 @@ impl Problem {
     }
 
     fn choose_for_columns(&self) -> Launch {
+        let Matrix { rows, columns, .. } = self.matrix;
+        if rows < FEWEST_MEASURED_ROWS {
+            return self.of_layout(self.computed_layout());
+        }
+        let what = (self.work, self.value_bytes);
+        let bytes = columns * self.value_bytes;
+        let all_bytes = bytes.saturating_mul(rows);
+        let measured = of_shape(TUNED, what, |of| of.columns, all_bytes, self.gpu);
+        line_of(measured, bytes, |line| line.0).1.launch(self)
+    }
+
+    /// A layout for columns that is computed, not measured.
+    fn computed_layout(&self) -> Layout {
+        let Matrix {
+            rows,
+            columns,
+            stride,
+        } = self.matrix;
+        let blocks = self.resident * self.gpu.multiprocessors;
+        let (block, are_small) = (self.most_threads, self.are_small);
+        Layout::new(self.lanes, rows, columns, stride, block, blocks, are_small)
+    }
+
+    /// The layout of strips of `width` threads for columns, and of this many blocks in all, of [`THREADS_OF_COLUMNS`]. There are fewer blocks
+    /// if their threads had fewer vectors than they load at once, and no more threads are side by side than there are vectors.
+    fn layout(&self, width: u32, blocks: usize) -> Layout {
+        let Matrix { rows, columns, .. } = self.matrix;
+        let block = self.most_threads;
+        let computed = self.computed_layout();
+        // Rows that are taken as one have the width of the strip.
+        let width = if computed.fold > 1 {
+            computed.width
+        } else {
+            let vectors = columns.div_ceil(self.lanes).next_power_of_two();
+            let of_few_rows = (block as usize / rows).next_power_of_two() as u32;
+            width
+                .min(vectors.try_into().unwrap_or(u32::MAX))
+                .max(32)
+                .max(of_few_rows)
+                .min(block)
+        };
+        let layout = Layout {
+            width,
+            slices: 1,
+            ..computed
+        };
+        let lines = rows
+            .div_ceil(layout.fold as usize)
+            .div_ceil((block / width) as usize);
+        let blocks = blocks * THREADS_OF_COLUMNS as usize / block as usize;
+        let strips = layout.strips(self.lanes, columns).max(1);
+        let slices = (blocks + strips / 2) / strips;
+        Layout {
+            slices: slices.clamp(1, lines.div_ceil(VECTORS_AT_ONCE).max(1)) as u32,
+            ..layout
+        }
+    }
+
+    fn of_layout(&self, layout: Layout) -> Launch {
         let Matrix {
             rows,
             columns,
             stride,
         } = self.matrix;
         let block = self.most_threads;
-        let blocks = self.resident * self.gpu.multiprocessors;
-        let are_small = self.are_small;
-        let layout = Layout::new(self.lanes, rows, columns, stride, block, blocks, are_small);
         Launch {
             way: Way::Columns(layout),
             blocks: layout.grid(self.lanes, rows, columns, stride, block) as u32,
@@ -326,6 +391,10 @@ impl Choice {
                     in_proportion(blocks, problem.gpu.multiprocessors),
                 );
                 problem.of_warps(way, BLOCK_OF_WARPS, 32 / lanes as usize, most)
+            }
+            Self::Columns { width, blocks } => {
+                let blocks = in_proportion(blocks, problem.gpu.multiprocessors);
+                problem.of_layout(problem.layout(width, blocks))
             }
             Self::Whole { block } => Launch {
                 way: Way::Whole(problem.block_of_any(block)),
@@ -683,6 +752,59 @@ mod tests {
             },
             l2_bytes: 64 << 20,
         }
+    }
+
+    /// Columns have strips and blocks as measured, and half as many blocks on half as many multiprocessors, each of whose threads has vectors to load at
+    /// once. Smaller blocks are more.
+    #[test]
+    fn columns_are_shared_as_measured() {
+        let of = |multiprocessors, rows, columns, most_threads| {
+            let problem = Problem {
+                matrix: Matrix::contiguous(rows, columns),
+                along: Along::Columns,
+                most_threads,
+                ..of_f32(multiprocessors)
+            };
+            match problem.choose().way {
+                Way::Columns(layout) => layout,
+                way => unreachable!("columns have no way like {way:?}"),
+            }
+        };
+        let layout = |width, fold, slices| Layout {
+            width,
+            fold,
+            slices,
+        };
+        let table = of_shape(
+            TUNED,
+            (Work::Little, 4),
+            |of| of.columns,
+            1 << 30,
+            of_f32(132).gpu,
+        );
+        let (_, choice) = line_of(table, 1 << 14, |line| line.0);
+        let Choice::Columns { width, blocks } = choice else {
+            unreachable!("{choice:?} is none for columns");
+        };
+        let strips = (1 << 12) / 4 / width;
+        assert_eq!(
+            of(132, 1 << 16, 1 << 12, 256),
+            layout(width, 1, blocks / strips)
+        );
+        assert_eq!(
+            of(66, 1 << 15, 1 << 12, 256),
+            layout(width, 1, blocks / strips / 2)
+        );
+        assert_eq!(
+            of(132, 1 << 16, 1 << 12, 128),
+            layout(width, 1, 2 * blocks / strips)
+        );
+        // Four vectors for each thread: of 256 rows, eight blocks with eight rows of threads have as many.
+        assert_eq!(of(132, 1 << 8, 1 << 7, 256), layout(32, 1, 8));
+        // Rows side by side are as wide as the strip, and few rows have a layout that is computed.
+        assert_eq!(of(132, 1 << 20, 1, 256).fold, 1024);
+        let computed = Layout::new(4, 3, 1 << 20, 1 << 20, 256, 396, true);
+        assert_eq!(of(132, 3, 1 << 20, 256), computed);
     }
 
     /// What stays in the L2 cache of a desktop GPU: all of what it holds, half a cache full of more, and nothing in particular of much more.

@@ -57,8 +57,6 @@ pub struct Measurements {
     pub device: String,
     /// Milliseconds by choices, as they are printed.
     pub times: BTreeMap<Case, BTreeMap<String, f64>>,
-    /// What the library chose, as it is printed.
-    pub chosen: BTreeMap<Case, String>,
 }
 
 impl Measurements {
@@ -100,7 +98,6 @@ impl Measurements {
                 row_bytes,
                 choice,
                 ms,
-                is_chosen,
             }) = parsed.ok_or_else(bad_line)?
             {
                 let subject = subject.clone().ok_or_else(bad_line)?;
@@ -110,9 +107,6 @@ impl Measurements {
                     row_bytes,
                     subject,
                 };
-                if is_chosen {
-                    self.chosen.insert(case.clone(), choice.clone());
-                }
                 self.times.entry(case).or_default().insert(choice, ms);
             }
         }
@@ -138,13 +132,12 @@ struct Timed {
     row_bytes: u32,
     choice: String,
     ms: f64,
-    is_chosen: bool,
 }
 
 /// `4096 65536 Whole{block:256} 4096 256 0.24962 4301 0.964 chosen`
 fn time_of(line: &str, subject: &Subject) -> Option<Timed> {
     let words: Vec<&str> = line.split_whitespace().collect();
-    let [rows, columns, choice, _blocks, _block, ms, marks @ ..] = words.as_slice() else {
+    let [rows, columns, choice, _blocks, _block, ms, ..] = words.as_slice() else {
         return None;
     };
     let (rows, columns): (usize, usize) = (rows.parse().ok()?, columns.parse().ok()?);
@@ -154,6 +147,5 @@ fn time_of(line: &str, subject: &Subject) -> Option<Timed> {
         row_bytes: bytes.checked_ilog2()?,
         choice: (*choice).to_owned(),
         ms: ms.parse().ok()?,
-        is_chosen: marks.contains(&"chosen"),
     })
 }

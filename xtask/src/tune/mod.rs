@@ -1,5 +1,4 @@
-//! `cargo xtask tune`: measures how rows are reduced fastest on this machine's GPU, and makes the library's table of it; and how near to
-//! the fastest the library's choice for columns comes.
+//! `cargo xtask tune`: measures how rows and columns are reduced fastest on this machine's GPU, and makes the library's table of it.
 
 mod error;
 mod measurements;

@@ -48,20 +48,24 @@ pub fn of(measurements: &Measurements) -> Result<(String, String), String> {
         let what = format!("{work} work for {value_bytes} bytes");
         let of_group =
             |case: &&Case| case.subject.work == work && case.subject.value_bytes == value_bytes;
-        let totals: BTreeSet<u32> = (measurements.times.keys().filter(of_group))
-            .filter(|case| case.kind == Kind::Rows)
-            .map(|case| case.all_bytes)
-            .collect();
-        let mut rows = String::new();
-        for all_bytes in totals {
-            let is_of = |case: &Case| case.kind == Kind::Rows && case.all_bytes == all_bytes;
-            let times = lengths(measurements, |case| of_group(&case) && is_of(case));
-            let lines = lines(&times, &what, &mut evidence)?;
-            let _ = write!(
-                rows,
-                "                ({all_bytes}, &[\n{lines}                ]),\n"
-            );
-        }
+        let mut shapes = |kind: Kind| -> Result<String, String> {
+            let is_of = |case: &&Case| of_group(case) && case.kind == kind;
+            let totals: BTreeSet<u32> = (measurements.times.keys().filter(is_of))
+                .map(|case| case.all_bytes)
+                .collect();
+            let mut shapes = String::new();
+            for all_bytes in totals {
+                let of_total = |case: &Case| is_of(&case) && case.all_bytes == all_bytes;
+                let times = lengths(measurements, of_total);
+                let lines = lines(&times, &what, &mut evidence)?;
+                let _ = write!(
+                    shapes,
+                    "                ({all_bytes}, &[\n{lines}                ]),\n"
+                );
+            }
+            Ok(shapes)
+        };
+        let (rows, columns) = (shapes(Kind::Rows)?, shapes(Kind::Columns)?);
         let times = lengths(measurements, |case| {
             of_group(&case) && case.kind == Kind::Single
         });
@@ -72,15 +76,14 @@ pub fn of(measurements: &Measurements) -> Result<(String, String), String> {
         let _ = write!(
             source,
             "        Measured {{\n            work: Work::{work},\n            value_bytes: {value_bytes},\n            rows: &[\n{rows}            ],\n            \
-             single: &[\n{single}            ],\n        }},\n"
+             columns: &[\n{columns}            ],\n            single: &[\n{single}            ],\n        }},\n"
         );
     }
     source.push_str("    ],\n};\n");
-    prove_columns(&mut evidence, measurements);
     Ok((source, evidence))
 }
 
-const HEAD: &str = "use crate::reduce::choice::Choice::{Lanes, Packed, Shared, Whole};\nuse crate::reduce::choice::{Gpu, Measured, Tuned, Work};\n\n\
+const HEAD: &str = "use crate::reduce::choice::Choice::{Columns, Lanes, Packed, Shared, Whole};\nuse crate::reduce::choice::{Gpu, Measured, Tuned, Work};\n\n\
     /// For each work and each number of bytes of a value.\n#[rustfmt::skip]\npub const TUNED: Tuned = Tuned {\n    gpu: Gpu {\n";
 
 /// What a GPU's description says of it.
@@ -191,7 +194,7 @@ fn fastest(times: &BTreeMap<String, f64>) -> Option<(&str, f64)> {
 /// A line of the table's source.
 fn line(case: &Case, choice: &str) -> Option<String> {
     let row_bytes = case.row_bytes;
-    if case.kind == Kind::Rows {
+    if case.kind != Kind::Single {
         let choice = choice
             .replace('{', " { ")
             .replace('}', " }")
@@ -209,38 +212,22 @@ fn line(case: &Case, choice: &str) -> Option<String> {
 
 /// What the choice gives up for each subject.
 fn prove(evidence: &mut String, shape: &CaseTimes<'_>, choice: &str) {
+    let Case {
+        kind,
+        all_bytes,
+        row_bytes,
+        ..
+    } = *shape.case;
     for (subject, times) in &shape.times {
-        prove_of(evidence, shape.case, subject, times, choice);
-    }
-}
-
-/// A line of the evidence.
-fn prove_of(
-    evidence: &mut String,
-    case: &Case,
-    subject: &Subject,
-    times: &BTreeMap<String, f64>,
-    choice: &str,
-) {
-    if let (Some(ms), Some((fastest, least))) = (times.get(choice), fastest(times)) {
-        let (choice, fastest) = (choice.replace(',', " "), fastest.replace(',', " "));
-        let _ = writeln!(
-            evidence,
-            "{},{},{},{},{choice},{ms},{fastest},{least}",
-            case.kind,
-            1_u64 << case.all_bytes,
-            1_u64 << case.row_bytes,
-            subject.name
-        );
-    }
-}
-
-/// What the library's choice for columns, which is computed, gives up against the fastest.
-fn prove_columns(evidence: &mut String, measurements: &Measurements) {
-    let of_columns = measurements.times.iter();
-    for (case, times) in of_columns.filter(|(case, _)| case.kind == Kind::Columns) {
-        if let Some(chosen) = measurements.chosen.get(case) {
-            prove_of(evidence, case, &case.subject, times, chosen);
+        if let (Some(ms), Some((fastest, least))) = (times.get(choice), fastest(times)) {
+            let (choice, fastest) = (choice.replace(',', " "), fastest.replace(',', " "));
+            let _ = writeln!(
+                evidence,
+                "{kind},{},{},{},{choice},{ms},{fastest},{least}",
+                1_u64 << all_bytes,
+                1_u64 << row_bytes,
+                subject.name
+            );
         }
     }
 }
@@ -258,7 +245,7 @@ mod tests {
     const SINGLE: &str = "GPU 0: NVIDIA Example, sm_86, 82 SMs, 24.0 GiB, 936 GB/s\nsum of f32: Little work for 4 bytes\nheads\n1 256 Shared{block:512,blocks:66} 66 512 0.003 1 NaN\n";
 
     const COLUMNS: &str = "GPU 0: NVIDIA Example, sm_86, 82 SMs, 24.0 GiB, 936 GB/s\nsum of f32: Little work for 4 bytes\nheads\n\
-        16 4 ceiling - - 0.1 1 1.0\n16 4 Columns{width:32,fold:8,slices:1} 1 256 0.30 1 1.0 chosen\n16 4 Columns{width:32,fold:8,slices:2} 2 256 0.20 1 1.0 best\n";
+        16 4 ceiling - - 0.1 1 1.0\n16 4 Columns{width:32,blocks:1} 1 256 0.30 1 1.0 chosen\n16 4 Columns{width:32,blocks:2} 2 256 0.20 1 1.0 best\n";
 
     fn measured(texts: &[(&str, Kind)]) -> Measurements {
         let mut measurements = Measurements::default();
@@ -291,7 +278,13 @@ mod tests {
             "{source}"
         );
         assert!(evidence.contains("rows,256,16,max of f32,Packed{block:256 blocks:8},0.25,Lanes{lanes:1 blocks:4294967295},0.2\n"), "{evidence}");
-        assert!(evidence.ends_with("columns,256,16,sum of f32,Columns{width:32 fold:8 slices:1},0.3,Columns{width:32 fold:8 slices:2},0.2\n"), "{evidence}");
+        assert!(
+            source.contains(
+                "columns: &[\n                (8, &[\n                    (4, Columns { width: 32, blocks: 2 }),\n                ]),\n            ],"
+            ),
+            "{source}"
+        );
+        assert!(evidence.contains("columns,256,16,sum of f32,Columns{width:32 blocks:2},0.2,Columns{width:32 blocks:2},0.2\n"), "{evidence}");
     }
 
     #[test]

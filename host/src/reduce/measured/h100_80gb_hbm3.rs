@@ -121,6 +121,7 @@ pub const TUNED: Tuned = Tuned {
                     (28, Shared { block: 1024, blocks: 264 }),
                 ]),
             ],
+            columns: &[],
             single: &[
                 (10, 128, 1),
                 (12, 256, 1),
@@ -250,6 +251,7 @@ pub const TUNED: Tuned = Tuned {
                     (30, Shared { block: 1024, blocks: 2112 }),
                 ]),
             ],
+            columns: &[],
             single: &[
                 (10, 128, 1),
                 (12, 256, 1),
@@ -383,6 +385,7 @@ pub const TUNED: Tuned = Tuned {
                     (27, Shared { block: 1024, blocks: 4224 }),
                 ]),
             ],
+            columns: &[],
             single: &[
                 (10, 128, 1),
                 (14, 256, 1),
@@ -504,6 +507,7 @@ pub const TUNED: Tuned = Tuned {
                     (27, Shared { block: 1024, blocks: 4224 }),
                 ]),
             ],
+            columns: &[],
             single: &[
                 (10, 128, 1),
                 (14, 256, 1),
@@ -635,6 +639,7 @@ pub const TUNED: Tuned = Tuned {
                     (29, Shared { block: 1024, blocks: 132 }),
                 ]),
             ],
+            columns: &[],
             single: &[
                 (10, 128, 1),
                 (12, 256, 1),
@@ -761,6 +766,7 @@ pub const TUNED: Tuned = Tuned {
                     (27, Shared { block: 128, blocks: 792 }),
                 ]),
             ],
+            columns: &[],
             single: &[
                 (10, 128, 1),
                 (15, 256, 1),
@@ -887,6 +893,7 @@ pub const TUNED: Tuned = Tuned {
                     (30, Shared { block: 1024, blocks: 132 }),
                 ]),
             ],
+            columns: &[],
             single: &[
                 (10, 128, 1),
                 (12, 256, 1),
@@ -1002,6 +1009,7 @@ pub const TUNED: Tuned = Tuned {
                     (27, Shared { block: 128, blocks: 792 }),
                 ]),
             ],
+            columns: &[],
             single: &[
                 (10, 128, 1),
                 (15, 256, 1),
@@ -1020,6 +1028,7 @@ pub const TUNED: Tuned = Tuned {
             value_bytes: 1,
             rows: &[
             ],
+            columns: &[],
             single: &[
                 (10, 192, 1),
                 (11, 128, 1),
@@ -1046,6 +1055,7 @@ pub const TUNED: Tuned = Tuned {
             value_bytes: 2,
             rows: &[
             ],
+            columns: &[],
             single: &[
                 (10, 352, 1),
                 (11, 128, 1),
@@ -1073,6 +1083,7 @@ pub const TUNED: Tuned = Tuned {
             value_bytes: 4,
             rows: &[
             ],
+            columns: &[],
             single: &[
                 (10, 192, 1),
                 (11, 128, 1),
@@ -1099,6 +1110,7 @@ pub const TUNED: Tuned = Tuned {
             value_bytes: 8,
             rows: &[
             ],
+            columns: &[],
             single: &[
                 (10, 192, 1),
                 (11, 256, 1),
@@ -1246,6 +1258,7 @@ pub const TUNED: Tuned = Tuned {
                     (29, Shared { block: 1024, blocks: 132 }),
                 ]),
             ],
+            columns: &[],
             single: &[
                 (10, 128, 1),
                 (11, 256, 1),
@@ -1391,6 +1404,7 @@ pub const TUNED: Tuned = Tuned {
                     (29, Shared { block: 1024, blocks: 132 }),
                 ]),
             ],
+            columns: &[],
             single: &[
                 (10, 128, 1),
                 (12, 256, 1),
@@ -1532,6 +1546,7 @@ pub const TUNED: Tuned = Tuned {
                     (30, Shared { block: 1024, blocks: 132 }),
                 ]),
             ],
+            columns: &[],
             single: &[
                 (10, 128, 1),
                 (11, 256, 1),
@@ -1659,6 +1674,7 @@ pub const TUNED: Tuned = Tuned {
                     (30, Shared { block: 1024, blocks: 132 }),
                 ]),
             ],
+            columns: &[],
             single: &[
                 (10, 128, 1),
                 (12, 256, 1),
