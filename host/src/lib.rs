@@ -15,8 +15,8 @@
 //!
 //! - [`Device`]: a GPU or the emulator; its memory, streams, events and graphs, and launches of your own kernels, in [`device`].
 //! - [`sum()`] waits for its result; [`sum::Sum`] also queues it on a stream and leaves it on the device.
-//! - [`Reduction`]: any [`operator`] over arrays, rows, columns and [`Segments`], and by key with [`Runs`] or [`QueuedRuns`]. For one array there is a
-//!   function for each operator, such as [`mean()`]; [`dot()`] takes two.
+//! - [`Reduction`]: any [`operator`] over arrays, rows, columns and [`Segments`], and by key with [`Runs`] or [`QueuedRuns`]. For one array
+//!   there is a function for each operator, such as [`mean()`]; [`dot()`] takes two.
 //! - [`Group`]: several devices that reduce an array together, to the same bits whatever their number.
 //! - [`ranks`]: several processes, on one machine or many, that do so.
 //! - [`Scan`]: running sums, products, minima and maxima, of the same shapes.

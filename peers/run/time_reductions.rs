@@ -1,12 +1,18 @@
 //! Every way to reduce rows, timed on a GPU at every shape, beside a kernel that reads as much and writes as many bytes of results:
 //! `cargo run --release --package warpfold-peers --bin time_reductions -- argmax f32`.
 //!
-//! Every kernel is verified first. Each line is a launch: the shape, the kernel and its grid, gigabytes read and written per second, and the share
-//! of the ceiling. `chosen` marks the library's choice and `best` the fastest. `-- OPERATOR TYPE [BYTES [every|columns|segments|single]]`: BYTES are those
-//! of the input, 2^30 unless given. With `every` all launches are shown, otherwise the marked ones; the first 2^20 bytes, 2^22 and so on are
-//! reduced, too. With `columns` it is columns, and all launches are shown. With `segments` it is segments of every spread of lengths that are reduced, and the ceiling reads their offsets too. With
-//! `single`, and for `dot`, it is one row of every length: of those that fit into the cache, a launch's part of a graph of 20. On the emulator nothing is timed.
-//! `cargo xtask tune` makes the library's table of what `every`, `columns` and `single` print.
+//! Every kernel is verified first. Each line is a launch: the shape, the kernel and its grid, gigabytes read and written per second, and the
+//! share of the ceiling. `chosen` marks the library's choice and `best` the fastest. The arguments are `OPERATOR TYPE [BYTES [MODE]]`: BYTES
+//! are those of the input, 2^30 unless given. Without a mode it is rows, and the marked launches are shown.
+//!
+//! | mode | what is reduced |
+//! |---|---|
+//! | `every` | rows of the first 2^20 bytes, 2^22 and so on, and all launches are shown |
+//! | `columns` | columns, of the first 2^22 bytes, 2^24 and so on, and all launches are shown |
+//! | `segments` | segments of every spread of lengths; the ceiling reads their offsets too |
+//! | `single`, and any for `dot` | one row of every length: of those that fit into the cache, a launch's part of a graph of 20 |
+//!
+//! On the emulator nothing is timed. `cargo xtask tune` makes the library's table of what `every`, `columns` and `single` print.
 
 use bytemuck::Zeroable;
 use std::collections::HashSet;

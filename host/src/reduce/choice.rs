@@ -1,6 +1,7 @@
 //! What tables of measurements say of rows and columns.
 
-/// How the rows or the columns of a matrix are shared out. The numbers of blocks are for a GPU with [`MULTIPROCESSORS`]; others have as many in proportion.
+/// How the rows or the columns of a matrix are shared out. The numbers of blocks are for a GPU with [`MULTIPROCESSORS`]; others have as many
+/// in proportion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// By warps, through shared memory.

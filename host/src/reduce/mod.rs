@@ -15,8 +15,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Reduction::of`], [`Reduction::rows`], [`Reduction::columns`] and [`Reduction::segments`] wait for their results; [`Reduction::queue`] and its namesakes only queue
-//! the work and leave the results on the device. One launch makes all results, whatever the shape. [`table`] says which kernel makes them.
+//! [`Reduction::of`], [`Reduction::rows`], [`Reduction::columns`] and [`Reduction::segments`] wait for their results; [`Reduction::queue`]
+//! and its namesakes only queue the work and leave the results on the device. One launch makes all results, whatever the shape; by key it
+//! takes one more, which finds the runs for any number of reductions. [`table`] says which kernel makes them.
 //!
 //! Results go to a [`Buffer`] or, as a [`SliceMut`], to a part of one or to memory that other code has allocated.
 //!

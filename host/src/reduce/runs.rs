@@ -1,30 +1,15 @@
 //! Runs of equal keys, for reductions by key.
 
 mod found;
+mod key;
 mod queued;
 
 use super::segments::Segments;
-use crate::device::{Device, Pod, Slice};
+use crate::device::{Device, Slice};
 use crate::kernels::Error;
 use found::Found;
+pub use key::Key;
 pub use queued::QueuedRuns;
-use warpfold_device::half::Bool;
-
-mod sealed {
-    pub trait Sealed {}
-}
-
-/// A type of keys: the integers of up to 64 bits, and `Bool`. Keys are equal if all their bits are.
-pub trait Key: Pod + sealed::Sealed {}
-
-macro_rules! keys {
-    ($($key:ty)*) => {$(
-        impl sealed::Sealed for $key {}
-        impl Key for $key {}
-    )*};
-}
-
-keys! { i8 u8 i16 u16 i32 u32 i64 u64 Bool }
 
 /// Room for runs at the first attempt where keys are few, and what is added to an estimate.
 const FEWEST: usize = 1 << 16;

@@ -754,8 +754,8 @@ mod tests {
         }
     }
 
-    /// Columns have strips and blocks as measured, and half as many blocks on half as many multiprocessors, each of whose threads has vectors to load at
-    /// once. Smaller blocks are more.
+    /// Columns have strips and blocks as measured, and half as many blocks on half as many multiprocessors. Each thread has vectors to load at
+    /// once, and smaller blocks are more.
     #[test]
     fn columns_are_shared_as_measured() {
         let of = |multiprocessors, rows, columns, most_threads| {

@@ -1,6 +1,6 @@
 //! What is found of runs, on a device, and the launch that finds it.
 
-use super::Key;
+use super::key::Key;
 use crate::device::{Argument, Buffer, Device, Slice, Stream};
 use crate::family::{Attached, Family, Needs, one_pass};
 use crate::kernels::Error;

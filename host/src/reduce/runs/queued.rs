@@ -1,7 +1,7 @@
 //! Runs of equal keys that nobody waits for.
 
-use super::Key;
 use super::found::Found;
+use super::key::Key;
 use crate::device::{Device, Slice, Stream};
 use crate::family::Family;
 use crate::kernels::Error;
