@@ -6,7 +6,8 @@ use crate::device::{
 use crate::kernels::Error;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::rc::Rc;
+use std::sync::{LazyLock, OnceLock};
 use warpfold_device::scan::BLOCK;
 use warpfold_emulator::entries::Entries;
 
@@ -15,7 +16,7 @@ pub(crate) struct Family {
     ptx: Source,
     /// What the kernels' names begin with.
     name: String,
-    kernels: HashMap<&'static str, Arc<Kernel>>,
+    kernels: HashMap<&'static str, Rc<Kernel>>,
     workspace: Workspace,
     /// That of the launches, which share the workspace.
     order: StreamOrder,
@@ -29,7 +30,7 @@ pub(crate) enum Source {
     /// The library's text of a type, whose entries are looked for once.
     Library(&'static Entries<'static>),
     /// A text of the caller's own.
-    Own(Arc<str>),
+    Own(Rc<str>),
 }
 
 impl Source {
@@ -169,7 +170,7 @@ impl Family {
                 .ok_or_else(|| Error::NoKernel(entry.clone()))?;
             let module = device.load_with(&text, needs.options())?;
             let kernel = module.kernel(&entry)?;
-            self.kernels.insert(needs.suffix, Arc::new(kernel));
+            self.kernels.insert(needs.suffix, Rc::new(kernel));
         }
         let Workspace { states, words } = &mut self.workspace;
         if states.len() < needs.states {

@@ -1,4 +1,4 @@
-//! Every way to reduce rows, timed on a GPU at every shape, beside a kernel that reads as much and writes as many bytes of results:
+//! Every way to reduce rows, columns and pairs, timed on a GPU at every shape, beside a kernel that reads as much and writes as many bytes of results:
 //! `cargo run --release --package warpfold-peers --bin time_reductions -- argmax f32`.
 //!
 //! Every kernel is verified first. Each line is a launch: the shape, the kernel and its grid, gigabytes read and written per second, and the

@@ -37,10 +37,10 @@ fn along_any_axis_in_fortrans_order() {
     let value = |index: [usize; 4]| {
         (index[0] * 7 + index[1] * 31 + index[2] * 5 + index[3] * 13) as u8 % 97
     };
-    let (mut in_c, mut in_fortran) = (vec![0; 120], vec![0; 120]);
+    let (mut in_c, mut in_fortran) = (Vec::new(), vec![0; 120]);
     for place in 0..120 {
         let index = [place / 60, place / 20 % 3, place / 5 % 4, place % 5];
-        in_c[place] = value(index);
+        in_c.push(value(index));
         in_fortran[index[0] + 2 * (index[1] + 3 * (index[2] + 4 * index[3]))] = value(index);
     }
     let written = format!("{shape:?}").replace('[', "(").replace(']', ")");

@@ -274,7 +274,7 @@ fn of_segments<T: Value, O: Operator<T>>(
         let places: Vec<u32> = offsets.iter().map(|&place| place as u32).collect();
         Given::values(&places)
     };
-    let (most, counted) = if warps % 3 == 0 {
+    let (most, counted) = if warps.is_multiple_of(3) {
         let count = lengths.len() as u64;
         (lengths.len() + 9, Given::values(&[count]))
     } else {

@@ -16,8 +16,9 @@
 //! ```
 //!
 //! [`Reduction::of`], [`Reduction::rows`], [`Reduction::columns`] and [`Reduction::segments`] wait for their results; [`Reduction::queue`]
-//! and its namesakes only queue the work and leave the results on the device. One launch makes all results, whatever the shape; by key it
-//! takes one more, which finds the runs for any number of reductions. [`table`] says which kernel makes them.
+//! and its namesakes only queue the work and leave the results on the device. One launch makes all results, whatever the shape; by key
+//! another one finds the runs before, for any number of reductions, and [`Runs`], which makes room for them, may take a few.
+//! [`table`] says which kernel makes them.
 //!
 //! Results go to a [`Buffer`] or, as a [`SliceMut`], to a part of one or to memory that other code has allocated.
 //!
@@ -287,6 +288,9 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
     }
 
     /// The reduction of each segment; waits for them. The indices that an operator like `ArgMax` gives are those within the segment.
+    ///
+    /// Of segments that are [counted on the device](Segments::counted_by) there are as many results as there may be segments; those of
+    /// segments that there are not may be anything.
     ///
     /// In the fast order the work is shared out equally whatever the lengths of the segments. How floats are grouped depends on that and on
     /// the device, so that the last bits may differ from one device to another.

@@ -53,7 +53,7 @@ pub trait Accumulator<T: Reducible>: Number + Pod + Debug + sealed::Sealed {
     const KERNELS: &'static str;
 }
 
-/// The usual accumulators. That they are those of [`Element`], `Reducible` asks for.
+/// The usual accumulators. `Reducible` requires them to be those of [`Element`].
 macro_rules! usual_accumulators {
     ($($value:ident in $wide:ident;)*) => {$(
         impl Accumulator<$value> for $wide {
@@ -211,16 +211,15 @@ mod tests {
         )*};
     }
 
-    macro_rules! each_is_among {
+    macro_rules! let_be_names {
         ($names:ident; $($kind:ident { $($text:literal $name:ident: $value:ident in $wide:ident;)* })*) => {
-            $($($names.push(<$wide as Accumulator<$value>>::KERNELS);)*)*
+            let $names = [$($(<$wide as Accumulator<$value>>::KERNELS),*),*];
         };
     }
 
     #[test]
     fn wider_accumulators_have_the_texts_of_their_names() {
-        let mut names = Vec::new();
-        for_each_accumulator!(each_is_among, names);
+        for_each_accumulator!(let_be_names, names);
         let texts: Vec<_> = warpfold_reductions::accumulators().collect();
         assert_eq!(texts, names);
         for text in texts {

@@ -186,7 +186,8 @@ impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
         self.waiting(values, Parts::Rows(matrix))
     }
 
-    /// The scan of each segment; waits for them. The first result is that of the first value of the first segment.
+    /// The scan of each segment; waits for them. The first result is that of the first value of the first segment. Results for values that
+    /// belong to no segment may be anything.
     ///
     /// # Errors
     /// As [`Self::of`], and [`Error::Offsets`].

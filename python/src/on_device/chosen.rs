@@ -4,7 +4,7 @@ use super::failed::Failed;
 use crate::on_host::Work;
 use crate::operation::{Kind, Operation, kind};
 use warpfold::operator::{As, Mean, Product, StdDev, Sum, Variance};
-use warpfold::reduce::Form;
+use warpfold::reduce::{Form, Reducible};
 use warpfold::sum::Mode;
 use warpfold::{Bf16, Bool, F16};
 use warpfold_device::for_each_accumulator;
@@ -88,7 +88,7 @@ pub(super) fn wide(operation: Operation, values: TypeName) -> (&'static str, For
             forms! { [Sum Product Mean Variance StdDev] $($floats)* }
         };
         ($operators:tt $($text:literal $name:ident: $value:ident in $wide:ident;)*) => {
-            $(if $text.split('_').next() == Some(values.name()) {
+            $(if values.name() == <$value as Reducible>::NAME {
                 return ($text, forms! { @form $operators $value $wide });
             })*
         };

@@ -11,7 +11,7 @@ use warpfold::device::{Argument, Event, Kernel, Shape, Slice, Stream};
 use warpfold::operator::{As, Product, Sum};
 use warpfold::ptx::only;
 use warpfold::queue_dot as queue_dot_of;
-use warpfold::reduce::{Form, Untyped};
+use warpfold::reduce::{Form, Reducible, Untyped};
 use warpfold::scan::{self, ScanKind};
 use warpfold::sum::Mode;
 use warpfold::{Along, Bf16, Bool, Buffer, Device, Error, F16, Matrix};
@@ -295,7 +295,7 @@ impl Kept {
         macro_rules! scans {
             ($($kind:ident { $($text:literal $name:ident: $value:ident in $wide:ident;)* })*) => {
                 match (view.element.name(), raw_bytes) {
-                    $($((values, 8) if $text.split('_').next() == Some(values) => {
+                    $($((values, 8) if values == <$value as Reducible>::NAME => {
                         if is_product {
                             queue!($value, As::<$wide, _>::new(Product));
                         } else {

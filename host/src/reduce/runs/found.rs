@@ -71,11 +71,13 @@ impl<K: Key> Found<K> {
         keys: usize,
     ) -> Result<(), Error> {
         if !self.has_room(room, keys) {
-            // The old memory goes before the new comes.
+            // The old memory goes before the new comes. If there is none, there is room for no runs.
             self.starts = Starts::with_room(device, false, 0)?;
             self.keys = device.allocate(0)?;
             self.starts = Starts::with_room(device, Starts::are_wide(keys), room)?;
             self.keys = device.allocate(room)?;
+            // Nothing is found in the new memory yet.
+            self.counted.write(&[0])?;
         }
         Ok(())
     }

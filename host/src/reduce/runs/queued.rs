@@ -24,11 +24,14 @@ use std::fmt;
 /// let mut runs = QueuedRuns::with_room(&device, results.len())?;
 /// runs.prepare(keys.len())?;
 /// let mut sum = Reduction::new(&device, Sum)?;
-/// sum.prepare_segments(&runs.segments())?;
+/// // SAFETY: it is only prepared for.
+/// sum.prepare_segments(&unsafe { runs.segments() })?;
 /// let stream = device.stream()?;
 /// let graph = stream.capture(|stream| {
 ///     runs.queue(stream, &keys).expect("it is prepared");
-///     sum.queue_segments(stream, &values, &runs.segments(), &mut results)
+///     // SAFETY: the runs of these keys are found before, on the same stream.
+///     let segments = unsafe { runs.segments() };
+///     sum.queue_segments(stream, &values, &segments, &mut results)
 ///         .expect("it is prepared");
 ///     Ok(())
 /// })?;
@@ -47,6 +50,8 @@ use std::fmt;
 pub struct QueuedRuns<'d, K> {
     device: &'d Device,
     found: Found<K>,
+    /// How many runs there is to be room for.
+    room: usize,
     family: Family,
     /// How many keys they are of.
     length: usize,
@@ -66,6 +71,7 @@ impl<'d, K: Key> QueuedRuns<'d, K> {
         Ok(Self {
             device,
             found: Found::with_room(device, room)?,
+            room,
             family,
             length: 0,
         })
@@ -86,7 +92,7 @@ impl<'d, K: Key> QueuedRuns<'d, K> {
     /// The device has no room.
     pub fn prepare(&mut self, keys: usize) -> Result<usize, Error> {
         let needs = Found::<K>::needs(keys);
-        self.found.make_room(self.device, self.room(), keys)?;
+        self.found.make_room(self.device, self.room, keys)?;
         self.family.prepare(self.device, &needs)?;
         self.length = keys;
         Ok(needs.bytes())
@@ -104,7 +110,7 @@ impl<'d, K: Key> QueuedRuns<'d, K> {
         stream: &Stream,
         keys: impl Into<Slice<'a, K>>,
     ) -> Result<(), Error> {
-        let (keys, room) = (keys.into(), self.room());
+        let (keys, room) = (keys.into(), self.room);
         keys.check_device(self.device)?;
         stream.check_device(self.device)?;
         if !self.found.has_room(room, keys.len()) {
@@ -121,10 +127,10 @@ impl<'d, K: Key> QueuedRuns<'d, K> {
 
     /// How many runs there is room for.
     pub fn room(&self) -> usize {
-        self.found.keys.len()
+        self.room
     }
 
-    /// How many runs the keys have that were queued last. If they are more than there is room for, only the first are found. Waits for the
+    /// The number of runs of the keys that were queued last. If they are more than there is room for, only the first are found. Waits for the
     /// device.
     ///
     /// # Errors
@@ -138,7 +144,7 @@ impl<'d, K: Key> QueuedRuns<'d, K> {
     /// # Errors
     /// The device fails.
     pub fn keys(&self) -> Result<Vec<K>, Error> {
-        let found = self.count()?.min(self.room());
+        let found = self.count()?.min(self.found.keys.len());
         Ok(self.found.keys.read_first(found)?)
     }
 
@@ -159,12 +165,17 @@ impl<'d, K: Key> QueuedRuns<'d, K> {
 
     /// The runs as segments of an array with as many values as keys have been queued or prepared for. They are as many as there is room for,
     /// of which work that is queued later takes those that there are, and leaves the results of the others as they were.
-    pub fn segments(&self) -> Segments<'_> {
-        // SAFETY: the kernel writes the starts of the runs that it counts, up to the room, and where the last of those ends; who queues the
-        // work keeps the order. Before that there are none.
+    ///
+    /// # Safety
+    /// Work on these segments is queued, or captured, after [`Self::queue`] of as many keys, and runs after that launch, in the order of its
+    /// stream or because its stream waits for that one. Nothing finds other runs until it has ended.
+    pub unsafe fn segments(&self) -> Segments<'_> {
+        let room = self.found.keys.len();
+        // SAFETY: the kernel writes the starts of the runs that it counts, up to the room, and where the last of those ends; the caller's
+        // promise is that it has.
         let segments = unsafe {
             self.found
-                .segments(self.room(), self.length)
+                .segments(room, self.length)
                 .counted_by(self.count_on_device())
         };
         segments.expect("it is one word")

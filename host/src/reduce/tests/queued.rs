@@ -255,9 +255,10 @@ fn queued_runs_are_right<K: Key + PartialEq + Debug>(runs: &mut QueuedRuns<'_, K
     for run in 0..found {
         expected_lasts[run] = (starts[run + 1] - starts[run] - 1) as u64;
         let mut sum = 0;
-        for place in starts[run]..starts[run + 1] {
+        let places = starts[run]..starts[run + 1];
+        for (place, expected) in places.clone().zip(&mut expected_sums[places]) {
             sum += place as i64;
-            expected_sums[place] = sum;
+            *expected = sum;
         }
     }
 
@@ -270,7 +271,8 @@ fn queued_runs_are_right<K: Key + PartialEq + Debug>(runs: &mut QueuedRuns<'_, K
     let mut scan = Scan::inclusive(device, As::<i64, _>::new(Sum)).expect("it is prepared");
     let mut sums = device.upload(&vec![-1; keys.len()]).expect("it fits");
     runs.queue(&stream, &keys).expect("it is queued");
-    let segments = runs.segments();
+    // SAFETY: the runs are found before, on the same stream.
+    let segments = unsafe { runs.segments() };
     last.queue_segments(&stream, &values, &segments, &mut lasts)
         .expect("it is queued");
     scan.queue_segments(&stream, &values, &segments, &mut sums)
@@ -322,17 +324,18 @@ fn reductions_by_key_are_captured_and_follow_the_keys() {
         let bytes = runs.plan(n);
         assert!(bytes > 0);
         assert_eq!(runs.prepare(n), Ok(bytes));
-        sum.prepare_segments(&runs.segments())
-            .expect("there is room");
-        in_order
-            .prepare_segments(&runs.segments())
-            .expect("there is room");
+        // SAFETY: they are only prepared for.
+        let segments = unsafe { runs.segments() };
+        sum.prepare_segments(&segments).expect("there is room");
+        in_order.prepare_segments(&segments).expect("there is room");
         let graph = stream.capture(|stream| {
             runs.queue(stream, &keys).expect("it is prepared");
-            sum.queue_segments(stream, &values, &runs.segments(), &mut counts)
+            // SAFETY: the runs are found before, on the same stream.
+            let segments = unsafe { runs.segments() };
+            sum.queue_segments(stream, &values, &segments, &mut counts)
                 .expect("it is prepared");
             in_order
-                .queue_segments(stream, &values, &runs.segments(), &mut means)
+                .queue_segments(stream, &values, &segments, &mut means)
                 .expect("it is prepared");
             Ok(())
         });
