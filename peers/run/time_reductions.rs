@@ -237,7 +237,13 @@ impl Run<'_> {
                 let n = all_bytes / size_of::<T>();
                 let mut columns = n / 4;
                 while columns > 0 {
-                    self.in_columns(&mut reduction, &values[..n], input.slice(..n), columns)?;
+                    self.at(
+                        &mut reduction,
+                        &values[..n],
+                        input.slice(..n),
+                        columns,
+                        Along::Columns,
+                    )?;
                     columns /= 4;
                 }
             }
@@ -263,7 +269,13 @@ impl Run<'_> {
             let n = all_bytes / size_of::<T>();
             let mut columns = n;
             while columns * size_of::<T>() >= 4 {
-                self.at(&mut reduction, &values[..n], input.slice(..n), columns)?;
+                self.at(
+                    &mut reduction,
+                    &values[..n],
+                    input.slice(..n),
+                    columns,
+                    Along::Rows,
+                )?;
                 columns /= if self.shows_all || columns <= 1024 {
                     2
                 } else {
@@ -274,57 +286,30 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Rows of so many columns, or these columns: verifies and times each launch that is worth a try, and the one that is chosen.
     fn at<T: Made, O: BuiltIn<T, Output: Outcome, State: Send> + Send + Sync>(
         &self,
         reduction: &mut Reduction<'_, T, O>,
         values: &[T],
         input: Slice<'_, T>,
         columns: usize,
+        along: Along,
     ) -> Result<(), Box<dyn Error>> {
         let matrix = Matrix::contiguous(values.len() / columns, columns);
-        let problem = reduction.problem(Along::Rows, matrix);
-        let launches = launches(&problem, choices(&problem));
-        let expected = Expected::of_some(reduction.operator(), values, columns);
-        self.each_of(
-            reduction,
-            input,
-            matrix,
-            matrix.rows,
-            &problem,
-            launches,
-            &expected,
-        )
-    }
-
-    /// Columns, by every layout that is worth a try.
-    fn in_columns<T: Made, O: BuiltIn<T, Output: Outcome, State: Send> + Send + Sync>(
-        &self,
-        reduction: &mut Reduction<'_, T, O>,
-        values: &[T],
-        input: Slice<'_, T>,
-        columns: usize,
-    ) -> Result<(), Box<dyn Error>> {
-        let matrix = Matrix::contiguous(values.len() / columns, columns);
-        let problem = reduction.problem(Along::Columns, matrix);
-        let expected = Expected::of_columns(reduction.operator(), values, matrix);
-        let launches = launches(&problem, choices_of_columns(&problem));
-        self.each_of(
-            reduction, input, matrix, columns, &problem, launches, &expected,
-        )
-    }
-
-    /// Verifies and times each of these launches and the one that is chosen, which make this many results.
-    #[allow(clippy::too_many_arguments, reason = "they are what a shape is")]
-    fn each_of<T: Made, O: BuiltIn<T, Output: Outcome, State: Send> + Send + Sync>(
-        &self,
-        reduction: &mut Reduction<'_, T, O>,
-        input: Slice<'_, T>,
-        matrix: Matrix,
-        count: usize,
-        problem: &Problem,
-        mut launches: Vec<(Option<String>, Launch)>,
-        expected: &Expected<O::Output>,
-    ) -> Result<(), Box<dyn Error>> {
+        let problem = reduction.problem(along, matrix);
+        let operator = reduction.operator();
+        let (count, mut launches, expected) = match along {
+            Along::Rows => (
+                matrix.rows,
+                launches(&problem, choices(&problem)),
+                Expected::of_some(operator, values, columns),
+            ),
+            Along::Columns => (
+                columns,
+                launches(&problem, choices_of_columns(&problem)),
+                Expected::of_columns(operator, values, matrix),
+            ),
+        };
         let mut results = self.device.allocate(count)?;
         let chosen = problem.choose();
         if !launches.iter().any(|(_, launch)| *launch == chosen) {
