@@ -25,6 +25,7 @@ use warpfold::reduce::choice::{Choice, MULTIPROCESSORS, THREADS_OF_COLUMNS};
 use warpfold::reduce::table::{Launch, Problem};
 use warpfold::reduce::{BuiltIn, Reducible};
 use warpfold::{Along, Bf16, Bool, Device, DotProduct, F16, Matrix, Reduction, Segments};
+use warpfold_device::columns::resident;
 
 const CEILING: &str = include_str!("read_and_write.ptx");
 
@@ -235,7 +236,8 @@ impl Run<'_> {
             let smaller = smaller.take_while(|&all_bytes| all_bytes < self.bytes);
             for all_bytes in smaller.chain([self.bytes]) {
                 let n = all_bytes / size_of::<T>();
-                let mut columns = n / 4;
+                // Of four rows, which would come first, there is one layout.
+                let mut columns = n / 16;
                 while columns > 0 {
                     self.at(
                         &mut reduction,
@@ -306,7 +308,7 @@ impl Run<'_> {
             ),
             Along::Columns => (
                 columns,
-                launches(&problem, choices_of_columns(&problem)),
+                launches(&problem, choices_of_columns(&problem, resident::<T, O>())),
                 Expected::of_columns(operator, values, matrix),
             ),
         };
@@ -661,11 +663,12 @@ fn choices(problem: &Problem) -> Vec<Choice> {
     choices
 }
 
-/// What is worth a try for columns: strips of any width, and any number of blocks for each, up to four times as many in all as run at once.
-fn choices_of_columns(problem: &Problem) -> Vec<Choice> {
+/// What is worth a try for columns: strips of any width, and any number of blocks for each, up to four times as many in all as run at once: `resident`
+/// on each multiprocessor.
+fn choices_of_columns(problem: &Problem, resident: u32) -> Vec<Choice> {
     let Matrix { columns, .. } = problem.matrix;
     let (lanes, block) = (problem.lanes, problem.most_threads);
-    let most_blocks = (4 * problem.resident * MULTIPROCESSORS) as usize;
+    let most_blocks = (4 * resident * MULTIPROCESSORS) as usize;
     let vectors = columns.div_ceil(lanes);
     let mut choices = Vec::new();
     for width in [32, 64, 128, 256] {

@@ -3,6 +3,31 @@
 use warpfold_device::half::Bf16;
 use warpfold_device::operator::*;
 
+/// The sum, a half of it and a quarter: a large result of the smallest values.
+#[derive(Clone, Copy)]
+pub struct Parts;
+
+impl Combine<i32> for Parts {
+    fn identity(self) -> i32 {
+        0
+    }
+    fn combine(self, left: i32, right: i32) -> i32 {
+        left + right
+    }
+}
+
+impl Operator<i8> for Parts {
+    type State = i32;
+    type Output = [f64; 3];
+    fn lift(self, value: i8, _index: u64) -> i32 {
+        value.into()
+    }
+    fn finish(self, sum: i32, _count: u64) -> [f64; 3] {
+        let sum = f64::from(sum);
+        [sum, sum / 2.0, sum / 4.0]
+    }
+}
+
 /// Calls a macro with a row for each operator that is tested: the kernels' name, the operator, its value, and the type.
 #[macro_export]
 macro_rules! for_each_shaped {
@@ -22,6 +47,8 @@ macro_rules! for_each_shaped {
             max_bf16: Max = Max, Bf16;
             /// The logarithm of the sum of exponentials.
             log_sum_exp_f64: LogSumExp = LogSumExp, f64;
+            /// The sum of bytes and parts of it, 24 times as large as a value.
+            parts_i8: Parts = Parts, i8;
         }
     };
 }

@@ -9,12 +9,13 @@ use warpfold::device::Shape;
 use warpfold::reduce::Segments;
 use warpfold::scan::ScanKind;
 use warpfold::{Device, DeviceChoice, Matrix, Scan, cpu};
-use warpfold_device::columns::{Layout, are_small, most_threads};
+use warpfold_device::columns::{Layout, most_threads};
 use warpfold_device::half::Bf16;
 use warpfold_device::operator::*;
 use warpfold_device::segments;
 use warpfold_device::vector::Loaded;
 use warpfold_example_kernels::for_each_shaped;
+use warpfold_example_kernels::shapes::Parts;
 
 const PTX: &str = include_str!("../ptx/shapes.sm_70.ptx");
 
@@ -69,6 +70,7 @@ outcomes! {
     f32: |found, expected| {
         found.is_nan() && expected.is_nan() || (found - expected).abs() <= 1e-3 * expected.abs().max(1.0)
     };
+    [f64; 3]: |found, expected| found == expected;
     f64: |found, expected| {
         found.is_nan() && expected.is_nan() || found == expected || (found - expected).abs() <= 1e-9 * expected.abs().max(1.0)
     };
@@ -85,8 +87,9 @@ struct Case {
     places: usize,
     /// Threads of a block, or 0 for the most.
     block: u32,
-    /// Wanted blocks.
-    blocks: u32,
+    /// Threads that are wanted side by side, and blocks.
+    width: u32,
+    blocks: usize,
 }
 
 impl Case {
@@ -110,12 +113,10 @@ impl Case {
         let (columns, lanes) = (self.columns, T::LANES);
         let layout = Layout::new(
             lanes,
-            self.rows,
-            columns,
-            self.stride(),
+            (self.rows, columns, self.stride()),
             block,
+            self.width,
             self.blocks,
-            are_small::<T, O>(),
         );
         let values = values::<T>(self.span());
         let arguments = vec![
@@ -140,7 +141,7 @@ fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut turn = 0;
     for columns in [1, 2, 3, 4, 5, 7, 16, 17, 33, 64, 100, 129, 257, 1000, 2100] {
-        for rows in [0, 1, 2, 3, 5, 37, 300] {
+        for rows in [0, 1, 2, 3, 4, 5, 37, 300] {
             for gap in [0, 1, 16] {
                 if rows * columns > 40_000 {
                     continue;
@@ -152,6 +153,7 @@ fn cases() -> Vec<Case> {
                     gap,
                     places: turn * 3 % 5,
                     block: [0, 32, 64, 0, 96][turn % 5],
+                    width: [32, 64, 256][turn % 3],
                     blocks: [1, 3, 7, 40][turn % 4],
                 });
             }
@@ -208,7 +210,7 @@ macro_rules! clean_columns {
             Watched::new(PTX, kernel, shape, &arguments).is_clean();
         }
         for (rows, columns, gap) in [(300, 3, 0), (90, 40, 1), (200, 16, 0)] {
-            let case = Case { rows, columns, gap, places: 1, block: 64, blocks: 6 };
+            let case = Case { rows, columns, gap, places: 1, block: 64, width: 32, blocks: 6 };
             let (shape, _, arguments) = case.launch::<$value, $operator>();
             let kernel = concat!(stringify!($name), "_columns");
             Watched::new(PTX, kernel, shape, &arguments).is_the_same_in(10);

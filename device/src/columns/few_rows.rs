@@ -1,7 +1,9 @@
-//! One, two or three rows, which are taken side by side.
+//! One row to four, which are taken side by side.
 
 use super::layout::{BYTES, LOADS};
-use crate::lanes::{WARP_SIZE, sync_warp};
+use super::strip::MOST_LANES;
+use super::write::write_columns;
+use crate::lanes::WARP_SIZE;
 use crate::operator::Operator;
 use crate::rows::Rows;
 use crate::thread::{block_dim_x, block_idx_x, global_index, grid_dim_x, thread_idx_x};
@@ -45,8 +47,8 @@ pub(super) unsafe fn one_row<T: Loaded, O: Operator<T>>(
     }
 }
 
-/// Reduces columns of `ROWS` values. Each warp takes 32 · `VECTORS` neighbouring vectors of each row at a time, all of which are loaded
-/// before the first is used, and hands the states through shared memory, so that it writes neighbouring results.
+/// Reduces columns of `ROWS` values. Each warp takes 32 · `VECTORS` neighbouring vectors of each row at a time, all of which are loaded before
+/// the first is used. It needs neither shared memory nor barriers.
 ///
 /// # Safety
 /// As for [`columns`](super::columns()); the matrix has as many rows, whose vectors lie at multiples of 16 bytes alike.
@@ -60,25 +62,25 @@ pub(super) unsafe fn few_rows<
     operator: O,
     matrix: Rows<T>,
     results: *mut O::Output,
-    stage: *mut O::State,
 ) {
-    let lane = (thread_idx_x() % WARP_SIZE) as usize;
     let shift = matrix.input as usize % BYTES / size_of::<T>();
     let count = (matrix.columns + shift).div_ceil(T::LANES);
-    let warps = (grid_dim_x() * (block_dim_x() / WARP_SIZE)) as usize;
+    let warps = grid_dim_x() as usize * (block_dim_x() / WARP_SIZE) as usize;
     let mut first = global_index() / WARP * WARP * VECTORS;
-    // SAFETY: the caller's promise. A warp has a part of the stage. Where all vectors of a warp are columns wholly they are loaded at once,
-    // elsewhere each value that is there.
+    // SAFETY: the caller's promise. Where all vectors of a warp are columns wholly they are loaded at once, elsewhere each value that is there.
     unsafe {
-        let stage = stage.add((thread_idx_x() / WARP_SIZE) as usize * WARP * T::LANES);
+        // A value whose alignment is less than its size may begin anywhere.
+        let is_aligned = align_of::<T>() == size_of::<T>()
+            || (matrix.input as usize).is_multiple_of(size_of::<T>());
         let is_whole = |vector: usize| {
             let start = vector * T::LANES;
-            start >= shift && start + T::LANES <= matrix.columns + shift
+            is_aligned && start >= shift && start + T::LANES <= matrix.columns + shift
         };
         while first < count {
-            // The column of the first value of a vector; below 0 it wraps around.
-            let start = |vector: usize| ((first + vector * WARP) * T::LANES).wrapping_sub(shift);
-            let mine = |vector: usize| start(vector).wrapping_add(lane * T::LANES);
+            // The first column of this lane's vector; below 0 it wraps around.
+            let rank = (thread_idx_x() % WARP_SIZE) as usize;
+            let mine =
+                |vector: usize| ((first + vector * WARP + rank) * T::LANES).wrapping_sub(shift);
             if is_whole(first) && is_whole(first + VECTORS * WARP - 1) {
                 let loaded = array::<_, VECTORS>(
                     #[inline(always)]
@@ -96,37 +98,34 @@ pub(super) unsafe fn few_rows<
                     VECTORS,
                     #[inline(always)]
                     |vector| {
+                        let mut states = [operator.identity(); MOST_LANES];
                         each(
                             T::LANES,
                             #[inline(always)]
-                            |of| {
+                            |lane| {
                                 let values =
-                                    array::<_, ROWS>(|row| T::value(loaded[vector][row], of));
-                                *stage.add(lane * T::LANES + of) =
-                                    operator.lift_spaced(values, 0, 1);
+                                    array::<_, ROWS>(|row| T::value(loaded[vector][row], lane));
+                                states[lane] = operator.lift_spaced(values, 0, 1);
                             },
                         );
-                        write_columns(operator, matrix, start(vector), results, stage);
+                        write_columns(operator, states, ROWS, results.add(mine(vector)));
                     },
                 );
             } else {
-                let mut vector = 0;
-                while vector < VECTORS {
-                    let mut of = 0;
-                    while of < T::LANES {
-                        let column = mine(vector).wrapping_add(of);
+                let mut place = 0;
+                while place < VECTORS * T::LANES {
+                    let column = mine(place / T::LANES).wrapping_add(place % T::LANES);
+                    if column < matrix.columns {
                         let mut state = operator.identity();
                         let mut row = 0;
-                        while column < matrix.columns && row < ROWS {
+                        while row < ROWS {
                             let value = *matrix.input.add(row * matrix.stride + column);
                             state = operator.combine(state, operator.lift(value, row as u64));
                             row += 1;
                         }
-                        *stage.add(lane * T::LANES + of) = state;
-                        of += 1;
+                        *results.add(column) = operator.finish(state, ROWS as u64);
                     }
-                    write_columns(operator, matrix, start(vector), results, stage);
-                    vector += 1;
+                    place += 1;
                 }
             }
             first += warps * WARP * VECTORS;
@@ -136,30 +135,3 @@ pub(super) unsafe fn few_rows<
 
 /// Lanes of a warp.
 const WARP: usize = WARP_SIZE as usize;
-
-/// Writes the results of the columns that the vectors of a warp cover, from `start` on, in neighbouring lanes.
-///
-/// # Safety
-/// The whole warp makes the call, after its lanes have written the states of those columns to `stage`.
-#[inline(always)]
-unsafe fn write_columns<T: Loaded, O: Operator<T>>(
-    operator: O,
-    matrix: Rows<T>,
-    start: usize,
-    results: *mut O::Output,
-    stage: *const O::State,
-) {
-    let mut place = (thread_idx_x() % WARP_SIZE) as usize;
-    // SAFETY: the caller's promise; the warp waits for itself between the writes and the reads, both ways.
-    unsafe {
-        sync_warp();
-        while place < WARP * T::LANES {
-            let column = start.wrapping_add(place);
-            if column < matrix.columns {
-                *results.add(column) = operator.finish(*stage.add(place), matrix.rows as u64);
-            }
-            place += WARP;
-        }
-        sync_warp();
-    }
-}

@@ -4,10 +4,11 @@ use crate::lanes::WARP_SIZE;
 use crate::operator::Operator;
 use crate::vector::Loaded;
 
-/// Rows that a thread loads from before it uses the first vector; twice as many where one block has all rows of a strip and states are small.
-pub(super) const LOADS: usize = 4;
-/// The most blocks of a grid that shares strips, in numbers of those that run at once.
-const MOST_ROUNDS: usize = 4;
+/// Rows that a thread loads from before it uses the first vector; of those that are left, half as many. A matrix of as many rows or fewer is taken
+/// side by side.
+pub const LOADS: usize = 4;
+/// As many where no other block has a part of the strip and its states are light: see [`are_light`].
+pub(super) const MANY_LOADS: usize = 8;
 /// States of other blocks that a thread loads before it uses the first, of up to 8 bytes, and of more.
 pub(super) const SMALL_STATES: usize = 16;
 pub(super) const LARGE_STATES: usize = 8;
@@ -32,8 +33,6 @@ pub const fn most_threads<T: Loaded, O: Operator<T>>() -> u32 {
 
 /// Blocks that are to fit on a multiprocessor, which leaves a thread 80 registers; 255 where its states alone would
 /// take most of those.
-///
-/// As many blocks, on each multiprocessor, are a good grid.
 pub const fn resident<T: Loaded, O: Operator<T>>() -> u32 {
     if T::LANES * size_of::<O::State>() <= 64 {
         768 / most_threads::<T, O>()
@@ -42,9 +41,12 @@ pub const fn resident<T: Loaded, O: Operator<T>>() -> u32 {
     }
 }
 
-/// Whether the states of a thread take no more room than a vector. It then loads from twice as many rows at once, where one block has all of a strip.
-pub const fn are_small<T: Loaded, O: Operator<T>>() -> bool {
-    T::LANES * size_of::<O::State>() <= BYTES
+/// Whether the values of [`MANY_LOADS`] vectors and the states fit into the registers of a thread, of which it has 80. They do if the states are
+/// small, or are replaced by a better value and not computed: on an H200 argmax of 4096 rows of 65536 `f32` took 252 µs instead of 261. Variances
+/// are not light: by eight rows at once they took up to 17 % longer, of 16 rows.
+pub(super) const fn are_light<T: Loaded, O: Operator<T>>() -> bool {
+    let bytes = T::LANES * size_of::<O::State>();
+    bytes <= 2 * BYTES || (O::PICKS_VALUES && bytes <= 4 * BYTES)
 }
 
 /// The states that a block of [`most_threads`] has room for.
@@ -67,70 +69,60 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout for a matrix of vectors of `lanes` values: blocks of `block` threads, at least 32, and about as many of them as
-    /// `blocks` if the strips are fewer. States are small or not: see [`are_small`].
+    /// The layout for a matrix of vectors of `lanes` values, by blocks of `block` threads, which is at least 32: strips of about `width` threads,
+    /// a power of two, and about as many blocks in all as `blocks` if the strips are fewer.
+    ///
+    /// A strip is no wider than the matrix needs, but has at least 32 threads, and so many that each row of threads has a row of values. No more
+    /// blocks share a strip than leave each thread [`LOADS`] vectors. Where rows lie side by side, as many as fit are taken as one. Otherwise a
+    /// strip of [`LOADS`] rows or fewer is as wide as a block.
     pub fn new(
         lanes: usize,
-        rows: usize,
-        columns: usize,
-        stride: usize,
+        (rows, columns, stride): (usize, usize, usize),
         block: u32,
-        blocks: u32,
-        are_small: bool,
+        width: u32,
+        blocks: usize,
     ) -> Self {
-        let (block, most) = (block as usize, block as usize * lanes);
+        let fold = Self::fold(lanes, columns, stride, block);
+        let vectors = columns.div_ceil(lanes);
+        let width = if fold > 1 {
+            (fold * columns / lanes) as u32
+        } else if rows <= LOADS {
+            block
+        } else {
+            let needed = u32::next_power_of_two(vectors.min(block as usize) as u32);
+            let of_few_rows = u32::next_power_of_two((block as usize / rows) as u32);
+            width.min(needed).max(32).max(of_few_rows).min(block)
+        };
+        let layout = Self {
+            width,
+            fold: fold as u32,
+            slices: 1,
+        };
+        let lines = rows.div_ceil(fold).div_ceil((block / width) as usize);
+        let strips = layout.strips(lanes, columns).max(1);
+        let slices = (blocks + strips / 2) / strips;
+        Self {
+            slices: slices.clamp(1, lines.div_ceil(LOADS).max(1)) as u32,
+            ..layout
+        }
+    }
+
+    /// How many rows are taken as one.
+    fn fold(lanes: usize, columns: usize, stride: usize, block: u32) -> usize {
+        if stride != columns || columns == 0 {
+            return 1;
+        }
         // As many rows as make whole vectors.
         let mut unit = lanes;
         while unit > 1 && (unit / 2 * columns).is_multiple_of(lanes) {
             unit /= 2;
         }
-        let folded = if stride == columns && columns > 0 {
-            most / columns / unit * unit
-        } else {
-            0
-        };
+        let fold = block as usize * lanes / columns / unit * unit;
         // Whole vectors of single rows are as good, and leave no threads over.
-        let fold = if folded > 1 && (unit > 1 || columns < 32 * lanes) {
-            folded
+        if fold > 1 && (unit > 1 || columns < 32 * lanes) {
+            fold
         } else {
             1
-        };
-        let vectors = columns.div_ceil(lanes);
-        let blocks = blocks.max(1) as usize;
-        let shared = |strips: usize, width: usize| Shared {
-            strips,
-            lines: rows.div_ceil(fold).div_ceil(block / width),
-            states: if fold > 1 { columns } else { width * lanes },
-            are_small,
-            block,
-            blocks,
-        };
-        let (width, slices) = if fold > 1 {
-            let width = fold * columns / lanes;
-            (width, shared(1, width).slices().0)
-        } else {
-            let mut width = block.min(32);
-            // Few rows need no more rows of threads.
-            while 2 * width <= block && block / width > rows {
-                width *= 2;
-            }
-            let mut best = (width, 1);
-            let mut least = f64::INFINITY;
-            loop {
-                let (slices, time) = shared(vectors.div_ceil(width), width).slices();
-                if time < least {
-                    (best, least) = ((width, slices), time);
-                }
-                if 2 * width > block || width >= vectors {
-                    break best;
-                }
-                width *= 2;
-            }
-        };
-        Self {
-            width: width as u32,
-            fold: fold as u32,
-            slices: slices as u32,
         }
     }
 
@@ -165,7 +157,7 @@ impl Layout {
         }
     }
 
-    /// Whether there are so few rows, one to three, that they are taken side by side.
+    /// Whether there are so few rows, at most [`LOADS`], that they are taken side by side.
     #[inline(always)]
     pub(super) const fn takes_few_rows(
         self,
@@ -176,7 +168,7 @@ impl Layout {
     ) -> bool {
         lanes > 1
             && rows > 0
-            && rows < LOADS
+            && rows <= LOADS
             && self.width == block
             && block.is_multiple_of(WARP_SIZE)
             && self.fold == 1
@@ -193,177 +185,63 @@ impl Layout {
     }
 }
 
-/// Strips that blocks share.
-#[derive(Clone, Copy)]
-struct Shared {
-    strips: usize,
-    /// Vectors that a thread loads where a strip has one block.
-    lines: usize,
-    /// The columns of a strip, each of which has a state in the end.
-    states: usize,
-    /// Whether they are small: see [`are_small`].
-    are_small: bool,
-    /// Threads of a block.
-    block: usize,
-    /// The blocks that run at once.
-    blocks: usize,
-}
-
-impl Shared {
-    /// How many blocks share a strip, those with which the last to end ends first, and when that is.
-    fn slices(self) -> (usize, f64) {
-        if self.strips == 0 {
-            return (1, 0.0);
-        }
-        // Each thread is to have vectors enough to load several at once, and most blocks are to run at once.
-        let of_lines = self.lines.div_ceil(LOADS);
-        let of_blocks = MOST_ROUNDS * self.blocks / self.strips;
-        let most = of_lines.min(of_blocks);
-        let (mut best, mut least) = (1, self.time(1));
-        let mut count = 2;
-        while count <= most {
-            let time = self.time(count);
-            if time < least {
-                (best, least) = (count, time);
-            }
-            count += 1 + count / 64;
-        }
-        (best, least)
-    }
-
-    /// When the last thread ends, where this many blocks share a strip. The unit is the time in which memory brings [`LOADS`] vectors to each
-    /// thread of all blocks that run at once: 2.2 µs on an H100. The numbers were fitted to 4476 launches there, of sums, variances and
-    /// argmax of 8 MiB to 1 GiB; those of more blocks than run at once to sums of 1 GiB on an H200 and an H100.
-    fn time(self, slices: usize) -> f64 {
-        /// Of a thread that waits for its vectors while memory has little to do.
-        const WAIT: f64 = 0.38;
-        /// What blocks that share a strip need to meet.
-        const MEETING: f64 = 1.4;
-        /// Of a thread that loads a state of each strip that it has a part of, [`LARGE_STATES`] at once.
-        const STATES: f64 = 0.2;
-        /// Of each vector that is loaded alone, since it is one of fewer than [`LOADS`] that are left.
-        const ALONE: f64 = 0.05;
-        /// The end, when fewer blocks run than could, as a share of the time that one block takes.
-        const END: f64 = 0.055;
-        /// Of a block that begins where another has ended: with small states, and with larger ones.
-        const BEGIN: [f64; 2] = [0.18, 1.0];
-
-        let lines = self.lines.div_ceil(slices);
-        let (at_once, alone) = (lines / LOADS, lines % LOADS);
-        let grid = self.strips * slices;
-        let share = grid as f64 / self.blocks as f64;
-        let of_memory = (self.lines * self.strips) as f64 / (LOADS as f64 * self.blocks as f64);
-        let time = if grid <= self.blocks {
-            // Memory that few blocks ask is not as fast.
-            let few = (0.65 - share).max(0.0);
-            let of_memory = of_memory * (1.0 + 0.055 * (1.0 - share) + few * few);
-            let of_thread = (at_once + alone) as f64 * WAIT;
-            of_memory.max(of_thread)
-        } else {
-            let rounds = grid.div_ceil(self.blocks) as f64;
-            of_memory * (1.0 + END / share) + BEGIN[usize::from(!self.are_small)] * rounds
-        };
-        if slices == 1 {
-            return time;
-        }
-        let states = (slices * self.states) as f64 / (LARGE_STATES * self.block) as f64;
-        time + MEETING + STATES * states + ALONE * alone as f64
-    }
-}
-
-/// Vectors of each row that a thread loads before it uses the first, where it has so few rows whole. Vectors of 16 small values are loaded
-/// one at a time: the code for each is long. Of one row this only says how large the grid is.
+/// Vectors of each row that a thread loads before it uses the first, where it has so few rows whole. With four of two rows, argmax of `f32` took
+/// nearly twice as long on an H200. Vectors of 16 small values are loaded one at a time: the code for each is long. Of one row this only
+/// says how large the grid is.
 pub(super) const fn vectors_of_few(lanes: usize, rows: usize) -> usize {
-    if lanes > 8 { 1 } else { LOADS / rows }
+    match (lanes, rows) {
+        (16.., _) => 1,
+        (_, 1) => LOADS,
+        _ => 2,
+    }
 }
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]
 mod tests {
     use super::*;
 
-    /// The layout for columns of `f32` on a GPU that runs 396 blocks of 256 threads at once.
-    fn layout(rows: usize, columns: usize) -> Layout {
-        Layout::new(4, rows, columns, columns, 256, 396, true)
+    /// The layout for columns of `f32` that lie side by side, by blocks of 256 threads.
+    fn layout(rows: usize, columns: usize, width: u32, blocks: usize) -> (u32, u32, u32) {
+        let layout = Layout::new(4, (rows, columns, columns), 256, width, blocks);
+        (layout.width, layout.fold, layout.slices)
     }
 
-    /// A block that begins takes longer if its states are large, so that fewer do.
     #[test]
-    fn blocks_with_large_states_are_fewer() {
-        for (rows, columns, width) in [(8, 20, 256), (9, 19, 128), (10, 18, 256)] {
-            let (rows, columns) = (1 << rows, 1 << columns);
-            let large = Layout::new(4, rows, columns, columns, 256, 396, false);
-            assert_eq!(
-                (large.width, large.slices),
-                (width, 1),
-                "{rows} × {columns}"
-            );
-            assert!(layout(rows, columns).width < width, "{rows} × {columns}");
-        }
+    fn strips_and_blocks_are_those_that_are_wanted() {
+        assert_eq!(layout(1 << 12, 1 << 16, 128, 384), (128, 1, 3));
+        assert_eq!(layout(1 << 14, 1 << 14, 32, 384), (32, 1, 3));
+        assert_eq!(layout(1 << 18, 1 << 10, 32, 384), (32, 1, 48));
+        assert_eq!(layout(1 << 8, 1 << 20, 256, 1), (256, 1, 1));
     }
 
-    /// Few columns are shared by blocks as soon as each thread has a few vectors, and by no more than have some.
     #[test]
-    fn few_columns_are_shared_however_few_rows_there_are() {
-        for (rows, columns) in [
-            (4096, 256),
-            (1 << 14, 64),
-            (1 << 16, 16),
-            (1 << 18, 4),
-            (1 << 20, 1),
-        ] {
-            let layout = layout(rows, columns);
-            let blocks = layout.grid(4, rows, columns, columns, 256);
-            assert!(
-                (32..=256).contains(&blocks),
-                "{rows} × {columns}: {layout:?}"
-            );
-        }
-        assert_eq!(layout(64, 16).slices, 1);
-        assert_eq!(layout(0, 16).slices, 1);
+    fn no_thread_is_without_work() {
+        // Not wider than the matrix, and wider where there are few rows.
+        assert_eq!(layout(1 << 16, 1 << 8, 256, 1), (64, 1, 1));
+        assert_eq!(layout(5, 1 << 20, 32, 1), (64, 1, 1));
+        // 256 rows by 8 rows of threads are 32 vectors for each, which eight blocks share by four.
+        assert_eq!(layout(1 << 8, 1 << 7, 32, 1000), (32, 1, 8));
+        assert_eq!(layout(64, 16, 32, 1000), (256, 64, 1));
+        assert_eq!(layout(0, 16, 32, 1000), (256, 64, 1));
     }
 
-    /// Of each shape, rows and columns as powers of two, a launch on an H100 that took at most 1.4 % longer for sums than the fastest that was
-    /// measured: its width and its slices.
     #[test]
-    fn what_was_measured_as_fast_is_chosen() {
-        for (rows, columns, width, slices) in [
-            (4, 24, 256, 1),
-            (6, 22, 256, 1),
-            (8, 20, 128, 1),
-            (9, 19, 64, 1),
-            (10, 18, 32, 1),
-            (11, 17, 256, 3),
-            (12, 16, 128, 3),
-            (13, 15, 64, 3),
-            (14, 14, 32, 3),
-            (15, 13, 32, 6),
-            (6, 18, 256, 1),
-            (8, 16, 64, 1),
-            (4, 17, 128, 1),
-            (8, 13, 32, 4),
-            (12, 9, 32, 32),
-        ] {
-            let layout = layout(1 << rows, 1 << columns);
-            let expected = Layout {
-                width,
-                fold: 1,
-                slices,
-            };
-            assert_eq!(layout, expected, "2^{rows} × 2^{columns}");
-        }
+    fn rows_side_by_side_are_taken_as_one() {
+        assert_eq!(layout(1 << 20, 1, 32, 128), (256, 1024, 128));
+        assert_eq!(layout(1 << 20, 3, 32, 128), (255, 340, 128));
+        assert_eq!(layout(1 << 20, 128, 32, 128), (32, 1, 128));
+        assert_eq!(layout(1 << 20, 129, 32, 128), (129, 4, 128));
+        let apart = Layout::new(4, (1 << 20, 3, 4), 256, 32, 128);
+        assert_eq!((apart.width, apart.fold), (32, 1));
     }
 
-    /// Many rows get about as many blocks as run at once, and none that wait for others to end.
     #[test]
-    fn the_gpu_is_full_where_there_is_enough_to_do() {
-        for bits in [14, 16, 18, 20, 22, 24, 26] {
-            let (rows, columns) = (1 << bits, 1 << (28 - bits));
-            let layout = layout(rows, columns);
-            let blocks = layout.grid(4, rows, columns, columns, 256);
-            assert!(
-                (330..=396).contains(&blocks),
-                "{rows} × {columns}: {layout:?}, {blocks}"
-            );
+    fn few_rows_have_strips_as_wide_as_a_block() {
+        for rows in 1..=LOADS {
+            assert_eq!(layout(rows, 1 << 20, 32, 10_000), (256, 1, 1));
+            let layout = Layout::new(4, (rows, 1 << 20, 1 << 20), 256, 32, 1);
+            let blocks = layout.grid(4, rows, 1 << 20, 1 << 20, 256);
+            assert_eq!(blocks, if rows == 1 { 256 } else { 512 });
         }
     }
 }

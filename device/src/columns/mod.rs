@@ -7,15 +7,19 @@
 //! *Narrow matrices are folded.* Where rows lie side by side and a block is wider than one, several of them are taken as one long row, in
 //! which the columns repeat. A matrix of 3 columns is loaded as fast as an array, and a row may begin anywhere.
 //!
-//! *Few rows are taken side by side.* Of two or three rows a thread loads vectors of every row before it uses the first, and hands the
-//! results through shared memory, so that a warp writes neighbours. Of one row each lane loads single values and writes their results:
-//! results may be larger than values. Where only the place counts, the compiler leaves the loads out.
+//! *Few rows are taken side by side.* Of two to four rows a thread loads vectors of every row before it uses the first. Of one row each lane
+//! loads single values and writes their results: results may be larger than values. Where only the place counts, the compiler leaves the
+//! loads out.
+//!
+//! *Whoever has all rows of a column writes its result.* Where that is a thread, states go through no shared memory, and results are written in
+//! vectors. On an H200 argmax of four rows of 2^26 `f32` took 376 µs this way, and 451 through shared memory.
 //!
 //! Other rows whose distance is no multiple of 16 bytes are loaded value by value, by neighbouring lanes from adjacent places.
 
 mod few_rows;
 mod layout;
 mod strip;
+mod write;
 
 use crate::memory::{draw_ticket, store_relaxed};
 use crate::operator::Operator;
@@ -26,8 +30,8 @@ use crate::thread::{
 use crate::unroll::each;
 use crate::vector::Loaded;
 use few_rows::{few_rows, one_row};
-use layout::{LARGE_STATES, LOADS, SMALL_STATES, vectors_of_few};
-pub use layout::{Layout, are_small, most_threads, resident, stage_length};
+use layout::{LARGE_STATES, SMALL_STATES, vectors_of_few};
+pub use layout::{LOADS, Layout, most_threads, resident, stage_length};
 use strip::{Strip, combine_groups, combine_slices};
 
 /// Reduces each column, in one launch.
@@ -53,53 +57,63 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
     if layout.takes_few_rows(T::LANES, matrix.rows, matrix.stride, block_dim_x()) {
         // SAFETY: the caller's promise.
         return unsafe {
-            match (matrix.rows, vectors_of_few(T::LANES, 2) > 1) {
+            match (matrix.rows, vectors_of_few(T::LANES, 2)) {
                 (1, _) => one_row(operator, matrix, results),
-                (2, true) => few_rows::<2, { LOADS / 2 }, T, O>(operator, matrix, results, stage),
-                (2, false) => few_rows::<2, 1, T, O>(operator, matrix, results, stage),
-                _ => few_rows::<3, 1, T, O>(operator, matrix, results, stage),
+                (2, 2) => few_rows::<2, 2, T, O>(operator, matrix, results),
+                (2, _) => few_rows::<2, 1, T, O>(operator, matrix, results),
+                (3, 2) => few_rows::<3, 2, T, O>(operator, matrix, results),
+                (3, _) => few_rows::<3, 1, T, O>(operator, matrix, results),
+                (_, 2) => few_rows::<4, 2, T, O>(operator, matrix, results),
+                (_, _) => few_rows::<4, 1, T, O>(operator, matrix, results),
             }
         };
     }
-    let (tid, block) = (thread_idx_x() as usize, block_dim_x() as usize);
-    let (width, slices) = (layout.width as usize, layout.slices as usize);
+    let (tid, block) = (thread_idx_x(), block_dim_x());
+    let Layout { width, slices, .. } = layout;
     let height = block / width;
     let (x, y) = (tid % width, tid / width);
-    let strips = (grid_dim_x() / layout.slices) as usize;
-    let (strip, slice) = (
-        block_idx_x() as usize % strips,
-        block_idx_x() as usize / strips,
-    );
-    let strip = Strip::new(matrix, layout, strips, strip * layout.span(T::LANES), x);
+    let strips = grid_dim_x() / slices;
+    let (number, slice) = (block_idx_x() % strips, block_idx_x() / strips);
+    let strip = Strip::new(matrix, layout, (number, strips), x);
+    let span = strip.span;
     let group = if strip.is_folded {
-        matrix.columns
+        matrix.columns as u32
     } else {
-        strip.span
+        span
     };
+    // Whether a thread has all rows of its columns.
+    let has_all_rows = height * slices == 1 && !strip.is_folded;
 
     // SAFETY: the caller's promise; between two uses of a state by different threads there is a barrier, and of another block a ticket.
     unsafe {
         if y < height {
-            let mine = strip.fold(operator, slice * height + y, slices * height);
+            let (rank, of) = (slice * height + y, slices * height);
+            let mine = strip.fold(operator, rank as usize, of as usize);
+            if has_all_rows {
+                return strip.write(operator, mine, results);
+            }
             each(
                 T::LANES,
                 #[inline(always)]
-                |lane| *stage.add(y * strip.span + strip.place_of(lane)) = mine[lane],
+                |lane| *stage.add((y * span + strip.place_of(lane)) as usize) = mine[lane],
             );
+        } else if has_all_rows {
+            return;
         }
         sync_threads();
-        combine_groups(operator, stage, height * (strip.span / group), group);
+        combine_groups(operator, stage, height * (span / group), group);
 
         if slices > 1 {
-            let states = states.add((strip.first / strip.span) * slices * strip.span);
+            let states = states.add(number as usize * slices as usize * span as usize);
             let mut place = tid;
             while place < group {
-                *states.add(slice * strip.span + place) = *stage.add(place);
+                *states.add(slice as usize * span as usize + place as usize) =
+                    *stage.add(place as usize);
                 place += block;
             }
             sync_threads();
-            let counter = counters.add(strip.first / strip.span);
-            let is_last = tid == 0 && draw_ticket(counter) as usize == slices - 1;
+            let counter = counters.add(number as usize);
+            let is_last = tid == 0 && draw_ticket(counter) == slices - 1;
             if !sync_threads_or(is_last) {
                 return;
             }
@@ -110,12 +124,12 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
             let parts = if group < block { block / group } else { 1 };
             place = tid;
             while place < parts * group {
-                let (part, states) = (place / group, states.add(place % group));
+                let (part, states) = (place / group, states.add((place % group) as usize));
                 let slices = (part, slices, parts);
-                *stage.add(place) = if size_of::<O::State>() <= 8 {
-                    combine_slices::<SMALL_STATES, _>(operator, states, strip.span, slices)
+                *stage.add(place as usize) = if size_of::<O::State>() <= 8 {
+                    combine_slices::<SMALL_STATES, _>(operator, states, span, slices)
                 } else {
-                    combine_slices::<LARGE_STATES, _>(operator, states, strip.span, slices)
+                    combine_slices::<LARGE_STATES, _>(operator, states, span, slices)
                 };
                 place += block;
             }
@@ -127,7 +141,8 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
         while place < group {
             let column = strip.column(place);
             if column < matrix.columns {
-                *results.add(column) = operator.finish(*stage.add(place), matrix.rows as u64);
+                let state = *stage.add(place as usize);
+                *results.add(column) = operator.finish(state, matrix.rows as u64);
             }
             place += block;
         }

@@ -1,6 +1,7 @@
 //! A strip as each thread folds it, and how the states of a block's threads and of several blocks are combined.
 
-use super::layout::{BYTES, LOADS, Layout, are_small};
+use super::layout::{BYTES, LOADS, Layout, MANY_LOADS, are_light};
+use super::write::write_columns;
 use crate::operator::{Combine, Operator, combine_all};
 use crate::rows::Rows;
 use crate::thread::{block_dim_x, sync_threads, thread_idx_x};
@@ -8,13 +9,13 @@ use crate::unroll::{array, each};
 use crate::vector::{self, Loaded};
 
 /// The most values that a vector has.
-const MOST_LANES: usize = 16;
+pub(super) const MOST_LANES: usize = 16;
 
 /// A strip of a matrix as one of its threads sees it. A row here is of the matrix, or the `fold` rows that are taken as one.
 #[derive(Clone, Copy)]
 pub(super) struct Strip<T> {
     matrix: Rows<T>,
-    fold: usize,
+    fold: u32,
     pub(super) is_folded: bool,
     /// Whether vectors are loaded; if not, each lane of a thread is `width` columns after the one before.
     is_aligned: bool,
@@ -24,12 +25,12 @@ pub(super) struct Strip<T> {
     /// The distance of two rows.
     line: usize,
     /// How far the input begins after a multiple of 16 bytes. So much earlier begins the strip.
-    shift: usize,
+    shift: u32,
     /// The columns of the strip: from `first` − `shift` on.
-    pub(super) first: usize,
-    pub(super) span: usize,
-    width: usize,
-    x: usize,
+    first: usize,
+    pub(super) span: u32,
+    width: u32,
+    x: u32,
 }
 
 impl<T: Loaded> Strip<T> {
@@ -37,59 +38,58 @@ impl<T: Loaded> Strip<T> {
     pub(super) fn new(
         matrix: Rows<T>,
         layout: Layout,
-        strips: usize,
-        first: usize,
-        x: usize,
+        (strip, strips): (u32, u32),
+        x: u32,
     ) -> Self {
-        let (fold, is_folded) = (layout.fold as usize, layout.fold > 1);
+        let (span, is_folded) = (layout.span(T::LANES), layout.fold > 1);
         let line = if is_folded {
-            fold * matrix.columns
+            layout.fold as usize * matrix.columns
         } else {
             matrix.stride
         };
         let after = matrix.input as usize % BYTES;
         // A row that begins after a multiple of 16 bytes may go beyond the last strip by a part of a vector.
-        let fits = matrix.columns + after / size_of::<T>() <= strips * layout.span(T::LANES);
+        let fits = matrix.columns + after / size_of::<T>() <= strips as usize * span;
         let is_aligned = T::LANES > 1
             && after.is_multiple_of(size_of::<T>())
             && (line.is_multiple_of(T::LANES) || matrix.rows == 1)
             && (is_folded || fits);
         Self {
             matrix,
-            fold,
+            fold: layout.fold,
             is_folded,
             is_aligned,
             is_alone: layout.slices == 1,
             line,
             shift: if is_aligned {
-                after / size_of::<T>()
+                (after / size_of::<T>()) as u32
             } else {
                 0
             },
-            first,
-            span: layout.span(T::LANES),
-            width: layout.width as usize,
+            first: strip as usize * span,
+            span: span as u32,
+            width: layout.width,
             x,
         }
     }
 
     /// The place of a lane in the strip.
     #[inline(always)]
-    pub(super) fn place_of(&self, lane: usize) -> usize {
+    pub(super) fn place_of(&self, lane: usize) -> u32 {
         if self.is_aligned {
-            self.x * T::LANES + lane
+            self.x * T::LANES as u32 + lane as u32
         } else {
-            self.x + lane * self.width
+            self.x + lane as u32 * self.width
         }
     }
 
     /// The column at a place of the strip; one that the matrix does not have for places before and after it.
     #[inline(always)]
-    pub(super) fn column(&self, place: usize) -> usize {
+    pub(super) fn column(&self, place: u32) -> usize {
         if self.is_folded {
-            ((place + self.line - self.shift) as u32 % self.matrix.columns as u32) as usize
+            ((place + self.line as u32 - self.shift) % self.matrix.columns as u32) as usize
         } else {
-            (self.first + place).wrapping_sub(self.shift)
+            (self.first + place as usize).wrapping_sub(self.shift as usize)
         }
     }
 
@@ -97,14 +97,17 @@ impl<T: Loaded> Strip<T> {
     /// wrap around.
     #[inline(always)]
     fn before(&self, lane: usize) -> (usize, u64) {
-        let place = self.first + self.place_of(lane);
+        let place = self.place_of(lane);
         let row = if self.is_folded {
-            let rows = (place + self.line - self.shift) as u32 / self.matrix.columns as u32;
-            u64::from(rows).wrapping_sub(self.fold as u64)
+            let rows = (place + self.line as u32 - self.shift) / self.matrix.columns as u32;
+            u64::from(rows).wrapping_sub(self.fold.into())
         } else {
             0
         };
-        (place.wrapping_sub(self.shift), row)
+        (
+            (self.first + place as usize).wrapping_sub(self.shift as usize),
+            row,
+        )
     }
 
     /// Whether a lane's place in a row, which has this many values before it, is one of the matrix.
@@ -121,20 +124,19 @@ impl<T: Loaded> Strip<T> {
     #[inline(always)]
     fn rows(&self) -> (usize, usize, usize) {
         let Rows { rows, columns, .. } = self.matrix;
-        let start = self.first + self.place_of(0);
-        if start >= columns + self.shift && !self.is_folded {
+        let (start, shift) = (self.first + self.place_of(0) as usize, self.shift as usize);
+        if start >= columns + shift && !self.is_folded {
             return (0, 0, 0);
         }
         if !self.is_folded {
-            let is_whole =
-                self.is_aligned && start >= self.shift && start - self.shift + T::LANES <= columns;
+            let is_whole = self.is_aligned && start >= shift && start - shift + T::LANES <= columns;
             return if is_whole {
                 (0, rows, rows)
             } else {
                 (0, 0, rows)
             };
         }
-        let end = rows * columns + self.shift;
+        let end = rows * columns + shift;
         let all = end.div_ceil(self.line);
         if !self.is_aligned {
             return (0, 0, all);
@@ -144,7 +146,7 @@ impl<T: Loaded> Strip<T> {
         } else {
             0
         };
-        ((start < self.shift).into(), whole, all)
+        ((start < shift).into(), whole, all)
     }
 
     /// Where this thread's vector is in a row.
@@ -177,7 +179,7 @@ impl<T: Loaded> Strip<T> {
         whole: usize,
         of: usize,
     ) -> usize {
-        let fold = self.fold as u64;
+        let fold = u64::from(self.fold);
         let (step, index_step) = (of * self.line, of as u64 * fold);
         let mut row = row;
         let mut place = self.place_in(row);
@@ -212,17 +214,18 @@ impl<T: Loaded> Strip<T> {
         of: usize,
     ) -> [O::State; MOST_LANES] {
         let (first_whole, whole, all) = self.rows();
-        let fold = self.fold as u64;
+        let fold = u64::from(self.fold);
         let mut states = [operator.identity(); MOST_LANES];
         // A first row that is not whole comes last: the main loop then needs fewer registers.
         let is_head = rank < first_whole;
         let mut row = if is_head { rank + of } else { rank };
         // SAFETY: the caller's promise; vectors are loaded of the rows that they are a whole part of.
         unsafe {
-            if self.is_alone && are_small::<T, O>() {
-                row = self.fold_rows::<{ 2 * LOADS }, O>(operator, &mut states, row, whole, of);
+            if self.is_alone && are_light::<T, O>() {
+                row = self.fold_rows::<MANY_LOADS, O>(operator, &mut states, row, whole, of);
             }
             row = self.fold_rows::<LOADS, O>(operator, &mut states, row, whole, of);
+            row = self.fold_rows::<{ LOADS / 2 }, O>(operator, &mut states, row, whole, of);
         }
         let rest = row;
         row = if is_head { rank } else { rest };
@@ -261,6 +264,37 @@ impl<T: Loaded> Strip<T> {
         }
         states
     }
+
+    /// Writes the results of this thread's columns, of which it has all rows.
+    ///
+    /// # Safety
+    /// `results` points to one result per column, which nothing else touches.
+    #[inline(always)]
+    pub(super) unsafe fn write<O: Operator<T>>(
+        &self,
+        operator: O,
+        states: [O::State; MOST_LANES],
+        results: *mut O::Output,
+    ) {
+        let Rows { rows, columns, .. } = self.matrix;
+        let first = self.column(self.place_of(0));
+        // SAFETY: the caller's promise; columns that do not exist are left out, among them those before the first.
+        unsafe {
+            if self.is_aligned && first < columns && first + T::LANES <= columns {
+                return write_columns(operator, states, rows, results.add(first));
+            }
+            each(
+                T::LANES,
+                #[inline(always)]
+                |lane| {
+                    let column = self.column(self.place_of(lane));
+                    if column < columns {
+                        *results.add(column) = operator.finish(states[lane], rows as u64);
+                    }
+                },
+            );
+        }
+    }
 }
 
 /// Combines groups of as many states, place by place, into the first; a barrier comes after each step.
@@ -271,20 +305,21 @@ impl<T: Loaded> Strip<T> {
 pub(super) unsafe fn combine_groups<S: Copy>(
     operator: impl Combine<S>,
     stage: *mut S,
-    groups: usize,
-    group: usize,
+    groups: u32,
+    group: u32,
 ) {
     let mut groups = groups;
     while groups > 1 {
         let half = groups.div_ceil(2);
-        let mut place = thread_idx_x() as usize;
+        let mut place = thread_idx_x();
         while place < (groups - half) * group {
             // SAFETY: the caller's promise; only this thread writes the one place, and nobody the other one.
             unsafe {
-                let other = *stage.add(place + half * group);
-                *stage.add(place) = operator.combine(*stage.add(place), other);
+                let other = *stage.add((place + half * group) as usize);
+                let to = stage.add(place as usize);
+                *to = operator.combine(*to, other);
             }
-            place += block_dim_x() as usize;
+            place += block_dim_x();
         }
         sync_threads();
         groups = half;
@@ -299,42 +334,40 @@ pub(super) unsafe fn combine_groups<S: Copy>(
 pub(super) unsafe fn combine_slices<const STATES: usize, S: Copy>(
     operator: impl Combine<S>,
     states: *const S,
-    pitch: usize,
-    (part, slices, parts): (usize, usize, usize),
+    pitch: u32,
+    (part, slices, parts): (u32, u32, u32),
 ) -> S {
+    // SAFETY: the caller's promise.
+    let at = |slice: u32| unsafe { *states.add(slice as usize * pitch as usize) };
     let mut state = operator.identity();
     let mut slice = part;
-    // SAFETY: the caller's promise.
-    unsafe {
-        while slice + (STATES - 1) * parts < slices {
-            let loaded: [S; STATES] = array(|index| *states.add((slice + index * parts) * pitch));
-            state = operator.combine(state, combine_all(operator, loaded));
-            slice += STATES * parts;
-        }
-        // Of the last states the first is loaded in the place of each that is not there, so that all loads are under way together.
-        if slice < slices {
-            let is_there = |index| slice + index * parts < slices;
-            let loaded: [S; STATES] = array(
-                #[inline(always)]
-                |index| {
-                    let slice = if is_there(index) {
-                        slice + index * parts
-                    } else {
-                        slice
-                    };
-                    *states.add(slice * pitch)
-                },
-            );
-            each(
-                STATES,
-                #[inline(always)]
-                |index| {
-                    if is_there(index) {
-                        state = operator.combine(state, loaded[index]);
-                    }
-                },
-            );
-        }
+    while slice + (STATES as u32 - 1) * parts < slices {
+        let loaded: [S; STATES] = array(|index| at(slice + index as u32 * parts));
+        state = operator.combine(state, combine_all(operator, loaded));
+        slice += STATES as u32 * parts;
+    }
+    // Of the last states the first is loaded in the place of each that is not there, so that all loads are under way together.
+    if slice < slices {
+        let is_there = |index| slice + index as u32 * parts < slices;
+        let loaded: [S; STATES] = array(
+            #[inline(always)]
+            |index| {
+                at(if is_there(index) {
+                    slice + index as u32 * parts
+                } else {
+                    slice
+                })
+            },
+        );
+        each(
+            STATES,
+            #[inline(always)]
+            |index| {
+                if is_there(index) {
+                    state = operator.combine(state, loaded[index]);
+                }
+            },
+        );
     }
     state
 }

@@ -32,9 +32,9 @@ pub enum Choice {
     },
     /// Columns, in strips of blocks.
     Columns {
-        /// The threads of a block that are side by side, or fewer if a block has fewer.
+        /// About how many threads of a block are side by side: see [`Layout::new`](warpfold_device::columns::Layout::new).
         width: u32,
-        /// The blocks in all, of [`THREADS_OF_COLUMNS`]; smaller ones are more.
+        /// About how many blocks there are in all, of [`THREADS_OF_COLUMNS`]; smaller ones are more.
         blocks: u32,
     },
 }

@@ -7,7 +7,7 @@ use super::measured::TUNED;
 use crate::device::Device;
 use crate::matrix::{Along, Matrix};
 use crate::sum::Mode;
-use warpfold_device::columns::Layout;
+use warpfold_device::columns::{LOADS, Layout};
 use warpfold_device::fixed::{self, Strips};
 use warpfold_device::rows::{PACKED_BLOCK, PACKED_BYTES};
 use warpfold_device::segments;
@@ -99,10 +99,6 @@ pub struct Problem {
     pub lanes: usize,
     /// The most threads of a block that reduces columns.
     pub most_threads: u32,
-    /// How many of those blocks a multiprocessor has room for.
-    pub resident: u32,
-    /// Whether the states of the columns of a vector are small: see [`are_small`](warpfold_device::columns::are_small).
-    pub are_small: bool,
     /// The device's properties.
     pub gpu: Gpu,
     /// The bytes of its L2 cache; 0 where there is none.
@@ -121,11 +117,8 @@ const FEW_VECTORS: usize = 16;
 const BLOCKS_OF_PACKED: u32 = 16 * MULTIPROCESSORS;
 /// The threads of a block whose warps take rows of their own.
 const BLOCK_OF_WARPS: u32 = 256;
-/// The fewest rows whose columns were measured. Fewer are taken side by side, or have a layout that is computed.
-const FEWEST_MEASURED_ROWS: usize = 4;
-
-/// The vectors of a column that a thread loads at once. With fewer, no number of blocks was the fastest.
-const VECTORS_AT_ONCE: usize = 4;
+/// The fewest blocks of each multiprocessor for columns of few rows, if each is to have more than one warp.
+const BLOCKS_OF_FEW_ROWS: usize = 8;
 
 /// The most blocks of each multiprocessor, where lanes of warps reduce rows or segments in the fixed order.
 const BLOCKS_OF_WARPS: usize = 32;
@@ -243,9 +236,6 @@ impl Problem {
 
     fn choose_for_columns(&self) -> Launch {
         let Matrix { rows, columns, .. } = self.matrix;
-        if rows < FEWEST_MEASURED_ROWS {
-            return self.of_layout(self.computed_layout());
-        }
         let what = (self.work, self.value_bytes);
         let bytes = columns * self.value_bytes;
         let all_bytes = bytes.saturating_mul(rows);
@@ -253,65 +243,34 @@ impl Problem {
         line_of(measured, bytes, |line| line.0).1.launch(self)
     }
 
-    /// A layout for columns that is computed, not measured.
-    fn computed_layout(&self) -> Layout {
+    /// Strips of about `width` threads for columns, and about this many blocks in all, of [`THREADS_OF_COLUMNS`].
+    fn of_columns(&self, width: u32, blocks: usize) -> Launch {
         let Matrix {
             rows,
             columns,
             stride,
         } = self.matrix;
-        let blocks = self.resident * self.gpu.multiprocessors;
-        let (block, are_small) = (self.most_threads, self.are_small);
-        Layout::new(self.lanes, rows, columns, stride, block, blocks, are_small)
-    }
-
-    /// The layout of strips of `width` threads for columns, and of this many blocks in all, of [`THREADS_OF_COLUMNS`]. There are fewer blocks
-    /// if their threads had fewer vectors than they load at once, and no more threads are side by side than there are vectors.
-    fn layout(&self, width: u32, blocks: usize) -> Layout {
-        let Matrix { rows, columns, .. } = self.matrix;
-        let block = self.most_threads;
-        let computed = self.computed_layout();
-        // Rows that are taken as one have the width of the strip.
-        let width = if computed.fold > 1 {
-            computed.width
+        let matrix = (rows, columns, stride);
+        let block = if rows <= LOADS {
+            self.block_of_few_rows()
         } else {
-            let vectors = columns.div_ceil(self.lanes).next_power_of_two();
-            let of_few_rows = (block as usize / rows).next_power_of_two() as u32;
-            width
-                .min(vectors.try_into().unwrap_or(u32::MAX))
-                .max(32)
-                .max(of_few_rows)
-                .min(block)
+            self.most_threads
         };
-        let layout = Layout {
-            width,
-            slices: 1,
-            ..computed
-        };
-        let lines = rows
-            .div_ceil(layout.fold as usize)
-            .div_ceil((block / width) as usize);
         let blocks = blocks * THREADS_OF_COLUMNS as usize / block as usize;
-        let strips = layout.strips(self.lanes, columns).max(1);
-        let slices = (blocks + strips / 2) / strips;
-        Layout {
-            slices: slices.clamp(1, lines.div_ceil(VECTORS_AT_ONCE).max(1)) as u32,
-            ..layout
-        }
-    }
-
-    fn of_layout(&self, layout: Layout) -> Launch {
-        let Matrix {
-            rows,
-            columns,
-            stride,
-        } = self.matrix;
-        let block = self.most_threads;
+        let layout = Layout::new(self.lanes, matrix, block, width, blocks);
         Launch {
             way: Way::Columns(layout),
             blocks: layout.grid(self.lanes, rows, columns, stride, block) as u32,
             block,
         }
+    }
+
+    /// The threads of a block for columns of few rows, each warp of which works alone: fewer where there would be too few blocks to fill the GPU.
+    fn block_of_few_rows(&self) -> u32 {
+        let vectors = self.matrix.columns.div_ceil(self.lanes);
+        let of_each = vectors / (BLOCKS_OF_FEW_ROWS * self.gpu.multiprocessors as usize);
+        let wanted = of_each.next_power_of_two().max(32);
+        wanted.min(self.most_threads as usize) as u32
     }
 
     fn choose_in_order(&self) -> Launch {
@@ -394,7 +353,7 @@ impl Choice {
             }
             Self::Columns { width, blocks } => {
                 let blocks = in_proportion(blocks, problem.gpu.multiprocessors);
-                problem.of_layout(problem.layout(width, blocks))
+                problem.of_columns(width, blocks)
             }
             Self::Whole { block } => Launch {
                 way: Way::Whole(problem.block_of_any(block)),
@@ -535,8 +494,6 @@ pub fn problem_of_pairs(device: &Device, mode: Mode, n: usize, value_bytes: usiz
         // What follows is for columns.
         lanes: 1,
         most_threads: 1,
-        resident: 1,
-        are_small: true,
         gpu: Gpu::of(device),
         l2_bytes: device.l2_bytes(),
     }
@@ -670,14 +627,14 @@ mod tests {
                     1 << 28,
                 ] {
                     for rows in [1, 2, 3, 31, 132, 1000, 1 << 16, 1 << 26] {
-                        for (gap, along, mode, (most_threads, resident)) in [
-                            (0, Along::Rows, Mode::Fast, (256, 3)),
-                            (3, Along::Rows, Mode::Fast, (256, 3)),
-                            (0, Along::Rows, Mode::Deterministic, (256, 3)),
-                            (0, Along::Columns, Mode::Fast, (256, 3)),
-                            (3, Along::Columns, Mode::Fast, (128, 8)),
-                            (0, Along::Columns, Mode::Fast, (1024, 1)),
-                            (3, Along::Columns, Mode::Deterministic, (256, 3)),
+                        for (gap, along, mode, most_threads) in [
+                            (0, Along::Rows, Mode::Fast, 256),
+                            (3, Along::Rows, Mode::Fast, 256),
+                            (0, Along::Rows, Mode::Deterministic, 256),
+                            (0, Along::Columns, Mode::Fast, 256),
+                            (3, Along::Columns, Mode::Fast, 128),
+                            (0, Along::Columns, Mode::Fast, 1024),
+                            (3, Along::Columns, Mode::Deterministic, 256),
                         ] {
                             let problem = Problem {
                                 matrix: Matrix {
@@ -691,8 +648,6 @@ mod tests {
                                 work,
                                 lanes: 16 / value_bytes,
                                 most_threads,
-                                resident,
-                                are_small: most_threads == 256,
                                 gpu: Gpu {
                                     multiprocessors,
                                     bytes_per_second,
@@ -744,8 +699,6 @@ mod tests {
             work: Work::Little,
             lanes: 4,
             most_threads: 256,
-            resident: 3,
-            are_small: true,
             gpu: Gpu {
                 multiprocessors,
                 bytes_per_second: Some(9e11),
@@ -801,10 +754,10 @@ mod tests {
         );
         // Four vectors for each thread: of 256 rows, eight blocks with eight rows of threads have as many.
         assert_eq!(of(132, 1 << 8, 1 << 7, 256), layout(32, 1, 8));
-        // Rows side by side are as wide as the strip, and few rows have a layout that is computed.
+        // Rows side by side are as wide as the strip, and few rows have blocks of one row of threads.
         assert_eq!(of(132, 1 << 20, 1, 256).fold, 1024);
-        let computed = Layout::new(4, 3, 1 << 20, 1 << 20, 256, 396, true);
-        assert_eq!(of(132, 3, 1 << 20, 256), computed);
+        assert_eq!(of(132, 3, 1 << 22, 256), layout(256, 1, 1));
+        assert_eq!(of(132, 4, 1 << 16, 256), layout(32, 1, 1));
     }
 
     /// What stays in the L2 cache of a desktop GPU: all of what it holds, half a cache full of more, and nothing in particular of much more.

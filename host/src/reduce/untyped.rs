@@ -8,7 +8,7 @@ use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
 use crate::matrix::{Along, Matrix};
 use crate::sum::Mode;
-use warpfold_device::columns::{Layout, are_small, most_threads, resident};
+use warpfold_device::columns::{Layout, most_threads};
 use warpfold_device::fixed;
 use warpfold_device::operator::Operator;
 use warpfold_device::rows::are_aligned;
@@ -29,8 +29,6 @@ pub struct Form {
     order_matters: bool,
     lanes: usize,
     most_threads: u32,
-    resident: u32,
-    are_small: bool,
     segments: FormOfSegments,
 }
 
@@ -52,8 +50,6 @@ impl Form {
             order_matters: O::ORDER_MATTERS,
             lanes: T::LANES,
             most_threads: most_threads::<T, O>(),
-            resident: resident::<T, O>(),
-            are_small: are_small::<T, O>(),
             segments: FormOfSegments {
                 tile: segments::tile::<T>(),
                 most_warps: segments::threads::<T, O>() / 32,
@@ -122,8 +118,6 @@ impl Form {
             work: self.work,
             lanes: self.lanes,
             most_threads: self.most_threads,
-            resident: self.resident,
-            are_small: self.are_small,
             gpu: Gpu::of(device),
             l2_bytes: device.l2_bytes(),
         }
