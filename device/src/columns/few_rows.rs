@@ -1,7 +1,6 @@
 //! One row to four, which are taken side by side.
 
-use super::layout::{BYTES, LOADS};
-use super::strip::MOST_LANES;
+use super::layout::{BYTES, LOADS, MOST_LANES};
 use super::write::write_columns;
 use crate::lanes::WARP_SIZE;
 use crate::operator::Operator;

@@ -14,6 +14,8 @@ pub(super) const SMALL_STATES: usize = 16;
 pub(super) const LARGE_STATES: usize = 8;
 /// Bytes of vectors.
 pub(super) const BYTES: usize = 16;
+/// The most values that a vector has.
+pub(super) const MOST_LANES: usize = 16;
 /// Bytes of shared memory for the states of a block.
 const STAGE_BYTES: usize = 32 << 10;
 

@@ -1,15 +1,12 @@
 //! A strip as each thread folds it, and how the states of a block's threads and of several blocks are combined.
 
-use super::layout::{BYTES, LOADS, Layout, MANY_LOADS, are_light};
+use super::layout::{BYTES, LOADS, Layout, MANY_LOADS, MOST_LANES, are_light};
 use super::write::write_columns;
 use crate::operator::{Combine, Operator, combine_all};
 use crate::rows::Rows;
 use crate::thread::{block_dim_x, sync_threads, thread_idx_x};
 use crate::unroll::{array, each};
 use crate::vector::{self, Loaded};
-
-/// The most values that a vector has.
-pub(super) const MOST_LANES: usize = 16;
 
 /// A strip of a matrix as one of its threads sees it. A row here is of the matrix, or the `fold` rows that are taken as one.
 #[derive(Clone, Copy)]

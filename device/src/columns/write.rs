@@ -1,6 +1,6 @@
 //! How a thread writes the results of neighbouring columns.
 
-use super::strip::MOST_LANES;
+use super::layout::MOST_LANES;
 use crate::operator::Operator;
 use crate::unroll::each;
 use crate::vector::{Loaded, Quad};
