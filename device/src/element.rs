@@ -33,10 +33,84 @@ pub trait Element: Words {
     fn real_of(wide: Self::Wide) -> Self::Real;
     /// Whether it is not 0. NaN is not.
     fn is_nonzero(self) -> bool;
+
+    /// How many bits a [key](Self::key) has, fewer than a word; 0 for types without keys.
+    const KEY_BITS: u32 = 0;
+    /// A number that is greater where the value is, or if `IS_LEAST` where it is less: the upper [`KEY_BITS`](Self::KEY_BITS) bits of a word whose
+    /// others are 0. Both zeros have the same key. So have all NaNs, and it is greater than any other.
+    #[inline(always)]
+    fn key<const IS_LEAST: bool>(self) -> i32 {
+        0
+    }
+    /// A value with this key, whose other bits may be any.
+    #[inline(always)]
+    fn of_key<const IS_LEAST: bool>(key: i32) -> Self::Wide {
+        let _ = key;
+        Self::Wide::LEAST
+    }
+}
+
+/// Keys of integers: their bits, the uppermost of a word.
+macro_rules! integer_keys {
+    ($bits:literal, $wide:ident) => {
+        const KEY_BITS: u32 = $bits;
+        #[inline(always)]
+        fn key<const IS_LEAST: bool>(self) -> i32 {
+            // The sign of an unsigned one is inverted, and all bits where less is greater.
+            let inverted = if $wide::MIN == 0 { i32::MIN } else { 0 };
+            let inverted = if IS_LEAST {
+                !inverted >> (32 - $bits) << (32 - $bits)
+            } else {
+                inverted
+            };
+            (self.widen() << (32 - $bits)) as i32 ^ inverted
+        }
+        #[inline(always)]
+        fn of_key<const IS_LEAST: bool>(key: i32) -> $wide {
+            let inverted = if $wide::MIN == 0 { i32::MIN } else { 0 };
+            let inverted = if IS_LEAST { !inverted } else { inverted };
+            (key ^ inverted) as $wide >> (32 - $bits)
+        }
+    };
+}
+
+/// Keys of floats: the upper bits of an `f32`, all but the sign inverted where it is negative.
+macro_rules! float_keys {
+    ($bits:literal, $wide:ident) => {
+        const KEY_BITS: u32 = $bits;
+        #[inline(always)]
+        fn key<const IS_LEAST: bool>(self) -> i32 {
+            let bits = canonical::<IS_LEAST>(self.widen()).to_bits() as i32;
+            in_order(bits) >> (32 - $bits) << (32 - $bits)
+        }
+        #[inline(always)]
+        fn of_key<const IS_LEAST: bool>(key: i32) -> $wide {
+            let bits = in_order(key) >> (32 - $bits) << (32 - $bits);
+            canonical::<IS_LEAST>($wide::from_bits(bits as u32))
+        }
+    };
+}
+
+/// The bits of an `f32` as a number that is greater where the float is, and back.
+#[inline(always)]
+fn in_order(bits: i32) -> i32 {
+    bits ^ (bits >> 31 & i32::MAX)
+}
+
+/// A float, negated if that is wanted; 0.0 for both zeros, and for any NaN the one with the greatest bits.
+#[inline(always)]
+fn canonical<const IS_NEGATED: bool>(value: f32) -> f32 {
+    // A GPU makes that NaN of any, and 0.0 of two zeros that differ.
+    let float = if IS_NEGATED { 0.0 - value } else { 0.0 + value };
+    if cfg!(not(target_arch = "nvptx64")) && float.is_nan() {
+        f32::from_bits(i32::MAX as u32)
+    } else {
+        float
+    }
 }
 
 macro_rules! elements {
-    ($($value:ident: $wide:ident, $real:ident, |$narrow:ident| $narrowed:expr, |$given:ident| $as_real:expr;)*) => {$(
+    ($($value:ident: $wide:ident, $real:ident, |$narrow:ident| $narrowed:expr, |$given:ident| $as_real:expr $(, $keys:ident! $bits:literal)?;)*) => {$(
         impl Element for $value {
             type Wide = $wide;
             type Real = $real;
@@ -62,22 +136,23 @@ macro_rules! elements {
             fn is_nonzero(self) -> bool {
                 self.widen() != <$wide>::default()
             }
+            $($keys! { $bits, $wide })?
         }
     )*};
 }
 
 elements! {
-    i8: i32, f64, |wide| wide.clamp(Self::MIN.into(), Self::MAX.into()) as Self, |value| value.into();
-    u8: u32, f64, |wide| wide.min(Self::MAX.into()) as Self, |value| value.into();
-    i16: i32, f64, |wide| wide.clamp(Self::MIN.into(), Self::MAX.into()) as Self, |value| value.into();
-    u16: u32, f64, |wide| wide.min(Self::MAX.into()) as Self, |value| value.into();
-    Bool: u32, f64, |wide| Self((wide != 0).into()), |value| u32::from(value).into();
+    i8: i32, f64, |wide| wide.clamp(Self::MIN.into(), Self::MAX.into()) as Self, |value| value.into(), integer_keys! 8;
+    u8: u32, f64, |wide| wide.min(Self::MAX.into()) as Self, |value| value.into(), integer_keys! 8;
+    i16: i32, f64, |wide| wide.clamp(Self::MIN.into(), Self::MAX.into()) as Self, |value| value.into(), integer_keys! 16;
+    u16: u32, f64, |wide| wide.min(Self::MAX.into()) as Self, |value| value.into(), integer_keys! 16;
+    Bool: u32, f64, |wide| Self((wide != 0).into()), |value| u32::from(value).into(), integer_keys! 8;
     i32: i32, f64, |wide| wide, |value| value.into();
     u32: u32, f64, |wide| wide, |value| value.into();
     i64: i64, f64, |wide| wide, |value| value as f64;
     u64: u64, f64, |wide| wide, |value| value as f64;
-    F16: f32, f32, |wide| Self::from_f32(wide), |value| value.into();
-    Bf16: f32, f32, |wide| Self::from_f32(wide), |value| value.into();
+    F16: f32, f32, |wide| Self::from_f32(wide), |value| value.into(), float_keys! 19;
+    Bf16: f32, f32, |wide| Self::from_f32(wide), |value| value.into(), float_keys! 16;
     f32: f32, f32, |wide| wide, |value| value;
     f64: f64, f64, |wide| wide, |value| value;
 }

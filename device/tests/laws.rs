@@ -83,6 +83,11 @@ fn near(left: impl Parts, right: impl Parts, (tolerance, greatest): (f64, f64), 
     }
 }
 
+/// Whether all parts are equal, among them both zeros, or both NaN.
+fn are_alike(left: &[f64], right: &[f64]) -> bool {
+    (left.iter().zip(right)).all(|(one, other)| one == other || one.is_nan() && other.is_nan())
+}
+
 /// The laws for three states that come from values.
 #[track_caller]
 fn obeys<T: Copy + Debug, O: Operator<T, State: Parts> + Debug>(
@@ -126,10 +131,11 @@ fn obeys<T: Copy + Debug, O: Operator<T, State: Parts> + Debug>(
             assert!(key >= operator.key(identity) && operator.key(identity) > 0);
             let by_key = operator.of_key(key.max(other)).parts();
             let combined = operator.combine(left, right).parts();
-            let are_alike = (by_key.iter().zip(&combined))
-                .all(|(one, other)| one == other || one.is_nan() && other.is_nan());
             let law = law("the greater key is a ⊕ b");
-            assert!(are_alike, "{law}: {by_key:?} and {combined:?}");
+            assert!(
+                are_alike(&by_key, &combined),
+                "{law}: {by_key:?} and {combined:?}"
+            );
         }
     }
     let left = operator.combine(operator.combine(a, b), c);
@@ -137,6 +143,28 @@ fn obeys<T: Copy + Debug, O: Operator<T, State: Parts> + Debug>(
     let one_by_one = (0..6).fold(identity, |state, index| {
         operator.combine(state, lift(index))
     });
+    if O::VALUES_OF_SHORT > 0 {
+        let empty = operator.short_identity();
+        let nothing = operator.of_short(empty, 3, 1).parts();
+        assert!(are_alike(&nothing, &identity.parts()), "{operator:?}");
+        // The last places come first, and all places have room.
+        let step = (O::VALUES_OF_SHORT as usize - 1) / 5;
+        let short = (0..6).rev().fold(empty, |short, index| {
+            operator.extend_short(short, values[index], (index * step) as u32)
+        });
+        let of_short = operator.of_short(short, 3, 7).parts();
+        let by_one = (0..6).fold(identity, |state, index| {
+            operator.combine(
+                state,
+                operator.lift(values[index], 3 + 7 * (index * step) as u64),
+            )
+        });
+        let (by_one, law) = (by_one.parts(), law("short states are lift and combine"));
+        assert!(
+            are_alike(&of_short, &by_one),
+            "{law}: {of_short:?} and {by_one:?}"
+        );
+    }
     let [v0, v1, v2, v3, v4, v5] = values;
     // Few vectors of few values, and enough for those that look for a place.
     let in_pairs = operator.accumulate(identity, [[v0, v1], [v2, v3], [v4, v5]], 3, 2);
@@ -279,6 +307,71 @@ proptest! {
         // What the offset takes from the values themselves: their last place is 1.5e-8 then.
         prop_assert!((found - variance).abs() <= 1e-7, "{found}, which should be {variance}");
     }
+}
+
+/// All values of 8 or 16 bits by their keys: in their order, those that are equal with the same key, and each as it was.
+#[track_caller]
+fn keys_are_in_order<const IS_LEAST: bool, T: Element<Wide: Into<f64>> + Debug>(
+    values: impl Iterator<Item = T>,
+) {
+    let key_of = |value: T| value.key::<IS_LEAST>();
+    let mut by_key: Vec<T> = values.collect();
+    by_key.sort_by_key(|&value| key_of(value));
+    for pair in by_key.windows(2) {
+        let [a, b] = [pair[0], pair[1]].map(|value| value.widen().into());
+        let is_before = if IS_LEAST { a > b } else { a < b };
+        let is_equal = a == b || a.is_nan() && b.is_nan();
+        assert!(is_before || is_equal || b.is_nan(), "{pair:?}");
+        assert_eq!(is_equal, key_of(pair[0]) == key_of(pair[1]), "{pair:?}");
+    }
+    for value in by_key {
+        let (key, below) = (key_of(value), u32::MAX >> T::KEY_BITS);
+        assert_eq!(key & below as i32, 0, "{value:?}");
+        let back: f64 = T::of_key::<IS_LEAST>(key | below as i32).into();
+        let wide: f64 = value.widen().into();
+        assert!(are_alike(&[back], &[wide]), "{value:?}");
+    }
+}
+
+#[test]
+fn keys_of_all_values() {
+    keys_are_in_order::<false, _>((0..=u16::MAX).map(Bf16));
+    keys_are_in_order::<true, _>((0..=u16::MAX).map(Bf16));
+    keys_are_in_order::<false, _>((0..=u16::MAX).map(F16));
+    keys_are_in_order::<true, _>((0..=u16::MAX).map(F16));
+    keys_are_in_order::<false, _>(i16::MIN..=i16::MAX);
+    keys_are_in_order::<true, _>(i16::MIN..=i16::MAX);
+    keys_are_in_order::<false, _>(u16::MIN..=u16::MAX);
+    keys_are_in_order::<true, _>(u16::MIN..=u16::MAX);
+    keys_are_in_order::<false, _>(i8::MIN..=i8::MAX);
+    keys_are_in_order::<true, _>(i8::MIN..=i8::MAX);
+    keys_are_in_order::<false, _>(u8::MIN..=u8::MAX);
+    keys_are_in_order::<true, _>(u8::MIN..=u8::MAX);
+    keys_are_in_order::<false, _>((0..2).map(Bool));
+    keys_are_in_order::<true, _>((0..2).map(Bool));
+}
+
+/// The short state of as many equal values as it may have, as a sum.
+#[track_caller]
+fn short_sums_do_not_overflow<T: Element<Wide: Into<f64>, Real = f64>>(value: T) {
+    let values = <Mean as Operator<T>>::VALUES_OF_SHORT;
+    let short = (0..values).fold(Operator::<T>::short_identity(Mean), |short, place| {
+        Mean.extend_short(short, value, place)
+    });
+    let sum = Operator::<T>::of_short(Mean, short, 0, 1);
+    let wide: f64 = value.widen().into();
+    assert_eq!(sum, f64::from(values) * wide);
+}
+
+#[test]
+fn short_sums_have_room() {
+    short_sums_do_not_overflow(i8::MIN);
+    short_sums_do_not_overflow(i8::MAX);
+    short_sums_do_not_overflow(u8::MAX);
+    short_sums_do_not_overflow(Bool(1));
+    short_sums_do_not_overflow(i16::MIN);
+    short_sums_do_not_overflow(i16::MAX);
+    short_sums_do_not_overflow(u16::MAX);
 }
 
 #[test]

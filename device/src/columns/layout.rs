@@ -7,7 +7,9 @@ use crate::vector::Loaded;
 /// Rows that a thread loads from before it uses the first vector; of those that are left, half as many. A matrix of as many rows or fewer is taken
 /// side by side.
 pub const LOADS: usize = 4;
-/// As many where no other block has a part of the strip and its states are light: see [`are_light`].
+/// As many where no other block has a part of the strip and its states are light: see [`are_light`]. And always where there are short states:
+/// for these are most of the instructions, so that it matters less who else has rows of the strip. Of those that are left a thread then takes one
+/// by one.
 pub(super) const MANY_LOADS: usize = 8;
 /// States of other blocks that a thread loads before it uses the first, of up to 8 bytes, and of more.
 pub(super) const SMALL_STATES: usize = 16;
@@ -34,13 +36,17 @@ pub const fn most_threads<T: Loaded, O: Operator<T>>() -> u32 {
 }
 
 /// Blocks that are to fit on a multiprocessor, which leaves a thread 80 registers; 255 where its states alone would
-/// take most of those.
+/// take most of those. Short states take few while rows are loaded. What follows, with 16 states, has 128.
 pub const fn resident<T: Loaded, O: Operator<T>>() -> u32 {
-    if T::LANES * size_of::<O::State>() <= 64 {
-        768 / most_threads::<T, O>()
+    let has_shorts = O::VALUES_OF_SHORT > 0;
+    let threads = if T::LANES * size_of::<O::State>() <= 64 || (has_shorts && T::LANES < 16) {
+        768
+    } else if has_shorts {
+        512
     } else {
-        256 / most_threads::<T, O>()
-    }
+        256
+    };
+    threads / most_threads::<T, O>()
 }
 
 /// Whether the values of [`MANY_LOADS`] vectors and the states fit into the registers of a thread, of which it has 80. They do if the states are

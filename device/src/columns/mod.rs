@@ -11,6 +11,12 @@
 //! loads single values and writes their results: results may be larger than values. Where only the place counts, the compiler leaves the
 //! loads out.
 //!
+//! *A word for a column while rows are loaded.* A vector of small values covers 8 or 16 columns, whose states take most registers, and more
+//! instructions for each value than there is time for. So operators that have [short states](Operator::VALUES_OF_SHORT) keep those instead: argmax a
+//! value and a row in one word, of which the greater is the better one, and the mean of small integers their sum. A state is made of each at the
+//! end. On an H200 argmax of 64 rows of 2^23 `bf16` took 296 µs this way, and 585 with states; the mean of 65536 rows of 16384 `i8` 258 and 409.
+//! Where a thread has more rows than a short state has room for, there are states from the start.
+//!
 //! *Whoever has all rows of a column writes its result.* Where that is a thread, states go through no shared memory, and results are written in
 //! vectors. On an H200 argmax of four rows of 2^26 `f32` took 376 µs this way, and 451 through shared memory.
 //!
@@ -27,7 +33,6 @@ use crate::rows::Rows;
 use crate::thread::{
     block_dim_x, block_idx_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x,
 };
-use crate::unroll::each;
 use crate::vector::Loaded;
 use few_rows::{few_rows, one_row};
 use layout::{LARGE_STATES, SMALL_STATES, vectors_of_few};
@@ -88,16 +93,18 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
     unsafe {
         if y < height {
             let (rank, of) = (slice * height + y, slices * height);
-            let mine = strip.fold(operator, rank as usize, of as usize);
-            if has_all_rows {
-                return strip.write(operator, mine, results);
+            let (rank, of) = (rank as usize, of as usize);
+            let to_stage = (!has_all_rows).then_some(stage.add((y * span) as usize));
+            if strip.are_short::<O>(of) {
+                let shorts = strip.fold_shorts(operator, rank, of);
+                let states = strip.states_of(operator, shorts, rank, of);
+                strip.leave(operator, states, to_stage, results);
+            } else {
+                let states = strip.fold(operator, rank, of);
+                strip.leave(operator, states, to_stage, results);
             }
-            each(
-                T::LANES,
-                #[inline(always)]
-                |lane| *stage.add((y * span + strip.place_of(lane)) as usize) = mine[lane],
-            );
-        } else if has_all_rows {
+        }
+        if has_all_rows {
             return;
         }
         sync_threads();

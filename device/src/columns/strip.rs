@@ -199,6 +199,123 @@ impl<T: Loaded> Strip<T> {
         row
     }
 
+    /// Takes rows from `row` on that are `of` apart into short states, `SEVERAL` at a time, as long as so many are left before `whole`; returns
+    /// the next row. `place` is that of the first.
+    ///
+    /// # Safety
+    /// As for [`Self::fold_rows`].
+    #[inline(always)]
+    unsafe fn extend_shorts<const SEVERAL: usize, O: Operator<T>>(
+        &self,
+        operator: O,
+        shorts: &mut [u32; MOST_LANES],
+        (row, place): (usize, u32),
+        whole: usize,
+        of: usize,
+    ) -> (usize, u32) {
+        let step = of * self.line;
+        let (mut row, mut place) = (row, place);
+        let mut first = self.place_in(row);
+        while row + (SEVERAL - 1) * of < whole {
+            // SAFETY: the caller's promise.
+            let vectors: [T::Vector; SEVERAL] =
+                array(|index| unsafe { vector::load(first.wrapping_add(index * step)) });
+            each(
+                SEVERAL,
+                #[inline(always)]
+                |index| {
+                    each(
+                        T::LANES,
+                        #[inline(always)]
+                        |lane| {
+                            let value = T::value(vectors[index], lane);
+                            shorts[lane] =
+                                operator.extend_short(shorts[lane], value, place + index as u32);
+                        },
+                    );
+                },
+            );
+            row += SEVERAL * of;
+            place += SEVERAL as u32;
+            first = first.wrapping_add(SEVERAL * step);
+        }
+        (row, place)
+    }
+
+    /// Whether short states have room for all rows of a thread, of `of` that share them.
+    #[inline(always)]
+    pub(super) fn are_short<O: Operator<T>>(&self, of: usize) -> bool {
+        let rows = self.matrix.rows.div_ceil(self.fold as usize);
+        O::VALUES_OF_SHORT > 0 && rows.div_ceil(of) < O::VALUES_OF_SHORT as usize
+    }
+
+    /// Like [`Self::fold`], but short states. [`Self::are_short`] says that they have room. A row's place is its number among the thread's rows.
+    ///
+    /// # Safety
+    /// Nothing writes the matrix.
+    #[inline(always)]
+    pub(super) unsafe fn fold_shorts<O: Operator<T>>(
+        &self,
+        operator: O,
+        rank: usize,
+        of: usize,
+    ) -> [u32; MOST_LANES] {
+        let (first_whole, whole, all) = self.rows();
+        let mut shorts = [operator.short_identity(); MOST_LANES];
+        let is_head = rank < first_whole;
+        let next = if is_head { (rank + of, 1) } else { (rank, 0) };
+        // SAFETY: the caller's promise; vectors are loaded of the rows that they are a whole part of.
+        let rest = unsafe {
+            let next = self.extend_shorts::<MANY_LOADS, O>(operator, &mut shorts, next, whole, of);
+            self.extend_shorts::<1, O>(operator, &mut shorts, next, whole, of)
+        };
+        // Rows that the vector is not wholly in.
+        let mut next = if is_head { (rank, 0) } else { rest };
+        while next.0 < all {
+            each(
+                T::LANES,
+                #[inline(always)]
+                |lane| {
+                    let before = self.before(lane).0;
+                    if self.has(next.0, before) {
+                        let place = (next.0 * self.line).wrapping_add(before);
+                        // SAFETY: as above.
+                        let value = unsafe { *self.matrix.input.add(place) };
+                        shorts[lane] = operator.extend_short(shorts[lane], value, next.1);
+                    }
+                },
+            );
+            next = if next.0 < rest.0 {
+                rest
+            } else {
+                (next.0 + of, next.1 + 1)
+            };
+        }
+        shorts
+    }
+
+    /// The states from [short ones](Self::fold_shorts).
+    #[inline(always)]
+    pub(super) fn states_of<O: Operator<T>>(
+        &self,
+        operator: O,
+        shorts: [u32; MOST_LANES],
+        rank: usize,
+        of: usize,
+    ) -> [O::State; MOST_LANES] {
+        let fold = u64::from(self.fold);
+        let mut states = [operator.identity(); MOST_LANES];
+        each(
+            T::LANES,
+            #[inline(always)]
+            |lane| {
+                let index = (rank as u64 * fold).wrapping_add(self.before(lane).1);
+                states[lane] = operator.of_short(shorts[lane], index, of as u64 * fold);
+            },
+        );
+        states
+    }
+
     /// The states of this thread's columns, of the rows from `rank` on that are `of` apart; identities where there is no column.
     ///
     /// # Safety
@@ -218,11 +335,15 @@ impl<T: Loaded> Strip<T> {
         let mut row = if is_head { rank + of } else { rank };
         // SAFETY: the caller's promise; vectors are loaded of the rows that they are a whole part of.
         unsafe {
-            if self.is_alone && are_light::<T, O>() {
+            // Where there are short states, this runs only if they have no room, which is rare. So its code is kept short.
+            let has_shorts = O::VALUES_OF_SHORT > 0;
+            if self.is_alone && are_light::<T, O>() && !has_shorts {
                 row = self.fold_rows::<MANY_LOADS, O>(operator, &mut states, row, whole, of);
             }
             row = self.fold_rows::<LOADS, O>(operator, &mut states, row, whole, of);
-            row = self.fold_rows::<{ LOADS / 2 }, O>(operator, &mut states, row, whole, of);
+            if !has_shorts {
+                row = self.fold_rows::<{ LOADS / 2 }, O>(operator, &mut states, row, whole, of);
+            }
         }
         let rest = row;
         row = if is_head { rank } else { rest };
@@ -262,12 +383,37 @@ impl<T: Loaded> Strip<T> {
         states
     }
 
+    /// Leaves this thread's states in the stage, from where the strip begins, or if there is none writes the results: it has all rows then.
+    ///
+    /// # Safety
+    /// As for [`columns`](super::columns()); the threads of a row have a place of the stage for each column of the strip.
+    #[inline(always)]
+    pub(super) unsafe fn leave<O: Operator<T>>(
+        &self,
+        operator: O,
+        states: [O::State; MOST_LANES],
+        stage: Option<*mut O::State>,
+        results: *mut O::Output,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match stage {
+                None => self.write(operator, states, results),
+                Some(stage) => each(
+                    T::LANES,
+                    #[inline(always)]
+                    |lane| *stage.add(self.place_of(lane) as usize) = states[lane],
+                ),
+            }
+        }
+    }
+
     /// Writes the results of this thread's columns, of which it has all rows.
     ///
     /// # Safety
     /// `results` points to one result per column, which nothing else touches.
     #[inline(always)]
-    pub(super) unsafe fn write<O: Operator<T>>(
+    unsafe fn write<O: Operator<T>>(
         &self,
         operator: O,
         states: [O::State; MOST_LANES],

@@ -353,6 +353,9 @@ macro_rules! arg {
             const INDICES_MOVE: bool = true;
             const NUMBERS_ARE_QUICKER: bool = <T::Wide as Number>::IS_FLOAT;
             const PICKS_VALUES: bool = true;
+            /// A short state is the key of the best value, and below it a number that is greater for the value that is meant of equal ones, and
+            /// never 0.
+            const VALUES_OF_SHORT: u32 = if T::KEY_BITS > 0 { u32::MAX >> T::KEY_BITS } else { 0 };
 
             type State = Best<T::Wide, I>;
             type Output = I;
@@ -428,6 +431,37 @@ macro_rules! arg {
                 }
                 let (vector, place, value) = find(wide, extremes, value, is_nan, self.ties);
                 if beats { best_at(vector, place, value) } else { state }
+            }
+
+            #[inline(always)]
+            fn short_identity(self) -> u32 {
+                i32::MIN as u32
+            }
+
+            #[inline(always)]
+            fn extend_short(self, short: u32, value: T, place: u32) -> u32 {
+                let number = match self.ties {
+                    Ties::First => <Self as Operator<T>>::VALUES_OF_SHORT - place,
+                    Ties::Last => place + 1,
+                };
+                let (best, other) = (short as i32, value.key::<$is_least>() | number as i32);
+                (if other > best { other } else { best }) as u32
+            }
+
+            #[inline(always)]
+            fn of_short(self, short: u32, index: u64, step: u64) -> Best<T::Wide, I> {
+                if short == i32::MIN as u32 {
+                    return self.identity();
+                }
+                let most = <Self as Operator<T>>::VALUES_OF_SHORT;
+                let place = match self.ties {
+                    Ties::First => most - (short & most),
+                    Ties::Last => (short & most) - 1,
+                };
+                Best {
+                    index: I::of(index.wrapping_add(u64::from(place) * step)),
+                    value: T::of_key::<$is_least>(short as i32),
+                }
             }
 
             #[inline(always)]

@@ -93,6 +93,11 @@ pub trait Operator<T>: Combine<Self::State> {
     /// whether [one is a NaN](Self::is_any_nan).
     const NUMBERS_ARE_QUICKER: bool = false;
 
+    /// How many values a *short state* may have: a word that is less work to keep than a state; 0 where there is none. Kernels of columns, in
+    /// which a thread has up to 16 states, keep short ones instead, and make states of them at the end. Such an operator implements
+    /// [`short_identity`](Self::short_identity), [`extend_short`](Self::extend_short) and [`of_short`](Self::of_short).
+    const VALUES_OF_SHORT: u32 = 0;
+
     /// What is combined.
     type State: crate::words::Words;
     /// The result.
@@ -163,6 +168,28 @@ pub trait Operator<T>: Combine<Self::State> {
     fn moved(self, state: Self::State, by: u64) -> Self::State {
         let _ = by;
         state
+    }
+
+    /// The short state of no value, where there are [short states](Self::VALUES_OF_SHORT).
+    #[inline(always)]
+    fn short_identity(self) -> u32 {
+        0
+    }
+
+    /// A short state, and with it a value. Values come in any order. Each has a place of its own below
+    /// [`VALUES_OF_SHORT`](Self::VALUES_OF_SHORT), and places may be left out.
+    #[inline(always)]
+    fn extend_short(self, short: u32, value: T, place: u32) -> u32 {
+        let _ = (value, place);
+        short
+    }
+
+    /// The state of the values of a short state: the value at place p has the index `index + p · step`, which may wrap around. That of no
+    /// value is the identity, up to the sign of a zero.
+    #[inline(always)]
+    fn of_short(self, short: u32, index: u64, step: u64) -> Self::State {
+        let _ = (short, index, step);
+        self.identity()
     }
 
     /// Whether one of two values is a NaN, where [`NUMBERS_ARE_QUICKER`](Self::NUMBERS_ARE_QUICKER).

@@ -1,5 +1,7 @@
 //! Means and variances.
 
+use core::cell::Cell;
+
 #[cfg(not(target_arch = "nvptx64"))]
 use super::Sum;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -9,6 +11,7 @@ use crate::element::Element;
 use crate::math::Float;
 use crate::number::Number;
 use crate::unroll::array;
+use crate::words::Words;
 
 /// The mean: the sum in [`Element::Real`], and one division.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,6 +65,14 @@ impl<R: Number> Combine<R> for Mean {
 }
 
 impl<T: Element> Operator<T> for Mean {
+    /// The sum of integers, of as many as surely fit into 31 bits: none needs more bits in its accumulator of 32 than in memory.
+    const VALUES_OF_SHORT: u32 =
+        if size_of::<T>() <= 2 && size_of::<T::Wide>() == 4 && !T::Wide::IS_FLOAT {
+            1 << (31 - 8 * size_of::<T>())
+        } else {
+            0
+        };
+
     type State = T::Real;
     type Output = T::Real;
 
@@ -88,9 +99,40 @@ impl<T: Element> Operator<T> for Mean {
         T::real_of(sum)
     }
     #[inline(always)]
+    fn extend_short(self, short: u32, value: T, _place: u32) -> u32 {
+        bits_of(sum_of::<T>(short).plus(value.widen()))
+    }
+    #[inline(always)]
+    fn of_short(self, short: u32, _index: u64, _step: u64) -> T::Real {
+        T::real_of(sum_of::<T>(short))
+    }
+    #[inline(always)]
     fn finish(self, state: T::Real, count: u64) -> T::Real {
         state / T::Real::of_count(count)
     }
+}
+
+/// The accumulator of 32 bits with these bits.
+#[inline(always)]
+fn sum_of<T: Element>(bits: u32) -> T::Wide {
+    T::Wide::ADDITIVE_IDENTITY.map_words(
+        #[inline(always)]
+        |_| bits,
+    )
+}
+
+/// Its bits.
+#[inline(always)]
+fn bits_of<N: Number>(sum: N) -> u32 {
+    let bits = Cell::new(0);
+    sum.map_words(
+        #[inline(always)]
+        |word| {
+            bits.set(word);
+            word
+        },
+    );
+    bits.get()
 }
 
 /// No values.

@@ -554,6 +554,23 @@ mod every_operator_of {
     for_each_element!(tests);
 }
 
+/// So many rows of small types that threads take many at once.
+#[test]
+fn columns_of_small_types_of_many_rows() {
+    for device in &devices() {
+        for place in [(60_000, 5, 5, 1), (60_000, 3, 8, 0), (20_011, 20, 24, 3)] {
+            let argmax = &mut Reduction::new(device, ArgMax::FIRST).expect("there are kernels");
+            is_right(argmax, Along::Columns, place, Bf16::special);
+            let argmin = &mut Reduction::new(device, ArgMin::LAST).expect("there are kernels");
+            is_right(argmin, Along::Columns, place, i8::whole);
+            let argmax = &mut Reduction::new(device, ArgMax::LAST).expect("there are kernels");
+            is_right(argmax, Along::Columns, place, F16::special);
+            let mean = &mut Reduction::new(device, Mean).expect("there are kernels");
+            is_right(mean, Along::Columns, place, u8::whole);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
@@ -572,6 +589,10 @@ proptest! {
         with_emulator(|device| {
             is_right(&mut Reduction::new(device, ArgMax::FIRST).unwrap(), along, place, special);
             is_right(&mut Reduction::new(device, MinMax).unwrap(), along, place, |number| Bf16::special(number ^ bits));
+            is_right(&mut Reduction::new(device, ArgMax::FIRST).unwrap(), along, place, |number| Bf16::special(number ^ bits));
+            is_right(&mut Reduction::new(device, ArgMin::LAST).unwrap(), along, place, |number| F16::special(number ^ bits));
+            is_right(&mut Reduction::new(device, ArgMin::LAST).unwrap(), along, place, |number| i8::whole(number ^ bits));
+            is_right(&mut Reduction::new(device, Mean).unwrap(), along, place, |number| i16::whole(number ^ bits));
             is_right(&mut Reduction::new(device, LogSumExp).unwrap(), along, place, special);
             is_right(&mut Reduction::new(device, Sum).unwrap(), along, place, |number| i8::whole(number ^ bits));
             is_right(&mut Reduction::new(device, StdDev { ddof: 1 }).unwrap(), along, place, f64::whole);
