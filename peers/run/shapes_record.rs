@@ -75,7 +75,7 @@ pub struct Missing {
 
 /// What is compared together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Group {
     /// Each row of a matrix.
     Rows,
@@ -83,6 +83,8 @@ pub enum Group {
     Columns,
     /// Small types: a whole array, and rows.
     Types,
+    /// Each column of matrices of small types.
+    TypeColumns,
     /// Segments by offsets.
     Segments,
     /// Small arrays: each contender as a graph of some launches.

@@ -96,7 +96,8 @@ pub fn run(options: &Options) -> Result<(), PeersError> {
         [] => Group::value_variants(),
         only => only,
     };
-    let inputs = Inputs::new(&device, options.bits, groups.contains(&Group::Types))?;
+    let has_small_types = groups.contains(&Group::Types) || groups.contains(&Group::TypeColumns);
+    let inputs = Inputs::new(&device, options.bits, has_small_types)?;
     let python = python::Files::new()?;
     let mut table = Table {
         device: &device,

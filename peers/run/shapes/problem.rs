@@ -76,7 +76,7 @@ use Operator::{ArgMax, Dot, LogSumExp, Max, Mean, Sum, Variance};
 
 /// Numbers of rows, as powers of two.
 const ROWS: [u32; 11] = [0, 4, 8, 12, 14, 16, 18, 20, 22, 24, 26];
-/// Lengths of rows of small types and of scans, as a power of two.
+/// Lengths of rows of small types and of scans, as a power of two; and how many rows, or columns, their columns have.
 const ROW: u32 = 12;
 /// Lengths of small arrays, as powers of two.
 const ARRAYS: [u32; 4] = [12, 17, 20, 24];
@@ -121,6 +121,16 @@ fn of_group(group: Group, bits: u32) -> Vec<Problem> {
                 for rows in [Some(0), of_rows].into_iter().flatten() {
                     let shape = ProblemShape::Matrix(matrix(rows), Along::Rows);
                     add(&[Sum, Max, ArgMax, Mean], element, shape);
+                }
+            }
+        }
+        Group::TypeColumns => {
+            for element in [Element::Bf16, Element::I8] {
+                for rows in [Some(ROW), of_rows].into_iter().flatten() {
+                    if rows <= bits {
+                        let shape = ProblemShape::Matrix(matrix(rows), Along::Columns);
+                        add(&[Sum, Max, ArgMax, Mean], element, shape);
+                    }
                 }
             }
         }
@@ -204,6 +214,7 @@ mod tests {
         assert_eq!(of(Group::Rows).count(), 11 * 6);
         assert_eq!(of(Group::Columns).count(), 11 * 6);
         assert_eq!(of(Group::Types).count(), 2 * 2 * 4);
+        assert_eq!(of(Group::TypeColumns).count(), 2 * 2 * 4);
         assert_eq!(of(Group::Segments).count(), 3 * 3 * 3);
         assert_eq!(of(Group::Graphs).count(), 4 * 3);
         for problem in of(Group::Rows).chain(of(Group::Columns)) {

@@ -48,7 +48,8 @@ fn finish(text: &mut String, line: Option<(String, String)>) {
 }
 
 fn label(point: &Point) -> String {
-    let group = format!("{:?}", point.group).to_lowercase();
+    let value = point.group.to_possible_value();
+    let group = value.as_ref().map_or("", |value| value.get_name());
     format!("{group} {} {}", point.element_type, point.shape())
 }
 

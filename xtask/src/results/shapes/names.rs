@@ -8,6 +8,7 @@ pub fn group(group: Group) -> &'static str {
         Group::Rows => "rows",
         Group::Columns => "columns",
         Group::Types => "small types",
+        Group::TypeColumns => "columns of small types",
         Group::Segments => "segments",
         Group::Graphs => "graphs",
         Group::Scans => "scans",
@@ -18,7 +19,7 @@ pub fn group(group: Group) -> &'static str {
 /// The shape of a point, with the type where there are several.
 pub fn shape(point: &Point) -> String {
     match point.group {
-        Group::Types => format!("{}, {}", point.element_type, point.shape()),
+        Group::Types | Group::TypeColumns => format!("{}, {}", point.element_type, point.shape()),
         _ => point.shape(),
     }
 }

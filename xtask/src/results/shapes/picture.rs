@@ -11,6 +11,7 @@ const COLUMNS: [&[Group]; 2] = [
     &[Group::Rows, Group::Columns],
     &[
         Group::Types,
+        Group::TypeColumns,
         Group::Segments,
         Group::Graphs,
         Group::Scans,

@@ -94,7 +94,7 @@ fn of_point(point: &Point) -> Vec<Comparison> {
                 }
             }
         }
-        Group::Types => compare("share of the ceiling", point.share(), 0.85),
+        Group::Types | Group::TypeColumns => compare("share of the ceiling", point.share(), 0.85),
         Group::Segments => {
             let least = if point.columns < 32 { 0.60 } else { 0.85 };
             compare("share of the ceiling", point.share(), least);
