@@ -145,14 +145,21 @@ fn obeys<T: Copy + Debug, O: Operator<T, State: Parts> + Debug>(
     });
     if O::VALUES_OF_SHORT > 0 {
         let empty = operator.short_identity();
-        let nothing = operator.of_short(empty, 3, 1).parts();
-        assert!(are_alike(&nothing, &identity.parts()), "{operator:?}");
+        let index_of = |place| 3 + 7 * u64::from(place);
         // The last places come first, and all places have room.
         let step = (O::VALUES_OF_SHORT as usize - 1) / 5;
-        let short = (0..6).rev().fold(empty, |short, index| {
-            operator.extend_short(short, values[index], (index * step) as u32)
-        });
-        let of_short = operator.of_short(short, 3, 7).parts();
+        let short_of = |short, indices: std::ops::Range<usize>, moved_later| {
+            let short = indices.rfold(short, |short, index| {
+                operator.extend_short(short, values[index], (index * step - moved_later) as u32)
+            });
+            operator.moved_short(short, moved_later as u32)
+        };
+        let nothing = operator.moved_short(short_of(empty, 0..0, 0), 5);
+        let is_nothing = operator.of_short(nothing, index_of).parts();
+        assert!(are_alike(&is_nothing, &identity.parts()), "{operator:?}");
+        let first = operator.combine_short(short_of(empty, 0..2, 0), nothing);
+        let short = operator.combine_short(short_of(empty, 2..6, 2 * step), first);
+        let of_short = operator.of_short(short, index_of).parts();
         let by_one = (0..6).fold(identity, |state, index| {
             operator.combine(
                 state,
@@ -174,8 +181,38 @@ fn obeys<T: Copy + Debug, O: Operator<T, State: Parts> + Debug>(
         let lifted = operator.lift(values[index % 6], index as u64 + 9);
         operator.combine(state, lifted)
     });
+    // Two columns, of which the second begins with the second value: three values for states of none, and three more.
+    let value_of = |column: usize, index: usize| values[(index + column) % 6];
+    let mut columns = [identity; 2];
+    for first in [0, 3] {
+        operator.accumulate_columns(
+            &mut columns,
+            2,
+            |column| {
+                let values = [0, 1, 2].map(|place| value_of(column, first + place));
+                (values, 5 + 2 * first as u64)
+            },
+            2,
+        );
+    }
+    let [first_column, second_column] = [0, 1].map(|column| {
+        (0..6).fold(identity, |state, index| {
+            let lifted = operator.lift(value_of(column, index), 5 + 2 * index as u64);
+            operator.combine(state, lifted)
+        })
+    });
     for (left, other, law_of) in [
         (left, right, "(a ⊕ b) ⊕ c = a ⊕ (b ⊕ c)"),
+        (
+            first_column,
+            columns[0],
+            "accumulate_columns is lift and combine",
+        ),
+        (
+            second_column,
+            columns[1],
+            "accumulate_columns is lift and combine, of the second column",
+        ),
         (left, one_by_one, "lift_all is lift and combine"),
         (left, in_pairs, "accumulate is lift and combine"),
         (
@@ -358,7 +395,7 @@ fn short_sums_do_not_overflow<T: Element<Wide: Into<f64>, Real = f64>>(value: T)
     let short = (0..values).fold(Operator::<T>::short_identity(Mean), |short, place| {
         Mean.extend_short(short, value, place)
     });
-    let sum = Operator::<T>::of_short(Mean, short, 0, 1);
+    let sum = Operator::<T>::of_short(Mean, short, u64::from);
     let wide: f64 = value.widen().into();
     assert_eq!(sum, f64::from(values) * wide);
 }

@@ -25,7 +25,6 @@ use warpfold::reduce::choice::{Choice, MULTIPROCESSORS, THREADS_OF_COLUMNS};
 use warpfold::reduce::table::{Launch, Problem};
 use warpfold::reduce::{BuiltIn, Reducible};
 use warpfold::{Along, Bf16, Bool, Device, DotProduct, F16, Matrix, Reduction, Segments};
-use warpfold_device::columns::resident;
 
 const CEILING: &str = include_str!("read_and_write.ptx");
 
@@ -308,7 +307,7 @@ impl Run<'_> {
             ),
             Along::Columns => (
                 columns,
-                launches(&problem, choices_of_columns(&problem, resident::<T, O>())),
+                launches(&problem, choices_of_columns(&problem)),
                 Expected::of_columns(operator, values, matrix),
             ),
         };
@@ -663,16 +662,15 @@ fn choices(problem: &Problem) -> Vec<Choice> {
     choices
 }
 
-/// What is worth a try for columns: strips of any width, and any number of blocks for each, up to four times as many in all as run at once: `resident`
-/// on each multiprocessor.
-fn choices_of_columns(problem: &Problem, resident: u32) -> Vec<Choice> {
+/// What is worth a try for columns: strips of any width, and any number of blocks for each, up to four times as many in all as run at once.
+fn choices_of_columns(problem: &Problem) -> Vec<Choice> {
     let Matrix { columns, .. } = problem.matrix;
-    let (lanes, block) = (problem.lanes, problem.most_threads);
-    let most_blocks = (4 * resident * MULTIPROCESSORS) as usize;
+    let (lanes, block) = (problem.lanes, problem.limits.threads);
+    let most_blocks = (4 * problem.limits.resident * MULTIPROCESSORS) as usize;
     let vectors = columns.div_ceil(lanes);
     let mut choices = Vec::new();
-    for width in [32, 64, 128, 256] {
-        if width > block || width > 32 && width as usize >= 2 * vectors {
+    for width in [8, 16, 32, 64, 128, 256] {
+        if width > block || width > 8 && width as usize >= 2 * vectors {
             continue;
         }
         let strips = vectors.div_ceil(width as usize);

@@ -4,12 +4,10 @@ use crate::lanes::WARP_SIZE;
 use crate::operator::Operator;
 use crate::vector::Loaded;
 
-/// Rows that a thread loads from before it uses the first vector; of those that are left, half as many. A matrix of as many rows or fewer is taken
-/// side by side.
+/// Rows that a thread loads from before it uses the first vector; of those that are left, all. A matrix of as many rows or fewer is taken side by
+/// side.
 pub const LOADS: usize = 4;
-/// As many where no other block has a part of the strip and its states are light: see [`are_light`]. And always where there are short states:
-/// for these are most of the instructions, so that it matters less who else has rows of the strip. Of those that are left a thread then takes one
-/// by one.
+/// As many where states are light: see [`are_light`]. And always where there are short states.
 pub(super) const MANY_LOADS: usize = 8;
 /// States of other blocks that a thread loads before it uses the first, of up to 8 bytes, and of more.
 pub(super) const SMALL_STATES: usize = 16;
@@ -21,9 +19,18 @@ pub(super) const MOST_LANES: usize = 16;
 /// Bytes of shared memory for the states of a block.
 const STAGE_BYTES: usize = 32 << 10;
 
-/// The most threads of a block, a multiple of 32: as many as have room for their states in 32 KiB of shared memory, up to 256.
+/// Bytes that a thread keeps for each column: of a state, or of a short one.
+const fn bytes_kept<T, O: Operator<T>>() -> usize {
+    if O::VALUES_OF_SHORT > 0 {
+        size_of::<u32>()
+    } else {
+        size_of::<O::State>()
+    }
+}
+
+/// The most threads of a block, a multiple of 32: as many as have room for what they keep in 32 KiB of shared memory, up to 256.
 pub const fn most_threads<T: Loaded, O: Operator<T>>() -> u32 {
-    let bytes = T::LANES * size_of::<O::State>();
+    let bytes = T::LANES * bytes_kept::<T, O>();
     let threads = match STAGE_BYTES.checked_div(bytes) {
         Some(threads) => threads,
         None => 256,
@@ -35,31 +42,67 @@ pub const fn most_threads<T: Loaded, O: Operator<T>>() -> u32 {
     }
 }
 
-/// Blocks that are to fit on a multiprocessor, which leaves a thread 80 registers; 255 where its states alone would
-/// take most of those. Short states take few while rows are loaded. What follows, with 16 states, has 128.
+/// Blocks that are to fit on a multiprocessor. They leave a thread 80 registers, or 128 where a vector has 16 values, since what becomes of eight
+/// vectors at once takes more, or where states are large. Without a bound a compiler takes some more than 128, and half as many blocks fit: on an
+/// H200 that cost `minmax` of 2^30 `i8` nearly a third of its speed.
 pub const fn resident<T: Loaded, O: Operator<T>>() -> u32 {
-    let has_shorts = O::VALUES_OF_SHORT > 0;
-    let threads = if T::LANES * size_of::<O::State>() <= 64 || (has_shorts && T::LANES < 16) {
-        768
-    } else if has_shorts {
-        512
-    } else {
-        256
+    let threads = match T::LANES * bytes_kept::<T, O>() {
+        0..=96 if T::LANES < MOST_LANES => 768,
+        _ => 512,
     };
     threads / most_threads::<T, O>()
 }
 
-/// Whether the values of [`MANY_LOADS`] vectors and the states fit into the registers of a thread, of which it has 80. They do if the states are
-/// small, or are replaced by a better value and not computed: on an H200 argmax of 4096 rows of 65536 `f32` took 252 µs instead of 261. Variances
-/// are not light: by eight rows at once they took up to 17 % longer, of 16 rows.
-pub(super) const fn are_light<T: Loaded, O: Operator<T>>() -> bool {
-    let bytes = T::LANES * size_of::<O::State>();
-    bytes <= 2 * BYTES || (O::PICKS_VALUES && bytes <= 4 * BYTES)
+/// How large the blocks are that reduce columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The threads of one, at most [`most_threads`].
+    pub threads: u32,
+    /// Its most rows: as many as values fit into a [short state](Operator::VALUES_OF_SHORT).
+    pub rows: usize,
+    /// How many fit on a multiprocessor.
+    pub resident: u32,
 }
 
-/// The states that a block of [`most_threads`] has room for.
+impl Limits {
+    /// That of an operator over a type.
+    pub const fn of<T: Loaded, O: Operator<T>>() -> Self {
+        Self {
+            threads: most_threads::<T, O>(),
+            rows: match O::VALUES_OF_SHORT {
+                0 => usize::MAX,
+                values => {
+                    let at_once = most_threads::<T, O>() as usize * T::LANES;
+                    let values = values as usize;
+                    assert!(values >= 2 * at_once, "a short state has too little room");
+                    values
+                }
+            },
+            resident: resident::<T, O>(),
+        }
+    }
+}
+
+/// Whether the values of [`MANY_LOADS`] vectors and the states fit into the registers of a thread, of which it has 80. They do if the states are
+/// small, or are replaced by a better value and not computed: on an H200 argmax of 4096 rows of 65536 `f32` took 252 µs instead of 261. Variances
+/// are not light: by eight rows at once they took up to 17 % longer, of 16 rows. Blocks that share strips are slower with as many, on an H200 by
+/// 0.7 % for 4096 rows of 65536 `f32`; but not of values of a byte, whose threads have more registers and fewer of them run at once: sums of as
+/// many `i8` took 77 µs instead of 80.
+pub(super) const fn are_light<T: Loaded, O: Operator<T>>(is_alone: bool) -> bool {
+    let bytes = T::LANES * size_of::<O::State>();
+    let is_of_bytes = T::LANES == MOST_LANES && bytes <= 4 * BYTES;
+    is_of_bytes || is_alone && (bytes <= 2 * BYTES || (O::PICKS_VALUES && bytes <= 4 * BYTES))
+}
+
+/// States in shared memory: as many as have room for what a block of [`most_threads`] keeps, and for one of each thread.
 pub const fn stage_length<T: Loaded, O: Operator<T>>() -> usize {
-    most_threads::<T, O>() as usize * T::LANES
+    let threads = most_threads::<T, O>() as usize;
+    let bytes = threads * T::LANES * bytes_kept::<T, O>();
+    match size_of::<O::State>() {
+        0 => 0,
+        state if bytes < threads * state => threads,
+        state => bytes.div_ceil(state),
+    }
 }
 
 /// How the blocks and their threads lie over a matrix.
@@ -77,18 +120,22 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout for a matrix of vectors of `lanes` values, by blocks of `block` threads, which is at least 32: strips of about `width` threads,
-    /// a power of two, and about as many blocks in all as `blocks` if the strips are fewer.
+    /// The layout for a matrix of vectors of `lanes` values, by blocks within these limits, of at least 32 threads: strips of about `width` threads,
+    /// a power of two, and about as many blocks in all as `blocks` if the strips are fewer, but where that is rounded up no more than run `at_once`.
     ///
-    /// A strip is no wider than the matrix needs, but has at least 32 threads, and so many that each row of threads has a row of values. No more
-    /// blocks share a strip than leave each thread [`LOADS`] vectors. Where rows lie side by side, as many as fit are taken as one. Otherwise a
+    /// A strip is no wider than the matrix needs, but so wide that each row of threads has a row of values. No more blocks share a strip than
+    /// leave each thread [`LOADS`] vectors, unless one would have too many rows. Where rows lie side by side, as many as fit are taken as one. Otherwise a
     /// strip of [`LOADS`] rows or fewer is as wide as a block.
     pub fn new(
         lanes: usize,
         (rows, columns, stride): (usize, usize, usize),
-        block: u32,
+        Limits {
+            threads: block,
+            rows: most_rows,
+            ..
+        }: Limits,
         width: u32,
-        blocks: usize,
+        (blocks, at_once): (usize, usize),
     ) -> Self {
         let fold = Self::fold(lanes, columns, stride, block);
         let vectors = columns.div_ceil(lanes);
@@ -99,18 +146,23 @@ impl Layout {
         } else {
             let needed = u32::next_power_of_two(vectors.min(block as usize) as u32);
             let of_few_rows = u32::next_power_of_two((block as usize / rows) as u32);
-            width.min(needed).max(32).max(of_few_rows).min(block)
+            width.min(needed).max(of_few_rows).min(block)
         };
         let layout = Self {
             width,
             fold: fold as u32,
             slices: 1,
         };
-        let lines = rows.div_ceil(fold).div_ceil((block / width) as usize);
+        let height = (block / width) as usize;
+        let lines = rows.div_ceil(fold).div_ceil(height);
         let strips = layout.strips(lanes, columns).max(1);
         let slices = (blocks + strips / 2) / strips;
+        let slices = slices.min(at_once.max(blocks) / strips);
+        // Folded rows may begin in the middle of a line.
+        let most_lines = most_rows / (height * fold) - 1;
+        let fewest = lines.div_ceil(most_lines).max(1);
         Self {
-            slices: slices.clamp(1, lines.div_ceil(LOADS).max(1)) as u32,
+            slices: slices.clamp(fewest, lines.div_ceil(LOADS).max(fewest)) as u32,
             ..layout
         }
     }
@@ -208,9 +260,15 @@ pub(super) const fn vectors_of_few(lanes: usize, rows: usize) -> usize {
 mod tests {
     use super::*;
 
+    const LIMITS: Limits = Limits {
+        threads: 256,
+        rows: usize::MAX,
+        resident: 3,
+    };
+
     /// The layout for columns of `f32` that lie side by side, by blocks of 256 threads.
     fn layout(rows: usize, columns: usize, width: u32, blocks: usize) -> (u32, u32, u32) {
-        let layout = Layout::new(4, (rows, columns, columns), 256, width, blocks);
+        let layout = Layout::new(4, (rows, columns, columns), LIMITS, width, (blocks, blocks));
         (layout.width, layout.fold, layout.slices)
     }
 
@@ -234,20 +292,52 @@ mod tests {
     }
 
     #[test]
+    fn blocks_are_as_many_as_run_at_once_or_many_more() {
+        let slices = |rows, columns, blocks, at_once| {
+            let matrix = (rows, columns, columns);
+            Layout::new(8, matrix, LIMITS, 32, (blocks, at_once)).slices
+        };
+        // 256 strips, of which two blocks each would be 512.
+        assert_eq!(slices(1 << 12, 1 << 16, 384, 396), 1);
+        assert_eq!(slices(1 << 12, 1 << 16, 512, 396), 2);
+        // 100 strips, 300 blocks; and 400 would not run at once.
+        assert_eq!(slices(1 << 12, 25600, 350, 396), 3);
+        assert_eq!(slices(1 << 12, 1 << 22, 350, 396), 1);
+    }
+
+    #[test]
+    fn blocks_have_no_more_rows_than_there_is_room_for() {
+        let most = (1 << 16) - 1;
+        let limits = Limits {
+            rows: most,
+            ..LIMITS
+        };
+        for (rows, columns) in [(1 << 24, 64), (1 << 24, 1), (1 << 24, 3), (65_536, 1 << 20)] {
+            let layout = Layout::new(8, (rows, columns, columns), limits, 32, (1, 1));
+            let at_once = (256 / layout.width * layout.fold) as usize;
+            // With a line that begins before the first row.
+            let of_block = (rows.div_ceil(at_once * layout.slices as usize) + 1) * at_once;
+            assert!(of_block <= most, "{rows} by {columns}: {layout:?}");
+            let fewer = rows.div_ceil(at_once * (layout.slices as usize - 1)) * at_once;
+            assert!(fewer + at_once > most, "{rows} by {columns}: {layout:?}");
+        }
+    }
+
+    #[test]
     fn rows_side_by_side_are_taken_as_one() {
         assert_eq!(layout(1 << 20, 1, 32, 128), (256, 1024, 128));
         assert_eq!(layout(1 << 20, 3, 32, 128), (255, 340, 128));
         assert_eq!(layout(1 << 20, 128, 32, 128), (32, 1, 128));
         assert_eq!(layout(1 << 20, 129, 32, 128), (129, 4, 128));
-        let apart = Layout::new(4, (1 << 20, 3, 4), 256, 32, 128);
-        assert_eq!((apart.width, apart.fold), (32, 1));
+        let apart = Layout::new(4, (1 << 20, 3, 4), LIMITS, 32, (128, 128));
+        assert_eq!((apart.width, apart.fold), (1, 1));
     }
 
     #[test]
     fn few_rows_have_strips_as_wide_as_a_block() {
         for rows in 1..=LOADS {
             assert_eq!(layout(rows, 1 << 20, 32, 10_000), (256, 1, 1));
-            let layout = Layout::new(4, (rows, 1 << 20, 1 << 20), 256, 32, 1);
+            let layout = Layout::new(4, (rows, 1 << 20, 1 << 20), LIMITS, 32, (1, 1));
             let blocks = layout.grid(4, rows, 1 << 20, 1 << 20, 256);
             assert_eq!(blocks, if rows == 1 { 256 } else { 512 });
         }

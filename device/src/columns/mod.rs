@@ -13,9 +13,9 @@
 //!
 //! *A word for a column while rows are loaded.* A vector of small values covers 8 or 16 columns, whose states take most registers, and more
 //! instructions for each value than there is time for. So operators that have [short states](Operator::VALUES_OF_SHORT) keep those instead: argmax a
-//! value and a row in one word, of which the greater is the better one, and the mean of small integers their sum. A state is made of each at the
-//! end. On an H200 argmax of 64 rows of 2^23 `bf16` took 296 µs this way, and 585 with states; the mean of 65536 rows of 16384 `i8` 258 and 409.
-//! Where a thread has more rows than a short state has room for, there are states from the start.
+//! value and a row in one word, of which the greater is the better one, and the mean of small integers their sum. The threads of a block combine
+//! them, and make a state of what each column comes to. On an H200 argmax of 64 rows of 2^23 `bf16` took 296 µs this way, and 585 with states; the
+//! mean of 65536 rows of 16384 `i8` 258 and 409. A block has no more rows than a short state has room for.
 //!
 //! *Whoever has all rows of a column writes its result.* Where that is a thread, states go through no shared memory, and results are written in
 //! vectors. On an H200 argmax of four rows of 2^26 `f32` took 376 µs this way, and 451 through shared memory.
@@ -28,15 +28,17 @@ mod strip;
 mod write;
 
 use crate::memory::{draw_ticket, store_relaxed};
-use crate::operator::Operator;
+use crate::operator::{Combine, Operator};
 use crate::rows::Rows;
 use crate::thread::{
     block_dim_x, block_idx_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x,
 };
+use crate::unroll::each;
 use crate::vector::Loaded;
+use core::marker::PhantomData;
 use few_rows::{few_rows, one_row};
-use layout::{LARGE_STATES, SMALL_STATES, vectors_of_few};
-pub use layout::{LOADS, Layout, most_threads, resident, stage_length};
+use layout::{LARGE_STATES, MOST_LANES, SMALL_STATES, vectors_of_few};
+pub use layout::{LOADS, Layout, Limits, most_threads, resident, stage_length};
 use strip::{Strip, combine_groups, combine_slices};
 
 /// Reduces each column, in one launch.
@@ -44,7 +46,7 @@ use strip::{Strip, combine_groups, combine_slices};
 /// # Safety
 /// - Every thread of the grid makes the call, once, with the same arguments. The grid and the layout are those of [`Layout`] for the
 ///   matrix, or others with the same meaning: with a `fold` above 1 the rows lie side by side, `fold · columns` is `width` vectors, and
-///   there is one strip. A block has at least `width` threads and [`most_threads`] at most.
+///   there is one strip. A block has at least `width` threads and [`most_threads`] at most, and no more than [`Limits::rows`] rows.
 /// - Nothing writes the matrix; `results` points to one result per column, which nothing else touches.
 /// - `stage` points to [`stage_length`] states in shared memory, which the block uses for nothing else.
 /// - With more than one slice, `states` points to [`Layout::states`] states, and `counters` to a word per strip that is 0; nothing else
@@ -89,69 +91,155 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
     // Whether a thread has all rows of its columns.
     let has_all_rows = height * slices == 1 && !strip.is_folded;
 
+    // Of a block's rows, which take turns with those of the others, the one at a place.
+    let lines = height * layout.fold;
+    let row_of = |place: u32| {
+        let turn = u64::from(place / lines) * u64::from(slices) + u64::from(slice);
+        turn * u64::from(lines) + u64::from(place % lines)
+    };
+    let (short_stage, has_shorts) = (stage.cast::<u32>(), O::VALUES_OF_SHORT > 0);
+
     // SAFETY: the caller's promise; between two uses of a state by different threads there is a barrier, and of another block a ticket.
     unsafe {
         if y < height {
             let (rank, of) = (slice * height + y, slices * height);
             let (rank, of) = (rank as usize, of as usize);
-            let to_stage = (!has_all_rows).then_some(stage.add((y * span) as usize));
-            if strip.are_short::<O>(of) {
-                let shorts = strip.fold_shorts(operator, rank, of);
-                let states = strip.states_of(operator, shorts, rank, of);
-                strip.leave(operator, states, to_stage, results);
+            let first = (y * span) as usize;
+            if has_shorts {
+                let places = (y * layout.fold, lines);
+                let shorts = strip.fold_shorts(operator, (rank, of), places);
+                if has_all_rows {
+                    let states = states_of::<T, O>(operator, shorts);
+                    strip.write(operator, states, results);
+                } else {
+                    strip.leave(shorts, short_stage.add(first));
+                }
             } else {
                 let states = strip.fold(operator, rank, of);
-                strip.leave(operator, states, to_stage, results);
+                if has_all_rows {
+                    strip.write(operator, states, results);
+                } else {
+                    strip.leave(states, stage.add(first));
+                }
             }
         }
         if has_all_rows {
             return;
         }
         sync_threads();
-        combine_groups(operator, stage, height * (span / group), group);
-
-        if slices > 1 {
-            let states = states.add(number as usize * slices as usize * span as usize);
-            let mut place = tid;
-            while place < group {
-                *states.add(slice as usize * span as usize + place as usize) =
-                    *stage.add(place as usize);
-                place += block;
-            }
-            sync_threads();
-            let counter = counters.add(number as usize);
-            let is_last = tid == 0 && draw_ticket(counter) == slices - 1;
-            if !sync_threads_or(is_last) {
-                return;
-            }
-            if tid == 0 {
-                store_relaxed(counter, 0);
-            }
-            // The threads for each column, if there are more threads than columns.
-            let parts = if group < block { block / group } else { 1 };
-            place = tid;
-            while place < parts * group {
-                let (part, states) = (place / group, states.add((place % group) as usize));
-                let slices = (part, slices, parts);
-                *stage.add(place as usize) = if size_of::<O::State>() <= 8 {
-                    combine_slices::<SMALL_STATES, _>(operator, states, span, slices)
-                } else {
-                    combine_slices::<LARGE_STATES, _>(operator, states, span, slices)
-                };
-                place += block;
-            }
-            sync_threads();
-            combine_groups(operator, stage, parts, group);
+        let groups = height * (span / group);
+        if has_shorts {
+            combine_groups(Shorts::new(operator), short_stage, groups, group);
+        } else {
+            combine_groups(operator, stage, groups, group);
         }
-
-        let mut place = tid;
-        while place < group {
+        // What the block comes to.
+        let of_block = |place: u32| {
+            if has_shorts {
+                operator.of_short(*short_stage.add(place as usize), row_of)
+            } else {
+                *stage.add(place as usize)
+            }
+        };
+        let write = |place: u32, state: O::State| {
             let column = strip.column(place);
             if column < matrix.columns {
-                let state = *stage.add(place as usize);
                 *results.add(column) = operator.finish(state, matrix.rows as u64);
+            }
+        };
+
+        let mut place = tid;
+        if slices == 1 {
+            while place < group {
+                write(place, of_block(place));
+                place += block;
+            }
+            return;
+        }
+
+        let states = states.add(number as usize * slices as usize * span as usize);
+        while place < group {
+            *states.add(slice as usize * span as usize + place as usize) = of_block(place);
+            place += block;
+        }
+        sync_threads();
+        let counter = counters.add(number as usize);
+        let is_last = tid == 0 && draw_ticket(counter) == slices - 1;
+        if !sync_threads_or(is_last) {
+            return;
+        }
+        if tid == 0 {
+            store_relaxed(counter, 0);
+        }
+        // The threads for each column, if there are more threads than columns.
+        let parts = if group < block { block / group } else { 1 };
+        place = tid;
+        while place < parts * group {
+            let (part, states) = (place / group, states.add((place % group) as usize));
+            let slices = (part, slices, parts);
+            let state = if size_of::<O::State>() <= 8 {
+                combine_slices::<SMALL_STATES, _>(operator, states, span, slices)
+            } else {
+                combine_slices::<LARGE_STATES, _>(operator, states, span, slices)
+            };
+            if parts == 1 {
+                write(place, state);
+            } else {
+                *stage.add(place as usize) = state;
             }
             place += block;
         }
+        if parts == 1 {
+            return;
+        }
+        sync_threads();
+        combine_groups(operator, stage, parts, group);
+        if tid < group {
+            write(tid, *stage.add(tid as usize));
+        }
+    }
+}
+
+/// The states of short ones whose places are rows.
+#[inline(always)]
+fn states_of<T: Loaded, O: Operator<T>>(
+    operator: O,
+    shorts: [u32; MOST_LANES],
+) -> [O::State; MOST_LANES] {
+    let mut states = [operator.identity(); MOST_LANES];
+    each(
+        T::LANES,
+        #[inline(always)]
+        |lane| states[lane] = operator.of_short(shorts[lane], u64::from),
+    );
+    states
+}
+
+/// Short states as what an operator combines.
+struct Shorts<T, O>(O, PhantomData<T>);
+
+impl<T, O> Shorts<T, O> {
+    #[inline(always)]
+    fn new(operator: O) -> Self {
+        Self(operator, PhantomData)
+    }
+}
+
+impl<T, O: Copy> Clone for Shorts<T, O> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, O: Copy> Copy for Shorts<T, O> {}
+
+impl<T, O: Operator<T>> Combine<u32> for Shorts<T, O> {
+    #[inline(always)]
+    fn identity(self) -> u32 {
+        self.0.short_identity()
+    }
+    #[inline(always)]
+    fn combine(self, left: u32, right: u32) -> u32 {
+        self.0.combine_short(left, right)
     }
 }

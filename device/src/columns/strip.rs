@@ -17,7 +17,7 @@ pub(super) struct Strip<T> {
     /// Whether vectors are loaded; if not, each lane of a thread is `width` columns after the one before.
     is_aligned: bool,
     /// Whether no other block has rows of the strip. Strips are many then, and of the last that run at once there may be few, which have more under
-    /// way if threads load from more rows at once. Blocks that share strips are slower so, on an H200 by 0.7 % for 4096 rows of 65536 values.
+    /// way if threads load from more rows at once.
     is_alone: bool,
     /// The distance of two rows.
     line: usize,
@@ -184,14 +184,16 @@ impl<T: Loaded> Strip<T> {
             // SAFETY: the caller's promise.
             let vectors: [T::Vector; SEVERAL] =
                 array(|index| unsafe { vector::load(place.wrapping_add(index * step)) });
-            each(
+            operator.accumulate_columns(
+                states,
                 T::LANES,
                 #[inline(always)]
                 |lane| {
-                    let values: [[T; 1]; SEVERAL] = array(|index| [T::value(vectors[index], lane)]);
+                    let values: [T; SEVERAL] = array(|index| T::value(vectors[index], lane));
                     let index = (row as u64 * fold).wrapping_add(self.first_index::<O>(lane));
-                    states[lane] = operator.accumulate(states[lane], values, index, index_step);
+                    (values, index)
                 },
+                index_step,
             );
             row += SEVERAL * of;
             place = place.wrapping_add(SEVERAL * step);
@@ -199,57 +201,8 @@ impl<T: Loaded> Strip<T> {
         row
     }
 
-    /// Takes rows from `row` on that are `of` apart into short states, `SEVERAL` at a time, as long as so many are left before `whole`; returns
-    /// the next row. `place` is that of the first.
-    ///
-    /// # Safety
-    /// As for [`Self::fold_rows`].
-    #[inline(always)]
-    unsafe fn extend_shorts<const SEVERAL: usize, O: Operator<T>>(
-        &self,
-        operator: O,
-        shorts: &mut [u32; MOST_LANES],
-        (row, place): (usize, u32),
-        whole: usize,
-        of: usize,
-    ) -> (usize, u32) {
-        let step = of * self.line;
-        let (mut row, mut place) = (row, place);
-        let mut first = self.place_in(row);
-        while row + (SEVERAL - 1) * of < whole {
-            // SAFETY: the caller's promise.
-            let vectors: [T::Vector; SEVERAL] =
-                array(|index| unsafe { vector::load(first.wrapping_add(index * step)) });
-            each(
-                SEVERAL,
-                #[inline(always)]
-                |index| {
-                    each(
-                        T::LANES,
-                        #[inline(always)]
-                        |lane| {
-                            let value = T::value(vectors[index], lane);
-                            shorts[lane] =
-                                operator.extend_short(shorts[lane], value, place + index as u32);
-                        },
-                    );
-                },
-            );
-            row += SEVERAL * of;
-            place += SEVERAL as u32;
-            first = first.wrapping_add(SEVERAL * step);
-        }
-        (row, place)
-    }
-
-    /// Whether short states have room for all rows of a thread, of `of` that share them.
-    #[inline(always)]
-    pub(super) fn are_short<O: Operator<T>>(&self, of: usize) -> bool {
-        let rows = self.matrix.rows.div_ceil(self.fold as usize);
-        O::VALUES_OF_SHORT > 0 && rows.div_ceil(of) < O::VALUES_OF_SHORT as usize
-    }
-
-    /// Like [`Self::fold`], but short states. [`Self::are_short`] says that they have room. A row's place is its number among the thread's rows.
+    /// The short states of this thread's columns, of the rows from `rank` on that are `of` apart. The first has the place `place`, and each further
+    /// one a place that is `step` more, for the first of the rows that are taken as one.
     ///
     /// # Safety
     /// Nothing writes the matrix.
@@ -257,63 +210,83 @@ impl<T: Loaded> Strip<T> {
     pub(super) unsafe fn fold_shorts<O: Operator<T>>(
         &self,
         operator: O,
-        rank: usize,
-        of: usize,
+        (rank, of): (usize, usize),
+        (place, step): (u32, u32),
     ) -> [u32; MOST_LANES] {
         let (first_whole, whole, all) = self.rows();
         let mut shorts = [operator.short_identity(); MOST_LANES];
         let is_head = rank < first_whole;
-        let next = if is_head { (rank + of, 1) } else { (rank, 0) };
-        // SAFETY: the caller's promise; vectors are loaded of the rows that they are a whole part of.
-        let rest = unsafe {
-            let next = self.extend_shorts::<MANY_LOADS, O>(operator, &mut shorts, next, whole, of);
-            self.extend_shorts::<1, O>(operator, &mut shorts, next, whole, of)
-        };
+        let mut row = if is_head { rank + of } else { rank };
+        let mut at = if is_head { place + step } else { place };
+        let mut first = self.place_in(row);
+        let distance = of * self.line;
+        while row + (MANY_LOADS - 1) * of < whole {
+            // SAFETY: the caller's promise; the vector is a whole part of these rows.
+            let vectors: [T::Vector; MANY_LOADS] =
+                array(|index| unsafe { vector::load(first.wrapping_add(index * distance)) });
+            each(
+                MANY_LOADS,
+                #[inline(always)]
+                |index| {
+                    let at = at + index as u32 * step;
+                    extend_each::<T, O>(operator, &mut shorts, vectors[index], at);
+                },
+            );
+            row += MANY_LOADS * of;
+            at += MANY_LOADS as u32 * step;
+            first = first.wrapping_add(MANY_LOADS * distance);
+        }
+        // Of the last rows the first is loaded in the place of each that is not there, so that all loads are under way together.
+        if row < whole {
+            let start = row;
+            let is_there = |index: usize| start + index * of < whole;
+            let vectors: [T::Vector; MANY_LOADS] = array(|index| {
+                let distance = if is_there(index) { index * distance } else { 0 };
+                // SAFETY: as above.
+                unsafe { vector::load(first.wrapping_add(distance)) }
+            });
+            each(
+                MANY_LOADS,
+                #[inline(always)]
+                |index| {
+                    if is_there(index) {
+                        let at = at + index as u32 * step;
+                        extend_each::<T, O>(operator, &mut shorts, vectors[index], at);
+                        row += of;
+                    }
+                },
+            );
+        }
         // Rows that the vector is not wholly in.
-        let mut next = if is_head { (rank, 0) } else { rest };
-        while next.0 < all {
+        let rest = row;
+        row = if is_head { rank } else { rest };
+        while row < all {
+            let at = place + ((row - rank) / of) as u32 * step;
             each(
                 T::LANES,
                 #[inline(always)]
                 |lane| {
                     let before = self.before(lane).0;
-                    if self.has(next.0, before) {
-                        let place = (next.0 * self.line).wrapping_add(before);
+                    if self.has(row, before) {
+                        let place = (row * self.line).wrapping_add(before);
                         // SAFETY: as above.
                         let value = unsafe { *self.matrix.input.add(place) };
-                        shorts[lane] = operator.extend_short(shorts[lane], value, next.1);
+                        shorts[lane] = operator.extend_short(shorts[lane], value, at);
                     }
                 },
             );
-            next = if next.0 < rest.0 {
-                rest
-            } else {
-                (next.0 + of, next.1 + 1)
-            };
+            row = if row < rest { rest } else { row + of };
+        }
+        if self.is_folded {
+            each(
+                T::LANES,
+                #[inline(always)]
+                |lane| {
+                    shorts[lane] = operator.moved_short(shorts[lane], self.before(lane).1 as u32);
+                },
+            );
         }
         shorts
-    }
-
-    /// The states from [short ones](Self::fold_shorts).
-    #[inline(always)]
-    pub(super) fn states_of<O: Operator<T>>(
-        &self,
-        operator: O,
-        shorts: [u32; MOST_LANES],
-        rank: usize,
-        of: usize,
-    ) -> [O::State; MOST_LANES] {
-        let fold = u64::from(self.fold);
-        let mut states = [operator.identity(); MOST_LANES];
-        each(
-            T::LANES,
-            #[inline(always)]
-            |lane| {
-                let index = (rank as u64 * fold).wrapping_add(self.before(lane).1);
-                states[lane] = operator.of_short(shorts[lane], index, of as u64 * fold);
-            },
-        );
-        states
     }
 
     /// The states of this thread's columns, of the rows from `rank` on that are `of` apart; identities where there is no column.
@@ -335,37 +308,29 @@ impl<T: Loaded> Strip<T> {
         let mut row = if is_head { rank + of } else { rank };
         // SAFETY: the caller's promise; vectors are loaded of the rows that they are a whole part of.
         unsafe {
-            // Where there are short states, this runs only if they have no room, which is rare. So its code is kept short.
-            let has_shorts = O::VALUES_OF_SHORT > 0;
-            if self.is_alone && are_light::<T, O>() && !has_shorts {
+            if are_light::<T, O>(self.is_alone) {
                 row = self.fold_rows::<MANY_LOADS, O>(operator, &mut states, row, whole, of);
             }
             row = self.fold_rows::<LOADS, O>(operator, &mut states, row, whole, of);
-            if !has_shorts {
-                row = self.fold_rows::<{ LOADS / 2 }, O>(operator, &mut states, row, whole, of);
-            }
+            const { assert!(LOADS == 4) };
+            // Of the last rows, all at once.
+            row = self.fold_rows::<3, O>(operator, &mut states, row, whole, of);
+            row = self.fold_rows::<2, O>(operator, &mut states, row, whole, of);
+            row = self.fold_rows::<1, O>(operator, &mut states, row, whole, of);
         }
+        // Rows that the vector is not wholly in.
         let rest = row;
         row = if is_head { rank } else { rest };
         while row < all {
-            let is_whole = row >= first_whole && row < whole;
-            // SAFETY: as above.
-            let vector = is_whole.then(|| unsafe { vector::load(self.place_in(row)) });
             each(
                 T::LANES,
                 #[inline(always)]
                 |lane| {
                     let before = self.before(lane).0;
-                    let value = match vector {
-                        Some(vector) => Some(T::value(vector, lane)),
-                        None if self.has(row, before) => {
-                            let place = (row * self.line).wrapping_add(before);
-                            // SAFETY: as above.
-                            Some(unsafe { *self.matrix.input.add(place) })
-                        }
-                        None => None,
-                    };
-                    if let Some(value) = value {
+                    if self.has(row, before) {
+                        let place = (row * self.line).wrapping_add(before);
+                        // SAFETY: as above.
+                        let value = unsafe { *self.matrix.input.add(place) };
                         let index = (row as u64 * fold).wrapping_add(self.first_index::<O>(lane));
                         states[lane] = operator.combine(states[lane], operator.lift(value, index));
                     }
@@ -383,29 +348,18 @@ impl<T: Loaded> Strip<T> {
         states
     }
 
-    /// Leaves this thread's states in the stage, from where the strip begins, or if there is none writes the results: it has all rows then.
+    /// Leaves what this thread has of each column, states or short ones, in the stage, from where the strip begins.
     ///
     /// # Safety
-    /// As for [`columns`](super::columns()); the threads of a row have a place of the stage for each column of the strip.
+    /// The threads of a row have a place of the stage for each column of the strip.
     #[inline(always)]
-    pub(super) unsafe fn leave<O: Operator<T>>(
-        &self,
-        operator: O,
-        states: [O::State; MOST_LANES],
-        stage: Option<*mut O::State>,
-        results: *mut O::Output,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            match stage {
-                None => self.write(operator, states, results),
-                Some(stage) => each(
-                    T::LANES,
-                    #[inline(always)]
-                    |lane| *stage.add(self.place_of(lane) as usize) = states[lane],
-                ),
-            }
-        }
+    pub(super) unsafe fn leave<S: Copy>(&self, kept: [S; MOST_LANES], stage: *mut S) {
+        each(
+            T::LANES,
+            #[inline(always)]
+            // SAFETY: the caller's promise.
+            |lane| unsafe { *stage.add(self.place_of(lane) as usize) = kept[lane] },
+        );
     }
 
     /// Writes the results of this thread's columns, of which it has all rows.
@@ -413,7 +367,7 @@ impl<T: Loaded> Strip<T> {
     /// # Safety
     /// `results` points to one result per column, which nothing else touches.
     #[inline(always)]
-    unsafe fn write<O: Operator<T>>(
+    pub(super) unsafe fn write<O: Operator<T>>(
         &self,
         operator: O,
         states: [O::State; MOST_LANES],
@@ -438,6 +392,23 @@ impl<T: Loaded> Strip<T> {
             );
         }
     }
+}
+
+/// A vector of values into short states, at this place.
+#[inline(always)]
+fn extend_each<T: Loaded, O: Operator<T>>(
+    operator: O,
+    shorts: &mut [u32; MOST_LANES],
+    vector: T::Vector,
+    place: u32,
+) {
+    each(
+        T::LANES,
+        #[inline(always)]
+        |lane| {
+            shorts[lane] = operator.extend_short(shorts[lane], T::value(vector, lane), place);
+        },
+    );
 }
 
 /// Combines groups of as many states, place by place, into the first; a barrier comes after each step.

@@ -444,12 +444,30 @@ macro_rules! arg {
                     Ties::First => <Self as Operator<T>>::VALUES_OF_SHORT - place,
                     Ties::Last => place + 1,
                 };
-                let (best, other) = (short as i32, value.key::<$is_least>() | number as i32);
-                (if other > best { other } else { best }) as u32
+                let other = value.key::<$is_least>() | number as i32;
+                <Self as Operator<T>>::combine_short(self, short, other as u32)
+            }
+
+            /// The number is below the key, and stays there, since the places have room.
+            #[inline(always)]
+            fn moved_short(self, short: u32, by: u32) -> u32 {
+                if short == i32::MIN as u32 {
+                    return short;
+                }
+                match self.ties {
+                    Ties::First => short.wrapping_sub(by),
+                    Ties::Last => short.wrapping_add(by),
+                }
             }
 
             #[inline(always)]
-            fn of_short(self, short: u32, index: u64, step: u64) -> Best<T::Wide, I> {
+            fn combine_short(self, left: u32, right: u32) -> u32 {
+                let (left, right) = (left as i32, right as i32);
+                (if right > left { right } else { left }) as u32
+            }
+
+            #[inline(always)]
+            fn of_short(self, short: u32, index_of: impl Fn(u32) -> u64) -> Best<T::Wide, I> {
                 if short == i32::MIN as u32 {
                     return self.identity();
                 }
@@ -459,7 +477,7 @@ macro_rules! arg {
                     Ties::Last => (short & most) - 1,
                 };
                 Best {
-                    index: I::of(index.wrapping_add(u64::from(place) * step)),
+                    index: I::of(index_of(place)),
                     value: T::of_key::<$is_least>(short as i32),
                 }
             }

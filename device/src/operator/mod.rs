@@ -93,9 +93,10 @@ pub trait Operator<T>: Combine<Self::State> {
     /// whether [one is a NaN](Self::is_any_nan).
     const NUMBERS_ARE_QUICKER: bool = false;
 
-    /// How many values a *short state* may have: a word that is less work to keep than a state; 0 where there is none. Kernels of columns, in
-    /// which a thread has up to 16 states, keep short ones instead, and make states of them at the end. Such an operator implements
-    /// [`short_identity`](Self::short_identity), [`extend_short`](Self::extend_short) and [`of_short`](Self::of_short).
+    /// How many values a *short state* may have, at least those of 512 vectors: a word that is less work to keep than a state; 0 where there is none. Kernels of
+    /// columns, in which a thread has up to 16 states, keep short ones instead, and make states of what a block comes to. Such an operator
+    /// implements [`short_identity`](Self::short_identity), [`extend_short`](Self::extend_short), [`moved_short`](Self::moved_short),
+    /// [`combine_short`](Self::combine_short) and [`of_short`](Self::of_short).
     const VALUES_OF_SHORT: u32 = 0;
 
     /// What is combined.
@@ -162,6 +163,31 @@ pub trait Operator<T>: Combine<Self::State> {
         self.combine(state, combine_all(self, states))
     }
 
+    /// The states of this many columns, at most 16, and with each N further values of its column, at most 16: `values_of` gives them and the index of the
+    /// first, and `step` is how far their indices are apart. All these states must be of as many values.
+    ///
+    /// It is the same as [`accumulate`](Self::accumulate) for each, up to rounding. Some operators do what all columns have in common once.
+    #[inline(always)]
+    fn accumulate_columns<const N: usize, const STATES: usize>(
+        self,
+        states: &mut [Self::State; STATES],
+        columns: usize,
+        values_of: impl Fn(usize) -> ([T; N], u64),
+        step: u64,
+    ) where
+        T: Copy,
+    {
+        each(
+            columns,
+            #[inline(always)]
+            |column| {
+                let (values, index) = values_of(column);
+                let vectors = array::<[T; 1], N>(|place| [values[place]]);
+                states[column] = self.accumulate(states[column], vectors, index, step);
+            },
+        );
+    }
+
     /// The state of the same values with indices that are so much greater, where [`INDICES_MOVE`](Self::INDICES_MOVE); what goes beyond the
     /// greatest index wraps around. The identity stays as it is.
     #[inline(always)]
@@ -184,11 +210,25 @@ pub trait Operator<T>: Combine<Self::State> {
         short
     }
 
-    /// The state of the values of a short state: the value at place p has the index `index + p · step`, which may wrap around. That of no
-    /// value is the identity, up to the sign of a zero.
+    /// The short state of the same values, whose places are so much greater, or so much less if that wraps around.
     #[inline(always)]
-    fn of_short(self, short: u32, index: u64, step: u64) -> Self::State {
-        let _ = (short, index, step);
+    fn moved_short(self, short: u32, by: u32) -> u32 {
+        let _ = by;
+        short
+    }
+
+    /// One short state of two, in any grouping, whose values have different places.
+    #[inline(always)]
+    fn combine_short(self, left: u32, right: u32) -> u32 {
+        let _ = right;
+        left
+    }
+
+    /// The state of the values of a short state, where `index_of` gives the index of a place. That of no value is the identity, up to the sign
+    /// of a zero.
+    #[inline(always)]
+    fn of_short(self, short: u32, index_of: impl Fn(u32) -> u64) -> Self::State {
+        let _ = (short, index_of);
         self.identity()
     }
 

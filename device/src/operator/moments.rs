@@ -10,7 +10,7 @@ use super::{Combine, Operator, combine_all};
 use crate::element::Element;
 use crate::math::Float;
 use crate::number::Number;
-use crate::unroll::array;
+use crate::unroll::{array, each};
 use crate::words::Words;
 
 /// The mean: the sum in [`Element::Real`], and one division.
@@ -65,10 +65,10 @@ impl<R: Number> Combine<R> for Mean {
 }
 
 impl<T: Element> Operator<T> for Mean {
-    /// The sum of integers, of as many as surely fit into 31 bits: none needs more bits in its accumulator of 32 than in memory.
+    /// The sum of integers, of as many as surely fit into 32 bits: none needs more bits in its accumulator of 32 than in memory.
     const VALUES_OF_SHORT: u32 =
         if size_of::<T>() <= 2 && size_of::<T::Wide>() == 4 && !T::Wide::IS_FLOAT {
-            1 << (31 - 8 * size_of::<T>())
+            1 << (32 - 8 * size_of::<T>())
         } else {
             0
         };
@@ -103,7 +103,11 @@ impl<T: Element> Operator<T> for Mean {
         bits_of(sum_of::<T>(short).plus(value.widen()))
     }
     #[inline(always)]
-    fn of_short(self, short: u32, _index: u64, _step: u64) -> T::Real {
+    fn combine_short(self, left: u32, right: u32) -> u32 {
+        left.wrapping_add(right)
+    }
+    #[inline(always)]
+    fn of_short(self, short: u32, _index_of: impl Fn(u32) -> u64) -> T::Real {
         T::real_of(sum_of::<T>(short))
     }
     #[inline(always)]
@@ -163,6 +167,41 @@ fn join<R: Float>(left: Moments<R>, right: Moments<R>) -> Moments<R> {
     } else {
         joined
     }
+}
+
+/// Joins each of the states with N further values. Since all are of as many values, one division serves all of them, and the compiler keeps
+/// one count.
+#[inline(always)]
+fn join_each<T: Element, const N: usize, const STATES: usize>(
+    states: &mut [Moments<T::Real>; STATES],
+    columns: usize,
+    values_of: impl Fn(usize) -> ([T; N], u64),
+) {
+    let before = states[0].count;
+    let further = T::Real::of_count(N as u64);
+    let count = before + further;
+    let part = further / count;
+    each(
+        columns,
+        #[inline(always)]
+        |column| {
+            let (left, right) = (states[column], moments_of(values_of(column).0));
+            let distance = right.mean - left.mean;
+            let share = distance * part;
+            let squares = left.squares + right.squares + distance * share * before;
+            // A distance from no mean may be too large to be squared.
+            let is_first = before == T::Real::ZERO;
+            states[column] = Moments {
+                count,
+                mean: if is_first {
+                    right.mean
+                } else {
+                    left.mean + share
+                },
+                squares: if is_first { right.squares } else { squares },
+            };
+        },
+    );
 }
 
 /// Several values by their own mean, in two passes over registers.
@@ -258,6 +297,16 @@ macro_rules! moments {
                 } else {
                     moments_of(values)
                 }
+            }
+            #[inline(always)]
+            fn accumulate_columns<const N: usize, const STATES: usize>(
+                self,
+                states: &mut [Moments<T::Real>; STATES],
+                columns: usize,
+                values_of: impl Fn(usize) -> ([T; N], u64),
+                _step: u64,
+            ) {
+                join_each(states, columns, values_of);
             }
             #[cfg(not(target_arch = "nvptx64"))]
             #[inline(always)]

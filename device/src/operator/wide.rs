@@ -93,6 +93,25 @@ impl<T: Copy, A: From<T> + Copy, O: Operator<A>> Operator<T> for As<A, O> {
         let vectors = map_all(vectors, A::from);
         self.operator.accumulate(state, vectors, index, step)
     }
+    #[inline(always)]
+    fn accumulate_columns<const N: usize, const STATES: usize>(
+        self,
+        states: &mut [O::State; STATES],
+        columns: usize,
+        values_of: impl Fn(usize) -> ([T; N], u64),
+        step: u64,
+    ) {
+        self.operator.accumulate_columns(
+            states,
+            columns,
+            #[inline(always)]
+            |column| {
+                let (values, index) = values_of(column);
+                (values.map(A::from), index)
+            },
+            step,
+        );
+    }
     /// Block by block, converted in the nearest cache.
     #[cfg(not(target_arch = "nvptx64"))]
     #[inline(always)]

@@ -7,7 +7,7 @@ use super::measured::TUNED;
 use crate::device::Device;
 use crate::matrix::{Along, Matrix};
 use crate::sum::Mode;
-use warpfold_device::columns::{LOADS, Layout};
+use warpfold_device::columns::{LOADS, Layout, Limits};
 use warpfold_device::fixed::{self, Strips};
 use warpfold_device::rows::{PACKED_BLOCK, PACKED_BYTES};
 use warpfold_device::segments;
@@ -97,8 +97,8 @@ pub struct Problem {
     pub work: Work,
     /// Values that a vector has.
     pub lanes: usize,
-    /// The most threads of a block that reduces columns.
-    pub most_threads: u32,
+    /// How large the blocks are that reduce columns.
+    pub limits: Limits,
     /// The device's properties.
     pub gpu: Gpu,
     /// The bytes of its L2 cache; 0 where there is none.
@@ -254,10 +254,17 @@ impl Problem {
         let block = if rows <= LOADS {
             self.block_of_few_rows()
         } else {
-            self.most_threads
+            self.limits.threads
         };
         let blocks = blocks * THREADS_OF_COLUMNS as usize / block as usize;
-        let layout = Layout::new(self.lanes, matrix, block, width, blocks);
+        // More blocks than run at once are many more, or the last ones run alone.
+        let at_once = self.limits.resident as usize * self.gpu.multiprocessors as usize;
+        let blocks = (blocks, at_once);
+        let limits = Limits {
+            threads: block,
+            ..self.limits
+        };
+        let layout = Layout::new(self.lanes, matrix, limits, width, blocks);
         Launch {
             way: Way::Columns(layout),
             blocks: layout.grid(self.lanes, rows, columns, stride, block) as u32,
@@ -270,7 +277,7 @@ impl Problem {
         let vectors = self.matrix.columns.div_ceil(self.lanes);
         let of_each = vectors / (BLOCKS_OF_FEW_ROWS * self.gpu.multiprocessors as usize);
         let wanted = of_each.next_power_of_two().max(32);
-        wanted.min(self.most_threads as usize) as u32
+        wanted.min(self.limits.threads as usize) as u32
     }
 
     fn choose_in_order(&self) -> Launch {
@@ -493,7 +500,11 @@ pub fn problem_of_pairs(device: &Device, mode: Mode, n: usize, value_bytes: usiz
         work: Work::Pairs,
         // What follows is for columns.
         lanes: 1,
-        most_threads: 1,
+        limits: Limits {
+            threads: 1,
+            rows: usize::MAX,
+            resident: 1,
+        },
         gpu: Gpu::of(device),
         l2_bytes: device.l2_bytes(),
     }
@@ -558,7 +569,7 @@ mod tests {
                     && fold as usize * columns == width as usize * problem.lanes
                     && layout.strips(problem.lanes, columns) == 1;
                 (1..=launch.block).contains(&width)
-                    && (32..=problem.most_threads).contains(&launch.block)
+                    && (32..=problem.limits.threads).contains(&launch.block)
                     && slices >= 1
                     && (fold == 1 || fold > 1 && is_folded)
             }
@@ -647,7 +658,10 @@ mod tests {
                                 value_bytes,
                                 work,
                                 lanes: 16 / value_bytes,
-                                most_threads,
+                                limits: Limits {
+                                    threads: most_threads,
+                                    ..OF_F32
+                                },
                                 gpu: Gpu {
                                     multiprocessors,
                                     bytes_per_second,
@@ -689,6 +703,12 @@ mod tests {
         assert_eq!(problem(1 << 20).block_of_any(64), 64);
     }
 
+    const OF_F32: Limits = Limits {
+        threads: 256,
+        rows: usize::MAX,
+        resident: 3,
+    };
+
     /// A row of no values of `f32`, on a desktop GPU with this many multiprocessors.
     fn of_f32(multiprocessors: u32) -> Problem {
         Problem {
@@ -698,7 +718,7 @@ mod tests {
             value_bytes: 4,
             work: Work::Little,
             lanes: 4,
-            most_threads: 256,
+            limits: OF_F32,
             gpu: Gpu {
                 multiprocessors,
                 bytes_per_second: Some(9e11),
@@ -715,7 +735,10 @@ mod tests {
             let problem = Problem {
                 matrix: Matrix::contiguous(rows, columns),
                 along: Along::Columns,
-                most_threads,
+                limits: Limits {
+                    threads: most_threads,
+                    ..OF_F32
+                },
                 ..of_f32(multiprocessors)
             };
             match problem.choose().way {
@@ -752,8 +775,10 @@ mod tests {
             of(132, 1 << 16, 1 << 12, 128),
             layout(width, 1, 2 * blocks / strips)
         );
-        // Four vectors for each thread: of 256 rows, eight blocks with eight rows of threads have as many.
-        assert_eq!(of(132, 1 << 8, 1 << 7, 256), layout(32, 1, 8));
+        // Four vectors for each thread of the blocks that share the 256 rows.
+        let of_few_columns = of(132, 1 << 8, 1 << 7, 256);
+        let Layout { width, slices, .. } = of_few_columns;
+        assert_eq!(256 / width * slices * 4, 256, "{of_few_columns:?}");
         // Rows side by side are as wide as the strip, and few rows have blocks of one row of threads.
         assert_eq!(of(132, 1 << 20, 1, 256).fold, 1024);
         assert_eq!(of(132, 3, 1 << 22, 256), layout(256, 1, 1));

@@ -8,7 +8,7 @@ use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
 use crate::matrix::{Along, Matrix};
 use crate::sum::Mode;
-use warpfold_device::columns::{Layout, most_threads};
+use warpfold_device::columns::{Layout, Limits};
 use warpfold_device::fixed;
 use warpfold_device::operator::Operator;
 use warpfold_device::rows::are_aligned;
@@ -28,7 +28,7 @@ pub struct Form {
     words_of_slot: usize,
     order_matters: bool,
     lanes: usize,
-    most_threads: u32,
+    limits: Limits,
     segments: FormOfSegments,
 }
 
@@ -49,7 +49,7 @@ impl Form {
             words_of_slot: most_words::<O::State>(1),
             order_matters: O::ORDER_MATTERS,
             lanes: T::LANES,
-            most_threads: most_threads::<T, O>(),
+            limits: Limits::of::<T, O>(),
             segments: FormOfSegments {
                 tile: segments::tile::<T>(),
                 most_warps: segments::threads::<T, O>() / 32,
@@ -117,7 +117,7 @@ impl Form {
             value_bytes: self.value_bytes,
             work: self.work,
             lanes: self.lanes,
-            most_threads: self.most_threads,
+            limits: self.limits,
             gpu: Gpu::of(device),
             l2_bytes: device.l2_bytes(),
         }
