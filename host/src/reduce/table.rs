@@ -240,7 +240,28 @@ impl Problem {
         let bytes = columns * self.value_bytes;
         let all_bytes = bytes.saturating_mul(rows);
         let measured = of_shape(TUNED, what, |of| of.columns, all_bytes, self.gpu);
-        line_of(measured, bytes, |line| line.0).1.launch(self)
+        let (_, choice) = line_of(measured, bytes, |line| line.0);
+        self.in_one_wave(choice).launch(self)
+    }
+
+    /// Wider strips where there would be more than run at once, but not twice as many: the last ones would run almost alone. Of the fastest launches
+    /// that were measured, fewer than one in a hundred have so many strips.
+    fn in_one_wave(&self, choice: Choice) -> Choice {
+        let Choice::Columns { width, blocks } = choice else {
+            return choice;
+        };
+        let vectors = self.matrix.columns.div_ceil(self.lanes);
+        let waves = vectors.div_ceil(width as usize) as f64 / self.blocks_at_once() as f64;
+        let is_widened = 1.0 < waves && waves < 2.0 && 2 * width <= self.limits.threads;
+        Choice::Columns {
+            width: if is_widened { 2 * width } else { width },
+            blocks,
+        }
+    }
+
+    /// Blocks for columns that run at once.
+    fn blocks_at_once(&self) -> usize {
+        self.limits.resident as usize * self.gpu.multiprocessors as usize
     }
 
     /// Strips of about `width` threads for columns, and about this many blocks in all, of [`THREADS_OF_COLUMNS`].
@@ -258,8 +279,7 @@ impl Problem {
         };
         let blocks = blocks * THREADS_OF_COLUMNS as usize / block as usize;
         // More blocks than run at once are many more, or the last ones run alone.
-        let at_once = self.limits.resident as usize * self.gpu.multiprocessors as usize;
-        let blocks = (blocks, at_once);
+        let blocks = (blocks, self.blocks_at_once());
         let limits = Limits {
             threads: block,
             ..self.limits
@@ -783,6 +803,31 @@ mod tests {
         assert_eq!(of(132, 1 << 20, 1, 256).fold, 1024);
         assert_eq!(of(132, 3, 1 << 22, 256), layout(256, 1, 1));
         assert_eq!(of(132, 4, 1 << 16, 256), layout(32, 1, 1));
+    }
+
+    #[test]
+    fn strips_run_all_at_once_or_are_at_least_twice_as_many() {
+        let vectors = (1..64).map(|step| step << 9);
+        let problems = vectors.flat_map(|vectors| {
+            [20, 46, 84, 132].map(|multiprocessors| Problem {
+                matrix: Matrix::contiguous(1 << 12, 4 * vectors),
+                along: Along::Columns,
+                ..of_f32(multiprocessors)
+            })
+        });
+        for problem in problems {
+            let Way::Columns(layout) = problem.choose().way else {
+                unreachable!("columns have a layout");
+            };
+            let strips = layout.strips(4, problem.matrix.columns);
+            let at_once = 3 * problem.gpu.multiprocessors as usize;
+            assert!(
+                strips <= at_once || strips >= 2 * at_once || 2 * layout.width > 256,
+                "{} strips of {} columns, of which {at_once} run at once",
+                strips,
+                problem.matrix.columns
+            );
+        }
     }
 
     /// What stays in the L2 cache of a desktop GPU: all of what it holds, half a cache full of more, and nothing in particular of much more.
