@@ -74,7 +74,7 @@ macro_rules! integer_keys {
     };
 }
 
-/// Keys of floats: the upper bits of an `f32`, all but the sign inverted where it is negative.
+/// Keys of `Bf16`: the upper bits of an `f32`, all but the sign inverted where it is negative.
 macro_rules! float_keys {
     ($bits:literal, $wide:ident) => {
         const KEY_BITS: u32 = $bits;
@@ -90,6 +90,32 @@ macro_rules! float_keys {
         }
     };
 }
+
+/// Keys of `F16`: its bits without the sign, negated where it is negative.
+macro_rules! half_keys {
+    ($bits:literal, $wide:ident) => {
+        const KEY_BITS: u32 = $bits;
+        #[inline(always)]
+        fn key<const IS_LEAST: bool>(self) -> i32 {
+            let bits = i32::from(self.0 as i16);
+            let (size, sign) = (bits & 0x7fff, bits >> 31);
+            let sign = if IS_LEAST { !sign } else { sign };
+            let key = (size ^ sign) - sign;
+            let key = if size > SIZE_OF_INFINITY { 0x7fff } else { key };
+            key << (32 - $bits)
+        }
+        #[inline(always)]
+        fn of_key<const IS_LEAST: bool>(key: i32) -> $wide {
+            let key = key >> (32 - $bits);
+            let is_negative = (key < 0) != IS_LEAST && key != 0 && key != 0x7fff;
+            let sign = if is_negative { 0x8000 } else { 0 };
+            Self(key.unsigned_abs() as u16 | sign).widen()
+        }
+    };
+}
+
+/// The bits of an infinity of `F16` without the sign. Those of any NaN are more.
+const SIZE_OF_INFINITY: i32 = 0x7c00;
 
 /// The bits of an `f32` as a number that is greater where the float is, and back.
 #[inline(always)]
@@ -151,7 +177,7 @@ elements! {
     u32: u32, f64, |wide| wide, |value| value.into();
     i64: i64, f64, |wide| wide, |value| value as f64;
     u64: u64, f64, |wide| wide, |value| value as f64;
-    F16: f32, f32, |wide| Self::from_f32(wide), |value| value.into(), float_keys! 19;
+    F16: f32, f32, |wide| Self::from_f32(wide), |value| value.into(), half_keys! 16;
     Bf16: f32, f32, |wide| Self::from_f32(wide), |value| value.into(), float_keys! 16;
     f32: f32, f32, |wide| wide, |value| value;
     f64: f64, f64, |wide| wide, |value| value;

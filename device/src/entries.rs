@@ -441,7 +441,7 @@ macro_rules! fixed_reductions {
 ///   counters: *mut u32, results: *mut Output)`: the reduction of each column of a matrix whose rows are `stride` elements apart.
 ///   [`Layout`](crate::columns::Layout) gives the three numbers and the grid, and how many states there have to be; `counters` has a word
 ///   per strip, which is 0 before and after. With one slice neither is used. A block has at least `width` threads, and
-///   [`most_threads`](crate::columns::most_threads) at most.
+///   [`most_threads`](crate::columns::most_threads) at most, and no more rows than [`Limits`](crate::columns::Limits) has.
 #[macro_export]
 macro_rules! column_reductions {
     ($($(#[$doc:meta])* $name:ident $(($parameter:ident))?: $operator:ty = $make:expr, $value:ty;)*) => {$(
@@ -452,8 +452,8 @@ macro_rules! column_reductions {
             /// # Safety
             /// - Row r is `columns` values from `input + r · stride` on, which nothing writes, and `results` points to one result per
             ///   column, which nothing else touches.
-            /// - The grid, which has one dimension, and `width`, `fold` and `slices` are those of a `Layout` for the matrix, and a block has
-            ///   the threads that the layout is for.
+            /// - The grid, which has one dimension, and `width`, `fold` and `slices` are those of a `Layout` for the matrix and the operator's
+            ///   `Limits`, and a block has the threads that the layout is for.
             /// - With more than one slice, `states` points to as many states as the layout says, and `counters` to a word per strip that
             ///   is 0; nothing else touches them.
             #[cuda_std::kernel]

@@ -9,7 +9,7 @@ use warpfold::device::Shape;
 use warpfold::reduce::Segments;
 use warpfold::scan::ScanKind;
 use warpfold::{Device, DeviceChoice, Matrix, Scan, cpu};
-use warpfold_device::columns::{Layout, most_threads};
+use warpfold_device::columns::{Layout, Limits, most_threads};
 use warpfold_device::half::Bf16;
 use warpfold_device::operator::*;
 use warpfold_device::segments;
@@ -114,9 +114,12 @@ impl Case {
         let layout = Layout::new(
             lanes,
             (self.rows, columns, self.stride()),
-            block,
+            Limits {
+                threads: block,
+                ..Limits::of::<T, O>()
+            },
             self.width,
-            self.blocks,
+            (self.blocks, self.blocks),
         );
         let values = values::<T>(self.span());
         let arguments = vec![

@@ -22,6 +22,8 @@ const STAGE_BYTES: usize = 32 << 10;
 /// Bytes that a thread keeps for each column: of a state, or of a short one.
 const fn bytes_kept<T, O: Operator<T>>() -> usize {
     if O::VALUES_OF_SHORT > 0 {
+        let holds_words = size_of::<O::State>() > 0 && align_of::<O::State>() >= align_of::<u32>();
+        assert!(holds_words, "short states lie where states do");
         size_of::<u32>()
     } else {
         size_of::<O::State>()
@@ -58,7 +60,8 @@ pub const fn resident<T: Loaded, O: Operator<T>>() -> u32 {
 pub struct Limits {
     /// The threads of one, at most [`most_threads`].
     pub threads: u32,
-    /// Its most rows: as many as values fit into a [short state](Operator::VALUES_OF_SHORT).
+    /// Its most rows: as many as values fit into a [short state](Operator::VALUES_OF_SHORT), at least the values of two vectors for each thread; without
+    /// short states, [`usize::MAX`].
     pub rows: usize,
     /// How many fit on a multiprocessor.
     pub resident: u32,
@@ -121,7 +124,8 @@ pub struct Layout {
 
 impl Layout {
     /// The layout for a matrix of vectors of `lanes` values, by blocks within these limits, of at least 32 threads: strips of about `width` threads,
-    /// a power of two, and about as many blocks in all as `blocks` if the strips are fewer, but where that is rounded up no more than run `at_once`.
+    /// a power of two, and about as many blocks in all as `blocks` if the strips are fewer: rounded to the nearest, but up only as far as all of them
+    /// run `at_once`.
     ///
     /// A strip is no wider than the matrix needs, but so wide that each row of threads has a row of values. No more blocks share a strip than
     /// leave each thread [`LOADS`] vectors, unless one would have too many rows. Where rows lie side by side, as many as fit are taken as one. Otherwise a
@@ -159,7 +163,7 @@ impl Layout {
         let slices = (blocks + strips / 2) / strips;
         let slices = slices.min(at_once.max(blocks) / strips);
         // Folded rows may begin in the middle of a line.
-        let most_lines = most_rows / (height * fold) - 1;
+        let most_lines = (most_rows / (height * fold)).saturating_sub(1).max(1);
         let fewest = lines.div_ceil(most_lines).max(1);
         Self {
             slices: slices.clamp(fewest, lines.div_ceil(LOADS).max(fewest)) as u32,
@@ -237,10 +241,10 @@ impl Layout {
 
     /// How many states the blocks hand to each other, in global memory.
     pub const fn states(self, lanes: usize, columns: usize) -> usize {
-        if self.slices > 1 {
-            self.strips(lanes, columns) * self.slices as usize * self.span(lanes)
-        } else {
-            0
+        match (self.slices, self.fold) {
+            (1, _) => 0,
+            (slices, 1) => self.strips(lanes, columns) * slices as usize * self.span(lanes),
+            (slices, _) => slices as usize * columns,
         }
     }
 }

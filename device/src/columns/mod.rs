@@ -20,7 +20,7 @@
 //! *Whoever has all rows of a column writes its result.* Where that is a thread, states go through no shared memory, and results are written in
 //! vectors. On an H200 argmax of four rows of 2^26 `f32` took 376 µs this way, and 451 through shared memory.
 //!
-//! Other rows whose distance is no multiple of 16 bytes are loaded value by value, by neighbouring lanes from adjacent places.
+//! Other rows whose distance is no multiple of 16 bytes are loaded value by value, by the neighbours of a row of threads from adjacent places.
 
 mod few_rows;
 mod layout;
@@ -46,7 +46,8 @@ use strip::{Strip, combine_groups, combine_slices};
 /// # Safety
 /// - Every thread of the grid makes the call, once, with the same arguments. The grid and the layout are those of [`Layout`] for the
 ///   matrix, or others with the same meaning: with a `fold` above 1 the rows lie side by side, `fold · columns` is `width` vectors, and
-///   there is one strip. A block has at least `width` threads and [`most_threads`] at most, and no more than [`Limits::rows`] rows.
+///   there is one strip. A block has at least `width` threads and [`most_threads`] at most, and no more rows than [`Limits::rows`], which
+///   counts `fold` rows for each line of a block, also if it has fewer, and one line more.
 /// - Nothing writes the matrix; `results` points to one result per column, which nothing else touches.
 /// - `stage` points to [`stage_length`] states in shared memory, which the block uses for nothing else.
 /// - With more than one slice, `states` points to [`Layout::states`] states, and `counters` to a word per strip that is 0; nothing else
@@ -136,7 +137,9 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
         // What the block comes to.
         let of_block = |place: u32| {
             if has_shorts {
-                operator.of_short(*short_stage.add(place as usize), row_of)
+                let first = strip.row_of_line(place);
+                let index_of = |row| row_of(row).wrapping_add(first);
+                operator.of_short(*short_stage.add(place as usize), index_of)
             } else {
                 *stage.add(place as usize)
             }
@@ -157,9 +160,9 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
             return;
         }
 
-        let states = states.add(number as usize * slices as usize * span as usize);
+        let states = states.add(number as usize * slices as usize * group as usize);
         while place < group {
-            *states.add(slice as usize * span as usize + place as usize) = of_block(place);
+            *states.add(slice as usize * group as usize + place as usize) = of_block(place);
             place += block;
         }
         sync_threads();
@@ -178,9 +181,9 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
             let (part, states) = (place / group, states.add((place % group) as usize));
             let slices = (part, slices, parts);
             let state = if size_of::<O::State>() <= 8 {
-                combine_slices::<SMALL_STATES, _>(operator, states, span, slices)
+                combine_slices::<SMALL_STATES, _>(operator, states, group, slices)
             } else {
-                combine_slices::<LARGE_STATES, _>(operator, states, span, slices)
+                combine_slices::<LARGE_STATES, _>(operator, states, group, slices)
             };
             if parts == 1 {
                 write(place, state);

@@ -95,16 +95,21 @@ impl<T: Loaded> Strip<T> {
     #[inline(always)]
     fn before(&self, lane: usize) -> (usize, u64) {
         let place = self.place_of(lane);
-        let row = if self.is_folded {
+        (
+            (self.first + place as usize).wrapping_sub(self.shift as usize),
+            self.row_of_line(place),
+        )
+    }
+
+    /// Which row of the matrix a place of the strip is in, of those that are taken as one; before the first of them, −1, which wraps around.
+    #[inline(always)]
+    pub(super) fn row_of_line(&self, place: u32) -> u64 {
+        if self.is_folded {
             let rows = (place + self.line as u32 - self.shift) / self.matrix.columns as u32;
             u64::from(rows).wrapping_sub(self.fold.into())
         } else {
             0
-        };
-        (
-            (self.first + place as usize).wrapping_sub(self.shift as usize),
-            row,
-        )
+        }
     }
 
     /// Whether a lane's place in a row, which has this many values before it, is one of the matrix.
@@ -202,7 +207,8 @@ impl<T: Loaded> Strip<T> {
     }
 
     /// The short states of this thread's columns, of the rows from `rank` on that are `of` apart. The first has the place `place`, and each further
-    /// one a place that is `step` more, for the first of the rows that are taken as one.
+    /// one a place that is `step` more. Of rows that are taken as one, that is the place of the first `columns` values, from wherever the strip begins,
+    /// and as many more have the next.
     ///
     /// # Safety
     /// Nothing writes the matrix.
@@ -282,7 +288,8 @@ impl<T: Loaded> Strip<T> {
                 T::LANES,
                 #[inline(always)]
                 |lane| {
-                    shorts[lane] = operator.moved_short(shorts[lane], self.before(lane).1 as u32);
+                    let by = self.place_of(lane) / self.matrix.columns as u32;
+                    shorts[lane] = operator.moved_short(shorts[lane], by);
                 },
             );
         }

@@ -448,7 +448,7 @@ macro_rules! arg {
                 <Self as Operator<T>>::combine_short(self, short, other as u32)
             }
 
-            /// The number is below the key, and stays there, since the places have room.
+            /// The number is below the key, and stays there, since places are never greater than there is room for.
             #[inline(always)]
             fn moved_short(self, short: u32, by: u32) -> u32 {
                 if short == i32::MIN as u32 {

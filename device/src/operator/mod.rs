@@ -93,8 +93,8 @@ pub trait Operator<T>: Combine<Self::State> {
     /// whether [one is a NaN](Self::is_any_nan).
     const NUMBERS_ARE_QUICKER: bool = false;
 
-    /// How many values a *short state* may have, at least those of 512 vectors: a word that is less work to keep than a state; 0 where there is none. Kernels of
-    /// columns, in which a thread has up to 16 states, keep short ones instead, and make states of what a block comes to. Such an operator
+    /// How many values a *short state* may have: a word that is less work to keep than a state; 0 where there is none. There must be room for the
+    /// values of two vectors of each thread of a block of 256, 8192 of one byte, or no kernel compiles, and a state must be aligned like a word. Kernels of columns, in which a thread has up to 16 states, keep short ones instead, and make states of what a block comes to. Such an operator
     /// implements [`short_identity`](Self::short_identity), [`extend_short`](Self::extend_short), [`moved_short`](Self::moved_short),
     /// [`combine_short`](Self::combine_short) and [`of_short`](Self::of_short).
     const VALUES_OF_SHORT: u32 = 0;
@@ -164,7 +164,8 @@ pub trait Operator<T>: Combine<Self::State> {
     }
 
     /// The states of this many columns, at most 16, and with each N further values of its column, at most 16: `values_of` gives them and the index of the
-    /// first, and `step` is how far their indices are apart. All these states must be of as many values.
+    /// first, and `step` is how far their indices are apart. Before the call all of these states must stand for the same number of values, or the
+    /// results are wrong.
     ///
     /// It is the same as [`accumulate`](Self::accumulate) for each, up to rounding. Some operators do what all columns have in common once.
     #[inline(always)]
@@ -210,7 +211,7 @@ pub trait Operator<T>: Combine<Self::State> {
         short
     }
 
-    /// The short state of the same values, whose places are so much greater, or so much less if that wraps around.
+    /// The short state of the same values, whose places are so much greater, and still less than [`VALUES_OF_SHORT`](Self::VALUES_OF_SHORT).
     #[inline(always)]
     fn moved_short(self, short: u32, by: u32) -> u32 {
         let _ = by;

@@ -244,8 +244,8 @@ impl Problem {
         self.in_one_wave(choice).launch(self)
     }
 
-    /// Wider strips where there would be more than run at once, but not twice as many: the last ones would run almost alone. Of the fastest launches
-    /// that were measured, fewer than one in a hundred have so many strips.
+    /// Wider strips where there would be more than run at once, but not twice as many, if they are as wide as was measured: the last ones would run
+    /// almost alone. Of the fastest launches that were measured, fewer than one in a hundred have so many strips.
     fn in_one_wave(&self, choice: Choice) -> Choice {
         let Choice::Columns { width, blocks } = choice else {
             return choice;
@@ -278,7 +278,7 @@ impl Problem {
             self.limits.threads
         };
         let blocks = blocks * THREADS_OF_COLUMNS as usize / block as usize;
-        // More blocks than run at once are many more, or the last ones run alone.
+        // Of a few more blocks than run at once, the last ones would run almost alone.
         let blocks = (blocks, self.blocks_at_once());
         let limits = Limits {
             threads: block,
@@ -588,7 +588,11 @@ mod tests {
                 let is_folded = stride == columns
                     && fold as usize * columns == width as usize * problem.lanes
                     && layout.strips(problem.lanes, columns) == 1;
+                let at_once = (launch.block / width.max(1) * fold.max(1)) as usize;
+                // With a line that begins before the first row.
+                let turns = rows.div_ceil(at_once * slices.max(1) as usize) + 1;
                 (1..=launch.block).contains(&width)
+                    && turns * at_once <= problem.limits.rows
                     && (32..=problem.limits.threads).contains(&launch.block)
                     && slices >= 1
                     && (fold == 1 || fold > 1 && is_folded)
@@ -680,6 +684,11 @@ mod tests {
                                 lanes: 16 / value_bytes,
                                 limits: Limits {
                                     threads: most_threads,
+                                    rows: if work == Work::Place {
+                                        u16::MAX.into()
+                                    } else {
+                                        usize::MAX
+                                    },
                                     ..OF_F32
                                 },
                                 gpu: Gpu {
@@ -805,6 +814,7 @@ mod tests {
         assert_eq!(of(132, 4, 1 << 16, 256), layout(32, 1, 1));
     }
 
+    /// Of many rows.
     #[test]
     fn strips_run_all_at_once_or_are_at_least_twice_as_many() {
         let vectors = (1..64).map(|step| step << 9);

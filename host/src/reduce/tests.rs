@@ -1,7 +1,7 @@
 mod billions;
 mod queued;
 
-use super::table::Way;
+use super::table::{Launch, Way};
 use super::*;
 use crate::Offset;
 use crate::cpu::{self, Order, Parallel};
@@ -10,6 +10,7 @@ use crate::{DotProduct, Scan, all, argmax, count_nonzero, mean, min, norm1, prod
 use bytemuck::Zeroable;
 use proptest::prelude::{Just, ProptestConfig, prop_oneof, proptest};
 use std::fmt::Debug;
+use warpfold_device::columns::Layout;
 use warpfold_device::half::{Bf16, Bool, F16};
 use warpfold_device::operator::*;
 use warpfold_device::{for_each_accumulator, for_each_element, for_each_operator};
@@ -567,6 +568,70 @@ fn columns_of_small_types_of_many_rows() {
             is_right(argmax, Along::Columns, place, F16::special);
             let mean = &mut Reduction::new(device, Mean).expect("there are kernels");
             is_right(mean, Along::Columns, place, u8::whole);
+        }
+    }
+}
+
+/// The best value in the rows around where a block's work meets another's, or its own next one, where rows are taken as one and the first begins
+/// anywhere.
+fn best_row_is_found<T: Made, O: BuiltIn<T, Output = u64>>(
+    device: &Device,
+    operator: O,
+    (rows, columns, skip): (usize, usize, usize),
+    (usual, best): (T, T),
+) {
+    let mut reduction = Reduction::new(device, operator).expect("there are kernels");
+    let matrix = Matrix::contiguous(rows, columns);
+    let chosen = reduction.problem(Along::Columns, matrix).choose();
+    let Way::Columns(layout) = chosen.way else {
+        unreachable!("columns have a layout");
+    };
+    assert!(layout.fold > 1, "{layout:?}");
+    let lines = rows.div_ceil(layout.fold as usize);
+    for line in (1..lines).step_by(lines.div_ceil(12)) {
+        for row in [line * layout.fold as usize - 1, line * layout.fold as usize] {
+            let mut values = vec![usual; skip + rows * columns];
+            values[skip + row * columns..][..columns].fill(best);
+            let buffer = device.upload(&values).expect("it fits");
+            for slices in [layout.slices, layout.slices + 1] {
+                let launch = Launch {
+                    way: Way::Columns(Layout { slices, ..layout }),
+                    blocks: slices,
+                    ..chosen
+                };
+                let mut results = device.allocate(columns).expect("it fits");
+                // SAFETY: the chosen launch, or one of more blocks.
+                unsafe {
+                    reduction.launch_by(None, buffer.slice(skip..), matrix, &mut results, launch)
+                }
+                .expect("it runs");
+                assert_eq!(
+                    results.read().expect("it has run"),
+                    vec![row as u64; columns],
+                    "{} of {matrix:?} from value {skip} on by {launch:?}",
+                    reduction.kernels()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_best_row_is_found_where_blocks_meet() {
+    for device in &devices() {
+        let mut places = vec![(5440, 3, 1), (10_880, 3, 3), (20_000, 1, 7), (20_000, 7, 5)];
+        // So many rows that there have to be more blocks.
+        places.push((200_000, 1, 3));
+        for place in places {
+            let (less, more) = (0, 9);
+            let pair = (i8::whole(less), i8::whole(more));
+            best_row_is_found(device, ArgMax::FIRST, place, pair);
+            let pair = (i16::whole(more), i16::whole(less));
+            best_row_is_found(device, ArgMin::LAST, place, pair);
+            let pair = (F16::whole(less), F16::whole(more));
+            best_row_is_found(device, ArgMax::LAST, place, pair);
+            let pair = (Bf16::whole(more), Bf16::whole(less));
+            best_row_is_found(device, ArgMin::FIRST, place, pair);
         }
     }
 }
