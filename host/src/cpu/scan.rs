@@ -23,6 +23,8 @@ pub(super) trait Source<T>: Sync {
     fn value(&self, place: usize) -> T;
     /// Calls a function with each place of these at which something begins, in ascending order.
     fn heads(&self, places: Range<usize>, head: impl FnMut(usize));
+    /// Where the row or the segment of a value begins.
+    fn begin_of(&self, place: usize) -> usize;
 }
 
 /// The result for each value.
@@ -124,21 +126,22 @@ impl<T: Copy, O: Operator<T>, X: Source<T>> Tile<'_, T, O, X> {
         let (before_threads, _) = scan_of_block(from_heads, self.of_threads(&heads));
         let items = items_of::<T, O>();
         let threads = results.chunks_mut(items).zip(heads.chunks(items));
+        let mut begin = self.source.begin_of(self.first);
         for (thread, (results, heads)) in threads.enumerate() {
             let mut state = from_heads.combine(before, before_threads[thread]).state;
             let first = self.first + thread * items;
             for (place, (result, &is_head)) in (first..).zip(results.iter_mut().zip(heads)) {
                 if is_head {
-                    state = operator.identity();
+                    (state, begin) = (operator.identity(), place);
                 }
                 let without = state;
                 let mine = operator.lift(self.source.value(place), place as u64);
                 state = operator.combine(state, mine);
-                let scanned = match kind {
-                    ScanKind::Inclusive => state,
-                    ScanKind::Exclusive => without,
+                let (scanned, count) = match kind {
+                    ScanKind::Inclusive => (state, place - begin + 1),
+                    ScanKind::Exclusive => (without, place - begin),
                 };
-                *result = operator.finish(scanned, place as u64);
+                *result = operator.finish(scanned, count as u64);
             }
         }
     }
@@ -240,6 +243,11 @@ impl<T: Copy + Sync> Source<T> for Rows<'_, T> {
         let first = places.start.div_ceil(columns) * columns;
         (first..places.end).step_by(columns).for_each(head);
     }
+
+    #[inline(always)]
+    fn begin_of(&self, place: usize) -> usize {
+        place - place % self.matrix.columns
+    }
 }
 
 /// Segments by their offsets, of which the first is that of the first value.
@@ -263,18 +271,31 @@ impl<T: Copy + Sync, F: Fn(usize) -> usize + Sync> Source<T> for Segments<'_, T,
 
     #[inline(always)]
     fn heads(&self, places: Range<usize>, head: impl FnMut(usize)) {
+        (self.before(places.start)..self.count)
+            .map(&self.start)
+            .take_while(|&start| start < places.end)
+            .for_each(head);
+    }
+
+    #[inline(always)]
+    fn begin_of(&self, place: usize) -> usize {
+        (self.start)(self.before(place + 1) - 1)
+    }
+}
+
+impl<T, F: Fn(usize) -> usize> Segments<'_, T, F> {
+    /// How many segments begin before a place.
+    #[inline(always)]
+    fn before(&self, place: usize) -> usize {
         let (mut low, mut high) = (0, self.count);
         while low < high {
             let middle = low.midpoint(high);
-            if (self.start)(middle) < places.start {
+            if (self.start)(middle) < place {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        (low..self.count)
-            .map(&self.start)
-            .take_while(|&start| start < places.end)
-            .for_each(head);
+        low
     }
 }

@@ -406,3 +406,35 @@ fn columns_of_rows_at_any_distance() {
         }
     }
 }
+
+/// What depends on how many values there are: each row and each segment counts its own.
+#[test]
+fn scans_count_from_where_a_row_or_a_segment_begins() {
+    fn of<O: Parallel<i8, Output = f64>>(operator: O) {
+        let values: Vec<i8> = numbers_of(27_000, 7).map(|it| it as i8).collect();
+        let segments = [0_u32, 0, 5, 20_000, 27_000];
+        let rows = [0_u32, 9000, 18_000, 27_000];
+        for kind in [ScanKind::Inclusive, ScanKind::Exclusive] {
+            let matrix = Matrix::contiguous(3, 9000);
+            let of_rows = scan_rows(operator, kind, &values, matrix).expect("it is inside");
+            let of_segments = scan_segments(operator, kind, &values, &segments);
+            let of_segments = of_segments.expect("they are inside");
+            for (found, bounds) in [(of_rows, &rows[..]), (of_segments, &segments)] {
+                for place in (0..values.len()).step_by(499) {
+                    let begin = bounds.iter().rev().find(|&&begin| begin as usize <= place);
+                    let begin = *begin.expect("one begins at 0") as usize;
+                    let end = place + usize::from(kind == ScanKind::Inclusive);
+                    let expected = operator.of(values[begin..end].iter().copied());
+                    let is_near = (found[place] - expected).abs() <= 1e-9 * expected.abs().max(1.0);
+                    assert!(
+                        is_near || found[place].is_nan() && expected.is_nan(),
+                        "{place}: {}, not {expected}",
+                        found[place]
+                    );
+                }
+            }
+        }
+    }
+    of(Mean);
+    of(Variance { ddof: 0 });
+}

@@ -135,7 +135,8 @@ fn name<T: Reducible, O: Scannable<T>>(operator: O) -> String {
 
 impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
     /// Prepares for scans by an operator of your own, from the PTX of a crate with a line `name: O, T;` in `warpfold_device::scans!`. No
-    /// kernel is loaded yet.
+    /// kernel is loaded yet. An operator's [`finish`](Operator::finish) may not depend on how many values there are, as that of a mean does: these
+    /// kernels do not count them.
     ///
     /// # Errors
     /// The device fails.
