@@ -81,6 +81,8 @@ pub enum Group {
     Rows,
     /// Each column of a matrix.
     Columns,
+    /// Each column of matrices with an odd number of them, so that rows begin anywhere.
+    OddColumns,
     /// Small types: a whole array, and rows.
     Types,
     /// Each column of matrices of small types.

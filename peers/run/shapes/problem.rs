@@ -78,12 +78,14 @@ use Operator::{ArgMax, Dot, LogSumExp, Max, Mean, Sum, Variance};
 const ROWS: [u32; 11] = [0, 4, 8, 12, 14, 16, 18, 20, 22, 24, 26];
 /// Lengths of rows of small types and of scans, as a power of two; and how many rows, or columns, their columns have.
 const ROW: u32 = 12;
+/// Odd numbers of columns.
+const ODD_COLUMNS: [usize; 3] = [(1 << 16) + 1, (1 << 12) + 1, (1 << 8) + 1];
 /// Lengths of small arrays, as powers of two.
 const ARRAYS: [u32; 4] = [12, 17, 20, 24];
 /// Mean lengths of segments and of runs.
 const LENGTHS: [usize; 3] = [4, 32, 1024];
 
-/// All problems of these groups, with 2^`bits` values in each but those of small arrays.
+/// All problems of these groups, with 2^`bits` values in each but those of small arrays, and about as many in odd columns.
 pub fn all(groups: &[Group], bits: u32) -> Vec<Problem> {
     groups
         .iter()
@@ -114,6 +116,16 @@ fn of_group(group: Group, bits: u32) -> Vec<Problem> {
                 let shape = ProblemShape::Matrix(matrix(rows), along);
                 let operators = [Sum, Max, ArgMax, Mean, Variance, LogSumExp];
                 add(&operators, Element::F32, shape);
+            }
+        }
+        Group::OddColumns => {
+            for columns in ODD_COLUMNS
+                .into_iter()
+                .filter(|&columns| columns >> bits == 0)
+            {
+                let matrix = Matrix::contiguous((1 << bits) / columns, columns);
+                let shape = ProblemShape::Matrix(matrix, Along::Columns);
+                add(&[Sum, Max, ArgMax, Mean, Variance], Element::F32, shape);
             }
         }
         Group::Types => {
@@ -213,6 +225,7 @@ mod tests {
         };
         assert_eq!(of(Group::Rows).count(), 11 * 6);
         assert_eq!(of(Group::Columns).count(), 11 * 6);
+        assert_eq!(of(Group::OddColumns).count(), 3 * 5);
         assert_eq!(of(Group::Types).count(), 2 * 2 * 4);
         assert_eq!(of(Group::TypeColumns).count(), 2 * 2 * 4);
         assert_eq!(of(Group::Segments).count(), 3 * 3 * 3);

@@ -7,6 +7,7 @@ pub fn group(group: Group) -> &'static str {
     match group {
         Group::Rows => "rows",
         Group::Columns => "columns",
+        Group::OddColumns => "odd columns",
         Group::Types => "small types",
         Group::TypeColumns => "columns of small types",
         Group::Segments => "segments",

@@ -94,6 +94,10 @@ fn of_point(point: &Point) -> Vec<Comparison> {
                 }
             }
         }
+        Group::OddColumns => {
+            compare("share of the ceiling", point.share(), 0.80);
+            compare("best peer's time divided by ours", point.ratio(), 1.0);
+        }
         Group::Types | Group::TypeColumns => compare("share of the ceiling", point.share(), 0.85),
         Group::Segments => {
             let least = if point.columns < 32 { 0.60 } else { 0.85 };
