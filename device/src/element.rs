@@ -3,6 +3,7 @@
 use crate::half::{Bf16, Bool, F16};
 use crate::math::Float;
 use crate::number::Number;
+use crate::operator::{Moments, PowerSums, SpreadOf};
 use crate::words::Words;
 
 /// A number as it lies in memory.
@@ -22,6 +23,9 @@ pub trait Element: Words {
     type Wide: Number;
     /// The float that quotients and roots are computed in.
     type Real: Number + Float;
+    /// What is kept of values for their [variance](crate::operator::Variance): exact sums of integers of 8 bits,
+    /// [`Moments<Self::Real>`](crate::operator::Moments) of others.
+    type Spread: SpreadOf<Self>;
 
     /// The same number, exactly.
     fn widen(self) -> Self::Wide;
@@ -91,33 +95,24 @@ macro_rules! float_keys {
     };
 }
 
-/// Keys of `F16`: its bits without the sign, negated where it is negative.
+/// Keys of `F16`: its bits, all but the sign inverted where it is negative.
 macro_rules! half_keys {
     ($bits:literal, $wide:ident) => {
         const KEY_BITS: u32 = $bits;
         #[inline(always)]
         fn key<const IS_LEAST: bool>(self) -> i32 {
-            let bits = i32::from(self.0 as i16);
-            let (size, sign) = (bits & 0x7fff, bits >> 31);
-            let sign = if IS_LEAST { !sign } else { sign };
-            let key = (size ^ sign) - sign;
-            let key = if size > SIZE_OF_INFINITY { 0x7fff } else { key };
-            key << (32 - $bits)
+            let bits = u32::from(self.canonical::<IS_LEAST>().0) << (32 - $bits);
+            in_order(bits as i32) >> (32 - $bits) << (32 - $bits)
         }
         #[inline(always)]
         fn of_key<const IS_LEAST: bool>(key: i32) -> $wide {
-            let key = key >> (32 - $bits);
-            let is_negative = (key < 0) != IS_LEAST && key != 0 && key != 0x7fff;
-            let sign = if is_negative { 0x8000 } else { 0 };
-            Self(key.unsigned_abs() as u16 | sign).widen()
+            let bits = in_order(key) as u32 >> (32 - $bits);
+            Self(bits as u16).canonical::<IS_LEAST>().widen()
         }
     };
 }
 
-/// The bits of an infinity of `F16` without the sign. Those of any NaN are more.
-const SIZE_OF_INFINITY: i32 = 0x7c00;
-
-/// The bits of an `f32` as a number that is greater where the float is, and back.
+/// The bits of a float, of which the sign comes first, as a number that is greater where the float is, and back.
 #[inline(always)]
 fn in_order(bits: i32) -> i32 {
     bits ^ (bits >> 31 & i32::MAX)
@@ -136,10 +131,11 @@ fn canonical<const IS_NEGATED: bool>(value: f32) -> f32 {
 }
 
 macro_rules! elements {
-    ($($value:ident: $wide:ident, $real:ident, |$narrow:ident| $narrowed:expr, |$given:ident| $as_real:expr $(, $keys:ident! $bits:literal)?;)*) => {$(
+    ($($value:ident: $wide:ident, $real:ident, $spread:ty, |$narrow:ident| $narrowed:expr, |$given:ident| $as_real:expr $(, $keys:ident! $bits:literal)?;)*) => {$(
         impl Element for $value {
             type Wide = $wide;
             type Real = $real;
+            type Spread = $spread;
 
             #[inline(always)]
             fn widen(self) -> $wide {
@@ -168,17 +164,17 @@ macro_rules! elements {
 }
 
 elements! {
-    i8: i32, f64, |wide| wide.clamp(Self::MIN.into(), Self::MAX.into()) as Self, |value| value.into(), integer_keys! 8;
-    u8: u32, f64, |wide| wide.min(Self::MAX.into()) as Self, |value| value.into(), integer_keys! 8;
-    i16: i32, f64, |wide| wide.clamp(Self::MIN.into(), Self::MAX.into()) as Self, |value| value.into(), integer_keys! 16;
-    u16: u32, f64, |wide| wide.min(Self::MAX.into()) as Self, |value| value.into(), integer_keys! 16;
-    Bool: u32, f64, |wide| Self((wide != 0).into()), |value| u32::from(value).into(), integer_keys! 8;
-    i32: i32, f64, |wide| wide, |value| value.into();
-    u32: u32, f64, |wide| wide, |value| value.into();
-    i64: i64, f64, |wide| wide, |value| value as f64;
-    u64: u64, f64, |wide| wide, |value| value as f64;
-    F16: f32, f32, |wide| Self::from_f32(wide), |value| value.into(), half_keys! 16;
-    Bf16: f32, f32, |wide| Self::from_f32(wide), |value| value.into(), float_keys! 16;
-    f32: f32, f32, |wide| wide, |value| value;
-    f64: f64, f64, |wide| wide, |value| value;
+    i8: i32, f64, PowerSums, |wide| wide.clamp(Self::MIN.into(), Self::MAX.into()) as Self, |value| value.into(), integer_keys! 8;
+    u8: u32, f64, PowerSums, |wide| wide.min(Self::MAX.into()) as Self, |value| value.into(), integer_keys! 8;
+    i16: i32, f64, Moments<f64>, |wide| wide.clamp(Self::MIN.into(), Self::MAX.into()) as Self, |value| value.into(), integer_keys! 16;
+    u16: u32, f64, Moments<f64>, |wide| wide.min(Self::MAX.into()) as Self, |value| value.into(), integer_keys! 16;
+    Bool: u32, f64, PowerSums, |wide| Self((wide != 0).into()), |value| u32::from(value).into(), integer_keys! 8;
+    i32: i32, f64, Moments<f64>, |wide| wide, |value| value.into();
+    u32: u32, f64, Moments<f64>, |wide| wide, |value| value.into();
+    i64: i64, f64, Moments<f64>, |wide| wide, |value| value as f64;
+    u64: u64, f64, Moments<f64>, |wide| wide, |value| value as f64;
+    F16: f32, f32, Moments<f32>, |wide| Self::from_f32(wide), |value| value.into(), half_keys! 16;
+    Bf16: f32, f32, Moments<f32>, |wide| Self::from_f32(wide), |value| value.into(), float_keys! 16;
+    f32: f32, f32, Moments<f32>, |wide| wide, |value| value;
+    f64: f64, f64, Moments<f64>, |wide| wide, |value| value;
 }

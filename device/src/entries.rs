@@ -259,9 +259,10 @@ macro_rules! part_reductions {
 ///   `counters` has a word per row, which is 0 before and after; for rows of one chunk neither is used.
 /// - `name_fixed_short_rows(input, rows, columns, stride, lanes: u32, results)`: of up to [`SHORT`](crate::fixed::SHORT) values, by 32
 ///   lanes of a warp, or fewer that are a power of two and not fewer than the values. The size of the block is a multiple of 32.
-/// - `name_fixed_columns(input, rows, columns, stride, width: u32, states, counters, results)`: the reduction of each column, by blocks of
-///   [`BLOCK`](crate::fixed::BLOCK) threads; `width` is that of [`Strips`](crate::fixed::Strips). `states` has room for one state per chunk
-///   of each column, and `counters` has a word per strip, which is 0 before and after; for columns of one chunk neither is used.
+/// - `name_fixed_columns(input, rows, columns, stride, matrices: u32, distance: usize, width: u32, states, counters, results)`: the reduction of each
+///   column of each of `matrices` that are `distance` elements apart, by blocks of [`BLOCK`](crate::fixed::BLOCK) threads; `width` is that of
+///   [`Strips`](crate::fixed::Strips). `states` has room for one state per chunk of each column, and `counters` has a word per strip, which is 0
+///   before and after; for columns of one chunk neither is used.
 /// - `name_fixed_segments(input, offsets: *const u64, are_wide: u32, segments: usize, counted: *const u64, states, counters, results)`: the
 ///   reduction of each segment, as [`segment_reductions!`](crate::segment_reductions!) has them. `states` has room for two states, and
 ///   `counters` a word that is 0 before and after, for each chunk of the values.
@@ -326,8 +327,8 @@ macro_rules! fixed_reductions {
             /// Of each column, in the fixed order.
             ///
             /// # Safety
-            /// - Row r is `columns` values from `input + r · stride` on, which nothing writes, and `results` points to one result per
-            ///   column, which nothing else touches.
+            /// - Row r of matrix m is `columns` values from `input + m · distance + r · stride` on, which nothing writes, and `results` points to one
+            ///   result for each column of each matrix, which nothing else touches. There is at least one matrix.
             /// - `width` is that of `fixed::Strips` for the columns. If there are more rows than a chunk has values, `states` points to one
             ///   state for each chunk of each column, and `counters` to a word per strip that is 0; nothing else touches them.
             /// - The grid has one dimension, and a block `fixed::BLOCK` threads.
@@ -338,6 +339,8 @@ macro_rules! fixed_reductions {
                 rows: usize,
                 columns: usize,
                 stride: usize,
+                matrices: u32,
+                distance: usize,
                 width: u32,
                 states: *mut <$operator as $crate::operator::Operator<$value>>::State,
                 counters: *mut u32,
@@ -349,9 +352,10 @@ macro_rules! fixed_reductions {
                     $crate::fixed::BLOCK
                 ]);
                 let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                let batch = $crate::rows::Batch { matrices, distance };
                 let strips = $crate::fixed::Strips { width };
                 // SAFETY: the caller's promise.
-                unsafe { $crate::fixed::columns($make, matrix, strips, states, counters, results, scratch) }
+                unsafe { $crate::fixed::columns($make, matrix, batch, strips, (states, counters), results, scratch) }
             }
 
             $(#[$doc])*
@@ -437,11 +441,12 @@ macro_rules! fixed_reductions {
 /// crate needs.
 ///
 /// A line `name: Type = value, T;` gives
-/// - `name_columns(input: *const T, rows: usize, columns: usize, stride: usize, width: u32, fold: u32, slices: u32, states: *mut State,
-///   counters: *mut u32, results: *mut Output)`: the reduction of each column of a matrix whose rows are `stride` elements apart.
-///   [`Layout`](crate::columns::Layout) gives the three numbers and the grid, and how many states there have to be; `counters` has a word
-///   per strip, which is 0 before and after. With one slice neither is used. A block has at least `width` threads, and
-///   [`most_threads`](crate::columns::most_threads) at most, and no more rows than [`Limits`](crate::columns::Limits) has.
+/// - `name_columns(input: *const T, rows: usize, columns: usize, stride: usize, matrices: u32, distance: usize, width: u32, fold: u32, slices: u32,
+///   states: *mut State, counters: *mut u32, results: *mut Output)`: the reduction of each column of a matrix whose rows are `stride` elements apart,
+///   or of `matrices` that are `distance` elements apart. [`Layout`](crate::columns::Layout) gives the last three numbers, and for each matrix the grid
+///   and how many states there have to be; `counters` has a word per strip, which is 0 before and after. With one slice neither is used. A block
+///   has at least `width` threads, and [`most_threads`](crate::columns::most_threads) at most, and no more rows than
+///   [`Limits`](crate::columns::Limits) has.
 #[macro_export]
 macro_rules! column_reductions {
     ($($(#[$doc:meta])* $name:ident $(($parameter:ident))?: $operator:ty = $make:expr, $value:ty;)*) => {$(
@@ -450,12 +455,13 @@ macro_rules! column_reductions {
             /// Of each column.
             ///
             /// # Safety
-            /// - Row r is `columns` values from `input + r · stride` on, which nothing writes, and `results` points to one result per
-            ///   column, which nothing else touches.
-            /// - The grid, which has one dimension, and `width`, `fold` and `slices` are those of a `Layout` for the matrix and the operator's
-            ///   `Limits`, and a block has the threads that the layout is for.
-            /// - With more than one slice, `states` points to as many states as the layout says, and `counters` to a word per strip that
-            ///   is 0; nothing else touches them.
+            /// - Row r of matrix m is `columns` values from `input + m · distance + r · stride` on, which nothing writes. What lies between the rows of a
+            ///   matrix may be read. There is at least one matrix.
+            /// - `results` points to one result for each column of each matrix, which nothing else touches.
+            /// - `width`, `fold` and `slices` are those of a `Layout` for a matrix and the operator's `Limits`, and a block has the threads that the
+            ///   layout is for. The grid, which has one dimension, is that of the layout for each matrix.
+            /// - With more than one slice, `states` points to as many states as the layout says, for each matrix, and `counters` to a word that is 0
+            ///   for each strip of each; nothing else touches them.
             #[cuda_std::kernel]
             #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
             pub unsafe fn [<$name _columns>](
@@ -463,6 +469,8 @@ macro_rules! column_reductions {
                 rows: usize,
                 columns: usize,
                 stride: usize,
+                matrices: u32,
+                distance: usize,
                 width: u32,
                 fold: u32,
                 slices: u32,
@@ -480,9 +488,10 @@ macro_rules! column_reductions {
                     $crate::columns::stage_length::<$value, $operator>()
                 ]);
                 let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                let batch = $crate::rows::Batch { matrices, distance };
                 let layout = $crate::columns::Layout { width, fold, slices };
                 // SAFETY: the caller's promise.
-                unsafe { $crate::columns::columns($make, matrix, layout, states, counters, results, stage) }
+                unsafe { $crate::columns::columns($make, matrix, batch, layout, (states, counters), results, stage) }
             }
         }
     )*};

@@ -61,6 +61,42 @@ impl F16 {
         #[cfg(not(target_arch = "nvptx64"))]
         Self(on_the_host::narrow(value))
     }
+
+    /// The same number, negated if that is wanted; 0.0 for both zeros, and for any NaN the one with the greatest bits without a sign.
+    #[inline(always)]
+    pub(crate) fn canonical<const IS_NEGATED: bool>(self) -> Self {
+        #[cfg(target_arch = "nvptx64")]
+        {
+            let bits: u16;
+            // SAFETY: arithmetic on registers.
+            unsafe {
+                if IS_NEGATED {
+                    core::arch::asm!(
+                        "sub.rn.f16 {bits}, {zero}, {half};",
+                        bits = out(reg16) bits,
+                        zero = in(reg16) 0_u16,
+                        half = in(reg16) self.0,
+                        options(pure, nomem, nostack, preserves_flags),
+                    );
+                } else {
+                    core::arch::asm!(
+                        "add.rn.f16 {bits}, {zero}, {half};",
+                        bits = out(reg16) bits,
+                        zero = in(reg16) 0_u16,
+                        half = in(reg16) self.0,
+                        options(pure, nomem, nostack, preserves_flags),
+                    );
+                }
+            }
+            Self(bits)
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        Self(on_the_host::canonical(if IS_NEGATED {
+            self.0 ^ on_the_host::SIGN
+        } else {
+            self.0
+        }))
+    }
 }
 
 impl Bf16 {
@@ -153,6 +189,16 @@ mod on_the_host {
     const LEAST_EXPONENT: i32 = -14;
     const LAST_PLACE: f32 = 1.0 / (1 << 24) as f32;
 
+    pub const SIGN: u16 = 0x8000;
+
+    pub fn canonical(bits: u16) -> u16 {
+        match bits & !SIGN {
+            0 => 0,
+            0x7c01.. => 0x7fff,
+            _ => bits,
+        }
+    }
+
     pub fn widen(bits: u16) -> f32 {
         let (exponent, mantissa) = (u32::from(bits) >> 10 & 0x1f, u32::from(bits) & 0x3ff);
         let magnitude = match exponent {
@@ -164,7 +210,7 @@ mod on_the_host {
     }
 
     pub fn narrow(value: f32) -> u16 {
-        let sign = (value.to_bits() >> 16) as u16 & 0x8000;
+        let sign = (value.to_bits() >> 16) as u16 & SIGN;
         let magnitude = value.abs();
         let bits = magnitude.to_bits();
         let exponent = (bits >> 23) as i32 - 127;

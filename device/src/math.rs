@@ -11,6 +11,8 @@ use crate::unroll::each_of;
 /// A float of 32 or 64 bits.
 pub trait Float:
     Copy
+    + Send
+    + Sync
     + PartialOrd
     + core::ops::Add<Output = Self>
     + core::ops::Sub<Output = Self>

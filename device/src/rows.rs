@@ -37,6 +37,26 @@ pub struct Rows<T> {
     pub stride: usize,
 }
 
+/// Matrices of one shape that a launch reduces, each `distance` values after the one before, which may be less than a matrix has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// How many there are, at least one.
+    pub matrices: u32,
+    /// From the first value of a matrix to that of the next.
+    pub distance: usize,
+}
+
+impl<T> Rows<T> {
+    /// The matrix with this number, of which this is the first.
+    #[inline(always)]
+    pub(crate) fn of_batch(self, batch: Batch, number: usize) -> Self {
+        Self {
+            input: self.input.wrapping_add(number * batch.distance),
+            ..self
+        }
+    }
+}
+
 impl<T: Loaded> Rows<T> {
     /// Whether the rows [are aligned](are_aligned).
     #[inline(always)]

@@ -176,6 +176,34 @@ pub(crate) unsafe fn load<T: Loaded>(first: *const T) -> T::Vector {
     }
 }
 
+/// The vector that begins with this value, at any multiple of the value's size: of two values as they are, of others word by word.
+///
+/// # Safety
+/// The address is a multiple of the value's size. The 4 bytes from a multiple of 4 on may be read where one of them is of the vector.
+#[inline(always)]
+pub(crate) unsafe fn load_across<T: Loaded>(first: *const T) -> T::Vector {
+    // SAFETY: the caller's promise; a vector of several values has 16 bytes.
+    unsafe {
+        if T::LANES == 2 {
+            let first = first.cast::<u64>();
+            return transmute_copy(&Double([*first, *first.wrapping_add(1)]));
+        }
+        let after = first as usize % size_of::<u32>();
+        let begin = first.cast::<u32>().wrapping_byte_sub(after);
+        let mut words = array::<_, 4>(|word| *begin.wrapping_add(word));
+        if size_of::<T>() < size_of::<u32>() {
+            // Where the vector begins with a word, it ends with one.
+            let last = *begin.wrapping_add(if after > 0 { 4 } else { 3 });
+            let [a, b, c, d] = words;
+            let bits = 8 * after as u32;
+            // As one instruction can: shifted by none, nothing is left of the next word.
+            words = [(a, b), (b, c), (c, d), (d, last)]
+                .map(|(word, next)| word >> bits | next << 1 << (bits ^ 31));
+        }
+        transmute_copy(&Quad(words))
+    }
+}
+
 /// As [`load`], or `in_passing`: as what is the first to leave the L2 cache.
 ///
 /// # Safety

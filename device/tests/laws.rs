@@ -42,6 +42,12 @@ impl<N: Parts> Parts for Moments<N> {
     }
 }
 
+impl Parts for PowerSums {
+    fn parts(self) -> Vec<f64> {
+        [(self.sum as i64).parts(), self.squares.parts()].concat()
+    }
+}
+
 impl<N: Parts> Parts for Scaled<N> {
     fn parts(self) -> Vec<f64> {
         [self.max.parts(), self.sum.parts()].concat()

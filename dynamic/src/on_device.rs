@@ -8,7 +8,7 @@ use warpfold::group::UntypedGroup;
 use warpfold::ranks::{RankError, Ranks, UntypedRanks};
 use warpfold::reduce::{BuiltIn, Form, Untyped};
 use warpfold::sum::Mode;
-use warpfold::{Along, Device, Error, Group, Matrix};
+use warpfold::{Along, Batch, Device, Error, Group, Matrix};
 use warpfold_device::half::{Bf16, Bool, F16};
 use warpfold_device::operator::*;
 use warpfold_device::{for_each_element, for_each_operator};
@@ -107,20 +107,21 @@ pub fn reduce_on(
         let untyped = unsafe { Untyped::of_library(device, name, element.name(), parameter, form) };
         let mut untyped = untyped?;
         let reduced = device.allocate::<u8>(outer * inner * form.result_bytes)?;
-        let all = Slice::from(&reduced);
-        // A matrix of which the rows are reduced, or several of which the columns are.
-        let (along, matrix, matrices) = match inner {
-            1 => (Along::Rows, Matrix::contiguous(outer, length), 1),
-            _ => (Along::Columns, Matrix::contiguous(length, inner), outer),
+        // The rows of a matrix, or the columns of several.
+        let (along, batch) = match inner {
+            1 => (Along::Rows, Matrix::contiguous(outer, length).into()),
+            _ => {
+                let batch = Batch {
+                    matrix: Matrix::contiguous(length, inner),
+                    matrices: outer,
+                    distance: length * inner,
+                };
+                (Along::Columns, batch)
+            }
         };
-        let given = matrix.rows * matrix.columns * form.value_bytes;
-        let made = all.len() / matrices.max(1);
-        for place in 0..matrices {
-            let values = values.slice(place * given..(place + 1) * given);
-            let results = all.slice(place * made..(place + 1) * made);
-            // SAFETY: a device allocates at addresses for any type, and the parts begin at whole values; the results are this call's own.
-            unsafe { untyped.reduce(device, values, along, matrix, results)? };
-        }
+        let (values, made) = (Slice::from(&values), Slice::from(&reduced));
+        // SAFETY: a device allocates at addresses for any type; the results are this call's own.
+        unsafe { untyped.reduce(device, values, along, batch, made)? };
         Ok(results(&reduced.read()?))
     };
     operators.iter().map(reduce).collect()

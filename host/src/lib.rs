@@ -59,7 +59,7 @@ pub use functions::{
 };
 pub use group::{Group, GroupReduction};
 pub use kernels::Error;
-pub use matrix::{Along, Matrix};
+pub use matrix::{Along, Batch, Matrix};
 pub use offsets::{Offset, OffsetsError};
 pub use reduce::{Key, QueuedRuns, Reduction, Runs, Segments};
 pub use scan::{Scan, exclusive_scan, inclusive_scan};

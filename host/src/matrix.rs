@@ -11,6 +11,43 @@ pub struct Matrix {
     pub stride: usize,
 }
 
+/// Matrices of one shape, each as far from the one before: what one launch reduces the columns of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// The first.
+    pub matrix: Matrix,
+    /// How many.
+    pub matrices: usize,
+    /// From the first element of a matrix to that of the next.
+    pub distance: usize,
+}
+
+impl From<Matrix> for Batch {
+    fn from(matrix: Matrix) -> Self {
+        Self {
+            matrix,
+            matrices: 1,
+            distance: 0,
+        }
+    }
+}
+
+impl Batch {
+    /// How many elements there are from the first of all matrices to the last, as [`Matrix::span`] counts them.
+    pub fn span(&self) -> Option<usize> {
+        if self.matrices == 0 {
+            return Some(0);
+        }
+        match self.matrix.span()? {
+            0 => Some(0),
+            span => self
+                .distance
+                .checked_mul(self.matrices - 1)?
+                .checked_add(span),
+        }
+    }
+}
+
 /// What becomes one result of a reduction of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Along {
@@ -101,16 +138,16 @@ impl Matrix {
 pub(crate) struct Matrices {
     /// What becomes one result of each.
     pub(crate) along: Along,
-    /// The shape of each.
-    pub(crate) matrix: Matrix,
-    /// The lengths and strides of the axes that lead from one matrix to the next. The last varies fastest.
+    /// The shape of each, and how many one launch reduces.
+    pub(crate) batch: Batch,
+    /// The lengths and strides of the axes that lead from one batch to the next. The last varies fastest.
     outer: Vec<(usize, usize)>,
 }
 
 impl Matrices {
-    /// As [`Matrix::of_axis`], with a matrix for each place on so many of the other axes, from the first on, that there is one. The results
-    /// of one matrix after those of the one before are in the order of the other axes. `None` for strides that are negative, for more or fewer
-    /// strides than axes, and for an axis that the array does not have.
+    /// As [`Matrix::of_axis`], with a matrix for each place on so many of the other axes, from the first on, that there is one. Where the columns are
+    /// reduced, those that are equally far apart make a batch. The results of one matrix after those of the one before are in the order of the other
+    /// axes. `None` for strides that are negative, for more or fewer strides than axes, and for an axis that the array does not have.
     pub(crate) fn of_axis(shape: &[usize], strides: &[isize], axis: usize) -> Option<Self> {
         if shape.len() != strides.len() || axis >= shape.len() {
             return None;
@@ -121,7 +158,7 @@ impl Matrices {
             let outer = outer
                 .iter()
                 .map(|&other| Some((shape[other], usize::try_from(strides[other]).ok()?)))
-                .collect::<Option<_>>()?;
+                .collect::<Option<Vec<_>>>()?;
             let inner = |axis: &usize| !others[..count].contains(axis);
             let axes: Vec<usize> = (0..shape.len()).filter(inner).collect();
             let (shape, strides): (Vec<_>, Vec<_>) = axes
@@ -130,29 +167,46 @@ impl Matrices {
                 .unzip();
             let place = axes.iter().position(|&other| other == axis)?;
             let (along, matrix) = Matrix::of_axis(&shape, &strides, place)?;
+            let mut batch = Batch::from(matrix);
+            let mut outer = outer;
+            if along == Along::Columns
+                && let Some((length, stride)) = outer.pop()
+            {
+                (batch.matrices, batch.distance) = (length, stride);
+                // Axes that go on as the one after them does are one with it.
+                while let Some(&(length, stride)) = outer.last()
+                    && batch.matrices.checked_mul(batch.distance) == Some(stride)
+                {
+                    batch.matrices = batch.matrices.checked_mul(length)?;
+                    outer.pop();
+                }
+            }
             Some(Self {
                 along,
-                matrix,
+                batch,
                 outer,
             })
         })
     }
 
-    /// How many there are.
+    /// How many batches there are.
     pub(crate) fn count(&self) -> usize {
         let lengths = self.outer.iter().map(|&(length, _)| length);
         lengths.fold(1, usize::saturating_mul)
     }
 
-    /// How many results each has.
+    /// How many results a batch has; `usize::MAX` if that is more.
     pub(crate) fn results(&self) -> usize {
-        match self.along {
-            Along::Rows => self.matrix.rows,
-            Along::Columns => self.matrix.columns,
-        }
+        let Batch {
+            matrix, matrices, ..
+        } = self.batch;
+        matrices.saturating_mul(match self.along {
+            Along::Rows => matrix.rows,
+            Along::Columns => matrix.columns,
+        })
     }
 
-    /// Where the last begins, counted from the first element; `usize::MAX` if that is more.
+    /// Where the last batch begins, counted from the first element; `usize::MAX` if that is more.
     pub(crate) fn last_start(&self) -> usize {
         let steps = self
             .outer
@@ -161,7 +215,7 @@ impl Matrices {
         steps.fold(0, usize::saturating_add)
     }
 
-    /// Where each begins, if the last does so at [a place that there is](Self::last_start).
+    /// Where each batch begins, if the last does so at [a place that there is](Self::last_start).
     pub(crate) fn starts(&self) -> impl Iterator<Item = usize> {
         (0..self.count()).map(|mut number| {
             let mut start = 0;
@@ -196,22 +250,25 @@ mod tests {
                 prop_assert_eq!(Matrix::of_axis(&shape, &strides, axis), None);
                 return Ok(());
             };
-            let Matrices { along, matrix, .. } = matrices;
+            let Matrices { along, batch, .. } = matrices;
+            let matrix = batch.matrix;
             // One is enough where there is one.
             if let Some(one) = Matrix::of_axis(&shape, &strides, axis) {
-                prop_assert_eq!((one, matrices.count()), ((along, matrix), 1));
+                prop_assert_eq!((one, matrices.count(), batch.matrices), ((along, matrix), 1, 1));
             }
             let starts: Vec<usize> = matrices.starts().collect();
             prop_assert!(starts.iter().all(|&start| start <= matrices.last_start()));
+            let of_batch = |start| (0..batch.matrices).map(move |number| start + number * batch.distance);
             let of_matrix: Vec<Vec<usize>> = starts
                 .into_iter()
+                .flat_map(of_batch)
                 .flat_map(|start| {
                     let place = move |row: usize, column: usize| start + row * matrix.stride + column;
                     let of_result = move |result: usize| match along {
                         Along::Rows => (0..matrix.columns).map(|column| place(result, column)).collect(),
                         Along::Columns => (0..matrix.rows).map(|row| place(row, result)).collect(),
                     };
-                    (0..matrices.results()).map(of_result)
+                    (0..matrices.results() / batch.matrices.max(1)).map(of_result)
                 })
                 .collect();
             // The places of all results, the last axis fastest.

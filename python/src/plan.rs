@@ -1,22 +1,22 @@
 //! How a device reduces an array: by launches over matrices, or of a copy whose elements lie side by side.
 
 use crate::view::{Axis, ascending, count, merged};
-use warpfold::{Along, Matrix};
+use warpfold::{Along, Batch, Matrix};
 
-/// The most launches for one array.
+/// The most matrices whose rows are reduced where they lie, by a launch for each.
 const MOST_LAUNCHES: usize = 16;
 
 /// How a device reduces an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// Where it lies: a matrix at each of these places, counted in elements from the array's first.
+    /// Where it lies.
     InPlace {
         /// What becomes one result.
         along: Along,
-        /// Each of the matrices.
-        matrix: Matrix,
-        /// Where they begin.
-        starts: Vec<isize>,
+        /// The matrices.
+        batch: Batch,
+        /// Where they begin, counted in elements from the array's first.
+        start: isize,
     },
     /// As the rows of a copy, which goes through these axes in order.
     Copied {
@@ -47,28 +47,28 @@ impl Plan {
                 length: 1,
                 stride: 1,
             });
-            let in_place = |results: Axis, starts: Vec<isize>| {
+            let one = Axis {
+                length: 1,
+                stride: 0,
+            };
+            let in_place = |outer: Axis, results: Axis| {
                 let (along, matrix) = matrix(results, along)?;
-                Some(Self::InPlace {
-                    along,
+                let batch = Batch {
                     matrix,
-                    starts,
+                    matrices: outer.length,
+                    distance: usize::try_from(outer.stride).ok()?,
+                };
+                let is_quick = along == Along::Columns || outer.length <= MOST_LAUNCHES;
+                is_quick.then_some(Self::InPlace {
+                    along,
+                    batch,
+                    start,
                 })
             };
-            let found = match &kept[..] {
-                [] => {
-                    let one = Axis {
-                        length: 1,
-                        stride: 1,
-                    };
-                    in_place(one, vec![start])
-                }
-                [results] => in_place(*results, vec![start]),
-                [outer, results] if outer.length <= MOST_LAUNCHES => {
-                    let starts =
-                        (0..outer.length).map(|index| start + index as isize * outer.stride);
-                    in_place(*results, starts.collect())
-                }
+            let found = match kept[..] {
+                [] => in_place(one, one),
+                [results] => in_place(one, results),
+                [outer, results] => in_place(outer, results),
                 _ => None,
             };
             if let Some(plan) = found {

@@ -118,15 +118,18 @@ fn pairs() {
 }
 
 fn fixed_is_sound<O: Operator<f32>>(name: &str) {
-    for (rows, columns) in [(1, 40), (300, 33), (2 * CHUNK + 9, 3)] {
+    for (rows, columns, matrices) in [(1, 40, 2), (300, 33, 3), (2 * CHUNK + 9, 3, 2)] {
         let strips = Strips::new(columns);
         let chunks = rows.div_ceil(CHUNK);
-        let mut arguments = vec![Given::values(&floats(rows * columns))];
+        let mut arguments = vec![Given::values(&floats(matrices * rows * columns))];
         arguments.extend([rows, columns, columns].map(Given::count));
+        arguments.push(Given::word(matrices as u32));
+        arguments.push(Given::count(rows * columns));
         arguments.push(Given::word(strips.width));
-        arguments.push(Given::room::<O::State>(columns * chunks));
-        arguments.push(Given::values(&vec![0_u32; strips.count(columns)]));
-        arguments.push(Given::room::<O::Output>(columns));
+        arguments.push(Given::room::<O::State>(matrices * columns * chunks));
+        let strips = matrices * strips.count(columns);
+        arguments.push(Given::values(&vec![0_u32; strips]));
+        arguments.push(Given::room::<O::Output>(matrices * columns));
         is_sound(
             &format!("{name}_fixed_columns"),
             (2, fixed::BLOCK),

@@ -85,6 +85,9 @@ struct Case {
     gap: usize,
     /// How far the matrix begins after a multiple of 16 bytes.
     places: usize,
+    /// How many such matrices, and the elements between the end of one and the next.
+    matrices: usize,
+    apart: usize,
     /// Threads of a block, or 0 for the most.
     block: u32,
     /// Threads that are wanted side by side, and blocks.
@@ -104,6 +107,10 @@ impl Case {
         }
     }
 
+    fn distance(self) -> usize {
+        self.span() + self.apart
+    }
+
     fn launch<T: Value, O: Operator<T>>(self) -> ((u32, u32), Vec<T>, Vec<Given>) {
         let most = most_threads::<T, O>();
         let block = match self.block {
@@ -121,25 +128,27 @@ impl Case {
             self.width,
             (self.blocks, self.blocks),
         );
-        let values = values::<T>(self.span());
+        let values = values::<T>((self.matrices - 1) * self.distance() + self.span());
         let arguments = vec![
             Given::shifted(&values, self.places),
             Given::count(self.rows),
             Given::count(columns),
             Given::count(self.stride()),
+            Given::word(self.matrices as u32),
+            Given::count(self.distance()),
             Given::Number(layout.width.into()),
             Given::Number(layout.fold.into()),
             Given::Number(layout.slices.into()),
-            Given::room::<O::State>(layout.states(lanes, columns)),
-            Given::values(&vec![0_u32; layout.strips(lanes, columns)]),
-            Given::room::<O::Output>(columns),
+            Given::room::<O::State>(self.matrices * layout.states(lanes, columns)),
+            Given::values(&vec![0_u32; self.matrices * layout.strips(lanes, columns)]),
+            Given::room::<O::Output>(self.matrices * columns),
         ];
         let grid = layout.grid(lanes, self.rows, columns, self.stride(), block) as u32;
-        ((grid, block), values, arguments)
+        ((grid * self.matrices as u32, block), values, arguments)
     }
 }
 
-/// Matrices of every kind: folded and not, with gaps, at odd places, of one strip and many, of one slice and many.
+/// Matrices of every kind: folded and not, with gaps, at odd places, one and several, of one strip and many, of one slice and many.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let mut turn = 0;
@@ -155,6 +164,12 @@ fn cases() -> Vec<Case> {
                     columns,
                     gap,
                     places: turn * 3 % 5,
+                    matrices: if rows * columns < 3000 {
+                        [1, 3][turn % 2]
+                    } else {
+                        1
+                    },
+                    apart: turn % 7,
                     block: [0, 32, 64, 0, 96][turn % 5],
                     width: [32, 64, 256][turn % 3],
                     blocks: [1, 3, 7, 40][turn % 4],
@@ -166,7 +181,9 @@ fn cases() -> Vec<Case> {
 }
 
 fn column<T: Copy>(values: &[T], case: Case, column: usize) -> impl Iterator<Item = T> + '_ {
-    (0..case.rows).map(move |row| values[row * case.stride() + column])
+    let (matrix, column) = (column / case.columns, column % case.columns);
+    let first = matrix * case.distance() + column;
+    (0..case.rows).map(move |row| values[first + row * case.stride()])
 }
 
 fn check_columns<T: Value, O: Operator<T, Output: Outcome>>(
@@ -180,7 +197,7 @@ fn check_columns<T: Value, O: Operator<T, Output: Outcome>>(
             let (shape, values, arguments) = case.launch::<T, O>();
             // Twice, because a launch leaves the counters to the next.
             let left = machine.launch(&kernel, shape, &arguments, 2);
-            let results = values_of::<O::Output>(&left[9]);
+            let results = values_of::<O::Output>(&left[11]);
             for (index, found) in results.into_iter().enumerate() {
                 let expected = operator.of(column(&values, case, index));
                 assert!(
@@ -188,7 +205,7 @@ fn check_columns<T: Value, O: Operator<T, Output: Outcome>>(
                     "{kernel}, column {index}: {found:?}, which should be {expected:?}; {case:?}"
                 );
             }
-            assert!(left[8].iter().all(|&byte| byte == 0), "the counters");
+            assert!(left[10].iter().all(|&byte| byte == 0), "the counters");
         }
     }
 }
@@ -213,7 +230,7 @@ macro_rules! clean_columns {
             Watched::new(PTX, kernel, shape, &arguments).is_clean();
         }
         for (rows, columns, gap) in [(300, 3, 0), (90, 40, 1), (200, 16, 0)] {
-            let case = Case { rows, columns, gap, places: 1, block: 64, width: 32, blocks: 6 };
+            let case = Case { rows, columns, gap, places: 1, matrices: 2, apart: 3, block: 64, width: 32, blocks: 6 };
             let (shape, _, arguments) = case.launch::<$value, $operator>();
             let kernel = concat!(stringify!($name), "_columns");
             Watched::new(PTX, kernel, shape, &arguments).is_the_same_in(10);

@@ -5,12 +5,12 @@ use super::write::write_columns;
 use crate::lanes::WARP_SIZE;
 use crate::operator::Operator;
 use crate::rows::Rows;
-use crate::thread::{block_dim_x, block_idx_x, global_index, grid_dim_x, thread_idx_x};
+use crate::thread::{block_dim_x, thread_idx_x};
 use crate::unroll::{array, each};
 use crate::vector::{self, Loaded};
 
 /// Reduces columns of one value each. Neighbouring threads have neighbouring columns, and a thread loads several values before it uses the
-/// first.
+/// first. Of the blocks of the matrix this one has the `number`.
 ///
 /// # Safety
 /// As for [`columns`](super::columns()); the matrix has one row.
@@ -18,11 +18,12 @@ use crate::vector::{self, Loaded};
 pub(super) unsafe fn one_row<T: Loaded, O: Operator<T>>(
     operator: O,
     matrix: Rows<T>,
+    (number, blocks): (u32, u32),
     results: *mut O::Output,
 ) {
     const VALUES: usize = 2 * LOADS;
     let block = block_dim_x() as usize;
-    let mut first = block_idx_x() as usize * VALUES * block + thread_idx_x() as usize;
+    let mut first = number as usize * VALUES * block + thread_idx_x() as usize;
     // SAFETY: the caller's promise; the columns are those of the matrix.
     unsafe {
         while first < matrix.columns {
@@ -41,7 +42,7 @@ pub(super) unsafe fn one_row<T: Loaded, O: Operator<T>>(
                     column += block;
                 }
             }
-            first += grid_dim_x() as usize * VALUES * block;
+            first += blocks as usize * VALUES * block;
         }
     }
 }
@@ -60,12 +61,14 @@ pub(super) unsafe fn few_rows<
 >(
     operator: O,
     matrix: Rows<T>,
+    (number, blocks): (u32, u32),
     results: *mut O::Output,
 ) {
     let shift = matrix.input as usize % BYTES / size_of::<T>();
     let count = (matrix.columns + shift).div_ceil(T::LANES);
-    let warps = grid_dim_x() as usize * (block_dim_x() / WARP_SIZE) as usize;
-    let mut first = global_index() / WARP * WARP * VECTORS;
+    let warps = blocks as usize * (block_dim_x() / WARP_SIZE) as usize;
+    let thread = number as usize * block_dim_x() as usize + thread_idx_x() as usize;
+    let mut first = thread / WARP * WARP * VECTORS;
     // SAFETY: the caller's promise. Where all vectors of a warp are columns wholly they are loaded at once, elsewhere each value that is there.
     unsafe {
         // A value whose alignment is less than its size may begin anywhere.

@@ -20,7 +20,10 @@
 //! *Whoever has all rows of a column writes its result.* Where that is a thread, states go through no shared memory, and results are written in
 //! vectors. On an H200 argmax of four rows of 2^26 `f32` took 376 µs this way, and 451 through shared memory.
 //!
-//! Other rows whose distance is no multiple of 16 bytes are loaded value by value, by the neighbours of a row of threads from adjacent places.
+//! *Rows may begin anywhere.* Where their distance is no multiple of 16 bytes, or a row is no number of whole vectors, a thread has the columns of a
+//! vector all the same, and loads it word by word. What it loads beyond its row lies between two rows: of the first row and of the last, it loads values
+//! one by one where something else would come before or after. On an H200 sums of 4095 rows of 65537 `f32` reach 91 % of the speed of reading alone
+//! this way, and 21 % with values loaded row by row.
 
 mod few_rows;
 mod layout;
@@ -29,7 +32,7 @@ mod write;
 
 use crate::memory::{draw_ticket, store_relaxed};
 use crate::operator::{Combine, Operator};
-use crate::rows::Rows;
+use crate::rows::{Batch, Rows};
 use crate::thread::{
     block_dim_x, block_idx_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x,
 };
@@ -41,48 +44,57 @@ use layout::{LARGE_STATES, MOST_LANES, SMALL_STATES, vectors_of_few};
 pub use layout::{LOADS, Layout, Limits, most_threads, resident, stage_length};
 use strip::{Strip, combine_groups, combine_slices};
 
-/// Reduces each column, in one launch.
+/// Reduces each column of a matrix, or of each of several, in one launch.
 ///
 /// # Safety
-/// - Every thread of the grid makes the call, once, with the same arguments. The grid and the layout are those of [`Layout`] for the
-///   matrix, or others with the same meaning: with a `fold` above 1 the rows lie side by side, `fold · columns` is `width` vectors, and
+/// - Every thread of the grid makes the call, once, with the same arguments. The layout is that of [`Layout`] for a matrix, and the grid that of one
+///   for each of the `batch`, or others with the same meaning: with a `fold` above 1 the rows lie side by side, `fold · columns` is `width` vectors, and
 ///   there is one strip. A block has at least `width` threads and [`most_threads`] at most, and no more rows than [`Limits::rows`], which
 ///   counts `fold` rows for each line of a block, also if it has fewer, and one line more.
-/// - Nothing writes the matrix; `results` points to one result per column, which nothing else touches.
+/// - Nothing writes the matrices, of which `matrix` is the first, and what lies between the rows of one may be read; `results` points to one result
+///   for each column of each matrix, which nothing else touches.
 /// - `stage` points to [`stage_length`] states in shared memory, which the block uses for nothing else.
-/// - With more than one slice, `states` points to [`Layout::states`] states, and `counters` to a word per strip that is 0; nothing else
-///   touches them. The counters are 0 again afterwards.
+/// - With more than one slice, `states` points to [`Layout::states`] states for each matrix, and `counters` to a word that is 0 for each strip of
+///   each; nothing else touches them. The counters are 0 again afterwards.
 #[inline(always)]
 pub unsafe fn columns<T: Loaded, O: Operator<T>>(
     operator: O,
     matrix: Rows<T>,
+    batch: Batch,
     layout: Layout,
-    states: *mut O::State,
-    counters: *mut u32,
+    (states, counters): (*mut O::State, *mut u32),
     results: *mut O::Output,
     stage: *mut O::State,
 ) {
+    // The blocks of a matrix, and which of them this one is.
+    let blocks = grid_dim_x() / batch.matrices;
+    let (number, block) = (block_idx_x() / blocks, block_idx_x() % blocks);
+    let matrix = matrix.of_batch(batch, number as usize);
+    let results = results.wrapping_add(number as usize * matrix.columns);
+    let among = (block, blocks);
     if layout.takes_few_rows(T::LANES, matrix.rows, matrix.stride, block_dim_x()) {
         // SAFETY: the caller's promise.
         return unsafe {
             match (matrix.rows, vectors_of_few(T::LANES, 2)) {
-                (1, _) => one_row(operator, matrix, results),
-                (2, 2) => few_rows::<2, 2, T, O>(operator, matrix, results),
-                (2, _) => few_rows::<2, 1, T, O>(operator, matrix, results),
-                (3, 2) => few_rows::<3, 2, T, O>(operator, matrix, results),
-                (3, _) => few_rows::<3, 1, T, O>(operator, matrix, results),
-                (_, 2) => few_rows::<4, 2, T, O>(operator, matrix, results),
-                (_, _) => few_rows::<4, 1, T, O>(operator, matrix, results),
+                (1, _) => one_row(operator, matrix, among, results),
+                (2, 2) => few_rows::<2, 2, T, O>(operator, matrix, among, results),
+                (2, _) => few_rows::<2, 1, T, O>(operator, matrix, among, results),
+                (3, 2) => few_rows::<3, 2, T, O>(operator, matrix, among, results),
+                (3, _) => few_rows::<3, 1, T, O>(operator, matrix, among, results),
+                (_, 2) => few_rows::<4, 2, T, O>(operator, matrix, among, results),
+                (_, _) => few_rows::<4, 1, T, O>(operator, matrix, among, results),
             }
         };
     }
-    let (tid, block) = (thread_idx_x(), block_dim_x());
     let Layout { width, slices, .. } = layout;
+    let strips = blocks / slices;
+    let (strip, slice) = (block % strips, block / strips);
+    // Among those of all matrices.
+    let number = number * strips + strip;
+    let (tid, block) = (thread_idx_x(), block_dim_x());
     let height = block / width;
     let (x, y) = (tid % width, tid / width);
-    let strips = grid_dim_x() / slices;
-    let (number, slice) = (block_idx_x() % strips, block_idx_x() / strips);
-    let strip = Strip::new(matrix, layout, (number, strips), x);
+    let strip = Strip::new(matrix, layout, (strip, strips), x);
     let span = strip.span;
     let group = if strip.is_folded {
         matrix.columns as u32

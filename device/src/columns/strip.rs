@@ -14,8 +14,11 @@ pub(super) struct Strip<T> {
     matrix: Rows<T>,
     fold: u32,
     pub(super) is_folded: bool,
-    /// Whether vectors are loaded; if not, each lane of a thread is `width` columns after the one before.
+    /// Whether vectors lie at multiples of their [`unit`].
     is_aligned: bool,
+    /// Whether vectors are loaded that lie anywhere; those of two values always lie at multiples of their unit. Where vectors are loaded in neither
+    /// way, each lane of a thread is `width` columns after the one before, so that neighbours load values side by side.
+    is_across: bool,
     /// Whether no other block has rows of the strip. Strips are many then, and of the last that run at once there may be few, which have more under
     /// way if threads load from more rows at once.
     is_alone: bool,
@@ -44,18 +47,21 @@ impl<T: Loaded> Strip<T> {
         } else {
             matrix.stride
         };
-        let after = matrix.input as usize % BYTES;
+        let unit = unit::<T>();
+        let after = matrix.input as usize % unit;
         // A row that begins after a multiple of 16 bytes may go beyond the last strip by a part of a vector.
         let fits = matrix.columns + after / size_of::<T>() <= strips as usize * span;
-        let is_aligned = T::LANES > 1
-            && after.is_multiple_of(size_of::<T>())
-            && (line.is_multiple_of(T::LANES) || matrix.rows == 1)
+        let has_vectors = T::LANES > 1 && after.is_multiple_of(size_of::<T>());
+        let is_aligned = has_vectors
+            && ((line * size_of::<T>()).is_multiple_of(unit) || matrix.rows == 1)
             && (is_folded || fits);
+        let is_across = T::LANES > 2 && has_vectors && !is_aligned && !is_folded;
         Self {
             matrix,
             fold: layout.fold,
             is_folded,
             is_aligned,
+            is_across,
             is_alone: layout.slices == 1,
             line,
             shift: if is_aligned {
@@ -70,10 +76,16 @@ impl<T: Loaded> Strip<T> {
         }
     }
 
+    /// Whether a thread has the columns of a vector.
+    #[inline(always)]
+    fn has_vectors(&self) -> bool {
+        self.is_aligned || self.is_across
+    }
+
     /// The place of a lane in the strip.
     #[inline(always)]
     pub(super) fn place_of(&self, lane: usize) -> u32 {
-        if self.is_aligned {
+        if self.has_vectors() {
             self.x * T::LANES as u32 + lane as u32
         } else {
             self.x + lane as u32 * self.width
@@ -130,12 +142,24 @@ impl<T: Loaded> Strip<T> {
         if start >= columns + shift && !self.is_folded {
             return (0, 0, 0);
         }
+        if !self.is_folded && !self.has_vectors() {
+            return (0, 0, rows);
+        }
         if !self.is_folded {
-            let is_whole = self.is_aligned && start >= shift && start - shift + T::LANES <= columns;
-            return if is_whole {
-                (0, rows, rows)
-            } else {
+            // A vector may begin before a row or end after it, and so may the words that it is in. There is another row, but before the first and
+            // after the last.
+            let around = match size_of::<u32>() / size_of::<T>() {
+                of_word @ 2.. if self.is_across => of_word - 1,
+                _ => 0,
+            };
+            let (is_before, is_after) = (
+                start < shift + around,
+                start + T::LANES + around > columns + shift,
+            );
+            return if (is_before || is_after) && self.line < 2 * T::LANES {
                 (0, 0, rows)
+            } else {
+                (is_before.into(), rows.saturating_sub(is_after.into()), rows)
             };
         }
         let end = rows * columns + shift;
@@ -173,7 +197,7 @@ impl<T: Loaded> Strip<T> {
     /// # Safety
     /// This thread's vector is wholly in these rows, and nothing writes the matrix.
     #[inline(always)]
-    unsafe fn fold_rows<const SEVERAL: usize, O: Operator<T>>(
+    unsafe fn fold_rows<const ACROSS: bool, const SEVERAL: usize, O: Operator<T>>(
         &self,
         operator: O,
         states: &mut [O::State; MOST_LANES],
@@ -188,7 +212,7 @@ impl<T: Loaded> Strip<T> {
         while row + (SEVERAL - 1) * of < whole {
             // SAFETY: the caller's promise.
             let vectors: [T::Vector; SEVERAL] =
-                array(|index| unsafe { vector::load(place.wrapping_add(index * step)) });
+                array(|index| unsafe { load::<ACROSS, T>(place.wrapping_add(index * step)) });
             operator.accumulate_columns(
                 states,
                 T::LANES,
@@ -206,12 +230,69 @@ impl<T: Loaded> Strip<T> {
         row
     }
 
+    /// Rows from `row` on that are `of` apart into short states, all that are before `whole`, `SEVERAL` at a time; returns the next row. The first
+    /// has the place `place`, and each further one a place that is `step` more.
+    ///
+    /// # Safety
+    /// This thread's vector is wholly in these rows, and nothing writes the matrix.
+    #[inline(always)]
+    unsafe fn extend_rows<const ACROSS: bool, const SEVERAL: usize, O: Operator<T>>(
+        &self,
+        operator: O,
+        shorts: &mut [u32; MOST_LANES],
+        (row, place): (usize, u32),
+        whole: usize,
+        (of, step): (usize, u32),
+    ) -> usize {
+        let (mut row, mut at) = (row, place);
+        let mut first = self.place_in(row);
+        let distance = of * self.line;
+        while row + (SEVERAL - 1) * of < whole {
+            // SAFETY: the caller's promise.
+            let vectors: [T::Vector; SEVERAL] =
+                array(|index| unsafe { load::<ACROSS, T>(first.wrapping_add(index * distance)) });
+            each(
+                SEVERAL,
+                #[inline(always)]
+                |index| {
+                    let at = at + index as u32 * step;
+                    extend_each::<T, O>(operator, shorts, vectors[index], at);
+                },
+            );
+            row += SEVERAL * of;
+            at += SEVERAL as u32 * step;
+            first = first.wrapping_add(SEVERAL * distance);
+        }
+        // Of the last rows the first is loaded in the place of each that is not there, so that all loads are under way together.
+        if row < whole {
+            let start = row;
+            let is_there = |index: usize| start + index * of < whole;
+            let vectors: [T::Vector; SEVERAL] = array(|index| {
+                let distance = if is_there(index) { index * distance } else { 0 };
+                // SAFETY: as above.
+                unsafe { load::<ACROSS, T>(first.wrapping_add(distance)) }
+            });
+            each(
+                SEVERAL,
+                #[inline(always)]
+                |index| {
+                    if is_there(index) {
+                        let at = at + index as u32 * step;
+                        extend_each::<T, O>(operator, shorts, vectors[index], at);
+                        row += of;
+                    }
+                },
+            );
+        }
+        row
+    }
+
     /// The short states of this thread's columns, of the rows from `rank` on that are `of` apart. The first has the place `place`, and each further
     /// one a place that is `step` more. Of rows that are taken as one, that is the place of the first `columns` values, from wherever the strip begins,
     /// and as many more have the next.
     ///
     /// # Safety
-    /// Nothing writes the matrix.
+    /// Nothing writes the matrix, and what lies between its rows may be read.
     #[inline(always)]
     pub(super) unsafe fn fold_shorts<O: Operator<T>>(
         &self,
@@ -222,50 +303,22 @@ impl<T: Loaded> Strip<T> {
         let (first_whole, whole, all) = self.rows();
         let mut shorts = [operator.short_identity(); MOST_LANES];
         let is_head = rank < first_whole;
-        let mut row = if is_head { rank + of } else { rank };
-        let mut at = if is_head { place + step } else { place };
-        let mut first = self.place_in(row);
-        let distance = of * self.line;
-        while row + (MANY_LOADS - 1) * of < whole {
-            // SAFETY: the caller's promise; the vector is a whole part of these rows.
-            let vectors: [T::Vector; MANY_LOADS] =
-                array(|index| unsafe { vector::load(first.wrapping_add(index * distance)) });
-            each(
-                MANY_LOADS,
-                #[inline(always)]
-                |index| {
-                    let at = at + index as u32 * step;
-                    extend_each::<T, O>(operator, &mut shorts, vectors[index], at);
-                },
-            );
-            row += MANY_LOADS * of;
-            at += MANY_LOADS as u32 * step;
-            first = first.wrapping_add(MANY_LOADS * distance);
-        }
-        // Of the last rows the first is loaded in the place of each that is not there, so that all loads are under way together.
-        if row < whole {
-            let start = row;
-            let is_there = |index: usize| start + index * of < whole;
-            let vectors: [T::Vector; MANY_LOADS] = array(|index| {
-                let distance = if is_there(index) { index * distance } else { 0 };
-                // SAFETY: as above.
-                unsafe { vector::load(first.wrapping_add(distance)) }
-            });
-            each(
-                MANY_LOADS,
-                #[inline(always)]
-                |index| {
-                    if is_there(index) {
-                        let at = at + index as u32 * step;
-                        extend_each::<T, O>(operator, &mut shorts, vectors[index], at);
-                        row += of;
-                    }
-                },
-            );
-        }
+        let from = if is_head {
+            (rank + of, place + step)
+        } else {
+            (rank, place)
+        };
+        // SAFETY: the caller's promise; vectors are loaded of the rows that they are a whole part of.
+        let rest = unsafe {
+            if self.is_across {
+                self.extend_rows::<true, LOADS, O>(operator, &mut shorts, from, whole, (of, step))
+            } else {
+                let apart = (of, step);
+                self.extend_rows::<false, MANY_LOADS, O>(operator, &mut shorts, from, whole, apart)
+            }
+        };
         // Rows that the vector is not wholly in.
-        let rest = row;
-        row = if is_head { rank } else { rest };
+        let mut row = if is_head { rank } else { rest };
         while row < all {
             let at = place + ((row - rank) / of) as u32 * step;
             each(
@@ -299,7 +352,7 @@ impl<T: Loaded> Strip<T> {
     /// The states of this thread's columns, of the rows from `rank` on that are `of` apart; identities where there is no column.
     ///
     /// # Safety
-    /// Nothing writes the matrix.
+    /// Nothing writes the matrix, and what lies between its rows may be read.
     #[inline(always)]
     pub(super) unsafe fn fold<O: Operator<T>>(
         &self,
@@ -315,15 +368,27 @@ impl<T: Loaded> Strip<T> {
         let mut row = if is_head { rank + of } else { rank };
         // SAFETY: the caller's promise; vectors are loaded of the rows that they are a whole part of.
         unsafe {
-            if are_light::<T, O>(self.is_alone) {
-                row = self.fold_rows::<MANY_LOADS, O>(operator, &mut states, row, whole, of);
+            if self.is_across {
+                row = self.fold_rows::<true, LOADS, O>(operator, &mut states, row, whole, of);
+                row = self.fold_rows::<true, 2, O>(operator, &mut states, row, whole, of);
+                row = self.fold_rows::<true, 1, O>(operator, &mut states, row, whole, of);
+            } else {
+                if are_light::<T, O>(self.is_alone) {
+                    row = self.fold_rows::<false, MANY_LOADS, O>(
+                        operator,
+                        &mut states,
+                        row,
+                        whole,
+                        of,
+                    );
+                }
+                row = self.fold_rows::<false, LOADS, O>(operator, &mut states, row, whole, of);
+                const { assert!(LOADS == 4) };
+                // Of the last rows, all at once.
+                row = self.fold_rows::<false, 3, O>(operator, &mut states, row, whole, of);
+                row = self.fold_rows::<false, 2, O>(operator, &mut states, row, whole, of);
+                row = self.fold_rows::<false, 1, O>(operator, &mut states, row, whole, of);
             }
-            row = self.fold_rows::<LOADS, O>(operator, &mut states, row, whole, of);
-            const { assert!(LOADS == 4) };
-            // Of the last rows, all at once.
-            row = self.fold_rows::<3, O>(operator, &mut states, row, whole, of);
-            row = self.fold_rows::<2, O>(operator, &mut states, row, whole, of);
-            row = self.fold_rows::<1, O>(operator, &mut states, row, whole, of);
         }
         // Rows that the vector is not wholly in.
         let rest = row;
@@ -384,7 +449,7 @@ impl<T: Loaded> Strip<T> {
         let first = self.column(self.place_of(0));
         // SAFETY: the caller's promise; columns that do not exist are left out, among them those before the first.
         unsafe {
-            if self.is_aligned && first < columns && first + T::LANES <= columns {
+            if self.has_vectors() && first < columns && first + T::LANES <= columns {
                 return write_columns(operator, states, rows, results.add(first));
             }
             each(
@@ -397,6 +462,28 @@ impl<T: Loaded> Strip<T> {
                     }
                 },
             );
+        }
+    }
+}
+
+/// Vectors lie at multiples of so many bytes, and of two values at those of one, which are loaded one by one.
+#[inline(always)]
+const fn unit<T: Loaded>() -> usize {
+    if T::LANES == 2 { BYTES / 2 } else { BYTES }
+}
+
+/// The vector that begins with this value, at a multiple of [`unit`] or `ACROSS` such multiples.
+///
+/// # Safety
+/// As for `vector::load_across` or `vector::load`.
+#[inline(always)]
+unsafe fn load<const ACROSS: bool, T: Loaded>(first: *const T) -> T::Vector {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if ACROSS || T::LANES == 2 {
+            vector::load_across(first)
+        } else {
+            vector::load(first)
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::order::{BLOCK, CHUNK, of_thread};
 use crate::memory::{draw_ticket, store_relaxed};
 use crate::operator::{Combine, Operator};
-use crate::rows::Rows;
+use crate::rows::{Batch, Rows};
 use crate::thread::{block_idx_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x};
 
 /// How the columns of a matrix are divided among blocks.
@@ -39,29 +39,34 @@ fn chunks(rows: usize) -> usize {
     }
 }
 
-/// Reduces each column, in one launch of any grid: blocks take chunks of strips, and the last of a strip's to come combines its chunks.
+/// Reduces each column of a matrix, or of each of several, in one launch of any grid: blocks take chunks of strips, and the last of a strip's to come combines its chunks.
 ///
 /// # Safety
 /// - Every thread of the grid makes the call, once, with the same arguments. A block has [`BLOCK`] threads.
-/// - Nothing writes the matrix; `results` points to one result per column, which nothing else touches.
-/// - If a column has more values than a chunk, `states` points to one state for each chunk of each column, and `counters` to a word per
-///   strip that is 0; nothing else touches them. The counters are 0 again afterwards.
+/// - Nothing writes the matrices of the `batch`, of which `matrix` is the first; `results` points to one result for each column of each, which
+///   nothing else touches.
+/// - If a column has more values than a chunk, `states` points to one state for each chunk of each column of each matrix, and `counters` to a word
+///   that is 0 for each strip of each; nothing else touches them. The counters are 0 again afterwards.
 /// - `scratch` points to [`BLOCK`] states in shared memory, which the block uses for nothing else.
 #[inline(always)]
 pub unsafe fn columns<T: Copy, O: Operator<T>>(
     operator: O,
     matrix: Rows<T>,
+    batch: Batch,
     strips: Strips,
-    states: *mut O::State,
-    counters: *mut u32,
+    (states, counters): (*mut O::State, *mut u32),
     results: *mut O::Output,
     scratch: *mut O::State,
 ) {
+    let first_matrix = matrix;
     let chunks = chunks(matrix.rows);
     let count = strips.count(matrix.columns);
     let mut place = block_idx_x() as usize;
-    while place < count * chunks {
-        let (strip, chunk) = (place / chunks, place % chunks);
+    while place < batch.matrices as usize * count * chunks {
+        // Among the strips of all matrices, and among those of its own.
+        let (number, chunk) = (place / chunks, place % chunks);
+        let (of, strip) = (number / count, number % count);
+        let matrix = first_matrix.of_batch(batch, of);
         let column = strip * strips.width as usize + (thread_idx_x() % strips.width) as usize;
         let is_there = column < matrix.columns;
         let is_first = thread_idx_x() < strips.width;
@@ -77,12 +82,12 @@ pub unsafe fn columns<T: Copy, O: Operator<T>>(
             });
             let mut of_column = Some(of_chunk);
             if chunks > 1 {
-                let states = states.wrapping_add(column * chunks);
+                let states = states.wrapping_add((of * matrix.columns + column) * chunks);
                 if is_first && is_there {
                     *states.add(chunk) = of_chunk;
                 }
                 sync_threads();
-                let counter = counters.add(strip);
+                let counter = counters.add(number);
                 let is_last = thread_idx_x() == 0 && draw_ticket(counter) as usize == chunks - 1;
                 of_column = if sync_threads_or(is_last) {
                     if thread_idx_x() == 0 {
@@ -98,7 +103,8 @@ pub unsafe fn columns<T: Copy, O: Operator<T>>(
                 && is_first
                 && is_there
             {
-                *results.add(column) = operator.finish(state, matrix.rows as u64);
+                *results.add(of * matrix.columns + column) =
+                    operator.finish(state, matrix.rows as u64);
             }
         }
         place += grid_dim_x() as usize;

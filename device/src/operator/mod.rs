@@ -8,7 +8,7 @@
 //! | [`MinMax`] | two accumulators | [`Extremes`]: two values | the greatest and the least |
 //! | [`ArgMin`], [`ArgMax`] | accumulator and index | index | the greatest index |
 //! | [`Mean`] | float | float | NaN |
-//! | [`Variance`], [`StdDev`] | three floats | float | NaN |
+//! | [`Variance`], [`StdDev`] | [`Moments`]: three floats; of 8 bits [`PowerSums`]: two integers | float | NaN |
 //! | [`Norm1`], [`Norm2`], [`NormInf`] | float | float | 0.0 |
 //! | [`Dot`] of pairs | accumulator | accumulator | 0, of floats −0.0 |
 //! | [`LogSumExp`] | two floats | float | −∞ |
@@ -25,9 +25,11 @@ mod extremes;
 mod log_sum_exp;
 mod moments;
 mod norms;
+mod power_sums;
 mod simple;
 #[cfg(not(target_arch = "nvptx64"))]
 mod slice;
+mod small;
 mod truth;
 mod wide;
 
@@ -38,8 +40,9 @@ pub(crate) use combine::KEYED;
 pub use combine::{Combine, combine_all};
 pub use extremes::{Extremes, MinMax};
 pub use log_sum_exp::{LogSumExp, Scaled};
-pub use moments::{Mean, Moments, StdDev, Variance};
+pub use moments::{Mean, Moments, Spread, SpreadOf, StdDev, Variance};
 pub use norms::{Norm1, Norm2, NormInf};
+pub use power_sums::PowerSums;
 pub use simple::{Dot, Max, Min, Product, Sum};
 pub use truth::{All, Any, CountNonzero};
 pub use wide::{As, DotIn};

@@ -1,11 +1,10 @@
 //! Means and variances.
 
-use core::cell::Cell;
-
 #[cfg(not(target_arch = "nvptx64"))]
 use super::Sum;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::slice::in_lanes;
+use super::small::{bits_of, is_small, of_bits};
 use super::{Combine, Operator, combine_all};
 use crate::element::Element;
 use crate::math::Float;
@@ -66,12 +65,11 @@ impl<R: Number> Combine<R> for Mean {
 
 impl<T: Element> Operator<T> for Mean {
     /// The sum of integers, of as many as surely fit into 32 bits: none needs more bits in its accumulator of 32 than in memory.
-    const VALUES_OF_SHORT: u32 =
-        if size_of::<T>() <= 2 && size_of::<T::Wide>() == 4 && !T::Wide::IS_FLOAT {
-            1 << (32 - 8 * size_of::<T>())
-        } else {
-            0
-        };
+    const VALUES_OF_SHORT: u32 = if is_small::<T>(2) {
+        1 << (32 - 8 * size_of::<T>())
+    } else {
+        0
+    };
 
     type State = T::Real;
     type Output = T::Real;
@@ -100,7 +98,7 @@ impl<T: Element> Operator<T> for Mean {
     }
     #[inline(always)]
     fn extend_short(self, short: u32, value: T, _place: u32) -> u32 {
-        bits_of(sum_of::<T>(short).plus(value.widen()))
+        bits_of(of_bits::<T::Wide>(short).plus(value.widen()))
     }
     #[inline(always)]
     fn combine_short(self, left: u32, right: u32) -> u32 {
@@ -108,7 +106,7 @@ impl<T: Element> Operator<T> for Mean {
     }
     #[inline(always)]
     fn of_short(self, short: u32, _index_of: impl Fn(u32) -> u64) -> T::Real {
-        T::real_of(sum_of::<T>(short))
+        T::real_of(of_bits(short))
     }
     #[inline(always)]
     fn finish(self, state: T::Real, count: u64) -> T::Real {
@@ -116,36 +114,76 @@ impl<T: Element> Operator<T> for Mean {
     }
 }
 
-/// The accumulator of 32 bits with these bits.
-#[inline(always)]
-fn sum_of<T: Element>(bits: u32) -> T::Wide {
-    T::Wide::ADDITIVE_IDENTITY.map_words(
-        #[inline(always)]
-        |_| bits,
-    )
+/// What is kept of values for their variance, and how two of them become one.
+pub trait Spread: Words + Send + Sync {
+    /// That of no values.
+    const NOTHING: Self;
+
+    /// That of the values of both.
+    fn join(self, other: Self) -> Self;
 }
 
-/// Its bits.
-#[inline(always)]
-fn bits_of<N: Number>(sum: N) -> u32 {
-    let bits = Cell::new(0);
-    sum.map_words(
-        #[inline(always)]
-        |word| {
-            bits.set(word);
-            word
-        },
+/// A [`Spread`] of values of this type.
+pub trait SpreadOf<T: Element>: Spread {
+    /// That of the values of up to 16 vectors of up to 16, at least one.
+    fn of_vectors<const V: usize, const N: usize>(vectors: [[T; N]; V]) -> Self;
+
+    /// Those of as many columns, each with N further values, as [`Operator::accumulate_columns`] says.
+    fn extend_each<const N: usize, const STATES: usize>(
+        states: &mut [Self; STATES],
+        columns: usize,
+        values_of: impl Fn(usize) -> ([T; N], u64),
     );
-    bits.get()
+
+    /// On a host: that of values side by side.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn of_slice(values: &[T]) -> Self;
+
+    /// The sum of the squares of the distances from the mean, where it is of so many values.
+    fn squares(self, count: u64) -> T::Real;
 }
 
-/// No values.
-#[inline(always)]
-fn nothing<R: Float>() -> Moments<R> {
-    Moments {
+impl<R: Float + Words> Spread for Moments<R> {
+    const NOTHING: Self = Self {
         count: R::ZERO,
         mean: R::ZERO,
         squares: R::ZERO,
+    };
+
+    #[inline(always)]
+    fn join(self, other: Self) -> Self {
+        join(self, other)
+    }
+}
+
+impl<T: Element> SpreadOf<T> for Moments<T::Real> {
+    #[inline(always)]
+    fn of_vectors<const V: usize, const N: usize>(vectors: [[T; N]; V]) -> Self {
+        let states = array::<_, V>(
+            #[inline(always)]
+            |vector| moments_of(vectors[vector]),
+        );
+        combine_all(Variance::default(), states)
+    }
+
+    #[inline(always)]
+    fn extend_each<const N: usize, const STATES: usize>(
+        states: &mut [Self; STATES],
+        columns: usize,
+        values_of: impl Fn(usize) -> ([T; N], u64),
+    ) {
+        join_each(states, columns, values_of);
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    #[inline(always)]
+    fn of_slice(values: &[T]) -> Self {
+        moments_of_slice(values)
+    }
+
+    #[inline(always)]
+    fn squares(self, _count: u64) -> T::Real {
+        self.squares
     }
 }
 
@@ -235,7 +273,7 @@ fn moments_of<T: Element, const N: usize>(values: [T; N]) -> Moments<T::Real> {
 #[inline(always)]
 fn moments_of_slice<T: Element>(values: &[T]) -> Moments<T::Real> {
     const BLOCK: usize = 1024;
-    let mut state = nothing();
+    let mut state = Moments::NOTHING;
     for block in values.chunks(BLOCK) {
         let count = T::Real::of_count(block.len() as u64);
         let mean = in_lanes(Sum, block, 0, |value: T, _| value.real()) / count;
@@ -253,37 +291,38 @@ fn moments_of_slice<T: Element>(values: &[T]) -> Moments<T::Real> {
     state
 }
 
+/// The variance, from the sum of the squares of the distances from the mean.
 #[inline(always)]
-fn variance<R: Float>(state: Moments<R>, count: u64, ddof: u64) -> R {
+fn variance<R: Float>(squares: R, count: u64, ddof: u64) -> R {
     let divisor = count.saturating_sub(ddof);
     // Of columns of one value, a division takes longer than all the rest.
     if divisor == 1 {
-        state.squares
+        squares
     } else {
-        state.squares / R::of_count(divisor)
+        squares / R::of_count(divisor)
     }
 }
 
-macro_rules! moments {
+macro_rules! spreads {
     ($operator:ident, |$variance:ident| $finished:expr) => {
-        impl<R: Float + crate::words::Words> Combine<Moments<R>> for $operator {
+        impl<S: Spread> Combine<S> for $operator {
             #[inline(always)]
-            fn identity(self) -> Moments<R> {
-                nothing()
+            fn identity(self) -> S {
+                S::NOTHING
             }
             #[inline(always)]
-            fn combine(self, left: Moments<R>, right: Moments<R>) -> Moments<R> {
-                join(left, right)
+            fn combine(self, left: S, right: S) -> S {
+                left.join(right)
             }
         }
 
         impl<T: Element> Operator<T> for $operator {
-            type State = Moments<T::Real>;
+            type State = T::Spread;
             type Output = T::Real;
 
             #[inline(always)]
-            fn lift(self, value: T, _index: u64) -> Moments<T::Real> {
-                moments_of([value])
+            fn lift(self, value: T, _index: u64) -> T::Spread {
+                T::Spread::of_vectors([[value]])
             }
             #[inline(always)]
             fn lift_spaced<const N: usize>(
@@ -291,37 +330,52 @@ macro_rules! moments {
                 values: [T; N],
                 _index: u64,
                 _step: u64,
-            ) -> Moments<T::Real> {
+            ) -> T::Spread {
                 if N == 0 {
-                    nothing()
+                    T::Spread::NOTHING
                 } else {
-                    moments_of(values)
+                    T::Spread::of_vectors([values])
                 }
+            }
+            #[inline(always)]
+            fn accumulate<const V: usize, const N: usize>(
+                self,
+                state: T::Spread,
+                vectors: [[T; N]; V],
+                _index: u64,
+                _step: u64,
+            ) -> T::Spread {
+                let further = if N == 1 {
+                    T::Spread::of_vectors([array::<_, V>(|vector| vectors[vector][0])])
+                } else {
+                    T::Spread::of_vectors(vectors)
+                };
+                state.join(further)
             }
             #[inline(always)]
             fn accumulate_columns<const N: usize, const STATES: usize>(
                 self,
-                states: &mut [Moments<T::Real>; STATES],
+                states: &mut [T::Spread; STATES],
                 columns: usize,
                 values_of: impl Fn(usize) -> ([T; N], u64),
                 _step: u64,
             ) {
-                join_each(states, columns, values_of);
+                T::Spread::extend_each(states, columns, values_of);
             }
             #[cfg(not(target_arch = "nvptx64"))]
             #[inline(always)]
-            fn lift_slice(self, values: &[T], _index: u64) -> Moments<T::Real> {
-                moments_of_slice(values)
+            fn lift_slice(self, values: &[T], _index: u64) -> T::Spread {
+                T::Spread::of_slice(values)
             }
             #[inline(always)]
-            fn finish(self, state: Moments<T::Real>, count: u64) -> T::Real {
-                let $variance = variance(state, count, self.ddof);
+            fn finish(self, state: T::Spread, count: u64) -> T::Real {
+                let $variance = variance(state.squares(count), count, self.ddof);
                 $finished
             }
             #[inline(always)]
             fn finish_each<const N: usize>(
                 self,
-                states: [Moments<T::Real>; N],
+                states: [T::Spread; N],
                 count: u64,
             ) -> [T::Real; N] {
                 // Asked once for all, whether something is divided.
@@ -329,7 +383,7 @@ macro_rules! moments {
                     return array(
                         #[inline(always)]
                         |place| {
-                            let $variance = states[place].squares;
+                            let $variance = states[place].squares(count);
                             $finished
                         },
                     );
@@ -343,5 +397,5 @@ macro_rules! moments {
     };
 }
 
-moments!(Variance, |variance| variance);
-moments!(StdDev, |variance| variance.square_root());
+spreads!(Variance, |variance| variance);
+spreads!(StdDev, |variance| variance.square_root());

@@ -29,7 +29,7 @@ mod slots;
 mod tests;
 mod widest;
 
-use crate::matrix::{Along, Matrices, Matrix};
+use crate::matrix::{Along, Batch, Matrices, Matrix};
 pub use crate::offsets::Offset;
 use crate::scan::ScanKind;
 #[doc(hidden)]
@@ -187,13 +187,20 @@ pub fn axis<T: Copy + Sync, O: Parallel<T>>(
         strides: strides.into(),
         axis,
     })?;
-    let matrix = matrices.matrix;
+    let Batch {
+        matrix,
+        matrices: each,
+        distance,
+    } = matrices.batch;
     if matrices.count().saturating_mul(matrices.results()) == 0 {
         return Ok(Vec::new());
     }
-    let after_last_start = values.len().saturating_sub(matrices.last_start());
-    check(matrix, after_last_start)?;
-    let starts: Vec<usize> = matrices.starts().collect();
+    let last = matrices
+        .last_start()
+        .saturating_add((each - 1).saturating_mul(distance));
+    check(matrix, values.len().saturating_sub(last))?;
+    let of_batch = |start| (0..each).map(move |number| start + number * distance);
+    let starts: Vec<usize> = matrices.starts().flat_map(of_batch).collect();
     let of_each = starts.into_par_iter().map(|start| {
         // A matrix without elements may begin after the last value.
         let values = &values[start.min(values.len())..];

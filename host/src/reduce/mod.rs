@@ -234,8 +234,9 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
     /// each axis and `strides` the distance of two neighbours along it, in elements. The results are in the order of the other axes, the
     /// last of which varies fastest. Waits for them.
     ///
-    /// Where [`Matrix::of_axis`] has a matrix, that takes one launch. Otherwise there is a launch for each place on the first of the other axes, or
-    /// on more of them if that is not enough: for an axis between two others of a contiguous array, one for each place before it.
+    /// Of an array whose elements lie side by side in its own order that takes one launch, whatever the axis is. Otherwise it takes one launch where
+    /// [`Matrix::of_axis`] has a matrix, or where there is one for each place on an axis before; and else a launch for each place on the first of the
+    /// other axes, or on more of them.
     ///
     /// ```
     /// # use warpfold::{Device, DeviceChoice, Reduction, operator::Max};
@@ -258,32 +259,10 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         axis: usize,
     ) -> Result<Vec<O::Output>, Error> {
         let values = values.into();
-        let matrices = Matrices::of_axis(shape, strides, axis).ok_or_else(|| Error::NoAxis {
-            shape: shape.into(),
-            strides: strides.into(),
-            axis,
-        })?;
-        let (along, matrix, each) = (matrices.along, matrices.matrix, matrices.results());
-        let count = each.saturating_mul(matrices.count());
-        if count > 0 {
-            let after_last_start = values.len().saturating_sub(matrices.last_start());
-            check_inside(matrix, after_last_start)?;
-        }
-        let results = self.device.allocate(count)?;
-        if count > 0 {
-            let launch = self.problem(along, matrix).choose();
-            for (number, start) in matrices.starts().enumerate() {
-                // A matrix without elements may begin after the last value.
-                let values = values.slice(start.min(values.len())..).bytes();
-                let results = results.slice(number * each..(number + 1) * each).bytes();
-                let untyped = &mut self.kept.untyped;
-                // SAFETY: it is the choice for this matrix, which lies inside the values, and the slices are of this operator's and this type's.
-                unsafe {
-                    let parts = Parts::Of(matrix);
-                    untyped.launch_by(self.device, None, values, parts, results, launch)?;
-                }
-            }
-        }
+        let matrices = matrices_of_axis(shape, strides, axis)?;
+        let count = matrices.count().saturating_mul(matrices.results());
+        let mut results = self.device.allocate(count)?;
+        self.launch_axis(None, values, &matrices, (&mut results).into())?;
         Ok(results.read()?)
     }
 
@@ -398,6 +377,22 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         )
     }
 
+    /// As [`Self::queue`], along an axis as [`Self::axis`] takes it, whose results are written to as many elements. [`Self::prepare_axis`] loads and
+    /// allocates what it needs.
+    ///
+    /// # Errors
+    /// As [`Self::queue_rows`] and [`Self::axis`].
+    pub fn queue_axis<'a, 'r>(
+        &mut self,
+        stream: &Stream,
+        values: impl Into<Slice<'a, T>>,
+        (shape, strides, axis): (&[usize], &[isize], usize),
+        results: impl Into<SliceMut<'r, O::Output>>,
+    ) -> Result<(), Error> {
+        let matrices = matrices_of_axis(shape, strides, axis)?;
+        self.launch_axis(Some(stream), values.into(), &matrices, results.into())
+    }
+
     /// As [`Self::queue`], of each segment, whose results are written to as many elements. [`Self::prepare_segments`] loads
     /// and allocates what it needs.
     ///
@@ -415,8 +410,23 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
 
     /// What a reduction of these rows or columns takes. An array of n elements is the row of `Matrix::contiguous(1, n)`.
     pub fn plan(&self, along: Along, matrix: Matrix) -> Plan {
-        let launch = self.problem(along, matrix).choose();
-        self.kept.untyped.plan(Parts::Of(matrix), launch)
+        let untyped = &self.kept.untyped;
+        untyped.plan_of(self.device, along, matrix.into(), self.mode)
+    }
+
+    /// What a reduction along an axis takes.
+    ///
+    /// # Errors
+    /// As [`Self::axis`], where it depends on the shape.
+    pub fn plan_axis(
+        &self,
+        shape: &[usize],
+        strides: &[isize],
+        axis: usize,
+    ) -> Result<Plan, Error> {
+        let Matrices { along, batch, .. } = matrices_of_axis(shape, strides, axis)?;
+        let untyped = &self.kept.untyped;
+        Ok(untyped.plan_of(self.device, along, batch, self.mode))
     }
 
     /// What a reduction of these segments takes.
@@ -435,6 +445,21 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
     /// The device refuses the kernel, or has no room.
     pub fn prepare(&mut self, along: Along, matrix: Matrix) -> Result<Plan, Error> {
         let plan = self.plan(along, matrix);
+        self.kept.untyped.prepare_for(self.device, &plan)?;
+        Ok(plan)
+    }
+
+    /// As [`Self::prepare`], for an axis.
+    ///
+    /// # Errors
+    /// As there and [`Self::plan_axis`].
+    pub fn prepare_axis(
+        &mut self,
+        shape: &[usize],
+        strides: &[isize],
+        axis: usize,
+    ) -> Result<Plan, Error> {
+        let plan = self.plan_axis(shape, strides, axis)?;
         self.kept.untyped.prepare_for(self.device, &plan)?;
         Ok(plan)
     }
@@ -467,6 +492,34 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         let launch = self.problem(along, matrix).choose();
         // SAFETY: it is the choice for this matrix.
         unsafe { self.launch_by(stream, values, matrix, results, launch) }
+    }
+
+    fn launch_axis(
+        &mut self,
+        stream: Option<&Stream>,
+        values: Slice<'_, T>,
+        matrices: &Matrices,
+        results: SliceMut<'_, O::Output>,
+    ) -> Result<(), Error> {
+        let Matrices { along, batch, .. } = *matrices;
+        let each = matrices.results();
+        let count = matrices.count().saturating_mul(each);
+        DeviceError::check_length(results.len(), count)?;
+        if count == 0 {
+            return Ok(());
+        }
+        check_inside(batch, values.len().saturating_sub(matrices.last_start()))?;
+        let (device, untyped, mode) = (self.device, &mut self.kept.untyped, self.mode);
+        results.written_by(device, stream, |results| {
+            for (number, start) in matrices.starts().enumerate() {
+                // A matrix without elements may begin after the last value.
+                let values = values.slice(start.min(values.len())..).bytes();
+                let results = results.slice(number * each..(number + 1) * each).bytes();
+                // SAFETY: the slices are of this operator's and this type's.
+                unsafe { untyped.queue(device, stream, mode, values, (along, batch), results)? };
+            }
+            Ok(())
+        })
     }
 
     fn launch_segments(
@@ -504,7 +557,7 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
         launch: Launch,
     ) -> Result<(), Error> {
         let (device, untyped) = (self.device, &mut self.kept.untyped);
-        let (values, parts) = (values.bytes(), Parts::Of(matrix));
+        let (values, parts) = (values.bytes(), Parts::Of(matrix.into()));
         results.into().written_by(device, stream, |results| {
             let results = results.bytes();
             // SAFETY: the caller's contract is the same.
@@ -524,7 +577,7 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
     ) -> (&Kernel, Shape, Vec<Argument>) {
         let results = Slice::from(results).bytes();
         let untyped = &self.kept.untyped;
-        untyped.arguments(values.bytes(), Parts::Of(matrix), results, launch)
+        untyped.arguments(values.bytes(), Parts::Of(matrix.into()), results, launch)
     }
 }
 
@@ -542,6 +595,15 @@ impl<T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'_, T, O> {
         let (parts, results) = (Parts::Segments(segments), Slice::from(results).bytes());
         untyped.arguments(values.bytes(), parts, results, launch)
     }
+}
+
+/// The matrices of an array that is reduced along an axis.
+fn matrices_of_axis(shape: &[usize], strides: &[isize], axis: usize) -> Result<Matrices, Error> {
+    Matrices::of_axis(shape, strides, axis).ok_or_else(|| Error::NoAxis {
+        shape: shape.into(),
+        strides: strides.into(),
+        axis,
+    })
 }
 
 impl<R: Pod> Kept<R> {

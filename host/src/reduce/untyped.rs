@@ -6,7 +6,7 @@ use super::table::{FormOfSegments, Launch, Problem, Room, Way, choose_for_segmen
 use crate::device::{Argument, Device, DeviceError, Kernel, Shape, Slice, Stream};
 use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
-use crate::matrix::{Along, Matrix};
+use crate::matrix::{Along, Batch, Matrix};
 use crate::sum::Mode;
 use warpfold_device::columns::{Layout, Limits};
 use warpfold_device::fixed;
@@ -85,10 +85,14 @@ impl Form {
     /// The launch for values that begin at this address, which decides whether rows are aligned.
     fn launch_from(&self, launch: Launch, parts: Parts<'_>, address: u64) -> Launch {
         match parts {
-            Parts::Of(Matrix {
-                rows,
-                columns,
-                stride,
+            Parts::Of(Batch {
+                matrix:
+                    Matrix {
+                        rows,
+                        columns,
+                        stride,
+                    },
+                ..
             }) => {
                 let are_aligned = are_aligned(self.lanes, address as usize, (columns, stride));
                 launch.of_rows(rows, are_aligned)
@@ -107,11 +111,15 @@ impl Form {
         &self,
         device: &Device,
         along: Along,
-        matrix: Matrix,
+        batch: impl Into<Batch>,
         mode: Mode,
     ) -> Problem {
+        let Batch {
+            matrix, matrices, ..
+        } = batch.into();
         Problem {
             matrix,
+            matrices: matrices.max(1),
             along,
             mode,
             value_bytes: self.value_bytes,
@@ -127,8 +135,8 @@ impl Form {
 /// Which values become one result each.
 #[derive(Clone, Copy)]
 pub(super) enum Parts<'a> {
-    /// Rows or columns, as the launch says.
-    Of(Matrix),
+    /// The rows of a matrix or the columns of a batch, as the launch says.
+    Of(Batch),
     Segments(&'a Segments<'a>),
 }
 
@@ -136,15 +144,17 @@ impl Parts<'_> {
     /// How many results a launch makes.
     fn results(self, way: Way) -> usize {
         match (self, way) {
-            (Self::Of(matrix), Way::Columns(_) | Way::FixedColumns(_)) => matrix.columns,
-            (Self::Of(matrix), _) => matrix.rows,
+            (Self::Of(batch), Way::Columns(_) | Way::FixedColumns(_)) => {
+                batch.matrices.saturating_mul(batch.matrix.columns)
+            }
+            (Self::Of(batch), _) => batch.matrix.rows,
             (Self::Segments(segments), _) => segments.len(),
         }
     }
 
     fn check(self, device: &Device, given: usize) -> Result<(), Error> {
         match self {
-            Self::Of(matrix) => check_inside(matrix, given),
+            Self::Of(batch) => check_inside(batch, given),
             Self::Segments(segments) => segments.check(device, given),
         }
     }
@@ -152,15 +162,32 @@ impl Parts<'_> {
     /// What kernels take to find them.
     fn arguments(self) -> Vec<Argument> {
         match self {
-            Self::Of(Matrix {
-                rows,
-                columns,
-                stride,
+            Self::Of(Batch {
+                matrix:
+                    Matrix {
+                        rows,
+                        columns,
+                        stride,
+                    },
+                ..
             }) => vec![rows.into(), columns.into(), stride.into()],
             Self::Segments(segments) => segments.arguments().into(),
         }
     }
+
+    /// What kernels of columns take besides: how many matrices there are, and how far apart.
+    fn batch(self) -> [Argument; 2] {
+        match self {
+            Self::Of(Batch {
+                matrices, distance, ..
+            }) => [(matrices as u32).into(), distance.into()],
+            Self::Segments(_) => unreachable!("segments have no columns"),
+        }
+    }
 }
+
+/// The most blocks that a grid may have along its first dimension.
+const MOST_OF_GRID: usize = i32::MAX as usize;
 
 /// The kernels of an operator over a type, and the memory that they need.
 pub struct Untyped {
@@ -228,10 +255,10 @@ impl Untyped {
         &self,
         device: &Device,
         along: Along,
-        matrix: Matrix,
+        batch: impl Into<Batch>,
         mode: Mode,
     ) -> Problem {
-        self.form.problem(device, along, matrix, mode)
+        self.form.problem(device, along, batch, mode)
     }
 
     /// The launch for segments.
@@ -246,9 +273,11 @@ impl Untyped {
     }
 
     pub(super) fn plan(&self, parts: Parts<'_>, launch: Launch) -> Plan {
-        let (rows, columns, windows) = match parts {
-            Parts::Of(matrix) => (matrix.rows, matrix.columns, 0),
-            Parts::Segments(segments) => (0, 0, segments.values().div_ceil(fixed::CHUNK)),
+        let (rows, columns, matrices, windows) = match parts {
+            Parts::Of(Batch {
+                matrix, matrices, ..
+            }) => (matrix.rows, matrix.columns, matrices, 0),
+            Parts::Segments(segments) => (0, 0, 0, segments.values().div_ceil(fixed::CHUNK)),
         };
         // In words of 8 bytes, after the states: how many segments end in a strip and before.
         let mut ends = 0;
@@ -270,12 +299,13 @@ impl Untyped {
                 (rows * columns.div_ceil(fixed::CHUNK), rows)
             }
             Way::FixedColumns(strips) if rows > fixed::CHUNK => {
-                (columns * rows.div_ceil(fixed::CHUNK), strips.count(columns))
+                let states = columns * rows.div_ceil(fixed::CHUNK);
+                (matrices * states, matrices * strips.count(columns))
             }
             Way::FixedSegments => (2 * windows, windows),
             Way::Columns(layout) if layout.slices > 1 => (
-                layout.states(self.form.lanes, columns),
-                layout.strips(self.form.lanes, columns),
+                matrices * layout.states(self.form.lanes, columns),
+                matrices * layout.strips(self.form.lanes, columns),
             ),
             _ => (0, 0),
         };
@@ -309,6 +339,36 @@ impl Untyped {
         Ok(())
     }
 
+    /// What a reduction of a batch takes: of its rows, one of its matrices.
+    pub(super) fn plan_of(&self, device: &Device, along: Along, batch: Batch, mode: Mode) -> Plan {
+        let (batch, launch) = self.first_launch(device, along, batch, mode);
+        self.plan(Parts::Of(batch), launch)
+    }
+
+    /// The first matrices of a batch that one launch reduces, and that launch: of rows one of them, of columns as many as a grid has blocks for.
+    fn first_launch(
+        &self,
+        device: &Device,
+        along: Along,
+        batch: Batch,
+        mode: Mode,
+    ) -> (Batch, Launch) {
+        let of = |matrices: usize| {
+            let batch = Batch { matrices, ..batch };
+            let launch = self.problem(device, along, batch, mode).choose();
+            (batch, launch)
+        };
+        let most = match along {
+            Along::Rows => 1,
+            Along::Columns => MOST_OF_GRID,
+        };
+        let mut found = of(batch.matrices.min(most));
+        while found.1.blocks as usize > MOST_OF_GRID && found.0.matrices > 1 {
+            found = of(found.0.matrices / 2);
+        }
+        found
+    }
+
     /// As [`Reduction::prepare`](super::Reduction::prepare), in this order.
     pub(crate) fn prepare(
         &mut self,
@@ -316,13 +376,12 @@ impl Untyped {
         (along, matrix): (Along, Matrix),
         mode: Mode,
     ) -> Result<(), Error> {
-        let launch = self.problem(device, along, matrix, mode).choose();
-        let plan = self.plan(Parts::Of(matrix), launch);
+        let plan = self.plan_of(device, along, matrix.into(), mode);
         self.prepare_for(device, &plan)
     }
 
-    /// The reduction of each row or column in the fastest order, by a launch of the table's choice; waits for it. The slices hold the
-    /// bytes of the values and of the results.
+    /// The reduction of each row or column of a matrix or a batch in the fastest order, by launches of the table's choice; waits for them. The slices
+    /// hold the bytes of the values and of the results.
     ///
     /// # Errors
     /// As [`Reduction::rows`](super::Reduction::rows).
@@ -335,11 +394,12 @@ impl Untyped {
         device: &Device,
         values: Slice<'_, u8>,
         along: Along,
-        matrix: Matrix,
+        batch: impl Into<Batch>,
         results: Slice<'_, u8>,
     ) -> Result<(), Error> {
+        let what = (along, batch.into());
         // SAFETY: the caller's contract is the same.
-        unsafe { self.queue(device, None, Mode::Fast, values, (along, matrix), results) }
+        unsafe { self.queue(device, None, Mode::Fast, values, what, results) }
     }
 
     /// As [`Self::reduce`], in this order, queued on a stream; without one it waits.
@@ -355,13 +415,30 @@ impl Untyped {
         stream: Option<&Stream>,
         mode: Mode,
         values: Slice<'_, u8>,
-        (along, matrix): (Along, Matrix),
+        (along, batch): (Along, impl Into<Batch>),
         results: Slice<'_, u8>,
     ) -> Result<(), Error> {
-        let launch = self.problem(device, along, matrix, mode).choose();
-        let parts = Parts::Of(matrix);
-        // SAFETY: it is the choice for this matrix, and the rest is the caller's contract.
-        unsafe { self.launch_by(device, stream, values, parts, results, launch) }
+        let mut left: Batch = batch.into();
+        check_inside(left, values.len() / self.form.value_bytes)?;
+        let of_each = match along {
+            Along::Rows => left.matrix.rows,
+            Along::Columns => left.matrix.columns,
+        };
+        let expected = left.matrices.saturating_mul(of_each);
+        DeviceError::check_length(results.len() / self.form.result_bytes, expected)?;
+        let (mut first, mut made) = (0, 0);
+        while left.matrices > 0 {
+            let (batch, launch) = self.first_launch(device, along, left, mode);
+            // A matrix without elements may begin after the last value.
+            let values = values.slice(values.len().min(first * self.form.value_bytes)..);
+            let bytes = batch.matrices * of_each * self.form.result_bytes;
+            let (parts, results) = (Parts::Of(batch), results.slice(made..made + bytes));
+            // SAFETY: it is the choice for these matrices, and the rest is the caller's contract.
+            unsafe { self.launch_by(device, stream, values, parts, results, launch)? };
+            left.matrices -= batch.matrices;
+            (first, made) = (first + batch.matrices * left.distance, made + bytes);
+        }
+        Ok(())
     }
 
     /// As [`Reduction::launch_by`](super::Reduction::launch_by).
@@ -435,11 +512,13 @@ impl Untyped {
                 fold,
                 slices,
             }) => {
+                arguments.extend(parts.batch());
                 arguments.extend([width.into(), fold.into(), slices.into()]);
                 arguments.extend(workspace);
             }
             Way::FixedBlocks | Way::FixedSegments => arguments.extend(workspace),
             Way::FixedColumns(strips) => {
+                arguments.extend(parts.batch());
                 arguments.push(strips.width.into());
                 arguments.extend(workspace);
             }
@@ -475,9 +554,14 @@ fn suffix(way: Way) -> &'static str {
     }
 }
 
-pub(crate) fn check_inside(matrix: Matrix, given: usize) -> Result<(), Error> {
-    match matrix.span() {
+pub(crate) fn check_inside(batch: impl Into<Batch>, given: usize) -> Result<(), Error> {
+    let batch = batch.into();
+    match batch.span() {
         Some(span) if span <= given => Ok(()),
-        _ => Err(Error::Outside { matrix, given }),
+        // What is left for the last matrix.
+        _ => Err(Error::Outside {
+            matrix: batch.matrix,
+            given: given.saturating_sub((batch.matrices - 1).saturating_mul(batch.distance)),
+        }),
     }
 }

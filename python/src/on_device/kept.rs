@@ -14,7 +14,7 @@ use warpfold::queue_dot as queue_dot_of;
 use warpfold::reduce::{Form, Reducible, Untyped};
 use warpfold::scan::{self, ScanKind};
 use warpfold::sum::Mode;
-use warpfold::{Along, Bf16, Bool, Buffer, Device, Error, F16, Matrix};
+use warpfold::{Along, Batch, Bf16, Bool, Buffer, Device, Error, F16, Matrix};
 use warpfold_device::element::Element;
 use warpfold_device::{for_each_accumulator, for_each_element};
 use warpfold_dynamic::{TypeName, kernels};
@@ -88,13 +88,13 @@ impl Kept {
         let chosen = Chosen::of(&Work { operation, ..*work }, view.element)?;
         let bytes = view.element.bytes();
         let plan = Plan::of(&split.kept, &split.reduced, work.is_free());
-        let (along, matrix, starts, is_copied) = match plan {
+        let (along, batch, start, is_copied) = match plan {
             Plan::None => return Err(Failed::Strides),
             Plan::InPlace {
                 along,
-                matrix,
-                starts,
-            } => (along, matrix, starts, false),
+                batch,
+                start,
+            } => (along, batch, start, false),
             Plan::Copied {
                 axes,
                 start,
@@ -109,7 +109,7 @@ impl Kept {
                     Argument::Address(values.bytes.address().wrapping_add_signed(first as i64));
                 // SAFETY: the axes go through the view's elements, the copy has room for them, and the caller promises the rest.
                 unsafe { self.pack(device, stream, bytes, input, self.copy.argument(), &axes)? };
-                (Along::Rows, matrix, vec![0], true)
+                (Along::Rows, matrix.into(), 0, true)
             }
         };
         self.choose(device, &chosen, view.element)?;
@@ -127,27 +127,13 @@ impl Kept {
             Conversion::None => results,
             _ => self.raw.slice(..places * raw_bytes),
         };
-        let span = matrix.span().unwrap_or(usize::MAX).saturating_mul(bytes);
-        let part = made.len() / starts.len();
+        let span = batch.span().unwrap_or(usize::MAX).saturating_mul(bytes);
         let (reduction, _) = self.reductions.get_mut(&key).expect("it was put there");
-        for (index, start) in starts.into_iter().enumerate() {
-            let first = (origin + start * bytes as isize) as usize;
-            let (values, made) = (
-                values.slice(first..first + span),
-                made.slice(index * part..(index + 1) * part),
-            );
-            // SAFETY: the matrix is of the view's elements, the form that of the kernels, and the caller promises the rest.
-            unsafe {
-                reduction.queue(
-                    device,
-                    Some(stream),
-                    chosen.mode,
-                    values,
-                    (along, matrix),
-                    made,
-                )?;
-            }
-        }
+        let first = (origin + start * bytes as isize) as usize;
+        let values = values.slice(first..first + span);
+        let what = (along, batch);
+        // SAFETY: the batch is of the view's elements, the form that of the kernels, and the caller promises the rest.
+        unsafe { reduction.queue(device, Some(stream), chosen.mode, values, what, made)? };
         // SAFETY: there are as many raw results, and as many results.
         unsafe {
             self.convert(
@@ -212,9 +198,14 @@ impl Kept {
         let in_place = match Plan::of(&split.kept, &split.reduced, false) {
             Plan::InPlace {
                 along: Along::Rows,
-                matrix,
-                starts,
-            } if starts.len() == 1 => Some((matrix, values.origin + starts[0] * bytes as isize)),
+                batch:
+                    Batch {
+                        matrix,
+                        matrices: 1,
+                        ..
+                    },
+                start,
+            } => Some((matrix, values.origin + start * bytes as isize)),
             _ => None,
         };
         let (values, matrix) = match in_place {

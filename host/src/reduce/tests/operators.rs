@@ -1,0 +1,126 @@
+//! Every operator, type and accumulator.
+
+use super::*;
+
+macro_rules! each_operator {
+    ($device:ident, $value:ty, $step:literal; $($name:ident: $operator:ty = $make:expr;)*) => {
+        $(pair_is_right::<$value, $operator>(&$device, $make, $step);)*
+    };
+}
+
+#[test]
+fn every_operator_of_floats() {
+    for device in devices() {
+        for_each_operator!(each_operator, device, f32, 2);
+    }
+}
+
+#[test]
+fn every_operator_of_bytes() {
+    for device in devices() {
+        for_each_operator!(each_operator, device, i8, 3);
+    }
+}
+
+macro_rules! each_type {
+    ($device:ident, $make:expr; $($name:ident: $value:ty;)*) => {
+        $(pair_is_right::<$value, _>(&$device, $make, 5);)*
+    };
+}
+
+#[test]
+fn some_operators_of_every_type() {
+    for device in devices() {
+        for_each_element!(each_type, device, Max);
+        for_each_element!(each_type, device, Variance { ddof: 3 });
+        for_each_element!(each_type, device, ArgMin::LAST);
+    }
+}
+
+/// Dot products in this accumulator, of arrays of a few lengths.
+fn dot_is_right<T: Made, A: Accumulator<T> + From<T> + Outcome>(device: &Device) {
+    for n in [0, 1, 33, 4097] {
+        let left = random(n, 3, T::whole);
+        let right = random(n, 4, T::whole);
+        let pairs = left.iter().copied().zip(right.iter().copied());
+        let expected = DotIn::<A>::new().of(pairs).numbers();
+        let left = device.upload(&left).expect("it fits");
+        let right = device.upload(&right).expect("it fits");
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            let dot = DotProduct::<T, A>::with_accumulator(device).expect("the kernels are there");
+            let found = dot.with_mode(mode).of(&left, &right).expect("it runs");
+            assert_eq!(found.numbers(), expected, "{} {n} {mode:?}", A::KERNELS);
+        }
+    }
+}
+
+/// Every operator with a wider accumulator, in every `step`-th place.
+macro_rules! each_accumulator {
+    ($device:ident, $step:literal; integers { $($integers:tt)* } floats { $($floats:tt)* }) => {
+        each_accumulator! { @sums $device $step $($integers)* $($floats)* }
+        each_accumulator! { @floats $device $step $($floats)* }
+    };
+    (@sums $device:ident $step:literal $($text:literal $name:ident: $value:ident in $wide:ident;)*) => {$(
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Sum), $step);
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Product), $step);
+        dot_is_right::<$value, $wide>(&$device);
+    )*};
+    (@floats $device:ident $step:literal $($text:literal $name:ident: $value:ident in $wide:ident;)*) => {$(
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Mean), $step);
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Variance { ddof: 1 }), $step);
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(StdDev { ddof: 0 }), $step);
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Norm1), $step);
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Norm2), $step);
+        pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(LogSumExp), $step);
+    )*};
+}
+
+#[test]
+fn some_wider_accumulators() {
+    for device in devices() {
+        for_each_accumulator!(each_accumulator, device, 5);
+    }
+}
+
+#[test]
+fn wider_accumulators_lose_nothing() {
+    for device in devices() {
+        let values = device.upload(&[i32::MAX; 4]).expect("it fits");
+        let mut sum = Reduction::new(&device, As::<i64, _>::new(Sum)).expect("there are kernels");
+        assert_eq!(sum.of(&values), Ok(4 * i64::from(i32::MAX)));
+        let mut scan = Scan::inclusive(&device, As::<i64, _>::new(Sum)).expect("there are kernels");
+        let found = scan.of(&values).and_then(|sums| Ok(sums.read()?));
+        let sums = (1..5).map(|count| count * i64::from(i32::MAX)).collect();
+        assert_eq!(found, Ok(sums));
+        // 2^24 + 1 is no `f32`.
+        let values = device.upload(&[16_777_216_f32, 1.0]).expect("it fits");
+        let mut mean = Reduction::new(&device, As::<f64, _>::new(Mean)).expect("there are kernels");
+        assert_eq!(mean.of(&values), Ok(8_388_608.5));
+    }
+}
+
+/// A test for each type, and one for wider accumulators.
+mod every_operator_of {
+    use super::*;
+
+    #[test]
+    #[ignore = "a part of `cargo xtask matrix`"]
+    fn wider_accumulators() {
+        for device in devices() {
+            for_each_accumulator!(each_accumulator, device, 1);
+        }
+    }
+
+    macro_rules! tests {
+        ($($name:ident: $value:ty;)*) => {$(
+            #[test]
+            #[ignore = "a part of `cargo xtask matrix`"]
+            fn $name() {
+                for device in devices() {
+                    for_each_operator!(each_operator, device, $value, 1);
+                }
+            }
+        )*};
+    }
+    for_each_element!(tests);
+}
