@@ -352,10 +352,9 @@ macro_rules! fixed_reductions {
                     $crate::fixed::BLOCK
                 ]);
                 let matrix = $crate::rows::Rows { input, rows, columns, stride };
-                let batch = $crate::rows::Batch { matrices, distance };
                 let strips = $crate::fixed::Strips { width };
                 // SAFETY: the caller's promise.
-                unsafe { $crate::fixed::columns($make, matrix, batch, strips, (states, counters), results, scratch) }
+                unsafe { $crate::fixed::columns($make, matrix, (matrices, distance), strips, (states, counters), results, scratch) }
             }
 
             $(#[$doc])*
@@ -441,10 +440,10 @@ macro_rules! fixed_reductions {
 /// crate needs.
 ///
 /// A line `name: Type = value, T;` gives
-/// - `name_columns(input: *const T, rows: usize, columns: usize, stride: usize, matrices: u32, distance: usize, width: u32, fold: u32, slices: u32,
+/// - `name_columns(input: *const T, rows: usize, columns: usize, stride: usize, blocks: u32, distance: usize, width: u32, fold: u32, slices: u32,
 ///   states: *mut State, counters: *mut u32, results: *mut Output)`: the reduction of each column of a matrix whose rows are `stride` elements apart,
-///   or of `matrices` that are `distance` elements apart. [`Layout`](crate::columns::Layout) gives the last three numbers, and for each matrix the grid
-///   and how many states there have to be; `counters` has a word per strip, which is 0 before and after. With one slice neither is used. A block
+///   or of several that are `distance` elements apart, each by as many `blocks` of the grid. [`Layout`](crate::columns::Layout) gives these, the last
+///   three numbers, and how many states there have to be for each matrix; `counters` has a word per strip, which is 0 before and after. With one slice neither is used. A block
 ///   has at least `width` threads, and [`most_threads`](crate::columns::most_threads) at most, and no more rows than
 ///   [`Limits`](crate::columns::Limits) has.
 #[macro_export]
@@ -459,7 +458,7 @@ macro_rules! column_reductions {
             ///   matrix may be read. There is at least one matrix.
             /// - `results` points to one result for each column of each matrix, which nothing else touches.
             /// - `width`, `fold` and `slices` are those of a `Layout` for a matrix and the operator's `Limits`, and a block has the threads that the
-            ///   layout is for. The grid, which has one dimension, is that of the layout for each matrix.
+            ///   layout is for. `blocks` is the grid of the layout, and the grid, which has one dimension, that many for each matrix.
             /// - With more than one slice, `states` points to as many states as the layout says, for each matrix, and `counters` to a word that is 0
             ///   for each strip of each; nothing else touches them.
             #[cuda_std::kernel]
@@ -469,7 +468,7 @@ macro_rules! column_reductions {
                 rows: usize,
                 columns: usize,
                 stride: usize,
-                matrices: u32,
+                blocks: u32,
                 distance: usize,
                 width: u32,
                 fold: u32,
@@ -488,7 +487,7 @@ macro_rules! column_reductions {
                     $crate::columns::stage_length::<$value, $operator>()
                 ]);
                 let matrix = $crate::rows::Rows { input, rows, columns, stride };
-                let batch = $crate::rows::Batch { matrices, distance };
+                let batch = $crate::rows::Batch { blocks, distance };
                 let layout = $crate::columns::Layout { width, fold, slices };
                 // SAFETY: the caller's promise.
                 unsafe { $crate::columns::columns($make, matrix, batch, layout, (states, counters), results, stage) }

@@ -15,7 +15,8 @@ use crate::lanes::{WARP_SIZE, sync_lanes};
 use crate::operator::Operator;
 use crate::slots::Slots;
 use crate::thread::{
-    block_dim_x, block_idx_x, global_index, sync_threads, thread_idx_x, wait_for_earlier_launches,
+    block_dim_x, block_idx_x, block_idx_x_from_here_on, global_index, grid_dim_x, sync_threads,
+    thread_idx_x, wait_for_earlier_launches,
 };
 use crate::tile::{self, Bytes, Section, Tile};
 use crate::unroll::{array, each};
@@ -37,22 +38,25 @@ pub struct Rows<T> {
     pub stride: usize,
 }
 
-/// Matrices of one shape that a launch reduces, each `distance` values after the one before, which may be less than a matrix has.
+/// Matrices of one shape that a launch reduces the columns of, each `distance` values after the one before, which may be less than a matrix has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// How many there are, at least one.
-    pub matrices: u32,
+    /// The blocks of each matrix: those of the grid, if there is one.
+    pub blocks: u32,
     /// From the first value of a matrix to that of the next.
     pub distance: usize,
 }
 
-impl<T> Rows<T> {
-    /// The matrix with this number, of which this is the first.
+impl Batch {
+    /// Which matrix this block has, and which of the matrix's blocks it is. That is found where the call stands, and not kept for the next: where values
+    /// are loaded there is hardly a register left.
     #[inline(always)]
-    pub(crate) fn of_batch(self, batch: Batch, number: usize) -> Self {
-        Self {
-            input: self.input.wrapping_add(number * batch.distance),
-            ..self
+    pub(crate) fn of_block(self) -> (u32, u32) {
+        let index = block_idx_x_from_here_on();
+        if self.blocks == grid_dim_x() {
+            (0, index)
+        } else {
+            (index / self.blocks, index % self.blocks)
         }
     }
 }

@@ -23,6 +23,22 @@ pub fn block_idx_x() -> u32 {
     unsafe { core::arch::nvptx::_block_idx_x() }
 }
 
+/// The same as [`block_idx_x`], read where the call stands: nothing that is computed from it is computed before or kept.
+#[gpu_only]
+#[inline(always)]
+pub(crate) fn block_idx_x_from_here_on() -> u32 {
+    let index: u32;
+    // SAFETY: reading a special register has no precondition. It is not pure, so that it stays in its place.
+    unsafe {
+        core::arch::asm!(
+            "mov.u32 {index}, %ctaid.x;",
+            index = out(reg32) index,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    index
+}
+
 /// The number of threads in a block.
 #[gpu_only]
 #[inline(always)]

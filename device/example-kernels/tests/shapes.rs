@@ -129,12 +129,13 @@ impl Case {
             (self.blocks, self.blocks),
         );
         let values = values::<T>((self.matrices - 1) * self.distance() + self.span());
+        let grid = layout.grid(lanes, self.rows, columns, self.stride(), block) as u32;
         let arguments = vec![
             Given::shifted(&values, self.places),
             Given::count(self.rows),
             Given::count(columns),
             Given::count(self.stride()),
-            Given::word(self.matrices as u32),
+            Given::word(grid),
             Given::count(self.distance()),
             Given::Number(layout.width.into()),
             Given::Number(layout.fold.into()),
@@ -143,7 +144,6 @@ impl Case {
             Given::values(&vec![0_u32; self.matrices * layout.strips(lanes, columns)]),
             Given::room::<O::Output>(self.matrices * columns),
         ];
-        let grid = layout.grid(lanes, self.rows, columns, self.stride(), block) as u32;
         ((grid * self.matrices as u32, block), values, arguments)
     }
 }

@@ -33,9 +33,7 @@ mod write;
 use crate::memory::{draw_ticket, store_relaxed};
 use crate::operator::{Combine, Operator};
 use crate::rows::{Batch, Rows};
-use crate::thread::{
-    block_dim_x, block_idx_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x,
-};
+use crate::thread::{block_dim_x, sync_threads, sync_threads_or, thread_idx_x};
 use crate::unroll::each;
 use crate::vector::Loaded;
 use core::marker::PhantomData;
@@ -47,9 +45,9 @@ use strip::{Strip, combine_groups, combine_slices};
 /// Reduces each column of a matrix, or of each of several, in one launch.
 ///
 /// # Safety
-/// - Every thread of the grid makes the call, once, with the same arguments. The layout is that of [`Layout`] for a matrix, and the grid that of one
-///   for each of the `batch`, or others with the same meaning: with a `fold` above 1 the rows lie side by side, `fold · columns` is `width` vectors, and
-///   there is one strip. A block has at least `width` threads and [`most_threads`] at most, and no more rows than [`Limits::rows`], which
+/// - Every thread of the grid makes the call, once, with the same arguments. The layout is that of [`Layout`] for a matrix, whose grid is the
+///   blocks of the `batch` for each matrix, or others with the same meaning: with a `fold` above 1 the rows lie side by side, `fold · columns` is
+///   `width` vectors, and there is one strip. A block has at least `width` threads and [`most_threads`] at most, and no more rows than [`Limits::rows`], which
 ///   counts `fold` rows for each line of a block, also if it has fewer, and one line more.
 /// - Nothing writes the matrices, of which `matrix` is the first, and what lies between the rows of one may be read; `results` points to one result
 ///   for each column of each matrix, which nothing else touches.
@@ -66,15 +64,16 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
     results: *mut O::Output,
     stage: *mut O::State,
 ) {
-    // The blocks of a matrix, and which of them this one is.
-    let blocks = grid_dim_x() / batch.matrices;
-    let (number, block) = (block_idx_x() / blocks, block_idx_x() % blocks);
-    let matrix = matrix.of_batch(batch, number as usize);
-    let results = results.wrapping_add(number as usize * matrix.columns);
+    let (number, block) = batch.of_block();
+    let blocks = batch.blocks;
     let among = (block, blocks);
     if layout.takes_few_rows(T::LANES, matrix.rows, matrix.stride, block_dim_x()) {
         // SAFETY: the caller's promise.
         return unsafe {
+            let number = number as usize;
+            let input = matrix.input.wrapping_add(number * batch.distance);
+            let results = results.wrapping_add(number * matrix.columns);
+            let matrix = Rows { input, ..matrix };
             match (matrix.rows, vectors_of_few(T::LANES, 2)) {
                 (1, _) => one_row(operator, matrix, among, results),
                 (2, 2) => few_rows::<2, 2, T, O>(operator, matrix, among, results),
@@ -89,12 +88,10 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
     let Layout { width, slices, .. } = layout;
     let strips = blocks / slices;
     let (strip, slice) = (block % strips, block / strips);
-    // Among those of all matrices.
-    let number = number * strips + strip;
     let (tid, block) = (thread_idx_x(), block_dim_x());
     let height = block / width;
     let (x, y) = (tid % width, tid / width);
-    let strip = Strip::new(matrix, layout, (strip, strips), x);
+    let strip = Strip::new(matrix, batch, layout, (strip, strips), x);
     let span = strip.span;
     let group = if strip.is_folded {
         matrix.columns as u32
@@ -106,10 +103,11 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
 
     // Of a block's rows, which take turns with those of the others, the one at a place.
     let lines = height * layout.fold;
-    let row_of = |place: u32| {
+    let row_of = |slice: u32, place: u32| {
         let turn = u64::from(place / lines) * u64::from(slices) + u64::from(slice);
         turn * u64::from(lines) + u64::from(place % lines)
     };
+    let results_of = |number: u32| results.wrapping_add(number as usize * matrix.columns);
     let (short_stage, has_shorts) = (stage.cast::<u32>(), O::VALUES_OF_SHORT > 0);
 
     // SAFETY: the caller's promise; between two uses of a state by different threads there is a barrier, and of another block a ticket.
@@ -123,14 +121,14 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
                 let shorts = strip.fold_shorts(operator, (rank, of), places);
                 if has_all_rows {
                     let states = states_of::<T, O>(operator, shorts);
-                    strip.write(operator, states, results);
+                    strip.write(operator, states, results_of(batch.of_block().0));
                 } else {
                     strip.leave(shorts, short_stage.add(first));
                 }
             } else {
                 let states = strip.fold(operator, rank, of);
                 if has_all_rows {
-                    strip.write(operator, states, results);
+                    strip.write(operator, states, results_of(batch.of_block().0));
                 } else {
                     strip.leave(states, stage.add(first));
                 }
@@ -146,11 +144,16 @@ pub unsafe fn columns<T: Loaded, O: Operator<T>>(
         } else {
             combine_groups(operator, stage, groups, group);
         }
+        let (number, block_of_matrix) = batch.of_block();
+        let results = results_of(number);
+        let slice = block_of_matrix / strips;
+        // Among the strips of all matrices.
+        let number = number * strips + block_of_matrix % strips;
         // What the block comes to.
         let of_block = |place: u32| {
             if has_shorts {
                 let first = strip.row_of_line(place);
-                let index_of = |row| row_of(row).wrapping_add(first);
+                let index_of = |row| row_of(slice, row).wrapping_add(first);
                 operator.of_short(*short_stage.add(place as usize), index_of)
             } else {
                 *stage.add(place as usize)

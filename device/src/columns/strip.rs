@@ -3,7 +3,7 @@
 use super::layout::{BYTES, LOADS, Layout, MANY_LOADS, MOST_LANES, are_light};
 use super::write::write_columns;
 use crate::operator::{Combine, Operator, combine_all};
-use crate::rows::Rows;
+use crate::rows::{Batch, Rows};
 use crate::thread::{block_dim_x, sync_threads, thread_idx_x};
 use crate::unroll::{array, each};
 use crate::vector::{self, Loaded};
@@ -11,7 +11,9 @@ use crate::vector::{self, Loaded};
 /// A strip of a matrix as one of its threads sees it. A row here is of the matrix, or the `fold` rows that are taken as one.
 #[derive(Clone, Copy)]
 pub(super) struct Strip<T> {
+    /// The first matrix of the batch.
     matrix: Rows<T>,
+    batch: Batch,
     fold: u32,
     pub(super) is_folded: bool,
     /// Whether vectors lie at multiples of their [`unit`].
@@ -37,6 +39,7 @@ impl<T: Loaded> Strip<T> {
     #[inline(always)]
     pub(super) fn new(
         matrix: Rows<T>,
+        batch: Batch,
         layout: Layout,
         (strip, strips): (u32, u32),
         x: u32,
@@ -48,7 +51,7 @@ impl<T: Loaded> Strip<T> {
             matrix.stride
         };
         let unit = unit::<T>();
-        let after = matrix.input as usize % unit;
+        let after = input(matrix, batch) as usize % unit;
         // A row that begins after a multiple of 16 bytes may go beyond the last strip by a part of a vector.
         let fits = matrix.columns + after / size_of::<T>() <= strips as usize * span;
         let has_vectors = T::LANES > 1 && after.is_multiple_of(size_of::<T>());
@@ -58,6 +61,7 @@ impl<T: Loaded> Strip<T> {
         let is_across = T::LANES > 2 && has_vectors && !is_aligned && !is_folded;
         Self {
             matrix,
+            batch,
             fold: layout.fold,
             is_folded,
             is_aligned,
@@ -175,11 +179,17 @@ impl<T: Loaded> Strip<T> {
         ((start < shift).into(), whole, all)
     }
 
-    /// Where this thread's vector is in a row.
+    /// Where this block's matrix begins.
     #[inline(always)]
-    fn place_in(&self, row: usize) -> *const T {
+    fn input(&self) -> *const T {
+        input(self.matrix, self.batch)
+    }
+
+    /// Where this thread's vector is in a row of a matrix that begins there.
+    #[inline(always)]
+    fn place_in(&self, input: *const T, row: usize) -> *const T {
         let place = (row * self.line).wrapping_add(self.before(0).0);
-        self.matrix.input.wrapping_add(place)
+        input.wrapping_add(place)
     }
 
     /// The first index of a lane. Where indices move, each lane counts from 0, and its state is moved at the end.
@@ -201,14 +211,14 @@ impl<T: Loaded> Strip<T> {
         &self,
         operator: O,
         states: &mut [O::State; MOST_LANES],
-        row: usize,
+        (input, row): (*const T, usize),
         whole: usize,
         of: usize,
     ) -> usize {
         let fold = u64::from(self.fold);
         let (step, index_step) = (of * self.line, of as u64 * fold);
         let mut row = row;
-        let mut place = self.place_in(row);
+        let mut place = self.place_in(input, row);
         while row + (SEVERAL - 1) * of < whole {
             // SAFETY: the caller's promise.
             let vectors: [T::Vector; SEVERAL] =
@@ -240,12 +250,13 @@ impl<T: Loaded> Strip<T> {
         &self,
         operator: O,
         shorts: &mut [u32; MOST_LANES],
+        input: *const T,
         (row, place): (usize, u32),
         whole: usize,
         (of, step): (usize, u32),
     ) -> usize {
         let (mut row, mut at) = (row, place);
-        let mut first = self.place_in(row);
+        let mut first = self.place_in(input, row);
         let distance = of * self.line;
         while row + (SEVERAL - 1) * of < whole {
             // SAFETY: the caller's promise.
@@ -301,6 +312,7 @@ impl<T: Loaded> Strip<T> {
         (place, step): (u32, u32),
     ) -> [u32; MOST_LANES] {
         let (first_whole, whole, all) = self.rows();
+        let input = self.input();
         let mut shorts = [operator.short_identity(); MOST_LANES];
         let is_head = rank < first_whole;
         let from = if is_head {
@@ -311,13 +323,28 @@ impl<T: Loaded> Strip<T> {
         // SAFETY: the caller's promise; vectors are loaded of the rows that they are a whole part of.
         let rest = unsafe {
             if self.is_across {
-                self.extend_rows::<true, LOADS, O>(operator, &mut shorts, from, whole, (of, step))
+                self.extend_rows::<true, LOADS, O>(
+                    operator,
+                    &mut shorts,
+                    input,
+                    from,
+                    whole,
+                    (of, step),
+                )
             } else {
                 let apart = (of, step);
-                self.extend_rows::<false, MANY_LOADS, O>(operator, &mut shorts, from, whole, apart)
+                self.extend_rows::<false, MANY_LOADS, O>(
+                    operator,
+                    &mut shorts,
+                    input,
+                    from,
+                    whole,
+                    apart,
+                )
             }
         };
         // Rows that the vector is not wholly in.
+        let input = self.input();
         let mut row = if is_head { rank } else { rest };
         while row < all {
             let at = place + ((row - rank) / of) as u32 * step;
@@ -329,7 +356,7 @@ impl<T: Loaded> Strip<T> {
                     if self.has(row, before) {
                         let place = (row * self.line).wrapping_add(before);
                         // SAFETY: as above.
-                        let value = unsafe { *self.matrix.input.add(place) };
+                        let value = unsafe { *input.add(place) };
                         shorts[lane] = operator.extend_short(shorts[lane], value, at);
                     }
                 },
@@ -361,6 +388,7 @@ impl<T: Loaded> Strip<T> {
         of: usize,
     ) -> [O::State; MOST_LANES] {
         let (first_whole, whole, all) = self.rows();
+        let input = self.input();
         let fold = u64::from(self.fold);
         let mut states = [operator.identity(); MOST_LANES];
         // A first row that is not whole comes last: the main loop then needs fewer registers.
@@ -369,28 +397,41 @@ impl<T: Loaded> Strip<T> {
         // SAFETY: the caller's promise; vectors are loaded of the rows that they are a whole part of.
         unsafe {
             if self.is_across {
-                row = self.fold_rows::<true, LOADS, O>(operator, &mut states, row, whole, of);
-                row = self.fold_rows::<true, 2, O>(operator, &mut states, row, whole, of);
-                row = self.fold_rows::<true, 1, O>(operator, &mut states, row, whole, of);
+                row = self.fold_rows::<true, LOADS, O>(
+                    operator,
+                    &mut states,
+                    (input, row),
+                    whole,
+                    of,
+                );
+                row = self.fold_rows::<true, 2, O>(operator, &mut states, (input, row), whole, of);
+                row = self.fold_rows::<true, 1, O>(operator, &mut states, (input, row), whole, of);
             } else {
                 if are_light::<T, O>(self.is_alone) {
                     row = self.fold_rows::<false, MANY_LOADS, O>(
                         operator,
                         &mut states,
-                        row,
+                        (input, row),
                         whole,
                         of,
                     );
                 }
-                row = self.fold_rows::<false, LOADS, O>(operator, &mut states, row, whole, of);
+                row = self.fold_rows::<false, LOADS, O>(
+                    operator,
+                    &mut states,
+                    (input, row),
+                    whole,
+                    of,
+                );
                 const { assert!(LOADS == 4) };
                 // Of the last rows, all at once.
-                row = self.fold_rows::<false, 3, O>(operator, &mut states, row, whole, of);
-                row = self.fold_rows::<false, 2, O>(operator, &mut states, row, whole, of);
-                row = self.fold_rows::<false, 1, O>(operator, &mut states, row, whole, of);
+                row = self.fold_rows::<false, 3, O>(operator, &mut states, (input, row), whole, of);
+                row = self.fold_rows::<false, 2, O>(operator, &mut states, (input, row), whole, of);
+                row = self.fold_rows::<false, 1, O>(operator, &mut states, (input, row), whole, of);
             }
         }
         // Rows that the vector is not wholly in.
+        let input = self.input();
         let rest = row;
         row = if is_head { rank } else { rest };
         while row < all {
@@ -402,7 +443,7 @@ impl<T: Loaded> Strip<T> {
                     if self.has(row, before) {
                         let place = (row * self.line).wrapping_add(before);
                         // SAFETY: as above.
-                        let value = unsafe { *self.matrix.input.add(place) };
+                        let value = unsafe { *input.add(place) };
                         let index = (row as u64 * fold).wrapping_add(self.first_index::<O>(lane));
                         states[lane] = operator.combine(states[lane], operator.lift(value, index));
                     }
@@ -464,6 +505,13 @@ impl<T: Loaded> Strip<T> {
             );
         }
     }
+}
+
+/// Where the matrix of this block begins.
+#[inline(always)]
+fn input<T>(matrix: Rows<T>, batch: Batch) -> *const T {
+    let (number, _) = batch.of_block();
+    matrix.input.wrapping_add(number as usize * batch.distance)
 }
 
 /// Vectors lie at multiples of so many bytes, and of two values at those of one, which are loaded one by one.

@@ -3,7 +3,7 @@
 use super::order::{BLOCK, CHUNK, of_thread};
 use crate::memory::{draw_ticket, store_relaxed};
 use crate::operator::{Combine, Operator};
-use crate::rows::{Batch, Rows};
+use crate::rows::Rows;
 use crate::thread::{block_idx_x, grid_dim_x, sync_threads, sync_threads_or, thread_idx_x};
 
 /// How the columns of a matrix are divided among blocks.
@@ -43,8 +43,8 @@ fn chunks(rows: usize) -> usize {
 ///
 /// # Safety
 /// - Every thread of the grid makes the call, once, with the same arguments. A block has [`BLOCK`] threads.
-/// - Nothing writes the matrices of the `batch`, of which `matrix` is the first; `results` points to one result for each column of each, which
-///   nothing else touches.
+/// - There are as many `matrices`, each `distance` values after the one before; `matrix` is the first. Nothing writes them; `results` points to one
+///   result for each column of each, which nothing else touches.
 /// - If a column has more values than a chunk, `states` points to one state for each chunk of each column of each matrix, and `counters` to a word
 ///   that is 0 for each strip of each; nothing else touches them. The counters are 0 again afterwards.
 /// - `scratch` points to [`BLOCK`] states in shared memory, which the block uses for nothing else.
@@ -52,7 +52,7 @@ fn chunks(rows: usize) -> usize {
 pub unsafe fn columns<T: Copy, O: Operator<T>>(
     operator: O,
     matrix: Rows<T>,
-    batch: Batch,
+    (matrices, distance): (u32, usize),
     strips: Strips,
     (states, counters): (*mut O::State, *mut u32),
     results: *mut O::Output,
@@ -62,11 +62,15 @@ pub unsafe fn columns<T: Copy, O: Operator<T>>(
     let chunks = chunks(matrix.rows);
     let count = strips.count(matrix.columns);
     let mut place = block_idx_x() as usize;
-    while place < batch.matrices as usize * count * chunks {
+    while place < matrices as usize * count * chunks {
         // Among the strips of all matrices, and among those of its own.
         let (number, chunk) = (place / chunks, place % chunks);
         let (of, strip) = (number / count, number % count);
-        let matrix = first_matrix.of_batch(batch, of);
+        let input = first_matrix.input.wrapping_add(of * distance);
+        let matrix = Rows {
+            input,
+            ..first_matrix
+        };
         let column = strip * strips.width as usize + (thread_idx_x() % strips.width) as usize;
         let is_there = column < matrix.columns;
         let is_first = thread_idx_x() < strips.width;

@@ -175,12 +175,12 @@ impl Parts<'_> {
         }
     }
 
-    /// What kernels of columns take besides: how many matrices there are, and how far apart.
-    fn batch(self) -> [Argument; 2] {
+    /// The matrices of a batch, and how far apart they are.
+    fn batch(self) -> (usize, usize) {
         match self {
             Self::Of(Batch {
                 matrices, distance, ..
-            }) => [(matrices as u32).into(), distance.into()],
+            }) => (matrices, distance),
             Self::Segments(_) => unreachable!("segments have no columns"),
         }
     }
@@ -512,13 +512,16 @@ impl Untyped {
                 fold,
                 slices,
             }) => {
-                arguments.extend(parts.batch());
+                let (matrices, distance) = parts.batch();
+                let blocks_of_each = launch.blocks / matrices as u32;
+                arguments.extend([blocks_of_each.into(), distance.into()]);
                 arguments.extend([width.into(), fold.into(), slices.into()]);
                 arguments.extend(workspace);
             }
             Way::FixedBlocks | Way::FixedSegments => arguments.extend(workspace),
             Way::FixedColumns(strips) => {
-                arguments.extend(parts.batch());
+                let (matrices, distance) = parts.batch();
+                arguments.extend([(matrices as u32).into(), distance.into()]);
                 arguments.push(strips.width.into());
                 arguments.extend(workspace);
             }
