@@ -3,7 +3,6 @@
 use crate::half::{Bf16, Bool, F16};
 use crate::math::Float;
 use crate::number::Number;
-use crate::operator::{Moments, PowerSums, SpreadOf};
 use crate::words::Words;
 
 /// A number as it lies in memory.
@@ -23,9 +22,6 @@ pub trait Element: Words {
     type Wide: Number;
     /// The float that quotients and roots are computed in.
     type Real: Number + Float;
-    /// What is kept of values for their [variance](crate::operator::Variance): exact sums of integers of 8 bits,
-    /// [`Moments<Self::Real>`](crate::operator::Moments) of others.
-    type Spread: SpreadOf<Self>;
 
     /// The same number, exactly.
     fn widen(self) -> Self::Wide;
@@ -131,11 +127,10 @@ fn canonical<const IS_NEGATED: bool>(value: f32) -> f32 {
 }
 
 macro_rules! elements {
-    ($($value:ident: $wide:ident, $real:ident, $spread:ty, |$narrow:ident| $narrowed:expr, |$given:ident| $as_real:expr $(, $keys:ident! $bits:literal)?;)*) => {$(
+    ($($value:ident: $wide:ident, $real:ident, |$narrow:ident| $narrowed:expr, |$given:ident| $as_real:expr $(, $keys:ident! $bits:literal)?;)*) => {$(
         impl Element for $value {
             type Wide = $wide;
             type Real = $real;
-            type Spread = $spread;
 
             #[inline(always)]
             fn widen(self) -> $wide {
@@ -164,17 +159,17 @@ macro_rules! elements {
 }
 
 elements! {
-    i8: i32, f64, PowerSums, |wide| wide.clamp(Self::MIN.into(), Self::MAX.into()) as Self, |value| value.into(), integer_keys! 8;
-    u8: u32, f64, PowerSums, |wide| wide.min(Self::MAX.into()) as Self, |value| value.into(), integer_keys! 8;
-    i16: i32, f64, Moments<f64>, |wide| wide.clamp(Self::MIN.into(), Self::MAX.into()) as Self, |value| value.into(), integer_keys! 16;
-    u16: u32, f64, Moments<f64>, |wide| wide.min(Self::MAX.into()) as Self, |value| value.into(), integer_keys! 16;
-    Bool: u32, f64, PowerSums, |wide| Self((wide != 0).into()), |value| u32::from(value).into(), integer_keys! 8;
-    i32: i32, f64, Moments<f64>, |wide| wide, |value| value.into();
-    u32: u32, f64, Moments<f64>, |wide| wide, |value| value.into();
-    i64: i64, f64, Moments<f64>, |wide| wide, |value| value as f64;
-    u64: u64, f64, Moments<f64>, |wide| wide, |value| value as f64;
-    F16: f32, f32, Moments<f32>, |wide| Self::from_f32(wide), |value| value.into(), half_keys! 16;
-    Bf16: f32, f32, Moments<f32>, |wide| Self::from_f32(wide), |value| value.into(), float_keys! 16;
-    f32: f32, f32, Moments<f32>, |wide| wide, |value| value;
-    f64: f64, f64, Moments<f64>, |wide| wide, |value| value;
+    i8: i32, f64, |wide| wide.clamp(Self::MIN.into(), Self::MAX.into()) as Self, |value| value.into(), integer_keys! 8;
+    u8: u32, f64, |wide| wide.min(Self::MAX.into()) as Self, |value| value.into(), integer_keys! 8;
+    i16: i32, f64, |wide| wide.clamp(Self::MIN.into(), Self::MAX.into()) as Self, |value| value.into(), integer_keys! 16;
+    u16: u32, f64, |wide| wide.min(Self::MAX.into()) as Self, |value| value.into(), integer_keys! 16;
+    Bool: u32, f64, |wide| Self((wide != 0).into()), |value| u32::from(value).into(), integer_keys! 8;
+    i32: i32, f64, |wide| wide, |value| value.into();
+    u32: u32, f64, |wide| wide, |value| value.into();
+    i64: i64, f64, |wide| wide, |value| value as f64;
+    u64: u64, f64, |wide| wide, |value| value as f64;
+    F16: f32, f32, |wide| Self::from_f32(wide), |value| value.into(), half_keys! 16;
+    Bf16: f32, f32, |wide| Self::from_f32(wide), |value| value.into(), float_keys! 16;
+    f32: f32, f32, |wide| wide, |value| value;
+    f64: f64, f64, |wide| wide, |value| value;
 }

@@ -68,24 +68,23 @@ impl F16 {
         #[cfg(target_arch = "nvptx64")]
         {
             let bits: u16;
+            macro_rules! with_zero {
+                ($operation:literal) => {
+                    core::arch::asm!(
+                        concat!($operation, ".rn.f16 {bits}, {zero}, {half};"),
+                        bits = out(reg16) bits,
+                        zero = in(reg16) 0_u16,
+                        half = in(reg16) self.0,
+                        options(pure, nomem, nostack, preserves_flags),
+                    )
+                };
+            }
             // SAFETY: arithmetic on registers.
             unsafe {
                 if IS_NEGATED {
-                    core::arch::asm!(
-                        "sub.rn.f16 {bits}, {zero}, {half};",
-                        bits = out(reg16) bits,
-                        zero = in(reg16) 0_u16,
-                        half = in(reg16) self.0,
-                        options(pure, nomem, nostack, preserves_flags),
-                    );
+                    with_zero!("sub");
                 } else {
-                    core::arch::asm!(
-                        "add.rn.f16 {bits}, {zero}, {half};",
-                        bits = out(reg16) bits,
-                        zero = in(reg16) 0_u16,
-                        half = in(reg16) self.0,
-                        options(pure, nomem, nostack, preserves_flags),
-                    );
+                    with_zero!("add");
                 }
             }
             Self(bits)

@@ -33,6 +33,20 @@ macro_rules! for_each_operator {
     };
 }
 
+/// Calls a macro with a row for each operator whose result is an index of 32 bits, as [`for_each_operator!`](crate::for_each_operator!), which has
+/// them with 64.
+#[macro_export]
+macro_rules! for_each_short_index {
+    ($callback:path $(, $($first:tt)*)?) => {
+        $callback! { $($($first)*;)?
+            argmin_u32: ArgMin<u32> = ArgMin::FIRST.with_index::<u32>();
+            argmax_u32: ArgMax<u32> = ArgMax::FIRST.with_index::<u32>();
+            last_argmin_u32: ArgMin<u32> = ArgMin::LAST.with_index::<u32>();
+            last_argmax_u32: ArgMax<u32> = ArgMax::LAST.with_index::<u32>();
+        }
+    };
+}
+
 /// Calls a macro with a row for each operator that the library scans by, as [`for_each_operator!`](crate::for_each_operator!).
 #[macro_export]
 macro_rules! for_each_scan {
@@ -116,6 +130,7 @@ mod tests {
         ($($name:ident: $value:ty;)*) => {$(
             let mut names = Vec::new();
             for_each_operator!(each_of_one_value, $value, names);
+            for_each_short_index!(each_of_one_value, $value, names);
             let different: HashSet<_> = names.iter().collect();
             assert_eq!(different.len(), names.len());
             assert_eq!(stringify!($name), stringify!($value).to_lowercase());

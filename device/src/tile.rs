@@ -96,6 +96,19 @@ impl<const GAPS: bool> Tile<GAPS> {
         unsafe { self.vectors.add((number + gaps) as usize) }
     }
 
+    /// Where this byte is.
+    #[inline(always)]
+    fn byte(self, number: u32) -> *mut u8 {
+        const BYTES: u32 = size_of::<Quad>() as u32;
+        let gaps = if GAPS { number / (8 * BYTES) } else { 0 };
+        // SAFETY: callers ask for those that the tile has.
+        unsafe {
+            self.vectors
+                .cast::<u8>()
+                .add((number + gaps * BYTES) as usize)
+        }
+    }
+
     /// The word of this number.
     ///
     /// # Safety
@@ -103,12 +116,7 @@ impl<const GAPS: bool> Tile<GAPS> {
     #[inline(always)]
     unsafe fn word(self, number: u32) -> u32 {
         // SAFETY: the caller's promise.
-        unsafe {
-            *self
-                .vector(number / 4)
-                .cast::<u32>()
-                .add(number as usize % 4)
-        }
+        unsafe { *self.byte(4 * number).cast::<u32>() }
     }
 
     /// Copies as many bytes from `start` on, and the rest of their vectors; returns at which byte of the tile they begin. Outside of
@@ -219,33 +227,33 @@ impl<const GAPS: bool> Tile<GAPS> {
         let vectors = columns / lanes;
         // SAFETY: the vectors and values are those of the row.
         unsafe {
-            let lift = |vector: u32| {
+            let load = |vector: u32| {
                 let vector_offset = offset + vector * size_of::<Quad>() as u32;
                 let quad = if is_aligned {
                     *self.vector(vector_offset / size_of::<Quad>() as u32)
                 } else {
                     self.unaligned::<T>(vector_offset)
                 };
-                let loaded = core::mem::transmute_copy::<Quad, T::Vector>(&quad);
-                T::lift(operator, loaded, u64::from(vector * lanes))
+                core::mem::transmute_copy::<Quad, T::Vector>(&quad)
             };
+            let index_of = |vector: u32| u64::from(vector * lanes);
             let mut vector = group.rank;
             let mut state = if vector < vectors {
-                lift(vector)
+                T::lift(operator, load(vector), index_of(vector))
             } else {
                 operator.identity()
             };
             vector += group.lanes;
             while vector < vectors {
-                state = operator.combine(state, lift(vector));
+                state = T::accumulate(operator, state, [load(vector)], index_of(vector), 0);
                 vector += group.lanes;
             }
             let mut place = vectors * lanes + group.rank;
             while place < columns {
-                let byte = offset + place * size_of::<T>() as u32;
-                let vector = self.vector(byte / size_of::<Quad>() as u32).cast::<u8>();
-                let value = vector.add(byte as usize % size_of::<Quad>()).cast::<T>();
-                state = operator.combine(state, operator.lift(*value, u64::from(place)));
+                let value = *self
+                    .byte(offset + place * size_of::<T>() as u32)
+                    .cast::<T>();
+                state = operator.combine(state, operator.lift(value, u64::from(place)));
                 place += group.lanes;
             }
             state

@@ -563,15 +563,16 @@ fn fold_parts<const AFTER: bool, const LOADS: usize, S: Copy, V: Copy, B>(
         accumulate,
     );
     if has_single_values {
-        place = share.rank;
-        while place < head {
+        let singles = head + (n - end);
+        let mut single = share.rank;
+        while single < singles {
+            let place = if single < head {
+                single
+            } else {
+                end - head + single
+            };
             state = operator.combine(state, lift(place));
-            place += share.of;
-        }
-        place = end + share.rank;
-        while place < n {
-            state = operator.combine(state, lift(place));
-            place += share.of;
+            single += share.of;
         }
     }
     (begun, state)

@@ -83,7 +83,7 @@ impl<T: Words, const N: usize> Words for [T; N] {
     }
 }
 
-/// Implements [`Words`] for structures whose fields have it: `words! { Span { first, last } Best<T, I> { value, index } }`.
+/// Implements [`Words`] for structures whose fields have it: `words! { Span { first, last } Best<T> { value, index } }`.
 #[macro_export]
 macro_rules! words {
     ($($name:ident $(<$($parameter:ident),+>)? { $($field:tt),+ $(,)? })*) => {$(

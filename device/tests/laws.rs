@@ -30,7 +30,7 @@ impl<N: Parts> Parts for Extremes<N> {
     }
 }
 
-impl<N: Parts, I: Parts> Parts for Best<N, I> {
+impl<N: Parts> Parts for Best<N> {
     fn parts(self) -> Vec<f64> {
         [self.index.parts(), self.value.parts()].concat()
     }
@@ -257,10 +257,10 @@ where
     obeys(Min, values, 0.0);
     obeys(Max, values, 0.0);
     obeys(MinMax, values, 0.0);
-    obeys(ArgMin::<u64>::FIRST, values, 0.0);
-    obeys(ArgMin::<u32>::LAST, values, 0.0);
-    obeys(ArgMax::<u32>::FIRST, values, 0.0);
-    obeys(ArgMax::<u64>::LAST, values, 0.0);
+    obeys(ArgMin::FIRST, values, 0.0);
+    obeys(ArgMin::LAST.with_index::<u32>(), values, 0.0);
+    obeys(ArgMax::FIRST.with_index::<u32>(), values, 0.0);
+    obeys(ArgMax::LAST, values, 0.0);
     obeys(Mean, values, rounding);
     obeys(Norm1, values, rounding);
     obeys(Norm2, values, rounding);
@@ -428,12 +428,12 @@ fn indices_by_numpy() {
         (&[], u64::MAX, u64::MAX, u64::MAX, u64::MAX),
     ] {
         let values = || values.iter().copied();
-        assert_eq!(ArgMin::<u64>::FIRST.of(values()), first_min);
-        assert_eq!(ArgMin::<u64>::LAST.of(values()), last_min);
-        assert_eq!(ArgMax::<u64>::FIRST.of(values()), first_max);
-        assert_eq!(ArgMax::<u64>::LAST.of(values()), last_max);
+        assert_eq!(ArgMin::FIRST.of(values()), first_min);
+        assert_eq!(ArgMin::LAST.of(values()), last_min);
+        assert_eq!(ArgMax::FIRST.of(values()), first_max);
+        assert_eq!(ArgMax::LAST.of(values()), last_max);
     }
-    assert_eq!(ArgMin::<u32>::FIRST.of([3_u8, 2, 2]), 1);
+    assert_eq!(ArgMin::FIRST.with_index::<u32>().of([3_u8, 2, 2]), 1);
 }
 
 #[test]

@@ -177,7 +177,7 @@ impl<A: Pod, O: Operator<A>> Task for TakeRows<'_, A, O> {
 
 /// A type that memory holds.
 pub(crate) trait Held:
-    Element<Wide: Send + Sync> + Pod + Into<Number> + Into<Value> + Send + Sync
+    HasSpread + Element<Wide: Send + Sync> + Pod + Into<Number> + Into<Value> + Send + Sync
 {
     /// The operator without a state, if it is a sum or a mean of integers, which are exact.
     fn exact(operator: Named) -> Option<Box<dyn States>>;
@@ -216,10 +216,10 @@ pub(crate) fn own<T: Held>(operator: Named) -> Option<Box<dyn States>> {
         "min" => Of::<T, _>::start(Min),
         "max" => Of::<T, _>::start(Max),
         "minmax" => Of::<T, _>::start(MinMax),
-        "argmin" => Of::<T, _>::start(ArgMin::<u64>::FIRST),
-        "argmax" => Of::<T, _>::start(ArgMax::<u64>::FIRST),
-        "last_argmin" => Of::<T, _>::start(ArgMin::<u64>::LAST),
-        "last_argmax" => Of::<T, _>::start(ArgMax::<u64>::LAST),
+        "argmin" => Of::<T, _>::start(ArgMin::FIRST),
+        "argmax" => Of::<T, _>::start(ArgMax::FIRST),
+        "last_argmin" => Of::<T, _>::start(ArgMin::LAST),
+        "last_argmax" => Of::<T, _>::start(ArgMax::LAST),
         "any" => Of::<T, _>::start(Any),
         "all" => Of::<T, _>::start(All),
         "count_nonzero" => Of::<T, _>::start(CountNonzero),

@@ -160,7 +160,7 @@ macro_rules! operators {
 fn some_operators_agree_with_types_known_at_compile_time() {
     macro_rules! types {
         ($($value:ident)*) => {$(
-            operators! { $value: sum Sum; minmax MinMax; last_argmax ArgMax::<u64>::LAST; mean Mean; variance Variance { ddof: 0 }; }
+            operators! { $value: sum Sum; minmax MinMax; last_argmax ArgMax::LAST; mean Mean; variance Variance { ddof: 0 }; }
         )*};
     }
     types! { Bool i8 u16 F16 i32 u64 f32 f64 }
@@ -169,8 +169,8 @@ fn some_operators_agree_with_types_known_at_compile_time() {
 /// Each of the other types, and the other operators.
 #[test]
 fn others_agree_with_types_known_at_compile_time() {
-    operators! { u8: product Product; min Min; max Max; argmin ArgMin::<u64>::FIRST; argmax ArgMax::<u64>::FIRST; any Any; all All; }
-    operators! { Bf16: last_argmin ArgMin::<u64>::LAST; std StdDev { ddof: 0 }; sample_std StdDev { ddof: 1 }; norm1 Norm1; norm2 Norm2; norm_inf NormInf; }
+    operators! { u8: product Product; min Min; max Max; argmin ArgMin::FIRST; argmax ArgMax::FIRST; any Any; all All; }
+    operators! { Bf16: last_argmin ArgMin::LAST; std StdDev { ddof: 0 }; sample_std StdDev { ddof: 1 }; norm1 Norm1; norm2 Norm2; norm_inf NormInf; }
     operators! { u32: logsumexp LogSumExp; count_nonzero CountNonzero; sample_variance Variance { ddof: 1 }; }
     operators! { i64: max Max; norm_inf NormInf; }
     operators! { i16: min Min; norm1 Norm1; }

@@ -28,6 +28,16 @@ pub enum Error {
         /// How many elements there are.
         given: usize,
     },
+    /// More values for one result than its operator takes.
+    #[error(
+        "{values} values are too many for one result of this operator, which takes up to {most}: give fewer, or take one whose index has 64 bits"
+    )]
+    TooManyValues {
+        /// How many there are.
+        values: u64,
+        /// How many there may be.
+        most: u64,
+    },
     /// Offsets that are none of segments, or not of the values.
     #[error(transparent)]
     Offsets(#[from] OffsetsError),

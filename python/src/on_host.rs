@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 use std::slice;
 use warpfold::cpu::{self, Order, Parallel};
-use warpfold::operator::{self, Extremes};
+use warpfold::operator::{self, Extremes, HasSpread};
 use warpfold::{Bf16, F16, Matrix};
 use warpfold_device::element::Element;
 use warpfold_device::half::Bool;
@@ -312,7 +312,7 @@ from64! { i32 u32 f32 i64 u64 f64 }
 /// The reduction of floats, in the order and with the divisor that are asked for.
 fn typed<R>(values: &[R], shape: [usize; 3], work: &Work, results: &mut [u8])
 where
-    R: Element<Wide = R, Real = R> + Pod + Send + Sync + Into<Number> + Into<Value>,
+    R: HasSpread + Element<Wide = R, Real = R> + Pod + Send + Sync + Into<Number> + Into<Value>,
 {
     let write = writer(work.result);
     macro_rules! with {

@@ -7,7 +7,9 @@
     reason = "a build is for one type, or for one and its accumulator"
 )]
 
-use warpfold_device::{for_each_accumulator, for_each_operator, for_each_scan};
+use warpfold_device::{
+    for_each_accumulator, for_each_operator, for_each_scan, for_each_short_index,
+};
 
 macro_rules! kernels {
     ($($feature:literal $name:ident: $value:ty;)*) => {$(
@@ -17,6 +19,7 @@ macro_rules! kernels {
             use warpfold_device::operator::*;
 
             super::for_each_operator!(super::of_type, $name, $value);
+            super::for_each_short_index!(super::of_type, $name, $value);
             super::for_each_scan!(super::scans_of_type, $name, $value);
             super::others_of_type! { $name, $value }
         }

@@ -18,7 +18,7 @@ macro_rules! for_few_operators {
         $callback! { $($($first)*;)?
             sum: Sum = Sum;
             max: Max = Max;
-            first_argmin: ArgMin<u32> = ArgMin::FIRST;
+            first_argmin: ArgMin<u32> = ArgMin::FIRST.with_index::<u32>();
             mean: Mean = Mean;
             any: Any = Any;
         }
@@ -35,7 +35,7 @@ macro_rules! for_other_operators {
             minmax: MinMax = MinMax;
             last_argmin: ArgMin = ArgMin::LAST;
             first_argmax: ArgMax = ArgMax::FIRST;
-            last_argmax: ArgMax<u32> = ArgMax::LAST;
+            last_argmax: ArgMax<u32> = ArgMax::LAST.with_index::<u32>();
             variance: Variance = Variance { ddof: 0 };
             std_dev: StdDev = StdDev { ddof: 1 };
             norm_1: Norm1 = Norm1;

@@ -344,7 +344,7 @@ macro_rules! for_each_reduction {
             /// The sum.
             sum_i32: Sum = Sum, i32;
             /// Where the greatest value is.
-            argmax_i8: ArgMax<u32> = ArgMax::FIRST, i8;
+            argmax_i8: ArgMax<u32> = ArgMax::FIRST.with_index::<u32>(), i8;
             /// The variance of a sample.
             variance_f32: Variance = Variance { ddof: 1 }, f32;
         }

@@ -29,7 +29,7 @@ enum Kind {
 }
 
 /// A type as the oracle sees it.
-trait Sample: Element<Wide: Outcome, Real: Outcome> + Debug {
+trait Sample: HasSpread + Element<Wide: Outcome, Real: Outcome> + Debug {
     /// A value of this kind.
     fn sample(kind: Kind, word: u64) -> Self;
     /// The number itself, if it is an integer.

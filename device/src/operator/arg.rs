@@ -10,13 +10,12 @@ use crate::element::Element;
 use crate::number::Number;
 use crate::shuffle::shuffle_xor;
 use crate::unroll::{array, each, each_of, map_all};
-use crate::words::Words;
 
 /// The index of the least value. A NaN is less than any number and equal to any NaN, as in NumPy, so that the index is that of a NaN
 /// if there is one; −0.0 and 0.0 are equal.
 ///
-/// `I` is the type of the index, `u64` or `u32`. An index of 32 bits is one shuffle less, where the input has no more than 2³² − 1
-/// values.
+/// `I` is the type of the index, `u64` or, by [`with_index`](Self::with_index), `u32`: half as many bytes to write, where no result is of more than
+/// 2³² − 1 values. States have the index in 64 bits.
 #[derive(Clone, Copy, Debug)]
 pub struct ArgMin<I = u64> {
     ties: Ties,
@@ -43,65 +42,35 @@ pub enum Ties {
 /// The best value so far, and where it is.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Best<N, I> {
+pub struct Best<N> {
     /// Its index; the greatest index where there is no value.
-    pub index: I,
+    pub index: u64,
     /// The value.
     pub value: N,
 }
 
-crate::words! { Best<N, I> { index, value } }
+crate::words! { Best<N> { index, value } }
+
+/// The index that no value has.
+const NONE: u64 = u64::MAX;
 
 /// The type of an index.
-pub trait Index: Words + Ord {
-    /// The index that no value has.
-    const NONE: Self;
+pub trait Index: Copy {
+    /// How many values have one.
+    const MOST: u64;
 
     /// The lower bits.
     fn of(index: u64) -> Self;
-
-    /// The same index in 64 bits.
-    fn wide(self) -> u64;
-
-    /// The index that is so much greater; what goes beyond the greatest wraps around.
-    fn plus(self, by: u64) -> Self;
-
-    /// All bits inverted, so that the least index becomes the greatest number.
-    fn inverted(self) -> Self;
-    /// The next one, and 0 after the greatest.
-    fn next(self) -> Self;
-    /// The one before.
-    fn previous(self) -> Self;
 }
 
 macro_rules! indices {
     ($($index:ident)*) => {$(
         impl Index for $index {
-            const NONE: Self = Self::MAX;
+            const MOST: u64 = Self::MAX as u64;
 
             #[inline(always)]
             fn of(index: u64) -> Self {
                 index as Self
-            }
-            #[inline(always)]
-            fn wide(self) -> u64 {
-                self.into()
-            }
-            #[inline(always)]
-            fn plus(self, by: u64) -> Self {
-                self.wrapping_add(by as Self)
-            }
-            #[inline(always)]
-            fn inverted(self) -> Self {
-                !self
-            }
-            #[inline(always)]
-            fn next(self) -> Self {
-                self.wrapping_add(1)
-            }
-            #[inline(always)]
-            fn previous(self) -> Self {
-                self.wrapping_sub(1)
             }
         }
     )*};
@@ -130,21 +99,16 @@ fn rank_of<const NAN_IS_LEAST: bool, N: Number>(value: N) -> N::Rank {
 
 /// Whether `right` takes the place of `left`: it comes `before` in the order of values, or is equal and its index decides.
 #[inline(always)]
-fn takes_over<N: Number, I: Index>(
-    left: Best<N, I>,
-    right: Best<N, I>,
-    is_before: bool,
-    ties: Ties,
-) -> bool {
+fn takes_over<N: Number>(left: Best<N>, right: Best<N>, is_before: bool, ties: Ties) -> bool {
     let equal = (left.value == right.value) | (left.value.is_nan() & right.value.is_nan());
     let before = is_before | (right.value.is_nan() & !left.value.is_nan());
     let by_index = match ties {
         Ties::First => right.index < left.index,
-        Ties::Last => (right.index > left.index) & (right.index != I::NONE),
+        Ties::Last => (right.index > left.index) & (right.index != NONE),
     };
     // What stands for no value comes after all, whatever its value is equal to.
-    ((before & !left.value.is_nan()) | (equal & (by_index | (left.index == I::NONE))))
-        & (right.index != I::NONE)
+    ((before & !left.value.is_nan()) | (equal & (by_index | (left.index == NONE))))
+        & (right.index != NONE)
 }
 
 /// The first or the last of some numbers, counted from 0, of which something holds; of none the last or the first.
@@ -255,16 +219,50 @@ fn place_of<T: Element>(block: &[T], value: T::Wide, ties: Ties) -> usize {
 
 macro_rules! arg {
     ($operator:ident: $worst:ident, $before:tt, $not_before:tt, $of_two:ident, $extreme:ident, $is_least:literal) => {
-        impl<I> $operator<I> {
+        impl $operator {
             /// The first of equal values.
             pub const FIRST: Self = Self { ties: Ties::First, index: PhantomData };
             /// The last of equal values.
             pub const LAST: Self = Self { ties: Ties::Last, index: PhantomData };
+        }
+
+        impl<I> $operator<I> {
+            /// The same with an index of this type: `FIRST.with_index::<u32>()`.
+            #[inline(always)]
+            pub const fn with_index<J>(self) -> $operator<J> {
+                $operator { ties: self.ties, index: PhantomData }
+            }
 
             /// Which of equal values it is.
             #[inline(always)]
             pub fn ties(self) -> Ties {
                 self.ties
+            }
+
+            /// Of small integers, the best and its place, vector by vector; of others nothing. The place becomes the lowest bits of the number.
+            #[inline(always)]
+            fn best_of_small<T: Element, const V: usize, const N: usize>(
+                self,
+                wide: [[T::Wide; N]; V],
+            ) -> Option<(T::Wide, u32)> {
+                let bits = 8 * size_of::<T>() as u32;
+                let ranks = (V * N) as u32 - 1;
+                if bits > 16 || T::Wide::ADDITIVE_IDENTITY.with_rank(bits, ranks).is_none() {
+                    return None;
+                }
+                let is_rank_the_place = matches!(self.ties, Ties::Last) != $is_least;
+                let mut keys = wide;
+                each_of(
+                    wide,
+                    #[inline(always)]
+                    |place, value| {
+                        let rank = if is_rank_the_place { place as u32 } else { ranks - place as u32 };
+                        keys[place / N][place % N] = value.with_rank(bits, rank).unwrap_or(value);
+                    },
+                );
+                let best = pairwise(keys.map(|keys| pairwise(keys, T::Wide::$of_two)), T::Wide::$of_two);
+                let (value, rank) = best.without_rank(bits);
+                Some((value, if is_rank_the_place { rank } else { ranks - rank }))
             }
 
             /// Whether a value takes the place of the best of those before it: it comes before that, or is equal, and the last of equals
@@ -278,14 +276,14 @@ macro_rules! arg {
             }
         }
 
-        impl<N: Number, I: Index> Combine<Best<N, I>> for $operator<I> {
+        impl<N: Number, I: Index> Combine<Best<N>> for $operator<I> {
             #[inline(always)]
-            fn identity(self) -> Best<N, I> {
-                Best { index: I::NONE, value: N::$worst }
+            fn identity(self) -> Best<N> {
+                Best { index: NONE, value: N::$worst }
             }
 
             #[inline(always)]
-            fn combine(self, left: Best<N, I>, right: Best<N, I>) -> Best<N, I> {
+            fn combine(self, left: Best<N>, right: Best<N>) -> Best<N> {
                 let is_before = right.value $before left.value;
                 if takes_over(left, right, is_before, self.ties) { right } else { left }
             }
@@ -293,12 +291,12 @@ macro_rules! arg {
             /// By ranks, which are compared more quickly than floats. Value and index go together: to find the best value first, and then
             /// the index of its lane, takes fewer instructions and more time, since each waits for the one before.
             #[inline(always)]
-            unsafe fn combine_warp(self, state: Best<N, I>, count: u32) -> Option<Best<N, I>> {
+            unsafe fn combine_warp(self, state: Best<N>, count: u32) -> Option<Best<N>> {
                 let mut rank = rank_of::<$is_least, N>(state.value);
                 // Among equal values the greatest number wins; 0 stands for no value.
                 let mut number = match self.ties {
-                    Ties::First => state.index.inverted(),
-                    Ties::Last => state.index.next(),
+                    Ties::First => !state.index,
+                    Ties::Last => state.index.wrapping_add(1),
                 };
                 let mut distance = 1;
                 while distance < count {
@@ -311,30 +309,30 @@ macro_rules! arg {
                     distance *= 2;
                 }
                 let index = match self.ties {
-                    Ties::First => number.inverted(),
-                    Ties::Last => number.previous(),
+                    Ties::First => !number,
+                    Ties::Last => number.wrapping_sub(1),
                 };
                 Some(Best { index, value: N::of_rank::<$is_least>(rank) })
             }
 
             /// The rank in the upper half, and in the lower one the number that is greater where the index is chosen among equals.
-            const HAS_KEYS: bool = N::SHORT_RANKS && align_of::<Best<N, I>>() >= align_of::<u64>();
+            const HAS_KEYS: bool = N::SHORT_RANKS && align_of::<Best<N>>() >= align_of::<u64>();
 
             #[inline(always)]
-            fn key(self, state: Best<N, I>) -> u64 {
+            fn key(self, state: Best<N>) -> u64 {
                 let rank = N::short_rank(rank_of::<$is_least, N>(state.value));
                 let rank = if $is_least { !rank } else { rank };
                 // The numbers of those that have no value, 0 and 1, are less than those of all others.
-                let index = state.index.wide() as u32;
+                let index = state.index as u32;
                 let number = match self.ties {
                     Ties::First => !index,
                     Ties::Last => index.wrapping_add(2),
                 };
-                if state.index == I::NONE { 1 } else { u64::from(rank) << 32 | u64::from(number) }
+                if state.index == NONE { 1 } else { u64::from(rank) << 32 | u64::from(number) }
             }
 
             #[inline(always)]
-            fn of_key(self, key: u64) -> Best<N, I> {
+            fn of_key(self, key: u64) -> Best<N> {
                 if key <= 1 {
                     return self.identity();
                 }
@@ -344,12 +342,13 @@ macro_rules! arg {
                     Ties::First => !number,
                     Ties::Last => number.wrapping_sub(2),
                 };
-                Best { index: I::of(index.into()), value: N::of_rank::<$is_least>(N::of_short_rank(rank)) }
+                Best { index: index.into(), value: N::of_rank::<$is_least>(N::of_short_rank(rank)) }
             }
         }
 
         impl<T: Element, I: Index> Operator<T> for $operator<I> {
             const ORDER_MATTERS: bool = false;
+            const MOST_VALUES: u64 = I::MOST;
             const INDICES_MOVE: bool = true;
             const NUMBERS_ARE_QUICKER: bool = <T::Wide as Number>::IS_FLOAT;
             const PICKS_VALUES: bool = true;
@@ -357,58 +356,46 @@ macro_rules! arg {
             /// never 0.
             const VALUES_OF_SHORT: u32 = if T::KEY_BITS > 0 { u32::MAX >> T::KEY_BITS } else { 0 };
 
-            type State = Best<T::Wide, I>;
+            type State = Best<T::Wide>;
             type Output = I;
 
             #[inline(always)]
-            fn lift(self, value: T, index: u64) -> Best<T::Wide, I> {
-                Best { index: I::of(index), value: value.widen() }
+            fn lift(self, value: T, index: u64) -> Best<T::Wide> {
+                Best { index, value: value.widen() }
             }
 
             #[inline(always)]
-            fn lift_spaced<const N: usize>(self, values: [T; N], index: u64, step: u64) -> Best<T::Wide, I> {
+            fn lift_spaced<const N: usize>(self, values: [T; N], index: u64, step: u64) -> Best<T::Wide> {
                 if N == 0 {
                     return self.identity();
                 }
                 let wide = map_all([values], T::widen);
+                if let Some((value, place)) = self.best_of_small::<T, 1, N>(wide) {
+                    return Best { index: index.wrapping_add(u64::from(place) * step), value };
+                }
                 let is_nan = T::Wide::is_any_nan(wide);
                 let value = pairwise(wide[0], T::Wide::$of_two);
                 let (_, place, value) = find(wide, [value], value, is_nan, self.ties);
-                Best { index: I::of(index.wrapping_add(u64::from(place) * step)), value }
+                Best { index: index.wrapping_add(u64::from(place) * step), value }
             }
 
             #[inline(always)]
             fn accumulate<const V: usize, const N: usize>(
                 self,
-                state: Best<T::Wide, I>,
+                state: Best<T::Wide>,
                 vectors: [[T; N]; V],
                 index: u64,
                 step: u64,
-            ) -> Best<T::Wide, I> {
+            ) -> Best<T::Wide> {
                 let wide = map_all(vectors, T::widen);
                 let is_last = matches!(self.ties, Ties::Last);
                 let best_at = |vector: u32, place: u32, value| {
                     let index = index.wrapping_add(u64::from(vector) * step).wrapping_add(place.into());
-                    Best { index: I::of(index), value }
+                    Best { index, value }
                 };
-                let is_first_of_all = state.index == I::NONE;
+                let is_first_of_all = state.index == NONE;
 
-                // Of small integers the place becomes the lowest bits of the number.
-                let bits = 8 * size_of::<T>() as u32;
-                let ranks = (V * N) as u32 - 1;
-                let is_rank_the_place = is_last != $is_least;
-                if bits <= 16 && T::Wide::ADDITIVE_IDENTITY.with_rank(bits, ranks).is_some() {
-                    let mut keys = wide;
-                    each_of(
-                        wide,
-                        #[inline(always)]
-                        |place, value| {
-                            let rank = if is_rank_the_place { place as u32 } else { ranks - place as u32 };
-                            keys[place / N][place % N] = value.with_rank(bits, rank).unwrap_or(value);
-                        },
-                    );
-                    let (value, rank) = pairwise(keys.map(|keys| pairwise(keys, T::Wide::$of_two)), T::Wide::$of_two).without_rank(bits);
-                    let place = if is_rank_the_place { rank } else { ranks - rank };
+                if let Some((value, place)) = self.best_of_small::<T, V, N>(wide) {
                     return if is_first_of_all | Self::beats(value, state.value, is_last) {
                         best_at(place / N as u32, place % N as u32, value)
                     } else {
@@ -467,7 +454,7 @@ macro_rules! arg {
             }
 
             #[inline(always)]
-            fn of_short(self, short: u32, index_of: impl Fn(u32) -> u64) -> Best<T::Wide, I> {
+            fn of_short(self, short: u32, index_of: impl Fn(u32) -> u64) -> Best<T::Wide> {
                 if short == i32::MIN as u32 {
                     return self.identity();
                 }
@@ -477,14 +464,14 @@ macro_rules! arg {
                     Ties::Last => (short & most) - 1,
                 };
                 Best {
-                    index: I::of(index_of(place)),
+                    index: index_of(place),
                     value: T::of_key::<$is_least>(short as i32),
                 }
             }
 
             #[inline(always)]
-            fn moved(self, state: Best<T::Wide, I>, by: u64) -> Best<T::Wide, I> {
-                let index = if state.index == I::NONE { I::NONE } else { state.index.plus(by) };
+            fn moved(self, state: Best<T::Wide>, by: u64) -> Best<T::Wide> {
+                let index = if state.index == NONE { NONE } else { state.index.wrapping_add(by) };
                 Best { index, ..state }
             }
 
@@ -508,23 +495,23 @@ macro_rules! arg {
             /// The values alone first, and the index only where they beat all before.
             #[cfg(not(target_arch = "nvptx64"))]
             #[inline(always)]
-            fn lift_slice(self, values: &[T], index: u64) -> Best<T::Wide, I> {
+            fn lift_slice(self, values: &[T], index: u64) -> Best<T::Wide> {
                 let mut best = self.identity();
                 let mut start = index;
                 for block in values.chunks(BLOCK) {
                     let value = extreme::<$is_least, T, T::Wide>(block, T::widen);
-                    let right = Best { index: I::of(start), value };
+                    let right = Best { index: start, value };
                     if takes_over(best, right, value $before best.value, self.ties) {
                         let place = place_of(block, value, self.ties);
-                        best = Best { index: I::of(start + place as u64), value };
+                        best = Best { index: start + place as u64, value };
                     }
                     start += block.len() as u64;
                 }
                 best
             }
             #[inline(always)]
-            fn finish(self, state: Best<T::Wide, I>, _count: u64) -> I {
-                state.index
+            fn finish(self, state: Best<T::Wide>, _count: u64) -> I {
+                I::of(state.index)
             }
         }
     };

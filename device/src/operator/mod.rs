@@ -23,6 +23,7 @@ mod by_key;
 mod combine;
 mod extremes;
 mod log_sum_exp;
+mod mean;
 mod moments;
 mod norms;
 mod power_sums;
@@ -30,7 +31,9 @@ mod simple;
 #[cfg(not(target_arch = "nvptx64"))]
 mod slice;
 mod small;
+mod spread;
 mod truth;
+mod variance;
 mod wide;
 
 use crate::unroll::{array, each};
@@ -40,11 +43,14 @@ pub(crate) use combine::KEYED;
 pub use combine::{Combine, combine_all};
 pub use extremes::{Extremes, MinMax};
 pub use log_sum_exp::{LogSumExp, Scaled};
-pub use moments::{Mean, Moments, Spread, SpreadOf, StdDev, Variance};
+pub use mean::Mean;
+pub use moments::Moments;
 pub use norms::{Norm1, Norm2, NormInf};
 pub use power_sums::PowerSums;
 pub use simple::{Dot, Max, Min, Product, Sum};
+pub use spread::{Spread, SpreadOf};
 pub use truth::{All, Any, CountNonzero};
+pub use variance::{HasSpread, StdDev, Variance};
 pub use wide::{As, DotIn};
 
 /// A reduction of values of type `T`.
@@ -83,6 +89,9 @@ pub use wide::{As, DotIn};
 pub trait Operator<T>: Combine<Self::State> {
     /// Whether the result depends on the order and the grouping, as that of rounded additions does.
     const ORDER_MATTERS: bool = true;
+
+    /// How many values may become one result: fewer than all where an index has fewer bits. The host refuses more.
+    const MOST_VALUES: u64 = u64::MAX;
 
     /// Whether [`moved`](Self::moved) can shift all indices in a state. Kernels then count the indices of a piece from anywhere, up to 16
     /// below the first, and shift them when it is done. Such an operator implements `moved`.

@@ -1,38 +1,15 @@
-//! Means and variances.
+//! The variance of most types, from means that are joined.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use super::Sum;
+use super::combine::pairwise;
 #[cfg(not(target_arch = "nvptx64"))]
 use super::slice::in_lanes;
-use super::small::{bits_of, is_small, of_bits};
-use super::{Combine, Operator, combine_all};
+use super::spread::{Spread, SpreadOf};
 use crate::element::Element;
 use crate::math::Float;
-use crate::number::Number;
 use crate::unroll::{array, each};
 use crate::words::Words;
-
-/// The mean: the sum in [`Element::Real`], and one division.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Mean;
-
-/// The mean square of the distances from the mean, whose sum is divided by the number of values − `ddof` (*delta degrees of
-/// freedom*): 0 for the variance of these values, 1 for an estimate of that of what they were taken from.
-///
-/// It never subtracts one large sum from another. Each state has its own mean, and two are joined by Chan's rule, so that an offset
-/// of all values costs no more digits than it takes from the values themselves.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Variance {
-    /// What the number of values is lessened by.
-    pub ddof: u64,
-}
-
-/// The square root of the [`Variance`].
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StdDev {
-    /// What the number of values is lessened by.
-    pub ddof: u64,
-}
 
 /// What is known of some values: how many there are, their mean, and the sum of the squares of their distances from it.
 ///
@@ -49,99 +26,6 @@ pub struct Moments<R> {
 }
 
 crate::words! { Moments<R> { count, mean, squares } }
-
-impl<R: Number> Combine<R> for Mean {
-    const IS_CHEAP: bool = true;
-
-    #[inline(always)]
-    fn identity(self) -> R {
-        R::ADDITIVE_IDENTITY
-    }
-    #[inline(always)]
-    fn combine(self, left: R, right: R) -> R {
-        left.plus(right)
-    }
-}
-
-impl<T: Element> Operator<T> for Mean {
-    /// The sum of integers, of as many as surely fit into 32 bits: none needs more bits in its accumulator of 32 than in memory.
-    const VALUES_OF_SHORT: u32 = if is_small::<T>(2) {
-        1 << (32 - 8 * size_of::<T>())
-    } else {
-        0
-    };
-
-    type State = T::Real;
-    type Output = T::Real;
-
-    #[inline(always)]
-    fn lift(self, value: T, _index: u64) -> T::Real {
-        value.real()
-    }
-    /// Values of up to 16 bits are added in their accumulator, which 2¹⁶ of them do not fill, and converted once.
-    #[inline(always)]
-    fn lift_spaced<const N: usize>(self, values: [T; N], index: u64, _step: u64) -> T::Real {
-        if size_of::<T>() > 2 || N > 1 << 16 {
-            let states = array::<_, N>(
-                #[inline(always)]
-                |place| self.lift(values[place], index),
-            );
-            return combine_all(self, states);
-        }
-        let mut sum = T::Wide::ADDITIVE_IDENTITY;
-        let mut place = 0;
-        while place < N {
-            sum = sum.plus(values[place].widen());
-            place += 1;
-        }
-        T::real_of(sum)
-    }
-    #[inline(always)]
-    fn extend_short(self, short: u32, value: T, _place: u32) -> u32 {
-        bits_of(of_bits::<T::Wide>(short).plus(value.widen()))
-    }
-    #[inline(always)]
-    fn combine_short(self, left: u32, right: u32) -> u32 {
-        left.wrapping_add(right)
-    }
-    #[inline(always)]
-    fn of_short(self, short: u32, _index_of: impl Fn(u32) -> u64) -> T::Real {
-        T::real_of(of_bits(short))
-    }
-    #[inline(always)]
-    fn finish(self, state: T::Real, count: u64) -> T::Real {
-        state / T::Real::of_count(count)
-    }
-}
-
-/// What is kept of values for their variance, and how two of them become one.
-pub trait Spread: Words + Send + Sync {
-    /// That of no values.
-    const NOTHING: Self;
-
-    /// That of the values of both.
-    fn join(self, other: Self) -> Self;
-}
-
-/// A [`Spread`] of values of this type.
-pub trait SpreadOf<T: Element>: Spread {
-    /// That of the values of up to 16 vectors of up to 16, at least one.
-    fn of_vectors<const V: usize, const N: usize>(vectors: [[T; N]; V]) -> Self;
-
-    /// Those of as many columns, each with N further values, as [`Operator::accumulate_columns`] says.
-    fn extend_each<const N: usize, const STATES: usize>(
-        states: &mut [Self; STATES],
-        columns: usize,
-        values_of: impl Fn(usize) -> ([T; N], u64),
-    );
-
-    /// On a host: that of values side by side.
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn of_slice(values: &[T]) -> Self;
-
-    /// The sum of the squares of the distances from the mean, where it is of so many values.
-    fn squares(self, count: u64) -> T::Real;
-}
 
 impl<R: Float + Words> Spread for Moments<R> {
     const NOTHING: Self = Self {
@@ -163,7 +47,7 @@ impl<T: Element> SpreadOf<T> for Moments<T::Real> {
             #[inline(always)]
             |vector| moments_of(vectors[vector]),
         );
-        combine_all(Variance::default(), states)
+        pairwise(states, join)
     }
 
     #[inline(always)]
@@ -290,112 +174,3 @@ fn moments_of_slice<T: Element>(values: &[T]) -> Moments<T::Real> {
     }
     state
 }
-
-/// The variance, from the sum of the squares of the distances from the mean.
-#[inline(always)]
-fn variance<R: Float>(squares: R, count: u64, ddof: u64) -> R {
-    let divisor = count.saturating_sub(ddof);
-    // Of columns of one value, a division takes longer than all the rest.
-    if divisor == 1 {
-        squares
-    } else {
-        squares / R::of_count(divisor)
-    }
-}
-
-macro_rules! spreads {
-    ($operator:ident, |$variance:ident| $finished:expr) => {
-        impl<S: Spread> Combine<S> for $operator {
-            #[inline(always)]
-            fn identity(self) -> S {
-                S::NOTHING
-            }
-            #[inline(always)]
-            fn combine(self, left: S, right: S) -> S {
-                left.join(right)
-            }
-        }
-
-        impl<T: Element> Operator<T> for $operator {
-            type State = T::Spread;
-            type Output = T::Real;
-
-            #[inline(always)]
-            fn lift(self, value: T, _index: u64) -> T::Spread {
-                T::Spread::of_vectors([[value]])
-            }
-            #[inline(always)]
-            fn lift_spaced<const N: usize>(
-                self,
-                values: [T; N],
-                _index: u64,
-                _step: u64,
-            ) -> T::Spread {
-                if N == 0 {
-                    T::Spread::NOTHING
-                } else {
-                    T::Spread::of_vectors([values])
-                }
-            }
-            #[inline(always)]
-            fn accumulate<const V: usize, const N: usize>(
-                self,
-                state: T::Spread,
-                vectors: [[T; N]; V],
-                _index: u64,
-                _step: u64,
-            ) -> T::Spread {
-                let further = if N == 1 {
-                    T::Spread::of_vectors([array::<_, V>(|vector| vectors[vector][0])])
-                } else {
-                    T::Spread::of_vectors(vectors)
-                };
-                state.join(further)
-            }
-            #[inline(always)]
-            fn accumulate_columns<const N: usize, const STATES: usize>(
-                self,
-                states: &mut [T::Spread; STATES],
-                columns: usize,
-                values_of: impl Fn(usize) -> ([T; N], u64),
-                _step: u64,
-            ) {
-                T::Spread::extend_each(states, columns, values_of);
-            }
-            #[cfg(not(target_arch = "nvptx64"))]
-            #[inline(always)]
-            fn lift_slice(self, values: &[T], _index: u64) -> T::Spread {
-                T::Spread::of_slice(values)
-            }
-            #[inline(always)]
-            fn finish(self, state: T::Spread, count: u64) -> T::Real {
-                let $variance = variance(state.squares(count), count, self.ddof);
-                $finished
-            }
-            #[inline(always)]
-            fn finish_each<const N: usize>(
-                self,
-                states: [T::Spread; N],
-                count: u64,
-            ) -> [T::Real; N] {
-                // Asked once for all, whether something is divided.
-                if count.saturating_sub(self.ddof) == 1 {
-                    return array(
-                        #[inline(always)]
-                        |place| {
-                            let $variance = states[place].squares(count);
-                            $finished
-                        },
-                    );
-                }
-                array(
-                    #[inline(always)]
-                    |place| Operator::<T>::finish(self, states[place], count),
-                )
-            }
-        }
-    };
-}
-
-spreads!(Variance, |variance| variance);
-spreads!(StdDev, |variance| variance.square_root());

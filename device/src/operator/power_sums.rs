@@ -1,7 +1,7 @@
 //! The variance of integers of 8 bits, from sums that are exact.
 
-use super::moments::{Spread, SpreadOf};
 use super::small::{bits_of, square};
+use super::spread::{Spread, SpreadOf};
 use crate::element::Element;
 use crate::math::Float;
 use crate::unroll::{each, each_of};

@@ -70,6 +70,7 @@ impl<S, A, O: Combine<S>> Combine<S> for As<A, O> {
 
 impl<T: Copy, A: From<T> + Copy, O: Operator<A>> Operator<T> for As<A, O> {
     const ORDER_MATTERS: bool = O::ORDER_MATTERS;
+    const MOST_VALUES: u64 = O::MOST_VALUES;
 
     type State = O::State;
     type Output = O::Output;

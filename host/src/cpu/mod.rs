@@ -7,7 +7,7 @@
 //!
 //! let values = [3.0_f32, 1.0, 2.0, -7.0, -5.0, -6.0];
 //! assert_eq!(cpu::reduce(Mean, &values, Order::Fast), -2.0);
-//! assert_eq!(cpu::rows(ArgMax::<u64>::FIRST, &values, Matrix::contiguous(2, 3), Order::Fast)?, [0, 1]);
+//! assert_eq!(cpu::rows(ArgMax::FIRST, &values, Matrix::contiguous(2, 3), Order::Fast)?, [0, 1]);
 //! assert_eq!(cpu::columns(Sum, &values, Matrix::contiguous(2, 3), Order::Fast)?, [-4.0, -4.0, -4.0]);
 //! assert_eq!(cpu::segments(Sum, &values, &[0_u32, 1, 1, 6], Order::Fast)?, [3.0, -0.0, -15.0]);
 //! assert_eq!(cpu::by_key(Sum, &[7, 7, 7, 7, 9, 9], &values, Order::Fast)?, (vec![7, 9], vec![-1.0, -11.0]));
@@ -61,6 +61,16 @@ pub enum ShapeError {
         /// How many elements there are.
         given: usize,
     },
+    /// More values for one result than its operator takes.
+    #[error(
+        "{values} values are too many for one result of this operator, which takes up to {most}: give fewer, or take one whose index has 64 bits"
+    )]
+    TooManyValues {
+        /// How many there are.
+        values: u64,
+        /// How many there may be.
+        most: u64,
+    },
     /// No offset at all; there is one more than there are segments.
     #[error("there are no offsets: give one more than there are segments")]
     NoOffsets,
@@ -110,12 +120,28 @@ pub enum ShapeError {
     },
 }
 
+/// Refuses more values for one result than the operator takes.
+fn check_count<T, O: Operator<T>>(values: usize) -> Result<(), ShapeError> {
+    let (values, most) = (values as u64, O::MOST_VALUES);
+    if values <= most {
+        Ok(())
+    } else {
+        Err(ShapeError::TooManyValues { values, most })
+    }
+}
+
 /// The reduction of all values; of none, what the operator makes of its identity.
+///
+/// # Panics
+/// There are more values than the operator takes: 2³² or more for an index of 32 bits.
 pub fn reduce<T: Copy + Sync, O: Parallel<T>>(
     operator: O,
     values: &[T],
     order: Order,
 ) -> O::Output {
+    if let Err(error) = check_count::<T, O>(values.len()) {
+        panic!("{error}");
+    }
     operator.finish(state(operator, values, 0, order), values.len() as u64)
 }
 
@@ -132,7 +158,7 @@ pub fn state<T: Copy + Sync, O: Parallel<T>>(
 /// The reduction of each row.
 ///
 /// # Errors
-/// [`ShapeError::Outside`]
+/// [`ShapeError::Outside`], [`ShapeError::TooManyValues`]
 pub fn rows<T: Copy + Sync, O: Parallel<T>>(
     operator: O,
     values: &[T],
@@ -140,6 +166,7 @@ pub fn rows<T: Copy + Sync, O: Parallel<T>>(
     order: Order,
 ) -> Result<Vec<O::Output>, ShapeError> {
     check(matrix, values.len())?;
+    check_count::<T, O>(matrix.columns)?;
     let row = |row: usize| {
         let start = row * matrix.stride;
         start..start + matrix.columns
@@ -156,7 +183,7 @@ pub fn rows<T: Copy + Sync, O: Parallel<T>>(
 /// The reduction of each column.
 ///
 /// # Errors
-/// [`ShapeError::Outside`]
+/// [`ShapeError::Outside`], [`ShapeError::TooManyValues`]
 pub fn columns<T: Copy + Sync, O: Parallel<T>>(
     operator: O,
     values: &[T],
@@ -164,6 +191,7 @@ pub fn columns<T: Copy + Sync, O: Parallel<T>>(
     order: Order,
 ) -> Result<Vec<O::Output>, ShapeError> {
     check(matrix, values.len())?;
+    check_count::<T, O>(matrix.rows)?;
     let states = columns::states(operator, values, matrix, needed::<T, O>(order));
     let finish = |state| operator.finish(state, matrix.rows as u64);
     Ok(states.into_iter().map(finish).collect())
@@ -173,7 +201,7 @@ pub fn columns<T: Copy + Sync, O: Parallel<T>>(
 /// [`Reduction::axis`](crate::Reduction::axis) takes it.
 ///
 /// # Errors
-/// [`ShapeError::Outside`], [`ShapeError::NoAxis`]
+/// [`ShapeError::Outside`], [`ShapeError::NoAxis`], [`ShapeError::TooManyValues`]
 pub fn axis<T: Copy + Sync, O: Parallel<T>>(
     operator: O,
     values: &[T],
@@ -241,7 +269,7 @@ pub fn dot<T: Element<Wide: Send + Sync> + Send + Sync>(
 /// The reduction of each segment: segment k is the values from `offsets[k]` up to, but not including, `offsets[k + 1]`.
 ///
 /// # Errors
-/// [`ShapeError::NoOffsets`], [`ShapeError::Segment`]
+/// [`ShapeError::NoOffsets`], [`ShapeError::Segment`], [`ShapeError::TooManyValues`]
 pub fn segments<T: Copy + Sync, O: Parallel<T>, I: Offset>(
     operator: O,
     values: &[T],
@@ -253,6 +281,7 @@ pub fn segments<T: Copy + Sync, O: Parallel<T>, I: Offset>(
     let place = |index: usize| -> u64 { offsets[index].into() };
     let segment =
         |segment: usize| -> Range<usize> { place(segment) as usize..place(segment + 1) as usize };
+    (0..count).try_for_each(|number| check_count::<T, O>(segment(number).len()))?;
     Ok(ranges::each(
         operator,
         values,

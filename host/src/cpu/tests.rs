@@ -202,7 +202,7 @@ proptest! {
     fn a_few_operators_of_integers(count in sizes(), seed: u64, columns in widths()) {
         let values: Vec<i8> = numbers_of(count, seed).map(|number| number as i8).collect();
         agrees(Sum, &values, columns);
-        agrees(ArgMax::<u64>::LAST, &values, columns);
+        agrees(ArgMax::LAST, &values, columns);
         let values: Vec<i64> = numbers_of(count, seed).map(|number| number as i64 - (1 << 20)).collect();
         agrees(Max, &values, columns);
     }
@@ -216,7 +216,7 @@ proptest! {
             )*};
         }
         agree! {
-            Min; Max; ArgMin::<u64>::FIRST; ArgMax::<u32>::FIRST; NormInf; Any; LogSumExp;
+            Min; Max; ArgMin::FIRST; ArgMax::FIRST.with_index::<u32>(); NormInf; Any; LogSumExp;
         }
     }
 
@@ -243,19 +243,12 @@ fn the_two_zeros_and_nan_are_kept_apart() {
     let zeros = [-0.0_f32, 0.0, -0.0];
     assert_eq!(text(reduce(Min, &zeros, Order::Fast)), "-0.0");
     assert_eq!(text(reduce(Max, &zeros, Order::Fast)), "0.0");
-    assert_eq!(reduce(ArgMax::<u64>::FIRST, &zeros, Order::Fast), 0);
+    assert_eq!(reduce(ArgMax::FIRST, &zeros, Order::Fast), 0);
     assert_eq!(
-        reduce(
-            ArgMax::<u64>::LAST,
-            &[1.0, -f64::NAN, f64::NAN, 3.0],
-            Order::Fast
-        ),
+        reduce(ArgMax::LAST, &[1.0, -f64::NAN, f64::NAN, 3.0], Order::Fast),
         2
     );
-    assert_eq!(
-        reduce(ArgMin::<u64>::FIRST, &[0_u8; 0], Order::Fast),
-        u64::MAX
-    );
+    assert_eq!(reduce(ArgMin::FIRST, &[0_u8; 0], Order::Fast), u64::MAX);
     let numbers: Vec<f32> = (0..100_000)
         .map(|number| 1e8 + (number % 2) as f32 * 8.0)
         .collect();

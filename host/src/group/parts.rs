@@ -227,6 +227,7 @@ impl UntypedGroup {
                 devices: devices.len(),
             });
         }
+        self.check_count(lengths)?;
         if mode == Mode::Fast {
             for ((member, device), &n) in self.members.iter_mut().zip(devices).zip(lengths) {
                 let (needs, _) = launch_of_part(self.form, device, n);
@@ -267,10 +268,17 @@ impl UntypedGroup {
             part.check_device(device)?;
         }
         result.check_device(&group.devices()[0])?;
+        self.check_count(&self.lengths(parts))?;
         Ok(DeviceError::check_length(
             result.len(),
             self.form.result_bytes,
         )?)
+    }
+
+    /// Refuses parts that have more values together than the operator takes.
+    fn check_count(&self, lengths: &[usize]) -> Result<(), Error> {
+        let lengths = lengths.iter().map(|&length| length as u64);
+        self.form.check_count(lengths.fold(0, u64::saturating_add))
     }
 
     fn lengths(&self, parts: &[Slice<'_, u8>]) -> Vec<usize> {

@@ -210,6 +210,7 @@ fn the_fast_order_gives_what_one_device_gives() {
         agrees_fast(Max, &floats);
         agrees_fast(ArgMax::FIRST, &floats);
         agrees_fast(ArgMin::LAST, &floats);
+        agrees_fast(ArgMax::LAST.with_index::<u32>(), &floats);
         agrees_fast(CountNonzero, &integers);
     }
     // Sums that are exact in any order.
@@ -594,6 +595,12 @@ fn parts_of_any_length_are_taken_in_their_order() {
         );
         let swapped = [parts[1], parts[0], parts[2]];
         assert_eq!(sum.of(&swapped), Err(DeviceError::OtherDevice.into()));
+        let mut short = GroupReduction::<i64, _>::new(&group, ArgMax::FIRST.with_index::<u32>())
+            .expect("it is prepared");
+        assert_eq!(short.of(&parts), Ok(999));
+        let (values, most) = (1 << 32, (1 << 32) - 1);
+        let refused = short.prepare(&[1 << 31, 0, 1 << 31]);
+        assert_eq!(refused, Err(Error::TooManyValues { values, most }));
     }
     assert_eq!(Group::open(&[]).map(drop), Err(Error::NoDevices));
 }

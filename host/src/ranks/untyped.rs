@@ -189,6 +189,7 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
         let Some(all) = all else {
             return Err(DeviceError::TooLarge { length: usize::MAX }.into());
         };
+        self.form.check_count(all)?;
         let are_fixed = self.mode == Mode::Deterministic && self.form.order_matters();
         let parts = cut(&lengths, are_fixed);
         let heads: usize = parts

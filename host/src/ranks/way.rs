@@ -65,7 +65,7 @@ mod tests {
     use crate::reduce::{BuiltIn, Reducible};
     use warpfold_device::half::{Bf16, Bool, F16};
     use warpfold_device::operator::*;
-    use warpfold_device::{for_each_element, for_each_operator};
+    use warpfold_device::{for_each_element, for_each_operator, for_each_short_index};
 
     /// What is all-reduced has the size of the results, and is no float's extreme; what is reduced again gives values of its own type.
     fn fits<T: Reducible, O: BuiltIn<T>>(operator: O) {
@@ -96,6 +96,7 @@ mod tests {
     macro_rules! elements {
         ($($name:ident: $value:ty;)*) => {$(
             for_each_operator!(operators, $value);
+            for_each_short_index!(operators, $value);
         )*};
     }
 

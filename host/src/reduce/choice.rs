@@ -95,6 +95,8 @@ pub struct Measured {
     pub value_bytes: usize,
     /// Of rows; of pairs there are none.
     pub rows: Shapes,
+    /// Of rows side by side whose bytes are no power of two, by those of 3/2 · 2^n bytes and a value, where they have been measured.
+    pub odd_rows: Shapes,
     /// Of columns, where they have been measured.
     pub columns: Shapes,
     /// For a single row of 2^n bytes at least: threads of a block, and blocks.
@@ -203,6 +205,7 @@ mod tests {
                 work: Work::Little,
                 value_bytes: 4,
                 rows: &[(20, whole(128)), (30, whole(256))],
+                odd_rows: &[],
                 columns: &[],
                 single: &[(2, 128, 1), (20, 128, 100)],
             }],
@@ -213,6 +216,7 @@ mod tests {
                 work: Work::Little,
                 value_bytes: 4,
                 rows: &[(30, whole(512))],
+                odd_rows: &[],
                 columns: &[(30, whole(512))],
                 single: &[(2, 512, 1)],
             }],

@@ -38,6 +38,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! An index has 64 bits, and 32 with [`ArgMax::with_index`](crate::operator::ArgMax::with_index), which is half as much to write; more values than
+//! have such an index are refused:
+//!
+//! ```
+//! use warpfold::operator::ArgMax;
+//! use warpfold::{Device, DeviceChoice, Matrix, Reduction};
+//!
+//! let device = Device::open(&DeviceChoice::Emulator)?;
+//! let values = device.upload(&[3.0_f32, 1.0, 2.0, -7.0, -5.0, -6.0])?;
+//! let mut argmax = Reduction::new(&device, ArgMax::FIRST.with_index::<u32>())?;
+//! let indices: Vec<u32> = argmax.columns(&values, Matrix::contiguous(2, 3))?;
+//! assert_eq!(indices, [0, 0, 0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Kernels with any other accumulator are a line of [`reductions!`](warpfold_device::reductions!) in a crate of your own, with the operator
 //! in `As`; [`Reduction::from_ptx`] launches them.
 //!

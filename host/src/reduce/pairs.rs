@@ -16,7 +16,12 @@ mod sealed {
 /// A type that the library reduces. Nobody else can implement it, because the library carries PTX for these types only. For a type of
 /// your own there is [`Reduction::from_ptx`](super::Reduction::from_ptx).
 pub trait Reducible:
-    Element<Wide: Accumulator<Self>, Real: Pod + Debug> + Loaded + Pod + Debug + sealed::Sealed
+    HasSpread
+    + Element<Wide: Accumulator<Self>, Real: Pod + Debug>
+    + Loaded
+    + Pod
+    + Debug
+    + sealed::Sealed
 {
     /// Its name in kernels and on the command line: `f32`, `bf16`, `bool`.
     const NAME: &'static str;
@@ -87,8 +92,16 @@ pub trait BuiltIn<T: Reducible>: Operator<T, Output: Pod + Debug> + Debug + seal
     const OF_TYPE: &'static str = T::NAME;
 }
 
+/// The name for the first and the last of equal values.
+fn of_ties(ties: Ties, [first, last]: [&'static str; 2]) -> &'static str {
+    match ties {
+        Ties::First => first,
+        Ties::Last => last,
+    }
+}
+
 macro_rules! built_in {
-    ($($operator:ident: |$it:pat_param| $kernels:expr;)*) => {$(
+    ($($operator:ty: |$it:pat_param| $kernels:expr;)*) => {$(
         impl sealed::Sealed for $operator {}
         impl<T: Reducible> BuiltIn<T> for $operator {
             fn kernels(&self) -> (&'static str, Option<u64>) {
@@ -105,14 +118,10 @@ built_in! {
     Min: |_| ("min", None);
     Max: |_| ("max", None);
     MinMax: |_| ("minmax", None);
-    ArgMin: |it| match it.ties() {
-        Ties::First => ("argmin", None),
-        Ties::Last => ("last_argmin", None),
-    };
-    ArgMax: |it| match it.ties() {
-        Ties::First => ("argmax", None),
-        Ties::Last => ("last_argmax", None),
-    };
+    ArgMin: |it| (of_ties(it.ties(), ["argmin", "last_argmin"]), None);
+    ArgMax: |it| (of_ties(it.ties(), ["argmax", "last_argmax"]), None);
+    ArgMin<u32>: |it| (of_ties(it.ties(), ["argmin_u32", "last_argmin_u32"]), None);
+    ArgMax<u32>: |it| (of_ties(it.ties(), ["argmax_u32", "last_argmax_u32"]), None);
     Mean: |_| ("mean", None);
     Variance: |Variance { ddof }| ("variance", Some(ddof));
     StdDev: |StdDev { ddof }| ("std", Some(ddof));
@@ -159,7 +168,7 @@ for_each_accumulator!(with_accumulators);
 mod tests {
     use super::*;
     use std::collections::HashSet;
-    use warpfold_device::for_each_operator;
+    use warpfold_device::{for_each_operator, for_each_short_index};
 
     macro_rules! each_is_named {
         ($($name:ident: $operator:ty = $make:expr;)*) => {$(
@@ -172,6 +181,7 @@ mod tests {
     #[test]
     fn names_are_those_of_the_list() {
         for_each_operator!(each_is_named);
+        for_each_short_index!(each_is_named);
     }
 
     macro_rules! each_has_kernels {
@@ -198,6 +208,7 @@ mod tests {
         for element in warpfold_reductions::elements() {
             let entries = entries(element);
             for_each_operator!(each_has_kernels, element, entries);
+            for_each_short_index!(each_has_kernels, element, entries);
         }
     }
 

@@ -21,7 +21,9 @@ use values::*;
 use warpfold_device::columns::Layout;
 use warpfold_device::half::{Bf16, Bool, F16};
 use warpfold_device::operator::*;
-use warpfold_device::{for_each_accumulator, for_each_element, for_each_operator};
+use warpfold_device::{
+    for_each_accumulator, for_each_element, for_each_operator, for_each_short_index,
+};
 
 fn emulator() -> Device {
     Device::open(&DeviceChoice::Emulator).expect("there is always an emulator")

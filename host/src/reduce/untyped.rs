@@ -26,6 +26,7 @@ pub struct Form {
     state_bytes: usize,
     work: Work,
     words_of_slot: usize,
+    most_values: u64,
     order_matters: bool,
     lanes: usize,
     limits: Limits,
@@ -47,6 +48,7 @@ impl Form {
                 Work::Much
             },
             words_of_slot: most_words::<O::State>(1),
+            most_values: O::MOST_VALUES,
             order_matters: O::ORDER_MATTERS,
             lanes: T::LANES,
             limits: Limits::of::<T, O>(),
@@ -68,6 +70,19 @@ impl Form {
     /// Words of 8 bytes for the slots of this many states.
     pub(crate) fn slots(&self, states: usize) -> usize {
         states * self.words_of_slot
+    }
+
+    /// Refuses more values for one result than the operator takes.
+    ///
+    /// # Errors
+    /// [`Error::TooManyValues`].
+    pub(crate) fn check_count(&self, values: u64) -> Result<(), Error> {
+        let most = self.most_values;
+        if values <= most {
+            Ok(())
+        } else {
+            Err(Error::TooManyValues { values, most })
+        }
     }
 
     /// The shape of a launch.
@@ -149,6 +164,15 @@ impl Parts<'_> {
             }
             (Self::Of(batch), _) => batch.matrix.rows,
             (Self::Segments(segments), _) => segments.len(),
+        }
+    }
+
+    /// How many values a result is of; of segments, of which only the device may know it, no more than these.
+    fn values_of_each(self, way: Way) -> usize {
+        match (self, way) {
+            (Self::Of(batch), Way::Columns(_) | Way::FixedColumns(_)) => batch.matrix.rows,
+            (Self::Of(batch), _) => batch.matrix.columns,
+            (Self::Segments(segments), _) => segments.values(),
         }
     }
 
@@ -460,6 +484,8 @@ impl Untyped {
         values.check_device(device)?;
         results.check_device(device)?;
         parts.check(device, values.len() / self.form.value_bytes)?;
+        self.form
+            .check_count(parts.values_of_each(launch.way) as u64)?;
         let expected = parts.results(launch.way);
         DeviceError::check_length(results.len() / self.form.result_bytes, expected)?;
         let launch = self.form.launch_from(launch, parts, values.address());

@@ -254,7 +254,7 @@ proptest! {
             let keys = &keys_of(&lengths, |run| (run as i64) << 40);
             by_key_is_right::<i64, i32, _>(&device, keys, Sum);
             let keys = keys_of(&lengths, |run| run as u32 + u32::from(seed));
-            by_key_is_right::<_, i8, _>(&device, &keys, ArgMax::<u64>::LAST);
+            by_key_is_right::<_, i8, _>(&device, &keys, ArgMax::LAST);
             by_key_is_right::<_, f32, _>(&device, &keys, MinMax);
             // Of whole numbers, whose sums are exact.
             by_key_is_right::<_, f64, _>(&device, &keys, Mean);

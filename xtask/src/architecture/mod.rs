@@ -15,7 +15,7 @@ use std::path::Path;
 use circles::circles;
 pub use error::ArchitectureError;
 use modules::Modules;
-use workspace::{Target, Workspace};
+use workspace::Workspace;
 
 use crate::failure::io;
 use crate::files::write;
@@ -48,7 +48,7 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ArchitectureError
     let mut crates = BTreeMap::new();
     for package in &workspace.packages {
         if let Some(target) = package.product() {
-            let modules = modules_of(target, repository)?;
+            let modules = Modules::read(&target.src_path, repository)?;
             crates.insert(package.name.as_str(), modules);
         }
     }
@@ -67,29 +67,12 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), ArchitectureError
     Ok(())
 }
 
-/// Uses that make a circle, are known and to be undone, and are left out until then, by crate, user and used. An element names what is kept of it for
-/// its variance, which is a state of operators.
-const KNOWN: [(&str, &str, &str); 1] = [("warpfold_device", "element", "operator")];
-
-/// The modules of a crate, without what is [`KNOWN`].
-fn modules_of(target: &Target, repository: &Path) -> Result<Modules, ArchitectureError> {
-    let mut modules = Modules::read(&target.src_path, repository)?;
-    let first = |place: usize| modules.list[place].path.first().map(String::as_str);
-    let uses = modules.uses.iter().filter(|edge| {
-        !KNOWN.iter().any(|&(name, from, to)| {
-            target.name == name && (first(edge.from), first(edge.to)) == (Some(from), Some(to))
-        })
-    });
-    modules.uses = uses.cloned().collect();
-    Ok(modules)
-}
-
 /// A sentence for each circle.
 fn complaints(workspace: &Workspace, repository: &Path) -> Result<Vec<String>, ArchitectureError> {
     let mut complaints = Vec::new();
     for package in &workspace.packages {
         for target in &package.targets {
-            let modules = modules_of(target, repository)?;
+            let modules = Modules::read(&target.src_path, repository)?;
             complaints.extend(circles(&modules).iter().map(|circle| {
                 format!(
                     "modules of {} depend on one another in a circle: {circle}",

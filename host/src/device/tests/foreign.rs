@@ -35,7 +35,7 @@ fn results_are_written_by_their_address() {
         let values = device.upload(&[3_i32, 1, 2, -7, -5, -6]).expect("it fits");
         let mut results = device.upload(&[9_u64; 4]).expect("it fits");
         let stream = device.stream().expect("there are streams");
-        let mut argmax = Reduction::new(&device, ArgMax::<u64>::FIRST).expect("it is small");
+        let mut argmax = Reduction::new(&device, ArgMax::FIRST).expect("it is small");
         // SAFETY: the buffer has these elements, and outlives the reduction.
         let middle = unsafe { SliceMut::from_raw(&device, results.address() + 8, 2) };
         let middle = middle.expect("the device knows the address");
@@ -276,7 +276,7 @@ mod with_cudarc {
                 );
             }
 
-            let mut argmax = Reduction::new(&device, ArgMax::<u64>::LAST).expect("it is small");
+            let mut argmax = Reduction::new(&device, ArgMax::LAST).expect("it is small");
             let mut places = elsewhere.alloc_zeros::<u64>(columns + 1).expect("it fits");
             let mut part = places.slice_mut(1..);
             argmax

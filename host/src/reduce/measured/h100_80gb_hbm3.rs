@@ -121,6 +121,7 @@ pub const TUNED: Tuned = Tuned {
                     (28, Shared { block: 1024, blocks: 264 }),
                 ]),
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 128, 1),
@@ -251,6 +252,7 @@ pub const TUNED: Tuned = Tuned {
                     (30, Shared { block: 1024, blocks: 2112 }),
                 ]),
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 128, 1),
@@ -385,6 +387,7 @@ pub const TUNED: Tuned = Tuned {
                     (27, Shared { block: 1024, blocks: 4224 }),
                 ]),
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 128, 1),
@@ -507,6 +510,7 @@ pub const TUNED: Tuned = Tuned {
                     (27, Shared { block: 1024, blocks: 4224 }),
                 ]),
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 128, 1),
@@ -639,6 +643,7 @@ pub const TUNED: Tuned = Tuned {
                     (29, Shared { block: 1024, blocks: 132 }),
                 ]),
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 128, 1),
@@ -766,6 +771,7 @@ pub const TUNED: Tuned = Tuned {
                     (27, Shared { block: 128, blocks: 792 }),
                 ]),
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 128, 1),
@@ -893,6 +899,7 @@ pub const TUNED: Tuned = Tuned {
                     (30, Shared { block: 1024, blocks: 132 }),
                 ]),
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 128, 1),
@@ -1009,6 +1016,7 @@ pub const TUNED: Tuned = Tuned {
                     (27, Shared { block: 128, blocks: 792 }),
                 ]),
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 128, 1),
@@ -1028,6 +1036,7 @@ pub const TUNED: Tuned = Tuned {
             value_bytes: 1,
             rows: &[
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 192, 1),
@@ -1055,6 +1064,7 @@ pub const TUNED: Tuned = Tuned {
             value_bytes: 2,
             rows: &[
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 352, 1),
@@ -1083,6 +1093,7 @@ pub const TUNED: Tuned = Tuned {
             value_bytes: 4,
             rows: &[
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 192, 1),
@@ -1110,6 +1121,7 @@ pub const TUNED: Tuned = Tuned {
             value_bytes: 8,
             rows: &[
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 192, 1),
@@ -1258,6 +1270,7 @@ pub const TUNED: Tuned = Tuned {
                     (29, Shared { block: 1024, blocks: 132 }),
                 ]),
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 128, 1),
@@ -1404,6 +1417,7 @@ pub const TUNED: Tuned = Tuned {
                     (29, Shared { block: 1024, blocks: 132 }),
                 ]),
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 128, 1),
@@ -1546,6 +1560,7 @@ pub const TUNED: Tuned = Tuned {
                     (30, Shared { block: 1024, blocks: 132 }),
                 ]),
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 128, 1),
@@ -1674,6 +1689,7 @@ pub const TUNED: Tuned = Tuned {
                     (30, Shared { block: 1024, blocks: 132 }),
                 ]),
             ],
+            odd_rows: &[],
             columns: &[],
             single: &[
                 (10, 128, 1),

@@ -133,6 +133,36 @@ pub const TUNED: Tuned = Tuned {
                     (28, Shared { block: 1024, blocks: 4224 }),
                 ]),
             ],
+            odd_rows: &[
+                (22, &[
+                    (1, Lanes { lanes: 1, blocks: 1056 }),
+                    (3, Packed { block: 256, blocks: 1056 }),
+                    (4, Packed { block: 128, blocks: 1056 }),
+                    (5, Lanes { lanes: 1, blocks: 1056 }),
+                    (6, Lanes { lanes: 2, blocks: 1056 }),
+                    (7, Lanes { lanes: 4, blocks: 1056 }),
+                    (8, Lanes { lanes: 8, blocks: 1056 }),
+                    (9, Lanes { lanes: 16, blocks: 1056 }),
+                    (10, Lanes { lanes: 32, blocks: 1056 }),
+                    (11, Whole { block: 256 }),
+                    (12, Whole { block: 512 }),
+                ]),
+                (25, &[
+                    (1, Packed { block: 256, blocks: 2112 }),
+                    (5, Packed { block: 256, blocks: 1056 }),
+                    (10, Lanes { lanes: 16, blocks: 1056 }),
+                    (11, Lanes { lanes: 32, blocks: 1056 }),
+                    (12, Whole { block: 128 }),
+                ]),
+                (28, &[
+                    (1, Packed { block: 256, blocks: 4224 }),
+                    (7, Lanes { lanes: 2, blocks: 2112 }),
+                    (8, Lanes { lanes: 4, blocks: 2112 }),
+                    (10, Lanes { lanes: 8, blocks: 2112 }),
+                    (11, Lanes { lanes: 16, blocks: 2112 }),
+                    (12, Lanes { lanes: 32, blocks: 2112 }),
+                ]),
+            ],
             columns: &[
                 (22, &[
                     (0, Columns { width: 8, blocks: 128 }),
@@ -299,6 +329,32 @@ pub const TUNED: Tuned = Tuned {
                     (18, Whole { block: 1024 }),
                     (23, Shared { block: 512, blocks: 4224 }),
                     (30, Shared { block: 512, blocks: 792 }),
+                ]),
+            ],
+            odd_rows: &[
+                (22, &[
+                    (2, Lanes { lanes: 1, blocks: 1056 }),
+                    (6, Lanes { lanes: 2, blocks: 1056 }),
+                    (7, Lanes { lanes: 4, blocks: 1056 }),
+                    (8, Lanes { lanes: 8, blocks: 1056 }),
+                    (9, Lanes { lanes: 16, blocks: 1056 }),
+                    (10, Lanes { lanes: 32, blocks: 1056 }),
+                    (11, Whole { block: 64 }),
+                    (12, Whole { block: 256 }),
+                ]),
+                (25, &[
+                    (2, Packed { block: 256, blocks: 2112 }),
+                    (6, Packed { block: 256, blocks: 1056 }),
+                    (8, Packed { block: 256, blocks: 2112 }),
+                    (10, Lanes { lanes: 16, blocks: 1056 }),
+                    (11, Lanes { lanes: 32, blocks: 1056 }),
+                ]),
+                (28, &[
+                    (2, Packed { block: 256, blocks: 4224 }),
+                    (8, Lanes { lanes: 4, blocks: 4224 }),
+                    (10, Lanes { lanes: 8, blocks: 4224 }),
+                    (11, Lanes { lanes: 16, blocks: 4224 }),
+                    (12, Lanes { lanes: 32, blocks: u32::MAX }),
                 ]),
             ],
             columns: &[
@@ -478,6 +534,39 @@ pub const TUNED: Tuned = Tuned {
                     (30, Shared { block: 1024, blocks: 4224 }),
                 ]),
             ],
+            odd_rows: &[
+                (22, &[
+                    (3, Lanes { lanes: 1, blocks: 1056 }),
+                    (6, Lanes { lanes: 2, blocks: 1056 }),
+                    (7, Lanes { lanes: 8, blocks: 1056 }),
+                    (9, Lanes { lanes: 16, blocks: 1056 }),
+                    (10, Lanes { lanes: 32, blocks: 1056 }),
+                    (11, Whole { block: 64 }),
+                    (12, Whole { block: 256 }),
+                ]),
+                (25, &[
+                    (3, Packed { block: 256, blocks: 2112 }),
+                    (4, Packed { block: 256, blocks: 1056 }),
+                    (5, Packed { block: 256, blocks: 2112 }),
+                    (7, Packed { block: 256, blocks: 4224 }),
+                    (8, Lanes { lanes: 8, blocks: 2112 }),
+                    (9, Lanes { lanes: 16, blocks: 2112 }),
+                    (10, Lanes { lanes: 32, blocks: 2112 }),
+                    (11, Lanes { lanes: 32, blocks: 1056 }),
+                    (12, Whole { block: 64 }),
+                ]),
+                (28, &[
+                    (3, Packed { block: 256, blocks: u32::MAX }),
+                    (4, Packed { block: 256, blocks: 2112 }),
+                    (5, Packed { block: 256, blocks: u32::MAX }),
+                    (7, Lanes { lanes: 4, blocks: 4224 }),
+                    (8, Lanes { lanes: 8, blocks: 4224 }),
+                    (9, Lanes { lanes: 16, blocks: 4224 }),
+                    (10, Lanes { lanes: 16, blocks: u32::MAX }),
+                    (11, Lanes { lanes: 16, blocks: 4224 }),
+                    (12, Lanes { lanes: 32, blocks: u32::MAX }),
+                ]),
+            ],
             columns: &[
                 (22, &[
                     (2, Columns { width: 8, blocks: 128 }),
@@ -645,6 +734,36 @@ pub const TUNED: Tuned = Tuned {
                     (24, Shared { block: 256, blocks: 2112 }),
                     (25, Shared { block: 256, blocks: 1056 }),
                     (26, Shared { block: 512, blocks: 528 }),
+                ]),
+            ],
+            odd_rows: &[
+                (22, &[
+                    (4, Lanes { lanes: 1, blocks: 1056 }),
+                    (6, Lanes { lanes: 2, blocks: 1056 }),
+                    (7, Lanes { lanes: 4, blocks: 1056 }),
+                    (8, Lanes { lanes: 8, blocks: 1056 }),
+                    (9, Lanes { lanes: 16, blocks: 1056 }),
+                    (10, Lanes { lanes: 32, blocks: 1056 }),
+                    (11, Whole { block: 128 }),
+                ]),
+                (25, &[
+                    (4, Packed { block: 256, blocks: 2112 }),
+                    (5, Lanes { lanes: 1, blocks: 2112 }),
+                    (6, Packed { block: 256, blocks: 4224 }),
+                    (7, Lanes { lanes: 4, blocks: 2112 }),
+                    (8, Lanes { lanes: 8, blocks: 1056 }),
+                    (9, Lanes { lanes: 16, blocks: 1056 }),
+                    (10, Lanes { lanes: 32, blocks: 1056 }),
+                ]),
+                (28, &[
+                    (4, Packed { block: 256, blocks: 4224 }),
+                    (5, Lanes { lanes: 1, blocks: 4224 }),
+                    (6, Packed { block: 256, blocks: 4224 }),
+                    (7, Lanes { lanes: 4, blocks: 4224 }),
+                    (9, Lanes { lanes: 4, blocks: u32::MAX }),
+                    (10, Lanes { lanes: 8, blocks: u32::MAX }),
+                    (11, Lanes { lanes: 16, blocks: 4224 }),
+                    (12, Lanes { lanes: 32, blocks: u32::MAX }),
                 ]),
             ],
             columns: &[
@@ -823,6 +942,37 @@ pub const TUNED: Tuned = Tuned {
                     (30, Shared { block: 512, blocks: 792 }),
                 ]),
             ],
+            odd_rows: &[
+                (22, &[
+                    (1, Lanes { lanes: 1, blocks: 1056 }),
+                    (4, Packed { block: 128, blocks: 1056 }),
+                    (5, Lanes { lanes: 1, blocks: 1056 }),
+                    (6, Lanes { lanes: 2, blocks: 1056 }),
+                    (7, Lanes { lanes: 4, blocks: 1056 }),
+                    (8, Lanes { lanes: 8, blocks: 1056 }),
+                    (9, Lanes { lanes: 16, blocks: 1056 }),
+                    (10, Lanes { lanes: 32, blocks: 1056 }),
+                    (11, Whole { block: 64 }),
+                    (12, Whole { block: 128 }),
+                ]),
+                (25, &[
+                    (1, Packed { block: 256, blocks: 2112 }),
+                    (6, Packed { block: 256, blocks: 4224 }),
+                    (8, Packed { block: 256, blocks: 2112 }),
+                    (10, Lanes { lanes: 16, blocks: 1056 }),
+                    (12, Whole { block: 64 }),
+                ]),
+                (28, &[
+                    (1, Packed { block: 256, blocks: 4224 }),
+                    (5, Packed { block: 256, blocks: 2112 }),
+                    (7, Packed { block: 256, blocks: 4224 }),
+                    (8, Lanes { lanes: 2, blocks: 2112 }),
+                    (9, Lanes { lanes: 4, blocks: 4224 }),
+                    (10, Lanes { lanes: 8, blocks: 2112 }),
+                    (11, Lanes { lanes: 16, blocks: 2112 }),
+                    (12, Lanes { lanes: 32, blocks: 2112 }),
+                ]),
+            ],
             columns: &[
                 (22, &[
                     (0, Columns { width: 8, blocks: 128 }),
@@ -999,6 +1149,38 @@ pub const TUNED: Tuned = Tuned {
                     (24, Shared { block: 128, blocks: 792 }),
                 ]),
             ],
+            odd_rows: &[
+                (22, &[
+                    (2, Lanes { lanes: 1, blocks: 1056 }),
+                    (3, Lanes { lanes: 1, blocks: 2112 }),
+                    (4, Packed { block: 256, blocks: 1056 }),
+                    (5, Packed { block: 128, blocks: 1056 }),
+                    (6, Lanes { lanes: 2, blocks: 1056 }),
+                    (7, Lanes { lanes: 4, blocks: 1056 }),
+                    (8, Lanes { lanes: 8, blocks: 1056 }),
+                    (9, Lanes { lanes: 16, blocks: 1056 }),
+                    (10, Lanes { lanes: 32, blocks: 1056 }),
+                ]),
+                (25, &[
+                    (2, Packed { block: 128, blocks: 4224 }),
+                    (4, Packed { block: 128, blocks: 2112 }),
+                    (6, Packed { block: 128, blocks: 4224 }),
+                    (7, Packed { block: 128, blocks: 2112 }),
+                    (9, Lanes { lanes: 8, blocks: 1056 }),
+                    (10, Lanes { lanes: 16, blocks: 1056 }),
+                    (12, Lanes { lanes: 32, blocks: 1056 }),
+                ]),
+                (28, &[
+                    (2, Packed { block: 256, blocks: 4224 }),
+                    (5, Packed { block: 256, blocks: 2112 }),
+                    (7, Lanes { lanes: 2, blocks: 1056 }),
+                    (8, Lanes { lanes: 2, blocks: 2112 }),
+                    (9, Lanes { lanes: 4, blocks: 2112 }),
+                    (10, Lanes { lanes: 8, blocks: 2112 }),
+                    (11, Lanes { lanes: 16, blocks: 2112 }),
+                    (12, Lanes { lanes: 32, blocks: 2112 }),
+                ]),
+            ],
             columns: &[
                 (22, &[
                     (2, Columns { width: 8, blocks: 128 }),
@@ -1171,6 +1353,35 @@ pub const TUNED: Tuned = Tuned {
                     (24, Shared { block: 128, blocks: 792 }),
                     (27, Shared { block: 128, blocks: 1056 }),
                     (30, Shared { block: 256, blocks: 528 }),
+                ]),
+            ],
+            odd_rows: &[
+                (22, &[
+                    (3, Lanes { lanes: 1, blocks: 1056 }),
+                    (6, Lanes { lanes: 2, blocks: 1056 }),
+                    (7, Lanes { lanes: 4, blocks: 1056 }),
+                    (8, Lanes { lanes: 8, blocks: 1056 }),
+                    (9, Lanes { lanes: 16, blocks: 1056 }),
+                    (10, Lanes { lanes: 32, blocks: 1056 }),
+                    (12, Whole { block: 128 }),
+                ]),
+                (25, &[
+                    (3, Packed { block: 128, blocks: 4224 }),
+                    (4, Packed { block: 128, blocks: 1056 }),
+                    (5, Packed { block: 128, blocks: 2112 }),
+                    (8, Packed { block: 128, blocks: 1056 }),
+                    (9, Packed { block: 128, blocks: 2112 }),
+                    (10, Lanes { lanes: 8, blocks: 1056 }),
+                    (11, Lanes { lanes: 16, blocks: 1056 }),
+                    (12, Lanes { lanes: 32, blocks: 1056 }),
+                ]),
+                (28, &[
+                    (3, Packed { block: 128, blocks: 4224 }),
+                    (8, Lanes { lanes: 2, blocks: 4224 }),
+                    (9, Lanes { lanes: 4, blocks: 4224 }),
+                    (10, Lanes { lanes: 8, blocks: 4224 }),
+                    (11, Lanes { lanes: 16, blocks: 2112 }),
+                    (12, Lanes { lanes: 32, blocks: 4224 }),
                 ]),
             ],
             columns: &[
@@ -1350,6 +1561,33 @@ pub const TUNED: Tuned = Tuned {
                     (30, Shared { block: 256, blocks: 528 }),
                 ]),
             ],
+            odd_rows: &[
+                (22, &[
+                    (4, Lanes { lanes: 1, blocks: 1056 }),
+                    (7, Lanes { lanes: 2, blocks: 1056 }),
+                    (8, Lanes { lanes: 4, blocks: 1056 }),
+                    (10, Lanes { lanes: 8, blocks: 1056 }),
+                    (11, Lanes { lanes: 32, blocks: 1056 }),
+                ]),
+                (25, &[
+                    (4, Packed { block: 128, blocks: 1056 }),
+                    (8, Lanes { lanes: 4, blocks: 1056 }),
+                    (10, Lanes { lanes: 8, blocks: 1056 }),
+                    (11, Lanes { lanes: 16, blocks: 1056 }),
+                    (12, Lanes { lanes: 32, blocks: 1056 }),
+                ]),
+                (28, &[
+                    (4, Packed { block: 128, blocks: 1056 }),
+                    (5, Lanes { lanes: 1, blocks: 1056 }),
+                    (6, Lanes { lanes: 1, blocks: 4224 }),
+                    (7, Lanes { lanes: 2, blocks: 1056 }),
+                    (8, Lanes { lanes: 2, blocks: 4224 }),
+                    (9, Lanes { lanes: 4, blocks: 2112 }),
+                    (10, Lanes { lanes: 8, blocks: 2112 }),
+                    (11, Lanes { lanes: 16, blocks: 2112 }),
+                    (12, Lanes { lanes: 32, blocks: 2112 }),
+                ]),
+            ],
             columns: &[
                 (22, &[
                     (4, Columns { width: 8, blocks: 128 }),
@@ -1416,6 +1654,8 @@ pub const TUNED: Tuned = Tuned {
             value_bytes: 1,
             rows: &[
             ],
+            odd_rows: &[
+            ],
             columns: &[
             ],
             single: &[
@@ -1441,6 +1681,8 @@ pub const TUNED: Tuned = Tuned {
             work: Work::Pairs,
             value_bytes: 2,
             rows: &[
+            ],
+            odd_rows: &[
             ],
             columns: &[
             ],
@@ -1468,6 +1710,8 @@ pub const TUNED: Tuned = Tuned {
             value_bytes: 4,
             rows: &[
             ],
+            odd_rows: &[
+            ],
             columns: &[
             ],
             single: &[
@@ -1493,6 +1737,8 @@ pub const TUNED: Tuned = Tuned {
             work: Work::Pairs,
             value_bytes: 8,
             rows: &[
+            ],
+            odd_rows: &[
             ],
             columns: &[
             ],
@@ -1639,6 +1885,36 @@ pub const TUNED: Tuned = Tuned {
                     (27, Shared { block: 512, blocks: 264 }),
                     (28, Shared { block: 1024, blocks: 132 }),
                     (29, Shared { block: 512, blocks: 528 }),
+                ]),
+            ],
+            odd_rows: &[
+                (22, &[
+                    (1, Lanes { lanes: 1, blocks: 1056 }),
+                    (3, Packed { block: 256, blocks: 1056 }),
+                    (4, Packed { block: 128, blocks: 1056 }),
+                    (5, Packed { block: 256, blocks: 1056 }),
+                    (7, Lanes { lanes: 4, blocks: 1056 }),
+                    (8, Lanes { lanes: 8, blocks: 1056 }),
+                    (9, Lanes { lanes: 16, blocks: 1056 }),
+                    (10, Lanes { lanes: 32, blocks: 1056 }),
+                    (11, Whole { block: 128 }),
+                ]),
+                (25, &[
+                    (1, Packed { block: 256, blocks: 2112 }),
+                    (8, Packed { block: 256, blocks: 1056 }),
+                    (9, Lanes { lanes: 8, blocks: 1056 }),
+                    (10, Lanes { lanes: 16, blocks: 1056 }),
+                    (11, Lanes { lanes: 32, blocks: 1056 }),
+                    (12, Whole { block: 128 }),
+                ]),
+                (28, &[
+                    (1, Packed { block: 256, blocks: 4224 }),
+                    (7, Lanes { lanes: 2, blocks: 4224 }),
+                    (8, Lanes { lanes: 2, blocks: 2112 }),
+                    (9, Lanes { lanes: 4, blocks: 4224 }),
+                    (10, Lanes { lanes: 8, blocks: 4224 }),
+                    (11, Lanes { lanes: 16, blocks: 4224 }),
+                    (12, Lanes { lanes: 32, blocks: 4224 }),
                 ]),
             ],
             columns: &[
@@ -1823,6 +2099,33 @@ pub const TUNED: Tuned = Tuned {
                     (28, Shared { block: 512, blocks: 264 }),
                     (29, Shared { block: 512, blocks: 528 }),
                     (30, Shared { block: 512, blocks: 264 }),
+                ]),
+            ],
+            odd_rows: &[
+                (22, &[
+                    (2, Lanes { lanes: 1, blocks: 1056 }),
+                    (4, Packed { block: 256, blocks: 1056 }),
+                    (6, Lanes { lanes: 1, blocks: 1056 }),
+                    (7, Lanes { lanes: 4, blocks: 1056 }),
+                    (9, Lanes { lanes: 16, blocks: 1056 }),
+                    (11, Whole { block: 128 }),
+                ]),
+                (25, &[
+                    (2, Packed { block: 128, blocks: 4224 }),
+                    (4, Packed { block: 128, blocks: 2112 }),
+                    (8, Lanes { lanes: 4, blocks: 1056 }),
+                    (9, Lanes { lanes: 8, blocks: 1056 }),
+                    (10, Lanes { lanes: 16, blocks: 1056 }),
+                    (12, Lanes { lanes: 32, blocks: 1056 }),
+                ]),
+                (28, &[
+                    (2, Packed { block: 128, blocks: 4224 }),
+                    (7, Lanes { lanes: 2, blocks: 1056 }),
+                    (8, Lanes { lanes: 2, blocks: 2112 }),
+                    (9, Lanes { lanes: 4, blocks: 4224 }),
+                    (10, Lanes { lanes: 8, blocks: 2112 }),
+                    (11, Lanes { lanes: 16, blocks: 2112 }),
+                    (12, Lanes { lanes: 32, blocks: 2112 }),
                 ]),
             ],
             columns: &[
@@ -2020,6 +2323,33 @@ pub const TUNED: Tuned = Tuned {
                     (29, Shared { block: 512, blocks: 528 }),
                 ]),
             ],
+            odd_rows: &[
+                (22, &[
+                    (3, Lanes { lanes: 1, blocks: 1056 }),
+                    (7, Lanes { lanes: 2, blocks: 1056 }),
+                    (8, Lanes { lanes: 8, blocks: 1056 }),
+                    (9, Lanes { lanes: 16, blocks: 1056 }),
+                    (10, Lanes { lanes: 32, blocks: 1056 }),
+                    (11, Whole { block: 128 }),
+                ]),
+                (25, &[
+                    (3, Packed { block: 128, blocks: 4224 }),
+                    (4, Packed { block: 128, blocks: 1056 }),
+                    (5, Packed { block: 128, blocks: 4224 }),
+                    (6, Packed { block: 128, blocks: 2112 }),
+                    (10, Lanes { lanes: 8, blocks: 1056 }),
+                    (11, Lanes { lanes: 32, blocks: 1056 }),
+                ]),
+                (28, &[
+                    (3, Packed { block: 256, blocks: 4224 }),
+                    (7, Lanes { lanes: 2, blocks: 1056 }),
+                    (8, Lanes { lanes: 2, blocks: 4224 }),
+                    (9, Lanes { lanes: 4, blocks: 4224 }),
+                    (10, Lanes { lanes: 8, blocks: 4224 }),
+                    (11, Lanes { lanes: 16, blocks: 4224 }),
+                    (12, Lanes { lanes: 32, blocks: 4224 }),
+                ]),
+            ],
             columns: &[
                 (22, &[
                     (2, Columns { width: 8, blocks: 128 }),
@@ -2207,6 +2537,38 @@ pub const TUNED: Tuned = Tuned {
                     (26, Shared { block: 256, blocks: 528 }),
                     (27, Shared { block: 128, blocks: 1056 }),
                     (30, Shared { block: 512, blocks: 264 }),
+                ]),
+            ],
+            odd_rows: &[
+                (22, &[
+                    (4, Lanes { lanes: 1, blocks: 1056 }),
+                    (7, Lanes { lanes: 2, blocks: 1056 }),
+                    (8, Lanes { lanes: 8, blocks: 1056 }),
+                    (9, Packed { block: 256, blocks: 1056 }),
+                    (10, Packed { block: 128, blocks: 1056 }),
+                    (11, Lanes { lanes: 16, blocks: 1056 }),
+                    (12, Lanes { lanes: 32, blocks: 1056 }),
+                ]),
+                (25, &[
+                    (4, Packed { block: 128, blocks: 2112 }),
+                    (5, Packed { block: 128, blocks: 4224 }),
+                    (6, Packed { block: 128, blocks: 2112 }),
+                    (7, Packed { block: 128, blocks: 1056 }),
+                    (8, Packed { block: 128, blocks: 2112 }),
+                    (9, Lanes { lanes: 4, blocks: 1056 }),
+                    (10, Lanes { lanes: 8, blocks: 1056 }),
+                    (11, Lanes { lanes: 16, blocks: 1056 }),
+                    (12, Lanes { lanes: 32, blocks: 1056 }),
+                ]),
+                (28, &[
+                    (4, Packed { block: 256, blocks: 1056 }),
+                    (5, Lanes { lanes: 1, blocks: 1056 }),
+                    (7, Lanes { lanes: 2, blocks: 1056 }),
+                    (8, Lanes { lanes: 2, blocks: 4224 }),
+                    (9, Lanes { lanes: 4, blocks: 4224 }),
+                    (10, Lanes { lanes: 8, blocks: 2112 }),
+                    (11, Lanes { lanes: 16, blocks: 4224 }),
+                    (12, Lanes { lanes: 32, blocks: 4224 }),
                 ]),
             ],
             columns: &[

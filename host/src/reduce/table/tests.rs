@@ -2,6 +2,7 @@
 
 use super::*;
 use warpfold_device::operator::Sum;
+use warpfold_device::rows::PACKED_BLOCK;
 
 /// What the kernels' contracts ask of a launch for rows or columns.
 fn is_sound(problem: &Problem, launch: Launch) -> bool {

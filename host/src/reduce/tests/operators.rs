@@ -34,7 +34,35 @@ fn some_operators_of_every_type() {
         for_each_element!(each_type, device, Max);
         for_each_element!(each_type, device, Variance { ddof: 3 });
         for_each_element!(each_type, device, ArgMin::LAST);
+        for_each_element!(each_type, device, ArgMax::FIRST.with_index::<u32>());
     }
+}
+
+#[test]
+fn more_values_than_have_an_index_are_refused() {
+    let device = emulator();
+    let value = device.upload(&[1_u8]).expect("it fits");
+    // One value, again and again.
+    let matrix = Matrix {
+        rows: 1 << 32,
+        columns: 1,
+        stride: 0,
+    };
+    let operator = ArgMin::LAST.with_index::<u32>();
+    let mut reduction = Reduction::new(&device, operator).expect("the kernels are there");
+    let refused = Error::TooManyValues {
+        values: 1 << 32,
+        most: (1 << 32) - 1,
+    };
+    assert_eq!(reduction.columns(&value, matrix), Err(refused.clone()));
+    let message = "4294967296 values are too many for one result of this operator, which takes up to 4294967295: give fewer, or take one whose index \
+                   has 64 bits";
+    assert_eq!(refused.to_string(), message);
+    let on_host = cpu::columns(operator, &[1_u8], matrix, Order::Fast);
+    assert_eq!(
+        on_host.map_err(|error| error.to_string()),
+        Err(message.to_owned())
+    );
 }
 
 /// Dot products in this accumulator, of arrays of a few lengths.
@@ -118,6 +146,7 @@ mod every_operator_of {
             fn $name() {
                 for device in devices() {
                     for_each_operator!(each_operator, device, $value, 1);
+                    for_each_short_index!(each_operator, device, $value, 3);
                 }
             }
         )*};

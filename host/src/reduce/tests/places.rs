@@ -63,6 +63,20 @@ fn best_row_is_found<T: Made, O: BuiltIn<T, Output = u64>>(
     }
 }
 
+/// Of some lengths a warp's tile in shared memory has room for a round of rows and most of another, or for most of a round.
+#[test]
+fn rows_of_every_share_of_a_tile() {
+    for device in &devices() {
+        let mut sum = Reduction::new(device, Sum).expect("the kernels are there");
+        let mut argmax = Reduction::new(device, ArgMax::LAST).expect("the kernels are there");
+        for columns in [0, 1, 5, 16, 21, 33, 36, 65, 84, 130, 290, 600, 1500] {
+            let place = (150, columns, columns, 1);
+            is_right(&mut sum, Along::Rows, place, i8::whole);
+            is_right(&mut argmax, Along::Rows, place, i8::whole);
+        }
+    }
+}
+
 #[test]
 fn the_best_row_is_found_where_blocks_meet() {
     for device in &devices() {
@@ -142,6 +156,7 @@ fn columns_of_rows_at_any_distance() {
         of::<F16, _>(device, ArgMax::LAST);
         of::<i16, _>(device, Mean);
         of::<f32, _>(device, ArgMax::FIRST);
+        of::<f32, _>(device, ArgMax::LAST.with_index::<u32>());
         of::<f32, _>(device, Variance { ddof: 0 });
         of::<i32, _>(device, Sum);
         of::<f64, _>(device, MinMax);

@@ -59,6 +59,7 @@ fn segments_about_as_long_as_a_tile() {
         of::<i32, _>(&device, Sum, &lengths);
         of::<u64, _>(&device, ArgMin::FIRST, &lengths);
         of::<i8, _>(&device, ArgMax::FIRST, &lengths);
+        of::<f32, _>(&device, ArgMax::LAST.with_index::<u32>(), &lengths);
     }
 }
 
