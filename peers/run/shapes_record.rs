@@ -83,6 +83,8 @@ pub enum Group {
     Columns,
     /// Each column of matrices with an odd number of them, so that rows begin anywhere.
     OddColumns,
+    /// Rows whose bytes are no power of two.
+    OddRows,
     /// Small types: a whole array, and rows.
     Types,
     /// Each column of matrices of small types.

@@ -3,21 +3,25 @@
 //!
 //! Every kernel is verified first. Each line is a launch: the shape, the kernel and its grid, gigabytes read and written per second, and the
 //! share of the ceiling. `chosen` marks the library's choice and `best` the fastest. The arguments are `OPERATOR TYPE [BYTES [MODE]]`: BYTES
-//! are those of the input, 2^30 unless given. Without a mode it is rows, and the marked launches are shown.
+//! are those of the input, 2^30 unless given, and `sum,max` are two OPERATORS. Without a mode it is rows, and the marked launches are shown.
 //!
 //! | mode | what is reduced |
 //! |---|---|
 //! | `every` | rows of the first 2^20 bytes, 2^22 and so on, and all launches are shown |
+//! | `odd` | rows of 3/2 · 2^n bytes and a value, of the first 2^22 bytes, 2^25 and so on, and all launches are shown |
 //! | `columns` | columns, of the first 2^22 bytes, 2^24 and so on, and all launches are shown |
 //! | `segments` | segments of every spread of lengths; the ceiling reads their offsets too |
+//! | `rows=10,257,…` | rows of so many values, and no launch but the chosen one |
+//! | `columns=10,257,…` | so many columns, likewise |
 //! | `single`, and any for `dot` | one row of every length: of those that fit into the cache, a launch's part of a graph of 20 |
 //!
-//! On the emulator nothing is timed. `cargo xtask tune` makes the library's table of what `every`, `columns` and `single` print.
+//! On the emulator nothing is timed. `cargo xtask tune` makes the library's table of what `every`, `odd`, `columns` and `single` print.
 
 use bytemuck::Zeroable;
 use std::collections::HashSet;
 use std::error::Error;
 use std::fmt::Debug;
+use std::num::ParseIntError;
 use std::ops::Range;
 use warpfold::device::{Argument, Buffer, DeviceError, Kernel, Pod, Shape, Slice, Stream, Timing};
 use warpfold::operator::*;
@@ -25,6 +29,7 @@ use warpfold::reduce::choice::{Choice, MULTIPROCESSORS, THREADS_OF_COLUMNS};
 use warpfold::reduce::table::{Launch, Problem};
 use warpfold::reduce::{BuiltIn, Reducible};
 use warpfold::{Along, Bf16, Bool, Device, DotProduct, F16, Matrix, Reduction, Segments};
+use warpfold_device::rows::PACKED_BYTES;
 
 const CEILING: &str = include_str!("read_and_write.ptx");
 
@@ -39,15 +44,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let run = Run {
         device: &device,
         bytes,
-        shows_all: word(3) == Some("every"),
+        shows_all: matches!(word(3), Some("every" | "odd")),
+        of_odd: word(3) == Some("odd"),
         of_columns: word(3) == Some("columns"),
         of_segments: word(3) == Some("segments"),
         of_single: word(3) == Some("single"),
+        shapes: word(3).and_then(shapes).transpose()?,
     };
+    let mut is_known = false;
     macro_rules! operators {
         ($value:ty; $($name:ident: $operator:ty = $make:expr;)*) => {
-            $(if operator == stringify!($name) {
-                return run.of::<$value, $operator>($make);
+            $(if operator.split(',').any(|operator| operator == stringify!($name)) {
+                is_known = true;
+                run.of::<$value, $operator>($make)?;
             })*
         };
     }
@@ -57,6 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 return run.of_pairs::<$value>();
             }
             warpfold_device::for_each_operator!(operators, $value);
+            warpfold_device::for_each_short_index!(operators, $value);
         }};
     }
     match element {
@@ -72,13 +82,30 @@ fn main() -> Result<(), Box<dyn Error>> {
             );
         }
     }
+    if is_known {
+        return Ok(());
+    }
     Err(format!("there is no operator `{operator}`").into())
 }
 
+/// What `rows=10,257` and `columns=10,257` stand for.
+fn shapes(mode: &str) -> Option<Result<(Along, Vec<usize>), ParseIntError>> {
+    let (along, numbers) = match mode.split_once('=')? {
+        ("rows", numbers) => (Along::Rows, numbers),
+        ("columns", numbers) => (Along::Columns, numbers),
+        _ => return None,
+    };
+    let numbers: Result<_, _> = numbers.split(',').map(str::parse).collect();
+    Some(numbers.map(|numbers| (along, numbers)))
+}
+
 struct Run<'d> {
+    /// The only shapes, by their numbers of columns, of which only the chosen launch is timed.
+    shapes: Option<(Along, Vec<usize>)>,
     device: &'d Device,
     bytes: usize,
     shows_all: bool,
+    of_odd: bool,
     of_columns: bool,
     of_segments: bool,
     of_single: bool,
@@ -118,6 +145,7 @@ numbers! {
     F16: |it| it.into(), |small| Self::from_f32(small.into());
     i8: |it| it.into(), |small| small;
     i32: |it| it.into(), |small| small.into();
+    u32: |it| it.into();
     u64: |it| it as f64;
     Bool: |it| u32::from(it).into();
 }
@@ -230,6 +258,14 @@ impl Run<'_> {
             return Ok(());
         }
         println!("rows columns choice blocks block ms GB/s share");
+        if let Some((along, shapes)) = &self.shapes {
+            for &columns in shapes {
+                let n = n / columns * columns;
+                let input = input.slice(..n);
+                self.at(&mut reduction, &values[..n], input, columns, *along)?;
+            }
+            return Ok(());
+        }
         if self.of_columns {
             let smaller = (22..usize::BITS).step_by(2).map(|bits| 1 << bits);
             let smaller = smaller.take_while(|&all_bytes| all_bytes < self.bytes);
@@ -261,6 +297,21 @@ impl Run<'_> {
                     expected,
                 })?;
                 columns /= 2;
+            }
+            return Ok(());
+        }
+        if self.of_odd {
+            let smaller = (22..usize::BITS).step_by(3).map(|bits| 1 << bits);
+            let smaller = smaller.take_while(|&all_bytes| all_bytes < self.bytes);
+            for all_bytes in smaller.chain([self.bytes]) {
+                for row_bytes in (1..13).map(|bits| 3 << bits >> 1) {
+                    let columns = (row_bytes / size_of::<T>()) | 1;
+                    let n = all_bytes / size_of::<T>() / columns * columns;
+                    if columns > 1 {
+                        let input = input.slice(..n);
+                        self.at(&mut reduction, &values[..n], input, columns, Along::Rows)?;
+                    }
+                }
             }
             return Ok(());
         }
@@ -313,6 +364,9 @@ impl Run<'_> {
         };
         let mut results = self.device.allocate(count)?;
         let chosen = problem.choose();
+        if self.shapes.is_some() {
+            launches.clear();
+        }
         if !launches.iter().any(|(_, launch)| *launch == chosen) {
             launches.push((None, chosen));
         }
@@ -655,7 +709,7 @@ fn choices(problem: &Problem) -> Vec<Choice> {
                 });
             }
         }
-        if bytes <= 512 {
+        if bytes <= PACKED_BYTES {
             choices.extend([128, 256].map(|block| Choice::Packed { block, blocks }));
         }
     }

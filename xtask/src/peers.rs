@@ -81,7 +81,7 @@ struct OfGroups {
     after_help = "Example: cargo xtask peers shapes --only rows,segments --json peers/results/shapes.json"
 )]
 struct OfShapes {
-    /// Only these, of rows, columns, odd-columns, types, type-columns, segments, graphs, scans and keys.
+    /// Only these, of rows, columns, odd-columns, odd-rows, types, type-columns, segments, graphs, scans and keys.
     #[arg(long)]
     only: Option<String>,
     /// Timed launches of each contender [default: 7].

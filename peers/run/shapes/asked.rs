@@ -112,7 +112,7 @@ pub fn begin(
     let Matrix { rows, columns, .. } = matrix;
     let request = Request::Begin {
         kind,
-        operator: problem.operator.name(),
+        operator: problem.operator.asked(),
         element_type: problem.element.name(),
         rows,
         columns,

@@ -128,7 +128,7 @@ impl Library {
         let count = unsafe { (self.count)() };
         let is_for = |&index: &u32| {
             kinds.contains(&self.told(index, Told::Kind).as_str())
-                && self.told(index, Told::Operator) == problem.operator.name()
+                && self.told(index, Told::Operator) == problem.operator.asked()
                 && self.told(index, Told::ElementType) == problem.element.name()
         };
         (0..count).filter(is_for).collect()

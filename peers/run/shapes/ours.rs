@@ -59,6 +59,7 @@ outcomes! {
     Bf16 = Bf16, |it| it.into();
     i8 = I8, |it| it.into();
     i32 = I32, |it| it.into();
+    u32 = U32, |it| it.into();
     u64 = U64, |it| it as f64;
 }
 
@@ -92,6 +93,7 @@ pub fn solve<'a>(
                 Sum => Sum,
                 Max => Max,
                 ArgMax => ArgMax::FIRST,
+                ArgMaxU32 => ArgMax::FIRST.with_index::<u32>(),
                 Mean => Mean,
             }
         };
@@ -112,6 +114,7 @@ pub fn solve<'a>(
             Sum => Sum,
             Max => Max,
             ArgMax => ArgMax::FIRST,
+            ArgMaxU32 => ArgMax::FIRST.with_index::<u32>(),
             Mean => Mean,
             Variance => Variance { ddof: 0 },
             LogSumExp => LogSumExp,
@@ -214,6 +217,7 @@ fn operator_of<T: Reducible, O: BuiltIn<T>>(operator: O) -> Result<Operator, Pee
         "sum" => Operator::Sum,
         "max" => Operator::Max,
         "argmax" => Operator::ArgMax,
+        "argmax_u32" => Operator::ArgMaxU32,
         "mean" => Operator::Mean,
         "variance" => Operator::Variance,
         "logsumexp" => Operator::LogSumExp,

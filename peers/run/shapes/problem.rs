@@ -56,6 +56,7 @@ names! {
         Sum = "sum",
         Max = "max",
         ArgMax = "argmax",
+        ArgMaxU32 = "argmax, u32",
         Mean = "mean",
         Variance = "variance",
         LogSumExp = "log-sum-exp",
@@ -72,12 +73,33 @@ names! {
     }
 }
 
-use Operator::{ArgMax, Dot, LogSumExp, Max, Mean, Sum, Variance};
+impl Operator {
+    /// What others are asked for.
+    pub fn asked(self) -> &'static str {
+        match self {
+            Self::ArgMaxU32 => Self::ArgMax.name(),
+            other => other.name(),
+        }
+    }
+
+    /// The bytes that an index must have for a contender to take part.
+    pub fn index_bytes(self) -> Option<usize> {
+        match self {
+            Self::ArgMax => Some(8),
+            Self::ArgMaxU32 => Some(4),
+            _ => None,
+        }
+    }
+}
+
+use Operator::{ArgMax, ArgMaxU32, Dot, LogSumExp, Max, Mean, Sum, Variance};
 
 /// Numbers of rows, as powers of two.
 const ROWS: [u32; 11] = [0, 4, 8, 12, 14, 16, 18, 20, 22, 24, 26];
 /// Lengths of rows of small types and of scans, as a power of two; and how many rows, or columns, their columns have.
 const ROW: u32 = 12;
+/// Lengths of rows that are no powers of two.
+const ODD_ROWS: [usize; 5] = [3, 10, 100, 257, 1001];
 /// Odd numbers of columns.
 const ODD_COLUMNS: [usize; 3] = [(1 << 16) + 1, (1 << 12) + 1, (1 << 8) + 1];
 /// Lengths of small arrays, as powers of two.
@@ -85,7 +107,7 @@ const ARRAYS: [u32; 4] = [12, 17, 20, 24];
 /// Mean lengths of segments and of runs.
 const LENGTHS: [usize; 3] = [4, 32, 1024];
 
-/// All problems of these groups, with 2^`bits` values in each but those of small arrays, and about as many in odd columns.
+/// All problems of these groups, with 2^`bits` values in each but those of small arrays, and about as many in odd rows and columns.
 pub fn all(groups: &[Group], bits: u32) -> Vec<Problem> {
     groups
         .iter()
@@ -114,7 +136,15 @@ fn of_group(group: Group, bits: u32) -> Vec<Problem> {
             };
             for rows in rows() {
                 let shape = ProblemShape::Matrix(matrix(rows), along);
-                let operators = [Sum, Max, ArgMax, Mean, Variance, LogSumExp];
+                let operators = [Sum, Max, ArgMax, ArgMaxU32, Mean, Variance, LogSumExp];
+                add(&operators, Element::F32, shape);
+            }
+        }
+        Group::OddRows => {
+            for columns in ODD_ROWS.into_iter().filter(|&columns| columns >> bits == 0) {
+                let matrix = Matrix::contiguous((1 << bits) / columns, columns);
+                let shape = ProblemShape::Matrix(matrix, Along::Rows);
+                let operators = [Sum, ArgMax, ArgMaxU32, Variance, LogSumExp];
                 add(&operators, Element::F32, shape);
             }
         }
@@ -125,14 +155,15 @@ fn of_group(group: Group, bits: u32) -> Vec<Problem> {
             {
                 let matrix = Matrix::contiguous((1 << bits) / columns, columns);
                 let shape = ProblemShape::Matrix(matrix, Along::Columns);
-                add(&[Sum, Max, ArgMax, Mean, Variance], Element::F32, shape);
+                let operators = [Sum, Max, ArgMax, ArgMaxU32, Mean, Variance];
+                add(&operators, Element::F32, shape);
             }
         }
         Group::Types => {
             for element in [Element::Bf16, Element::I8] {
                 for rows in [Some(0), of_rows].into_iter().flatten() {
                     let shape = ProblemShape::Matrix(matrix(rows), Along::Rows);
-                    add(&[Sum, Max, ArgMax, Mean], element, shape);
+                    add(&[Sum, Max, ArgMax, ArgMaxU32, Mean], element, shape);
                 }
             }
         }
@@ -141,7 +172,7 @@ fn of_group(group: Group, bits: u32) -> Vec<Problem> {
                 for rows in [Some(ROW), of_rows].into_iter().flatten() {
                     if rows <= bits {
                         let shape = ProblemShape::Matrix(matrix(rows), Along::Columns);
-                        add(&[Sum, Max, ArgMax, Mean], element, shape);
+                        add(&[Sum, Max, ArgMax, ArgMaxU32, Mean], element, shape);
                     }
                 }
             }
@@ -158,7 +189,7 @@ fn of_group(group: Group, bits: u32) -> Vec<Problem> {
             // A dot product takes two arrays from the values.
             for n in ARRAYS.into_iter().filter(|&n| n < bits) {
                 let shape = ProblemShape::Matrix(Matrix::contiguous(1, 1 << n), Along::Rows);
-                add(&[ArgMax, Variance, Dot], Element::F32, shape);
+                add(&[ArgMax, ArgMaxU32, Variance, Dot], Element::F32, shape);
             }
         }
         Group::Scans => {
@@ -223,13 +254,14 @@ mod tests {
                 .iter()
                 .filter(move |problem| problem.group == group)
         };
-        assert_eq!(of(Group::Rows).count(), 11 * 6);
-        assert_eq!(of(Group::Columns).count(), 11 * 6);
-        assert_eq!(of(Group::OddColumns).count(), 3 * 5);
-        assert_eq!(of(Group::Types).count(), 2 * 2 * 4);
-        assert_eq!(of(Group::TypeColumns).count(), 2 * 2 * 4);
+        assert_eq!(of(Group::Rows).count(), 11 * 7);
+        assert_eq!(of(Group::Columns).count(), 11 * 7);
+        assert_eq!(of(Group::OddRows).count(), 5 * 5);
+        assert_eq!(of(Group::OddColumns).count(), 3 * 6);
+        assert_eq!(of(Group::Types).count(), 2 * 2 * 5);
+        assert_eq!(of(Group::TypeColumns).count(), 2 * 2 * 5);
         assert_eq!(of(Group::Segments).count(), 3 * 3 * 3);
-        assert_eq!(of(Group::Graphs).count(), 4 * 3);
+        assert_eq!(of(Group::Graphs).count(), 4 * 4);
         for problem in of(Group::Rows).chain(of(Group::Columns)) {
             let ProblemShape::Matrix(matrix, _) = problem.shape else {
                 panic!("{problem} is no matrix");

@@ -216,7 +216,7 @@ impl Expected<'_> {
             return true;
         }
         let share = match (self.operator, of) {
-            (Operator::ArgMax, _) => {
+            (Operator::ArgMax | Operator::ArgMaxU32, _) => {
                 let value = |index: f64| (self.value)(result, index as usize);
                 return found >= 0.0
                     && value(found).is_some_and(|one| Some(one) == value(expected));

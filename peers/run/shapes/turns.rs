@@ -53,6 +53,8 @@ struct Entrant<'a> {
     contender: Box<dyn Contender + 'a>,
     elapsed_ms: Vec<f64>,
     is_slow: bool,
+    /// The bytes of one of its results, once it has been verified.
+    result_bytes: Option<usize>,
 }
 
 impl Table<'_> {
@@ -207,6 +209,7 @@ impl Table<'_> {
                 contender,
                 elapsed_ms: Vec::new(),
                 is_slow: false,
+                result_bytes: None,
             }),
             Err(PeersError::Device(error)) if error.is_fault() => return Err(error.into()),
             Err(PeersError::Contender { name, message, .. }) => {
@@ -234,8 +237,13 @@ impl Table<'_> {
                 one.is_slow = true;
                 one.elapsed_ms.push(elapsed_ms);
             }
-            self.check(one, expected)
+            one.result_bytes = self.check(one, expected)?;
+            Ok(())
         })?;
+        // Whose indices are shorter writes less.
+        if let Some(bytes) = problem.operator.index_bytes() {
+            all.retain(|one| one.result_bytes.is_none_or(|of_one| of_one == bytes));
+        }
         for _ in 0..self.repeat {
             each(all, problem, record, |one| {
                 if !one.is_slow {
@@ -252,13 +260,18 @@ impl Table<'_> {
             // Others of this process write to the same memory in between.
             one.contender.spoil(&self.words, &self.clock)?;
             one.contender.time_ms(&self.clock)?;
-            self.check(one, expected)
+            self.check(one, expected).map(drop)
         })
     }
 
-    fn check(&self, one: &mut Entrant<'_>, expected: &Expected<'_>) -> Result<(), PeersError> {
+    /// Verifies what the last launch has left; the bytes of a result, if it leaves any.
+    fn check(
+        &self,
+        one: &mut Entrant<'_>,
+        expected: &Expected<'_>,
+    ) -> Result<Option<usize>, PeersError> {
         let Some(results) = one.contender.results()? else {
-            return Ok(());
+            return Ok(None);
         };
         // SAFETY: the results of a contender are memory of this process's device as long as it lives.
         let verdict = unsafe { expected.check(&self.words, self.clock.stream(), &results) }?;
@@ -266,7 +279,8 @@ impl Table<'_> {
             name: one.contender.name().to_owned(),
             n: expected.count,
             message: format!("its results are wrong: {wrong}"),
-        })
+        })?;
+        Ok(Some(results.of.bytes()))
     }
 
     fn values(&self, element: Element) -> u64 {

@@ -21,6 +21,8 @@ pub struct Subject {
 pub enum Kind {
     /// Rows.
     Rows,
+    /// Rows whose bytes are no power of two.
+    OddRows,
     /// One row alone, or the pairs of two.
     Single,
     /// Columns.
@@ -31,6 +33,7 @@ impl fmt::Display for Kind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Rows => "rows",
+            Self::OddRows => "odd rows",
             Self::Single => "single",
             Self::Columns => "columns",
         })
@@ -42,7 +45,7 @@ impl fmt::Display for Kind {
 pub struct Case {
     /// What is reduced.
     pub kind: Kind,
-    /// The bytes of all rows, as a power of two.
+    /// The bytes of all rows, as a power of two: the nearest.
     pub all_bytes: u32,
     /// The bytes of a row, as a power of two.
     pub row_bytes: u32,
@@ -143,7 +146,8 @@ fn time_of(line: &str, subject: &Subject) -> Option<Timed> {
     let (rows, columns): (usize, usize) = (rows.parse().ok()?, columns.parse().ok()?);
     let bytes = columns.checked_mul(subject.value_bytes)?;
     Some(Timed {
-        all_bytes: bytes.checked_mul(rows)?.checked_ilog2()?,
+        // A few bytes may be missing to whole rows.
+        all_bytes: (bytes.checked_mul(rows)?.checked_add(bytes)? - 1).checked_ilog2()?,
         row_bytes: bytes.checked_ilog2()?,
         choice: (*choice).to_owned(),
         ms: ms.parse().ok()?,

@@ -55,21 +55,19 @@ const SUBJECTS: [(&str, &str); 21] = [
     ("dot", "f64"),
 ];
 
-/// What is measured of an operator, by the names that `time_reductions` has for it: of pairs there are no rows.
-fn modes(operator: &str) -> &'static [(&'static str, Kind)] {
-    const ALL: [(&str, Kind); 3] = [
-        ("single", Kind::Single),
-        ("every", Kind::Rows),
-        ("columns", Kind::Columns),
+/// What is measured of an operator, by the names that `time_reductions` has for it, and the bytes of the input: of pairs there are no rows.
+fn modes(operator: &str) -> &'static [(&'static str, &'static str, Kind)] {
+    const ALL: [(&str, &str, Kind); 4] = [
+        ("single", "1073741824", Kind::Single),
+        ("every", "1073741824", Kind::Rows),
+        ("odd", "268435456", Kind::OddRows),
+        ("columns", "1073741824", Kind::Columns),
     ];
     match operator {
         "dot" => &ALL[..1],
         _ => &ALL,
     }
 }
-
-/// The bytes of the input.
-const BYTES: &str = "1073741824";
 
 /// Measures, and writes the table.
 ///
@@ -81,8 +79,8 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), TuneError> {
         warpfold_driver::available()?;
         fs::create_dir_all(&folder).map_err(io(format!("create {}", folder.display())))?;
         for (operator, element) in SUBJECTS {
-            for (mode, _) in modes(operator) {
-                let text = measure(repository, operator, element, mode)?;
+            for (mode, bytes, _) in modes(operator) {
+                let text = measure(repository, operator, element, [bytes, mode])?;
                 write(&folder.join(name_of(operator, element, mode)), &text)?;
                 println!("{operator} of {element}, {mode}: measured");
             }
@@ -90,7 +88,7 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), TuneError> {
     }
     let mut measurements = Measurements::default();
     for (operator, element) in SUBJECTS {
-        for &(mode, kind) in modes(operator) {
+        for &(mode, _, kind) in modes(operator) {
             let path = folder.join(name_of(operator, element, mode));
             let file = path.display().to_string();
             let text = fs::read_to_string(&path).map_err(io(format!("read {file}")))?;
@@ -147,7 +145,7 @@ fn measure(
     repository: &Path,
     operator: &'static str,
     element: &'static str,
-    mode: &str,
+    bytes_and_mode: [&str; 2],
 ) -> Result<String, TuneError> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -161,7 +159,8 @@ fn measure(
             "time_reductions",
             "--",
         ])
-        .args([operator, element, BYTES, mode])
+        .args([operator, element])
+        .args(bytes_and_mode)
         .current_dir(repository)
         .stderr(std::process::Stdio::inherit())
         .output()

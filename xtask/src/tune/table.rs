@@ -65,7 +65,8 @@ pub fn of(measurements: &Measurements) -> Result<(String, String), String> {
             }
             Ok(shapes)
         };
-        let (rows, columns) = (shapes(Kind::Rows)?, shapes(Kind::Columns)?);
+        let (rows, odd_rows) = (shapes(Kind::Rows)?, shapes(Kind::OddRows)?);
+        let columns = shapes(Kind::Columns)?;
         let times = lengths(measurements, |case| {
             of_group(&case) && case.kind == Kind::Single
         });
@@ -76,7 +77,7 @@ pub fn of(measurements: &Measurements) -> Result<(String, String), String> {
         let _ = write!(
             source,
             "        Measured {{\n            work: Work::{work},\n            value_bytes: {value_bytes},\n            rows: &[\n{rows}            ],\n            \
-             columns: &[\n{columns}            ],\n            single: &[\n{single}            ],\n        }},\n"
+             odd_rows: &[\n{odd_rows}            ],\n            columns: &[\n{columns}            ],\n            single: &[\n{single}            ],\n        }},\n"
         );
     }
     source.push_str("    ],\n};\n");
@@ -247,6 +248,9 @@ mod tests {
     const COLUMNS: &str = "GPU 0: NVIDIA Example, sm_86, 82 SMs, 24.0 GiB, 936 GB/s\nsum of f32: Little work for 4 bytes\nheads\n\
         16 4 ceiling - - 0.1 1 1.0\n16 4 Columns{width:32,blocks:1} 1 256 0.30 1 1.0 chosen\n16 4 Columns{width:32,blocks:2} 2 256 0.20 1 1.0 best\n";
 
+    const ODD: &str = "GPU 0: NVIDIA Example, sm_86, 82 SMs, 24.0 GiB, 936 GB/s\nsum of f32: Little work for 4 bytes\nheads\n\
+        21 3 Lanes{lanes:1,blocks:8} 1 256 0.30 1 1.0\n21 3 Packed{block:256,blocks:8} 1 256 0.20 1 1.0\n";
+
     fn measured(texts: &[(&str, Kind)]) -> Measurements {
         let mut measurements = Measurements::default();
         for (text, kind) in texts {
@@ -262,6 +266,7 @@ mod tests {
         let (source, evidence) = of(&measured(&[
             (SUM, Kind::Rows),
             (MAX, Kind::Rows),
+            (ODD, Kind::OddRows),
             (SINGLE, Kind::Single),
             (COLUMNS, Kind::Columns),
         ]))
@@ -270,6 +275,13 @@ mod tests {
         assert!(
             source.contains(
                 "rows: &[\n                (8, &[\n                    (4, Packed { block: 256, blocks: 8 }),\n                ]),\n            ],"
+            ),
+            "{source}"
+        );
+        // 252 bytes are 256 but for less than a row.
+        assert!(
+            source.contains(
+                "odd_rows: &[\n                (8, &[\n                    (3, Packed { block: 256, blocks: 8 }),\n                ]),\n            ],"
             ),
             "{source}"
         );

@@ -8,6 +8,7 @@ pub fn group(group: Group) -> &'static str {
         Group::Rows => "rows",
         Group::Columns => "columns",
         Group::OddColumns => "odd columns",
+        Group::OddRows => "odd rows",
         Group::Types => "small types",
         Group::TypeColumns => "columns of small types",
         Group::Segments => "segments",

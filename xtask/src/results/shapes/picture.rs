@@ -8,7 +8,12 @@ use crate::results::shapes_record::{Group, ShapesRecord};
 
 /// The groups of each column of the picture.
 const COLUMNS: [&[Group]; 2] = [
-    &[Group::Rows, Group::Columns, Group::OddColumns],
+    &[
+        Group::Rows,
+        Group::OddRows,
+        Group::Columns,
+        Group::OddColumns,
+    ],
     &[
         Group::Types,
         Group::TypeColumns,

@@ -77,7 +77,7 @@ fn of_point(point: &Point) -> Vec<Comparison> {
         Group::Rows | Group::Columns => {
             let least = match operator {
                 "sum" | "max" | "mean" => Some(0.90),
-                "argmax" | "variance" => Some(0.85),
+                "argmax" | "argmax, u32" | "variance" => Some(0.85),
                 _ => None,
             };
             if let Some(least) = least {
@@ -93,6 +93,12 @@ fn of_point(point: &Point) -> Vec<Comparison> {
                     _ => {}
                 }
             }
+        }
+        Group::OddRows => {
+            if operator != "log-sum-exp" {
+                compare("share of the ceiling", point.share(), 0.60);
+            }
+            compare("best peer's time divided by ours", point.ratio(), 1.0);
         }
         Group::OddColumns => {
             compare("share of the ceiling", point.share(), 0.80);
