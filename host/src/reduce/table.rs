@@ -185,8 +185,8 @@ impl Problem {
             bytes.saturating_mul(rows),
             self.gpu,
         );
-        // Rows of 3/2 · 2^n bytes were measured: those of a few more than 2^n are nearer to the ones before.
-        let nearest = if are_odd { bytes - bytes / 17 } else { bytes };
+        // Rows of 3/2 · 2^n bytes were measured. Those of up to 17/16 · 2^n are nearer to half of that, by the ratio of the lengths.
+        let nearest = if are_odd { bytes * 16 / 17 } else { bytes };
         let (_, choice) = line_of(measured, nearest, |line| line.0);
         let is_measured = are_odd || bytes.is_power_of_two() && (are_packed || bytes >= VECTOR);
         let can_be_packed = are_packed && (1..=PACKED_BYTES).contains(&bytes) && self.lanes > 1;

@@ -99,6 +99,7 @@ fn every_gpu_gets_a_sound_launch_for_every_shape() {
             (16, Work::Little),
         ] {
             for columns in [
+                0,
                 1,
                 2,
                 3,
@@ -128,6 +129,10 @@ fn every_gpu_gets_a_sound_launch_for_every_shape() {
                         (3, Along::Columns, Mode::Fast, 128, 70_000),
                         (3, Along::Columns, Mode::Deterministic, 256, 3),
                     ] {
+                        // Of no columns there are no results.
+                        if along == Along::Columns && columns == 0 {
+                            continue;
+                        }
                         let problem = Problem {
                             matrices,
                             matrix: Matrix {
@@ -213,6 +218,36 @@ fn of_f32(multiprocessors: u32) -> Problem {
         },
         l2_bytes: 64 << 20,
     }
+}
+
+/// Rows of other lengths than powers of two get what was measured for the nearest of 3/2 · 2^n bytes; sums of rows of whole vectors do not.
+#[test]
+fn odd_rows_are_shared_as_the_nearest_that_was_measured() {
+    let of = |work, bytes: usize| {
+        let problem = Problem {
+            matrix: Matrix::contiguous((1 << 28) / bytes, bytes),
+            value_bytes: 1,
+            work,
+            lanes: 16,
+            ..of_f32(132)
+        };
+        problem.choose().way
+    };
+    let measured = |work, exponent: usize| {
+        let table = of_shape(TUNED, (work, 1), |of| of.odd_rows, 1 << 28, of_f32(132).gpu);
+        match line_of(table, 1 << exponent, |line| line.0).1 {
+            Choice::Packed { .. } => Way::Packed,
+            Choice::Lanes { lanes, .. } => Way::Lanes(lanes),
+            choice => unreachable!("{choice:?} is none for short rows"),
+        }
+    };
+    for work in [Work::Little, Work::Place] {
+        assert_ne!(measured(work, 6), measured(work, 7));
+        for (bytes, exponent) in [(97, 6), (129, 6), (135, 6), (137, 7), (193, 7)] {
+            assert_eq!(of(work, bytes), measured(work, exponent), "{bytes}");
+        }
+    }
+    assert_eq!(of(Work::Little, 400), Way::Lanes(4));
 }
 
 /// Columns have strips and blocks as measured, and half as many blocks on half as many multiprocessors. Each thread has vectors to load at
