@@ -82,8 +82,8 @@ impl Operator {
         }
     }
 
-    /// The bytes that an index must have for a contender to take part.
-    pub fn index_bytes(self) -> Option<usize> {
+    /// The bytes of a result that a contender must write to take part, where they differ.
+    pub fn result_bytes(self) -> Option<usize> {
         match self {
             Self::ArgMax => Some(8),
             Self::ArgMaxU32 => Some(4),

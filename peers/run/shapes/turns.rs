@@ -240,8 +240,8 @@ impl Table<'_> {
             one.result_bytes = self.check(one, expected)?;
             Ok(())
         })?;
-        // Whose indices are shorter writes less.
-        if let Some(bytes) = problem.operator.index_bytes() {
+        // Whose results are shorter has less to write.
+        if let Some(bytes) = problem.operator.result_bytes() {
             all.retain(|one| one.result_bytes.is_none_or(|of_one| of_one == bytes));
         }
         for _ in 0..self.repeat {

@@ -1,4 +1,4 @@
-//! What `peers/run/time_reductions.rs` has printed.
+//! What `peers/run/time_reductions` has printed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -45,7 +45,7 @@ impl fmt::Display for Kind {
 pub struct Case {
     /// What is reduced.
     pub kind: Kind,
-    /// The bytes of all rows, as a power of two: the nearest.
+    /// The bytes of all rows, as a power of two, of which less than a row may be missing.
     pub all_bytes: u32,
     /// The bytes of a row, as a power of two.
     pub row_bytes: u32,
@@ -146,7 +146,7 @@ fn time_of(line: &str, subject: &Subject) -> Option<Timed> {
     let (rows, columns): (usize, usize) = (rows.parse().ok()?, columns.parse().ok()?);
     let bytes = columns.checked_mul(subject.value_bytes)?;
     Some(Timed {
-        // A few bytes may be missing to whole rows.
+        // Less than a row may be missing to a power of two.
         all_bytes: (bytes.checked_mul(rows)?.checked_add(bytes)? - 1).checked_ilog2()?,
         row_bytes: bytes.checked_ilog2()?,
         choice: (*choice).to_owned(),

@@ -27,8 +27,8 @@ pub fn block(record: Option<&ShapesRecord>) -> String {
          ![Tables of shapes and operators, coloured by the time of the best peer divided by ours](shapes.svg)\n\n\
          {}; driver {}; {date};  \n{}.\n\n\
          In each cell: the time of the fastest other library divided by ours, and our share of the speed of a kernel that only reads \
-         and writes as many bytes. In `argmax` are those whose indices have 8 bytes, and in \
-         `argmax, u32` those with 4. Rows, columns, segments and runs are of 2^28 values; graphs are of 20 launches on small arrays. The \
+         and writes as many bytes. In `argmax` are those that write 8 bytes for a result, an index or one with its value, and in \
+         `argmax, u32` those that write 4. Rows, columns, segments and runs are of 2^28 values; graphs are of 20 launches on small arrays. The \
          L2 cache is overwritten before each launch, but for graphs. Every contender's results are compared with the CPU's before it is \
          timed and after it; of more than 2^22 results those of evenly spread ranges.\n\n",
         record.device,
