@@ -138,6 +138,8 @@ fn any_number_of_devices_gives_the_same_bits() {
     agrees(Mean, &small);
     let narrow: Vec<Bf16> = values.iter().map(|&value| Bf16::from_f32(value)).collect();
     agrees(Norm2, &narrow);
+    agrees(As::<f64, _>::new(Sum), &values);
+    agrees(As::<f64, _>::new(Mean), &narrow);
 }
 
 proptest! {
@@ -212,6 +214,7 @@ fn the_fast_order_gives_what_one_device_gives() {
         agrees_fast(ArgMin::LAST, &floats);
         agrees_fast(ArgMax::LAST.with_index::<u32>(), &floats);
         agrees_fast(CountNonzero, &integers);
+        agrees_fast(As::<i64, _>::new(Sum), &integers);
     }
     // Sums that are exact in any order.
     let halves: Vec<f32> = (0..50_000).map(|value| (value % 97) as f32 * 0.5).collect();

@@ -140,13 +140,14 @@ fn results(reducer: &impl Reducer, n: usize) -> Vec<String> {
     let of = || range.clone();
     each!(integers(of(), |bits| bits as i32), Fast: Sum, Product, Min, Max, MinMax, ArgMin::LAST, CountNonzero, Any, All);
     each!(integers(of(), |bits| bits as i32), Deterministic: Sum, Max);
+    each!(integers(of(), |bits| bits as i32), Fast: As::<i64, _>::new(Sum), As::<i64, _>::new(Product));
     each!(integers(of(), |bits| bits as u8), Fast: Sum, Min, Max, ArgMax::FIRST);
     each!(integers(of(), |bits| bits as i16), Fast: Sum, Product, Min, Max);
     each!(integers(of(), |bits| Bool((bits % 1000 != 0) as u8)), Fast: Sum, Min, Max, Any, All, CountNonzero);
     each!(integers(of(), |bits| u64::from(bits) << 30), Fast: Sum, Product, Min, Max, ArgMin::FIRST);
     each!(integers(of(), |bits| F16::from_f32((bits % 8) as f32)), Fast: Sum, Max, ArgMax::LAST);
     // Sums of floats that are the same in any order.
-    each!(integers(of(), |bits| (bits % 64) as f32), Fast: Sum, Norm1);
+    each!(integers(of(), |bits| (bits % 64) as f32), Fast: Sum, Norm1, As::<f64, _>::new(Sum));
     each!(fractions(of()), Fast: Min, Max, MinMax, ArgMax::FIRST, ArgMin::LAST, NormInf);
     let with_nan: Vec<f32> = of()
         .map(|place| if place + 3 == n { f32::NAN } else { -0.0 })
@@ -157,6 +158,7 @@ fn results(reducer: &impl Reducer, n: usize) -> Vec<String> {
         .collect();
     each!(zeros, Fast: Min, Max, Sum);
     each!(fractions(of()), Deterministic: Sum, Product, Mean, Variance { ddof: 1 }, StdDev { ddof: 0 }, Norm2, LogSumExp);
+    each!(fractions(of()), Deterministic: As::<f64, _>::new(Sum), As::<f64, _>::new(Mean));
     each!(integers(of(), |bits| Bf16::from_f32(bits as f32)), Deterministic: Sum, Mean);
     each!(integers(of(), f64::from), Deterministic: Norm1, Variance { ddof: 0 });
     // As many rows as there are values of 5 columns.

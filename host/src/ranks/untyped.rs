@@ -93,6 +93,8 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
         // SAFETY: the caller's contract.
         let whole = unsafe { Untyped::of_library(device, operator, element, parameter, form) };
         let name = format!("{operator}_{element}");
+        // Values are copied as they are, whatever they are computed in.
+        let value = element.split_once('_').map_or(element, |(value, _)| value);
         Ok(Self {
             ranks,
             operator: operator.to_owned(),
@@ -104,8 +106,8 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
             chunks: Family::new(device, Source::of_library(element), name)?,
             copier: Family::new(
                 device,
-                Source::of_library(element),
-                format!("{COPIER}_{element}"),
+                Source::of_library(value),
+                format!("{COPIER}_{value}"),
             )?,
             prepared: None,
             order: StreamOrder::default(),

@@ -15,7 +15,7 @@ pub(super) enum Way {
 }
 
 impl Way {
-    /// That of an operator over a type, by their names in kernels, in this order.
+    /// That of an operator over a type, or over one with a wider accumulator, by their names in kernels, in this order.
     ///
     /// | operator | type | by |
     /// |---|---|---|
@@ -29,7 +29,8 @@ impl Way {
     /// integers of 16 bits. Sums and products of floats with a NaN are NaN by themselves.
     pub(super) fn of(operator: &str, element: &str, mode: Mode) -> Self {
         // What sums, products and extremes are computed in.
-        let (wide, narrow) = match element {
+        let accumulator = element.split_once('_').map(|(_, wider)| wider);
+        let (wide, narrow) = match accumulator.unwrap_or(element) {
             "bool" => (Number::U32, Some(Number::U8)),
             "i8" => (Number::I32, Some(Number::I8)),
             "u8" => (Number::U32, Some(Number::U8)),
@@ -65,15 +66,18 @@ mod tests {
     use crate::reduce::{BuiltIn, Reducible};
     use warpfold_device::half::{Bf16, Bool, F16};
     use warpfold_device::operator::*;
-    use warpfold_device::{for_each_element, for_each_operator, for_each_short_index};
+    use warpfold_device::{
+        for_each_accumulator, for_each_element, for_each_operator, for_each_short_index,
+    };
 
     /// What is all-reduced has the size of the results, and is no float's extreme; what is reduced again gives values of its own type.
     fn fits<T: Reducible, O: BuiltIn<T>>(operator: O) {
         let (name, _) = operator.kernels();
         for mode in [Mode::Fast, Mode::Deterministic] {
-            match Way::of(name, T::NAME, mode) {
+            match Way::of(name, O::OF_TYPE, mode) {
                 Way::AllReduce(number, fold) => {
-                    assert_eq!(number.bytes(), size_of::<O::Output>(), "{name} {}", T::NAME);
+                    let bytes = size_of::<O::Output>();
+                    assert_eq!(number.bytes(), bytes, "{name} {}", O::OF_TYPE);
                     let is_float = matches!(number, Number::F32 | Number::F64);
                     assert!(!is_float || matches!(fold, Fold::Sum | Fold::Product));
                     assert!(!is_float || mode == Mode::Fast);
@@ -100,9 +104,17 @@ mod tests {
         )*};
     }
 
+    macro_rules! accumulators {
+        ($($kind:ident { $($file:literal $name:ident: $value:ident in $wide:ident;)* })*) => {$($(
+            fits::<$value, _>(As::<$wide, _>::new(Sum));
+            fits::<$value, _>(As::<$wide, _>::new(Product));
+        )*)*};
+    }
+
     #[test]
     fn each_operator_of_each_type_has_a_way_that_fits() {
         for_each_element!(elements);
+        for_each_accumulator!(accumulators);
     }
 
     #[test]

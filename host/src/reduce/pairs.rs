@@ -50,8 +50,9 @@ for_each_element!(reducible);
 /// | `f16` `bf16` `f32` | `f32`, `f64` |
 /// | `i64` `u64` `f64` | itself |
 ///
-/// [`As<A, O>`](As) is the operator `O` in the accumulator `A`: for [`Reduction`](super::Reduction) and [`Scan`](crate::Scan) a [`Sum`] or
-/// [`Product`], and of floats for `Reduction` also [`Mean`], [`Variance`], [`StdDev`], [`Norm1`], [`Norm2`] and [`LogSumExp`].
+/// [`As<A, O>`](As) is the operator `O` in the accumulator `A`, for a [`Reduction`](super::Reduction), also of a [group](crate::Group) or of
+/// [ranks](crate::ranks), and for a [`Scan`](crate::Scan): a [`Sum`] or [`Product`], and of floats, but not for `Scan`, also a [`Mean`],
+/// [`Variance`], [`StdDev`], [`Norm1`], [`Norm2`] or [`LogSumExp`].
 /// [`DotProduct::with_accumulator`](crate::DotProduct::with_accumulator) has dot products in it.
 pub trait Accumulator<T: Reducible>: Number + Pod + Debug + sealed::Sealed {
     /// What the library calls its kernels with this accumulator: `f32`, `f32_f64`.
