@@ -185,7 +185,7 @@ pub fn reduce_on_ranks(
             unsafe { UntypedRanks::of_library(ranks, name, element.name(), parameter, form) };
         let mut untyped = untyped?.with_mode(mode);
         let mut reduced = device.allocate::<u8>(form.result_bytes)?;
-        n = untyped.prepare(&stream, (values.len() / form.value_bytes) as u64)?;
+        n = untyped.prepare(&stream, values.len() / form.value_bytes)?;
         // SAFETY: a device allocates at addresses for any type, and the result is this call's own.
         unsafe { untyped.queue(&stream, Slice::from(&values), &mut reduced)? };
         ranks.wait(&stream)?;

@@ -123,12 +123,14 @@ impl Needs {
 
     /// Words of 4 bytes that are 0, in all.
     fn zeros(&self) -> usize {
-        2 * self.slots + self.words
+        self.slots.saturating_mul(2).saturating_add(self.words)
     }
 
     /// Bytes of the device's memory.
     pub(crate) fn bytes(&self) -> usize {
-        (self.states + self.slots) * size_of::<u64>() + self.words * size_of::<u32>()
+        let long = self.states.saturating_add(self.slots);
+        let bytes = long.saturating_mul(size_of::<u64>());
+        bytes.saturating_add(self.words.saturating_mul(size_of::<u32>()))
     }
 }
 

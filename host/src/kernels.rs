@@ -30,7 +30,7 @@ pub enum Error {
     },
     /// More values for one result than its operator takes.
     #[error(
-        "{values} values are too many for one result of this operator, which takes up to {most}: give fewer, or take one whose index has 64 bits"
+        "{values} values are too many for one result of this operator, which takes up to {most}: give fewer{}", or_wider(*most)
     )]
     TooManyValues {
         /// How many there are.
@@ -104,6 +104,15 @@ pub enum Error {
         "nothing can be loaded or allocated while a stream is captured: call `prepare` for the same matrix before"
     )]
     Unprepared,
+}
+
+/// What else helps where these are the most values for one result.
+pub(crate) fn or_wider(most: u64) -> &'static str {
+    if most <= u64::from(u32::MAX) {
+        ", or take one whose index has 64 bits"
+    } else {
+        ""
+    }
 }
 
 /// The PTX that a device takes its kernels from.

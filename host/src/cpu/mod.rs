@@ -14,7 +14,8 @@
 //! # Ok::<(), cpu::ShapeError>(())
 //! ```
 //!
-//! The index that an operator like `ArgMax` gives, and the number that a mean is divided by, are those within the row, column or segment.
+//! The index that an operator like `ArgMax` gives, and the number that a mean is divided by, are those within the row, column or segment. In
+//! scans the index is that among all values that are scanned.
 //! The work is done by the threads of `rayon`'s current pool.
 
 mod columns;
@@ -29,6 +30,7 @@ mod slots;
 mod tests;
 mod widest;
 
+use crate::kernels::or_wider;
 use crate::matrix::{Along, Batch, Matrices, Matrix};
 pub use crate::offsets::Offset;
 use crate::scan::ScanKind;
@@ -63,7 +65,7 @@ pub enum ShapeError {
     },
     /// More values for one result than its operator takes.
     #[error(
-        "{values} values are too many for one result of this operator, which takes up to {most}: give fewer, or take one whose index has 64 bits"
+        "{values} values are too many for one result of this operator, which takes up to {most}: give fewer{}", or_wider(*most)
     )]
     TooManyValues {
         /// How many there are.
@@ -168,7 +170,12 @@ pub fn rows<T: Copy + Sync, O: Parallel<T>>(
     check(matrix, values.len())?;
     check_count::<T, O>(matrix.columns)?;
     let row = |row: usize| {
-        let start = row * matrix.stride;
+        // Rows of no values may begin anywhere.
+        let start = if matrix.columns > 0 {
+            row * matrix.stride
+        } else {
+            0
+        };
         start..start + matrix.columns
     };
     Ok(ranges::each(
@@ -305,11 +312,17 @@ pub fn segments<T: Copy + Sync, O: Parallel<T>, I: Offset>(
 /// assert_eq!(cpu::scan_segments(Max, Inclusive, &[3, 1, 2, 5], &[0_u32, 1, 4])?, [3, 1, 2, 5]);
 /// # Ok::<(), cpu::ShapeError>(())
 /// ```
+///
+/// # Panics
+/// As [`reduce`].
 pub fn scan<T: Copy + Sync, O: Parallel<T>>(
     operator: O,
     kind: ScanKind,
     values: &[T],
 ) -> Vec<O::Output> {
+    if let Err(error) = check_count::<T, O>(values.len()) {
+        panic!("{error}");
+    }
     let matrix = Matrix::contiguous(1, values.len());
     scan::scan(operator, kind, &scan::Rows { values, matrix })
 }
@@ -317,7 +330,7 @@ pub fn scan<T: Copy + Sync, O: Parallel<T>>(
 /// As [`scan`], of each row. The results of the rows lie side by side.
 ///
 /// # Errors
-/// [`ShapeError::Outside`]
+/// [`ShapeError::Outside`], [`ShapeError::TooManyValues`]
 pub fn scan_rows<T: Copy + Sync, O: Parallel<T>>(
     operator: O,
     kind: ScanKind,
@@ -325,13 +338,14 @@ pub fn scan_rows<T: Copy + Sync, O: Parallel<T>>(
     matrix: Matrix,
 ) -> Result<Vec<O::Output>, ShapeError> {
     check(matrix, values.len())?;
+    check_count::<T, O>(matrix.rows.saturating_mul(matrix.columns))?;
     Ok(scan::scan(operator, kind, &scan::Rows { values, matrix }))
 }
 
 /// As [`scan`], of each segment. The first result is that of the value at the first offset.
 ///
 /// # Errors
-/// [`ShapeError::NoOffsets`], [`ShapeError::Segment`]
+/// [`ShapeError::NoOffsets`], [`ShapeError::Segment`], [`ShapeError::TooManyValues`]
 pub fn scan_segments<T: Copy + Sync, O: Parallel<T>, I: Offset>(
     operator: O,
     kind: ScanKind,
@@ -342,6 +356,7 @@ pub fn scan_segments<T: Copy + Sync, O: Parallel<T>, I: Offset>(
     // They are within the values.
     let place = |index: usize| -> u64 { offsets[index].into() };
     let (first, end) = (place(0) as usize, place(count) as usize);
+    check_count::<T, O>(end - first)?;
     let segments = scan::Segments {
         values: &values[first..end],
         count,
@@ -353,7 +368,7 @@ pub fn scan_segments<T: Copy + Sync, O: Parallel<T>, I: Offset>(
 /// The reduction of each run of equal neighbours among the keys: the key of each run, and what its values give.
 ///
 /// # Errors
-/// [`ShapeError::Keys`]
+/// [`ShapeError::Keys`], [`ShapeError::TooManyValues`]
 pub fn by_key<K: Copy + PartialEq + Send + Sync, T: Copy + Sync, O: Parallel<T>>(
     operator: O,
     keys: &[K],
@@ -376,25 +391,27 @@ pub fn by_key<K: Copy + PartialEq + Send + Sync, T: Copy + Sync, O: Parallel<T>>
     let runs = starts.iter().map(|&start| keys[start]).collect();
     starts.push(keys.len());
     let run = |run: usize| starts[run]..starts[run + 1];
-    let results = ranges::each(
-        operator,
-        values,
-        starts.len() - 1,
-        &run,
-        needed::<T, O>(order),
-    );
+    let count = starts.len() - 1;
+    (0..count).try_for_each(|number| check_count::<T, O>(run(number).len()))?;
+    let results = ranges::each(operator, values, count, &run, needed::<T, O>(order));
     Ok((runs, results))
 }
 
 /// How many segments there are. All lie within the given number of values.
 fn check_offsets<I: Offset>(offsets: &[I], given: usize) -> Result<usize, ShapeError> {
     let count = offsets.len().checked_sub(1).ok_or(ShapeError::NoOffsets)?;
-    let ends = |segment: usize| (offsets[segment].into(), offsets[segment + 1].into());
+    // Also a single offset, of no segment, is one of the values.
+    let ends = |segment: usize| {
+        (
+            offsets[segment].into(),
+            offsets[count.min(segment + 1)].into(),
+        )
+    };
     let is_wrong = |&segment: &usize| {
         let (start, end) = ends(segment);
         start > end || end > given as u64
     };
-    match (0..count).into_par_iter().find_first(is_wrong) {
+    match (0..count.max(1)).into_par_iter().find_first(is_wrong) {
         Some(segment) => {
             let (start, end) = ends(segment);
             Err(ShapeError::Segment {

@@ -275,6 +275,15 @@ fn what_does_not_fit_is_told() {
     let of = |offsets: &[u64]| segments(Sum, &[1; 6], offsets, Order::Fast);
     assert_eq!(of(&[]), Err(ShapeError::NoOffsets));
     assert_eq!(of(&[3]), Ok(vec![]));
+    let outside = ShapeError::Segment {
+        segment: 0,
+        start: 7,
+        end: 7,
+        given: 6,
+    };
+    assert_eq!(of(&[7]), Err(outside.clone()));
+    let scanned = scan_segments(Sum, ScanKind::Inclusive, &[1; 6], &[7_u32]);
+    assert_eq!(scanned, Err(outside));
     for offsets in [[0, 5, 4], [0, 5, 7]] {
         let error = of(&offsets).unwrap_err().to_string();
         assert!(
@@ -284,6 +293,34 @@ fn what_does_not_fit_is_told() {
     }
     let error = by_key(Sum, &[1; 5], &[1; 6], Order::Fast).unwrap_err();
     assert_eq!(error, ShapeError::Keys { keys: 5, values: 6 });
+}
+
+#[test]
+fn rows_of_no_values_may_begin_anywhere() {
+    let matrix = Matrix {
+        rows: 3,
+        columns: 0,
+        stride: usize::MAX / 2,
+    };
+    for order in [Order::Fast, Order::Deterministic] {
+        assert_eq!(rows(Sum, &[1.0_f32], matrix, order), Ok(vec![0.0; 3]));
+        let found = axis(Sum, &[] as &[i32], &[3, 0], &[1, 1], 1, order);
+        assert_eq!(found, Ok(vec![0; 3]));
+    }
+    let scanned = scan_rows(Sum, ScanKind::Exclusive, &[1], matrix);
+    assert_eq!(scanned, Ok(vec![]));
+}
+
+/// The index in a scan is that among all values, as on a device; that of a reduction is that within its row.
+#[test]
+fn an_index_in_a_scan_is_among_all_values() {
+    let (values, matrix) = ([3, 1, 2, 7], Matrix::contiguous(2, 2));
+    let scanned = scan_rows(ArgMax::FIRST, ScanKind::Inclusive, &values, matrix);
+    assert_eq!(scanned, Ok(vec![0, 0, 2, 3]));
+    let reduced = rows(ArgMax::FIRST, &values, matrix, Order::Fast);
+    assert_eq!(reduced, Ok(vec![0, 1]));
+    let scanned = scan_segments(ArgMax::FIRST, ScanKind::Inclusive, &values, &[1_u32, 2, 4]);
+    assert_eq!(scanned, Ok(vec![0, 1, 2]));
 }
 
 #[test]

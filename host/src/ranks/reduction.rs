@@ -57,7 +57,7 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
         let ranks = self.untyped.ranks();
         let stream = own_stream(ranks.device())?;
         let mut result = ranks.device().allocate(1)?;
-        self.untyped.prepare(&stream, values.len() as u64)?;
+        self.untyped.prepare(&stream, values.len())?;
         self.queue(&stream, values, &mut result)?;
         ranks.wait(&stream)?;
         Ok(result.read()?[0])
@@ -73,7 +73,7 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
     /// As [`Self::of`].
     pub fn prepare(&mut self, n: usize) -> Result<(), RankError> {
         let stream = own_stream(self.untyped.ranks().device())?;
-        self.untyped.prepare(&stream, n as u64).map(drop)
+        self.untyped.prepare(&stream, n).map(drop)
     }
 
     /// Queues the reduction on a stream, which writes it to `result`, a buffer of one element, on every rank. As many values have been
@@ -141,9 +141,7 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
     pub fn prepare_columns(&mut self, matrix: Matrix) -> Result<(), RankError> {
         let stream = own_stream(self.untyped.ranks().device())?;
         let what = What::Columns(matrix.columns);
-        self.untyped
-            .prepare_for(&stream, what, matrix.rows as u64)
-            .map(drop)
+        self.untyped.prepare_for(&stream, what, matrix).map(drop)
     }
 
     /// As [`Self::prepare`], for [`Self::queue_scatter_columns`].
@@ -153,9 +151,7 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
     pub fn prepare_scatter_columns(&mut self, matrix: Matrix) -> Result<(), RankError> {
         let stream = own_stream(self.untyped.ranks().device())?;
         let what = What::Scattered(matrix.columns);
-        self.untyped
-            .prepare_for(&stream, what, matrix.rows as u64)
-            .map(drop)
+        self.untyped.prepare_for(&stream, what, matrix).map(drop)
     }
 
     /// As [`Self::queue`], of each column, whose results are written to a buffer of as many elements on every rank.
@@ -226,8 +222,7 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
         check_matrix(matrix, values.len())?;
         let stream = own_stream(ranks.device())?;
         let mut results = ranks.device().allocate(results)?;
-        self.untyped
-            .prepare_for(&stream, what, matrix.rows as u64)?;
+        self.untyped.prepare_for(&stream, what, matrix)?;
         self.queue_for(&stream, what, values, matrix, &mut results)?;
         ranks.wait(&stream)?;
         Ok(results.read()?)

@@ -42,8 +42,9 @@ pub struct UntypedRanks<'r, 'd> {
 /// What all ranks know of each other's values, and memory for what they hand each other.
 struct Exchange {
     what: What,
-    /// How many values, or rows, this rank has, and all ranks.
-    own: u64,
+    /// This rank's values, or rows.
+    matrix: Matrix,
+    /// How many there are on all ranks.
     n: u64,
     /// Each rank's part, in chunks.
     parts: Vec<Part>,
@@ -70,6 +71,21 @@ impl What {
         match self {
             Self::Values => 1,
             Self::Columns(columns) | Self::Scattered(columns) => columns,
+        }
+    }
+
+    fn along(self) -> Along {
+        match self {
+            Self::Values => Along::Rows,
+            Self::Columns(_) | Self::Scattered(_) => Along::Columns,
+        }
+    }
+
+    /// How many values, or rows, a rank has whose matrix this is.
+    fn own(self, matrix: Matrix) -> u64 {
+        match self {
+            Self::Values => matrix.columns as u64,
+            Self::Columns(_) | Self::Scattered(_) => matrix.rows as u64,
         }
     }
 }
@@ -148,15 +164,15 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
     ///
     /// # Errors
     /// A rank does not come in time or makes another call, or the device has no room.
-    pub fn prepare(&mut self, stream: &Stream, n: u64) -> Result<u64, RankError> {
-        self.prepare_for(stream, What::Values, n)
+    pub fn prepare(&mut self, stream: &Stream, n: usize) -> Result<u64, RankError> {
+        self.prepare_for(stream, What::Values, Matrix::contiguous(1, n))
     }
 
     pub(super) fn prepare_for(
         &mut self,
         stream: &Stream,
         what: What,
-        own: u64,
+        matrix: Matrix,
     ) -> Result<u64, RankError> {
         let operation = self.name(what);
         let way = self.way();
@@ -169,7 +185,7 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
             });
         }
         let call = format!("{operation} {:?} {:?} {what:?}", self.parameter, self.mode);
-        let mine = [own, hash(call.as_bytes())];
+        let mine = [what.own(matrix), hash(call.as_bytes())];
         let told = self.ranks.by(stream, &operation, |transport, on| {
             transport.exchange(on, bytemuck::bytes_of(&mine))
         })?;
@@ -222,7 +238,7 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
             }
             Way::AllReduce(..) | Way::Again => {
                 self.whole
-                    .prepare(device, part(what, own as usize), Mode::Fast)?;
+                    .prepare(device, (what.along(), matrix), Mode::Fast)?;
                 if way == Way::Again {
                     self.whole
                         .prepare(device, again(what, size, rank), Mode::Fast)?;
@@ -231,7 +247,7 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
         }
         self.prepared = Some(Exchange {
             what,
-            own,
+            matrix,
             n: all,
             heads: device.upload(&vec![0; heads])?,
             shared: device.allocate(CHUNK * self.form.value_bytes)?,
@@ -290,16 +306,13 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
         else {
             return Err(RankError::Unprepared { operation });
         };
-        let given = match what {
-            What::Values => matrix.columns,
-            What::Columns(_) | What::Scattered(_) => matrix.rows,
-        };
-        if given as u64 != prepared.own {
+        let [given, own] = [matrix, prepared.matrix].map(|matrix| what.own(matrix));
+        if given != own {
             return Err(RankError::OtherLength {
                 rank: ranks.rank(),
                 operation,
-                given: given as u64,
-                prepared: prepared.own,
+                given,
+                prepared: own,
             });
         }
         stream.check_device(device)?;
@@ -311,7 +324,7 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
             _ => what.columns(),
         };
         DeviceError::check_length(result.slice().len(), expected * form.result_bytes)?;
-        let along = part(what, given).0;
+        let along = what.along();
         let results = what.columns() * form.result_bytes;
         match way {
             Way::AllReduce(number, fold) => {
@@ -480,16 +493,6 @@ pub(super) fn share(columns: usize, size: usize) -> usize {
     columns.div_ceil(size)
 }
 
-/// The reduction of a rank's own values or rows.
-fn part(what: What, own: usize) -> (Along, Matrix) {
-    match what {
-        What::Values => (Along::Rows, Matrix::contiguous(1, own)),
-        What::Columns(columns) | What::Scattered(columns) => {
-            (Along::Columns, Matrix::contiguous(own, columns))
-        }
-    }
-}
-
 /// The reduction of the results of all ranks, of which each has a row.
 fn again(what: What, size: usize, rank: usize) -> (Along, Matrix) {
     let all = what.columns();
@@ -521,6 +524,37 @@ pub(super) fn own_stream(device: &Device) -> Result<Stream, RankError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::DeviceChoice;
+    use crate::ranks::{Options, Place};
+    use warpfold_device::operator::Sum;
+
+    /// Rows that lie side by side are folded, and others are not, so that they need other workspaces.
+    #[test]
+    fn columns_are_prepared_with_the_distance_of_their_rows() {
+        let device = Device::open(&DeviceChoice::Emulator).expect("there is always an emulator");
+        let place = Place::new(0, 1).expect("there is such a rank");
+        let ranks = Ranks::join(&device, &place, Options::default()).expect("it waits for nobody");
+        let stream = own_stream(&device).expect("it is made");
+        let form = Form::of::<f32, Sum>();
+        let matrices = [3, 4, 40].map(|stride| Matrix {
+            rows: 1 << 20,
+            columns: 3,
+            stride,
+        });
+        for matrix in matrices {
+            // SAFETY: the form is that of the operator and the type.
+            let made = unsafe { UntypedRanks::of_library(&ranks, "sum", "f32", None, form) };
+            let mut reduction = made.expect("it is made");
+            let prepared = reduction.prepare_for(&stream, What::Columns(3), matrix);
+            assert_eq!(prepared.ok(), Some(1 << 20));
+            let is_prepared = |matrix| {
+                let whole = &reduction.whole;
+                whole.is_prepared(&device, (Along::Columns, matrix), Mode::Fast)
+            };
+            assert!(is_prepared(matrix), "{matrix:?}");
+            assert_eq!(is_prepared(matrices[1]), matrix.stride > 3);
+        }
+    }
 
     #[test]
     fn columns_are_shared_out() {

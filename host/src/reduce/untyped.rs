@@ -16,6 +16,10 @@ use warpfold_device::segments;
 use warpfold_device::slots::most_words;
 use warpfold_device::vector::Loaded;
 
+/// The most values for one result. No memory has more, and to read the same ones so often, as of rows that are no distance apart, would take
+/// minutes; sizes that are computed from the number of values stay in their range.
+const MOST_VALUES: u64 = 1 << 44;
+
 /// What the launches of an operator over a type depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
@@ -48,7 +52,11 @@ impl Form {
                 Work::Much
             },
             words_of_slot: most_words::<O::State>(1),
-            most_values: O::MOST_VALUES,
+            most_values: if O::MOST_VALUES < MOST_VALUES {
+                O::MOST_VALUES
+            } else {
+                MOST_VALUES
+            },
             order_matters: O::ORDER_MATTERS,
             lanes: T::LANES,
             limits: Limits::of::<T, O>(),
@@ -69,7 +77,7 @@ impl Form {
 
     /// Words of 8 bytes for the slots of this many states.
     pub(crate) fn slots(&self, states: usize) -> usize {
-        states * self.words_of_slot
+        states.saturating_mul(self.words_of_slot)
     }
 
     /// Refuses more values for one result than the operator takes.
@@ -312,7 +320,7 @@ impl Untyped {
                 (2 * ends, 1)
             }
             Way::Blocks(parts) if parts > 1 => {
-                slots = self.form.slots(rows * parts as usize);
+                slots = self.form.slots(rows.saturating_mul(parts as usize));
                 (0, rows)
             }
             Way::Large(_) => {
@@ -320,22 +328,24 @@ impl Untyped {
                 (0, 1)
             }
             Way::FixedBlocks if columns > fixed::CHUNK => {
-                (rows * columns.div_ceil(fixed::CHUNK), rows)
+                let chunks = columns.div_ceil(fixed::CHUNK);
+                (rows.saturating_mul(chunks), rows)
             }
             Way::FixedColumns(strips) if rows > fixed::CHUNK => {
-                let states = columns * rows.div_ceil(fixed::CHUNK);
-                (matrices * states, matrices * strips.count(columns))
+                let states = columns.saturating_mul(rows.div_ceil(fixed::CHUNK));
+                let strips = matrices.saturating_mul(strips.count(columns));
+                (matrices.saturating_mul(states), strips)
             }
             Way::FixedSegments => (2 * windows, windows),
             Way::Columns(layout) if layout.slices > 1 => (
-                matrices * layout.states(self.form.lanes, columns),
-                matrices * layout.strips(self.form.lanes, columns),
+                matrices.saturating_mul(layout.states(self.form.lanes, columns)),
+                matrices.saturating_mul(layout.strips(self.form.lanes, columns)),
             ),
             _ => (0, 0),
         };
         let needs = Needs {
             suffix: suffix(launch.way),
-            states: self.words(states) + ends,
+            states: self.words(states).saturating_add(ends),
             slots,
             words: counters,
             registers: None,
@@ -353,7 +363,8 @@ impl Untyped {
 
     /// The words of 8 bytes that have room for this many states.
     fn words(&self, states: usize) -> usize {
-        (states * self.form.state_bytes).div_ceil(size_of::<u64>())
+        let bytes = states.saturating_mul(self.form.state_bytes);
+        bytes.div_ceil(size_of::<u64>())
     }
 
     pub(super) fn prepare_for(&mut self, device: &Device, plan: &Plan) -> Result<(), Error> {
@@ -402,6 +413,18 @@ impl Untyped {
     ) -> Result<(), Error> {
         let plan = self.plan_of(device, along, matrix.into(), mode);
         self.prepare_for(device, &plan)
+    }
+
+    /// Whether nothing would be loaded or allocated for it.
+    #[cfg(test)]
+    pub(crate) fn is_prepared(
+        &self,
+        device: &Device,
+        (along, matrix): (Along, Matrix),
+        mode: Mode,
+    ) -> bool {
+        let plan = self.plan_of(device, along, matrix.into(), mode);
+        self.family.is_prepared(&plan.needs)
     }
 
     /// The reduction of each row or column of a matrix or a batch in the fastest order, by launches of the table's choice; waits for them. The slices

@@ -65,6 +65,31 @@ fn more_values_than_have_an_index_are_refused() {
     );
 }
 
+/// Sizes that are computed from the number of rows would not fit into any number.
+#[test]
+fn more_values_than_any_memory_has_are_refused() {
+    let device = emulator();
+    let values = device.upload(&[1.0_f64; 512]).expect("it fits");
+    for rows in [(1 << 44) + 1, 1 << 60, usize::MAX] {
+        let matrix = Matrix {
+            rows,
+            columns: 512,
+            stride: 0,
+        };
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            let reduction = Reduction::new(&device, Sum).expect("the kernels are there");
+            let mut reduction = reduction.with_mode(mode);
+            let refused = Error::TooManyValues {
+                values: rows as u64,
+                most: 1 << 44,
+            };
+            let message = refused.to_string();
+            assert!(message.ends_with("give fewer"), "{message}");
+            assert_eq!(reduction.columns(&values, matrix), Err(refused));
+        }
+    }
+}
+
 /// Dot products in this accumulator, of arrays of a few lengths.
 fn dot_is_right<T: Made, A: Accumulator<T> + From<T> + Outcome>(device: &Device) {
     for n in [0, 1, 33, 4097] {
