@@ -71,7 +71,17 @@ impl Work {
         }
         let is_wider = is_sum && gives_float && !is_float;
         let is_ordered = self.is_deterministic && gives_float;
-        (is_odd || is_wider || is_ordered).then_some(real)
+        let is_spread = matches!(
+            self.operation,
+            Operation::Variance { .. } | Operation::StdDev { .. }
+        );
+        // The library makes these of exact sums, which are not those of floats.
+        let typed = if is_spread && values.bytes() == 1 {
+            values
+        } else {
+            real
+        };
+        (is_odd || is_wider || is_ordered).then_some(typed)
     }
 }
 
@@ -201,6 +211,9 @@ fn reduce_bytes(
     };
     let work = Work { operation, ..*work };
     match (wide.name(), element.name()) {
+        ("bool", _) => spread::<Bool>(bytemuck::cast_slice(values), shape, &work, results),
+        ("i8", _) => spread::<i8>(bytemuck::cast_slice(values), shape, &work, results),
+        ("u8", _) => spread::<u8>(values, shape, &work, results),
         ("i64", _) => {
             let values = converted::<i64>(values, element);
             by_name(bytemuck::cast_slice(&values), wide, results);
@@ -351,6 +364,26 @@ where
         | Operation::Any
         | Operation::All
         | Operation::CountNonzero => unreachable!("their results are no floats"),
+    }
+}
+
+/// The variance or standard deviation of values as they are, with the divisor that is asked for.
+fn spread<T>(values: &[T], shape: [usize; 3], work: &Work, results: &mut [u8])
+where
+    T: HasSpread + Element<Real = f64> + Send + Sync,
+{
+    let write = writer(work.result);
+    let write = |result: f64, bytes: &mut [u8]| write(result.into(), bytes);
+    match work.operation {
+        Operation::Variance { ddof } => {
+            let operator = operator::Variance { ddof };
+            each(values, shape, work, operator, results, write);
+        }
+        Operation::StdDev { ddof } => {
+            let operator = operator::StdDev { ddof };
+            each(values, shape, work, operator, results, write);
+        }
+        _ => unreachable!("others convert their values"),
     }
 }
 

@@ -161,7 +161,7 @@ class noop:
 
 def test_deterministic_results_have_the_same_bits_everywhere():
     random = np.random.default_rng(5)
-    for dtype in ["float16", "float32", "float64", "int32"]:
+    for dtype in ["bool", "int8", "uint8", "int16", "int32", "uint64", "float16", "float32", "float64"]:
         array = cases.values(random, dtype, 20_000).reshape(40, 500)
         array = np.nan_to_num(array) if array.dtype.kind == "f" else array
         for name in ["sum", "mean", "var", "std", "norm", "logsumexp"]:
@@ -219,6 +219,13 @@ def test_dot_products(dtype):
                     assert found.dtype == x.dtype
                     tolerance = 2 * cases.TOLERANCE.get(dtype, 0) * most
                     cases.assert_same(np.asarray(found), np.asarray(wanted), tolerance, f"{dtype} {count} {stride} {device}")
+
+
+def test_the_dot_product_of_truth_values_is_whether_any_are_both_true():
+    for count in [0, 1, 255, 256, 65536]:
+        array = np.ones(count, bool)
+        for device in DEVICES:
+            assert warpfold.dot(array, array, device=device) == (count > 0), (count, device)
 
 
 @pytest.mark.parametrize("dtype", cases.TYPES)

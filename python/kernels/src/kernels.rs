@@ -79,4 +79,5 @@ macro_rules! conversions {
 conversions! {
     narrow_f16: |value: f32| -> F16 { F16::from_f32(value) }
     narrow_bf16: |value: f32| -> Bf16 { Bf16::from_f32(value) }
+    nonzero_u32: |value: u32| -> u8 { u8::from(value != 0) }
 }

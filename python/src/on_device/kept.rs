@@ -390,6 +390,7 @@ impl Kept {
         let conversion = match element.name() {
             "f16" => Conversion::By("narrow_f16"),
             "bf16" => Conversion::By("narrow_bf16"),
+            "bool" => Conversion::By("nonzero_u32"),
             _ => Conversion::LowBytes,
         };
         // SAFETY: there is one raw result, and one result.
