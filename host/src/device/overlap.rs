@@ -8,7 +8,10 @@
 //!
 //! A kernel that begins with these two touches no memory until the launches before it have ended, and so its results are the same as
 //! without them. But its blocks take their places earlier. They also look at their parameters meanwhile: the first look takes some hundred
-//! nanoseconds, in which the GPU brings the parameters to the multiprocessor. See "Programmatic Dependent Launch and Synchronization" in
+//! nanoseconds, in which the GPU brings the parameters to the multiprocessor.
+//!
+//! A kernel that waits for other devices allows nothing: the blocks of the next launch would take the places of what it may be waiting for, and
+//! neither would ever end. See "Programmatic Dependent Launch and Synchronization" in
 //! NVIDIA's CUDA programming guide.
 
 use super::ptx::raised;
@@ -25,6 +28,9 @@ const HERE: &str = "//griddepcontrol.wait;";
 const WAIT: &str = "griddepcontrol.wait;";
 const LAUNCH: &str = "griddepcontrol.launch_dependents;";
 
+/// How a kernel reads what other devices, or the host, write while it runs.
+const FROM_OTHERS: &str = "ld.relaxed.sys";
+
 /// The version of the PTX language that has the instructions.
 const LANGUAGE: (u32, u32) = (7, 8);
 
@@ -34,18 +40,18 @@ const DRIVER: Version = Version {
     minor: 3,
 };
 
-/// The first lines of a kernel whose head, its parameters and the bounds of its launches, is this.
+/// The first lines of a kernel whose head, its parameters and the bounds of its launches, is this. `launch` is what follows when it has waited.
 ///
 /// The kernel waits whatever its parameters are. The assembler does not see that, and so the kernel looks at them before it waits. Where
 /// registers are scarce it does not look, since the assembler would keep in registers what it has seen.
-fn beginning(head: &str, are_registers_scarce: bool) -> String {
+fn beginning(head: &str, are_registers_scarce: bool, launch: &str) -> String {
     let parameters = parameters(head);
     let ([first, .., last], false) = (&parameters[..], are_registers_scarce) else {
-        return format!("\n\t{WAIT}\n\t{LAUNCH}");
+        return format!("\n\t{WAIT}{launch}");
     };
     format!(
         "\n\t{{\n\t.reg .b32 %first, %last;\n\t.reg .pred %alike;\n\tld.param.u8 %first, [{first}];\n\tld.param.u8 %last, [{last}];\n\t\
-         setp.eq.b32 %alike, %first, %last;\n\t@%alike {WAIT}\n\t@!%alike {WAIT}\n\t{LAUNCH}\n\t}}"
+         setp.eq.b32 %alike, %first, %last;\n\t@%alike {WAIT}\n\t@!%alike {WAIT}{launch}\n\t}}"
     )
 }
 
@@ -79,14 +85,24 @@ pub(super) fn is_possible(sm: u32, driver: Version) -> bool {
 pub(super) fn waiting(ptx: &str, are_registers_scarce: bool) -> Option<String> {
     let (head, rest) = raised(ptx, SM, LANGUAGE)?;
     let entries = Entries::of(ptx)?;
-    let of_themselves: HashSet<&str> = entries
-        .texts()
-        .filter(|(_, text)| text.contains(HERE))
-        .map(|(name, _)| name)
-        .collect();
-    let beginning = |head: &str| match entry_named_in(head) {
-        Some(name) if of_themselves.contains(name) => String::new(),
-        _ => beginning(head, are_registers_scarce || has_to_leave_room(head)),
+    let with = |what: &str| -> HashSet<&str> {
+        let texts = entries.texts().filter(|(_, text)| text.contains(what));
+        texts.map(|(name, _)| name).collect()
+    };
+    let (of_themselves, for_others) = (with(HERE), with(FROM_OTHERS));
+    let launch = format!("\n\t{LAUNCH}");
+    let beginning = |head: &str| {
+        let name = entry_named_in(head).unwrap_or_default();
+        if of_themselves.contains(name) {
+            return String::new();
+        }
+        let launch = if for_others.contains(name) {
+            ""
+        } else {
+            &launch
+        };
+        let are_scarce = are_registers_scarce || has_to_leave_room(head);
+        beginning(head, are_scarce, launch)
     };
     let text = with_beginnings(&(head + rest), beginning)?;
     Some(text.replace(HERE, &format!("{WAIT}\n{LAUNCH}")))
@@ -148,6 +164,8 @@ mod tests {
                 let (_, waiting) =
                     (entries.texts().find(|(other, _)| *other == name)).expect("no entry is lost");
                 waits_before_all_else(name, waiting);
+                let waits_for_others = name.ends_with("_part");
+                assert_eq!(waiting.contains(LAUNCH), !waits_for_others, "{name}");
                 looking += usize::from(waiting.contains("%alike"));
                 of_themselves += usize::from(text.contains(HERE));
             }
