@@ -8,7 +8,7 @@ Arguments that the functions share:
 axis: None for all axes, a number, or several; negative ones are counted from the end.
 keepdims: whether the reduced axes stay, with length 1.
 deterministic: whether floats are combined in an order that follows from the number of values alone, so that the result has the same bits on
-    every GPU, on the processor and on the emulator.
+    every GPU, on the processor and on the emulator, except those of a NaN.
 stream: for an array in a GPU's memory, the stream that the work is queued on, as torch, CuPy or cuda.core have them, or its handle; without it the
     current stream of torch or CuPy. The call does not wait: another stream that reads the result must wait for this one.
 device: for an array in the host's memory, "cpu" (which None means), "gpu", "gpu:N" or "emulator".

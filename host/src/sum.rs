@@ -45,7 +45,7 @@ pub enum Mode {
     #[default]
     Fast,
     /// An order that follows from the number of values alone: the same values give the same bits on every GPU and on the
-    /// emulator, from any address.
+    /// emulator, from any address; those of a NaN may differ.
     Deterministic,
 }
 

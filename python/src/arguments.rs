@@ -22,7 +22,7 @@ pub struct Options<'a, 'py> {
     pub device: Option<&'a str>,
 }
 
-/// Which axes are reduced: a truth value for each.
+/// Which axes are reduced: a truth value for each. An array without axes may be asked for its first, as in NumPy.
 ///
 /// # Errors
 /// Axes that the array has not, twice the same, or none.
@@ -42,15 +42,16 @@ pub fn reduced_axes(axis: Option<&Bound<'_, PyAny>>, axes: usize) -> PyResult<Ve
             "axis: an empty tuple reduces nothing: give None for all axes",
         ));
     }
-    let mut reduced = vec![false; axes];
+    let mut reduced = vec![false; axes.max(1)];
     for number in several {
-        let place = reduced_axis(number, axes)?;
+        let place = reduced_axis(number, axes.max(1))?;
         if std::mem::replace(&mut reduced[place], true) {
             return Err(PyValueError::new_err(format!(
                 "axis: {number} is there twice"
             )));
         }
     }
+    reduced.truncate(axes);
     Ok(reduced)
 }
 

@@ -96,8 +96,8 @@ fn reduce_source<'py>(
     if has_two {
         shape.push(2);
     }
-    let results = count_of(&split.kept)?;
-    if count(&split.reduced) == 0 && results > 0 && operation.needs_values() {
+    count_of(&split.kept)?;
+    if count(&split.reduced) == 0 && operation.needs_values() {
         return Err(PyValueError::new_err(
             "there is no least, greatest or first of no values: the reduced axes have length 0",
         ));
@@ -428,9 +428,11 @@ pub fn scan<'py>(
         result,
         is_deterministic: true,
     };
+    // An array without axes has one value, whatever the axis.
     let along = axis
-        .map(|axis| reduced_axis(axis, view.axes.len()))
-        .transpose()?;
+        .map(|axis| reduced_axis(axis, view.axes.len().max(1)))
+        .transpose()?
+        .filter(|_| !view.axes.is_empty());
     let (kept, reduced): (Vec<Axis>, Vec<Axis>) = match along {
         None => (Vec::new(), view.axes.clone()),
         Some(along) => {
@@ -485,11 +487,11 @@ pub fn scan<'py>(
         });
         scanned.map_err(raised)?;
     }
-    let result = match source.library {
-        Library::Other => of_library(&source.object, output.array, work.result)?,
-        _ => output.array,
-    };
-    moved(&source, result, along)
+    let result = moved(&source, output.array, along)?;
+    match source.library {
+        Library::Other => of_library(&source.object, result, work.result),
+        _ => Ok(result),
+    }
 }
 
 /// The results in the order of the array's axes, of which the scanned one is last.

@@ -33,6 +33,15 @@ pub struct Device {
     pub index: i32,
 }
 
+impl Device {
+    /// Whether both are the host's memory, of whichever kind, or that of one GPU: torch calls page-locked memory so in one place, and plain
+    /// memory of the host in another.
+    pub fn is_where(self, other: Self) -> bool {
+        let are = |kinds: [i32; 2]| kinds.contains(&self.kind) && kinds.contains(&other.kind);
+        self == other || are(ON_HOST) || are(ON_GPU) && self.index == other.index
+    }
+}
+
 /// `DLDataType`
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -31,9 +31,13 @@ impl Work {
         !self.is_deterministic && !self.operation.is_index()
     }
 
-    /// Whether it takes none of the functions that share the work among threads, where there is little of it.
+    /// Whether it takes none of the functions that share the work among threads, where there is little of it and of results, too.
     pub fn is_simple(&self, values: TypeName, split: &Split) -> bool {
-        self.typed(values).is_none() && merged(split.kept.iter().copied()).len() <= 1
+        /// No more columns than one thread has at once.
+        const FEW_RESULTS: usize = 1 << 10;
+        self.typed(values).is_none()
+            && count(&split.kept) <= FEW_RESULTS
+            && merged(split.kept.iter().copied()).len() <= 1
     }
 
     /// Results of a place: two of the least and the greatest value together.

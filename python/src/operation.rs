@@ -168,7 +168,7 @@ impl Operation {
 
     /// Whether there is no result of no values.
     pub fn needs_values(self) -> bool {
-        matches!(self, Min | Max | MinMax | ArgMin | ArgMax | NormInf)
+        matches!(self, Min | Max | MinMax | ArgMin | ArgMax)
     }
 
     /// The type of the result.

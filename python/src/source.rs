@@ -148,7 +148,7 @@ impl<'py> Source<'py> {
             Place::Host => dlpack::take(object, None).map(|taken| (taken, on_host)),
         }?;
         let described = taken.described()?;
-        if described.device != device {
+        if !described.device.is_where(device) {
             return Err(PyTypeError::new_err(
                 "the array's __dlpack_device__ and its tensor name different devices",
             ));

@@ -5,6 +5,7 @@ import gc
 import inspect
 import multiprocessing
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -182,6 +183,7 @@ def test_empty_arrays():
         assert warpfold.sum(empty, axis=1, device=device).shape == (0,)
         assert warpfold.max(empty, axis=1, device=device).shape == (0,)
         assert warpfold.prod(empty, device=device) == 1
+        assert warpfold.norm(empty.ravel(), np.inf, device=device) == 0
         assert warpfold.all(empty, device=device) and not warpfold.any(empty, device=device)
         assert np.isnan(warpfold.mean(empty, device=device))
         assert warpfold.logsumexp(empty, device=device) == -np.inf
@@ -286,6 +288,9 @@ def test_what_is_refused_is_said():
         (TypeError, "__dlpack__", lambda: warpfold.sum(None)),
         (ValueError, "out of bounds", lambda: warpfold.sum(array, 2)),
         (ValueError, "out of bounds", lambda: warpfold.sum(array, -3)),
+        (ValueError, "out of bounds", lambda: warpfold.sum(np.float32(3), 1)),
+        (ValueError, "twice", lambda: warpfold.sum(np.float32(3), (0, -1))),
+        (ValueError, "no values", lambda: warpfold.max(np.ones((0, 5, 0)), axis=0)),
         (ValueError, "twice", lambda: warpfold.sum(array, (0, -2))),
         (ValueError, "empty tuple", lambda: warpfold.sum(array, ())),
         (TypeError, "axis", lambda: warpfold.sum(array, 1.5)),
@@ -306,7 +311,10 @@ def test_what_is_refused_is_said():
 def test_lists_numbers_and_read_only_arrays():
     assert warpfold.sum([1, 2, 3]) == 6
     assert warpfold.max((1.5, 2.5)) == 2.5
-    assert warpfold.sum(np.float32(3)) == 3
+    for axis in [None, 0, -1]:
+        assert warpfold.sum(np.float32(3), axis=axis) == 3
+        assert warpfold.argmax(np.float32(3), axis=axis) == 0
+        assert np.array_equal(warpfold.cumsum(np.float32(3), axis=axis), [3])
     assert warpfold.sum(7) == 7
     array = np.arange(5)
     array.flags.writeable = False
@@ -417,10 +425,33 @@ def test_tensors_of_any_library(versioned):
         assert name_of_capsule(made.capsule) == used
         del found, made
         gc.collect()
+    for devices in [dict(device=(3, 0)), dict(device=(3, 0), tensor_device=(1, 0)), dict(tensor_device=(1, 5))]:
+        assert warpfold.sum(Made(array, versioned, **devices)) == array.sum(), devices
     compact = Made(array, versioned, strides=None)
     assert np.array_equal(warpfold.sum(compact, axis=1), array.sum(axis=1))
     shifted = Made(array, versioned, byte_offset=64)
     assert warpfold.sum(shifted) == array.sum()
+
+
+class OfNamespace(Made):
+    """An array of a library whose functions the array names, and which has no others."""
+
+    class namespace:
+        @staticmethod
+        def from_dlpack(made):
+            return OfNamespace(np.from_dlpack(made))
+
+    def __array_namespace__(self):
+        return self.namespace
+
+
+def test_running_sums_of_a_library_with_a_namespace():
+    array = np.arange(24, dtype="float32").reshape(2, 3, 4)
+    for axis in [None, 0, 1, 2, -3]:
+        for device in DEVICES:
+            found = warpfold.cumsum(OfNamespace(array), axis=axis, device=device)
+            assert isinstance(found, OfNamespace)
+            assert np.array_equal(found.array, np.cumsum(array, axis=axis)), axis
 
 
 def test_tensors_are_not_trusted():
@@ -506,22 +537,46 @@ def test_many_threads():
 
 def in_child(queue):
     array = np.ones(1 << 20, "float32")
-    queue.put([float(warpfold.sum(array)), float(warpfold.sum(array[:10]))])
+    queue.put([float(each) for each in some_results(array)])
+
+
+def some_results(array):
+    """By all cores, by one, with as many results as all would share, and on the emulator."""
+    matrix = array[: 3 * 4096].reshape(3, 4096)
+    yield warpfold.sum(array)
+    yield warpfold.sum(array[:10])
+    yield warpfold.max(matrix, axis=0).sum()
+    yield warpfold.sum(array[: 1 << 14].reshape(8192, 2), axis=1).sum()
+    yield warpfold.sum(array[:100_000], device="emulator")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_after_a_fork():
-    assert warpfold.sum(np.ones(1 << 20, "float32")) == 1 << 20
+    expected = [1 << 20, 10, 4096, 1 << 14, 100_000]
+    assert list(some_results(np.ones(1 << 20, "float32"))) == expected
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     child = context.Process(target=in_child, args=(queue,))
     child.start()
     try:
-        assert queue.get(timeout=60) == [float(1 << 20), 10.0]
+        assert queue.get(timeout=60) == expected
     finally:
         child.kill()
         child.join()
+
+
+def test_an_interpreter_that_exits_does_not_wait_for_a_thread():
+    program = """
+import numpy, threading, time, warpfold
+array = numpy.ones(1000, "float32")
+def work():
+    while True: warpfold.sum(array)
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, b"")
 
 
 def test_the_stub_has_what_the_module_has():

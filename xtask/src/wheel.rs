@@ -130,6 +130,17 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), WheelError> {
     Ok(())
 }
 
+/// The system's library that unwinds stacks. zig links one of its own into a wheel; but when a thread ends inside of a call, as those of an
+/// interpreter that exits do, glibc unwinds its stack by the system's, and the two do not understand each other.
+fn unwinder() -> Result<String, WheelError> {
+    let mut cc = Command::new("cc");
+    let output = cc
+        .arg("-print-file-name=libgcc_s.so.1")
+        .output()
+        .map_err(io("run cc"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
 fn make(repository: &Path, wheel: Wheel, out: &Path) -> Result<(), WheelError> {
     let folder = tempfile::tempdir().map_err(io("create a temporary folder"))?;
     let built = folder.path().join("built");
@@ -140,6 +151,7 @@ fn make(repository: &Path, wheel: Wheel, out: &Path) -> Result<(), WheelError> {
         .arg(repository.join(wheel.manifest()));
     if cfg!(target_os = "linux") {
         maturin.args(["--zig", "--compatibility", "manylinux2014"]);
+        maturin.env("RUSTFLAGS", format!("-C link-arg={}", unwinder()?));
     }
     // Elsewhere than in the repository, whose configuration of cargo nobody else has.
     step(maturin.current_dir(folder.path()))?;

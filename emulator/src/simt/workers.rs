@@ -1,6 +1,8 @@
 //! The host threads that run blocks and grids side by side.
 
 use std::cell::Cell;
+use std::mem;
+use std::process;
 use std::sync::OnceLock;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -9,8 +11,21 @@ use crate::observer::Observer;
 
 thread_local! {
     /// What the launches of this host thread run on beside it. Each has a pool of its own, because workers of one launch may wait for each other:
-    /// none of them may wait in a queue after those of another launch.
-    static POOL: Cell<Option<ThreadPool>> = const { Cell::new(None) };
+    /// none of them may wait in a queue after those of another launch. With the process that has started it: after a fork the threads are not
+    /// there.
+    static POOL: Cell<Option<(u32, ThreadPool)>> = const { Cell::new(None) };
+}
+
+/// The threads that an earlier launch has left, if it was of this process. Those of its parent are left as they are: to end them, one would wait
+/// for threads that do not exist.
+fn kept() -> Option<ThreadPool> {
+    match POOL.take()? {
+        (process, pool) if process == process::id() => Some(pool),
+        (_, of_parent) => {
+            mem::forget(of_parent);
+            None
+        }
+    }
 }
 
 /// How many threads the host runs at once.
@@ -31,8 +46,8 @@ impl Workers {
     pub fn take(count: usize) -> Self {
         let others = (count > 1)
             .then(|| {
-                let kept = POOL.take();
-                kept.filter(|pool| pool.current_num_threads() >= count - 1)
+                kept()
+                    .filter(|pool| pool.current_num_threads() >= count - 1)
                     .or_else(|| ThreadPoolBuilder::new().num_threads(count - 1).build().ok())
             })
             .flatten();
@@ -66,6 +81,6 @@ impl Workers {
         for other in others.into_iter().flatten() {
             observer.merge(other);
         }
-        POOL.set(Some(pool));
+        POOL.set(Some((process::id(), pool)));
     }
 }
