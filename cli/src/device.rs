@@ -1,6 +1,6 @@
 //! The options for the device and the kernels, which most commands have.
 
-use super::failure::Failure;
+use super::failure::{Failure, say};
 use crate::ptx_folder;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -249,7 +249,9 @@ impl KernelsArguments {
             ),
         };
         if is_older_than_sources(&ptx) {
-            eprintln!("warpfold: the kernels have changed since their PTX was built; {command}");
+            say(format_args!(
+                "warpfold: the kernels have changed since their PTX was built; {command}"
+            ));
         }
         Ok(ptx)
     }

@@ -4,6 +4,7 @@ use super::names;
 use super::sources;
 use clap::error::{ContextKind, ContextValue};
 use std::fmt::{self, Display, Formatter};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Why a command stopped. The text is one sentence: what was wrong, where, and what to do.
@@ -44,9 +45,17 @@ impl Failure {
             Self::Finding(message) => (message, 1),
             Self::OutputClosed => return ExitCode::SUCCESS,
         };
-        eprintln!("warpfold: {}", sources::quoted(&one_line(&message)));
+        say(format_args!(
+            "warpfold: {}",
+            sources::quoted(&one_line(&message))
+        ));
         ExitCode::from(status)
     }
+}
+
+/// Writes a line on standard error. Where that is closed or full there is nobody to tell.
+pub fn say(line: impl Display) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 /// The message on one line: file names and drivers' messages may contain line breaks.

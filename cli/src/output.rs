@@ -5,6 +5,7 @@ use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// The option `--json`, of every command that prints a table.
 #[derive(Clone, clap::Args, Debug, Default)]
@@ -18,6 +19,9 @@ pub struct JsonArguments {
 #[derive(Debug)]
 pub struct Output {
     json: Option<PathBuf>,
+    /// Whether the reader of standard output has closed it. What is still to do is done: the JSON is written, and the exit status is that of the
+    /// results.
+    is_closed: AtomicBool,
 }
 
 impl Output {
@@ -30,7 +34,28 @@ impl Output {
         if let Some(path) = &json {
             check_folder(path)?;
         }
-        Ok(Self { json })
+        Ok(Self {
+            json,
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    /// Refuses to write the JSON over a file that the command reads. This is checked before a long run, not after it.
+    pub fn check_inputs<'a>(
+        &self,
+        inputs: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), Failure> {
+        let Some(Ok(json)) = self.json.as_deref().map(Path::canonicalize) else {
+            return Ok(());
+        };
+        let is_json = |input: &&Path| input.canonicalize().is_ok_and(|input| input == json);
+        match inputs.into_iter().find(is_json) {
+            Some(input) => Err(Failure::Input(format!(
+                "{} is read, and the JSON would overwrite it; give --json another name",
+                input.display()
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Whether standard output belongs to the JSON.
@@ -40,10 +65,16 @@ impl Output {
 
     /// Prints text and a line end, unless standard output belongs to the JSON.
     pub fn print(&self, text: impl Display) -> Result<(), Failure> {
-        if self.is_json_only() {
+        if self.is_json_only() || self.is_closed.load(Relaxed) {
             return Ok(());
         }
-        print(text)
+        match print(text) {
+            Err(Failure::OutputClosed) => {
+                self.is_closed.store(true, Relaxed);
+                Ok(())
+            }
+            printed => printed,
+        }
     }
 
     /// Writes the results as JSON, if `--json` asked for it.
@@ -54,7 +85,10 @@ impl Output {
         let text = serde_json::to_string_pretty(results)
             .map_err(|error| Failure::Input(format!("the results have no JSON form: {error}")))?;
         if self.is_json_only() {
-            print(text)
+            match print(text) {
+                Err(Failure::OutputClosed) => Ok(()),
+                printed => printed,
+            }
         } else {
             write_file(path, format!("{text}\n").as_bytes())
         }

@@ -1,6 +1,6 @@
 //! Doing something again whenever a file is saved.
 
-use super::failure::Failure;
+use super::failure::{Failure, say};
 use std::fs;
 use std::path::Path;
 use std::thread::sleep;
@@ -17,11 +17,11 @@ pub fn watch(file: &Path, mut once: impl FnMut() -> Result<(), Failure>) -> ! {
         if let Err(failure) = once() {
             failure.report();
         }
-        eprintln!(
+        say(format_args!(
             "\nwarpfold: {:.1} s; waiting for {} to change (Ctrl-C ends)",
             start.elapsed().as_secs_f64(),
             file.display()
-        );
+        ));
         while changed(file) == before {
             sleep(LOOK);
         }

@@ -286,6 +286,41 @@ fn arrays_in_archives_compressed_and_from_standard_input() {
 }
 
 #[test]
+fn what_is_no_text_is_no_table() {
+    for (input, culprit) in [
+        (
+            compressed(b"a\n1\n2\n"),
+            "- is no text but compressed by gzip",
+        ),
+        (b"PK\x03\x04\x14".to_vec(), "- is no text but an archive"),
+        (
+            b"\x80\0\0\0\x01".to_vec(),
+            "- is no text but bytes of another kind",
+        ),
+    ] {
+        warpfold(&["reduce", "-"])
+            .write_stdin(input)
+            .assert()
+            .code(2)
+            .stderr(contains(culprit));
+    }
+}
+
+#[test]
+fn results_do_not_overwrite_what_is_read() {
+    let scratch = Scratch::new();
+    let file = scratch.file("table.csv", b"a\n1\n2\n");
+    refuses(
+        &["reduce", &file, "--json", &file],
+        "is read, and the JSON would overwrite it",
+    );
+    assert_eq!(
+        std::fs::read(&file).ok().as_deref(),
+        Some(&b"a\n1\n2\n"[..])
+    );
+}
+
+#[test]
 fn tables_from_files_and_from_standard_input() {
     let scratch = Scratch::new();
     let gz = scratch.file("table.csv.gz", &compressed(b"a,b\n1,2\n3,5\n"));

@@ -135,6 +135,58 @@ fn a_closed_output_is_no_error() {
     assert!(output.status.success());
 }
 
+/// What a command would say and write besides is not lost with its text.
+#[test]
+fn with_a_closed_output_the_json_is_written_and_findings_count() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let json = folder.path().join("results.json");
+    let json = json.to_str().expect("its name is text");
+    for (arguments, status) in [
+        (
+            &[
+                "check",
+                "unroll_warps8",
+                "-n",
+                "1000",
+                "--block",
+                "128",
+                "--json",
+                json,
+            ][..],
+            1,
+        ),
+        (&["run", "neighbored", "-n", "10", "--json", json], 0),
+    ] {
+        let mut process = std::process::Command::new(env!("CARGO_BIN_EXE_warpfold"))
+            .args(arguments)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("the command starts");
+        drop(process.stdout.take());
+        let ended = process.wait().expect("the command ends");
+        assert_eq!(ended.code(), Some(status), "{arguments:?}");
+        let written = std::fs::read_to_string(json).expect("the JSON is there");
+        std::fs::remove_file(json).expect("it is ours");
+        assert!(
+            written.starts_with('{') || written.starts_with('['),
+            "{written}"
+        );
+    }
+}
+
+/// There is nobody to tell.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_standard_error_is_no_panic() {
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let ended = std::process::Command::new(env!("CARGO_BIN_EXE_warpfold"))
+        .args(["reduce", "missing.npy"])
+        .stderr(full.expect("Linux has it"))
+        .status();
+    assert_eq!(ended.expect("the command starts").code(), Some(2));
+}
+
 #[test]
 fn tables_fit_80_columns_and_lose_nothing_that_they_do_not_name() {
     for arguments in [

@@ -5,7 +5,8 @@ use super::line::line_of;
 use super::open::{Name, open};
 use super::values::FileNumber;
 use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
+use std::mem;
 use std::path::{Path, PathBuf};
 
 /// Reads one column piece by piece.
@@ -16,9 +17,19 @@ pub(super) struct CsvReader {
     index: usize,
     /// The column's cell in the first row, where that is a header.
     header: Option<String>,
+    /// Cells of the first row.
+    cells: usize,
     /// The next row, if there is one.
     row: Option<ByteRecord>,
+    /// The memory of the row before, for the one after.
+    spare: ByteRecord,
 }
+
+/// What is no text and nothing known.
+const OTHER_BYTES: &str = "bytes of another kind; give a raw file's --type";
+
+/// What is read after the text, on a line of its own: if the last row is another one, a quote is open in it.
+const END: &[u8] = b"\n\0end of the text\0\n";
 
 impl CsvReader {
     /// Opens one column of a table: a file of text, compressed where its name ends in `.gz`, or with `-` standard input. Cells are
@@ -35,10 +46,13 @@ impl CsvReader {
             reader: reader(path, delimiter)?,
             index: 0,
             header: None,
+            cells: usize::MAX,
             row: None,
+            spare: ByteRecord::new(),
         };
         this.advance()?;
         if let Some(first_row) = &this.row {
+            this.cells = first_row.len();
             (this.index, this.header) = find_column(path, first_row, column)?;
         } else {
             return Err(InputError::NoRows(path.into()));
@@ -76,6 +90,15 @@ impl CsvReader {
             let position = row.position();
             position.map_or(0, |position| line_of(&self.path, position))
         };
+        // Nothing more than delimiters at the end is no other cell.
+        if (self.cells..row.len()).any(|place| !row[place].is_empty()) {
+            return Err(InputError::LongRow {
+                path: path(),
+                line: line(),
+                cells: row.len(),
+                first: self.cells,
+            });
+        }
         let cell = row.get(self.index).ok_or_else(|| InputError::ShortRow {
             path: path(),
             line: line(),
@@ -101,13 +124,34 @@ impl CsvReader {
 
     /// Reads the next row.
     fn advance(&mut self) -> Result<(), InputError> {
-        let mut row = self.row.take().unwrap_or_default();
+        let row = self.row.take();
+        let Some(next) = self.record()? else {
+            let position = row.as_ref().and_then(ByteRecord::position);
+            return Err(InputError::OpenQuote {
+                path: self.path.clone(),
+                line: position.map_or(1, |position| line_of(&self.path, position)),
+            });
+        };
+        let is_end = next.len() == 1 && next[0] == *END.trim_ascii();
+        if is_end && self.record()?.is_some() {
+            return Err(InputError::NoText {
+                path: self.path.clone(),
+                what: OTHER_BYTES,
+            });
+        }
+        self.row = (!is_end).then_some(next);
+        self.spare = row.unwrap_or_default();
+        Ok(())
+    }
+
+    /// The next row of what is read, which ends with [`END`].
+    fn record(&mut self) -> Result<Option<ByteRecord>, InputError> {
+        let mut record = mem::take(&mut self.spare);
         let is_there = self
             .reader
-            .read_byte_record(&mut row)
+            .read_byte_record(&mut record)
             .map_err(|error| InputError::unreadable(&self.path, error.into()))?;
-        self.row = is_there.then_some(row);
-        Ok(())
+        Ok(is_there.then_some(record))
     }
 }
 
@@ -120,7 +164,24 @@ fn parse_cell<T: FileNumber>(text: &str) -> Option<T> {
 }
 
 fn reader(path: &Path, delimiter: Option<u8>) -> Result<Reader<Box<dyn Read + Send>>, InputError> {
-    let text = open(path).map_err(|source| InputError::unreadable(path, source))?;
+    let unreadable = |source| InputError::unreadable(path, source);
+    let mut text = BufReader::new(open(path).map_err(unreadable)?);
+    let what = match text.fill_buf().map_err(unreadable)? {
+        [0x1f, 0x8b, ..] => {
+            Some("compressed by gzip; give it by a name that ends in .gz, or unpack it")
+        }
+        [b'P', b'K', 3 | 5, 4 | 6, ..] => {
+            Some("an archive; give it by a name that ends in .npz, or unpack it")
+        }
+        start if first_line(start).contains(&0) => Some(OTHER_BYTES),
+        _ => None,
+    };
+    if let Some(what) = what {
+        return Err(InputError::NoText {
+            path: path.into(),
+            what,
+        });
+    }
     let is_tsv = Name::of(path).extension.as_deref() == Some("tsv");
     // The first row may or may not be a header, and a row may be short: both are ours to judge.
     Ok(ReaderBuilder::new()
@@ -128,7 +189,12 @@ fn reader(path: &Path, delimiter: Option<u8>) -> Result<Reader<Box<dyn Read + Se
         .flexible(true)
         .trim(Trim::All)
         .delimiter(delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' }))
-        .from_reader(text))
+        .from_reader(Box::new(text.chain(END))))
+}
+
+fn first_line(text: &[u8]) -> &[u8] {
+    let mut lines = text.split(|&byte| byte == b'\n');
+    lines.next().unwrap_or_default()
 }
 
 /// The column's number from 0, and its cell in the first row where that is a header.
@@ -302,6 +368,35 @@ mod tests {
     }
 
     #[test]
+    fn what_ends_a_row_or_the_text_is_no_cell() {
+        let values = Ok(Values::I32(vec![1, 3]));
+        for contents in [
+            "a,b\n1,2,\n3,4,,\n",
+            "a,b\n1,2\n3,\"4\n\"",
+            "a,b\n1,2\n3,4\n\n\n",
+            "a,b\r1,2\r3,4\r",
+        ] {
+            assert_eq!(read_csv(contents, I32, Some("a")), values, "{contents:?}");
+        }
+    }
+
+    #[test]
+    fn long_cells_are_not_shown_whole() {
+        let long = format!("a\n{}\n", "ä".repeat(1000));
+        let message = read_csv(&long, I32, None).unwrap_err();
+        assert!(
+            message.contains(&format!("'{}…'", "ä".repeat(80))),
+            "{message}"
+        );
+        let wide = "a,".repeat(1000) + "a\n";
+        let message = read_csv(&wide, I32, None).unwrap_err();
+        assert!(
+            message.contains("has 1001 columns (a, a, ") && message.len() < 300,
+            "{message}"
+        );
+    }
+
+    #[test]
     fn bad_cells_are_named_with_their_line() {
         for (contents, element_type, column, culprit) in [
             (
@@ -359,6 +454,27 @@ mod tests {
                 "has no column 'c'; its first row is: a, b",
             ),
             ("a,b\n1,2\n", I32, Some("2"), "has no column '2'"),
+            (
+                "a\n21,5\n19,75\n",
+                F64,
+                None,
+                "line 2: the row has 2 cells and the first row has 1; if its numbers have decimal commas",
+            ),
+            (
+                "a,b\n1,2\n3,4,5\n",
+                I32,
+                Some("b"),
+                "line 3: the row has 3 cells and the first row has 2",
+            ),
+            (
+                "a,b\n1,10\n2,\"oops\n3,30\n4,40\n",
+                I32,
+                Some("a"),
+                "line 3: a quote that begins in this row is never closed",
+            ),
+            ("\"a\n1\n", I32, None, "line 1: a quote that begins"),
+            ("a\0b\n1\n", I32, None, "is no text but bytes"),
+            ("PK\u{3}\u{4}\n1\n", I32, None, "is no text but an archive"),
             (
                 "a,b,a\n1,2,3\n",
                 I32,

@@ -1,5 +1,6 @@
 //! What may be wrong with a file of numbers.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use warpfold_course::element::ElementType;
 use warpfold_kernels::catalogue::ElementType as FileType;
@@ -90,7 +91,7 @@ pub enum InputError {
         asked: String,
     },
     /// A `.csv` file with several columns, none of them chosen.
-    #[error("{path} has {} columns ({}); choose one with --column", columns.len(), columns.join(", "))]
+    #[error("{path} has {} columns ({}); choose one with --column", columns.len(), listed(columns))]
     ColumnNotChosen {
         /// The file.
         path: PathBuf,
@@ -133,7 +134,10 @@ pub enum InputError {
         asked: String,
     },
     /// A column that is not there.
-    #[error("{path} has no column '{column}'; its first row is: {}", columns.join(", "))]
+    #[error(
+        "{path} has no column '{column}'; its first row is: {}",
+        listed(columns)
+    )]
     NoSuchColumn {
         /// The file.
         path: PathBuf,
@@ -203,6 +207,36 @@ pub enum InputError {
         /// The column's number, from 0.
         index: usize,
     },
+    /// A row with more cells than the first one.
+    #[error(
+        "{path}, line {line}: the row has {cells} cells and the first row has {first}; if its numbers have decimal commas, write points, or give another --delimiter"
+    )]
+    LongRow {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// Cells in the row.
+        cells: usize,
+        /// Cells in the first row.
+        first: usize,
+    },
+    /// A quote that goes on to the end.
+    #[error("{path}, line {line}: a quote that begins in this row is never closed; close it")]
+    OpenQuote {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+    },
+    /// What is no table of text.
+    #[error("{path} is no text but {what}")]
+    NoText {
+        /// The file.
+        path: PathBuf,
+        /// What it seems to be, and what to do.
+        what: &'static str,
+    },
     /// A cell without a value.
     #[error("{path}, line {line}: the cell is empty; remove the row or give it a value")]
     EmptyCell {
@@ -212,7 +246,10 @@ pub enum InputError {
         line: u64,
     },
     /// A cell that is no number of the type.
-    #[error("{path}, line {line}: '{text}' is not a value of type {element_type}")]
+    #[error(
+        "{path}, line {line}: '{}' is not a value of type {element_type}",
+        shortened(text)
+    )]
     BadCell {
         /// The file.
         path: PathBuf,
@@ -231,5 +268,26 @@ impl InputError {
             path: path.into(),
             source,
         }
+    }
+}
+
+/// The first cells of a row.
+fn listed(cells: &[String]) -> String {
+    const MOST: usize = 20;
+    let more = if cells.len() > MOST { ", …" } else { "" };
+    let first: Vec<_> = cells
+        .iter()
+        .take(MOST)
+        .map(|cell| shortened(cell))
+        .collect();
+    first.join(", ") + more
+}
+
+/// A cell, of which a long one is not shown whole.
+fn shortened(cell: &str) -> Cow<'_, str> {
+    const MOST: usize = 80;
+    match cell.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &cell[..end]).into(),
+        None => cell.into(),
     }
 }

@@ -516,6 +516,20 @@ mod tests {
                 "ends before its header",
             ),
             (npy("(1, 2)", &[]), "no Python dictionary"),
+            (
+                npy(
+                    "{'descr': '<i4', 'fortran_order': 1, 'shape': (4,), }",
+                    &[0; 16],
+                ),
+                "its fortran_order is 1, not True or False",
+            ),
+            (
+                npy(
+                    "{'descr': '<i2305843009213693953', 'fortran_order': False, 'shape': (4,), }",
+                    &[0; 4],
+                ),
+                "'<i2305843009213693953'",
+            ),
             (npy("{'descr': '<i4'}", &[]), "has no 'fortran_order'"),
             (npy(FOUR_I32, &[0; 15]), "does not match the 15 bytes"),
             (npy(FOUR_I32, &[0; 17]), "does not match the 17 bytes"),

@@ -9,9 +9,9 @@ use std::path::Path;
 ///
 /// The csv reader's own line number is that of the place where the record before ended: the reader has not yet passed a line feed
 /// after a carriage return, or blank lines. So the lines are counted again, which is fast enough for an error,
-/// except those of standard input.
+/// except those of what can be read once: standard input, or a pipe.
 pub(super) fn line_of(path: &Path, record: &Position) -> u64 {
-    if Name::of(path).is_standard_input {
+    if Name::of(path).is_standard_input || !path.is_file() {
         return record.line();
     }
     count_lines(path, record.byte()).unwrap_or(record.line())

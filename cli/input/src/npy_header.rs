@@ -43,7 +43,11 @@ impl NpyHeader {
             let (_, value) = entry.ok_or_else(|| format!("its header has no '{key}'"))?;
             Ok::<_, String>(*value)
         };
-        let is_fortran = value("fortran_order")? == "True";
+        let is_fortran = match value("fortran_order")? {
+            "True" => true,
+            "False" => false,
+            other => return Err(format!("its fortran_order is {other}, not True or False")),
+        };
         Ok(Self {
             descriptor: value("descr")?.to_owned(),
             shape: shape(value("shape")?)?,

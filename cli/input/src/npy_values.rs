@@ -88,9 +88,10 @@ impl NpyValues {
 
 /// NumPy's type, as `f4` and with any byte order before it.
 fn type_of_numpy(descriptor: &str) -> Option<TypeName> {
-    let name = unquoted(descriptor)?.trim_start_matches(['<', '>', '|', '=']);
+    let name = unquoted(descriptor)?;
+    let name = name.strip_prefix(['<', '>', '|', '=']).unwrap_or(name);
     let (kind, bytes) = name.split_at_checked(1)?;
-    let bits = 8 * bytes.parse::<usize>().ok()?;
+    let bits = bytes.parse::<usize>().ok()?.checked_mul(8)?;
     match kind {
         "b" if bits == 8 => "bool".parse().ok(),
         "i" | "u" | "f" => format!("{kind}{bits}").parse().ok(),

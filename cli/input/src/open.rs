@@ -58,9 +58,15 @@ pub fn is_table(path: &Path) -> bool {
         return io::stdin()
             .lock()
             .fill_buf()
-            .is_ok_and(|start| !start.starts_with(NPY));
+            .is_ok_and(|start| !is_npy(start));
     }
     matches!(name.extension.as_deref(), Some("csv" | "tsv" | "parquet"))
+}
+
+/// Whether what begins so, of which a pipe may have given little yet, is a `.npy` file: no text begins with its first byte.
+fn is_npy(start: &[u8]) -> bool {
+    let told = start.len().min(NPY.len());
+    told > 0 && start[..told] == NPY[..told]
 }
 
 /// Whether the values, of a `.npy`, `.csv` or raw file, can be read piece by piece as they lie there.

@@ -24,6 +24,7 @@ use warpfold_emulator::{Counters, Grids, Launch, Printed};
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = Output::new(&arguments.json)?;
+    output.check_inputs([&*arguments.file])?;
     check_indices(arguments)?;
     let shape = Launch {
         grid: arguments.grid.0,

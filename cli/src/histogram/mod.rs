@@ -96,6 +96,7 @@ const TIMING: Timing = Timing {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = Output::new(&arguments.json)?;
+    output.check_inputs(arguments.image.as_deref())?;
     let plot = arguments
         .plot
         .as_deref()

@@ -70,6 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return ranks::run(arguments, &place, &output);
     }
     let paths = files::expand(&arguments.files)?;
+    output.check_inputs(paths.iter().map(PathBuf::as_path))?;
     let several = paths.len() > 1;
     if several {
         refuse_what_is_for_one(arguments, &paths)?;
