@@ -5,7 +5,7 @@ use super::line::line_of;
 use super::open::{Name, open};
 use super::values::FileNumber;
 use csv::{ByteRecord, Reader, ReaderBuilder, Trim};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{Cursor, Read};
 use std::mem;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,9 @@ pub(super) struct CsvReader {
 
 /// What is no text and nothing known.
 const OTHER_BYTES: &str = "bytes of another kind; give a raw file's --type";
+
+/// So many bytes tell whether it is text.
+const LOOKED_AT: u64 = 1 << 12;
 
 /// What is read after the text, on a line of its own: if the last row is another one, a quote is open in it.
 const END: &[u8] = b"\n\0end of the text\0\n";
@@ -124,34 +127,32 @@ impl CsvReader {
 
     /// Reads the next row.
     fn advance(&mut self) -> Result<(), InputError> {
-        let row = self.row.take();
-        let Some(next) = self.record()? else {
-            let position = row.as_ref().and_then(ByteRecord::position);
+        if !self.read_spare()? {
+            let position = self.row.as_ref().and_then(ByteRecord::position);
             return Err(InputError::OpenQuote {
                 path: self.path.clone(),
                 line: position.map_or(1, |position| line_of(&self.path, position)),
             });
-        };
-        let is_end = next.len() == 1 && next[0] == *END.trim_ascii();
-        if is_end && self.record()?.is_some() {
+        }
+        let next = &mut self.spare;
+        if next.len() != 1 || next[0] != *END.trim_ascii() {
+            mem::swap(self.row.get_or_insert_default(), next);
+            return Ok(());
+        }
+        self.row = None;
+        if self.read_spare()? {
             return Err(InputError::NoText {
                 path: self.path.clone(),
                 what: OTHER_BYTES,
             });
         }
-        self.row = (!is_end).then_some(next);
-        self.spare = row.unwrap_or_default();
         Ok(())
     }
 
-    /// The next row of what is read, which ends with [`END`].
-    fn record(&mut self) -> Result<Option<ByteRecord>, InputError> {
-        let mut record = mem::take(&mut self.spare);
-        let is_there = self
-            .reader
-            .read_byte_record(&mut record)
-            .map_err(|error| InputError::unreadable(&self.path, error.into()))?;
-        Ok(is_there.then_some(record))
+    /// Reads the next row into the memory that is spare; the last one is [`END`]. Whether there is one.
+    fn read_spare(&mut self) -> Result<bool, InputError> {
+        let read = self.reader.read_byte_record(&mut self.spare);
+        read.map_err(|error| InputError::unreadable(&self.path, error.into()))
     }
 }
 
@@ -165,8 +166,11 @@ fn parse_cell<T: FileNumber>(text: &str) -> Option<T> {
 
 fn reader(path: &Path, delimiter: Option<u8>) -> Result<Reader<Box<dyn Read + Send>>, InputError> {
     let unreadable = |source| InputError::unreadable(path, source);
-    let mut text = BufReader::new(open(path).map_err(unreadable)?);
-    let what = match text.fill_buf().map_err(unreadable)? {
+    let mut text = open(path).map_err(unreadable)?;
+    let mut start = Vec::new();
+    let beginning = &mut text.by_ref().take(LOOKED_AT);
+    beginning.read_to_end(&mut start).map_err(unreadable)?;
+    let what = match &start[..] {
         [0x1f, 0x8b, ..] => {
             Some("compressed by gzip; give it by a name that ends in .gz, or unpack it")
         }
@@ -189,7 +193,7 @@ fn reader(path: &Path, delimiter: Option<u8>) -> Result<Reader<Box<dyn Read + Se
         .flexible(true)
         .trim(Trim::All)
         .delimiter(delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' }))
-        .from_reader(Box::new(text.chain(END))))
+        .from_reader(Box::new(Cursor::new(start).chain(text).chain(END))))
 }
 
 fn first_line(text: &[u8]) -> &[u8] {
