@@ -4,17 +4,18 @@
 //! Each result is verified bit for bit against the same call on the cores, and a dot product against another run of its own. A time is the median of nine calls between two events,
 //! of memory larger than the cache. `-- TYPE [BYTES]`: BYTES are those of the values, 2^30 unless given. On the emulator nothing is timed.
 
+mod read_and_write;
+
 use std::error::Error;
 use std::fmt::Debug;
 use warpfold::cpu::{self, Order};
-use warpfold::device::{Buffer, Event, Pod, Shape, Slice, Stream, Timing};
+use warpfold::device::{Buffer, Event, Pod, Slice, Stream, Timing};
 use warpfold::operator::{Max, Mean, Operator, Sum};
 use warpfold::reduce::{BuiltIn, Reducible};
 use warpfold::scan::{ScanKind, Scannable};
 use warpfold::sum::Mode;
 use warpfold::{Device, DotProduct, Matrix, Reduction, Runs, Scan, Segments};
 
-const CEILING: &str = include_str!("read_and_write.ptx");
 const REPEAT: usize = 9;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
@@ -270,18 +271,8 @@ impl<T: Reducible + Sync> Calls<'_, T> {
     }
 
     fn ceiling<R: Pod>(&self, input: Slice<'_, u64>, results: Slice<'_, R>) -> Outcome<f64> {
-        let kernel = self.device.load(CEILING)?.kernel("read_and_write")?;
-        let vectors = input.len() / 2;
-        let words = results.len() * size_of::<R>() / 4;
-        let shape = Shape::linear(vectors.div_ceil(4 * 256).max(1).try_into()?, 256);
-        let arguments = [
-            input.argument(),
-            results.argument(),
-            vectors.into(),
-            words.into(),
-        ];
-        // SAFETY: it reads as many vectors as the input has, and writes as many words as the results have.
-        unsafe { kernel.launch(&shape, &arguments) }?;
+        let (kernel, shape, arguments) =
+            read_and_write::launched(self.device, input, results, 256)?;
         if !self.device.is_gpu() {
             return Ok(f64::NAN);
         }

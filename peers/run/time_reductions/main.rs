@@ -20,6 +20,8 @@
 mod choices;
 mod expected;
 mod mode;
+#[path = "../read_and_write.rs"]
+mod read_and_write;
 mod segments;
 mod single;
 mod values;
@@ -38,8 +40,6 @@ use warpfold::operator::*;
 use warpfold::reduce::BuiltIn;
 use warpfold::reduce::table::Launch;
 use warpfold::{Along, Bf16, Device, DotProduct, F16, Matrix, Reduction, Segments};
-
-const CEILING: &str = include_str!("../read_and_write.ptx");
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -445,20 +445,10 @@ impl Run<'_> {
         input: Slice<'_, T>,
         results: &Buffer<R>,
     ) -> Result<f64, Box<dyn Error>> {
-        let kernel = self.device.load(CEILING)?.kernel("read_and_write")?;
-        let (vectors, words) = (input.len() * size_of::<T>() / 16, results.bytes() / 4);
         let mut best = f64::INFINITY;
         for block in [128, 256, 512] {
-            let blocks = vectors.div_ceil(4 * block as usize);
-            let shape = Shape::linear(blocks.try_into()?, block);
-            let arguments = [
-                input.argument(),
-                results.argument(),
-                vectors.into(),
-                words.into(),
-            ];
-            // SAFETY: it reads as many vectors as the input has, and writes as many words as the results have.
-            unsafe { kernel.launch(&shape, &arguments) }?;
+            let (kernel, shape, arguments) =
+                read_and_write::launched(self.device, input, results.slice(..), block)?;
             best = best.min(self.median(&kernel, &shape, &arguments)?);
         }
         Ok(best)
