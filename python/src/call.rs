@@ -96,6 +96,7 @@ fn reduce_source<'py>(
     if has_two {
         shape.push(2);
     }
+    // More results than any memory has room for are refused before any is made.
     count_of(&split.kept)?;
     if count(&split.reduced) == 0 && operation.needs_values() {
         return Err(PyValueError::new_err(

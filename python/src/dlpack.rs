@@ -34,8 +34,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// Whether both are the host's memory, of whichever kind, or that of one GPU: torch calls page-locked memory so in one place, and plain
-    /// memory of the host in another.
+    /// Whether both are the host's memory, of whichever kind, or that of one GPU. torch says of a page-locked tensor in one place that it is
+    /// page-locked, and in another that it is in plain memory of the host.
     pub fn is_where(self, other: Self) -> bool {
         let are = |kinds: [i32; 2]| kinds.contains(&self.kind) && kinds.contains(&other.kind);
         self == other || are(ON_HOST) || are(ON_GPU) && self.index == other.index

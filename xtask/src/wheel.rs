@@ -130,8 +130,8 @@ pub fn run(repository: &Path, options: &Options) -> Result<(), WheelError> {
     Ok(())
 }
 
-/// The system's library that unwinds stacks. zig links one of its own into a wheel; but when a thread ends inside of a call, as those of an
-/// interpreter that exits do, glibc unwinds its stack by the system's, and the two do not understand each other.
+/// The system's library that unwinds stacks. When an interpreter exits, glibc ends its other threads by unwinding them with this library. A
+/// wheel that has an unwinder of zig's own linked into it crashes then.
 fn unwinder() -> Result<String, WheelError> {
     let mut cc = Command::new("cc");
     let output = cc

@@ -95,7 +95,7 @@ Several operators read the file once. Files may be larger than memory, and sever
 count through all of them. Several threads read them. What is not in the system's cache is read past it, by O_DIRECT, if a measurement before the \
 run finds that faster. The last lines say what limited the run, and how close it came to reading alone. If a file cannot be read to its end, \
 the error has the results of the values before. On the cores sums of integers are exact. Products of integers wrap around at 32 bits, \
-or 64 of such values, and so do sums on a GPU and on the emulator; where that happens there to a single sum or product of all values, the true value is \
+those of 64-bit integers at 64, and so do sums on a GPU and on the emulator; where that happens there to a single sum or product of all values, the true value is \
 shown as well. The mean of integers is in f64. Variances are divided by the number of \
 values, those of samples by one less. With floats, one NaN makes every sum and extreme NaN, and -0.0 is less than 0.0; argmin and argmax \
 give the first of equal values, or of NaNs.

@@ -11,8 +11,8 @@ use crate::observer::Observer;
 
 thread_local! {
     /// What the launches of this host thread run on beside it. Each has a pool of its own, because workers of one launch may wait for each other:
-    /// none of them may wait in a queue after those of another launch. With the process that has started it: after a fork the threads are not
-    /// there.
+    /// none of them may wait in a queue after those of another launch. Beside it stands the process that has started it,
+    /// since a child that was forked does not have the threads.
     static POOL: Cell<Option<(u32, ThreadPool)>> = const { Cell::new(None) };
 }
 

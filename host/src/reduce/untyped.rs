@@ -16,8 +16,8 @@ use warpfold_device::segments;
 use warpfold_device::slots::most_words;
 use warpfold_device::vector::Loaded;
 
-/// The most values for one result. No memory has more, and to read the same ones so often, as of rows that are no distance apart, would take
-/// minutes; sizes that are computed from the number of values stay in their range.
+/// The most values for one result. No memory holds more; only rows that are no distance apart, which repeat the same values, could have more.
+/// Sizes that are computed from the number of values stay in their range.
 const MOST_VALUES: u64 = 1 << 44;
 
 /// What the launches of an operator over a type depend on.
