@@ -1,25 +1,43 @@
 //! Results in a GPU's memory, for arrays of libraries that do not allocate them.
 
-use crate::dlpack::{self, Device, ON_GPU};
+use crate::dlpack::{self, Described, Device, ON_GPU};
 use crate::memory::Memory;
 use crate::operation::{Kind, kind, name_of};
 use crate::source::data_type;
 use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PySlice, PyTuple};
 use std::sync::Arc;
 use warpfold_dynamic::TypeName;
 
 /// A result in a GPU's memory, complete when it is returned. Any library with DLPack takes it: `jax.numpy.from_dlpack(result)`.
 #[pyclass(frozen, module = "warpfold", name = "Array")]
 pub struct Array {
-    /// The memory, with the values side by side in the order of C.
+    /// The memory.
     pub memory: Arc<Memory>,
     /// The length of each axis.
     pub lengths: Vec<usize>,
     /// What the values are.
     pub element: TypeName,
+    /// How many values lie before the first.
+    pub first: usize,
+    /// The distance of two neighbours in the order of C, in values.
+    pub step: usize,
+}
+
+impl Array {
+    /// All that have this index along the last axis.
+    pub fn at_last(&self, index: usize) -> Self {
+        let (&last, lengths) = self.lengths.split_last().expect("there is a last axis");
+        Self {
+            memory: self.memory.clone(),
+            lengths: lengths.to_vec(),
+            element: self.element,
+            first: self.first + index * self.step,
+            step: self.step * last,
+        }
+    }
 }
 
 #[pymethods]
@@ -56,23 +74,23 @@ impl Array {
                 "the result is lent where it is: copy it by the library that takes it",
             ));
         }
-        let device = Device {
-            kind: ON_GPU[0],
-            index: self.memory.index as i32,
+        let mut strides = vec![self.step as i64; self.lengths.len()];
+        for axis in (1..strides.len()).rev() {
+            strides[axis - 1] = strides[axis] * self.lengths[axis] as i64;
+        }
+        let lent = Described {
+            address: self.memory.address() + (self.first * self.element.bytes()) as u64,
+            device: Device {
+                kind: ON_GPU[0],
+                index: self.memory.index as i32,
+            },
+            dtype: data_type(self.element),
+            shape: self.lengths.iter().map(|&length| length as i64).collect(),
+            strides: Some(strides),
         };
         let is_versioned = max_version.is_some_and(|(major, _)| major >= 1);
-        // SAFETY: the memory, which the capsule keeps, has as many values.
-        unsafe {
-            dlpack::lend(
-                py,
-                self.memory.address(),
-                device,
-                data_type(self.element),
-                &self.lengths,
-                is_versioned,
-                self.memory.clone(),
-            )
-        }
+        // SAFETY: the memory, which the capsule keeps, has these values.
+        unsafe { dlpack::lend(py, lent, is_versioned, self.memory.clone()) }
     }
 
     /// A copy as a NumPy array.
@@ -81,14 +99,16 @@ impl Array {
         let bytes = py.detach(|| memory.read());
         let bytes = bytes.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         let count: usize = self.lengths.iter().product();
-        let bytes = PyBytes::new(py, &bytes[..count * self.element.bytes()]);
+        let ends = (self.first + count * self.step) as isize;
+        let own = PySlice::new(py, self.first as isize, ends, self.step as isize);
         let numpy = py.import(intern!(py, "numpy"))?;
         let dtype = match self.element.name() {
             "bf16" => py.import("ml_dtypes")?.getattr("bfloat16")?,
             _ => self.dtype().into_pyobject(py)?.into_any(),
         };
         numpy
-            .call_method1("frombuffer", (bytes, dtype))?
+            .call_method1("frombuffer", (PyBytes::new(py, &bytes), dtype))?
+            .get_item(own)?
             .call_method1("reshape", (self.shape(py)?,))
     }
 

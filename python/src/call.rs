@@ -17,7 +17,7 @@ use pyo3::types::{PyEllipsis, PyTuple};
 use std::slice;
 use std::sync::Arc;
 use warpfold::DeviceChoice;
-use warpfold::{DeviceError, Error};
+use warpfold::Error;
 use warpfold_dynamic::TypeName;
 
 /// Arrays of the host that one thread reduces sooner than it wakes others.
@@ -127,6 +127,9 @@ fn reduce_source<'py>(
     let py = result.py();
     if has_two {
         let of = |place: usize| -> PyResult<Bound<'py, PyAny>> {
+            if let Ok(array) = result.cast::<Array>() {
+                return Ok(Bound::new(py, array.get().at_last(place))?.into_any());
+            }
             let index = (PyEllipsis::get(py), place);
             scalar(source, result.get_item(index)?)
         };
@@ -222,15 +225,14 @@ fn on_host(
         unsafe {
             match device {
                 Asked::Device(device) => {
-                    on_device::reduce(device, Task { view, split, work }, results)?;
+                    on_device::reduce(device, Task { view, split, work }, results)
                 }
                 _ if view.count() <= FEW && work.is_simple(view.element, split) => {
-                    on_host::reduce(view, split, work, results);
+                    on_host::reduce(view, split, work, results)
                 }
                 _ => threads::with(|| on_host::reduce(view, split, work, results)),
             }
         }
-        Ok(())
     });
     reduced.map_err(raised)
 }
@@ -287,6 +289,8 @@ fn on_gpu_of_others<'py>(
         memory: Arc::new(made.map_err(raised)?),
         lengths: shape.to_vec(),
         element: work.result,
+        first: 0,
+        step: 1,
     };
     of_library(
         &source.object,
@@ -319,7 +323,10 @@ fn raised(error: Failed) -> PyErr {
     match error {
         Failed::Strides => PyValueError::new_err(text),
         Failed::NoKernel { .. } => PyTypeError::new_err(text),
-        Failed::Library(Error::Device(DeviceError::NoRoom { .. })) => PyMemoryError::new_err(text),
+        Failed::NoMemory { .. } => PyMemoryError::new_err(text),
+        Failed::Library(Error::Device(error)) if error.is_lack_of_memory() => {
+            PyMemoryError::new_err(text)
+        }
         _ => PyRuntimeError::new_err(text),
     }
 }
@@ -386,8 +393,7 @@ pub fn dot<'py>(
             match (place, device) {
                 (Place::Host, Asked::Nothing | Asked::Processor) => {
                     let result = result();
-                    threads::with(|| on_host::dot(views[0], views[1], is_deterministic, result));
-                    Ok(())
+                    threads::with(|| on_host::dot(views[0], views[1], is_deterministic, result))
                 }
                 (Place::Host, Asked::Device(device)) => {
                     on_device::dot(device, views, is_deterministic, result())
@@ -474,8 +480,7 @@ pub fn scan<'py>(
                 match (place, device) {
                     (Place::Host, Asked::Nothing | Asked::Processor) => {
                         let results = results();
-                        threads::with(|| on_host::scan(view, &split, &work, results));
-                        Ok(())
+                        threads::with(|| on_host::scan(view, &split, &work, results))
                     }
                     (Place::Host, Asked::Device(device)) => {
                         on_device::scan(device, task, results())

@@ -256,7 +256,7 @@ impl Drop for Taken {
 struct Lent<O> {
     managed: ManagedParts,
     shape: Vec<i64>,
-    strides: Vec<i64>,
+    strides: Option<Vec<i64>>,
     _owner: O,
 }
 
@@ -265,27 +265,26 @@ enum ManagedParts {
     Versioned(ManagedVersioned),
 }
 
-/// A capsule of memory that `owner` keeps, with values side by side in the order of C.
+/// A capsule of a tensor whose memory `owner` keeps.
 ///
 /// # Errors
 /// Python has no memory.
 ///
 /// # Safety
-/// As long as the owner is alive, there are as many elements of the type from the address on.
+/// As long as the owner is alive, the elements are where the tensor says.
 pub unsafe fn lend<'py, O: Send + 'static>(
     py: Python<'py>,
-    address: u64,
-    device: Device,
-    dtype: DataType,
-    shape: &[usize],
+    lent: Described,
     is_versioned: bool,
     owner: O,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let shape: Vec<i64> = shape.iter().map(|&length| length as i64).collect();
-    let mut strides = vec![1; shape.len()];
-    for axis in (1..shape.len()).rev() {
-        strides[axis - 1] = strides[axis] * shape[axis].max(1);
-    }
+    let Described {
+        address,
+        device,
+        dtype,
+        shape,
+        strides,
+    } = lent;
     let empty = || Tensor {
         data: address as *mut c_void,
         device,
@@ -319,7 +318,11 @@ pub unsafe fn lend<'py, O: Send + 'static>(
     }));
     // SAFETY: the box is this function's own, and stays where it is. The pointers to its parts are valid until it is freed.
     let (pointer, name) = unsafe {
-        let (shape, strides) = ((*lent).shape.as_mut_ptr(), (*lent).strides.as_mut_ptr());
+        let shape = (*lent).shape.as_mut_ptr();
+        let strides = match &mut (*lent).strides {
+            Some(strides) => strides.as_mut_ptr(),
+            None => std::ptr::null_mut(),
+        };
         match &mut (*lent).managed {
             ManagedParts::Plain(managed) => {
                 (managed.tensor.shape, managed.tensor.strides) = (shape, strides);

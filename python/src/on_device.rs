@@ -138,7 +138,7 @@ pub unsafe fn reduce(
     let copy;
     let (values, origin, split) = if is_copied {
         // SAFETY: the caller's promise.
-        copy = unsafe { rows.gather(view.address, bytes, 0..rows.count()) };
+        copy = unsafe { rows.gather(view.address, bytes, 0..rows.count()) }?;
         let values = &bytemuck::cast_slice(&copy)[..view.count() * bytes];
         (values, 0, &side_by_side)
     } else {
@@ -207,7 +207,7 @@ pub unsafe fn scan(choice: DeviceChoice, task: Task<'_>, results: &mut [u8]) -> 
     let (view, bytes) = (task.view, task.view.element.bytes());
     let rows = Rows::new(&task.split.kept, &task.split.reduced);
     // SAFETY: the caller's promise.
-    let copy = unsafe { rows.gather(view.address, bytes, 0..rows.count()) };
+    let copy = unsafe { rows.gather(view.address, bytes, 0..rows.count()) }?;
     let copied = &bytemuck::cast_slice(&copy)[..view.count() * bytes];
     let split = side_by_side(&rows);
     let task = Task {
@@ -286,10 +286,11 @@ pub unsafe fn dot(
     result: &mut [u8],
 ) -> Result<(), Failed> {
     let bytes = views[0].element.bytes();
-    let copies = views.map(|view| {
+    let copy = |view: &View| {
         // SAFETY: the caller's promise.
         unsafe { Rows::new(&[], &view.axes).gather(view.address, bytes, 0..1) }
-    });
+    };
+    let copies = [copy(views[0])?, copy(views[1])?];
     let n = views[0].count();
     let side_by_side = View {
         axes: vec![Axis {

@@ -1,7 +1,8 @@
 //! Reductions of arrays in the host's memory, on the processor's cores.
 
+use crate::on_device::Failed;
 use crate::operation::{Kind, Operation, element, kind, writer};
-use crate::view::{Axis, Rows, View, ascending, count, merged};
+use crate::view::{Axis, Rows, View, ascending, count, merged, zeroed};
 use bytemuck::Pod;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -105,9 +106,17 @@ const COPIED: usize = 1 << 16;
 ///
 /// There is one result at least, and a value for it.
 ///
+/// # Errors
+/// There is no memory for a copy of the elements, where one is needed.
+///
 /// # Safety
 /// The memory has the elements of the view, and nothing writes them meanwhile.
-pub unsafe fn reduce(view: &View, split: &Split, work: &Work, results: &mut [u8]) {
+pub unsafe fn reduce(
+    view: &View,
+    split: &Split,
+    work: &Work,
+    results: &mut [u8],
+) -> Result<(), Failed> {
     let (mut reduced, mut address) = (split.reduced.clone(), view.address);
     if work.is_free() {
         let first;
@@ -121,8 +130,7 @@ pub unsafe fn reduce(view: &View, split: &Split, work: &Work, results: &mut [u8]
         let bytes = shape.iter().product::<usize>() * view.element.bytes();
         // SAFETY: the elements lie side by side from the address on, which is one for them, and the caller promises the rest.
         let values = unsafe { slice::from_raw_parts(address as usize as *const u8, bytes) };
-        reduce_bytes(values, view.element, shape, work, results);
-        return;
+        return reduce_bytes(values, view.element, shape, work, results);
     }
     let rows = Rows::new(&kept, &reduced);
     let bytes = view.element.bytes();
@@ -141,14 +149,14 @@ pub unsafe fn reduce(view: &View, split: &Split, work: &Work, results: &mut [u8]
             .par_chunks_exact_mut(made)
             .enumerate()
             .for_each(one_row);
-        return;
+        return Ok(());
     }
     let at_once = (COPIED / length).max(1);
     let some_rows = |(index, results): (usize, &mut [u8])| {
         let first = index * at_once;
         let last = rows.count().min(first + at_once);
         // SAFETY: they are rows of the view.
-        let values = unsafe { rows.gather(address, bytes, first..last) };
+        let values = unsafe { rows.gather(address, bytes, first..last) }?;
         let values = &bytemuck::cast_slice(&values)[..(last - first) * length * bytes];
         reduce_bytes(
             values,
@@ -156,19 +164,19 @@ pub unsafe fn reduce(view: &View, split: &Split, work: &Work, results: &mut [u8]
             [last - first, length, 1],
             work,
             results,
-        );
+        )
     };
     if length > COPIED {
         // One copy at a time, which all cores make.
         results
             .chunks_mut(at_once * made)
             .enumerate()
-            .for_each(some_rows);
+            .try_for_each(some_rows)
     } else {
         results
             .par_chunks_mut(at_once * made)
             .enumerate()
-            .for_each(some_rows);
+            .try_for_each(some_rows)
     }
 }
 
@@ -202,7 +210,7 @@ fn reduce_bytes(
     shape: [usize; 3],
     work: &Work,
     results: &mut [u8],
-) {
+) -> Result<(), Failed> {
     let operation = work.operation.for_length(shape[1]);
     let by_name = |values: &[u8], element: TypeName, results: &mut [u8]| {
         let (named, _) = operation.named();
@@ -211,7 +219,7 @@ fn reduce_bytes(
     };
     let Some(wide) = work.typed(element) else {
         by_name(values, element, results);
-        return;
+        return Ok(());
     };
     let work = Work { operation, ..*work };
     match (wide.name(), element.name()) {
@@ -219,17 +227,19 @@ fn reduce_bytes(
         ("i8", _) => spread::<i8>(bytemuck::cast_slice(values), shape, &work, results),
         ("u8", _) => spread::<u8>(values, shape, &work, results),
         ("i64", _) => {
-            let values = converted::<i64>(values, element);
+            let values = converted::<i64>(values, element)?;
             by_name(bytemuck::cast_slice(&values), wide, results);
         }
         ("u64", _) => {
-            let values = converted::<u64>(values, element);
+            let values = converted::<u64>(values, element)?;
             by_name(bytemuck::cast_slice(&values), wide, results);
         }
-        ("f64", _) => typed::<f64>(&converted::<f64>(values, element), shape, &work, results),
+        ("f64", "f64") => typed::<f64>(bytemuck::cast_slice(values), shape, &work, results),
+        ("f64", _) => typed::<f64>(&converted::<f64>(values, element)?, shape, &work, results),
         (_, "f32") => typed::<f32>(bytemuck::cast_slice(values), shape, &work, results),
-        _ => typed::<f32>(&converted::<f32>(values, element), shape, &work, results),
+        _ => typed::<f32>(&converted::<f32>(values, element)?, shape, &work, results),
     }
+    Ok(())
 }
 
 /// Writes results in their type.
@@ -251,10 +261,13 @@ fn place(reduced: &dyn Results, work: &Work, results: &mut [u8]) {
 }
 
 /// The values as floats of 32 or 64 bits, or as integers of 64 bits.
-fn converted<A: From64 + Pod + Send>(values: &[u8], element: TypeName) -> Vec<A> {
-    let mut converted = vec![A::zeroed(); values.len() / element.bytes()];
+///
+/// # Errors
+/// There is no memory for them.
+fn converted<A: From64 + Pod + Send>(values: &[u8], element: TypeName) -> Result<Vec<A>, Failed> {
+    let mut converted = zeroed(values.len() / element.bytes())?;
     convert_into(values, element, &mut converted);
-    converted
+    Ok(converted)
 }
 
 /// The same into other memory, for as many.
@@ -424,9 +437,17 @@ fn each<R: Copy + Sync, O: Parallel<R>>(
 
 /// Scans rows of an array, and writes the results side by side, row by row. Integers are added modulo 2⁶⁴.
 ///
+/// # Errors
+/// As [`reduce`].
+///
 /// # Safety
 /// As for [`reduce`].
-pub unsafe fn scan(view: &View, split: &Split, work: &Work, results: &mut [u8]) {
+pub unsafe fn scan(
+    view: &View,
+    split: &Split,
+    work: &Work,
+    results: &mut [u8],
+) -> Result<(), Failed> {
     let rows = Rows::new(&split.kept, &split.reduced);
     let (count, length, bytes) = (rows.count(), rows.length(), view.element.bytes());
     let copy;
@@ -437,7 +458,7 @@ pub unsafe fn scan(view: &View, split: &Split, work: &Work, results: &mut [u8]) 
         },
         None => {
             // SAFETY: the caller's promise.
-            copy = unsafe { rows.gather(view.address, bytes, 0..count) };
+            copy = unsafe { rows.gather(view.address, bytes, 0..count) }?;
             &bytemuck::cast_slice(&copy)[..count * length * bytes]
         }
     };
@@ -451,7 +472,7 @@ pub unsafe fn scan(view: &View, split: &Split, work: &Work, results: &mut [u8]) 
                     run::<$type>(results, length, work.operation);
                 }
                 _ => {
-                    let mut numbers = converted::<$type>(values, view.element);
+                    let mut numbers = converted::<$type>(values, view.element)?;
                     run::<$type>(&mut numbers, length, work.operation);
                     let write = writer(work.result);
                     let results = results.par_chunks_exact_mut(work.result.bytes());
@@ -468,6 +489,7 @@ pub unsafe fn scan(view: &View, split: &Split, work: &Work, results: &mut [u8]) 
         (_, Kind::Unsigned) => with!(u64),
         _ => with!(i64),
     }
+    Ok(())
 }
 
 /// Replaces each number of a row by the sum or product of those up to it. The order follows from the length of the row alone.
@@ -527,16 +549,24 @@ fn run_by<A: Copy + Send + Sync>(
 
 /// The dot product of two arrays of one type and as many elements, each an axis.
 ///
+/// # Errors
+/// As [`reduce`].
+///
 /// # Safety
 /// As for [`reduce`], for both.
-pub unsafe fn dot(left: &View, right: &View, is_deterministic: bool, result: &mut [u8]) {
+pub unsafe fn dot(
+    left: &View,
+    right: &View,
+    is_deterministic: bool,
+    result: &mut [u8],
+) -> Result<(), Failed> {
     let write = writer(left.element);
     macro_rules! with {
         ($($name:ident: $value:ty;)*) => {
             match left.element.name() {
                 $(stringify!($name) => {
                     // SAFETY: the caller's promise; the elements are of this type.
-                    let sum: Number = unsafe { dot_of::<$value>(left, right, is_deterministic) }.into();
+                    let sum: Number = unsafe { dot_of::<$value>(left, right, is_deterministic) }?.into();
                     match (left.element.name(), sum) {
                         ("bool", Number::Integer(sum)) => write(Number::Bool(sum != 0), result),
                         _ => write(sum, result),
@@ -547,39 +577,42 @@ pub unsafe fn dot(left: &View, right: &View, is_deterministic: bool, result: &mu
         };
     }
     warpfold_device::for_each_element!(with);
+    Ok(())
 }
 
 /// # Safety
 /// As for [`dot`]; the elements are of this type.
-unsafe fn dot_of<T>(left: &View, right: &View, is_deterministic: bool) -> T::Wide
+unsafe fn dot_of<T>(left: &View, right: &View, is_deterministic: bool) -> Result<T::Wide, Failed>
 where
     T: Element<Wide: Send + Sync> + Pod + Send + Sync,
 {
     /// Products that are added while they are in the nearest cache.
     const BLOCK: usize = 1 << 12;
     let n = left.count();
-    let part = |view: &View, first: usize, count: usize| -> Cow<'_, [T]> {
+    let part = |view: &View, first: usize, count: usize| -> Result<Cow<'_, [T]>, Failed> {
         let stride = view.axes.first().map_or(1, |axis| axis.stride);
         let address = view
             .address
             .wrapping_add_signed((first as isize * stride) as i64 * size_of::<T>() as i64);
         if stride == 1 || count == 1 {
             // SAFETY: they are elements of the view, side by side, and the caller promises the rest.
-            return Cow::Borrowed(unsafe {
+            return Ok(Cow::Borrowed(unsafe {
                 slice::from_raw_parts(address as usize as *const T, count)
-            });
+            }));
         }
         let axis = Axis {
             length: count,
             stride,
         };
+        let mut values = zeroed::<T>(count)?;
+        let copied = bytemuck::cast_slice_mut(&mut values);
         // SAFETY: they are elements of the view, and the caller promises the rest.
-        let words = unsafe { Rows::new(&[], &[axis]).gather(address, size_of::<T>(), 0..1) };
-        Cow::Owned(bytemuck::cast_slice(&words)[..count].to_vec())
+        unsafe { Rows::new(&[], &[axis]).gather_into(address, size_of::<T>(), 0..1, copied) };
+        Ok(Cow::Owned(values))
     };
     let dot = |first: usize, count: usize, order: Order| {
-        let (left, right) = (part(left, first, count), part(right, first, count));
-        cpu::dot(&left, &right, order).expect("both have as many")
+        let (left, right) = (part(left, first, count)?, part(right, first, count)?);
+        Ok(cpu::dot(&left, &right, order).expect("both have as many"))
     };
     let is_side_by_side = |view: &View| view.axes.first().is_none_or(|axis| axis.stride == 1);
     if is_deterministic {
@@ -592,7 +625,8 @@ where
     let blocks = (0..n.div_ceil(BLOCK)).into_par_iter().with_min_len(8);
     let sum_of_block = |block: usize| dot(block * BLOCK, BLOCK.min(n - block * BLOCK), Order::Fast);
     // In their order, so that the result does not depend on the number of cores.
-    let sums: Vec<T::Wide> = blocks.map(sum_of_block).collect();
-    sums.into_iter()
-        .fold(T::Wide::ADDITIVE_IDENTITY, T::Wide::plus)
+    let sums: Vec<T::Wide> = blocks.map(sum_of_block).collect::<Result<_, Failed>>()?;
+    Ok(sums
+        .into_iter()
+        .fold(T::Wide::ADDITIVE_IDENTITY, T::Wide::plus))
 }

@@ -1,7 +1,7 @@
 //! Results as arrays of the library whose the input is.
 
 use crate::operation::{name_of, type_named};
-use crate::source::{Library, Place, Source, within};
+use crate::source::{Library, Place, Source, stream_of_torch, within};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -80,10 +80,7 @@ fn of_torch<'py>(
             if handle == source.stream {
                 allocate()
             } else {
-                let stream = match source.stream {
-                    0 | 1 => cuda.call_method1("default_stream", (&device,))?,
-                    handle => cuda.call_method1("ExternalStream", (handle, &device))?,
-                };
+                let stream = stream_of_torch(&device, source.stream)?;
                 within(&cuda.call_method1("stream", (stream,))?, allocate)
             }
         }

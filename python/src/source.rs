@@ -110,12 +110,15 @@ impl<'py> Source<'py> {
                 object.get_type().name()?
             )));
         }
-        let library = if is_of(object, "torch", "Tensor")? {
-            Library::Torch
+        let resolved;
+        let (library, object) = if is_of(object, "torch", "Tensor")? {
+            // What torch negates lazily, such as the imaginary part of a conjugate, its memory holds with the other sign.
+            resolved = object.call_method0(intern!(py, "resolve_neg"))?;
+            (Library::Torch, &resolved)
         } else if is_of(object, "cupy", "ndarray")? {
-            Library::CuPy
+            (Library::CuPy, object)
         } else {
-            Library::Other
+            (Library::Other, object)
         };
         let device = dlpack::device_of(object)?;
         let (place, on_host) = match (device.kind, u32::try_from(device.index)) {
@@ -132,16 +135,28 @@ impl<'py> Source<'py> {
             }
         };
         let ready = || {
-            let handle = match (handle, stream) {
-                (Some(handle), _) => handle,
-                (None, Some(stream)) => handle_of(stream)?,
-                (None, None) => current_stream(object, library)?,
+            let given = match (handle, stream) {
+                (None, Some(stream)) => Some(handle_of(stream)?),
+                (handle, _) => handle,
+            };
+            let handle = match given {
+                Some(given) => given,
+                None => current_stream(object, library)?,
             };
             // DLPack calls the default stream 1, since 0 would be ambiguous.
             let stream = i64::try_from(handle.max(1)).map_err(|_| {
                 PyValueError::new_err(format!("stream: {handle} is no handle of a stream"))
             })?;
-            Ok((dlpack::take(object, Some(stream))?, handle))
+            let taken = dlpack::take(object, Some(stream))?;
+            if given.is_some()
+                && library == Library::Torch
+                && handle != current_stream(object, library)?
+            {
+                // Otherwise torch gives the memory to others as soon as nobody holds the tensor any more.
+                let stream = stream_of_torch(&object.getattr(intern!(py, "device"))?, handle)?;
+                object.call_method1(intern!(py, "record_stream"), (stream,))?;
+            }
+            Ok((taken, handle))
         };
         let (taken, handle) = match place {
             Place::Gpu(index) => on_device_of(object, library, index, ready),
@@ -415,6 +430,22 @@ pub fn within<R>(
     let none = py.None();
     manager.call_method1(intern!(py, "__exit__"), (&none, &none, &none))?;
     result
+}
+
+/// The stream of torch's for a handle, on a device of torch's.
+///
+/// # Errors
+/// What torch raises.
+pub fn stream_of_torch<'py>(
+    device: &Bound<'py, PyAny>,
+    handle: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = device.py();
+    let cuda = py.import(intern!(py, "torch.cuda"))?;
+    match handle {
+        0 | 1 => cuda.call_method1(intern!(py, "default_stream"), (device,)),
+        handle => cuda.call_method1(intern!(py, "ExternalStream"), (handle, device)),
+    }
 }
 
 /// The stream on which the library queues work now: the handle.

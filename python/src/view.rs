@@ -1,6 +1,8 @@
 //! Where the elements of an array lie, and how they come side by side.
 
+use crate::on_device::Failed;
 use crate::operation::name_of;
+use bytemuck::Zeroable;
 use pyo3::PyResult;
 use pyo3::exceptions::PyValueError;
 use rayon::prelude::*;
@@ -119,6 +121,16 @@ impl View {
     }
 }
 
+/// Memory for so many numbers, each 0.
+///
+/// # Errors
+/// There is none.
+pub fn zeroed<T: Zeroable>(count: usize) -> Result<Vec<T>, Failed> {
+    bytemuck::allocation::try_zeroed_vec(count).map_err(|()| Failed::NoMemory {
+        bytes: count.saturating_mul(size_of::<T>()),
+    })
+}
+
 /// How many elements these axes have.
 pub fn count(axes: &[Axis]) -> usize {
     axes.iter().map(|axis| axis.length).product()
@@ -188,13 +200,37 @@ impl Rows {
 
     /// Copies the elements of some rows side by side.
     ///
+    /// # Errors
+    /// There is no memory for the copy.
+    ///
     /// # Safety
     /// From `address` on, there are the elements of all rows, of `bytes` each, and nothing writes them meanwhile.
-    pub unsafe fn gather(&self, address: u64, bytes: usize, rows: Range<usize>) -> Vec<u64> {
+    pub unsafe fn gather(
+        &self,
+        address: u64,
+        bytes: usize,
+        rows: Range<usize>,
+    ) -> Result<Vec<u64>, Failed> {
+        let copied_bytes = rows.len() * self.length() * bytes;
+        let mut words = zeroed::<u64>(copied_bytes.div_ceil(size_of::<u64>()))?;
+        let copied = &mut bytemuck::cast_slice_mut(&mut words)[..copied_bytes];
+        // SAFETY: the caller's promise.
+        unsafe { self.gather_into(address, bytes, rows, copied) };
+        Ok(words)
+    }
+
+    /// The same into other memory, for as many.
+    ///
+    /// # Safety
+    /// As for [`Self::gather`].
+    pub unsafe fn gather_into(
+        &self,
+        address: u64,
+        bytes: usize,
+        rows: Range<usize>,
+        copied: &mut [u8],
+    ) {
         let length = self.length();
-        let mut words = vec![0_u64; (rows.len() * length * bytes).div_ceil(size_of::<u64>())];
-        let copied =
-            &mut bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..rows.len() * length * bytes];
         // Of few long rows, parts of a row.
         let part = length.div_ceil(length.div_ceil(1 << 16).max(1)).max(1);
         let address = address as usize;
@@ -225,7 +261,6 @@ impl Rows {
                 };
             }
         }
-        words
     }
 }
 

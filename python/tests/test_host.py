@@ -308,6 +308,26 @@ def test_what_is_refused_is_said():
         assert "\n" not in str(raised.value)
 
 
+def test_a_copy_that_no_memory_has_room_for_is_a_memory_error():
+    # One value, seen so often that a copy has more bytes than there are addresses: it is refused, and the interpreter lives on.
+    for dtype, call in [
+        ("float32", lambda x: warpfold.sum(x, deterministic=True)),
+        ("int8", lambda x: warpfold.sum(x, dtype="float64", deterministic=True)),
+        ("float32", lambda x: warpfold.dot(x, x, deterministic=True)),
+    ]:
+        x = np.broadcast_to(np.ones(1, dtype), (1 << 50,))
+        with pytest.raises(MemoryError, match="there is no memory for"):
+            call(x)
+    assert warpfold.sum(np.ones(5)) == 5
+
+
+def test_a_lazily_negated_tensor_of_torch():
+    torch = pytest.importorskip("torch", reason="there is no torch")
+    negated = torch.complex(torch.zeros(1000), torch.ones(1000)).conj().imag
+    assert negated.is_neg()
+    assert warpfold.sum(negated).item() == -1000
+
+
 def test_lists_numbers_and_read_only_arrays():
     assert warpfold.sum([1, 2, 3]) == 6
     assert warpfold.max((1.5, 2.5)) == 2.5

@@ -251,6 +251,16 @@ impl DeviceError {
         }
     }
 
+    /// Whether there is less memory left than was asked for.
+    pub fn is_lack_of_memory(&self) -> bool {
+        matches!(
+            self,
+            Self::NoRoom { .. }
+                | Self::NoHostMemory { .. }
+                | Self::EmulatorMemory(MemoryError::Exhausted { .. })
+        )
+    }
+
     /// Whether the device does no more for this process: after a fault of a kernel, a GPU answers every later call with an error. The
     /// emulator goes on.
     pub fn ends_device(&self) -> bool {

@@ -23,6 +23,14 @@ pub enum Failed {
     /// The thread that a GPU's memory belongs to is not there.
     #[error("the thread that keeps the GPU's memory cannot be started or has ended: call again")]
     NoThread,
+    /// A copy of an array, for which there is no memory.
+    #[error(
+        "there is no memory for {bytes} bytes of the array's copy: give fewer elements at once"
+    )]
+    NoMemory {
+        /// The bytes of the copy.
+        bytes: usize,
+    },
     /// Operations that only the CPU has.
     #[error(
         "a device does not reduce {} to {} by this operation: leave dtype out, or convert the array before", name_of(*values), name_of(*result)
