@@ -68,6 +68,14 @@ pub enum PeersError {
         /// The allocator's answer.
         source: TryReserveError,
     },
+    /// What is to be continued is not a record, or not one of this.
+    #[error("{path} cannot be continued: {reason}; leave out --continue")]
+    Before {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// The result cannot be written.
     #[error("cannot write {path}: {source}")]
     Write {

@@ -24,12 +24,14 @@ use crate::record::Maker;
 use crate::shapes_record::{Group, Missing, ShapesRecord};
 use clap::ValueEnum;
 use library::Library;
+use problem::Problem;
 use results::Words;
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use std::{fs, mem};
 use turns::{Table, leave_out};
 use values::Inputs;
 use warpfold::device::DeviceChoice;
@@ -67,6 +69,9 @@ pub struct Options {
     /// Where the record goes.
     #[arg(long, value_name = "FILE")]
     json: PathBuf,
+    /// Measures what the record there has not yet, since the seconds of a run before were over.
+    #[arg(long = "continue")]
+    continues: bool,
 }
 
 /// Measures and writes.
@@ -109,8 +114,12 @@ pub fn run(options: &Options) -> Result<(), PeersError> {
         repeat: options.repeat as usize,
         beside: None,
     };
+    let mut problems = problem::all(groups, options.bits);
+    if options.continues {
+        continue_record(&options.json, &mut record, &mut problems)?;
+    }
     let deadline = begun + Duration::from_secs(options.seconds);
-    for problem in problem::all(groups, options.bits) {
+    for problem in problems {
         if Instant::now() > deadline {
             let reason = format!("the {} seconds were over", options.seconds);
             leave_out(&mut record, "everybody", Some(&problem), &reason);
@@ -131,6 +140,42 @@ pub fn run(options: &Options) -> Result<(), PeersError> {
             message: missing.reason.clone(),
         }),
     }
+}
+
+/// Puts what a run before has measured, of the same GPU by the same people, into a record of now, and takes it from the problems. What kept
+/// somebody from the others does not count any more.
+fn continue_record(
+    path: &Path,
+    now: &mut ShapesRecord,
+    problems: &mut Vec<Problem>,
+) -> Result<(), PeersError> {
+    let refused = |reason: String| PeersError::Before {
+        path: path.to_owned(),
+        reason,
+    };
+    let text = fs::read(path).map_err(|error| refused(error.to_string()))?;
+    let before: ShapesRecord =
+        serde_json::from_slice(&text).map_err(|error| refused(error.to_string()))?;
+    let who = |record: &ShapesRecord| {
+        let machine = [record.device.clone(), record.driver.clone()];
+        [&machine[..], &record.compilers].concat().join("; ")
+    };
+    if who(&before) != who(now) {
+        let (before, now) = (who(&before), who(now));
+        return Err(refused(format!("it is of {before}, and this is {now}")));
+    }
+    problems.retain(|problem| !before.points.iter().any(|point| problem.is_at(point)));
+    let is_over = |missing: &Missing| {
+        let is_at = |problem: &Problem| missing.at == Some(problem.to_string());
+        !problems.iter().any(is_at)
+    };
+    let left_out = mem::take(&mut now.left_out).into_iter();
+    let left_out = left_out.filter(|missing| !before.left_out.contains(missing));
+    let left_out: Vec<Missing> = left_out.collect();
+    *now = before;
+    now.left_out.retain(is_over);
+    now.left_out.extend(left_out);
+    Ok(())
 }
 
 /// The contenders in C++.
@@ -209,8 +254,73 @@ fn welcome(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shapes_record::Point;
+    use problem::ProblemShape;
 
     const BITS: u32 = 13;
+
+    fn record_of(problems: &[Problem]) -> ShapesRecord {
+        let point = |problem: &Problem| {
+            let ProblemShape::Matrix(matrix, _) = problem.shape else {
+                unreachable!("a problem of rows has a matrix");
+            };
+            Point {
+                group: problem.group,
+                operator: problem.operator.name().to_owned(),
+                element_type: problem.element.name().to_owned(),
+                rows: matrix.rows,
+                columns: matrix.columns,
+                spread: None,
+                bytes_read: 0,
+                bytes_written: 0,
+                times: Vec::new(),
+            }
+        };
+        ShapesRecord {
+            date: "yesterday".to_owned(),
+            device: "a GPU".to_owned(),
+            driver: "1".to_owned(),
+            compilers: vec!["a compiler".to_owned()],
+            points: problems.iter().map(point).collect(),
+            notes: Vec::new(),
+            left_out: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_run_goes_on_where_another_has_ended() {
+        let all = problem::all(&[Group::Rows], BITS);
+        let (done, left) = all.split_at(10);
+        let missing = |at: Option<&Problem>, reason: &str| Missing {
+            name: "somebody".to_owned(),
+            at: at.map(Problem::to_string),
+            reason: reason.to_owned(),
+        };
+        let mut before = record_of(done);
+        let everywhere = missing(None, "it is not there");
+        let before_only = missing(done.first(), "it is wrong");
+        before.left_out = vec![
+            everywhere.clone(),
+            before_only.clone(),
+            missing(left.first(), "the time was over"),
+        ];
+        let file = tempfile::NamedTempFile::new().expect("there is room");
+        machine::write(file.path(), &before).expect("there is room");
+
+        let mut now = record_of(&[]);
+        now.date = "today".to_owned();
+        now.left_out = vec![everywhere.clone()];
+        let mut problems = all.clone();
+        continue_record(file.path(), &mut now, &mut problems).expect("they are of the same");
+        assert_eq!(problems, left);
+        assert_eq!(now.points, before.points);
+        assert_eq!(now.left_out, [everywhere, before_only]);
+        assert_eq!(now.date, "yesterday");
+
+        now.compilers.push("another".to_owned());
+        let refused = continue_record(file.path(), &mut now, &mut problems);
+        assert!(matches!(refused, Err(PeersError::Before { .. })));
+    }
 
     /// Everything that is measured, but for other people's libraries, on the emulator, which has no times.
     #[test]
@@ -237,7 +347,7 @@ mod tests {
             beside: None,
         };
         // Of the shapes of matrices some: the calls are the same.
-        let problems: Vec<problem::Problem> = problem::all(Group::value_variants(), BITS)
+        let problems: Vec<Problem> = problem::all(Group::value_variants(), BITS)
             .into_iter()
             .enumerate()
             .filter(|(place, problem)| {

@@ -1,8 +1,9 @@
 //! What is measured: the operators, types and shapes of each group.
 
 use super::spread::Spread;
-use crate::shapes_record::Group;
+use crate::shapes_record::{Group, Point};
 use std::fmt;
+use std::ops::Range;
 use warpfold::{Along, Matrix};
 
 /// An operator and what it reduces.
@@ -95,11 +96,11 @@ impl Operator {
 use Operator::{ArgMax, ArgMaxU32, Dot, LogSumExp, Max, Mean, Sum, Variance};
 
 /// Numbers of rows, as powers of two.
-const ROWS: [u32; 11] = [0, 4, 8, 12, 14, 16, 18, 20, 22, 24, 26];
+const ROWS: Range<u32> = 0..27;
 /// Lengths of rows of small types and of scans, as a power of two; and how many rows, or columns, their columns have.
 const ROW: u32 = 12;
 /// Lengths of rows that are no powers of two.
-const ODD_ROWS: [usize; 5] = [3, 10, 100, 257, 1001];
+const ODD_ROWS: [usize; 6] = [3, 10, 100, 257, 768, 1001];
 /// Odd numbers of columns.
 const ODD_COLUMNS: [usize; 3] = [(1 << 16) + 1, (1 << 12) + 1, (1 << 8) + 1];
 /// Lengths of small arrays, as powers of two.
@@ -117,7 +118,6 @@ pub fn all(groups: &[Group], bits: u32) -> Vec<Problem> {
 
 fn of_group(group: Group, bits: u32) -> Vec<Problem> {
     let matrix = |rows: u32| Matrix::contiguous(1 << rows, 1 << (bits - rows));
-    let rows = || ROWS.into_iter().filter(|&rows| rows <= bits);
     let of_rows = bits.checked_sub(ROW);
     let mut problems = Vec::new();
     let mut add = |operators: &[Operator], element, shape| {
@@ -134,7 +134,7 @@ fn of_group(group: Group, bits: u32) -> Vec<Problem> {
                 Group::Rows => Along::Rows,
                 _ => Along::Columns,
             };
-            for rows in rows() {
+            for rows in ROWS.filter(|&rows| rows <= bits) {
                 let shape = ProblemShape::Matrix(matrix(rows), along);
                 let operators = [Sum, Max, ArgMax, ArgMaxU32, Mean, Variance, LogSumExp];
                 add(&operators, Element::F32, shape);
@@ -206,6 +206,26 @@ fn of_group(group: Group, bits: u32) -> Vec<Problem> {
     problems
 }
 
+impl Problem {
+    /// Whether a point on record is of this problem.
+    pub fn is_at(&self, point: &Point) -> bool {
+        let has_shape = match self.shape {
+            ProblemShape::Matrix(Matrix { rows, columns, .. }, _)
+            | ProblemShape::Scan(Matrix { rows, columns, .. }) => {
+                (point.rows, point.columns) == (rows, columns)
+            }
+            ProblemShape::Segments(spread, mean) => {
+                (point.spread.as_deref(), point.columns) == (Some(spread.name()), mean)
+            }
+            ProblemShape::Keys(mean) => point.columns == mean,
+        };
+        has_shape
+            && point.group == self.group
+            && point.operator == self.operator.name()
+            && point.element_type == self.element.name()
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (operator, element) = (self.operator.name(), self.element.name());
@@ -256,7 +276,7 @@ mod tests {
         };
         assert_eq!(of(Group::Rows).count(), 11 * 7);
         assert_eq!(of(Group::Columns).count(), 11 * 7);
-        assert_eq!(of(Group::OddRows).count(), 5 * 5);
+        assert_eq!(of(Group::OddRows).count(), 6 * 5);
         assert_eq!(of(Group::OddColumns).count(), 3 * 6);
         assert_eq!(of(Group::Types).count(), 2 * 2 * 5);
         assert_eq!(of(Group::TypeColumns).count(), 2 * 2 * 5);
