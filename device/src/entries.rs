@@ -191,9 +191,7 @@ macro_rules! row_reductions {
                 results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
                 $($parameter: u64,)?
             ) {
-                if size_of::<<$operator as $crate::operator::Operator<$value>>::State>() <= size_of::<u32>() {
-                    $crate::launch_bounds!($crate::rows::PACKED_BLOCK, $crate::rows::PACKED_BLOCKS);
-                }
+                $crate::launch_bounds!($crate::rows::PACKED_BLOCK);
                 let tiles = $crate::shared_array!(tiles: [$crate::vector::Quad; $crate::rows::PACKED_VECTORS]);
                 // SAFETY: the caller's promise.
                 unsafe { $crate::rows::packed($make, input, rows, columns, results, tiles) }

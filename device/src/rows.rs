@@ -299,10 +299,6 @@ pub const PACKED_BYTES: usize = (TILE - 1) * size_of::<Quad>();
 /// The most threads of a block of [`packed`], each warp of which has a tile.
 pub const PACKED_BLOCK: u32 = 256;
 
-/// Blocks of [`packed`] that a multiprocessor has registers for, where a state is one word: a thread then has 40, which a compiler does not always get
-/// along with by itself. On an H200 means of 2^26 rows of four `f32` took 321 µs with 40 and 364 with 46.
-pub const PACKED_BLOCKS: u32 = 6;
-
 /// The vectors of the shared memory of [`packed`].
 pub const PACKED_VECTORS: usize = TILE_WITH_GAPS * (PACKED_BLOCK / WARP_SIZE) as usize;
 

@@ -67,12 +67,12 @@ fn parameters(head: &str) -> Vec<&str> {
     names.collect()
 }
 
-/// Whether the assembler has to leave registers for more than one block.
+/// Whether the kernel's blocks are bounded, and more than one is to fit on a multiprocessor.
 fn has_to_leave_room(head: &str) -> bool {
-    let Some((_, bound)) = head.split_once(".minnctapersm") else {
-        return false;
-    };
-    bound.split_whitespace().next() != Some("1")
+    let blocks = head
+        .split_once(".minnctapersm")
+        .and_then(|(_, bound)| bound.split_whitespace().next());
+    head.contains(".maxntid") && blocks != Some("1")
 }
 
 /// Whether there are such launches on a GPU of this compute capability with this driver.
@@ -153,8 +153,8 @@ mod tests {
 
     #[test]
     fn every_text_of_the_library_can_wait() {
-        for element in warpfold_reductions::elements() {
-            let text = warpfold_reductions::text(element).expect("it is there");
+        for text in warpfold_reductions::elements() {
+            let (element, text) = (text.name(), &text.read());
             let scarce = waiting(text, true).expect("a compiler has written it");
             assert!(!scarce.contains("%alike"));
             let waiting = waiting(text, false).expect("a compiler has written it");
