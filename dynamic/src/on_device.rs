@@ -6,7 +6,7 @@ use bytemuck::Pod;
 use warpfold::device::Slice;
 use warpfold::group::UntypedGroup;
 use warpfold::ranks::{RankError, Ranks, UntypedRanks};
-use warpfold::reduce::{BuiltIn, Form, Untyped};
+use warpfold::reduce::{BuiltIn, Form, Text, Untyped};
 use warpfold::sum::Mode;
 use warpfold::{Along, Batch, Device, Error, Group, Matrix};
 use warpfold_device::half::{Bf16, Bool, F16};
@@ -17,6 +17,8 @@ use warpfold_device::{for_each_element, for_each_operator};
 pub(crate) struct Pair {
     /// The operator in the kernels' names, and the argument that they take besides.
     pub(crate) kernels: (&'static str, Option<u64>),
+    /// Where they are.
+    pub(crate) text: &'static Text,
     pub(crate) form: Form,
     /// Results from their bytes.
     pub(crate) results: fn(&[u8]) -> Box<dyn Results>,
@@ -34,6 +36,7 @@ macro_rules! pairs_of {
             match operator.name() {
                 $(stringify!($name) => Pair {
                     kernels: BuiltIn::<$value>::kernels(&{ $make }),
+                    text: <$operator as BuiltIn<$value>>::KERNELS,
                     form: const { Form::of::<$value, $operator>() },
                     results: results::<<$operator as Operator<$value>>::Output>,
                 },)*
@@ -74,12 +77,13 @@ pub fn kernels(
 ) -> Result<(Untyped, Form), Error> {
     let Pair {
         kernels: (name, parameter),
+        text,
         form,
         ..
     } = Pair::of(element, operator);
     let parameter = parameter.map(|named| ddof.unwrap_or(named));
     // SAFETY: the form is that of the pair.
-    let untyped = unsafe { Untyped::of_library(device, name, element.name(), parameter, form) };
+    let untyped = unsafe { Untyped::of_library(device, name, text, parameter, form) };
     Ok((untyped?, form))
 }
 
@@ -100,11 +104,12 @@ pub fn reduce_on(
     let reduce = |&operator: &Named| {
         let Pair {
             kernels: (name, parameter),
+            text,
             form,
             results,
         } = Pair::of(element, operator);
         // SAFETY: the form is that of the pair.
-        let untyped = unsafe { Untyped::of_library(device, name, element.name(), parameter, form) };
+        let untyped = unsafe { Untyped::of_library(device, name, text, parameter, form) };
         let mut untyped = untyped?;
         let reduced = device.allocate::<u8>(outer * inner * form.result_bytes)?;
         // The rows of a matrix, or the columns of several.
@@ -144,12 +149,12 @@ pub fn reduce_on_group(
     let reduce = |&operator: &Named| {
         let Pair {
             kernels: (name, parameter),
+            text,
             form,
             results,
         } = Pair::of(element, operator);
         // SAFETY: the form is that of the pair.
-        let untyped =
-            unsafe { UntypedGroup::of_library(group, name, element.name(), parameter, form) };
+        let untyped = unsafe { UntypedGroup::of_library(group, name, text, parameter, form) };
         let reduced = group.devices()[0].allocate::<u8>(form.result_bytes)?;
         // SAFETY: a device allocates at addresses for any type, and the result is this call's own.
         unsafe { untyped?.reduce(group, mode, &parts, Slice::from(&reduced))? };
@@ -177,12 +182,12 @@ pub fn reduce_on_ranks(
     let reduce = |&operator: &Named| {
         let Pair {
             kernels: (name, parameter),
+            text,
             form,
             results,
         } = Pair::of(element, operator);
         // SAFETY: the form is that of the pair.
-        let untyped =
-            unsafe { UntypedRanks::of_library(ranks, name, element.name(), parameter, form) };
+        let untyped = unsafe { UntypedRanks::of_library(ranks, name, text, text, parameter, form) };
         let mut untyped = untyped?.with_mode(mode);
         let mut reduced = device.allocate::<u8>(form.result_bytes)?;
         n = untyped.prepare(&stream, values.len() / form.value_bytes)?;

@@ -70,13 +70,13 @@ impl Pieces {
         let one = |&operator: &Named| {
             let Pair {
                 kernels: (name, parameter),
+                text,
                 form,
                 results,
             } = Pair::of(element, operator);
             // SAFETY: the form is that of the pair.
-            let untyped = unsafe {
-                UntypedPieces::of_library(&device, name, element.name(), parameter, form, values)
-            };
+            let untyped =
+                unsafe { UntypedPieces::of_library(&device, name, text, parameter, form, values) };
             let untyped = untyped?;
             Ok(One { untyped, results })
         };

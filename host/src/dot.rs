@@ -169,7 +169,7 @@ impl<T: Reducible, A: Accumulator<T>> DotProduct<'_, T, A> {
 }
 
 fn name<T: Reducible, A: Accumulator<T>>() -> String {
-    format!("dot_{}", A::KERNELS)
+    format!("dot_{}", A::KERNELS.name())
 }
 
 fn choose<T>(device: &Device, mode: Mode, n: usize) -> Launch {
@@ -282,7 +282,7 @@ pub unsafe fn queue_dot<T: Reducible>(
     pair: (Slice<'_, T>, Slice<'_, T>),
     result: Slice<'_, T::Wide>,
 ) -> Result<(), Error> {
-    Attached::with(device, name::<T, T::Wide>(), T::NAME, |family| {
+    Attached::with(device, name::<T, T::Wide>(), T::KERNELS, |family| {
         let launch = choose::<T>(device, mode, pair.0.len());
         launch_to(family, device, mode, Some(stream), pair, result, launch)
     })
@@ -316,7 +316,7 @@ pub fn dot<'a, 'b, T: Reducible>(
     let (mut of_left, mut of_right) = (None, None);
     let left = left.into().on(device, &mut of_left)?;
     let right = right.into().on(device, &mut of_right)?;
-    Attached::with(device, name::<T, T::Wide>(), T::NAME, |family| {
+    Attached::with(device, name::<T, T::Wide>(), T::KERNELS, |family| {
         of(family, device, Mode::Fast, (left, right))
     })
 }

@@ -5,11 +5,12 @@ use crate::device::{
 };
 use crate::kernels::Error;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{Mutex, PoisonError};
 use warpfold_device::scan::BLOCK;
 use warpfold_emulator::entries::Entries;
+use warpfold_reductions::Text;
 
 /// The kernels and the memory of a reduction or a scan.
 pub(crate) struct Family {
@@ -34,18 +35,15 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The library's text of a type, or of a type with a wider accumulator, by its name.
-    pub(crate) fn of_library(element: &str) -> Self {
-        static OF_TEXTS: LazyLock<HashMap<&'static str, OnceLock<Entries<'static>>>> =
-            LazyLock::new(|| {
-                warpfold_reductions::elements()
-                    .chain(warpfold_reductions::accumulators())
-                    .map(|name| (name, OnceLock::new()))
-                    .collect()
-            });
-        let text = || warpfold_reductions::text(element).expect("every type has its text");
-        let entries = OF_TEXTS[element]
-            .get_or_init(|| Entries::of(text()).expect("compilers end what they begin"));
+    /// A text of the library. It is kept after the first call.
+    pub(crate) fn of_library(text: &'static Text) -> Self {
+        static READ: Mutex<BTreeMap<&'static str, &'static Entries<'static>>> =
+            Mutex::new(BTreeMap::new());
+        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = read.entry(text.name()).or_insert_with(|| {
+            let entries = Entries::of(text.read().leak());
+            Box::leak(Box::new(entries.expect("compilers end what they begin")))
+        });
         Self::Library(entries)
     }
 
@@ -281,18 +279,18 @@ impl Family {
 pub(crate) struct Attached(RefCell<HashMap<String, Family>>);
 
 impl Attached {
-    /// Runs a function with the library's kernels of this name and type.
+    /// Runs a function with the library's kernels of this name, which are in this text.
     pub(crate) fn with<R>(
         device: &Device,
         name: String,
-        element: &str,
+        text: &'static Text,
         function: impl FnOnce(&mut Family) -> Result<R, Error>,
     ) -> Result<R, Error> {
         let attached = device.attached::<Self>();
         let kept = attached.0.borrow_mut().remove(&name);
         let mut family = match kept {
             Some(family) => family,
-            None => Family::new(device, Source::of_library(element), name.clone())?,
+            None => Family::new(device, Source::of_library(text), name.clone())?,
         };
         let result = function(&mut family);
         attached.0.borrow_mut().insert(name, family);

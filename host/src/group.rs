@@ -88,7 +88,7 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
         let (name, parameter) = operator.kernels();
         let form = Form::of::<T, O>();
         // SAFETY: the form is that of this operator and this type.
-        let untyped = unsafe { UntypedGroup::of_library(group, name, O::OF_TYPE, parameter, form) };
+        let untyped = unsafe { UntypedGroup::of_library(group, name, O::KERNELS, parameter, form) };
         Ok(Self {
             group,
             untyped: untyped?,

@@ -4,10 +4,11 @@
 use crate::device::{Device, DeviceError, Emulator, Kernel, Module};
 use crate::matrix::Matrix;
 use crate::offsets::OffsetsError;
-use crate::ptx::{PtxError, PtxSet, stays_together};
+use crate::ptx::{PtxError, PtxSet, embedded, stays_together};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use warpfold_kernels::catalogue;
+use warpfold_ptx::Texts;
 
 /// Why there is no kernel for a device, or why the device failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -116,32 +117,21 @@ pub(crate) fn or_wider(most: u64) -> &'static str {
 }
 
 /// The PTX that a device takes its kernels from.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Kernels {
-    ptx: PtxSet,
+    /// If it is other PTX than this binary carries.
+    given: Option<PtxSet>,
     /// What is loaded: a kernel of a module by its entry, or all of a module whose kernels launch one another.
     loaded: RefCell<HashMap<(catalogue::PtxText, Option<String>), Module>>,
-}
-
-impl Default for Kernels {
-    fn default() -> Self {
-        PtxSet::embedded().into()
-    }
-}
-
-impl From<PtxSet> for Kernels {
-    fn from(ptx: PtxSet) -> Self {
-        Self {
-            ptx,
-            loaded: Default::default(),
-        }
-    }
 }
 
 impl Device {
     /// The same device with other PTX for the kernels than this library carries.
     pub fn with_ptx(self, ptx: PtxSet) -> Self {
-        self.attach(Kernels::from(ptx));
+        self.attach(Kernels {
+            given: Some(ptx),
+            loaded: Default::default(),
+        });
         self
     }
 
@@ -155,13 +145,19 @@ impl Device {
     /// # Errors
     /// There is none, or the device is older than every text.
     pub fn ptx(&self, module: catalogue::PtxText) -> Result<String, PtxError> {
-        let kernels = self.attached::<Kernels>();
-        kernels.ptx.newest_for(module, self.sm()).map(str::to_owned)
+        self.with_ptx_set(|ptx| ptx.newest_for(module, self.sm()).map(str::to_owned))
     }
 
     /// The PTX that its kernels come from: for the device that another thread opens to run the same.
     pub fn ptx_set(&self) -> PtxSet {
-        self.attached::<Kernels>().ptx.clone()
+        self.with_ptx_set(PtxSet::clone)
+    }
+
+    fn with_ptx_set<R>(&self, function: impl FnOnce(&PtxSet) -> R) -> R {
+        match &self.attached::<Kernels>().given {
+            Some(given) => function(given),
+            None => function(&PtxSet::embedded()),
+        }
     }
 
     /// What is recorded of a kernel's registers on a GPU of this compute capability: see [`PtxSet::recorded_registers`].
@@ -171,16 +167,16 @@ impl Device {
         entry: &str,
         sm: u32,
     ) -> Option<u32> {
-        let kernels = self.attached::<Kernels>();
-        kernels.ptx.recorded_registers(module, entry, sm)
+        self.with_ptx_set(|ptx| ptx.recorded_registers(module, entry, sm))
     }
 
     /// The compute capability that a module's kernels are built for on this device: its own, or that of older PTX.
     pub fn sm_of(&self, module: catalogue::PtxText) -> u32 {
-        let kernels = self.attached::<Kernels>();
-        let built = kernels.ptx.architectures(module);
-        let runnable = built.filter(|&sm| sm <= self.sm());
-        runnable.max().unwrap_or_else(|| self.sm())
+        self.with_ptx_set(|ptx| {
+            let built = ptx.architectures(module);
+            let runnable = built.filter(|&sm| sm <= self.sm());
+            runnable.max().unwrap_or_else(|| self.sm())
+        })
     }
 
     /// A kernel of the library, by its module and entry. The first time, it is loaded, which waits for the driver's compiler.
@@ -188,12 +184,30 @@ impl Device {
     /// # Errors
     /// There is no PTX of the module for the device, the device refuses it, or it has no such entry.
     pub fn kernel(&self, module: catalogue::PtxText, entry: &str) -> Result<Kernel, Error> {
+        self.kernel_of(module, embedded(module), entry)
+    }
+
+    /// As [`Self::kernel`], where this binary carries these texts of the module. It does not carry others on account of this call.
+    pub(crate) fn kernel_of(
+        &self,
+        module: catalogue::PtxText,
+        texts: &'static Texts,
+        entry: &str,
+    ) -> Result<Kernel, Error> {
         let kernels = self.attached::<Kernels>();
         let key = (module, (!stays_together(module)).then(|| entry.to_owned()));
         if let Some(loaded) = kernels.loaded.borrow().get(&key) {
             return Ok(loaded.kernel(entry)?);
         }
-        let loaded = self.load(&kernels.ptx.newest_with(module, entry, self.sm())?)?;
+        let built_in;
+        let ptx = match &kernels.given {
+            Some(given) => given,
+            None => {
+                built_in = PtxSet::of_module(module, texts);
+                &built_in
+            }
+        };
+        let loaded = self.load(&ptx.newest_with(module, entry, self.sm())?)?;
         let kernel = loaded.kernel(entry)?;
         kernels.loaded.borrow_mut().insert(key, loaded);
         Ok(kernel)

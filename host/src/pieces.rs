@@ -6,6 +6,7 @@ use crate::family::{Family, Source};
 use crate::kernels::Error;
 use crate::reduce::Form;
 use warpfold_device::fixed::CHUNK;
+use warpfold_reductions::Text;
 
 /// About how many states are allocated at once.
 const STATES: usize = 1 << 16;
@@ -26,7 +27,7 @@ pub struct UntypedPieces {
 }
 
 impl UntypedPieces {
-    /// The library's kernels of an operator and a type, by their names there, loaded, for pieces of this many values; only the last
+    /// The kernels of an operator, by its name there, in a text of the library, loaded, for pieces of this many values; only the last
     /// may be shorter.
     ///
     /// # Errors
@@ -36,11 +37,11 @@ impl UntypedPieces {
     /// A piece is no whole number of chunks.
     ///
     /// # Safety
-    /// The form is that of the operator and the type.
+    /// The form is that of the operator and the text's type, with its accumulator.
     pub unsafe fn of_library(
         device: &Device,
         operator: &str,
-        element: &str,
+        text: &'static Text,
         parameter: Option<u64>,
         form: Form,
         values: usize,
@@ -49,8 +50,8 @@ impl UntypedPieces {
             values > 0 && values.is_multiple_of(CHUNK),
             "a piece has whole chunks"
         );
-        let name = format!("{operator}_{element}");
-        let mut family = Family::new(device, Source::of_library(element), name)?;
+        let name = format!("{operator}_{}", text.name());
+        let mut family = Family::new(device, Source::of_library(text), name)?;
         for needs in [chunks::OF_A_PART, chunks::OF_ALL] {
             family.prepare(device, &needs)?;
         }

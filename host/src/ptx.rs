@@ -6,7 +6,7 @@ use warpfold_emulator::entries::{Entries, alone};
 use warpfold_kernels::catalogue;
 use warpfold_ptx::{Texts, registers};
 
-fn embedded(module: catalogue::PtxText) -> &'static Texts {
+pub(crate) fn embedded(module: catalogue::PtxText) -> &'static Texts {
     match module {
         catalogue::PtxText::Kernels => &warpfold_ptx::KERNELS,
         catalogue::PtxText::Nested => &warpfold_ptx::NESTED,
@@ -46,18 +46,24 @@ pub enum PtxError {
 impl PtxSet {
     /// What was built with this binary.
     pub fn embedded() -> Self {
-        let texts_of = |module| {
-            embedded(module).iter().map(move |&(sm, text)| Text {
-                module,
-                sm,
-                ptx: Cow::Borrowed(text),
-            })
-        };
+        let of_module = |module| Self::of_module(module, embedded(module)).texts;
         Self {
             texts: catalogue::PtxText::ALL
                 .into_iter()
-                .flat_map(texts_of)
+                .flat_map(of_module)
                 .collect(),
+        }
+    }
+
+    /// What was built with this binary of one module.
+    pub(crate) fn of_module(module: catalogue::PtxText, texts: &'static Texts) -> Self {
+        let text = |&(sm, text)| Text {
+            module,
+            sm,
+            ptx: Cow::Borrowed(text),
+        };
+        Self {
+            texts: texts.iter().map(text).collect(),
         }
     }
 
@@ -239,12 +245,10 @@ mod tests {
     #[test]
     fn entries_are_taken_from_every_text() {
         let committed = PtxSet::embedded();
-        let mut texts: Vec<&str> = committed.texts().collect();
-        for element in warpfold_reductions::elements() {
-            texts.extend(warpfold_reductions::text(element));
-        }
-        for text in texts {
-            let entries = Entries::of(text).expect("every body ends");
+        let committed = committed.texts().map(Cow::Borrowed);
+        let reductions = warpfold_reductions::elements().map(|text| text.read().into());
+        for text in committed.chain(reductions) {
+            let entries = Entries::of(&text).expect("every body ends");
             assert_eq!(entries.texts().count(), text.matches(".entry").count());
             let common = entries.common().concat();
             assert!(common.contains(".target") && !common.contains(".entry"));

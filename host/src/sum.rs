@@ -372,7 +372,7 @@ impl<'d, T: Summable> Sum<'d, T> {
             self.state.is_spoiled = false;
         }
         if !self.state.kernels.contains_key(launch.entry) {
-            let kernel = device.kernel(MODULE, launch.entry)?;
+            let kernel = device.kernel_of(MODULE, &warpfold_ptx::KERNELS, launch.entry)?;
             self.state.kernels.insert(launch.entry, kernel);
         }
         if self.state.in_fixed_order.partials.len() < launch.partials {

@@ -11,4 +11,4 @@ mod kernels;
 mod texts;
 
 #[cfg(not(target_arch = "nvptx64"))]
-pub use texts::{SM, accumulators, elements, text};
+pub use texts::{SM, Text, accumulators, elements, text};

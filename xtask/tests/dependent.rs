@@ -3,6 +3,7 @@
 //!
 //! Beside a `cudarc` it is checked, not linked: with `dynamic-linking` it would need a driver to link.
 
+use memchr::memmem;
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
@@ -131,6 +132,72 @@ fn the_library_alone_takes_few_crates() {
         "zip",
     ] {
         assert!(!names.contains(of_the_command_line), "{tree}");
+    }
+}
+
+/// The texts of the other types and modules are megabytes.
+#[test]
+fn a_program_carries_the_kernels_that_it_names_alone() {
+    let dependent = Dependent::new("warpfold = { path = \"HOST\" }\n", "");
+    let repository = &dependent.repository;
+    let folders = [
+        "kernels/ptx",
+        "reductions/ptx",
+        "reductions/bytes/ptx",
+        "reductions/narrow/ptx",
+        "reductions/wide/ptx",
+    ];
+    let files = folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(repository.join(folder)).unwrap());
+    let texts: Vec<(String, Vec<u8>)> = files
+        .map(|file| file.unwrap().path())
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| ["ptx", "zst"].contains(&extension.to_str().unwrap()))
+        })
+        .map(|path| {
+            (
+                path.file_name().unwrap().to_str().unwrap().to_owned(),
+                fs::read(path).unwrap(),
+            )
+        })
+        .collect();
+    assert!(texts.len() > 30, "{} texts", texts.len());
+    // Another test runs a program of the crate's name.
+    let programs = dependent.folder.path().join("src/bin");
+    fs::create_dir(&programs).unwrap();
+    let binary = format!("target/dependent/debug/carries{}", env::consts::EXE_SUFFIX);
+    let binary = repository.join(binary);
+    for (call, expected) in [
+        (
+            "sum(&device, &[1.0_f32, 2.0])",
+            [
+                "kernels.sm_70.ptx",
+                "kernels.sm_80.ptx",
+                "kernels.sm_90.ptx",
+            ]
+            .as_slice(),
+        ),
+        ("max(&device, &[1.0_f32, 2.0])", &["f32.sm_70.ptx.zst"]),
+        (
+            "reduce(&device, As::<i64, _>::new(Sum), &[1_i8, 2])",
+            &["i8_i64.sm_70.ptx.zst"],
+        ),
+    ] {
+        let program = format!(
+            "use warpfold::operator::*;\nuse warpfold::*;\n\nfn main() {{ let device = Device::best(); println!(\"{{:?}}\", {call}); }}\n"
+        );
+        fs::write(programs.join("carries.rs"), program).unwrap();
+        dependent.cargo(&["build"]);
+        let binary = fs::read(&binary).unwrap();
+        let mut carried: Vec<&str> = texts
+            .iter()
+            .filter(|(_, text)| memmem::find(&binary, text).is_some())
+            .map(|(name, _)| name.as_str())
+            .collect();
+        carried.sort_unstable();
+        assert_eq!(carried, expected, "{call}");
     }
 }
 

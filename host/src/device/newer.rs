@@ -52,6 +52,7 @@ pub(super) fn for_gpu(ptx: &str, sm: u32) -> Option<String> {
 mod tests {
     use super::*;
     use crate::device::{Argument, Device, DeviceChoice, Pod, Shape};
+    use crate::reduce::Reducible;
     use warpfold_emulator::entries::Entries;
 
     const TEXT: &str = ".version 6.0\n.target sm_70\n.address_size 64\n.entry k()\n{\n\t//from sm_80 on:\n\t//new;\n\t//before:\n\told;\n\told;\n\t//end\n\tret;\n}\n";
@@ -104,8 +105,8 @@ mod tests {
 
     /// The text of a kernel, for sm_70 and for newer GPUs, and an instruction that only the latter has.
     fn both(kernel: &str, instruction: &str) -> [String; 2] {
-        let text = warpfold_reductions::text("f32").expect("it is there");
-        let text = Entries::of(text).and_then(|entries| entries.only(kernel));
+        let text = <f32 as Reducible>::KERNELS.read();
+        let text = Entries::of(&text).and_then(|entries| entries.only(kernel));
         let text = text.expect("the kernel is there");
         let newer = for_gpu(&text, 90).expect("there is something newer in it");
         let has = |text: &str| {

@@ -14,6 +14,7 @@ use crate::reduce::Form;
 use crate::reduce::table::choose_for_part;
 use crate::sum::Mode;
 use warpfold_device::fixed::CHUNK;
+use warpfold_reductions::Text;
 
 /// The kernels of an operator over a type on each device of a group, and the memory where their states meet.
 #[doc(hidden)]
@@ -36,8 +37,8 @@ pub struct UntypedGroup {
     graph: Option<Graph>,
     /// That of the reductions, which share the slots and the states.
     order: StreamOrder,
-    /// The type, as in the kernels' names.
-    element: String,
+    /// Where the kernels are.
+    text: &'static Text,
     /// The kernels' last argument, if they take one more.
     parameter: Option<u64>,
     form: Form,
@@ -90,24 +91,24 @@ struct Member {
 }
 
 impl UntypedGroup {
-    /// The library's kernels of an operator and a type, by their names there. None is loaded yet.
+    /// The kernels of an operator, by its name there, in a text of the library. None is loaded yet.
     ///
     /// # Errors
     /// A device fails.
     ///
     /// # Safety
-    /// The form is that of the operator and the type.
+    /// The form is that of the operator and the text's type, with its accumulator.
     pub unsafe fn of_library(
         group: &Group,
         operator: &str,
-        element: &str,
+        text: &'static Text,
         parameter: Option<u64>,
         form: Form,
     ) -> Result<Self, Error> {
         let member = |device: &Device| {
-            let name = format!("{operator}_{element}");
+            let name = format!("{operator}_{}", text.name());
             Ok::<Member, DeviceError>(Member {
-                family: Family::new(device, Source::of_library(element), name)?,
+                family: Family::new(device, Source::of_library(text), name)?,
                 stream: device.stream()?,
                 slots: device.allocate(0)?,
                 states: device.allocate(0)?,
@@ -133,7 +134,7 @@ impl UntypedGroup {
             threads: None,
             graph: None,
             order: StreamOrder::default(),
-            element: element.to_owned(),
+            text,
             parameter,
             form,
         })
@@ -492,7 +493,7 @@ impl UntypedGroup {
         let Member { family, stream, .. } = &self.members[0];
         let threads = self
             .threads
-            .get_or_insert_with(|| Threads::new(group, &self.element, family.name()));
+            .get_or_insert_with(|| Threads::new(group, self.text, family.name()));
         for (rank, launch) in prepared.iter().enumerate().skip(1) {
             // SAFETY: as in `launch_fast`; all of it is waited for here.
             unsafe { threads.launch(rank, launch) };

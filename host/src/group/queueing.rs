@@ -8,6 +8,7 @@ use crate::family::{Family, Needs, Source};
 use crate::kernels::Error;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
+use warpfold_reductions::Text;
 
 /// How the launches of all devices are queued, in the fast order, where the devices meet in peer memory. The result is the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +69,7 @@ struct Worker {
 
 impl Threads {
     /// For GPUs that are in the group; the kernels by what their names begin with, of the text of a type.
-    pub(super) fn new(group: &Group, element: &str, name: &str) -> Self {
+    pub(super) fn new(group: &Group, text: &'static Text, name: &str) -> Self {
         let others = group.devices()[1..].iter();
         let choices = others.filter_map(|device| {
             let gpu = device.gpu_information()?;
@@ -76,7 +77,7 @@ impl Threads {
         });
         Self(
             choices
-                .map(|choice| Worker::new(choice, element, name))
+                .map(|choice| Worker::new(choice, text, name))
                 .collect(),
         )
     }
@@ -121,13 +122,13 @@ impl Threads {
 }
 
 impl Worker {
-    fn new(choice: DeviceChoice, element: &str, name: &str) -> Self {
+    fn new(choice: DeviceChoice, text: &'static Text, name: &str) -> Self {
         let (jobs, to_do) = channel::<Job>();
         let (to_loaded, loaded) = channel();
         let (to_done, done) = channel();
-        let (element, name) = (element.to_owned(), name.to_owned());
+        let name = name.to_owned();
         let thread = thread::spawn(move || {
-            let mut opened = Opened::new(choice, &element, name);
+            let mut opened = Opened::new(choice, text, name);
             while let Some(job) = next(&to_do) {
                 let ready = match &mut opened {
                     Ok(opened) => opened.load(&job).map(|()| opened),
@@ -168,10 +169,10 @@ struct Opened {
 }
 
 impl Opened {
-    fn new(choice: DeviceChoice, element: &str, name: String) -> Result<Self, Error> {
+    fn new(choice: DeviceChoice, text: &'static Text, name: String) -> Result<Self, Error> {
         let device = Device::open(&choice)?;
         Ok(Self {
-            family: Family::new(&device, Source::of_library(element), name)?,
+            family: Family::new(&device, Source::of_library(text), name)?,
             stream: device.stream()?,
             device,
         })

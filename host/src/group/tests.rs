@@ -325,7 +325,7 @@ impl Ready {
         let buffers = group.upload(&values).expect("it fits");
         let form = Form::of::<f32, Sum>();
         // SAFETY: the form is that of this operator and this type.
-        let untyped = unsafe { UntypedGroup::of_library(&group, "sum", "f32", None, form) };
+        let untyped = unsafe { UntypedGroup::of_library(&group, "sum", f32::KERNELS, None, form) };
         Self {
             result: group.devices()[0].upload(&[-1.0]).expect("it fits"),
             untyped: untyped.expect("it is prepared"),
@@ -370,8 +370,8 @@ fn devices_hand_in_without_a_race_in_any_order() {
 fn words_of_the_device_s_own_scope_would_be_a_race() {
     let mut ready = Ready::new();
     let prepared = ready.prepare();
-    let text = warpfold_reductions::text("f32").expect("it is there");
-    let only = Entries::of(text).and_then(|entries| entries.only("sum_f32_part"));
+    let text = f32::KERNELS.read();
+    let only = Entries::of(&text).and_then(|entries| entries.only("sum_f32_part"));
     let text = only.expect("the kernel is there");
     assert!(text.matches(".sys").count() >= 2, "loads and a store");
     let narrow = text.replace(".sys", ".gpu");

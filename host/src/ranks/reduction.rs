@@ -31,7 +31,9 @@ impl<'r, 'd, T: Reducible, O: BuiltIn<T>> RankReduction<'r, 'd, T, O> {
         let (name, parameter) = operator.kernels();
         let form = Form::of::<T, O>();
         // SAFETY: the form is that of this operator and this type.
-        let untyped = unsafe { UntypedRanks::of_library(ranks, name, O::OF_TYPE, parameter, form) };
+        let untyped = unsafe {
+            UntypedRanks::of_library(ranks, name, O::KERNELS, T::KERNELS, parameter, form)
+        };
         Ok(Self {
             untyped: untyped?,
             types: PhantomData,

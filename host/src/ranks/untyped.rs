@@ -15,6 +15,7 @@ use crate::reduce::{Form, Untyped, check_inside};
 use crate::sum::Mode;
 use std::ops::Range;
 use warpfold_device::fixed::CHUNK;
+use warpfold_reductions::Text;
 
 /// The maxima of rows of one value each are these values.
 const COPY: Needs = Needs::kernel("_short_rows");
@@ -25,9 +26,9 @@ const OF_COPY: u32 = 256;
 /// The kernels of an operator over a type, and what the ranks have told each other.
 pub struct UntypedRanks<'r, 'd> {
     ranks: &'r Ranks<'d>,
-    /// The operator and the type, as in the kernels' names.
+    /// The operator, as in the kernels' names, and their text.
     operator: String,
-    element: String,
+    text: &'static Text,
     parameter: Option<u64>,
     form: Form,
     mode: Mode,
@@ -91,39 +92,39 @@ impl What {
 }
 
 impl<'r, 'd> UntypedRanks<'r, 'd> {
-    /// The library's kernels of an operator and a type, by their names there. None is loaded yet.
+    /// The kernels of an operator, by its name there, in a text of the library; `of_values` is that of the type with its usual accumulator. None
+    /// is loaded yet.
     ///
     /// # Errors
     /// The device fails.
     ///
     /// # Safety
-    /// The form is that of the operator and the type.
+    /// The form is that of the operator and the text's type, with its accumulator, and `of_values` is the text of the same type.
     pub unsafe fn of_library(
         ranks: &'r Ranks<'d>,
         operator: &str,
-        element: &str,
+        text: &'static Text,
+        of_values: &'static Text,
         parameter: Option<u64>,
         form: Form,
     ) -> Result<Self, RankError> {
         let device = ranks.device();
         // SAFETY: the caller's contract.
-        let whole = unsafe { Untyped::of_library(device, operator, element, parameter, form) };
-        let name = format!("{operator}_{element}");
-        // Values are copied as they are, whatever they are computed in.
-        let value = element.split_once('_').map_or(element, |(value, _)| value);
+        let whole = unsafe { Untyped::of_library(device, operator, text, parameter, form) };
+        let name = format!("{operator}_{}", text.name());
         Ok(Self {
             ranks,
             operator: operator.to_owned(),
-            element: element.to_owned(),
+            text,
             parameter,
             form,
             mode: Mode::Fast,
             whole: whole?,
-            chunks: Family::new(device, Source::of_library(element), name)?,
+            chunks: Family::new(device, Source::of_library(text), name)?,
             copier: Family::new(
                 device,
-                Source::of_library(value),
-                format!("{COPIER}_{value}"),
+                Source::of_library(of_values),
+                format!("{COPIER}_{}", of_values.name()),
             )?,
             prepared: None,
             order: StreamOrder::default(),
@@ -147,12 +148,12 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
     }
 
     fn way(&self) -> Way {
-        Way::of(&self.operator, &self.element, self.mode)
+        Way::of(&self.operator, self.text.name(), self.mode)
     }
 
     /// What it is called in sentences.
     pub(super) fn name(&self, what: What) -> String {
-        let (operator, element) = (&self.operator, &self.element);
+        let (operator, element) = (&self.operator, self.text.name());
         match what {
             What::Values => format!("{operator} of {element}"),
             What::Columns(_) | What::Scattered(_) => format!("columns' {operator} of {element}"),
@@ -177,7 +178,7 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
         let operation = self.name(what);
         let way = self.way();
         if what != What::Values && way == Way::Chunks {
-            let fast = Way::of(&self.operator, &self.element, Mode::Fast);
+            let fast = Way::of(&self.operator, self.text.name(), Mode::Fast);
             let is_order = fast != Way::Chunks;
             return Err(RankError::NoColumns {
                 operation,
@@ -526,6 +527,7 @@ mod tests {
     use super::*;
     use crate::device::DeviceChoice;
     use crate::ranks::{Options, Place};
+    use crate::reduce::Reducible;
     use warpfold_device::operator::Sum;
 
     /// Rows that lie side by side are folded, and others are not, so that they need other workspaces.
@@ -543,7 +545,9 @@ mod tests {
         });
         for matrix in matrices {
             // SAFETY: the form is that of the operator and the type.
-            let made = unsafe { UntypedRanks::of_library(&ranks, "sum", "f32", None, form) };
+            let made = unsafe {
+                UntypedRanks::of_library(&ranks, "sum", f32::KERNELS, f32::KERNELS, None, form)
+            };
             let mut reduction = made.expect("it is made");
             let prepared = reduction.prepare_for(&stream, What::Columns(3), matrix);
             assert_eq!(prepared.ok(), Some(1 << 20));

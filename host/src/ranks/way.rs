@@ -74,10 +74,10 @@ mod tests {
     fn fits<T: Reducible, O: BuiltIn<T>>(operator: O) {
         let (name, _) = operator.kernels();
         for mode in [Mode::Fast, Mode::Deterministic] {
-            match Way::of(name, O::OF_TYPE, mode) {
+            match Way::of(name, O::KERNELS.name(), mode) {
                 Way::AllReduce(number, fold) => {
                     let bytes = size_of::<O::Output>();
-                    assert_eq!(number.bytes(), bytes, "{name} {}", O::OF_TYPE);
+                    assert_eq!(number.bytes(), bytes, "{name} {}", O::KERNELS.name());
                     let is_float = matches!(number, Number::F32 | Number::F64);
                     assert!(!is_float || matches!(fold, Fold::Sum | Fold::Product));
                     assert!(!is_float || mode == Mode::Fast);

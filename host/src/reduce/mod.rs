@@ -90,6 +90,8 @@ pub(crate) use untyped::check_inside;
 pub use untyped::{Form, Untyped};
 use warpfold_device::operator::Operator;
 use warpfold_device::vector::Loaded;
+#[doc(hidden)]
+pub use warpfold_reductions::Text;
 
 /// A reduction of values of type `T` by an operator `O`, again and again on one device: it keeps the kernels and the memory that they
 /// need.
@@ -122,7 +124,7 @@ impl<'d, T: Reducible, O: BuiltIn<T>> Reduction<'d, T, O> {
         let (name, parameter) = operator.kernels();
         let form = Form::of::<T, O>();
         // SAFETY: the form is that of this operator and this type.
-        let untyped = unsafe { Untyped::of_library(device, name, O::OF_TYPE, parameter, form) };
+        let untyped = unsafe { Untyped::of_library(device, name, O::KERNELS, parameter, form) };
         Self::of_untyped(device, operator, untyped?)
     }
 }

@@ -8,6 +8,7 @@ use warpfold_device::number::Number;
 use warpfold_device::operator::*;
 use warpfold_device::vector::Loaded;
 use warpfold_device::{for_each_accumulator, for_each_element};
+use warpfold_reductions::{Text, text};
 
 mod sealed {
     pub trait Sealed {}
@@ -25,6 +26,14 @@ pub trait Reducible:
 {
     /// Its name in kernels and on the command line: `f32`, `bf16`, `bool`.
     const NAME: &'static str;
+    /// The library's kernels of this type, with its usual accumulator.
+    #[doc(hidden)]
+    const KERNELS: &'static Text = text_of(Self::NAME);
+}
+
+/// The library's text of this name. Where it is a constant, a program carries that text and no other.
+const fn text_of(name: &str) -> &'static Text {
+    text(name).expect("each type has its text")
 }
 
 macro_rules! reducible {
@@ -55,15 +64,16 @@ for_each_element!(reducible);
 /// [`Variance`], [`StdDev`], [`Norm1`], [`Norm2`] or [`LogSumExp`].
 /// [`DotProduct::with_accumulator`](crate::DotProduct::with_accumulator) has dot products in it.
 pub trait Accumulator<T: Reducible>: Number + Pod + Debug + sealed::Sealed {
-    /// What the library calls its kernels with this accumulator: `f32`, `f32_f64`.
-    const KERNELS: &'static str;
+    /// The library's kernels with this accumulator.
+    #[doc(hidden)]
+    const KERNELS: &'static Text;
 }
 
 /// The usual accumulators. `Reducible` requires them to be those of [`Element`].
 macro_rules! usual_accumulators {
     ($($value:ident in $wide:ident;)*) => {$(
         impl Accumulator<$value> for $wide {
-            const KERNELS: &'static str = <$value as Reducible>::NAME;
+            const KERNELS: &'static Text = <$value as Reducible>::KERNELS;
         }
     )*};
 }
@@ -88,9 +98,9 @@ usual_accumulators! {
 pub trait BuiltIn<T: Reducible>: Operator<T, Output: Pod + Debug> + Debug + sealed::Sealed {
     /// Its name in kernels; and what they take as their last argument, if they take one more than those of other operators.
     fn kernels(&self) -> (&'static str, Option<u64>);
-    /// What kernels of this type, with its accumulator, are called by.
+    /// The library's kernels of this type, with the operator's accumulator.
     #[doc(hidden)]
-    const OF_TYPE: &'static str = T::NAME;
+    const KERNELS: &'static Text = T::KERNELS;
 }
 
 /// The name for the first and the last of equal values.
@@ -147,7 +157,7 @@ macro_rules! with_accumulators {
     (@pair [$($operator:ident)*] $text:literal $value:ident $wide:ident) => {
         with_accumulators! { @accumulator $text $value $wide }
         $(impl BuiltIn<$value> for As<$wide, $operator> {
-            const OF_TYPE: &'static str = $text;
+            const KERNELS: &'static Text = text_of($text);
 
             fn kernels(&self) -> (&'static str, Option<u64>) {
                 BuiltIn::<$wide>::kernels(&self.operator())
@@ -156,7 +166,7 @@ macro_rules! with_accumulators {
     };
     (@accumulator $text:literal $value:ident $wide:ident) => {
         impl Accumulator<$value> for $wide {
-            const KERNELS: &'static str = $text;
+            const KERNELS: &'static Text = text_of($text);
         }
     };
 }
@@ -196,18 +206,18 @@ mod tests {
     }
 
     /// The entries of a text.
-    fn entries(name: &str) -> HashSet<&'static str> {
-        let text = warpfold_reductions::text(name).expect("it is there");
+    fn entries(text: &Text) -> HashSet<String> {
+        let text = text.read();
         let after = text.split(".visible .entry ").skip(1);
         after
-            .filter_map(|text| Some(text.split_once('(')?.0))
+            .filter_map(|text| Some(text.split_once('(')?.0.to_owned()))
             .collect()
     }
 
     #[test]
     fn each_pair_has_its_kernels() {
-        for element in warpfold_reductions::elements() {
-            let entries = entries(element);
+        for text in warpfold_reductions::elements() {
+            let (element, entries) = (text.name(), entries(text));
             for_each_operator!(each_has_kernels, element, entries);
             for_each_short_index!(each_has_kernels, element, entries);
         }
@@ -225,17 +235,17 @@ mod tests {
 
     macro_rules! let_be_names {
         ($names:ident; $($kind:ident { $($text:literal $name:ident: $value:ident in $wide:ident;)* })*) => {
-            let $names = [$($(<$wide as Accumulator<$value>>::KERNELS),*),*];
+            let $names = [$($(<$wide as Accumulator<$value>>::KERNELS.name()),*),*];
         };
     }
 
     #[test]
     fn wider_accumulators_have_the_texts_of_their_names() {
         for_each_accumulator!(let_be_names, names);
-        let texts: Vec<_> = warpfold_reductions::accumulators().collect();
-        assert_eq!(texts, names);
-        for text in texts {
-            let entries = entries(text);
+        let texts = warpfold_reductions::accumulators().map(Text::name);
+        assert_eq!(texts.collect::<Vec<_>>(), names);
+        for text in warpfold_reductions::accumulators() {
+            let (text, entries) = (text.name(), entries(text));
             for_each_operator!(some_have_kernels, text, entries);
             for scan in ["sum", "product"] {
                 assert!(entries.contains(format!("{scan}_{text}_segment_scan").as_str()));

@@ -15,6 +15,7 @@ use warpfold_device::rows::are_aligned;
 use warpfold_device::segments;
 use warpfold_device::slots::most_words;
 use warpfold_device::vector::Loaded;
+use warpfold_reductions::Text;
 
 /// The most values for one result. No memory holds more; only rows that are no distance apart, which repeat the same values, could have more.
 /// Sizes that are computed from the number of values stay in their range.
@@ -241,22 +242,22 @@ pub struct Plan {
 }
 
 impl Untyped {
-    /// The library's kernels of an operator and a type, by their names there. None is loaded yet.
+    /// The kernels of an operator, by its name there, in a text of the library. None is loaded yet.
     ///
     /// # Errors
     /// The device fails.
     ///
     /// # Safety
-    /// The form is that of the operator and the type.
+    /// The form is that of the operator and the text's type, with its accumulator.
     pub unsafe fn of_library(
         device: &Device,
         operator: &str,
-        element: &str,
+        text: &'static Text,
         parameter: Option<u64>,
         form: Form,
     ) -> Result<Self, Error> {
-        let name = format!("{operator}_{element}");
-        Self::new(device, Source::of_library(element), name, parameter, form)
+        let name = format!("{operator}_{}", text.name());
+        Self::new(device, Source::of_library(text), name, parameter, form)
     }
 
     pub(super) fn new(

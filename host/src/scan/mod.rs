@@ -115,7 +115,7 @@ impl<'d, T: Reducible, O: Scannable<T>> Scan<'d, T, O> {
     fn new(device: &'d Device, operator: O, kind: ScanKind) -> Result<Self, Error> {
         let family = Family::new(
             device,
-            Source::of_library(O::OF_TYPE),
+            Source::of_library(O::KERNELS),
             name::<T, O>(operator),
         )?;
         Ok(Self {
@@ -130,7 +130,7 @@ impl<'d, T: Reducible, O: Scannable<T>> Scan<'d, T, O> {
 
 /// What the names of the library's kernels begin with.
 fn name<T: Reducible, O: Scannable<T>>(operator: O) -> String {
-    format!("{}_{}", operator.kernels().0, O::OF_TYPE)
+    format!("{}_{}", operator.kernels().0, O::KERNELS.name())
 }
 
 impl<'d, T: Pod, O: Operator<T, Output: Pod>> Scan<'d, T, O> {
@@ -395,7 +395,7 @@ pub unsafe fn queue_scan<T: Reducible, O: Scannable<T>>(
     (values, matrix): (Slice<'_, T>, Matrix),
     results: Slice<'_, O::Output>,
 ) -> Result<(), Error> {
-    Attached::with(device, name::<T, O>(scan.0), O::OF_TYPE, |family| {
+    Attached::with(device, name::<T, O>(scan.0), O::KERNELS, |family| {
         let parts = Parts::Rows(matrix);
         launch_to::<T, O>(family, device, scan, Some(stream), values, parts, results)
     })
@@ -455,7 +455,7 @@ fn scan<T: Reducible, O: Scannable<T>>(
     let values = values.on(device, &mut uploaded)?;
     let mut results = device.allocate(values.len())?;
     let parts = Parts::Rows(Matrix::contiguous(1, values.len()));
-    Attached::with(device, name::<T, O>(operator), O::OF_TYPE, |family| {
+    Attached::with(device, name::<T, O>(operator), O::KERNELS, |family| {
         launch::<T, O>(
             family,
             device,

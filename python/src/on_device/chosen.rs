@@ -4,7 +4,7 @@ use super::failed::Failed;
 use crate::on_host::Work;
 use crate::operation::{Kind, Operation, kind};
 use warpfold::operator::{As, Mean, Product, StdDev, Sum, Variance};
-use warpfold::reduce::{Form, Reducible};
+use warpfold::reduce::{Accumulator, Form, Reducible, Text};
 use warpfold::sum::Mode;
 use warpfold::{Bf16, Bool, F16};
 use warpfold_device::for_each_accumulator;
@@ -80,8 +80,8 @@ fn is_extreme(operation: Operation) -> bool {
     )
 }
 
-/// The library's name of a type with an accumulator of 64 bits, and the form of an operation's kernels for them.
-pub(super) fn wide(operation: Operation, values: TypeName) -> (&'static str, Form) {
+/// The library's text of a type with an accumulator of 64 bits, and the form of an operation's kernels for them.
+pub(super) fn wide(operation: Operation, values: TypeName) -> (&'static Text, Form) {
     macro_rules! forms {
         (integers { $($integers:tt)* } floats { $($floats:tt)* }) => {
             forms! { [Sum Product] $($integers)* }
@@ -89,7 +89,7 @@ pub(super) fn wide(operation: Operation, values: TypeName) -> (&'static str, For
         };
         ($operators:tt $($text:literal $name:ident: $value:ident in $wide:ident;)*) => {
             $(if values.name() == <$value as Reducible>::NAME {
-                return ($text, forms! { @form $operators $value $wide });
+                return (<$wide as Accumulator<$value>>::KERNELS, forms! { @form $operators $value $wide });
             })*
         };
         (@form [$($operator:ident)*] $value:ident $wide:ident) => {

@@ -410,10 +410,10 @@ impl Kept {
         }
         let (named, ddof) = chosen.operation.named();
         let made = if chosen.is_wide {
-            let (of_type, form) = wide(chosen.operation, values);
+            let (text, form) = wide(chosen.operation, values);
             let operator = named.name().trim_start_matches("sample_");
             // SAFETY: the form is that of the operator and the type with its accumulator.
-            let untyped = unsafe { Untyped::of_library(device, operator, of_type, ddof, form) };
+            let untyped = unsafe { Untyped::of_library(device, operator, text, ddof, form) };
             (untyped?, form)
         } else {
             kernels(device, values, named, ddof)?

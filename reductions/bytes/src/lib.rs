@@ -2,10 +2,15 @@
 #![no_std]
 
 macro_rules! texts {
-    ($($name:literal)*) => {
-        [$(($name, include_bytes!(concat!("../ptx/", $name, ".sm_70.ptx.zst")))),*]
-    };
+    ($($name:ident $file:literal;)*) => {$(
+        #[doc = concat!("The PTX of `", $file, "`, compressed by Zstandard.")]
+        pub static $name: [u8; include_bytes!(concat!("../ptx/", $file, ".sm_70.ptx.zst")).len()] =
+            *include_bytes!(concat!("../ptx/", $file, ".sm_70.ptx.zst"));
+    )*};
 }
 
-/// The name of each type, and the PTX of its reductions, compressed by Zstandard.
-pub const TEXTS: [(&str, &[u8]); 3] = texts! { "bool" "i8" "u8" };
+texts! {
+    BOOL "bool";
+    I8 "i8";
+    U8 "u8";
+}

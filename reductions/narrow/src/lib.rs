@@ -2,10 +2,16 @@
 #![no_std]
 
 macro_rules! texts {
-    ($($name:literal)*) => {
-        [$(($name, include_bytes!(concat!("../ptx/", $name, ".sm_70.ptx.zst")))),*]
-    };
+    ($($name:ident $file:literal;)*) => {$(
+        #[doc = concat!("The PTX of `", $file, "`, compressed by Zstandard.")]
+        pub static $name: [u8; include_bytes!(concat!("../ptx/", $file, ".sm_70.ptx.zst")).len()] =
+            *include_bytes!(concat!("../ptx/", $file, ".sm_70.ptx.zst"));
+    )*};
 }
 
-/// The name of each type, and the PTX of its reductions, compressed by Zstandard.
-pub const TEXTS: [(&str, &[u8]); 4] = texts! { "i16" "u16" "f16" "bf16" };
+texts! {
+    I16 "i16";
+    U16 "u16";
+    F16 "f16";
+    BF16 "bf16";
+}

@@ -4,6 +4,7 @@ use super::key::Key;
 use crate::device::{Argument, Buffer, Device, Slice, Stream};
 use crate::family::{Attached, Family, Needs, one_pass};
 use crate::kernels::Error;
+use crate::reduce::Reducible;
 use crate::reduce::segments::Segments;
 use warpfold_device::look_back::{tiles, workspace_words};
 use warpfold_device::runs::tile;
@@ -87,13 +88,16 @@ impl<K: Key> Found<K> {
         device: &Device,
         function: impl FnOnce(&mut Family) -> Result<R, Error>,
     ) -> Result<R, Error> {
-        let element = match size_of::<K>() {
-            1 => "u8",
-            2 => "u16",
-            4 => "u32",
-            _ => "u64",
+        // Constant, so that a program has no other text, however it is compiled.
+        let text = const {
+            match size_of::<K>() {
+                1 => u8::KERNELS,
+                2 => u16::KERNELS,
+                4 => u32::KERNELS,
+                _ => u64::KERNELS,
+            }
         };
-        Attached::with(device, format!("runs_{element}"), element, function)
+        Attached::with(device, format!("runs_{}", text.name()), text, function)
     }
 
     /// What the launch for as many keys needs.

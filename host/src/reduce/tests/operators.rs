@@ -1,6 +1,7 @@
 //! Every operator, type and accumulator.
 
 use super::*;
+use warpfold_device::element::Element;
 
 macro_rules! each_operator {
     ($device:ident, $value:ty, $step:literal; $($name:ident: $operator:ty = $make:expr;)*) => {
@@ -90,19 +91,29 @@ fn more_values_than_any_memory_has_are_refused() {
     }
 }
 
-/// Dot products in this accumulator, of arrays of a few lengths.
-fn dot_is_right<T: Made, A: Accumulator<T> + From<T> + Outcome>(device: &Device) {
-    for n in [0, 1, 33, 4097] {
+/// Dot products in this accumulator, of arrays of every `step`-th length.
+fn dot_is_right<T: Made + Outcome, A: Accumulator<T> + Outcome>(device: &Device, step: usize) {
+    const LENGTHS: [usize; 14] = [
+        0, 1, 2, 31, 33, 127, 256, 257, 1023, 4096, 4097, 8191, 13_000, 20_011,
+    ];
+    for n in LENGTHS.into_iter().step_by(step) {
         let left = random(n, 3, T::whole);
         let right = random(n, 4, T::whole);
-        let pairs = left.iter().copied().zip(right.iter().copied());
-        let expected = DotIn::<A>::new().of(pairs).numbers();
+        // They are small and whole, and nothing of a sum is lost.
+        let pairs = left.iter().zip(&right);
+        let products = pairs.map(|(left, right)| left.numbers()[0] * right.numbers()[0]);
+        let expected = [products.sum::<f64>(), 0.0];
         let left = device.upload(&left).expect("it fits");
         let right = device.upload(&right).expect("it fits");
         for mode in [Mode::Fast, Mode::Deterministic] {
             let dot = DotProduct::<T, A>::with_accumulator(device).expect("the kernels are there");
             let found = dot.with_mode(mode).of(&left, &right).expect("it runs");
-            assert_eq!(found.numbers(), expected, "{} {n} {mode:?}", A::KERNELS);
+            assert_eq!(
+                found.numbers(),
+                expected,
+                "{} {n} {mode:?}",
+                A::KERNELS.name()
+            );
         }
     }
 }
@@ -116,7 +127,7 @@ macro_rules! each_accumulator {
     (@sums $device:ident $step:literal $($text:literal $name:ident: $value:ident in $wide:ident;)*) => {$(
         pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Sum), $step);
         pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Product), $step);
-        dot_is_right::<$value, $wide>(&$device);
+        dot_is_right::<$value, $wide>(&$device, $step);
     )*};
     (@floats $device:ident $step:literal $($text:literal $name:ident: $value:ident in $wide:ident;)*) => {$(
         pair_is_right::<$value, _>(&$device, As::<$wide, _>::new(Mean), $step);
@@ -152,6 +163,18 @@ fn wider_accumulators_lose_nothing() {
     }
 }
 
+#[test]
+fn dot_products_of_every_type() {
+    macro_rules! each {
+        ($($name:ident: $value:ty;)*) => {
+            for device in devices() {
+                $(dot_is_right::<$value, <$value as Element>::Wide>(&device, 4);)*
+            }
+        };
+    }
+    for_each_element!(each);
+}
+
 /// A test for each type, and one for wider accumulators.
 mod every_operator_of {
     use super::*;
@@ -172,6 +195,7 @@ mod every_operator_of {
                 for device in devices() {
                     for_each_operator!(each_operator, device, $value, 1);
                     for_each_short_index!(each_operator, device, $value, 3);
+                    dot_is_right::<$value, <$value as Element>::Wide>(&device, 1);
                 }
             }
         )*};
