@@ -10,12 +10,13 @@ keepdims: whether the reduced axes stay, with length 1.
 deterministic: whether floats are combined in an order that follows from the number of values alone, so that the result has the same bits on
     every GPU, on the processor and on the emulator, except those of a NaN.
 stream: for an array in a GPU's memory, the stream that the work is queued on, as torch, CuPy or cuda.core have them, or its handle; without it the
-    current stream of torch or CuPy. The call does not wait: another stream that reads the result must wait for this one. The memory of a tensor of
-    torch is not reused before the work is done; arrays of other libraries must be kept until then.
+    current stream of torch or CuPy. The call does not wait: another stream that reads the result must wait for this one. With a stream
+    that is given, torch does not reuse the tensor's memory before the work is done; arrays of other libraries must be kept until then.
 device: for an array in the host's memory, "cpu" (which None means), "gpu", "gpu:N" or "emulator".
 
 Result types are those of NumPy. What cannot be reduced is refused by a TypeError, ValueError or BufferError with the reason; a device that is
-missing or fails raises a RuntimeError, and a lack of memory a MemoryError.
+missing or fails raises a RuntimeError, and a copy or a
+buffer that there is no memory for a MemoryError.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def devices() -> str:
 
 class Array:
     """A result in a GPU's memory, complete when it is returned, for arrays of libraries that do not say how their own are made. Any library with
-    DLPack takes it."""
+    DLPack takes it; the two of minmax one that takes strides, since each has the other's values between its own."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -1,17 +1,19 @@
 //! Results in a GPU's memory, for arrays of libraries that do not allocate them.
 
+use crate::call::raised;
 use crate::dlpack::{self, Described, Device, ON_GPU};
 use crate::memory::Memory;
 use crate::operation::{Kind, kind, name_of};
 use crate::source::data_type;
-use pyo3::exceptions::{PyBufferError, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyBufferError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PySlice, PyTuple};
 use std::sync::Arc;
 use warpfold_dynamic::TypeName;
 
-/// A result in a GPU's memory, complete when it is returned. Any library with DLPack takes it: `jax.numpy.from_dlpack(result)`.
+/// A result in a GPU's memory, complete when it is returned. Any library with DLPack takes it; the two of `minmax` one that takes strides,
+/// since each has the other's values between its own.
 #[pyclass(frozen, module = "warpfold", name = "Array")]
 pub struct Array {
     /// The memory.
@@ -97,7 +99,7 @@ impl Array {
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let memory = &self.memory;
         let bytes = py.detach(|| memory.read());
-        let bytes = bytes.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let bytes = bytes.map_err(raised)?;
         let count: usize = self.lengths.iter().product();
         let ends = (self.first + count * self.step) as isize;
         let own = PySlice::new(py, self.first as isize, ends, self.step as isize);

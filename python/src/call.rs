@@ -252,8 +252,9 @@ fn on_gpu(
     }
     let (view, stream, address) = (&source.view, source.stream, output.address);
     let queued = source.object.py().detach(|| {
-        // SAFETY: the tensor that was exported for this stream keeps the memory, and its library reuses it in the order of the stream.
-        // The results were made for this call, in the order of the same stream.
+        // SAFETY: torch keeps the tensor's memory for a given stream, and reuses it in the order of its own current one; whoever gives a
+        // stream with an array of another library keeps that, as the stub says. The results were made for this call, in the order of the
+        // same stream.
         unsafe { on_device::queue(index, stream, Task { view, split, work }, address) }
     });
     queued.map_err(raised)
@@ -318,7 +319,7 @@ fn of_library<'py>(
 }
 
 /// What Python raises.
-fn raised(error: Failed) -> PyErr {
+pub fn raised(error: Failed) -> PyErr {
     let text = error.to_string();
     match error {
         Failed::Strides => PyValueError::new_err(text),
