@@ -12,6 +12,9 @@ pub struct ShapesRecord {
     pub device: String,
     /// The GPU's driver.
     pub driver: String,
+    /// What measured, and how: a digest of the program, the values and the launches.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub made_by: String,
     /// What compiled the contenders, and the versions of the libraries.
     pub compilers: Vec<String>,
     /// The medians.

@@ -87,9 +87,12 @@ struct OfShapes {
     /// Timed launches of each contender [default: 7].
     #[arg(long)]
     repeat: Option<u32>,
-    /// After this many seconds nothing new is begun [default: 300].
+    /// After this many seconds nothing new is begun [default: 900].
     #[arg(long)]
     seconds: Option<u64>,
+    /// Measure what the record at --json has not yet, since the seconds of a run before were over.
+    #[arg(long = "continue")]
+    continues: bool,
     /// The Python that has torch, CuPy, Triton or JAX [default: python3].
     #[arg(long, value_name = "PROGRAM")]
     python: Option<String>,
@@ -229,6 +232,9 @@ fn run_shapes(repository: &Path, folder: &Path, options: &OfShapes) -> Result<()
         .args(options.arguments())
         .arg("--json")
         .arg(&json);
+    if options.continues {
+        command.arg("--continue");
+    }
     for (name, built) in SHAPES.into_iter().zip(built) {
         match built {
             Ok(path) => {

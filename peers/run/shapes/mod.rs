@@ -27,11 +27,12 @@ use library::Library;
 use problem::Problem;
 use results::Words;
 use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use std::{fs, mem};
+use std::{env, fs, mem};
 use turns::{Table, leave_out};
 use values::Inputs;
 use warpfold::device::DeviceChoice;
@@ -55,7 +56,7 @@ pub struct Options {
     #[arg(long, default_value_t = 28, value_parser = clap::value_parser!(u32).range(13..=28))]
     bits: u32,
     /// After this many seconds nothing new is begun.
-    #[arg(long, default_value_t = 300)]
+    #[arg(long, default_value_t = 900)]
     seconds: u64,
     /// What the files of peers/shapes were compiled to, each given by its own option.
     #[arg(long = "library", value_name = "FILE")]
@@ -69,7 +70,7 @@ pub struct Options {
     /// Where the record goes.
     #[arg(long, value_name = "FILE")]
     json: PathBuf,
-    /// Measures what the record there has not yet, since the seconds of a run before were over.
+    /// Measure what the record there has not yet, since the seconds of a run before were over.
     #[arg(long = "continue")]
     continues: bool,
 }
@@ -86,6 +87,7 @@ pub fn run(options: &Options) -> Result<(), PeersError> {
         date: machine::date(),
         device: device.describe(),
         driver: machine::driver(&version.to_string()),
+        made_by: made_by(options),
         compilers: Vec::new(),
         points: Vec::new(),
         notes: Vec::new(),
@@ -131,6 +133,7 @@ pub fn run(options: &Options) -> Result<(), PeersError> {
         // After each, so that a run that is cut short keeps what it has measured.
         machine::write(&options.json, &record)?;
     }
+    machine::write(&options.json, &record)?;
     println!("{}", summary::text(&record));
     match turns::wrong_of_ours(&record) {
         None => Ok(()),
@@ -142,7 +145,7 @@ pub fn run(options: &Options) -> Result<(), PeersError> {
     }
 }
 
-/// Puts what a run before has measured, of the same GPU by the same people, into a record of now, and takes it from the problems. What kept
+/// Puts what a run before has measured, on a GPU of the same kind by the same people, into a record of now, and takes it from the problems. What kept
 /// somebody from the others does not count any more.
 fn continue_record(
     path: &Path,
@@ -157,8 +160,8 @@ fn continue_record(
     let before: ShapesRecord =
         serde_json::from_slice(&text).map_err(|error| refused(error.to_string()))?;
     let who = |record: &ShapesRecord| {
-        let machine = [record.device.clone(), record.driver.clone()];
-        [&machine[..], &record.compilers].concat().join("; ")
+        let own = [&record.device, &record.driver, &record.made_by].map(String::clone);
+        [&own[..], &record.compilers].concat().join("; ")
     };
     if who(&before) != who(now) {
         let (before, now) = (who(&before), who(now));
@@ -176,6 +179,15 @@ fn continue_record(
     now.left_out.retain(is_over);
     now.left_out.extend(left_out);
     Ok(())
+}
+
+/// A digest of this program, which has the kernels in it, and what of the options changes a time.
+fn made_by(options: &Options) -> String {
+    let program = env::current_exe().and_then(fs::read);
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&program.unwrap_or_default());
+    let (digest, bits, repeat) = (hasher.finish(), options.bits, options.repeat);
+    format!("program {digest:016x}, 2^{bits} values, {repeat} launches")
 }
 
 /// The contenders in C++.
@@ -280,6 +292,7 @@ mod tests {
             date: "yesterday".to_owned(),
             device: "a GPU".to_owned(),
             driver: "1".to_owned(),
+            made_by: "a program".to_owned(),
             compilers: vec!["a compiler".to_owned()],
             points: problems.iter().map(point).collect(),
             notes: Vec::new(),
@@ -331,6 +344,7 @@ mod tests {
             date: String::new(),
             device: device.describe(),
             driver: String::new(),
+            made_by: String::new(),
             compilers: Vec::new(),
             points: Vec::new(),
             notes: Vec::new(),

@@ -274,8 +274,8 @@ mod tests {
                 .iter()
                 .filter(move |problem| problem.group == group)
         };
-        assert_eq!(of(Group::Rows).count(), 11 * 7);
-        assert_eq!(of(Group::Columns).count(), 11 * 7);
+        assert_eq!(of(Group::Rows).count(), 27 * 7);
+        assert_eq!(of(Group::Columns).count(), 27 * 7);
         assert_eq!(of(Group::OddRows).count(), 6 * 5);
         assert_eq!(of(Group::OddColumns).count(), 3 * 6);
         assert_eq!(of(Group::Types).count(), 2 * 2 * 5);
