@@ -1,6 +1,5 @@
 //! Results in a GPU's memory, for arrays of libraries that do not allocate them.
 
-use crate::call::raised;
 use crate::dlpack::{self, Described, Device, ON_GPU};
 use crate::memory::Memory;
 use crate::operation::{Kind, kind, name_of};
@@ -99,7 +98,7 @@ impl Array {
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let memory = &self.memory;
         let bytes = py.detach(|| memory.read());
-        let bytes = bytes.map_err(raised)?;
+        let bytes = bytes?;
         let count: usize = self.lengths.iter().product();
         let ends = (self.first + count * self.step) as isize;
         let own = PySlice::new(py, self.first as isize, ends, self.step as isize);

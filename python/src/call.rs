@@ -2,22 +2,22 @@
 
 use crate::arguments::{self, Asked, NormOrder, Options, reduced_axes, reduced_axis};
 use crate::array::Array;
+use crate::failed::Failed;
 use crate::memory::Memory;
-use crate::on_device::{self, Failed, Task};
+use crate::on_device::{self, Task};
 use crate::on_host::{self, Split, Work};
 use crate::operation::Operation;
 use crate::output::{self, Output};
 use crate::source::{Library, Place, Source};
 use crate::threads;
 use crate::view::{Axis, View, count};
-use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyEllipsis, PyTuple};
 use std::slice;
 use std::sync::Arc;
 use warpfold::DeviceChoice;
-use warpfold::Error;
 use warpfold_dynamic::TypeName;
 
 /// Arrays of the host that one thread reduces sooner than it wakes others.
@@ -234,7 +234,7 @@ fn on_host(
             }
         }
     });
-    reduced.map_err(raised)
+    Ok(reduced?)
 }
 
 fn on_gpu(
@@ -257,7 +257,7 @@ fn on_gpu(
         // same stream.
         unsafe { on_device::queue(index, stream, Task { view, split, work }, address) }
     });
-    queued.map_err(raised)
+    Ok(queued?)
 }
 
 /// The result for a library that allocates none: complete when this returns.
@@ -275,7 +275,7 @@ fn on_gpu_of_others<'py>(
         ));
     }
     let (view, stream) = (&source.view, source.stream);
-    let made = py.detach(|| {
+    let made = py.detach(|| -> Result<Memory, Failed> {
         let task = Task { view, split, work };
         let memory = Memory::new(index, task.result_bytes())?;
         // SAFETY: the tensor that was exported for this stream keeps the memory, and so does this for the results, until the end of the work
@@ -287,7 +287,7 @@ fn on_gpu_of_others<'py>(
         Ok(memory)
     });
     let array = Array {
-        memory: Arc::new(made.map_err(raised)?),
+        memory: Arc::new(made?),
         lengths: shape.to_vec(),
         element: work.result,
         first: 0,
@@ -316,20 +316,6 @@ fn of_library<'py>(
         _ => intern!(py, "from_dlpack"),
     };
     namespace.call0()?.call_method1(function, (result,))
-}
-
-/// What Python raises.
-pub fn raised(error: Failed) -> PyErr {
-    let text = error.to_string();
-    match error {
-        Failed::Strides => PyValueError::new_err(text),
-        Failed::NoKernel { .. } => PyTypeError::new_err(text),
-        Failed::NoMemory { .. } => PyMemoryError::new_err(text),
-        Failed::Library(Error::Device(error)) if error.is_lack_of_memory() => {
-            PyMemoryError::new_err(text)
-        }
-        _ => PyRuntimeError::new_err(text),
-    }
 }
 
 /// The dot product of two arrays.
@@ -405,7 +391,7 @@ pub fn dot<'py>(
             }
         }
     });
-    computed.map_err(raised)?;
+    computed?;
     let result = match left.library {
         Library::Other => of_library(&left.object, output.array, work.result)?,
         _ => output.array,
@@ -492,7 +478,7 @@ pub fn scan<'py>(
                 }
             }
         });
-        scanned.map_err(raised)?;
+        scanned?;
     }
     let result = moved(&source, output.array, along)?;
     match source.library {

@@ -4,6 +4,7 @@ mod arguments;
 mod array;
 mod call;
 mod dlpack;
+mod failed;
 mod memory;
 mod on_device;
 mod on_host;

@@ -2,7 +2,7 @@
 //!
 //! A thread of its own for each GPU allocates, reads and frees it, because a device belongs to a thread.
 
-use crate::on_device::Failed;
+use crate::failed::Failed;
 use std::collections::HashMap;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{LazyLock, Mutex, PoisonError};

@@ -3,12 +3,11 @@
 //! A device belongs to a thread. Each thread that calls has its own, with the kernels that it has loaded.
 
 mod chosen;
-mod failed;
 mod kept;
 
-pub use failed::Failed;
 pub use kept::Task;
 
+use crate::failed::Failed;
 use crate::on_host::Split;
 use crate::plan::Plan;
 use crate::view::{Axis, Rows, View};

@@ -1,6 +1,6 @@
 //! Reductions of arrays in the host's memory, on the processor's cores.
 
-use crate::on_device::Failed;
+use crate::failed::Failed;
 use crate::operation::{Kind, Operation, element, kind, writer};
 use crate::view::{Axis, Rows, View, ascending, count, merged, zeroed};
 use bytemuck::Pod;

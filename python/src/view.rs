@@ -1,6 +1,6 @@
 //! Where the elements of an array lie, and how they come side by side.
 
-use crate::on_device::Failed;
+use crate::failed::Failed;
 use crate::operation::name_of;
 use bytemuck::Zeroable;
 use pyo3::PyResult;

@@ -1,6 +1,6 @@
 //! Which kernels some work takes, and what becomes of their results.
 
-use super::failed::Failed;
+use crate::failed::Failed;
 use crate::on_host::Work;
 use crate::operation::{Kind, Operation, kind};
 use warpfold::operator::{As, Mean, Product, StdDev, Sum, Variance};

@@ -1,7 +1,7 @@
 //! The launches on a device, by the kernels that are kept with it.
 
 use super::chosen::{Chosen, Conversion, wide};
-use super::failed::Failed;
+use crate::failed::Failed;
 use crate::on_host::{Split, Work};
 use crate::operation::{Kind, Operation, kind};
 use crate::plan::{COPIED_AXES, Plan};

@@ -1,6 +1,8 @@
-//! Why a device gives no result.
+//! Why there is no result.
 
 use crate::operation::name_of;
+use pyo3::PyErr;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError, PyTypeError, PyValueError};
 use warpfold::Error;
 use warpfold_dynamic::TypeName;
 
@@ -41,4 +43,20 @@ pub enum Failed {
         /// That of the results.
         result: TypeName,
     },
+}
+
+/// What Python raises.
+impl From<Failed> for PyErr {
+    fn from(error: Failed) -> Self {
+        let text = error.to_string();
+        match error {
+            Failed::Strides => PyValueError::new_err(text),
+            Failed::NoKernel { .. } => PyTypeError::new_err(text),
+            Failed::NoMemory { .. } => PyMemoryError::new_err(text),
+            Failed::Library(Error::Device(error)) if error.is_lack_of_memory() => {
+                PyMemoryError::new_err(text)
+            }
+            _ => PyRuntimeError::new_err(text),
+        }
+    }
 }
