@@ -68,7 +68,7 @@ pub enum PeersError {
         /// The allocator's answer.
         source: TryReserveError,
     },
-    /// What is to be continued is not a record, or not one of this.
+    /// The record to go on with cannot be read, or is of another program or machine.
     #[error("{path} cannot be continued: {reason}; leave out --continue")]
     Before {
         /// The file.

@@ -67,8 +67,8 @@ fn parameters(head: &str) -> Vec<&str> {
     names.collect()
 }
 
-/// Whether the kernel says how many threads a block has, and not that one block on a multiprocessor is enough: then every register may count. The packed
-/// rows of the library are such kernels, and their log-sum-exp took 50 registers with the look, and 46 without.
+/// Whether several blocks of the kernel are to run on a multiprocessor, as far as its bounds say: they limit the threads of a block, and do not say that
+/// one block is enough. Such are the library's packed rows, of which log-sum-exp has 50 registers with the look, and 46 without.
 fn has_to_leave_room(head: &str) -> bool {
     let blocks = head
         .split_once(".minnctapersm")

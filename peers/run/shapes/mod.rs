@@ -145,8 +145,8 @@ pub fn run(options: &Options) -> Result<(), PeersError> {
     }
 }
 
-/// Puts what a run before has measured, on a GPU of the same kind by the same people, into a record of now, and takes it from the problems. What kept
-/// somebody from the others does not count any more.
+/// Puts what a run before has measured into this record, and leaves the other problems. The run before must have been by the same program, on a GPU
+/// of the same kind, with the same libraries. Why somebody did not take part in the problems that are left does not count any more.
 fn continue_record(
     path: &Path,
     now: &mut ShapesRecord,
