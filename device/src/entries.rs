@@ -63,16 +63,17 @@ macro_rules! reductions {
 /// crate needs.
 ///
 /// A line `name: Type = value, T;` gives
-/// - `name_rows(input: *const T, rows: usize, columns: usize, stride: usize, parts: u32, slots: *mut u64, counters: *mut u32,
+/// - `name_rows(input: *const T, rows: usize, columns: usize, stride: usize, distance: usize, parts: u32, slots: *mut u64, counters: *mut u32,
 ///   results: *mut Output)`: the reduction of each row, by `parts` blocks; `stride` is the distance of two rows in elements. For long rows.
+///   With one part the grid may have several rows of blocks: each has a matrix of its own, `distance` elements after the one before.
 ///   `slots` has [`most_words`](crate::slots::most_words) words for a state per part of each row, and `counters` has a word per row; all are 0
 ///   before and after. For one part neither is used.
 /// - `name_large_array(input, n: usize, kept: u32, slots, counter: *mut u32, result)`: the reduction of a single row of `n` elements that the L2 cache
 ///   does not hold, by any grid; `kept` sixteenths of it stay there, as [`Kept`](crate::vector::Kept) says. `slots` has a state per block.
 /// - `name_aligned_rows(input, rows, columns, stride, results)`: by a block for each row, where `input`, the bytes of a row and those of `stride`
 ///   elements are multiples of 16, and a vector of 16 bytes has several elements. The size of the block must be a multiple of 32.
-/// - `name_short_rows(input, rows, columns, stride, lanes: u32, results)`: by `lanes` lanes of a warp, a power of two up to 32. The size
-///   of the block must be a multiple of 32.
+/// - `name_short_rows(input, rows, columns, stride, distance, lanes: u32, results)`: by `lanes` lanes of a warp, a power of two up to 32. The size
+///   of the block must be a multiple of 32, and the grid may have several rows of blocks.
 /// - `name_packed_rows(input, rows, columns, results)`: rows side by side, through shared memory. A row has 1 to
 ///   [`PACKED_BYTES`](crate::rows::PACKED_BYTES) bytes; the size of the block is a multiple of 32 up to
 ///   [`PACKED_BLOCK`](crate::rows::PACKED_BLOCK).
@@ -84,17 +85,19 @@ macro_rules! row_reductions {
             /// Of each row, by blocks.
             ///
             /// # Safety
-            /// - Row r is `columns` values from `input + r · stride` on, which nothing writes, and `results` points to one result per row,
-            ///   which nothing else touches. `parts` is not 0.
-            /// - With more than one part, `slots` points to empty ones of a state for each part of each row, and `counters` to a word per row
-            ///   that is 0; nothing else touches them.
-            /// - The grid has one dimension, and a block 1 to 1024 threads.
+            /// - Row r of matrix m is `columns` values from `input + m · distance + r · stride` on, which nothing writes, and `results` points to one
+            ///   result for each row of each matrix, which nothing else touches. `parts` is not 0. There is a row of blocks for each matrix.
+            /// - With more than one part, there is one matrix, `slots` points to empty ones of a state for each part of each row, and `counters` to a
+            ///   word per row that is 0; nothing else touches them.
+            /// - A block has 1 to 1024 threads.
             #[cuda_std::kernel]
+            #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
             pub unsafe fn [<$name _rows>](
                 input: *const $value,
                 rows: usize,
                 columns: usize,
                 stride: usize,
+                distance: usize,
                 parts: u32,
                 slots: *mut u64,
                 counters: *mut u32,
@@ -104,6 +107,7 @@ macro_rules! row_reductions {
                 $crate::launch_bounds!(1024, 1);
                 let scratch = $crate::scratch!(scratch: <$operator as $crate::operator::Operator<$value>>::State, 1024);
                 let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                let (matrix, results) = matrix.of_blocks(distance, results);
                 // SAFETY: the caller's promise.
                 unsafe { $crate::rows::by_blocks($make, matrix, parts, slots, counters, results, scratch) }
             }
@@ -136,7 +140,7 @@ macro_rules! row_reductions {
             /// Of each row, by a block of its own, where all rows are of whole vectors.
             ///
             /// # Safety
-            /// - As for the kernel of blocks, without parts; the grid has `rows` blocks, and the size of a block is a multiple of 32.
+            /// - As for the kernel of blocks, without parts, of one matrix; the grid has `rows` blocks, and the size of a block is a multiple of 32.
             /// - `input`, the bytes of a row and those of `stride` values are multiples of 16.
             #[cuda_std::kernel]
             pub unsafe fn [<$name _aligned_rows>](
@@ -161,17 +165,20 @@ macro_rules! row_reductions {
             /// - As for the kernel of blocks, without parts; the size of a block is a multiple of 32.
             /// - `lanes` is a power of two up to 32.
             #[cuda_std::kernel]
+            #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
             pub unsafe fn [<$name _short_rows>](
                 input: *const $value,
                 rows: usize,
                 columns: usize,
                 stride: usize,
+                distance: usize,
                 lanes: u32,
                 results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
                 $($parameter: u64,)?
             ) {
                 $crate::launch_bounds!(1024, 1);
                 let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                let (matrix, results) = matrix.of_blocks(distance, results);
                 // SAFETY: the caller's promise.
                 unsafe { $crate::rows::by_lanes($make, matrix, lanes, results) }
             }
@@ -255,11 +262,13 @@ macro_rules! part_reductions {
 /// [`reductions!`](crate::reductions!), where that says what else the crate needs.
 ///
 /// A line `name: Type = value, T;` gives
-/// - `name_fixed_rows(input: *const T, rows: usize, columns: usize, stride: usize, states: *mut State, counters: *mut u32,
+/// - `name_fixed_rows(input: *const T, rows: usize, columns: usize, stride: usize, distance: usize, states: *mut State, counters: *mut u32,
 ///   results: *mut Output)`: by blocks of [`BLOCK`](crate::fixed::BLOCK) threads. `states` has room for one state per chunk of each row, and
-///   `counters` has a word per row, which is 0 before and after; for rows of one chunk neither is used.
-/// - `name_fixed_short_rows(input, rows, columns, stride, lanes: u32, results)`: of up to [`SHORT`](crate::fixed::SHORT) values, by 32
-///   lanes of a warp, or fewer that are a power of two and not fewer than the values. The size of the block is a multiple of 32.
+///   `counters` has a word per row, which is 0 before and after; for rows of one chunk neither is used, and the grid may have several rows of blocks:
+///   each has a matrix of its own, `distance` elements after the one before.
+/// - `name_fixed_short_rows(input, rows, columns, stride, distance, lanes: u32, results)`: of up to [`SHORT`](crate::fixed::SHORT) values, by 32
+///   lanes of a warp, or fewer that are a power of two and not fewer than the values. The size of the block is a multiple of 32, and the grid may
+///   have several rows of blocks.
 /// - `name_fixed_columns(input, rows, columns, stride, matrices: u32, distance: usize, width: u32, states, counters, results)`: the reduction of each
 ///   column of each of `matrices` that are `distance` elements apart, by blocks of [`BLOCK`](crate::fixed::BLOCK) threads; `width` is that of
 ///   [`Strips`](crate::fixed::Strips). `states` has room for one state per chunk of each column, and `counters` has a word per strip, which is 0
@@ -278,17 +287,19 @@ macro_rules! fixed_reductions {
             /// Of each row, in the fixed order.
             ///
             /// # Safety
-            /// - Row r is `columns` values from `input + r · stride` on, which nothing writes, and `results` points to one result per row,
-            ///   which nothing else touches.
-            /// - If a row has more values than a chunk, `states` points to one state for each chunk of each row, and `counters` to a word
-            ///   per row that is 0; nothing else touches them.
-            /// - The grid has one dimension, and a block `fixed::BLOCK` threads.
+            /// - Row r of matrix m is `columns` values from `input + m · distance + r · stride` on, which nothing writes, and `results` points to one
+            ///   result for each row of each matrix, which nothing else touches. There is a row of blocks for each matrix.
+            /// - If a row has more values than a chunk, there is one matrix, `states` points to one state for each chunk of each row, and `counters` to
+            ///   a word per row that is 0; nothing else touches them.
+            /// - A block has `fixed::BLOCK` threads.
             #[cuda_std::kernel]
+            #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
             pub unsafe fn [<$name _fixed_rows>](
                 input: *const $value,
                 rows: usize,
                 columns: usize,
                 stride: usize,
+                distance: usize,
                 states: *mut <$operator as $crate::operator::Operator<$value>>::State,
                 counters: *mut u32,
                 results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
@@ -299,6 +310,7 @@ macro_rules! fixed_reductions {
                     $crate::fixed::BLOCK
                 ]);
                 let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                let (matrix, results) = matrix.of_blocks(distance, results);
                 // SAFETY: the caller's promise.
                 unsafe { $crate::fixed::by_blocks($make, matrix, states, counters, results, scratch) }
             }
@@ -310,16 +322,19 @@ macro_rules! fixed_reductions {
             /// - As for the kernel of blocks, with rows of up to `fixed::SHORT` values; the size of a block is a multiple of 32.
             /// - `lanes` is 32, or another power of two that is no less than `columns`.
             #[cuda_std::kernel]
+            #[allow(clippy::too_many_arguments, reason = "a kernel has no other way to take them")]
             pub unsafe fn [<$name _fixed_short_rows>](
                 input: *const $value,
                 rows: usize,
                 columns: usize,
                 stride: usize,
+                distance: usize,
                 lanes: u32,
                 results: *mut <$operator as $crate::operator::Operator<$value>>::Output,
                 $($parameter: u64,)?
             ) {
                 let matrix = $crate::rows::Rows { input, rows, columns, stride };
+                let (matrix, results) = matrix.of_blocks(distance, results);
                 // SAFETY: the caller's promise.
                 unsafe { $crate::fixed::by_warps($make, matrix, lanes, results) }
             }

@@ -15,8 +15,8 @@ use crate::lanes::{WARP_SIZE, sync_lanes};
 use crate::operator::Operator;
 use crate::slots::Slots;
 use crate::thread::{
-    block_dim_x, block_idx_x, block_idx_x_from_here_on, global_index, grid_dim_x, sync_threads,
-    thread_idx_x, wait_for_earlier_launches,
+    block_dim_x, block_idx_x, block_idx_x_from_here_on, block_idx_y, global_index, grid_dim_x,
+    sync_threads, thread_idx_x, wait_for_earlier_launches,
 };
 use crate::tile::{self, Bytes, Section, Tile};
 use crate::unroll::{array, each};
@@ -61,6 +61,18 @@ impl Batch {
     }
 }
 
+impl<T> Rows<T> {
+    /// Of matrices like this one, each `distance` values after the one before, that of this block's row of blocks, and where its results are: one for
+    /// each row of each matrix.
+    #[inline(always)]
+    pub fn of_blocks<R>(self, distance: usize, results: *mut R) -> (Self, *mut R) {
+        let number = block_idx_y() as usize;
+        let input = self.input.wrapping_add(number * distance);
+        let results = results.wrapping_add(number * self.rows);
+        (Self { input, ..self }, results)
+    }
+}
+
 impl<T: Loaded> Rows<T> {
     /// Whether the rows [are aligned](are_aligned).
     #[inline(always)]
@@ -85,7 +97,7 @@ pub fn are_aligned(lanes: usize, input: usize, (columns, stride): (usize, usize)
 /// [`Scratch`] is faster here than raking: sums of 2^18 bytes of `f64` take 1.78 µs in graphs on an H200, and took 1.95 raked.
 ///
 /// # Safety
-/// - Every thread of the grid makes the call, once, with the same arguments. A block has no more threads than `scratch` is for, and `parts` is
+/// - Every thread of the grid makes the call, once, those of a row of blocks with the same arguments. A block has no more threads than `scratch` is for, and `parts` is
 ///   not 0.
 /// - Nothing writes the rows; `results` points to one result per row, which nothing else touches.
 /// - With more than one part, `slots` points to those of a state for each part of each row, all empty, and `counters` to a word per row that
@@ -172,7 +184,7 @@ pub unsafe fn aligned<T: Loaded, O: Operator<T>, const BLOCK: u32>(
 /// Reduces each row by `lanes` neighbouring lanes of a warp, without shared memory and without a barrier.
 ///
 /// # Safety
-/// - Every thread of the grid makes the call, once, with the same arguments. The size of a block is a multiple of 32, and `lanes` a power
+/// - Every thread of the grid makes the call, once, those of a row of blocks with the same arguments. The size of a block is a multiple of 32, and `lanes` a power
 ///   of two up to 32.
 /// - Nothing writes the rows; `results` points to one result per row, which nothing else touches.
 #[inline(always)]
@@ -182,15 +194,17 @@ pub unsafe fn by_lanes<T: Loaded, O: Operator<T>>(
     lanes: u32,
     results: *mut O::Output,
 ) {
-    let is_aligned = matrix.is_aligned();
     let group = Section::of(lanes);
-    // SAFETY: the caller's promise.
-    unsafe {
-        if is_aligned && matrix.columns == lanes as usize * T::LANES {
-            return several::<1, LOADS, T, O>(operator, matrix, group, results);
-        }
-        if is_aligned && matrix.columns == 2 * lanes as usize * T::LANES {
-            return several::<2, { LOADS / 2 }, T, O>(operator, matrix, group, results);
+    if matrix.is_aligned() {
+        let rows = rows_at_once(T::LANES, matrix.columns, lanes);
+        // SAFETY: the caller's promise; the rows are aligned.
+        unsafe {
+            if rows == LOADS {
+                return several::<1, LOADS, T, O>(operator, matrix, group, results);
+            }
+            if rows == LOADS / 2 {
+                return several::<2, { LOADS / 2 }, T, O>(operator, matrix, group, results);
+            }
         }
     }
     let at_once = (WARP_SIZE / lanes) as usize;
@@ -217,6 +231,20 @@ pub unsafe fn by_lanes<T: Loaded, O: Operator<T>>(
             }
         }
         first += warps * at_once;
+    }
+}
+
+/// How many rows [`by_lanes`] takes at once with each section of so many lanes, if they [are aligned](are_aligned): several of one or two vectors for each
+/// lane. Such a vector has `lanes_of_vector` values, and a row `columns`.
+#[inline(always)]
+pub const fn rows_at_once(lanes_of_vector: usize, columns: usize, lanes: u32) -> usize {
+    let at_once = lanes as usize * lanes_of_vector;
+    if columns == at_once {
+        LOADS
+    } else if columns == 2 * at_once {
+        LOADS / 2
+    } else {
+        1
     }
 }
 

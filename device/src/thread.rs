@@ -1,6 +1,6 @@
 //! Where a thread is in its block and its grid, and the barriers of a block.
 //!
-//! All of it is for launches of one dimension.
+//! All of it is for launches of one dimension, but for [`block_idx_y`].
 
 use cuda_std::gpu_only;
 
@@ -21,6 +21,14 @@ pub fn thread_idx_x() -> u32 {
 pub fn block_idx_x() -> u32 {
     // SAFETY: reading a special register has no precondition.
     unsafe { core::arch::nvptx::_block_idx_x() }
+}
+
+/// Which row of blocks this block is in, of a grid of two dimensions.
+#[gpu_only]
+#[inline(always)]
+pub fn block_idx_y() -> u32 {
+    // SAFETY: reading a special register has no precondition.
+    unsafe { core::arch::nvptx::_block_idx_y() }
 }
 
 /// The same as [`block_idx_x`], read where the call stands: nothing that is computed from it is computed before or kept.

@@ -11,7 +11,7 @@ pub struct Matrix {
     pub stride: usize,
 }
 
-/// Matrices of one shape, each as far from the one before: what one launch reduces the columns of.
+/// Matrices of one shape, each as far from the one before: what one launch reduces the rows or the columns of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
     /// The first.
@@ -138,15 +138,15 @@ impl Matrix {
 pub(crate) struct Matrices {
     /// What becomes one result of each.
     pub(crate) along: Along,
-    /// The shape of each, and how many one launch reduces.
+    /// The shape of each, and how many are equally far apart.
     pub(crate) batch: Batch,
     /// The lengths and strides of the axes that lead from one batch to the next. The last varies fastest.
     outer: Vec<(usize, usize)>,
 }
 
 impl Matrices {
-    /// As [`Matrix::of_axis`], with a matrix for each place on so many of the other axes, from the first on, that there is one. Where the columns are
-    /// reduced, those that are equally far apart make a batch. The results of one matrix after those of the one before are in the order of the other
+    /// As [`Matrix::of_axis`], with a matrix for each place on so many of the other axes, from the first on, that there is one. Those that are equally far
+    /// apart make a batch. The results of one matrix after those of the one before are in the order of the other
     /// axes. `None` for strides that are negative, for more or fewer strides than axes, and for an axis that the array does not have.
     pub(crate) fn of_axis(shape: &[usize], strides: &[isize], axis: usize) -> Option<Self> {
         if shape.len() != strides.len() || axis >= shape.len() {
@@ -169,9 +169,7 @@ impl Matrices {
             let (along, matrix) = Matrix::of_axis(&shape, &strides, place)?;
             let mut batch = Batch::from(matrix);
             let mut outer = outer;
-            if along == Along::Columns
-                && let Some((length, stride)) = outer.pop()
-            {
+            if let Some((length, stride)) = outer.pop() {
                 (batch.matrices, batch.distance) = (length, stride);
                 // Axes that go on as the one after them does are one with it.
                 while let Some(&(length, stride)) = outer.last()

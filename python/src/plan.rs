@@ -3,9 +3,6 @@
 use crate::view::{Axis, ascending, count, merged};
 use warpfold::{Along, Batch, Matrix};
 
-/// The most matrices whose rows are reduced where they lie, by a launch for each.
-const MOST_LAUNCHES: usize = 16;
-
 /// How a device reduces an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
@@ -58,8 +55,7 @@ impl Plan {
                     matrices: outer.length,
                     distance: usize::try_from(outer.stride).ok()?,
                 };
-                let is_quick = along == Along::Columns || outer.length <= MOST_LAUNCHES;
-                is_quick.then_some(Self::InPlace {
+                Some(Self::InPlace {
                     along,
                     batch,
                     start,

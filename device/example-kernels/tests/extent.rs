@@ -122,12 +122,17 @@ fn each_row_has_an_area() {
             ];
             let results = Given::room::<f32>(rows);
             let parts = [
+                Given::count(0),
                 Given::Number(2_u32.into()),
                 Given::slots::<Extent>(2 * rows),
                 Given::values(&vec![0_u32; rows]),
                 results.clone(),
             ];
-            let lanes = [Given::Number(16_u32.into()), results.clone()];
+            let lanes = [
+                Given::count(0),
+                Given::Number(16_u32.into()),
+                results.clone(),
+            ];
             let mut kernels = vec![
                 ("area_rows", (2, 65), [&matrix[..], &parts[..]].concat()),
                 (

@@ -365,6 +365,7 @@ macro_rules! reductions {
                             Given::count(rows),
                             Given::count(columns),
                             Given::count(stride),
+                            Given::count(0),
                             Given::Number(u32::into(number)),
                         ];
                         if suffix == "rows" {
@@ -390,7 +391,8 @@ macro_rules! reductions {
                 for (rows, columns, gap) in [(3, 200, 1), (2, 5001, 0)] {
                     let stride = columns + gap;
                     let values = few::<$value>(rows * stride);
-                    let matrix = [Given::values(&values), Given::count(rows), Given::count(columns), Given::count(stride)];
+                    let matrix =
+                        [Given::values(&values), Given::count(rows), Given::count(columns), Given::count(stride), Given::count(0)];
                     let states = Given::room::<<$operator as Operator<$value>>::State>(rows * 2);
                     let (counters, results) = (Given::values(&vec![0_u32; rows]), Given::room::<Output>(rows));
                     let lanes = Given::Number(32_u32.into());

@@ -1,6 +1,7 @@
 //! How a thread writes the results of neighbouring columns.
 
 use super::layout::MOST_LANES;
+use crate::opaque::keep_apart;
 use crate::operator::Operator;
 use crate::unroll::each;
 use crate::vector::{Loaded, Quad};
@@ -43,11 +44,13 @@ pub(super) unsafe fn write_columns<T: Loaded, O: Operator<T>>(
                 (&raw const finished.0).cast::<MaybeUninit<Quad>>(),
                 results.cast::<MaybeUninit<Quad>>(),
             );
+            keep_apart();
             each(
                 bytes / size_of::<Quad>(),
                 #[inline(always)]
                 |quad| *to.add(quad) = *from.add(quad),
             );
+            keep_apart();
         } else {
             each(
                 T::LANES,

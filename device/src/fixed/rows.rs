@@ -17,7 +17,7 @@ const ROUNDS: usize = 8;
 /// Reduces each row of a matrix by a block for each chunk; the last of a row's blocks to come combines those of its chunks.
 ///
 /// # Safety
-/// - Every thread of the grid makes the call, once, with the same arguments. A block has [`BLOCK`](super::BLOCK) threads.
+/// - Every thread of the grid makes the call, once, those of a row of blocks with the same arguments. A block has [`BLOCK`](super::BLOCK) threads.
 /// - Nothing writes the rows; `results` points to one result per row, which nothing else touches.
 /// - If a row has more values than a chunk, `states` points to one state for each chunk of each row, and `counters` to a word per row that
 ///   is 0; nothing else touches them. The counters are 0 again afterwards.
@@ -77,7 +77,7 @@ pub unsafe fn by_blocks<T: Copy, O: Operator<T>>(
 /// Reduces each row of up to [`SHORT`] values by `lanes` lanes of a warp.
 ///
 /// # Safety
-/// - Every thread of the grid makes the call, once, with the same arguments. The size of a block is a multiple of 32, and `lanes` a power
+/// - Every thread of the grid makes the call, once, those of a row of blocks with the same arguments. The size of a block is a multiple of 32, and `lanes` a power
 ///   of two: 32, or as many as a row has values or more.
 /// - Nothing writes the rows; `results` points to one result per row, which nothing else touches.
 #[inline(always)]

@@ -182,6 +182,9 @@ fn find<N: Number, const V: usize, const LANES: usize>(
     (vector, place, found)
 }
 
+/// Of up to so many values the best is found by comparing two at a time; of more their extreme is found first, and then where it is.
+const FEW: usize = 8;
+
 /// How many values are searched at once for their extreme: few enough to stay in the nearest cache for a search for its place.
 #[cfg(not(target_arch = "nvptx64"))]
 const BLOCK: usize = 4096;
@@ -263,6 +266,18 @@ macro_rules! arg {
                 let best = pairwise(keys.map(|keys| pairwise(keys, T::Wide::$of_two)), T::Wide::$of_two);
                 let (value, rank) = best.without_rank(bits);
                 Some((value, if is_rank_the_place { rank } else { ranks - rank }))
+            }
+
+            /// The place and the value of the best of a few values, two of which are compared at a time, without a branch.
+            #[inline(always)]
+            fn best_of_few<N: Number, const V: usize>(self, values: [N; V]) -> (u32, N) {
+                let is_last = matches!(self.ties, Ties::Last);
+                let numbered = array::<_, V>(#[inline(always)] |place| (place as u32, values[place]));
+                pairwise(
+                    numbered,
+                    #[inline(always)]
+                    |left, right| if Self::beats(right.1, left.1, is_last) { right } else { left },
+                )
             }
 
             /// Whether a value takes the place of the best of those before it: it comes before that, or is equal, and the last of equals
@@ -373,9 +388,14 @@ macro_rules! arg {
                 if let Some((value, place)) = self.best_of_small::<T, 1, N>(wide) {
                     return Best { index: index.wrapping_add(u64::from(place) * step), value };
                 }
-                let is_nan = T::Wide::is_any_nan(wide);
-                let value = pairwise(wide[0], T::Wide::$of_two);
-                let (_, place, value) = find(wide, [value], value, is_nan, self.ties);
+                let (place, value) = if N <= FEW {
+                    self.best_of_few(wide[0])
+                } else {
+                    let is_nan = T::Wide::is_any_nan(wide);
+                    let value = pairwise(wide[0], T::Wide::$of_two);
+                    let (_, place, value) = find(wide, [value], value, is_nan, self.ties);
+                    (place, value)
+                };
                 Best { index: index.wrapping_add(u64::from(place) * step), value }
             }
 
@@ -401,6 +421,12 @@ macro_rules! arg {
                     } else {
                         state
                     };
+                }
+
+                if N == 1 && V <= FEW && cfg!(target_arch = "nvptx64") {
+                    let (place, value) = self.best_of_few(array::<_, V>(|vector| wide[vector][0]));
+                    let beats = is_first_of_all | Self::beats(value, state.value, is_last);
+                    return if beats { best_at(place, 0, value) } else { state };
                 }
 
                 let is_nan = T::Wide::is_any_nan(wide);

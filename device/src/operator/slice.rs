@@ -7,7 +7,8 @@ use crate::unroll::array;
 /// How many states a loop keeps: enough that no addition waits for the one before, and few enough for the registers.
 pub const LANES: usize = 32;
 
-/// How many values an extreme takes at once for each lane.
+/// How many values are taken at once for each lane. They are combined before the lane's state is, which then waits for the one before less often: sums of
+/// `f32` took two thirds of the time on one core of an AMD EPYC.
 const DEPTH: usize = 8;
 
 /// The state of all values, of which lane l combines those with index l, l + [`LANES`], and so on. `lift` gets a value and its index.
@@ -18,24 +19,39 @@ pub fn in_lanes<T: Copy, S: Copy>(
     index: u64,
     lift: impl Fn(T, u64) -> S,
 ) -> S {
-    let (whole, rest) = values.as_chunks::<LANES>();
+    let one_by_one = |mut state: S, values: &[T], index: u64| {
+        for (place, &value) in values.iter().enumerate() {
+            state = operator.combine(state, lift(value, index + place as u64));
+        }
+        state
+    };
+    if values.len() < LANES {
+        return one_by_one(operator.identity(), values, index);
+    }
+    let (deep, rest) = values.as_chunks::<{ DEPTH * LANES }>();
+    let (whole, rest) = rest.as_chunks::<LANES>();
     let mut states = [operator.identity(); LANES];
     let mut index = index;
+    for values in deep {
+        for lane in 0..LANES {
+            let lifted = array::<_, DEPTH>(
+                #[inline(always)]
+                |depth| {
+                    let place = depth * LANES + lane;
+                    lift(values[place], index + place as u64)
+                },
+            );
+            states[lane] = operator.combine(states[lane], combine_all(operator, lifted));
+        }
+        index += (DEPTH * LANES) as u64;
+    }
     for values in whole {
         for lane in 0..LANES {
             states[lane] = operator.combine(states[lane], lift(values[lane], index + lane as u64));
         }
         index += LANES as u64;
     }
-    let mut state = if whole.is_empty() {
-        operator.identity()
-    } else {
-        combine_all(operator, states)
-    };
-    for (place, &value) in rest.iter().enumerate() {
-        state = operator.combine(state, lift(value, index + place as u64));
-    }
-    state
+    one_by_one(combine_all(operator, states), rest, index)
 }
 
 /// The least of some values, as [`Min`](crate::operator::Min) has it, or the greatest, as [`Max`](crate::operator::Max). `number` makes
@@ -49,7 +65,7 @@ pub fn extreme<const IS_LEAST: bool, T: Copy, N: Number>(
     let by_rank = ByRank::<N::Rank, IS_LEAST> {
         of_none: of_none.rank::<IS_LEAST>(),
     };
-    // A few at once for each lane: of small integers the compiler then compares as many as fit into a vector, and converts one of them.
+    // Of small integers the compiler compares as many as fit into a vector, and converts one of them.
     let rank = |value| number(value).rank::<IS_LEAST>();
     let (whole, rest) = values.as_chunks::<{ DEPTH * LANES }>();
     let mut ranks = [by_rank.identity(); LANES];

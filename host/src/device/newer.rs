@@ -87,11 +87,12 @@ mod tests {
         let kernel = device.load(text).and_then(|module| module.kernel(kernel));
         let kernel = kernel.expect("it is in the text");
         let columns = values.len() / 2;
-        let arguments: [Argument; 8] = [
+        let arguments: [Argument; 9] = [
             input.argument(),
             2_usize.into(),
             columns.into(),
             columns.into(),
+            0_usize.into(),
             parts.into(),
             slots.argument(),
             counters.argument(),

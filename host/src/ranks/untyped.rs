@@ -416,7 +416,7 @@ impl<'r, 'd> UntypedRanks<'r, 'd> {
                     return Ok(());
                 }
                 let mut arguments = vec![from.argument(), rows.into(), 1_usize.into()];
-                arguments.extend([1_usize.into(), 1_u32.into(), to.argument()]);
+                arguments.extend([1_usize.into(), 0_usize.into(), 1_u32.into(), to.argument()]);
                 let shape = Shape::linear((rows as u32).div_ceil(OF_COPY), OF_COPY);
                 // SAFETY: both have as many values, which are rows of one value each, and results of their type. Memory of buffers is freed
                 // when the device has done what is queued; `read_by` keeps the order of other memory, or who has made the slice has promised it.

@@ -252,8 +252,9 @@ impl<'d, T: Pod + Loaded, O: Operator<T, Output: Pod>> Reduction<'d, T, O> {
     /// last of which varies fastest. Waits for them.
     ///
     /// Of an array whose elements lie side by side in its own order that takes one launch, whatever the axis is. Otherwise it takes one launch where
-    /// [`Matrix::of_axis`] has a matrix, or where there is one for each place on an axis before; and else a launch for each place on the first of the
-    /// other axes, or on more of them.
+    /// [`Matrix::of_axis`] has a matrix, or where there is one for each place on an axis before; and else one for each place on the first of the other
+    /// axes, or on more of them. Rows of matrices that are 16 MiB or more, or so long that several blocks share one, have a launch for each matrix, and
+    /// others one for 65535 matrices.
     ///
     /// ```
     /// # use warpfold::{Device, DeviceChoice, Reduction, operator::Max};

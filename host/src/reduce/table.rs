@@ -9,7 +9,7 @@ use crate::matrix::{Along, Matrix};
 use crate::sum::Mode;
 use warpfold_device::columns::{LOADS, Layout, Limits};
 use warpfold_device::fixed::{self, Strips};
-use warpfold_device::rows::PACKED_BYTES;
+use warpfold_device::rows::{PACKED_BYTES, are_aligned, rows_at_once};
 use warpfold_device::segments;
 use warpfold_device::vector::Kept;
 use warpfold_emulator::Multiprocessor;
@@ -21,7 +21,7 @@ use warpfold_emulator::limits::SHARED_BYTES_WITHOUT_ASKING;
 pub struct Launch {
     /// The kernel.
     pub way: Way,
-    /// Blocks of the grid.
+    /// Blocks of the grid; of the rows of several matrices, those for each of them.
     pub blocks: u32,
     /// Threads of a block.
     pub block: u32,
@@ -41,6 +41,16 @@ impl Launch {
                 ..self
             },
             _ => self,
+        }
+    }
+
+    /// Whether one launch may take the rows of several matrices, of so many values each: it may, if no two blocks share a row.
+    pub(super) fn takes_matrices(self, columns: usize) -> bool {
+        match self.way {
+            Way::Blocks(parts) => parts == 1,
+            Way::Whole(_) | Way::Lanes(_) | Way::FixedLanes(_) => true,
+            Way::FixedBlocks => columns <= fixed::CHUNK,
+            _ => false,
         }
     }
 
@@ -87,7 +97,7 @@ pub enum Way {
 pub struct Problem {
     /// Where the rows are.
     pub matrix: Matrix,
-    /// How many such matrices there are, of which the columns are reduced; 1 of rows.
+    /// How many such matrices there are.
     pub matrices: usize,
     /// What becomes one result.
     pub along: Along,
@@ -156,7 +166,7 @@ impl Problem {
         let Matrix { rows, columns, .. } = self.matrix;
         let what = (self.work, self.value_bytes);
         let bytes = columns * self.value_bytes;
-        let choice = if rows == 1 {
+        let choice = if rows == 1 && self.matrices == 1 {
             let (block, blocks) = of_single(TUNED, what, bytes, self.gpu);
             Choice::Shared { block, blocks }
         } else {
@@ -165,14 +175,17 @@ impl Problem {
         choice.launch(self)
     }
 
+    /// The rows of all matrices.
+    fn all_rows(&self) -> usize {
+        self.matrix.rows.saturating_mul(self.matrices)
+    }
+
     /// How rows of this many bytes are shared out: as was measured of as many bytes in all, or, of rows that are unlike those, by a rule.
     fn of_rows(&self, bytes: usize) -> Choice {
         let Matrix {
-            rows,
-            columns,
-            stride,
+            columns, stride, ..
         } = self.matrix;
-        let are_packed = stride == columns;
+        let are_packed = stride == columns && self.matrices == 1;
         // The odd rows that were measured are not made of whole vectors. On an H200 sums of rows of 100 `f32`, which are, reached 94 % of the ceiling by the
         // rule and 81 by that table, and argmax 84 by the table and 70 by the rule.
         let are_by_rule = self.work == Work::Little && bytes.is_multiple_of(VECTOR);
@@ -182,7 +195,7 @@ impl Problem {
             TUNED,
             (self.work, self.value_bytes),
             |of| if are_odd { of.odd_rows } else { of.rows },
-            bytes.saturating_mul(rows),
+            bytes.saturating_mul(self.all_rows()),
             self.gpu,
         );
         // Rows of 3/2 · 2^n bytes were measured. Those of up to 17/16 · 2^n are nearer to half of that, by the ratio of the lengths.
@@ -249,7 +262,9 @@ impl Problem {
     }
 
     /// Wider strips where there would be more than run at once, but not twice as many, if they are as wide as was measured: the last ones would run
-    /// almost alone. Of the fastest launches that were measured, fewer than one in a hundred have so many strips.
+    /// almost alone. Of the fastest launches that were measured, fewer than one in a hundred have so many strips. Where a block is not wide enough for
+    /// that, strips are narrower, so that more of them come one after another: argmax of 512 rows of 2^19 `f32` took 268 µs by 512 blocks on an H200, of which
+    /// 396 run at once, and 257 by 1024.
     fn in_one_wave(&self, choice: Choice) -> Choice {
         let Choice::Columns { width, blocks } = choice else {
             return choice;
@@ -259,11 +274,14 @@ impl Problem {
             .div_ceil(width as usize)
             .saturating_mul(self.matrices);
         let waves = strips as f64 / self.blocks_at_once() as f64;
-        let is_widened = 1.0 < waves && waves < 2.0 && 2 * width <= self.limits.threads;
-        Choice::Columns {
-            width: if is_widened { 2 * width } else { width },
-            blocks,
-        }
+        let width = if waves <= 1.0 || waves >= 2.0 {
+            width
+        } else if 2 * width <= self.limits.threads {
+            2 * width
+        } else {
+            width / 2
+        };
+        Choice::Columns { width, blocks }
     }
 
     /// Blocks for columns that run at once.
@@ -359,19 +377,25 @@ impl Problem {
     /// threads are faster: on an H200 sums of 2^14 rows of 2^14 took 242.2 µs by 256 threads and 312.8 by 1024, and aligned ones 240.8 by 1024.
     fn block_of_any(&self, block: u32) -> u32 {
         let at_once = self.gpu.multiprocessors as usize * THREADS_OF_ANY;
-        if self.matrix.rows.saturating_mul(block as usize) <= at_once {
+        if self.all_rows().saturating_mul(block as usize) <= at_once {
             return block;
         }
         (block / 2).max(FEWEST_OF_ANY)
     }
 
-    /// Blocks of warps that each take `rows_of_warp` rows at once, and at most `most` of them.
+    /// Blocks of warps that each take `rows_of_warp` rows at once, and at most `most` of them; smaller ones for each of several matrices of few rows.
     fn of_warps(&self, way: Way, block: u32, rows_of_warp: usize, most: usize) -> Launch {
-        let rows_of_block = rows_of_warp * (block / 32) as usize;
-        let needed = self.matrix.rows.div_ceil(rows_of_block);
+        let warps = self.matrix.rows.div_ceil(rows_of_warp);
+        let most_threads = match self.matrices {
+            1 => block as usize,
+            _ => warps.next_power_of_two().saturating_mul(32),
+        };
+        let block = block.min(u32::try_from(most_threads).unwrap_or(u32::MAX));
+        let needed = warps.div_ceil((block / 32) as usize);
+        let most = (most / self.matrices).clamp(1, MOST_BLOCKS);
         Launch {
             way,
-            blocks: needed.min(most).min(MOST_BLOCKS) as u32,
+            blocks: needed.min(most) as u32,
             block,
         }
     }
@@ -387,7 +411,11 @@ impl Choice {
     /// The launch that it comes to.
     #[doc(hidden)]
     pub fn launch(self, problem: &Problem) -> Launch {
-        let Matrix { rows, columns, .. } = problem.matrix;
+        let Matrix {
+            rows,
+            columns,
+            stride,
+        } = problem.matrix;
         let bytes = columns * problem.value_bytes;
         match self {
             Self::Packed { block, blocks } => {
@@ -400,7 +428,14 @@ impl Choice {
                     Way::Lanes(lanes),
                     in_proportion(blocks, problem.gpu.multiprocessors),
                 );
-                problem.of_warps(way, BLOCK_OF_WARPS, 32 / lanes as usize, most)
+                let may_be_aligned = are_aligned(problem.lanes, 0, (columns, stride));
+                let at_once = if may_be_aligned {
+                    rows_at_once(problem.lanes, columns, lanes)
+                } else {
+                    1
+                };
+                let rows_of_warp = 32 / lanes as usize * at_once;
+                problem.of_warps(way, BLOCK_OF_WARPS, rows_of_warp, most)
             }
             Self::Columns { width, blocks } => {
                 let blocks = in_proportion(blocks, problem.gpu.multiprocessors);

@@ -94,15 +94,19 @@ impl Form {
         }
     }
 
-    /// The shape of a launch.
-    fn shape(&self, launch: Launch) -> Shape {
+    /// The shape of a launch for so many matrices.
+    fn shape(&self, launch: Launch, matrices: usize) -> Shape {
         let shape = Shape::linear(launch.blocks, launch.block);
         match launch.way {
             Way::Segments => {
                 let (of_block, of_warp) = self.segments.bytes;
                 shape.with_dynamic_shared_bytes(of_block + launch.block / 32 * of_warp)
             }
-            _ => shape,
+            Way::Columns(_) | Way::FixedColumns(_) => shape,
+            _ => Shape {
+                grid: [launch.blocks, matrices as u32, 1],
+                ..shape
+            },
         }
     }
 
@@ -116,10 +120,11 @@ impl Form {
                         columns,
                         stride,
                     },
+                matrices,
                 ..
             }) => {
                 let are_aligned = are_aligned(self.lanes, address as usize, (columns, stride));
-                launch.of_rows(rows, are_aligned)
+                launch.of_rows(rows, are_aligned && matrices == 1)
             }
             Parts::Segments(_) => launch,
         }
@@ -159,7 +164,7 @@ impl Form {
 /// Which values become one result each.
 #[derive(Clone, Copy)]
 pub(super) enum Parts<'a> {
-    /// The rows of a matrix or the columns of a batch, as the launch says.
+    /// The rows or the columns of a batch, as the launch says.
     Of(Batch),
     Segments(&'a Segments<'a>),
 }
@@ -171,7 +176,7 @@ impl Parts<'_> {
             (Self::Of(batch), Way::Columns(_) | Way::FixedColumns(_)) => {
                 batch.matrices.saturating_mul(batch.matrix.columns)
             }
-            (Self::Of(batch), _) => batch.matrix.rows,
+            (Self::Of(batch), _) => batch.matrices.saturating_mul(batch.matrix.rows),
             (Self::Segments(segments), _) => segments.len(),
         }
     }
@@ -208,19 +213,24 @@ impl Parts<'_> {
         }
     }
 
-    /// The matrices of a batch, and how far apart they are.
+    /// The matrices of a batch, and how far apart they are; segments are like one.
     fn batch(self) -> (usize, usize) {
         match self {
             Self::Of(Batch {
                 matrices, distance, ..
             }) => (matrices, distance),
-            Self::Segments(_) => unreachable!("segments have no columns"),
+            Self::Segments(_) => (1, 0),
         }
     }
 }
 
-/// The most blocks that a grid may have along its first dimension.
+/// The most blocks that a grid may have along its first dimension, and along its second.
 const MOST_OF_GRID: usize = i32::MAX as usize;
+const MOST_ROWS_OF_GRID: usize = u16::MAX as usize;
+
+/// Bytes of the values of a matrix from which on its rows have a launch of their own, by any of the kernels: that takes some times as long as it takes
+/// to launch it.
+const LARGE_MATRIX: usize = 1 << 24;
 
 /// The kernels of an operator over a type, and the memory that they need.
 pub struct Untyped {
@@ -375,18 +385,20 @@ impl Untyped {
         Ok(())
     }
 
-    /// What a reduction of a batch takes: of its rows, one of its matrices.
+    /// What a reduction of a batch takes, by as many launches as it takes.
     pub(super) fn plan_of(&self, device: &Device, along: Along, batch: Batch, mode: Mode) -> Plan {
-        let (batch, launch) = self.first_launch(device, along, batch, mode);
+        let (batch, launch) = self.first_launch(device, along, batch, batch.matrices, mode);
         self.plan(Parts::Of(batch), launch)
     }
 
-    /// The first matrices of a batch that one launch reduces, and that launch: of rows one of them, of columns as many as a grid has blocks for.
-    fn first_launch(
+    /// The first matrices of a batch that one launch reduces, and that launch: as many as a grid has blocks for, but one of rows that several blocks
+    /// share, and of rows of a large matrix. It was `all` before the first launches, which are alike, so that what is prepared for one of them is enough for all.
+    pub(super) fn first_launch(
         &self,
         device: &Device,
         along: Along,
         batch: Batch,
+        all: usize,
         mode: Mode,
     ) -> (Batch, Launch) {
         let of = |matrices: usize| {
@@ -394,11 +406,21 @@ impl Untyped {
             let launch = self.problem(device, along, batch, mode).choose();
             (batch, launch)
         };
-        let most = match along {
-            Along::Rows => 1,
-            Along::Columns => MOST_OF_GRID,
-        };
-        let mut found = of(batch.matrices.min(most));
+        if along == Along::Rows {
+            let Matrix { rows, columns, .. } = batch.matrix;
+            let bytes = rows
+                .saturating_mul(columns)
+                .saturating_mul(self.form.value_bytes);
+            let (_, launch) = of(all);
+            if all == 1 || bytes >= LARGE_MATRIX || !launch.takes_matrices(columns) {
+                return of(batch.matrices.min(1));
+            }
+            let matrices = batch.matrices.min(MOST_ROWS_OF_GRID);
+            // The kernel for aligned rows takes those of one matrix.
+            let launch = launch.of_rows(rows, false);
+            return (Batch { matrices, ..batch }, launch);
+        }
+        let mut found = of(batch.matrices.min(MOST_OF_GRID));
         while found.1.blocks as usize > MOST_OF_GRID && found.0.matrices > 1 {
             found = of(found.0.matrices / 2);
         }
@@ -474,17 +496,19 @@ impl Untyped {
         };
         let expected = left.matrices.saturating_mul(of_each);
         DeviceError::check_length(results.len() / self.form.result_bytes, expected)?;
-        let (mut first, mut made) = (0, 0);
+        let (mut first, mut made, all) = (0_usize, 0, left.matrices);
         while left.matrices > 0 {
-            let (batch, launch) = self.first_launch(device, along, left, mode);
+            let (batch, launch) = self.first_launch(device, along, left, all, mode);
             // A matrix without elements may begin after the last value.
-            let values = values.slice(values.len().min(first * self.form.value_bytes)..);
+            let start = first.saturating_mul(self.form.value_bytes);
+            let values = values.slice(values.len().min(start)..);
             let bytes = batch.matrices * of_each * self.form.result_bytes;
             let (parts, results) = (Parts::Of(batch), results.slice(made..made + bytes));
             // SAFETY: it is the choice for these matrices, and the rest is the caller's contract.
             unsafe { self.launch_by(device, stream, values, parts, results, launch)? };
             left.matrices -= batch.matrices;
-            (first, made) = (first + batch.matrices * left.distance, made + bytes);
+            let distance = batch.matrices.saturating_mul(left.distance);
+            (first, made) = (first.saturating_add(distance), made + bytes);
         }
         Ok(())
     }
@@ -542,9 +566,10 @@ impl Untyped {
         let mut arguments = vec![values.argument()];
         arguments.extend(parts.arguments());
         let workspace = self.family.workspace();
+        let (matrices, distance) = parts.batch();
         match launch.way {
             Way::Blocks(parts) => {
-                arguments.push(parts.into());
+                arguments.extend([distance.into(), parts.into()]);
                 arguments.extend(self.family.slots(&needs));
             }
             Way::Large(kept) => {
@@ -556,21 +581,25 @@ impl Untyped {
             }
             Way::Whole(_) => unreachable!("the address says which kernel it is"),
             Way::Aligned => {}
-            Way::Lanes(lanes) | Way::FixedLanes(lanes) => arguments.push(lanes.into()),
+            Way::Lanes(lanes) | Way::FixedLanes(lanes) => {
+                arguments.extend([distance.into(), lanes.into()]);
+            }
             Way::Columns(Layout {
                 width,
                 fold,
                 slices,
             }) => {
-                let (matrices, distance) = parts.batch();
                 let blocks_of_each = launch.blocks / matrices as u32;
                 arguments.extend([blocks_of_each.into(), distance.into()]);
                 arguments.extend([width.into(), fold.into(), slices.into()]);
                 arguments.extend(workspace);
             }
-            Way::FixedBlocks | Way::FixedSegments => arguments.extend(workspace),
+            Way::FixedBlocks => {
+                arguments.push(distance.into());
+                arguments.extend(workspace);
+            }
+            Way::FixedSegments => arguments.extend(workspace),
             Way::FixedColumns(strips) => {
-                let (matrices, distance) = parts.batch();
                 arguments.extend([(matrices as u32).into(), distance.into()]);
                 arguments.push(strips.width.into());
                 arguments.extend(workspace);
@@ -586,7 +615,7 @@ impl Untyped {
         arguments.push(results.argument());
         arguments.extend(self.parameter.map(Argument::from));
         let kernel = self.family.kernel(suffix(launch.way));
-        (kernel, self.form.shape(launch), arguments)
+        (kernel, self.form.shape(launch, matrices), arguments)
     }
 }
 

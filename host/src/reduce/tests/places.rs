@@ -1,6 +1,7 @@
 //! Rows and columns wherever they lie.
 
 use super::*;
+use crate::matrix::Batch;
 
 /// So many rows of small types that threads take many at once.
 #[test]
@@ -170,7 +171,7 @@ fn axes_are_right<T: Made, O: BuiltIn<T, Output: Outcome> + Parallel<T>>(
     device: &Device,
     operator: O,
 ) {
-    let cases: [(&[usize], &[isize], usize); 9] = [
+    let cases: [(&[usize], &[isize], usize); 16] = [
         (&[700, 3, 4], &[12, 4, 1], 1),
         (&[700, 5, 3], &[15, 3, 1], 1),
         (&[5, 40, 33], &[1320, 33, 1], 1),
@@ -181,6 +182,15 @@ fn axes_are_right<T: Made, O: BuiltIn<T, Output: Outcome> + Parallel<T>>(
         (&[3, 2, 30, 17], &[2000, 510, 17, 1], 2),
         (&[3, 0, 4], &[0, 4, 1], 1),
         (&[0, 3, 4], &[12, 4, 1], 1),
+        // Rows that begin at equal distances within a matrix, and at another from matrix to matrix: short ones, some that are whole vectors, few and
+        // many, and those that blocks share.
+        (&[3, 30, 17], &[700, 20, 1], 2),
+        (&[40, 3, 8], &[100, 9, 1], 2),
+        (&[4, 7, 64], &[1024, 128, 1], 2),
+        (&[3, 9, 1024], &[10_240, 1024, 1], 2),
+        (&[2, 2, 2, 300], &[5000, 1300, 310, 1], 3),
+        (&[2, 3, 4100], &[13_000, 4200, 1], 2),
+        (&[2, 0, 17], &[700, 20, 1], 2),
     ];
     let values = random(40_000, 5, T::whole);
     let buffer = device.upload(&values).expect("it fits");
@@ -252,10 +262,53 @@ fn an_axis_between_others_takes_one_launch() {
         axes_are_right::<f64, _>(device, StdDev { ddof: 1 });
         axes_are_right::<Bf16, _>(device, ArgMin::LAST);
     }
-    let launches = |shape: &[usize], strides: &[isize]| {
-        let matrices = matrices_of_axis(shape, strides, 1).expect("it is an axis");
+    let batches = |shape: &[usize], strides: &[isize], axis| {
+        let matrices = matrices_of_axis(shape, strides, axis).expect("it is an axis");
         matrices.count()
     };
-    assert_eq!(launches(&[700, 3, 4], &[12, 4, 1]), 1);
-    assert_eq!(launches(&[4, 25, 33], &[1650, 66, 1]), 1);
+    assert_eq!(batches(&[700, 3, 4], &[12, 4, 1], 1), 1);
+    assert_eq!(batches(&[4, 25, 33], &[1650, 66, 1], 1), 1);
+    assert_eq!(batches(&[3, 30, 17], &[700, 20, 1], 2), 1);
+    assert_eq!(batches(&[2, 2, 2, 300], &[5000, 1300, 310, 1], 3), 2);
+}
+
+/// More matrices than a grid has rows of blocks take several launches of one kernel; rows that blocks share take one for each matrix.
+#[test]
+fn rows_of_many_matrices_take_few_launches() {
+    with_emulator(|device| {
+        let reduction = Reduction::<f32, Sum>::new(device, Sum).expect("there are kernels");
+        let launches = |rows, columns, matrices, mode| {
+            let matrix = Matrix {
+                rows,
+                columns,
+                stride: columns + 1,
+            };
+            let mut left = Batch {
+                matrix,
+                matrices,
+                distance: 1,
+            };
+            let mut launches = Vec::new();
+            while left.matrices > 0 {
+                let untyped = &reduction.kept.untyped;
+                let (batch, launch) =
+                    untyped.first_launch(device, Along::Rows, left, matrices, mode);
+                launches.push((batch.matrices, launch));
+                left.matrices -= batch.matrices;
+            }
+            launches
+        };
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            let [(first, launch), (second, like_it)] = launches(2, 64, 70_000, mode)[..] else {
+                panic!("two are enough")
+            };
+            assert_eq!((first, second, launch), (65_535, 4465, like_it));
+            let [.., (1, launch)] = launches(2, 4096, 65_536, mode)[..] else {
+                panic!("one is left")
+            };
+            assert!(matches!(launch.way, Way::Blocks(1) | Way::FixedBlocks));
+            assert_eq!(launches(1 << 16, 64, 5, mode).len(), 5);
+            assert_eq!(launches(3, 1 << 22, 5, mode).len(), 5);
+        }
+    });
 }
