@@ -12,7 +12,8 @@
 //! | `columns` | columns, of the first 2^22 bytes, 2^24 and so on, and all launches are shown |
 //! | `segments` | segments of every spread of lengths; the ceiling reads their offsets too |
 //! | `rows=10,257,…` | rows of so many values, and no launch but the chosen one |
-//! | `columns=10,257,…` | so many columns, likewise |
+//! | `every=10,257,…` | rows of so many values, and all launches are shown |
+//! | `columns=10,257,…` | so many columns, and no launch but the chosen one |
 //! | `single`, and any for `dot` | one row of every length: of those that fit into the cache, a launch's part of a graph of 20 |
 //!
 //! On the emulator nothing is timed. `cargo xtask tune` makes the library's table of what `every`, `odd`, `columns` and `single` print.
@@ -29,7 +30,7 @@ mod values;
 use bytemuck::Zeroable;
 use choices::{choices, choices_of_columns, choices_of_one, launches};
 use expected::{Expected, combined, state_of};
-use mode::Mode;
+use mode::{Mode, Shown};
 use segments::{SPREADS, offsets};
 use single::{Pairs, Single, SingleRow};
 use std::collections::HashSet;
@@ -100,6 +101,11 @@ struct Run<'d> {
 /// A launch, the choice that it comes from, and its milliseconds.
 type Timed = (Option<String>, Launch, f64);
 
+/// How often a launch is timed, and how often one that takes this many times as long as the fastest before it.
+const MANY: usize = 15;
+const FEW: usize = 5;
+const FAR: f64 = 1.5;
+
 /// Bytes that stay in the cache from launch to launch.
 const IN_CACHE: usize = 1 << 25;
 
@@ -125,7 +131,7 @@ impl Run<'_> {
             return Ok(());
         }
         println!("rows columns choice blocks block ms GB/s share");
-        if let Mode::Only(along, shapes) = &self.mode {
+        if let Mode::Only(along, shapes, _) = &self.mode {
             for &columns in shapes {
                 let n = n / columns * columns.get();
                 if n == 0 {
@@ -154,7 +160,7 @@ impl Run<'_> {
                         columns,
                         Along::Columns,
                     )?;
-                    columns /= 4;
+                    columns /= 2;
                 }
             }
             return Ok(());
@@ -238,7 +244,7 @@ impl Run<'_> {
         };
         let mut results = self.device.allocate(count)?;
         let chosen = problem.choose();
-        if let Mode::Only(..) = self.mode {
+        if let Mode::Only(_, _, Shown::Chosen) = self.mode {
             launches.clear();
         }
         if !launches.iter().any(|(_, launch)| *launch == chosen) {
@@ -247,6 +253,7 @@ impl Run<'_> {
         let bytes = input.len() * size_of::<T>() + count * size_of::<O::Output>();
         let ceiling = self.ceiling(input, &results)?;
         let mut timed = Vec::new();
+        let mut fastest = f64::INFINITY;
         let mut verified = HashSet::new();
         for (choice, launch) in launches {
             // Millions of results take long to copy: of those each kernel is verified once.
@@ -268,7 +275,9 @@ impl Run<'_> {
                 expected.verify(&results.read()?, launch)?;
             }
             let (kernel, shape, arguments) = reduction.arguments(input, matrix, &results, launch);
-            timed.push((choice, launch, self.median(kernel, &shape, &arguments)?));
+            let ms = self.median(kernel, &shape, &arguments, fastest)?;
+            fastest = fastest.min(ms);
+            timed.push((choice, launch, ms));
         }
         self.show(matrix, bytes, ceiling, chosen, &timed);
         Ok(())
@@ -357,7 +366,7 @@ impl Run<'_> {
                 self.in_graph(|stream| of.launch(Some(stream), launch))?
             } else {
                 let (kernel, shape, arguments) = of.arguments(launch);
-                self.median(kernel, &shape, &arguments)?
+                self.median(kernel, &shape, &arguments, f64::INFINITY)?
             };
             timed.push((choice, launch, ms));
         }
@@ -430,7 +439,7 @@ impl Run<'_> {
         let ceiling = self.ceiling(read.slice(..), &results)?;
         let (kernel, shape, arguments) =
             reduction.arguments_of_segments(input.slice(..), &segments, &results);
-        let ms = self.median(kernel, &shape, &arguments)?;
+        let ms = self.median(kernel, &shape, &arguments, f64::INFINITY)?;
         println!(
             "{count} {mean} {spread} {ms:.4} {:.0} {:.3}",
             bytes as f64 / ms / 1e6,
@@ -449,26 +458,32 @@ impl Run<'_> {
         for block in [128, 256, 512] {
             let (kernel, shape, arguments) =
                 read_and_write::launched(self.device, input, results.slice(..), block)?;
-            best = best.min(self.median(&kernel, &shape, &arguments)?);
+            best = best.min(self.median(&kernel, &shape, &arguments, best)?);
         }
         Ok(best)
     }
 
-    /// The median of some launches that find nothing in the cache; NaN on the emulator.
+    /// The median of some launches that find nothing in the cache, of fewer if they are far from the fastest time; NaN on the emulator.
     fn median(
         &self,
         kernel: &Kernel,
         shape: &Shape,
         arguments: &[Argument],
+        fastest: f64,
     ) -> Result<f64, Box<dyn Error>> {
         if !self.device.is_gpu() {
             return Ok(f64::NAN);
         }
-        let timing = Timing {
-            repeat: 21,
-            cold: true,
+        let of = |repeat| {
+            let timing = Timing { repeat, cold: true };
+            // SAFETY: the same launch has been made before.
+            let timed = unsafe { kernel.time(shape, arguments, &timing, || Ok(())) };
+            timed.map(|timed| timed.median_ms())
         };
-        // SAFETY: the same launch has been made before.
-        Ok(unsafe { kernel.time(shape, arguments, &timing, || Ok(())) }?.median_ms())
+        let of_few = of(FEW)?;
+        if of_few > FAR * fastest {
+            return Ok(of_few);
+        }
+        Ok(of(MANY)?)
     }
 }

@@ -19,14 +19,27 @@ pub enum Mode {
     Segments,
     /// One row alone.
     Single,
-    /// Matrices of these numbers of columns, and the chosen launch.
-    Only(Along, Vec<NonZeroUsize>),
+    /// Matrices of these numbers of columns, and the chosen launch, or all of them.
+    Only(Along, Vec<NonZeroUsize>, Shown),
+}
+
+/// Which launches are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// The chosen one.
+    Chosen,
+    /// All that are worth a try.
+    All,
 }
 
 impl Mode {
     /// Whether launches are shown that are neither chosen nor the fastest.
     pub fn shows_all(&self) -> bool {
-        matches!(self, Self::Every | Self::Odd | Self::Columns | Self::Single)
+        match self {
+            Self::Every | Self::Odd | Self::Columns | Self::Single => true,
+            Self::Only(_, _, shown) => *shown == Shown::All,
+            Self::Marked | Self::Segments => false,
+        }
     }
 }
 
@@ -37,10 +50,11 @@ impl FromStr for Mode {
         let columns = |text: &str| -> Option<Vec<NonZeroUsize>> {
             text.split(',').map(|number| number.parse().ok()).collect()
         };
-        let only = |along, text| Some(Self::Only(along, columns(text)?));
+        let only = |along, text, shown| Some(Self::Only(along, columns(text)?, shown));
         let mode = match text.split_once('=') {
-            Some(("rows", text)) => only(Along::Rows, text),
-            Some(("columns", text)) => only(Along::Columns, text),
+            Some(("rows", text)) => only(Along::Rows, text, Shown::Chosen),
+            Some(("every", text)) => only(Along::Rows, text, Shown::All),
+            Some(("columns", text)) => only(Along::Columns, text, Shown::Chosen),
             _ => match text {
                 "every" => Some(Self::Every),
                 "odd" => Some(Self::Odd),
@@ -51,7 +65,7 @@ impl FromStr for Mode {
             },
         };
         mode.ok_or_else(|| {
-            format!("there is no mode `{text}`: give every, odd, columns, segments, single, rows=10,257 or columns=10,257")
+            format!("there is no mode `{text}`: give every, odd, columns, segments, single, rows=10,257, every=10,257 or columns=10,257")
         })
     }
 }
@@ -65,7 +79,11 @@ mod tests {
         let numbers = [10, 257].map(|number| NonZeroUsize::new(number).expect("it is not 0"));
         assert_eq!(
             "rows=10,257".parse(),
-            Ok(Mode::Only(Along::Rows, numbers.into()))
+            Ok(Mode::Only(Along::Rows, numbers.into(), Shown::Chosen))
+        );
+        assert_eq!(
+            "every=10,257".parse(),
+            Ok(Mode::Only(Along::Rows, numbers.into(), Shown::All))
         );
         assert_eq!("odd".parse(), Ok(Mode::Odd));
         for text in ["", "rows", "rows=", "columns=10,0", "rows=ten"] {

@@ -31,7 +31,7 @@ const TABLES: &str = "host/src/reduce/measured";
 const EVIDENCE: &str = "peers/results";
 
 /// The operators and types that stand for the others: those of each kind of work, for each size of value.
-const SUBJECTS: [(&str, &str); 21] = [
+const SUBJECTS: [(&str, &str); 22] = [
     ("sum", "i8"),
     ("max", "i8"),
     ("argmax", "i8"),
@@ -43,6 +43,7 @@ const SUBJECTS: [(&str, &str); 21] = [
     ("sum", "f32"),
     ("max", "f32"),
     ("argmax", "f32"),
+    ("mean", "f32"),
     ("variance", "f32"),
     ("logsumexp", "f32"),
     ("sum", "f64"),
