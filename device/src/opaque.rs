@@ -51,7 +51,7 @@ macro_rules! from_here_on {
 from_here_on!(from_here_on: u32 = "b32" reg32);
 from_here_on!(from_here_on_usize: usize = "b64" reg64);
 
-/// A place that a compiler moves nothing over. What two branches have in common it else does once, before them or after them, and with what it knows
+/// A place that a compiler moves nothing over. What two branches have in common it otherwise does once, before them or after them, and with what it knows
 /// in both: a store of 16 bytes becomes four where the other branch may not have 16 at once.
 #[gpu_only]
 #[inline(always)]

@@ -8,7 +8,7 @@ use crate::unroll::array;
 pub const LANES: usize = 32;
 
 /// How many values are taken at once for each lane. They are combined before the lane's state is, which then waits for the one before less often: sums of
-/// `f32` took two thirds of the time on one core of an AMD EPYC.
+/// `f32` took half to two thirds of the time on one core of an AMD EPYC.
 const DEPTH: usize = 8;
 
 /// The state of all values, of which lane l combines those with index l, l + [`LANES`], and so on. `lift` gets a value and its index.

@@ -262,7 +262,7 @@ impl Problem {
     }
 
     /// Wider strips where there would be more than run at once, but not twice as many, if they are as wide as was measured: the last ones would run
-    /// almost alone. Of the fastest launches that were measured, fewer than one in a hundred have so many strips. Where a block is not wide enough for
+    /// almost alone. Of the fastest launches that were measured, fewer than one in thirty have so many strips. Where a block is not wide enough for
     /// that, strips are narrower, so that more of them come one after another: argmax of 512 rows of 2^19 `f32` took 268 µs by 512 blocks on an H200, of which
     /// 396 run at once, and 257 by 1024.
     fn in_one_wave(&self, choice: Choice) -> Choice {

@@ -228,8 +228,8 @@ impl Parts<'_> {
 const MOST_OF_GRID: usize = i32::MAX as usize;
 const MOST_ROWS_OF_GRID: usize = u16::MAX as usize;
 
-/// Bytes of the values of a matrix from which on its rows have a launch of their own, by any of the kernels: that takes some times as long as it takes
-/// to launch it.
+/// Bytes of the values of a matrix from which on its rows have a launch of their own, by any of the kernels: to reduce them takes several times as
+/// long as to launch it.
 const LARGE_MATRIX: usize = 1 << 24;
 
 /// The kernels of an operator over a type, and the memory that they need.
@@ -392,7 +392,7 @@ impl Untyped {
     }
 
     /// The first matrices of a batch that one launch reduces, and that launch: as many as a grid has blocks for, but one of rows that several blocks
-    /// share, and of rows of a large matrix. It was `all` before the first launches, which are alike, so that what is prepared for one of them is enough for all.
+    /// share, and of rows of a large matrix. `all` is how many there were at first. The launches are alike, so that what is prepared for one of them is enough for all.
     pub(super) fn first_launch(
         &self,
         device: &Device,

@@ -101,9 +101,11 @@ struct Run<'d> {
 /// A launch, the choice that it comes from, and its milliseconds.
 type Timed = (Option<String>, Launch, f64);
 
-/// How often a launch is timed, and how often one that takes this many times as long as the fastest before it.
+/// How often a launch is timed.
 const MANY: usize = 15;
+/// How often one that is [`FAR`] from the fastest is.
 const FEW: usize = 5;
+/// How many times as long as the fastest before it such a launch takes.
 const FAR: f64 = 1.5;
 
 /// Bytes that stay in the cache from launch to launch.

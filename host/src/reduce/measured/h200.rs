@@ -569,9 +569,8 @@ pub const TUNED: Tuned = Tuned {
                 ]),
                 (30, &[
                     (2, Packed { block: 256, blocks: u32::MAX }),
-                    (4, Lanes { lanes: 1, blocks: 4224 }),
-                    (5, Lanes { lanes: 1, blocks: u32::MAX }),
-                    (6, Lanes { lanes: 2, blocks: 4224 }),
+                    (4, Lanes { lanes: 1, blocks: u32::MAX }),
+                    (6, Lanes { lanes: 2, blocks: u32::MAX }),
                     (7, Lanes { lanes: 4, blocks: u32::MAX }),
                     (8, Lanes { lanes: 8, blocks: u32::MAX }),
                     (9, Lanes { lanes: 4, blocks: u32::MAX }),
