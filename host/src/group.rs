@@ -51,6 +51,7 @@
 mod devices;
 mod parts;
 mod queueing;
+mod streams;
 #[cfg(test)]
 mod tests;
 
@@ -59,11 +60,11 @@ use crate::kernels::Error;
 use crate::reduce::{BuiltIn, Form, Reducible};
 use crate::sum::Mode;
 pub use devices::Group;
-use parts::On;
 pub use parts::UntypedGroup;
 pub use queueing::Queueing;
 use std::fmt;
 use std::marker::PhantomData;
+use streams::On;
 
 /// A reduction by an operator of the library, of an array whose parts are on the devices of a group. It can be made again and again.
 pub struct GroupReduction<'g, T, O: BuiltIn<T>>
@@ -135,6 +136,8 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
     ///
     /// Reductions of one value follow one another, on whichever streams they are queued.
     ///
+    /// While the stream is being captured into a graph, the launches of the other devices become part of that graph.
+    ///
     /// [`Self::wait`] waits for it even if a device has failed. [`Stream::synchronize`] and reading the result would not end then, because
     /// the first device waits for the others.
     ///
@@ -157,7 +160,8 @@ impl<'g, T: Reducible, O: BuiltIn<T>> GroupReduction<'g, T, O> {
     /// the block of the first device that waits.
     ///
     /// In the deterministic mode, while the first stream is being captured into a graph, and once in 32 calls, the other devices begin when
-    /// the first stream has come to it, too.
+    /// the first stream has come to it, too. In a capture all launches become part of the graph. Another stream that has no part in it gets
+    /// none: what the caller queues there next runs as usual.
     ///
     /// # Errors
     /// As [`Self::queue`]; [`Error::Streams`] for another number of streams; another stream is being captured, and the first is not.

@@ -108,10 +108,7 @@ impl Stream {
         &self,
         queue: impl FnOnce(&Self) -> Result<(), DeviceError>,
     ) -> Result<Graph, DeviceError> {
-        let recorder = Self(match &self.0 {
-            StreamOn::Gpu(stream) => StreamOn::Gpu(stream.recorder()?),
-            StreamOn::Emulator(stream) => StreamOn::Emulator(stream.recorder()),
-        });
+        let recorder = self.recorder()?;
         let queue = || queue(&recorder);
         Ok(Graph(match &recorder.0 {
             StreamOn::Gpu(stream) => GraphOn::Gpu(gpu::Graph::captured(stream, queue)?),

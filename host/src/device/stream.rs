@@ -63,6 +63,15 @@ impl Stream {
         })
     }
 
+    /// A stream of this one's device and access policy for what is captured, and for nothing else. While it has a part in a capture, the
+    /// driver lets the uploads and downloads of other threads go on, which it would refuse with an ordinary stream.
+    pub(crate) fn recorder(&self) -> Result<Self, DeviceError> {
+        Ok(Self(match &self.0 {
+            StreamOn::Gpu(stream) => StreamOn::Gpu(stream.recorder()?),
+            StreamOn::Emulator(stream) => StreamOn::Emulator(stream.recorder()),
+        }))
+    }
+
     /// Queues a copy to the device.
     ///
     /// # Errors

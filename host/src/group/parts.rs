@@ -2,6 +2,7 @@
 
 use super::devices::Group;
 use super::queueing::{Graph, Key, PartLaunch, Queueing, Threads};
+use super::streams::{On, OwnStreams};
 use crate::chunks;
 use crate::device::{
     Argument, Buffer, Device, DeviceError, Event, HostBuffer, HostMemory, Shape, Slice, Stream,
@@ -47,41 +48,10 @@ pub struct UntypedGroup {
 /// Sets of slots. Set 0 is for reductions whose other devices wait for the first; the others take turns for those on streams of each device.
 pub(super) const SETS: usize = 33;
 
-/// Where the launches of a reduction are queued.
-#[derive(Clone, Copy)]
-pub(super) enum On<'s> {
-    /// On streams of its own.
-    Own,
-    /// On a stream of the first device, and on streams of its own that wait for it.
-    First(&'s Stream),
-    /// On a stream of each device. They wait for one another only when all sets have had their turn, in the fixed order, and in a capture.
-    Each(&'s [&'s Stream]),
-}
-
-impl<'s> On<'s> {
-    /// The caller's stream of the first device.
-    fn first(self) -> Option<&'s Stream> {
-        match self {
-            Self::Own => None,
-            Self::First(stream) => Some(stream),
-            Self::Each(streams) => Some(streams[0]),
-        }
-    }
-
-    /// That of a device, which has this one of its own.
-    fn of(self, rank: usize, own: &'s Stream) -> &'s Stream {
-        match self {
-            Self::First(stream) if rank == 0 => stream,
-            Self::Each(streams) => streams[rank],
-            _ => own,
-        }
-    }
-}
-
 /// What a device keeps.
 struct Member {
     family: Family,
-    stream: Stream,
+    streams: OwnStreams,
     /// Where the devices meet on the host: slots of its own, in the fast order.
     slots: Buffer<u64>,
     /// There too, in the fixed order: its states.
@@ -109,7 +79,7 @@ impl UntypedGroup {
             let name = format!("{operator}_{}", text.name());
             Ok::<Member, DeviceError>(Member {
                 family: Family::new(device, Source::of_library(text), name)?,
-                stream: device.stream()?,
+                streams: OwnStreams::new(device.stream()?)?,
                 slots: device.allocate(0)?,
                 states: device.allocate(0)?,
                 unrecorded: device.event()?,
@@ -188,7 +158,7 @@ impl UntypedGroup {
         self.check(group, parts, result)?;
         let devices = group.devices();
         match on {
-            On::Own => {}
+            On::Own | On::Captured(_) => {}
             On::First(stream) => stream.check_device(&devices[0])?,
             On::Each(streams) => {
                 if streams.len() != devices.len() {
@@ -199,12 +169,13 @@ impl UntypedGroup {
                 }
                 let mut pairs = streams.iter().zip(devices);
                 pairs.try_for_each(|(stream, device)| stream.check_device(device))?;
-                check_captures(streams)?;
             }
         }
         if !self.in_peer_memory {
             return Err(Error::NoPeerAccess);
         }
+        let captured = on.captured(devices.len())?;
+        let on = captured.as_deref().map_or(on, On::Captured);
         // SAFETY: the caller's contract is the same.
         unsafe {
             match mode {
@@ -290,13 +261,13 @@ impl UntypedGroup {
     /// Waits for the stream of the first device (the caller's, or one of its own), which may wait for the others itself. Where one of those has
     /// failed, the host fills the slots.
     pub(super) fn wait(&mut self, stream: Option<&Stream>) -> Result<(), DeviceError> {
-        let first = stream.unwrap_or(&self.members[0].stream);
+        let first = stream.unwrap_or(&self.members[0].streams.usual);
         let others = &self.members[1..];
         // What waits for a device that fails would not end by itself, and the launches of a graph are on none of these streams.
         let has_failed = |member: &Member| member.unrecorded.is_reached().map(drop);
         let wait = || {
             for other in others {
-                other.stream.synchronize()?;
+                other.streams.usual.synchronize()?;
             }
             first.record(&self.ended)?;
             while !self.ended.is_reached()? {
@@ -319,7 +290,7 @@ impl UntypedGroup {
         self.graph = None;
         let (filled, beside) = &self.filled;
         stream
-            .unwrap_or(&self.members[0].stream)
+            .unwrap_or(&self.members[0].streams.usual)
             .record(&self.ended)?;
         // Each kernel empties the slots, for which another may be waiting.
         loop {
@@ -331,7 +302,7 @@ impl UntypedGroup {
         }
         for member in &self.members[1..] {
             // Who has failed hands nothing in any more; the others might do so later.
-            let _ = member.stream.wait_for_device();
+            let _ = member.streams.usual.wait_for_device();
         }
         self.slots.write(&vec![0; filled.len()])
     }
@@ -387,13 +358,11 @@ impl UntypedGroup {
         parts: &[Slice<'_, u8>],
         result: Slice<'_, u8>,
     ) -> Result<(), Error> {
-        let is_capturing = on.first().map_or(Ok(false), Stream::is_capturing)?;
-        // In a capture the other streams come from the first.
         let set = match on {
-            On::Each(_) if !is_capturing => self.last_set % (SETS - 1) + 1,
-            _ => 0,
+            On::Each(_) => self.last_set % (SETS - 1) + 1,
+            On::Own | On::First(_) | On::Captured(_) => 0,
         };
-        let prepared = self.prepare_fast(group, (is_capturing, set), parts, result)?;
+        let prepared = self.prepare_fast(group, (on.is_captured(), set), parts, result)?;
         if set == 0 {
             self.begin(on)?;
         } else {
@@ -403,7 +372,7 @@ impl UntypedGroup {
         let mut launches = parts.iter().zip(&prepared).enumerate().rev();
         let launched = launches.try_for_each(|(rank, (part, launch))| {
             let (member, device) = (&self.members[rank], &group.devices()[rank]);
-            let stream = on.of(rank, &member.stream);
+            let stream = on.of(rank, &member.streams);
             let PartLaunch {
                 suffix,
                 shape,
@@ -418,16 +387,16 @@ impl UntypedGroup {
             })
         });
         if let Err(error) = launched {
-            if !is_capturing {
+            if !on.is_captured() {
                 // Those that have been launched hand in, and nobody takes it.
-                self.wait(on.first())?;
-                self.give_up(on.first())?;
+                self.wait(on.callers(0))?;
+                self.give_up(on.callers(0))?;
             }
             return Err(error.into());
         }
         // The first device has waited for all states: the event of another one's end would come later, and tell nothing more. A capture
         // needs it.
-        if is_capturing {
+        if on.is_captured() {
             self.end(on)?;
         }
         Ok(())
@@ -435,7 +404,7 @@ impl UntypedGroup {
 
     /// The streams of the other devices wait for that of the first, and all of them for the reduction before, on whichever streams that was.
     fn begin(&self, on: On<'_>) -> Result<(), DeviceError> {
-        let first = on.of(0, &self.members[0].stream);
+        let first = on.of(0, &self.members[0].streams);
         let has_changed = self.order.continue_on(first)?;
         if matches!(on, On::Own) && !has_changed {
             return Ok(());
@@ -445,7 +414,7 @@ impl UntypedGroup {
 
     /// The streams of the other devices wait for none, but for all reductions that have had the sets before the first is taken again.
     fn begin_apart(&mut self, on: On<'_>, set: usize) -> Result<(), DeviceError> {
-        let first = on.of(0, &self.members[0].stream);
+        let first = on.of(0, &self.members[0].streams);
         self.order.continue_on(first)?;
         if set == 1 {
             self.others(on).try_for_each(|other| other.follow(first))?;
@@ -456,22 +425,22 @@ impl UntypedGroup {
 
     /// The stream of the first device waits for those of the others.
     fn end(&self, on: On<'_>) -> Result<(), DeviceError> {
-        let first = on.of(0, &self.members[0].stream);
+        let first = on.of(0, &self.members[0].streams);
         self.others(on).try_for_each(|other| first.follow(other))
     }
 
     /// The streams of all devices but the first.
     fn others<'s>(&'s self, on: On<'s>) -> impl Iterator<Item = &'s Stream> {
         let members = self.members.iter().enumerate().skip(1);
-        members.map(move |(rank, member)| on.of(rank, &member.stream))
+        members.map(move |(rank, member)| on.of(rank, &member.streams))
     }
 
     /// Before launches that no stream of a member orders: waits for those before, if they were on other streams.
     fn wait_for_other_streams(&self) -> Result<(), DeviceError> {
-        if self.order.continue_on(&self.members[0].stream)? {
-            self.members[0].stream.synchronize()?;
+        if self.order.continue_on(&self.members[0].streams.usual)? {
+            self.members[0].streams.usual.synchronize()?;
             let mut others = self.members[1..].iter();
-            others.try_for_each(|member| member.stream.wait_for_device())?;
+            others.try_for_each(|member| member.streams.usual.wait_for_device())?;
         }
         Ok(())
     }
@@ -488,9 +457,11 @@ impl UntypedGroup {
         let prepared = self.prepare_fast(group, (false, 0), parts, result)?;
         let devices = group.devices().iter();
         for ((part, device), member) in parts.iter().zip(devices).zip(&self.members) {
-            part.wait_for_owner(device, &member.stream)?;
+            part.wait_for_owner(device, &member.streams.usual)?;
         }
-        let Member { family, stream, .. } = &self.members[0];
+        let Member {
+            family, streams, ..
+        } = &self.members[0];
         let threads = self
             .threads
             .get_or_insert_with(|| Threads::new(group, self.text, family.name()));
@@ -502,8 +473,9 @@ impl UntypedGroup {
         // Who has failed hands nothing in: then the first device is not launched.
         let launched = threads.wait_until_loaded().and_then(|()| {
             // SAFETY: as in `launch_fast`.
-            let launched =
-                unsafe { family.launch(Some(stream), own.suffix, &own.shape, &own.arguments) };
+            let launched = unsafe {
+                family.launch(Some(&streams.usual), own.suffix, &own.shape, &own.arguments)
+            };
             Ok(launched?)
         });
         let waited = threads.wait();
@@ -540,14 +512,14 @@ impl UntypedGroup {
         }
         let devices = group.devices().iter();
         for ((part, device), member) in parts.iter().zip(devices).zip(&self.members) {
-            part.wait_for_owner(device, &member.stream)?;
+            part.wait_for_owner(device, &member.streams.usual)?;
         }
         let Some(graph) = &self.graph else {
             return Ok(());
         };
         // SAFETY: as in `launch_fast`; the parts, the result and the workspaces, all of which are at the addresses that the graph has, are
         // kept until it has ended: the caller waits for that.
-        unsafe { graph.executable.launch(&self.members[0].stream)? };
+        unsafe { graph.executable.launch(&self.members[0].streams.usual)? };
         Ok(())
     }
 
@@ -638,8 +610,7 @@ impl UntypedGroup {
         let lengths = self.lengths(parts);
         let total: usize = lengths.iter().sum();
         if self.in_peer_memory {
-            let is_capturing = on.first().map_or(Ok(false), Stream::is_capturing)?;
-            self.allocate_states(group, &lengths, is_capturing)?;
+            self.allocate_states(group, &lengths, on.is_captured())?;
         }
         self.begin(on)?;
         // All devices begin before the first is waited for.
@@ -655,11 +626,9 @@ impl UntypedGroup {
             };
             if count > 0 {
                 let Member {
-                    family,
-                    stream: own,
-                    ..
+                    family, streams, ..
                 } = member;
-                let on = (device, on.of(rank, own));
+                let on = (device, on.of(rank, streams));
                 // SAFETY: the part has as many values, and there is a state for each chunk of them, in this device's memory or in that of the
                 // first, which it reaches.
                 unsafe {
@@ -679,11 +648,9 @@ impl UntypedGroup {
         }
         self.end(on)?;
         let Member {
-            family,
-            stream: own,
-            ..
+            family, streams, ..
         } = &mut self.members[0];
-        let on = (&devices[0], Some(on.of(0, own)));
+        let on = (&devices[0], Some(on.of(0, streams)));
         let states = (self.states.slice(..), chunks_before);
         // SAFETY: there are as many states, all of them written before this stream goes on, and there is one result.
         unsafe { chunks::queue_all(family, on, states, total, result, self.parameter)? };
@@ -758,22 +725,6 @@ impl UntypedGroup {
             })
             .collect()
     }
-}
-
-/// Refuses a capture that the first stream has no part in: it would wait for what is launched later.
-fn check_captures(streams: &[&Stream]) -> Result<(), DeviceError> {
-    if streams[0].is_capturing()? {
-        return Ok(());
-    }
-    for stream in &streams[1..] {
-        if stream.is_capturing()? {
-            return Err(DeviceError::Refused(
-                "the stream of another device is being captured, and that of the first is not: capture the first, which the others follow"
-                    .to_owned(),
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// What a device needs to reduce a part of `n` values in the fast order, and the launch.

@@ -9,6 +9,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use warpfold_device::fixed::CHUNK;
 use warpfold_device::half::Bf16;
 use warpfold_emulator::entries::Entries;
@@ -458,6 +460,59 @@ fn what_is_queued_or_captured_gives_the_same() {
     assert_eq!(queued, Err(Error::NoPeerAccess));
 }
 
+/// With ordinary streams of the other devices in the capture, the driver would refuse the uploads, and end the capture.
+#[test]
+fn a_capture_leaves_the_gpus_to_other_threads() {
+    let count = crate::device::list().map_or(0, |list| list.gpus.len() as u32);
+    let Some(last) = count.checked_sub(1) else {
+        println!("skipped: there is no GPU");
+        return;
+    };
+    let last = DeviceChoice::Gpu(last);
+    let is_done = AtomicBool::new(false);
+    let upload = || {
+        let device = Device::open(&last)?;
+        let mut uploads = 0_u32;
+        while !is_done.load(Ordering::Relaxed) {
+            assert_eq!(device.upload(&[uploads])?.read()?, [uploads]);
+            uploads += 1;
+        }
+        Ok::<u32, DeviceError>(uploads)
+    };
+    let capture = || {
+        let group = Group::open(&[DeviceChoice::Gpu(0), last.clone()])?;
+        let parts = group.upload(&floats(3 * CHUNK, 8))?;
+        let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
+        let lengths: Vec<usize> = parts.iter().map(Slice::len).collect();
+        let streams = group.devices().iter().map(Device::stream);
+        let streams: Vec<Stream> = streams.collect::<Result<_, _>>()?;
+        let mut result = group.devices()[0].upload(&[-1.0_f32])?;
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            let mut reduction = GroupReduction::new(&group, Sum)?.with_mode(mode);
+            reduction.prepare(&lengths)?;
+            for round in 0..500 {
+                let captured = streams[0].capture(|stream| {
+                    let queued = match round % 2 {
+                        0 => reduction.queue(stream, &parts, &mut result),
+                        _ => reduction.queue_on(&[stream, &streams[1]], &parts, &mut result),
+                    };
+                    queued.map_err(|error| DeviceError::Refused(error.to_string()))
+                });
+                captured?;
+            }
+        }
+        Ok::<(), Error>(())
+    };
+    thread::scope(|scope| {
+        let uploads = scope.spawn(upload);
+        let captured = capture();
+        is_done.store(true, Ordering::Relaxed);
+        let uploads = uploads.join().expect("it gets back what it has uploaded");
+        assert_eq!(captured, Ok(()));
+        assert!(uploads.expect("none is refused") > 0);
+    });
+}
+
 /// On a stream of each device, more often than there are sets of slots, on other streams in between, and with reductions on the first stream
 /// alone. On GPUs the first is kept busy by large copies, so that the others are far ahead.
 #[test]
@@ -516,6 +571,9 @@ fn streams_of_each_device_give_the_same() {
             let graph = streams[0].capture(|stream| {
                 let captured = [&[stream], &streams[1..]].concat();
                 let queued = reduction.queue_on(&captured, &all, &mut result);
+                for other in &streams[1..] {
+                    assert_eq!(other.is_capturing(), Ok(false));
+                }
                 queued.map_err(|error| DeviceError::Refused(error.to_string()))
             });
             let graph = graph.expect("it is captured").instantiate();
@@ -533,6 +591,47 @@ fn streams_of_each_device_give_the_same() {
                 let streams = devices - 1;
                 assert_eq!(refused, Err(Error::Streams { streams, devices }));
             }
+        }
+    }
+}
+
+/// A stream that has a part in the capture: what it does there comes before its device's launch.
+#[test]
+fn a_captured_stream_of_each_device_keeps_its_order() {
+    let values = [floats(7 * CHUNK + 9, 9), floats(7 * CHUNK + 9, 10)];
+    for group in groups().filter(|group| group.has_peer_access() && group.devices().len() > 1) {
+        let [mut parts, others] = values
+            .each_ref()
+            .map(|values| group.upload(values).expect("it fits"));
+        let streams = group.devices().iter().map(Device::non_blocking_stream);
+        let streams: Vec<Stream> = streams.collect::<Result<_, _>>().expect("there are some");
+        let mut result = group.devices()[0].upload(&[-1.0_f32]).expect("it fits");
+        for mode in [Mode::Fast, Mode::Deterministic] {
+            let reduction = GroupReduction::new(&group, Sum).expect("it is prepared");
+            let mut reduction = reduction.with_mode(mode);
+            let mixed = parts.iter().zip(&others).enumerate();
+            let mixed: Vec<_> = mixed
+                .map(|(rank, (part, other))| [part, other][usize::from(rank == 1)].slice(..))
+                .collect();
+            let expected = reduction.of(&mixed).expect("it runs");
+            let graph = streams[0].capture(|stream| {
+                streams[1].follow(stream)?;
+                streams[1].copy(&others[1], &mut parts[1])?;
+                let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
+                let mut captured: Vec<&Stream> = streams.iter().collect();
+                captured[0] = stream;
+                let queued = reduction.queue_on(&captured, &parts, &mut result);
+                queued.map_err(|error| DeviceError::Refused(error.to_string()))
+            });
+            let graph = graph.expect("it is captured").instantiate();
+            let graph = graph.expect("it is made ready");
+            let unchanged = group.upload(&values[0]).expect("it fits").swap_remove(1);
+            parts[1].copy_from(&unchanged).expect("it fits");
+            // SAFETY: the reduction, the parts and the result are there until the end.
+            unsafe { graph.launch(&streams[0]) }.expect("it is launched");
+            reduction.wait(&streams[0]).expect("it runs");
+            assert_eq!(result.read(), Ok(vec![expected]), "{mode:?}");
+            parts[1].copy_from(&unchanged).expect("it fits");
         }
     }
 }

@@ -8,8 +8,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-/// Longer than anything here waits.
-const LONG: Duration = Duration::from_secs(20);
+/// Longer than anything here waits, and than a rank takes to find another one gone.
+pub(super) const LONG: Duration = Duration::from_secs(20);
 
 pub(super) fn task(name: &str, ranks: &Ranks<'_>) -> Result<(), RankError> {
     let values = ranks.device().upload(&[1.0_f32; 100])?;
@@ -30,20 +30,32 @@ pub(super) fn task(name: &str, ranks: &Ranks<'_>) -> Result<(), RankError> {
     Ok(())
 }
 
+/// How all have ended, each with its own time.
 pub(super) fn ends(processes: Vec<Process>) -> Vec<End> {
-    processes.into_iter().map(Process::end).collect()
+    let processes = processes.into_iter();
+    let waiting: Vec<_> = processes
+        .map(|process| std::thread::spawn(|| process.end()))
+        .collect();
+    let ends = waiting.into_iter().map(|waiting| waiting.join());
+    ends.map(|end| end.expect("it waits")).collect()
 }
 
 /// Each rank ends with this sentence, and soon.
 #[track_caller]
-pub(super) fn stopped(end: &End, sentence: &str) {
+fn stopped(end: &End, sentence: &str) {
+    says(end, sentence);
+    assert!(end.elapsed < LONG, "{:?}", end.elapsed);
+}
+
+/// A rank has ended with this sentence.
+#[track_caller]
+pub(super) fn says(end: &End, sentence: &str) {
     let said = end
         .text
         .lines()
         .find_map(|line| line.strip_prefix("stopped: "));
     assert_eq!(said, Some(sentence), "{}", end.text);
     assert_eq!(end.status, Some(FAILED));
-    assert!(end.elapsed < LONG, "{:?}", end.elapsed);
 }
 
 #[test]
