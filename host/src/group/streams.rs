@@ -56,7 +56,7 @@ impl<'s> On<'s> {
     /// What [`Self::Captured`] takes, if the first of the caller's streams is being captured.
     ///
     /// # Errors
-    /// Only another one is: what that queues would come when its graph is launched, and the first device would wait for it.
+    /// Only another stream is being captured. Its launch would come with its graph, and the first device would wait for it.
     pub(super) fn captured(
         self,
         devices: usize,

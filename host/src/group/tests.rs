@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use warpfold_device::fixed::CHUNK;
 use warpfold_device::half::Bf16;
@@ -469,18 +469,18 @@ fn a_capture_leaves_the_gpus_to_other_threads() {
         return;
     };
     let last = DeviceChoice::Gpu(last);
-    let is_done = AtomicBool::new(false);
+    let (is_done, uploads) = (AtomicBool::new(false), AtomicU32::new(0));
     let upload = || {
         let device = Device::open(&last)?;
-        let mut uploads = 0_u32;
         while !is_done.load(Ordering::Relaxed) {
-            assert_eq!(device.upload(&[uploads])?.read()?, [uploads]);
-            uploads += 1;
+            let count = uploads.load(Ordering::Relaxed);
+            assert_eq!(device.upload(&[count])?.read()?, [count]);
+            uploads.store(count + 1, Ordering::Relaxed);
         }
-        Ok::<u32, DeviceError>(uploads)
+        Ok::<(), DeviceError>(())
     };
-    let capture = || {
-        let group = Group::open(&[DeviceChoice::Gpu(0), last.clone()])?;
+    let capture = |is_uploading: &dyn Fn() -> bool| {
+        let group = Group::open(&[DeviceChoice::Gpu(0), last])?;
         let parts = group.upload(&floats(3 * CHUNK, 8))?;
         let parts: Vec<_> = parts.iter().map(|part| part.slice(..)).collect();
         let lengths: Vec<usize> = parts.iter().map(Slice::len).collect();
@@ -490,7 +490,9 @@ fn a_capture_leaves_the_gpus_to_other_threads() {
         for mode in [Mode::Fast, Mode::Deterministic] {
             let mut reduction = GroupReduction::new(&group, Sum)?.with_mode(mode);
             reduction.prepare(&lengths)?;
-            for round in 0..500 {
+            // And until the other thread has begun.
+            let is_waiting = || uploads.load(Ordering::Relaxed) == 0 && is_uploading();
+            for round in (0..).take_while(|&round| round < 500 || is_waiting()) {
                 let captured = streams[0].capture(|stream| {
                     let queued = match round % 2 {
                         0 => reduction.queue(stream, &parts, &mut result),
@@ -504,12 +506,12 @@ fn a_capture_leaves_the_gpus_to_other_threads() {
         Ok::<(), Error>(())
     };
     thread::scope(|scope| {
-        let uploads = scope.spawn(upload);
-        let captured = capture();
+        let thread = scope.spawn(upload);
+        let captured = capture(&|| !thread.is_finished());
         is_done.store(true, Ordering::Relaxed);
-        let uploads = uploads.join().expect("it gets back what it has uploaded");
-        assert_eq!(captured, Ok(()));
-        assert!(uploads.expect("none is refused") > 0);
+        let uploaded = thread.join().expect("it gets back what it has uploaded");
+        assert_eq!((captured, uploaded), (Ok(()), Ok(())));
+        assert!(uploads.load(Ordering::Relaxed) > 0);
     });
 }
 

@@ -31,6 +31,8 @@ pub(in crate::device) struct Stream {
     is_apart: Cell<Option<bool>>,
     /// Whether nobody has promised to keep what a capture by other code needs.
     is_only_lent: bool,
+    /// Whether nothing is ever queued here but what is captured.
+    is_recorder: bool,
     /// The capture that it has a part in, while that is under way.
     recording: RefCell<Weak<Recording>>,
     session: Rc<Session>,
@@ -66,6 +68,7 @@ impl Stream {
             queue: queue.into(),
             is_apart: Some(false).into(),
             is_only_lent: false,
+            is_recorder: false,
             recording: RefCell::default(),
             session: session.clone(),
         }
@@ -334,7 +337,7 @@ impl Stream {
     /// Before this stream takes part in a capture: while it does, nothing can wait for it, so that what is queued here already gets a mark
     /// that uploads, downloads and the freeing of memory wait for.
     fn mark_before(&self, recording: &Weak<Recording>) -> Result<(), DeviceError> {
-        if recording.strong_count() > 0 && !self.queue.is_capturing()? {
+        if recording.strong_count() > 0 && !self.is_recorder && !self.queue.is_capturing()? {
             let mark = Mark::new(sys::CU_EVENT_DISABLE_TIMING)?;
             mark.record(&self.queue)?;
             self.session.wait_later_for(mark);
@@ -426,7 +429,8 @@ impl Stream {
         self.session.activate()?;
         // Captured work has no place in the order of uploads and downloads, and nothing else is ever queued on this stream: nothing
         // has to look after it.
-        let recorder = Self::of(&self.session, Queue::new(sys::CU_STREAM_NON_BLOCKING)?);
+        let mut recorder = Self::of(&self.session, Queue::new(sys::CU_STREAM_NON_BLOCKING)?);
+        recorder.is_recorder = true;
         // SAFETY: both streams are alive.
         unsafe { sys::cuStreamCopyAttributes(recorder.handle(), self.handle()) }?;
         Ok(recorder)
