@@ -175,30 +175,75 @@ fn dot_products_of_every_type() {
     for_each_element!(each);
 }
 
-/// A test for each type, and one for wider accumulators.
+/// A test for each pair of an operator and a type. On a GPU most of the time is that of the driver's compiler, and many tests run at once.
 mod every_operator_of {
     use super::*;
 
-    #[test]
-    #[ignore = "a part of `cargo xtask matrix`"]
-    fn wider_accumulators() {
-        for device in devices() {
-            for_each_accumulator!(each_accumulator, device, 1);
-        }
-    }
-
-    macro_rules! tests {
-        ($($name:ident: $value:ty;)*) => {$(
+    /// The tests of an operator, in every `step`-th place.
+    macro_rules! of_each_type {
+        ($operator:ty, $make:expr, $step:literal; $($name:ident: $value:ty;)*) => {$(
             #[test]
             #[ignore = "a part of `cargo xtask matrix`"]
             fn $name() {
                 for device in devices() {
-                    for_each_operator!(each_operator, device, $value, 1);
-                    for_each_short_index!(each_operator, device, $value, 3);
-                    dot_is_right::<$value, <$value as Element>::Wide>(&device, 1);
+                    pair_is_right::<$value, $operator>(&device, $make, $step);
                 }
             }
         )*};
     }
-    for_each_element!(tests);
+
+    macro_rules! of_each_operator {
+        ($step:literal; $($name:ident: $operator:ty = $make:expr;)*) => {$(
+            mod $name {
+                use super::*;
+                for_each_element!(of_each_type, $operator, $make, $step);
+            }
+        )*};
+    }
+    for_each_operator!(of_each_operator, 1);
+    for_each_short_index!(of_each_operator, 3);
+
+    mod dot {
+        use super::*;
+
+        macro_rules! of_each_type {
+            ($($name:ident: $value:ty;)*) => {$(
+                #[test]
+                #[ignore = "a part of `cargo xtask matrix`"]
+                fn $name() {
+                    for device in devices() {
+                        dot_is_right::<$value, <$value as Element>::Wide>(&device, 1);
+                    }
+                }
+            )*};
+        }
+        for_each_element!(of_each_type);
+    }
+
+    mod wider_accumulators {
+        use super::*;
+
+        macro_rules! of_each_pair {
+            (integers { $($integers:tt)* } floats { $($floats:tt)* }) => {
+                mod sums {
+                    use super::*;
+                    of_each_pair! { @sums $($integers)* $($floats)* }
+                }
+                mod floats {
+                    use super::*;
+                    of_each_pair! { @floats $($floats)* }
+                }
+            };
+            (@$kind:ident $($text:literal $name:ident: $value:ident in $wide:ident;)*) => {$(
+                #[test]
+                #[ignore = "a part of `cargo xtask matrix`"]
+                fn $name() {
+                    for device in devices() {
+                        each_accumulator! { @$kind device 1 $text $name: $value in $wide; }
+                    }
+                }
+            )*};
+        }
+        for_each_accumulator!(of_each_pair);
+    }
 }
